@@ -1,0 +1,122 @@
+"""Which UTF-8 is spoken: the rules that gateware and golden model share.
+
+A profile holds rules only. What follows from them (lead bytes, ranges of second bytes, shortest
+forms) is derived twice, once in the gateware and once in the golden model, in different ways, so
+that one mistake cannot hide in both.
+"""
+
+import enum
+from dataclasses import dataclass
+
+SURROGATES = range(0xD800, 0xE000)
+"""The code points of UTF-16's surrogates (Unicode D71 to D75)."""
+
+NONCHARACTERS = (0xFFFE, 0xFFFF)
+"""The two noncharacters that ISO 10646-1 Annex D and X/Open keep out of UTF-8."""
+
+REPLACEMENT = 0xFFFD
+"""The code point of an error token: U+FFFD REPLACEMENT CHARACTER."""
+
+FORM_BITS = {1: 7, 2: 11, 3: 16, 4: 21, 5: 26, 6: 31, 7: 36, 8: 42}
+"""Length of a form in bytes, and how many bits of code point it carries."""
+
+
+class ErrorSpan(enum.Enum):
+    """How many bytes one error covers."""
+
+    #: The longest beginning of a well-formed sequence, or one byte (Unicode section 3.9, WHATWG).
+    MAXIMAL_SUBPART = "maximal-subpart"
+    #: The lead byte and all continuation bytes its form announces, as far as they are there.
+    WHOLE_SEQUENCE = "whole-sequence"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """One definition of UTF-8. Immutable; use :func:`dataclasses.replace` to override a rule.
+
+    Parameters
+    ----------
+    name : str
+        What messages and generated files call it.
+    longest_form : int
+        The longest sequence in bytes, 3 to 8.
+    highest : int
+        The highest code point. It must need the longest form, and be the last one of its second
+        byte, because a decoder refuses values above it at the second byte.
+    accept_surrogates : bool
+        Whether U+D800 to U+DFFF are characters.
+    accept_noncharacters : bool
+        Whether U+FFFE and U+FFFF are characters.
+    error_span : ErrorSpan
+        How many bytes one error covers.
+
+    Raises
+    ------
+    ValueError
+        If the rules contradict each other.
+    """
+
+    name: str
+    longest_form: int
+    highest: int
+    accept_surrogates: bool = False
+    accept_noncharacters: bool = False
+    error_span: ErrorSpan = ErrorSpan.MAXIMAL_SUBPART
+
+    def __post_init__(self) -> None:
+        if self.longest_form not in range(3, 9):
+            raise ValueError(
+                f"longest_form must be 3 to 8 bytes, so that U+FFFD fits, not {self.longest_form!r}"
+            )
+        most = (1 << FORM_BITS[self.longest_form]) - 1
+        least = 1 << FORM_BITS[self.longest_form - 1]
+        if self.highest > most:
+            raise ValueError(
+                f"highest must be at most {most:X}, the highest value of "
+                f"{self.longest_form} bytes, not {self.highest:X}"
+            )
+        if self.highest < least:
+            raise ValueError(
+                f"highest must be at least {least:X}, the lowest value that needs "
+                f"{self.longest_form} bytes, not {self.highest:X}"
+            )
+        second_byte_step = 1 << 6 * (self.longest_form - 2)
+        if (self.highest + 1) % second_byte_step or self.highest < max(NONCHARACTERS):
+            raise ValueError(
+                f"highest must be FFFF or above, and one less than a multiple of "
+                f"{second_byte_step:X}, so that the second byte decides, not {self.highest:X}"
+            )
+
+    @property
+    def code_point_width(self) -> int:
+        """Bits of the widest code point."""
+        return self.highest.bit_length()
+
+    def describe(self) -> str:
+        """All rules on one line, as messages and headers of generated files show them."""
+        return (
+            f"{self.name}: 1 to {self.longest_form} bytes, up to U+{self.highest:04X}, "
+            f"surrogates {_verdict(self.accept_surrogates)}, "
+            f"U+FFFE and U+FFFF {_verdict(self.accept_noncharacters)}, "
+            f"error span {self.error_span.value}"
+        )
+
+
+def _verdict(accepted: bool) -> str:
+    return "accepted" if accepted else "rejected"
+
+
+UNICODE = Profile(name="unicode", longest_form=4, highest=0x10FFFF, accept_noncharacters=True)
+"""RFC 3629, Unicode Table 3-7, WHATWG Encoding Standard."""
+
+UCS2 = Profile(name="ucs2", longest_form=3, highest=0xFFFF)
+"""X/Open's subset for UCS-2."""
+
+UCS4 = Profile(name="ucs4", longest_form=6, highest=0x7FFF_FFFF)
+"""ISO 10646-1 Annex D and RFC 2279, with the safety rules of Kuhn's decoder tests."""
+
+EXTENDED = Profile(name="extended", longest_form=8, highest=0x3FF_FFFF_FFFF)
+"""The whole table of lead bytes, FE and FF included."""
+
+PROFILES = {profile.name: profile for profile in (UNICODE, UCS2, UCS4, EXTENDED)}
+"""The named profiles."""

@@ -1,0 +1,1 @@
+"""Golden model, stimulus, simulation engines and comparison for utf8_hdl."""

@@ -1,0 +1,213 @@
+"""Simulation engines: stimulus in, trace out.
+
+An engine drives a design with a :class:`Stimulus` and records every pin in every cycle. It does
+not judge what it sees; :mod:`utf8_sim.lockstep` does.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from amaranth.hdl import Shape, Value
+from amaranth.sim import Simulator
+
+from utf8_hdl import Decoder, Profile
+
+from .stimulus import Stimulus
+
+DRIVEN = ("i.valid", "i.data", "i.last", "o.ready")
+OBSERVED = ("i.ready", "o.valid", "o.code_point", "o.error", "o.kind", "o.length", "o.last")
+
+TRACE = np.dtype(
+    [(pin, np.uint64 if pin == "o.code_point" else np.uint8) for pin in DRIVEN + OBSERVED]
+    + [("state", np.uint8)]
+)
+"""One cycle of a trace: the pins driven, the pins observed, and the state register."""
+
+WINDOW = 4096
+"""Cycles in one window of a trace."""
+
+WATCHDOG = 64
+"""Cycles without progress, while the consumer is ready, after which a design counts as hung."""
+
+DRAIN = 8
+"""Cycles without a token after the last byte, while the consumer is ready, that end a run."""
+
+
+class HangError(Exception):
+    """The design no longer moves, although it could."""
+
+
+class Engine(Protocol):
+    """Something that simulates a design of one profile.
+
+    Attributes
+    ----------
+    name : str
+        What the command line calls it.
+    profile : Profile
+        Which UTF-8 the design speaks.
+    state_names : list of str
+        Name of each value of the state register.
+    """
+
+    name: str
+    profile: Profile
+    state_names: list[str]
+
+    def run(self, stimulus: Stimulus) -> Iterator[np.ndarray]:
+        """Simulate from reset until every byte is accepted and no more tokens come.
+
+        Parameters
+        ----------
+        stimulus : Stimulus
+            What to drive.
+
+        Yields
+        ------
+        numpy.ndarray
+            The next cycles of the trace, with dtype ``TRACE``.
+
+        Raises
+        ------
+        HangError
+            After the last window, if the design stopped moving.
+        """
+        ...
+
+
+def state_name(names: list[str], state: int) -> str:
+    """Name of a value of the state register, of one that a design should never have, too."""
+    return names[state] if state < len(names) else f"illegal {state}"
+
+
+class TestBench:
+    """The other side of the pins, cycle by cycle: what every engine drives, and when it ends.
+
+    While no byte is offered the data pins carry FF and ``last``, so that a design which looks at
+    them anyway gives itself away.
+
+    Parameters
+    ----------
+    stimulus : Stimulus
+        What to drive.
+
+    Attributes
+    ----------
+    over : bool
+        Whether the run has ended.
+    hang : str or None
+        What no longer moved, if that is why it ended.
+    """
+
+    __test__ = False  # not a test, whatever pytest thinks
+
+    def __init__(self, stimulus: Stimulus) -> None:
+        self._bytes = (
+            (byte, ends and index == len(piece) - 1)
+            for piece, ends in stimulus.pieces
+            for index, byte in enumerate(piece)
+        )
+        self._gaps = _flat(stimulus.input_stalls.windows(WINDOW))
+        self._stalls = _flat(stimulus.output_stalls.windows(WINDOW))
+        self._next = next(self._bytes, None)
+        self._offered = self._ready = False
+        self._quiet = self._stuck = 0
+        self.over = False
+        self.hang: str | None = None
+
+    def drive(self) -> tuple[int, int, int, int]:
+        """The pins of ``DRIVEN`` in the next cycle."""
+        gap = next(self._gaps)
+        self._ready = not next(self._stalls)
+        self._offered = self._next is not None and (self._offered or not gap)
+        data, last = self._next if self._next and self._offered else (0xFF, True)
+        return int(self._offered), data, int(last), int(self._ready)
+
+    def observe(self, i_ready: int, o_valid: int) -> None:
+        """Note what the design answered in this cycle."""
+        if self._offered and i_ready:
+            self._next, self._offered = next(self._bytes, None), False
+            self._quiet = self._stuck = 0
+        elif self._ready and (self._offered or self._next is None):
+            self._quiet = 0 if o_valid else self._quiet + 1
+            self._stuck += 1
+        if self._next is None and self._quiet >= DRAIN:
+            self.over = True
+        elif self._stuck > WATCHDOG:
+            self.over = True
+            self.hang = (
+                f"tokens still came {WATCHDOG} cycles after the last byte"
+                if self._next is None
+                else f"no byte was accepted in {WATCHDOG} cycles with a ready consumer"
+            )
+
+
+def _flat(windows: Iterator[np.ndarray]) -> Iterator[bool]:
+    for window in windows:
+        yield from window.tolist()
+
+
+class AmaranthEngine:
+    """Amaranth's own simulator: the reference, and slow.
+
+    Parameters
+    ----------
+    decoder : Decoder
+        The design.
+    """
+
+    name = "amaranth"
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.profile = decoder.profile
+        self.state_names = [state.name for state in decoder.State]
+        self._decoder = decoder
+
+    def run(self, stimulus: Stimulus) -> Iterator[np.ndarray]:
+        decoder, bench = self._decoder, TestBench(stimulus)
+        # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
+        i_payload, o_payload = Value.cast(decoder.i.p), Value.cast(decoder.o.p)
+        pins = decoder.i.ready, decoder.o.valid, o_payload, decoder.state
+        cycles: list[tuple[int, ...]] = []
+
+        async def drive(ctx: Any) -> None:
+            observed = ctx.tick().sample(*pins).__aiter__()
+            while not bench.over:
+                i_valid, data, last, o_ready = bench.drive()
+                ctx.set(decoder.i.valid, i_valid)
+                ctx.set(i_payload, last << 8 | data)
+                ctx.set(decoder.o.ready, o_ready)
+                _, _, *levels = await observed.__anext__()
+                cycles.append((i_valid, data, last, o_ready, *levels))
+                bench.observe(levels[0], levels[1])
+
+        simulator = Simulator(decoder)
+        simulator.add_clock(10e-9)
+        # A process, not a test bench: its pins change together, and settle once a cycle.
+        simulator.add_process(drive)
+        while not bench.over:
+            simulator.advance()
+            if len(cycles) >= WINDOW:
+                yield self._trace(cycles)
+                cycles.clear()
+        if cycles:
+            yield self._trace(cycles)
+        if bench.hang:
+            raise HangError(bench.hang)
+
+    def _trace(self, cycles: list[tuple[int, ...]]) -> np.ndarray:
+        """Cycles as (driven pins, i.ready, o.valid, token, state), the token taken apart."""
+        columns = np.array(cycles, dtype=np.uint64).reshape(-1, len(DRIVEN) + 4).T
+        trace = np.empty(len(cycles), dtype=TRACE)
+        for pin, column in zip((*DRIVEN, *OBSERVED[:2]), columns[:-2], strict=True):
+            trace[pin] = column
+        token, trace["state"] = columns[-2:]
+        for name, field in self._decoder.o.p.shape():
+            mask = (1 << Shape.cast(field.shape).width) - 1
+            trace[f"o.{name}"] = token >> np.uint64(field.offset) & np.uint64(mask)
+        return trace
+
+
+ENGINES = {AmaranthEngine.name: AmaranthEngine}
+"""The engines by name; each takes a decoder."""

@@ -1,0 +1,236 @@
+"""The golden model: what the decoder must say, and in which cycle it must say it.
+
+Two layers, to be read with the Unicode Standard at hand and without the gateware.
+:class:`TextModel` turns bytes into tokens; :class:`CycleModel` predicts every output pin in every
+cycle. Neither knows anything of how the gateware works: where that recognises bit patterns and
+steps through states, this asks which values a sequence can still reach.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from utf8_hdl import UNICODE, ErrorSpan, Kind, Profile
+from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
+
+
+class Token(NamedTuple):
+    """One character or one error, and how many bytes it covers."""
+
+    code_point: int
+    kind: Kind
+    length: int
+    last: bool
+
+    @property
+    def error(self) -> bool:
+        return self.kind is not Kind.NONE
+
+
+def form(lead: int) -> int:
+    """How many bytes the sequence has that begins with ``lead``; 1 for a continuation byte."""
+    leading_ones = 8 - (~lead & 0xFF).bit_length()
+    return max(1, leading_ones)
+
+
+def form_maximum(length: int) -> int:
+    """The highest value that fits into ``length`` bytes."""
+    lead_bits = 7 if length == 1 else max(0, 7 - length)
+    return (1 << lead_bits + 6 * (length - 1)) - 1
+
+
+def reachable(sequence: bytes) -> tuple[int, int]:
+    """Lowest and highest value of the sequences of the lead byte's form that begin like this."""
+    length = form(sequence[0])
+    value = sequence[0] & (0x7F if length == 1 else 0x7F >> length)
+    for byte in sequence[1:]:
+        value = value << 6 | byte & 0x3F
+    missing_bits = 6 * (length - len(sequence))
+    return value << missing_bits, ((value + 1) << missing_bits) - 1
+
+
+def is_continuation(byte: int) -> bool:
+    return 0x80 <= byte <= 0xBF
+
+
+def fault(sequence: bytes, profile: Profile) -> Kind:
+    """Why a lead byte and the continuation bytes after it begin no character; NONE if they do.
+
+    A sequence is at fault as soon as no value that it can still reach is allowed.
+    """
+    if is_continuation(sequence[0]):
+        return Kind.UNEXPECTED_CONTINUATION
+    length = form(sequence[0])
+    lowest, highest = reachable(sequence)
+    if length > profile.longest_form:
+        return Kind.INVALID_BYTE if sequence[0] >= 0xFE else Kind.OUT_OF_RANGE
+    if length > 1 and highest <= form_maximum(length - 1):
+        return Kind.OVERLONG
+    if not profile.accept_surrogates and SURROGATES[0] <= lowest and highest <= SURROGATES[-1]:
+        return Kind.SURROGATE
+    if lowest > profile.highest:
+        return Kind.OUT_OF_RANGE
+    if not profile.accept_noncharacters and lowest == highest and lowest in NONCHARACTERS:
+        return Kind.NONCHARACTER
+    return Kind.NONE
+
+
+class TextModel:
+    """Bytes to tokens, one byte at a time.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken.
+
+    Attributes
+    ----------
+    pending : bytes
+        The bytes that no token covers yet.
+    """
+
+    def __init__(self, profile: Profile = UNICODE) -> None:
+        self.profile = profile
+        self.pending = b""
+        self._fault = Kind.NONE  # the first thing wrong with the pending bytes
+
+    def feed(self, byte: int, last: bool = False) -> list[Token]:
+        """The tokens that end with or before ``byte``: none, one or two.
+
+        Parameters
+        ----------
+        byte : int
+            The next byte of the text.
+        last : bool
+            Whether it is the text's last. The byte after it begins a new text.
+        """
+        tokens = []
+        if self.pending:
+            obstacle = self._obstacle(byte)
+            if obstacle is not Kind.NONE:
+                tokens.append(self._token(obstacle))
+        self.pending += bytes([byte])
+        if self._fault is Kind.NONE:
+            self._fault = fault(self.pending, self.profile)
+        if len(self.pending) == self._span():
+            tokens.append(self._token(self._fault, last))
+        elif last:
+            tokens.append(self._token(self._cut_short(), last))
+        return tokens
+
+    def _obstacle(self, byte: int) -> Kind:
+        """The error that the pending bytes are if ``byte`` does not join them, else NONE."""
+        if not is_continuation(byte):
+            return self._cut_short()
+        if self.profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
+            return Kind.NONE
+        found = fault(self.pending + bytes([byte]), self.profile)
+        return found if found is not Kind.NONCHARACTER else Kind.NONE
+
+    def _cut_short(self) -> Kind:
+        """The error that the pending bytes are if nothing more joins them."""
+        return Kind.TRUNCATED if self._fault is Kind.NONE else self._fault
+
+    def _span(self) -> int:
+        """How many bytes the token gets that the pending bytes begin, if all are there."""
+        length = form(self.pending[0])
+        if length > self.profile.longest_form:
+            return 1
+        if self._fault is Kind.NONE or self.profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
+            return length
+        return len(self.pending)
+
+    def _token(self, kind: Kind, last: bool = False) -> Token:
+        value = reachable(self.pending)[0] if kind is Kind.NONE else REPLACEMENT
+        token = Token(value, kind, len(self.pending), last)
+        self.pending, self._fault = b"", Kind.NONE
+        return token
+
+
+def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
+    """The tokens of a whole text.
+
+    Parameters
+    ----------
+    text : iterable of int
+        Its bytes. An empty text has no tokens.
+    profile : Profile
+        Which UTF-8 is spoken.
+    """
+    data = bytes(text)
+    model = TextModel(profile)
+    return [
+        token
+        for index, byte in enumerate(data)
+        for token in model.feed(byte, index == len(data) - 1)
+    ]
+
+
+def encode(value: int, length: int | None = None) -> bytes:
+    """A value in the form of ``length`` bytes, overlong if asked; without, in its shortest form."""
+    if length is None:
+        length = next(n for n in range(1, 9) if value <= form_maximum(n))
+    if length == 1:
+        return bytes([value])
+    lead = (0xFF << 8 - length) & 0xFF
+    top, *rest = (value >> 6 * n & 0x3F for n in range(length - 1, -1, -1))
+    return bytes([lead | top] + [0x80 | bits for bits in rest])
+
+
+class Outputs(NamedTuple):
+    """The decoder's output pins in one cycle."""
+
+    i_ready: bool
+    o_valid: bool
+    code_point: int
+    error: bool
+    kind: int
+    length: int
+    last: bool
+
+
+class CycleModel:
+    """Every output pin in every cycle, given the pins driven.
+
+    The promise it spells out: a token can be taken from the cycle after the byte that ends or cuts
+    it was accepted, in order, one a cycle; a byte is accepted in every cycle in which no token is
+    on offer or the one on offer is taken. A token on offer stays until it is taken, and its pins
+    keep their values after it, until the next one. After reset no token is on offer and the pins
+    are zero.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken.
+    """
+
+    def __init__(self, profile: Profile = UNICODE) -> None:
+        self._text = TextModel(profile)
+        self._waiting: deque[Token] = deque()
+        self._shown = (0, False, 0, 0, False)
+
+    def cycle(self, i_valid: bool, data: int, last: bool, o_ready: bool) -> Outputs:
+        """The output pins in this cycle; then the clock ticks.
+
+        Parameters
+        ----------
+        i_valid, data, last, o_ready : bool, int, bool, bool
+            The pins driven in this cycle.
+        """
+        o_valid = bool(self._waiting)
+        i_ready = o_ready or not o_valid
+        outputs = Outputs(i_ready, o_valid, *self._shown)
+        if o_valid and o_ready:
+            self._waiting.popleft()
+        if i_valid and i_ready:
+            self._waiting.extend(self._text.feed(data, last))
+        if self._waiting:
+            token = self._waiting[0]
+            self._shown = (
+                token.code_point,
+                token.error,
+                token.kind.value,
+                token.length,
+                token.last,
+            )
+        return outputs

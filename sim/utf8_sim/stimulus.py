@@ -1,0 +1,108 @@
+"""What is driven into a design: the bytes of texts, and when each side pauses."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO, Protocol
+
+import numpy as np
+
+Piece = tuple[bytes, bool]
+"""Bytes of a text, and whether the text ends with them."""
+
+PIECE_SIZE = 1 << 16
+
+
+def file_pieces(stream: BinaryIO) -> Iterator[Piece]:
+    """One text, read piece by piece; an empty file is a text without bytes.
+
+    Parameters
+    ----------
+    stream : binary file
+        Where the text is.
+    """
+    piece = stream.read(PIECE_SIZE)
+    while piece:
+        following = stream.read(PIECE_SIZE)
+        yield piece, not following
+        piece = following
+
+
+class Stalls(Protocol):
+    """In which cycles one side pauses."""
+
+    def windows(self, size: int) -> Iterator[np.ndarray]:
+        """Endless booleans, true to pause, ``size`` cycles at a time; the same on every call."""
+        ...
+
+
+@dataclass(frozen=True)
+class RandomStalls:
+    """Pauses in each cycle with a probability.
+
+    Parameters
+    ----------
+    probability : float
+        From 0 to below 1: at 1 nothing would ever move.
+    seed : int or sequence of int
+        What the pauses depend on, besides the probability.
+
+    Raises
+    ------
+    ValueError
+        If the probability is outside its range.
+    """
+
+    probability: float = 0.0
+    seed: int | tuple[int, ...] = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.probability < 1:
+            raise ValueError(
+                f"probability must be at least 0 and below 1, not {self.probability:g}"
+            )
+
+    def windows(self, size: int) -> Iterator[np.ndarray]:
+        generator = np.random.default_rng(self.seed)
+        while True:
+            yield generator.random(size) < self.probability
+
+
+@dataclass(frozen=True)
+class FixedStalls:
+    """Pauses in the given cycles, and never after them.
+
+    Parameters
+    ----------
+    pattern : tuple of bool
+        True to pause, one for each cycle from the first.
+    """
+
+    pattern: tuple[bool, ...] = ()
+
+    def windows(self, size: int) -> Iterator[np.ndarray]:
+        for begin in range(0, len(self.pattern), size):
+            window = np.zeros(size, dtype=bool)
+            part = self.pattern[begin : begin + size]
+            window[: len(part)] = part
+            yield window
+        while True:
+            yield np.zeros(size, dtype=bool)
+
+
+@dataclass(frozen=True)
+class Stimulus:
+    """Everything that decides a simulation.
+
+    Parameters
+    ----------
+    pieces : iterable of Piece
+        The texts, one after the other without a gap.
+    input_stalls : Stalls
+        When no byte is offered. A byte once offered stays until it is accepted.
+    output_stalls : Stalls
+        When no token is taken.
+    """
+
+    pieces: Iterable[Piece]
+    input_stalls: Stalls = field(default_factory=RandomStalls)
+    output_stalls: Stalls = field(default_factory=RandomStalls)

@@ -1,0 +1,1 @@
+"""Command line and tool flows of utf8-hdl."""

@@ -1,0 +1,435 @@
+"""The command ``utf8-hdl``."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Annotated, BinaryIO, TypeVar
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+from typer.exceptions import Abort, TyperException
+
+from utf8_hdl import PROFILES, Decoder, ErrorSpan, Profile, __version__
+from utf8_sim.campaign import Coverage, Part, campaign
+from utf8_sim.engine import ENGINES, Engine, HangError
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.stimulus import Piece, RandomStalls, Stimulus, file_pieces
+from utf8_sim.waveform import WaveWriter
+
+from .output import Refused, open_output
+from .report import Summary, TokenLog, coverage_table, cycle_table
+from .verilog import generate_decoder
+
+SHORT_TEXT = 64
+"""Up to so many bytes, ``simulate`` shows every cycle."""
+
+MOST_CYCLES_SHOWN = 256
+
+CAMPAIGN_STALLS = (0.0, 0.25)
+"""Probabilities of stalls that ``compare`` tries on each side, all combinations."""
+
+DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
+"""Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+T = TypeVar("T")
+
+ProfileOption = Annotated[
+    str, typer.Option("--profile", metavar="|".join(PROFILES), help="Which UTF-8 is spoken.")
+]
+SurrogatesOption = Annotated[
+    str | None,
+    typer.Option(metavar="accept|reject", help="U+D800 to U+DFFF, instead of the profile's rule."),
+]
+NoncharactersOption = Annotated[
+    str | None,
+    typer.Option(metavar="accept|reject", help="U+FFFE and U+FFFF, instead of the profile's rule."),
+]
+ErrorSpanOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="|".join(span.value for span in ErrorSpan), help="How many bytes one error covers."
+    ),
+]
+EngineOption = Annotated[
+    str, typer.Option(metavar="|".join(ENGINES), help="What simulates the hardware.")
+]
+SeedOption = Annotated[int, typer.Option(metavar="N", help="What all that is random depends on.")]
+StallInputOption = Annotated[
+    float | None,
+    typer.Option(metavar="P", help="Probability, each cycle, that no byte is offered."),
+]
+StallOutputOption = Annotated[
+    float | None,
+    typer.Option(metavar="P", help="Probability, each cycle, that no token is taken."),
+]
+TokensOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="OUT.jsonl",
+        help="Write the hardware's tokens, one JSON object a line; - is stdout.",
+    ),
+]
+VcdOption = Annotated[str | None, typer.Option(metavar="OUT.vcd", help="Write the waveform.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"utf8-hdl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """A UTF-8 decoder in hardware: simulate it, compare it with its golden model, get Verilog."""
+
+
+@app.command()
+def simulate(
+    file: Annotated[str | None, typer.Argument(metavar="[FILE|-]", show_default=False)] = None,
+    text: Annotated[str | None, typer.Option(help="Decode this instead of a file.")] = None,
+    profile: ProfileOption = "unicode",
+    surrogates: SurrogatesOption = None,
+    noncharacters: NoncharactersOption = None,
+    error_span: ErrorSpanOption = None,
+    engine: EngineOption = "amaranth",
+    seed: SeedOption = 0,
+    stall_input: StallInputOption = None,
+    stall_output: StallOutputOption = None,
+    tokens: TokensOption = None,
+    vcd: VcdOption = None,
+) -> None:
+    """Run the hardware on real bytes, next to the golden model, and show what it decoded.
+
+    The text is FILE, standard input (-), or TEXT. Short texts are shown cycle by cycle.
+    """
+    rules = _profile(profile, surrogates, noncharacters, error_span)
+    stalls = _stalls(seed, stall_input or 0.0, stall_output or 0.0)
+    simulator = _engine(engine, rules)
+    _check_outputs(file, tokens, vcd)
+    show = Console(file=sys.stderr if "-" in (tokens, vcd) else sys.stdout, highlight=False)
+
+    summary, shown = Summary(), _ShortTrace()
+    with ExitStack() as stack:
+        pieces, size = stack.enter_context(_open_text(file, text))
+        lockstep = Lockstep(simulator, Stimulus(pieces, *stalls))
+        log = TokenLog(stack.enter_context(open_output(tokens)) if tokens else None)
+        wave = stack.enter_context(_open_wave(vcd, simulator)) if vcd else None
+        progress = stack.enter_context(_progress())
+        task = progress.add_task("decoding", total=size)
+        try:
+            for trace in lockstep:
+                summary.add(trace, *log.add(trace))
+                shown.add(trace)
+                if wave:
+                    wave.write(lockstep.recent[-1])
+                progress.update(task, completed=summary.bytes)
+        except KeyboardInterrupt:
+            progress.stop()
+            _print(show, summary.lines())
+            _say(show, f"interrupted after {lockstep.cycles} cycles, which agree")
+            raise typer.Exit(130) from None
+        except HangError as error:
+            progress.stop()
+            _print(show, summary.lines())
+            _say(show, f"HANG: {error}", "bold red")
+            raise typer.Exit(1) from None
+
+    if summary.bytes <= SHORT_TEXT:
+        _print(show, shown.lines(simulator.state_names))
+    _print(show, summary.lines())
+    if lockstep.difference:
+        _report_difference(show, lockstep, simulator, None if vcd else DIFFERENCE_VCD)
+        raise typer.Exit(1)
+    _say(
+        show,
+        f"hardware and golden model agree on every output pin in all {lockstep.cycles} cycles",
+        "green",
+    )
+
+
+class _ShortTrace:
+    """The first cycles of a trace, as long as a table of them is worth reading."""
+
+    def __init__(self) -> None:
+        self._windows: list[np.ndarray] = []
+        self._cycles = 0
+
+    def add(self, trace: np.ndarray) -> None:
+        if self._cycles < MOST_CYCLES_SHOWN:
+            self._windows.append(trace[: MOST_CYCLES_SHOWN - self._cycles])
+        self._cycles += len(trace)
+
+    def lines(self, state_names: list[str]) -> list[Text]:
+        table = cycle_table(np.concatenate(self._windows), state_names)
+        if len(table) == 1:  # only the heading
+            return []
+        if self._cycles > MOST_CYCLES_SHOWN:
+            table.append(Text(f"... and {self._cycles - MOST_CYCLES_SHOWN} more cycles"))
+        return [*table, Text()]
+
+
+@app.command()
+def compare(
+    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...")] = None,
+    profile: ProfileOption = "unicode",
+    surrogates: SurrogatesOption = None,
+    noncharacters: NoncharactersOption = None,
+    error_span: ErrorSpanOption = None,
+    engine: EngineOption = "amaranth",
+    seed: SeedOption = 0,
+    stall_input: StallInputOption = None,
+    stall_output: StallOutputOption = None,
+    tokens: TokensOption = None,
+    vcd: VcdOption = None,
+) -> None:
+    """Drive many stimuli and compare every output pin with the golden model, cycle by cycle.
+
+    The stimuli are the FILEs, or without any the built-in campaign. Each runs at full rate and
+    with stalls on either side and both. --vcd names the waveform that is kept if there is a
+    difference.
+    """
+    rules = _profile(profile, surrogates, noncharacters, error_span)
+    simulator = _engine(engine, rules)
+    _check_outputs(None, tokens, vcd)
+    show = Console(file=sys.stderr if tokens == "-" else sys.stdout, highlight=False)
+    modes = _modes(seed, stall_input, stall_output)
+    parts = [_file_part(name) for name in files] if files else campaign(rules, seed)
+    coverage = Coverage(rules, simulator.state_names)
+
+    _say(show, f"profile {rules.describe()}")
+    cycles = 0
+    with ExitStack() as stack:
+        token_file = stack.enter_context(open_output(tokens)) if tokens else None
+        progress = stack.enter_context(_progress())
+        task = progress.add_task("comparing", total=len(parts) * len(modes))
+        try:
+            for part in parts:
+                for mode, stalls in modes:
+                    progress.update(task, description=f"{part.name}, {mode}")
+                    lockstep = Lockstep(simulator, Stimulus(part.pieces(), *stalls))
+                    log = TokenLog(token_file)
+                    for trace in lockstep:
+                        cycles += len(trace)
+                        coverage.add(trace)
+                        log.add(trace)
+                    if lockstep.difference:
+                        progress.stop()
+                        _say(show, f"stimulus: {part.name}, {mode}, seed {seed}")
+                        _report_difference(show, lockstep, simulator, vcd or DIFFERENCE_VCD)
+                        raise typer.Exit(1)
+                    progress.advance(task)
+        except KeyboardInterrupt:
+            progress.stop()
+            _print(show, coverage_table(coverage))
+            _say(show, f"interrupted after {cycles} cycles, which agree")
+            raise typer.Exit(130) from None
+        except HangError as error:
+            progress.stop()
+            _say(show, f"HANG: {error}", "bold red")
+            raise typer.Exit(1) from None
+
+    _print(show, coverage_table(coverage))
+    if not files:
+        gaps = coverage.gaps()
+        _say(show, f"never met: {', '.join(gaps)}" if gaps else "every class met every state")
+    _say(
+        show,
+        f"hardware and golden model agree on every output pin in all {cycles} cycles "
+        f"({len(parts) * len(modes)} runs)",
+        "green",
+    )
+
+
+@app.command()
+def generate(
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
+    ] = "-",
+    profile: ProfileOption = "unicode",
+    surrogates: SurrogatesOption = None,
+    noncharacters: NoncharactersOption = None,
+    error_span: ErrorSpanOption = None,
+) -> None:
+    """Write the decoder as Verilog: module utf8_decoder with AXI4-Stream ports."""
+    rules = _profile(profile, surrogates, noncharacters, error_span)
+    with open_output(output) as file:
+        file.write(generate_decoder(rules))
+
+
+def _choose(option: str, name: str, choices: dict[str, T]) -> T:
+    if name not in choices:
+        raise Refused(f"unknown {option} {name!r}: choose from {', '.join(choices)}")
+    return choices[name]
+
+
+def _profile(
+    name: str, surrogates: str | None, noncharacters: str | None, error_span: str | None
+) -> Profile:
+    profile = _choose("--profile", name, PROFILES)
+    verdicts = {"accept": True, "reject": False}
+    if surrogates is not None:
+        accept = _choose("--surrogates", surrogates, verdicts)
+        profile = replace(profile, accept_surrogates=accept)
+    if noncharacters is not None:
+        accept = _choose("--noncharacters", noncharacters, verdicts)
+        profile = replace(profile, accept_noncharacters=accept)
+    if error_span is not None:
+        spans = {span.value: span for span in ErrorSpan}
+        profile = replace(profile, error_span=_choose("--error-span", error_span, spans))
+    return profile
+
+
+def _engine(name: str, profile: Profile) -> Engine:
+    return _choose("--engine", name, ENGINES)(Decoder(profile))
+
+
+def _stalls(
+    seed: int, stall_input: float, stall_output: float
+) -> tuple[RandomStalls, RandomStalls]:
+    if seed < 0:
+        raise Refused(f"--seed must be 0 or more, not {seed}")
+    for option, probability in (("--stall-input", stall_input), ("--stall-output", stall_output)):
+        if not 0 <= probability < 1:
+            raise Refused(
+                f"{option} must be at least 0 and below 1 (at 1 nothing would ever move), "
+                f"not {probability:g}"
+            )
+    return RandomStalls(stall_input, (seed, 1)), RandomStalls(stall_output, (seed, 2))
+
+
+def _modes(
+    seed: int, stall_input: float | None, stall_output: float | None
+) -> list[tuple[str, tuple[RandomStalls, RandomStalls]]]:
+    """The stalls that ``compare`` tries, with their names; full rate is always among them."""
+    if stall_input is None and stall_output is None:
+        pairs = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
+    else:
+        pairs = [(0.0, 0.0), (stall_input or 0.0, stall_output or 0.0)]
+    return [
+        (f"stalls in {i:g} out {o:g}" if i or o else "full rate", _stalls(seed, i, o))
+        for i, o in pairs
+    ]
+
+
+def _check_outputs(file: str | None, *outputs: str | None) -> None:
+    """Refuse to write two things to one place, or over the input."""
+    places = [os.path.realpath(name) if name != "-" else name for name in outputs if name]
+    if len(set(places)) < len(places):
+        raise Refused(f"two outputs would go to {outputs[0]!r}: name different files")
+    if file and file != "-" and os.path.realpath(file) in places:
+        raise Refused(f"the output would replace the input {file!r}: name another file")
+
+
+def _open_binary(name: str) -> BinaryIO:
+    try:
+        file = open(name, "rb")  # noqa: SIM115
+        file.peek(1)
+    except OSError as error:
+        raise Refused(f"cannot read {name!r}: {error.strerror}") from error
+    return file
+
+
+def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
+    try:
+        yield from file_pieces(file)
+    except OSError as error:
+        raise Refused(f"cannot read {name!r}: {error.strerror}") from error
+
+
+@contextmanager
+def _open_text(file: str | None, text: str | None) -> Iterator[tuple[Iterator[Piece], int | None]]:
+    """The pieces of the text, and its size in bytes if that is known."""
+    if (file is None) == (text is None):
+        raise Refused("give one text: FILE, - for standard input, or --text TEXT")
+    if text is not None:
+        data = os.fsencode(text)
+        yield iter([(data, True)] if data else []), len(data)
+    elif file == "-":
+        yield _pieces(sys.stdin.buffer, "-"), None
+    else:
+        assert file is not None
+        with _open_binary(file) as stream:
+            yield _pieces(stream, file), os.fstat(stream.fileno()).st_size or None
+
+
+def _file_part(name: str) -> Part:
+    """A file as a part of a comparison."""
+
+    def pieces() -> Iterator[Piece]:
+        with _open_binary(name) as stream:
+            yield from _pieces(stream, name)
+
+    _open_binary(name).close()
+    return Part(name, pieces)
+
+
+@contextmanager
+def _open_wave(path: str, engine: Engine, first_cycle: int = 0) -> Iterator[WaveWriter]:
+    with open_output(path) as file, WaveWriter(file, engine, first_cycle) as wave:
+        yield wave
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A progress bar on standard error, if a person is looking."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    )  # fmt: skip
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        yield progress
+
+
+def _say(show: Console, line: str, style: str = "") -> None:
+    show.print(Text(line, style=style), soft_wrap=True)
+
+
+def _print(show: Console, lines: list[Text]) -> None:
+    for line in lines:
+        show.print(line, soft_wrap=True)
+
+
+def _report_difference(show: Console, lockstep: Lockstep, engine: Engine, vcd: str | None) -> None:
+    """Say where hardware and golden model part, and keep the waveform around it."""
+    _say(show, f"DIFFERENCE: {lockstep.difference}", "bold red")
+    if vcd:
+        with _open_wave(vcd, engine, lockstep.recent[0].first_cycle) as wave:
+            for window in lockstep.recent:
+                wave.write(window)
+        _say(show, f"waveform around it: {vcd}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command.
+
+    Returns
+    -------
+    int
+        0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
+        input, 130 after an interrupt, 141 if the reader of standard output went away.
+    """
+    try:
+        return app(arguments, standalone_mode=False) or 0
+    except Refused as error:
+        message = str(error)
+    except TyperException as error:
+        message = f"{error.format_message().rstrip('.')} (see utf8-hdl --help)"
+    except (Abort, KeyboardInterrupt):
+        return 130
+    except SystemExit as error:  # Typer's answer to a closed pipe is the status 1, which is taken
+        return 141 if isinstance(error.__context__, BrokenPipeError) else 1
+    print(f"utf8-hdl: {' '.join(message.split())}", file=sys.stderr)
+    return 2

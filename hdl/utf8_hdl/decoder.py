@@ -78,6 +78,7 @@ class Decoder(wiring.Component):
 
     def __init__(self, profile: Profile = UNICODE) -> None:
         self.profile = profile
+        self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._lead_rules = _lead_rules(profile)
         self._second_rules = _second_rules(profile)
         self.State: Any = enum.Enum(
@@ -102,8 +103,9 @@ class Decoder(wiring.Component):
             {"state": State, "value": self.profile.code_point_width, "kind": Kind}
         )
 
-        # The pending sequence: its value without the last six bits, its bytes so far, and, where
-        # an error covers the whole sequence, the first thing that was wrong with it.
+        # The pending sequence: its value without the last six bits, its bytes so far, and the
+        # first thing that was wrong with it: never anything but NONE, so no register at all,
+        # unless an error covers the whole sequence.
         value = Signal(self.profile.code_point_width - 6)
         length = Signal.like(self.o.p.length)
         reason = Signal(Kind)
@@ -132,8 +134,9 @@ class Decoder(wiring.Component):
                 state.eq(Mux(self.i.p.last, State.START, step.state)),
                 value.eq(step.value),
                 length.eq(length_now),
-                reason.eq(step.kind),
             ]
+            if self._whole_sequence:
+                m.d.sync += reason.eq(step.kind)
 
         interrupted = Signal(token_layout(self.profile))
         self._token(m, interrupted, cut_kind, length, REPLACEMENT)
@@ -166,7 +169,6 @@ class Decoder(wiring.Component):
     ) -> None:
         """Whether and how the byte continues the pending sequence, and why not."""
         byte, State = self.i.p.data, self.State
-        whole_sequence = self.profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         is_continuation = Signal()
         m.d.comb += is_continuation.eq(byte.matches("10------"))
         m.d.comb += cut_kind.eq(Mux(reason != Kind.NONE, reason, Kind.TRUNCATED))
@@ -183,7 +185,7 @@ class Decoder(wiring.Component):
                     with m.Switch(byte):
                         for patterns, kind in rules:
                             with m.Case(*patterns):
-                                if whole_sequence:
+                                if self._whole_sequence:
                                     m.d.comb += continued.kind.eq(kind)
                                 else:
                                     m.d.comb += continues.eq(0)

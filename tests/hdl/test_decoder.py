@@ -1,0 +1,89 @@
+"""The decoder against CPython, and against the golden model cycle by cycle."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import BOUNDARY_BYTES, ref_tokens
+from rtl import BREAKS, STALLS, broken, lockstep, rtl_tokens, rtl_trace
+from utf8_hdl import UNICODE, Decoder
+from utf8_sim.campaign import campaign
+from utf8_sim.engine import AmaranthEngine, HangError
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PATTERN = st.lists(st.booleans(), max_size=40).map(tuple).map(FixedStalls)
+HOSTILE = st.lists(st.sampled_from(BOUNDARY_BYTES), min_size=1, max_size=24).map(bytes)
+
+
+@pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
+@pytest.mark.parametrize("name", ["scripts.txt", "stress.txt"])
+def test_examples_decode_as_in_cpython(name, stalls):
+    data = (EXAMPLES / name).read_bytes()[-2500:]
+    assert rtl_tokens(data, stalls) == ref_tokens(data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(HOSTILE)
+def test_hostile_text_decodes_as_in_cpython(data):
+    assert rtl_tokens(data) == ref_tokens(data)
+
+
+def test_every_pair_of_boundary_bytes_decodes_as_in_cpython():
+    data = b"".join(bytes(pair) for pair in product(BOUNDARY_BYTES, repeat=2))
+    assert rtl_tokens(data) == ref_tokens(data)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(HOSTILE, max_size=4), PATTERN, PATTERN)
+def test_every_pin_is_as_predicted_under_any_stalls(texts, input_stalls, output_stalls):
+    assert lockstep(texts, (input_stalls, output_stalls)) is None
+
+
+@pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
+def test_every_pin_is_as_predicted_on_random_bytes(stalls):
+    data = RandomStalls(0.5, 7)  # a source of random bits that is the same on every run
+    bits = next(data.windows(8 * 2000))
+    assert lockstep([bytes(sum(b << n for n, b in enumerate(bits[i : i + 8].tolist()))
+                           for i in range(0, len(bits), 8))], stalls) is None  # fmt: skip
+
+
+def test_no_text_gives_no_token():
+    assert not rtl_trace([])["o.valid"].any()
+
+
+def test_texts_follow_each_other_without_a_gap():
+    trace = rtl_trace([b"\xe2\x82", b"\xac", b"\xe2\x82\xac"])
+    tokens = [
+        (int(cycle["o.length"]), bool(cycle["o.error"]), bool(cycle["o.last"]))
+        for cycle in trace
+        if cycle["o.valid"]
+    ]
+    assert tokens == [(2, True, True), (1, True, True), (3, False, True)]
+    assert trace["i.valid"][:6].all()
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_campaign_catches_a_broken_decoder(name):
+    engine = AmaranthEngine(broken(name))
+    for part in campaign(UNICODE, seed=0):
+        for stalls in (STALLS["full rate"], STALLS["both slow"]):
+            try:
+                difference = Lockstep(engine, Stimulus(part.pieces(), *stalls)).run()
+            except HangError:
+                return
+            if difference:
+                assert difference.expected != difference.actual
+                return
+    pytest.fail("the broken decoder passed the campaign")
+
+
+def test_state_names_are_those_of_the_table_of_well_formed_sequences():
+    names = [state.name for state in Decoder(UNICODE).State]
+    assert names == [
+        "START", "NEED_1", "NEED_2", "NEED_3", "AFTER_E0", "AFTER_ED", "AFTER_F0", "AFTER_F4",
+    ]  # fmt: skip

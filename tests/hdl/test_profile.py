@@ -1,0 +1,84 @@
+"""Profiles and tokens: the numbers of the contract, and rules that contradict each other."""
+
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+from amaranth.hdl import Shape
+
+from utf8_hdl import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Kind, Profile, token_layout
+
+
+@pytest.mark.parametrize(
+    ("profile", "longest_form", "highest", "surrogates", "noncharacters", "width"),
+    [
+        (UNICODE, 4, 0x10FFFF, False, True, 21),
+        (UCS2, 3, 0xFFFF, False, False, 16),
+        (UCS4, 6, 0x7FFFFFFF, False, False, 31),
+        (EXTENDED, 8, 0x3FFFFFFFFFF, False, False, 42),
+    ],
+    ids=["unicode", "ucs2", "ucs4", "extended"],
+)
+def test_named_profiles(profile, longest_form, highest, surrogates, noncharacters, width):
+    assert PROFILES[profile.name] is profile
+    assert profile.longest_form == longest_form
+    assert profile.highest == highest
+    assert profile.accept_surrogates is surrogates
+    assert profile.accept_noncharacters is noncharacters
+    assert profile.error_span is ErrorSpan.MAXIMAL_SUBPART
+    assert profile.code_point_width == width
+
+
+def test_a_profile_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        UNICODE.highest = 0x7F
+
+
+@pytest.mark.parametrize(
+    ("longest_form", "highest", "message"),
+    [
+        (2, 0x7FF, "longest_form must be 3 to 8 bytes, so that U.FFFD fits, not 2"),
+        (9, 1 << 42, "longest_form must be 3 to 8 bytes"),
+        (4, 0x200000, "highest must be at most 1FFFFF, the highest value of 4 bytes, not 200000"),
+        (4, 0xFFFF, "highest must be at least 10000, the lowest value that needs 4 bytes"),
+        (4, 0x10FFFE, "one less than a multiple of 1000, so that the second byte decides"),
+        (3, 0xD7FF, "highest must be FFFF or above"),
+    ],
+)
+def test_rules_that_make_no_sense_are_refused(longest_form, highest, message):
+    with pytest.raises(ValueError, match=message):
+        Profile(name="odd", longest_form=longest_form, highest=highest)
+
+
+def test_description_names_every_rule():
+    odd = replace(UNICODE, accept_surrogates=True, error_span=ErrorSpan.WHOLE_SEQUENCE)
+    assert odd.describe() == (
+        "unicode: 1 to 4 bytes, up to U+10FFFF, surrogates accepted, "
+        "U+FFFE and U+FFFF accepted, error span whole-sequence"
+    )
+
+
+def test_codes_of_errors():
+    assert {kind.value: kind.label for kind in Kind} == {
+        0: "none",
+        1: "unexpected-continuation",
+        2: "invalid-byte",
+        3: "overlong",
+        4: "surrogate",
+        5: "out-of-range",
+        6: "truncated",
+        7: "noncharacter",
+    }
+
+
+@pytest.mark.parametrize(
+    ("profile", "length_width"), [(UNICODE, 3), (UCS2, 2), (UCS4, 3), (EXTENDED, 4)]
+)
+def test_layout_of_a_token(profile, length_width):
+    widths = {name: Shape.cast(field.shape).width for name, field in token_layout(profile)}
+    assert widths == {
+        "code_point": profile.code_point_width,
+        "error": 1,
+        "kind": 3,
+        "length": length_width,
+        "last": 1,
+    }

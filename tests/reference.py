@@ -1,0 +1,60 @@
+"""What the tests hold the project against, written without looking at it.
+
+`ref_tokens` asks CPython's codec where characters and errors are, and names the errors from the
+table of error kinds. It imports nothing from the project.
+"""
+
+from typing import NamedTuple
+
+
+class RefToken(NamedTuple):
+    offset: int
+    length: int
+    code_point: int
+    error: str | None
+
+
+def ref_tokens(data: bytes) -> list[RefToken]:
+    """Tokens of a text in the `unicode` profile."""
+    tokens = []
+    begin = 0
+    while begin < len(data):
+        try:
+            text, end, error = data[begin:].decode("utf-8"), len(data), None
+        except UnicodeDecodeError as found:
+            end = begin + found.start
+            text, error = data[begin:end].decode("utf-8"), found
+        offset = begin
+        for character in text:
+            length = len(character.encode("utf-8"))
+            tokens.append(RefToken(offset, length, ord(character), None))
+            offset += length
+        begin = end
+        if error:
+            length = error.end - error.start
+            kind = ref_kind(data[begin : begin + length], data[begin + length : begin + length + 1])
+            tokens.append(RefToken(begin, length, 0xFFFD, kind))
+            begin += length
+    return tokens
+
+
+def ref_kind(wrong: bytes, following: bytes) -> str:
+    """Kind of the error that covers `wrong`, before the byte that follows it, if any."""
+    lead = wrong[0]
+    if 0x80 <= lead <= 0xBF:
+        return "unexpected-continuation"
+    if lead in (0xC0, 0xC1):
+        return "overlong"
+    if 0xF5 <= lead <= 0xFD:
+        return "out-of-range"
+    if lead >= 0xFE:
+        return "invalid-byte"
+    if len(wrong) == 1 and following and 0x80 <= following[0] <= 0xBF:
+        return {0xE0: "overlong", 0xED: "surrogate", 0xF0: "overlong", 0xF4: "out-of-range"}[lead]
+    return "truncated"
+
+
+BOUNDARY_BYTES = bytes.fromhex(
+    "00 41 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FB FC FD FE FF"
+)
+"""First and last byte of every row and column of Unicode Table 3-7, and their neighbours."""

@@ -1,0 +1,93 @@
+"""The hardware, run for a test: traces, tokens, and decoders broken on purpose."""
+
+import inspect
+from collections.abc import Iterable
+
+import numpy as np
+
+from reference import RefToken
+from utf8_hdl import UNICODE, Decoder, Kind, Profile, decoder
+from utf8_sim.engine import AmaranthEngine
+from utf8_sim.lockstep import Lockstep, tokens_taken
+from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
+
+NO_STALLS = FixedStalls()
+STALLS = {
+    "full rate": (NO_STALLS, NO_STALLS),
+    "slow producer": (RandomStalls(0.5, 1), NO_STALLS),
+    "slow consumer": (NO_STALLS, RandomStalls(0.5, 2)),
+    "both slow": (RandomStalls(0.4, 3), RandomStalls(0.4, 4)),
+}
+
+
+def rtl_trace(
+    texts: Iterable[bytes], stalls=(NO_STALLS, NO_STALLS), design: Decoder | None = None
+) -> np.ndarray:
+    """Every cycle of a simulation, as the engine recorded it."""
+    stimulus = Stimulus([(text, True) for text in texts], *stalls)
+    return np.concatenate(list(AmaranthEngine(design or Decoder()).run(stimulus)))
+
+
+def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE):
+    """Tokens of one text, in the form of `ref_tokens`."""
+    taken = tokens_taken(rtl_trace([data] if data else [], stalls, Decoder(profile)))
+    ends = np.cumsum(taken["o.length"], dtype=int)
+    return [
+        RefToken(
+            int(end) - int(token["o.length"]),
+            int(token["o.length"]),
+            int(token["o.code_point"]),
+            Kind(int(token["o.kind"])).label if token["o.error"] else None,
+        )
+        for end, token in zip(ends, taken, strict=True)
+    ]
+
+
+def lockstep(texts: Iterable[bytes], stalls=(NO_STALLS, NO_STALLS), design: Decoder | None = None):
+    """The first difference between hardware and golden model, or None."""
+    stimulus = Stimulus([(text, True) for text in texts], *stalls)
+    return Lockstep(AmaranthEngine(design or Decoder()), stimulus).run()
+
+
+# What is wrong with a decoder, and the edits to its source that make it so.
+BREAKS = {
+    "range: ED BF is no surrogate": [('"101-----"', '"1010----"')],
+    "range: F4 90 is in range": [("range(second + 1, 0xC0)", "range(second + 2, 0xC0)")],
+    "range: E0 9F is not overlong": [('"0" * (form - 2)', '"0" * (form - 1)')],
+    "range: C1 is not overlong": [('wrong("1100000-"', 'wrong("11000000"')],
+    "range: F5 is in range": [("_highest_start(profile)[0] + 1", "_highest_start(profile)[0] + 2")],
+    "stale bits in the value": [("value.eq(step.value)", "value.eq(step.value | value)")],
+    "interrupting byte swallowed": [
+        ("decides & (spare_valid | interrupts)", "decides & spare_valid")
+    ],
+    "interrupted sequence dropped": [("interrupts | decides)", "decides)")],
+    "missed last: text goes on": [("Mux(self.i.p.last, State.START, step.state)", "step.state")],
+    "missed last: token without it": [("decided.last.eq(self.i.p.last)", "decided.last.eq(0)")],
+    "missed last: cut character kept": [("self.i.p.last | ~unfinished", "~unfinished")],
+    "payload changes under stall": [("with m.If(self.i.ready):", "with m.If(1):")],
+    "byte taken without room": [("self.i.ready.eq(~self.o.valid | self.o.ready)",
+                                 "self.i.ready.eq(1)")],
+    "half rate": [("self.i.ready.eq(~self.o.valid | self.o.ready)",
+                   "self.i.ready.eq(~self.o.valid)")],
+    "never ready": [("self.i.ready.eq(~self.o.valid | self.o.ready)", "self.i.ready.eq(0)")],
+    "byte taken that was not offered": [("accept.eq(self.i.valid & self.i.ready)",
+                                         "accept.eq(self.i.ready)")],
+    "valid waits for ready": [
+        ("self.o.valid.eq(spare_valid | interrupts | decides)",
+         "self.o.valid.eq((spare_valid | interrupts | decides) & self.o.ready)")
+    ],
+    "length counts from zero": [("length_now.eq(1)", "length_now.eq(0)")],
+    "wrong kind": [("m.d.comb += cut_kind.eq(kind)", "m.d.comb += cut_kind.eq(Kind.TRUNCATED)")],
+    "value of an error": [("Mux(error, REPLACEMENT, value)", "value")],
+}  # fmt: skip
+
+
+def broken(name: str) -> Decoder:
+    """A decoder with one of the `BREAKS`."""
+    source = inspect.getsource(decoder)
+    for good, bad in BREAKS[name]:
+        assert source.count(good) == 1, f"{good!r} is not in the decoder's source once"
+        source = source.replace(good, bad)
+    namespace = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
+    exec(compile(source, "<broken decoder>", "exec"), namespace)
+    return namespace["Decoder"]()

@@ -1,0 +1,102 @@
+"""The campaign reaches what it must, and its classes of bytes are true."""
+
+from itertools import product
+
+import pytest
+
+from rtl import STALLS
+from utf8_hdl import PROFILES, UNICODE, Decoder
+from utf8_sim.campaign import (
+    Coverage,
+    beginnings,
+    boundary_encodings,
+    byte_classes,
+    campaign,
+    class_name,
+)
+from utf8_sim.engine import AmaranthEngine
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.model import TextModel
+from utf8_sim.stimulus import Stimulus
+
+profiles = pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+
+
+def test_classes_of_unicode_are_those_of_table_3_7():
+    assert [class_name(members) for members in byte_classes(UNICODE)] == [
+        "00..7F", "80..8F", "90..9F", "A0..BF", "C0..C1", "C2..DF", "E0", "E1..EC", "ED",
+        "EE..EF", "F0", "F1..F3", "F4", "F5..F7", "F8..FD", "FE..FF",
+    ]  # fmt: skip
+
+
+@profiles
+def test_classes_are_all_bytes_in_order(profile):
+    assert [byte for members in byte_classes(profile) for byte in members] == list(range(256))
+
+
+@profiles
+def test_bytes_of_a_class_do_the_same_after_any_beginning(profile):
+    def effect(start: bytes, byte: int, tail: bytes):
+        model = TextModel(profile)
+        tokens = [token for value in (*start, byte, *tail) for token in model.feed(value)]
+        return [(token.kind, token.length) for token in tokens], len(model.pending)
+
+    tails = sorted({encoding[1:3] for encoding in boundary_encodings(profile)})
+    for members, start, tail in product(byte_classes(profile), beginnings(profile), tails):
+        assert effect(start, members[0], tail) == effect(start, members[-1], tail)
+
+
+def test_boundaries_of_unicode_are_tried():
+    tried = set(boundary_encodings(UNICODE))
+    for text in [
+        "\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\ufffd", "\ufffe", "\uffff",
+        "\U00010000", "\U0010ffff",
+    ]:  # fmt: skip
+        assert text.encode() in tried
+    for wrong in ["C080", "C1BF", "E08080", "E09FBF", "EDA080", "EDBFBF", "F08FBFBF", "F4908080"]:
+        assert bytes.fromhex(wrong) in tried
+
+
+def test_another_seed_gives_other_random_bytes_and_the_same_seed_the_same():
+    first, again, other = (list(campaign(UNICODE, seed)[-1].pieces()) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+@profiles
+@pytest.mark.parametrize("stalls", ["full rate", "both slow"])
+def test_campaign_agrees_and_leaves_no_gap(profile, stalls):
+    engine = AmaranthEngine(Decoder(profile))
+    coverage = Coverage(profile, engine.state_names)
+    for part in campaign(profile, seed=0):
+        lockstep = Lockstep(engine, Stimulus(part.pieces(), *STALLS[stalls]))
+        for trace in lockstep:
+            coverage.add(trace)
+        assert lockstep.difference is None
+    assert coverage.gaps() == []
+
+
+def test_coverage_counts_what_a_trace_shows():
+    engine = AmaranthEngine(Decoder())
+    coverage = Coverage(UNICODE, engine.state_names)
+    stimulus = Stimulus([(b"A\xe2\x82\xac\xc0", True)])
+    for trace in Lockstep(engine, stimulus):
+        coverage.add(trace)
+    cells = {
+        (class_name(coverage.classes[row]), engine.state_names[column]): int(count)
+        for (row, column), count in zip(
+            product(range(16), range(8)), coverage.cells.flat, strict=True
+        )
+        if count
+    }
+    assert cells == {
+        ("00..7F", "START"): 1,
+        ("E1..EC", "START"): 1,
+        ("80..8F", "NEED_2"): 1,
+        ("A0..BF", "NEED_1"): 1,
+        ("C0..C1", "START"): 1,
+    }
+    assert len(coverage.gaps()) == 16 * 8 - 5
+    assert "00..7F" in coverage.gaps()[0]
+    assert coverage.tokens[0, 1] == coverage.tokens[0, 3] == coverage.tokens[3, 1] == 1
+    assert coverage.tokens.sum() == 3

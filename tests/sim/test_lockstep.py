@@ -1,0 +1,134 @@
+"""The comparison finds a difference, names it, and shows what happened around it."""
+
+import io
+
+import numpy as np
+import pytest
+from vcd.reader import TokenKind, tokenize
+
+from rtl import broken, rtl_trace
+from utf8_hdl import Decoder
+from utf8_sim.engine import OBSERVED, WINDOW, AmaranthEngine, HangError
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.stimulus import FixedStalls, Stimulus
+from utf8_sim.waveform import PERIOD, WaveWriter
+
+
+def run(design: Decoder, data: bytes, *stalls) -> Lockstep:
+    lockstep = Lockstep(AmaranthEngine(design), Stimulus([(data, True)], *stalls))
+    lockstep.run()
+    return lockstep
+
+
+def test_agreement():
+    lockstep = run(Decoder(), b"A\xc2\xa9")
+    assert lockstep.difference is None
+    assert lockstep.cycles == 4 + 8
+
+
+def test_first_difference_is_named():
+    lockstep = run(broken("range: ED BF is no surrogate"), b"ABC\xed\xb0\x80DEF\xed\xb0\x80")
+    # The hardware goes on after ED B0, where the golden model has an error in cycle 5.
+    assert str(lockstep.difference) == "cycle 5, pin o.valid: expected 1, actual 0"
+    assert lockstep.cycles == 6
+
+
+def test_kinds_and_code_points_are_shown_readably():
+    lockstep = run(broken("wrong kind"), b"\xed\xb0\x80")
+    assert str(lockstep.difference) == (
+        "cycle 2, pin o.kind: expected 4 (surrogate), actual 6 (truncated)"
+    )
+    lockstep = run(broken("value of an error"), b"\xff")
+    assert str(lockstep.difference) == "cycle 1, pin o.code_point: expected FFFD, actual 0"
+
+
+def test_difference_far_into_a_run():
+    data = b"A" * (WINDOW + 100) + b"\xed\xb0\x80" + b"A" * 100
+    lockstep = run(broken("range: ED BF is no surrogate"), data)
+    assert lockstep.difference.cycle == WINDOW + 100 + 2
+    assert [window.first_cycle for window in lockstep.recent] == [0, WINDOW]
+    assert len(lockstep.recent[-1].actual) > 100 + 3
+
+
+@pytest.mark.parametrize("pin", OBSERVED)
+def test_every_output_pin_is_compared(pin):
+    class Tampered(AmaranthEngine):
+        def run(self, stimulus):
+            for trace in super().run(stimulus):
+                trace[pin][1] ^= 1
+                yield trace
+
+    lockstep = Lockstep(Tampered(Decoder()), Stimulus([(b"AB", True)]))
+    difference = lockstep.run()
+    assert (difference.cycle, difference.pin) == (1, pin)
+
+
+def test_watchdog_turns_a_hang_into_a_failure():
+    with pytest.raises(HangError, match="no byte was accepted in 64 cycles"):
+        list(AmaranthEngine(broken("never ready")).run(Stimulus([(b"A", True)])))
+
+
+def test_windows_are_one_trace():
+    data = b"A\xc2\xa9" * WINDOW
+    windows = list(AmaranthEngine(Decoder()).run(Stimulus([(data, True)])))
+    assert len(windows) == 4
+    assert {len(window) for window in windows[:-1]} == {WINDOW}
+    trace = np.concatenate(windows)
+    assert bytes(trace["i.data"][: len(data)].tolist()) == data
+
+
+def waveform(lockstep: Lockstep, engine: AmaranthEngine) -> list[tuple[int, str, object]]:
+    """Time, signal and value of every change in the waveform of a run."""
+    file = io.StringIO()
+    with WaveWriter(file, engine) as wave:
+        for _trace in lockstep:
+            wave.write(lockstep.recent[-1])
+    names, scope, time, changes = {}, "", 0, []
+    for token in tokenize(io.BytesIO(file.getvalue().encode())):
+        if token.kind is TokenKind.SCOPE:
+            scope = token.scope.ident
+        elif token.kind is TokenKind.VAR:
+            names[token.var.id_code] = f"{scope}.{token.var.reference}"
+        elif token.kind is TokenKind.CHANGE_TIME:
+            time = token.time_change
+        elif token.kind is TokenKind.CHANGE_SCALAR:
+            changes.append((time, names[token.scalar_change.id_code], token.scalar_change.value))
+        elif token.kind is TokenKind.CHANGE_VECTOR:
+            changes.append((time, names[token.vector_change.id_code], token.vector_change.value))
+        elif token.kind is TokenKind.CHANGE_STRING:
+            changes.append((time, names[token.string_change.id_code], token.string_change.value))
+    return changes
+
+
+def test_waveform_shows_states_and_tokens_by_name():
+    engine = AmaranthEngine(Decoder())
+    changes = waveform(Lockstep(engine, Stimulus([(b"\xe2\x82\xacA\xe0\x80", True)])), engine)
+    states = [(time, value) for time, name, value in changes if name == "decoder.state" and value]
+    assert states == [
+        (0 * PERIOD, "START"),
+        (1 * PERIOD, "NEED_2"),
+        (2 * PERIOD, "NEED_1"),
+        (3 * PERIOD, "START"),
+        (5 * PERIOD, "AFTER_E0"),
+        (6 * PERIOD, "START"),
+    ]
+    tokens = [value for _, name, value in changes if name == "decoder.token" and value]
+    assert tokens == ["U+20AC", "U+0041", "overlong", "unexpected-continuation"]
+
+
+def test_waveform_shows_every_pin_as_it_was():
+    data = b"\xe2\x82\xacA\xe0\x80"
+    stalls = FixedStalls((False, True, False, True)), FixedStalls((True, False) * 6)
+    engine = AmaranthEngine(Decoder())
+    changes = waveform(Lockstep(engine, Stimulus([(data, True)], *stalls)), engine)
+    trace = rtl_trace([data], stalls)
+    for pin in ("i.valid", "i.data", "i.last", "o.ready", *OBSERVED):
+        levels = {}
+        for time, name, value in changes:
+            if name == f"decoder.{pin.replace('.', '_')}":
+                levels[time // PERIOD] = int(value)
+        shown, level = [], 0
+        for cycle in range(len(trace)):
+            level = levels.get(cycle, level)
+            shown.append(level)
+        assert shown == trace[pin].tolist()

@@ -1,0 +1,91 @@
+"""The examples in README are run, and print what README says."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from amaranth.sim import Simulator
+
+from utf8_flow.verilog import generate_decoder
+from utf8_hdl import UNICODE
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.M | re.S)
+CONSOLE = [block for language, block in BLOCKS if language == "console"]
+SHELL = [
+    line.split("#")[0].strip()
+    for language, block in BLOCKS
+    if language == "sh"
+    for line in block.splitlines()
+]
+
+
+@pytest.mark.parametrize("block", CONSOLE, ids=[block.splitlines()[0] for block in CONSOLE])
+def test_console_example_prints_what_it_says(block):
+    prompt, expected = block.split("\n", 1)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    run = subprocess.run(
+        ["bash", "-c", prompt.removeprefix("$ ")],
+        capture_output=True, encoding="utf-8", check=True, env={**os.environ, "PATH": path},
+    )  # fmt: skip
+    assert run.stdout == expected
+
+
+def test_make_targets_named_in_readme_exist():
+    targets = re.findall(r"^(\w+):.*##", (ROOT / "Makefile").read_text(), re.M)
+    named = [line.split()[1] for line in SHELL if line.startswith("make ")]
+    assert named
+    assert set(named) <= set(targets)
+
+
+@pytest.mark.parametrize("line", [line for line in SHELL if "FILE" in line])
+def test_shell_example_works(line, tmp_path):
+    (tmp_path / "text").write_bytes(b"a \xe2\x82\xac, \xff")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    line = line.replace("FILE...", "text text").replace("FILE", "text")
+    subprocess.run(
+        ["bash", "-c", line], check=True, cwd=tmp_path, env={**os.environ, "PATH": path},
+        capture_output=True,
+    )  # fmt: skip
+
+
+def test_amaranth_example_counts_characters():
+    namespace = {}
+    exec(next(block for language, block in BLOCKS if language == "python"), namespace)
+    counter = namespace["CharacterCounter"]()
+    simulator = Simulator(counter)
+    simulator.add_clock(10e-9)
+    counts = []
+
+    async def bench(ctx):
+        stream = counter.decoder.i
+        ctx.set(stream.valid, 1)
+        for byte in "a€😀".encode() + b"\xff\xc2":
+            ctx.set(stream.p.data, byte)
+            await ctx.tick()
+        await ctx.tick().repeat(3)
+        counts.append(ctx.get(counter.count))
+
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert counts == [3]
+
+
+@pytest.mark.skipif(not shutil.which("iverilog"), reason="iverilog is not installed")
+def test_verilog_example_fits_the_generated_module(tmp_path):
+    instance = next(block for language, block in BLOCKS if language == "verilog")
+    wires = dict.fromkeys(re.findall(r"\((\w+)\)", instance), 1)
+    wires |= {"byte_data": 8, "token_code_point": 32, "token_user": 8}
+    declarations = "".join(f"wire [{width - 1}:0] {name};\n" for name, width in wires.items())
+    (tmp_path / "top.v").write_text(f"module top;\n{declarations}{instance}endmodule\n")
+    (tmp_path / "utf8_decoder.v").write_text(generate_decoder(UNICODE))
+    run = subprocess.run(
+        ["iverilog", "-g2001", "-Wall", "-s", "top", "-o", "top", "top.v", "utf8_decoder.v"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "port" not in run.stderr

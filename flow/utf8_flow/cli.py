@@ -1,10 +1,12 @@
 """The command ``utf8-hdl``."""
 
+import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import product
 from typing import Annotated, BinaryIO, TypeVar
 
 import numpy as np
@@ -21,7 +23,7 @@ from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Piece, RandomStalls, Stimulus, file_pieces
 from utf8_sim.waveform import WaveWriter
 
-from .output import Refused, open_output
+from .output import Refused, check_output, open_output, standard_output_failed
 from .report import Summary, TokenLog, coverage_table, cycle_table
 from .verilog import generate_decoder
 
@@ -116,10 +118,10 @@ def simulate(
     rules = _profile(profile, surrogates, noncharacters, error_span)
     stalls = _stalls(seed, stall_input or 0.0, stall_output or 0.0)
     simulator = _engine(engine, rules)
-    _check_outputs(file, tokens, vcd)
-    show = Console(file=sys.stderr if "-" in (tokens, vcd) else sys.stdout, highlight=False)
+    _check_outputs([file] if file else [], tokens, vcd)
+    show = _report_console(tokens, vcd)
 
-    summary, shown = Summary(), _ShortTrace()
+    summary, shown, hang = Summary(), _ShortTrace(), None
     with ExitStack() as stack:
         pieces, size = stack.enter_context(_open_text(file, text))
         lockstep = Lockstep(simulator, Stimulus(pieces, *stalls))
@@ -134,28 +136,20 @@ def simulate(
                 if wave:
                     wave.write(lockstep.recent[-1])
                 progress.update(task, completed=summary.bytes)
+        except HangError as error:
+            hang = error
         except KeyboardInterrupt:
             progress.stop()
             _print(show, summary.lines())
             _say(show, f"interrupted after {lockstep.cycles} cycles, which agree")
             raise typer.Exit(130) from None
-        except HangError as error:
-            progress.stop()
-            _print(show, summary.lines())
-            _say(show, f"HANG: {error}", "bold red")
-            raise typer.Exit(1) from None
 
     if summary.bytes <= SHORT_TEXT:
         _print(show, shown.lines(simulator.state_names))
     _print(show, summary.lines())
     if lockstep.difference:
         _report_difference(show, lockstep, simulator, None if vcd else DIFFERENCE_VCD)
-        raise typer.Exit(1)
-    _say(
-        show,
-        f"hardware and golden model agree on every output pin in all {lockstep.cycles} cycles",
-        "green",
-    )
+    _conclude(show, lockstep.difference is not None, hang, lockstep.cycles)
 
 
 class _ShortTrace:
@@ -200,55 +194,52 @@ def compare(
     difference.
     """
     rules = _profile(profile, surrogates, noncharacters, error_span)
-    simulator = _engine(engine, rules)
-    _check_outputs(None, tokens, vcd)
-    show = Console(file=sys.stderr if tokens == "-" else sys.stdout, highlight=False)
     modes = _modes(seed, stall_input, stall_output)
+    simulator = _engine(engine, rules)
+    _check_outputs(files or [], tokens, vcd)
+    show = _report_console(tokens, vcd)
     parts = [_file_part(name) for name in files] if files else campaign(rules, seed)
     coverage = Coverage(rules, simulator.state_names)
 
-    _say(show, f"profile {rules.describe()}")
-    cycles = 0
+    cycles, difference, hang = 0, False, None
     with ExitStack() as stack:
         token_file = stack.enter_context(open_output(tokens)) if tokens else None
+        _say(show, f"profile {rules.describe()}")
+        names = ", ".join(name for name, _ in modes)
+        _say(show, f"{len(parts) * len(modes)} runs: {len(parts)} stimuli, each at {names}")
         progress = stack.enter_context(_progress())
-        task = progress.add_task("comparing", total=len(parts) * len(modes))
+        task = progress.add_task("", total=len(parts) * len(modes))
         try:
-            for part in parts:
-                for mode, stalls in modes:
-                    progress.update(task, description=f"{part.name}, {mode}")
-                    lockstep = Lockstep(simulator, Stimulus(part.pieces(), *stalls))
-                    log = TokenLog(token_file)
-                    for trace in lockstep:
-                        cycles += len(trace)
-                        coverage.add(trace)
-                        log.add(trace)
-                    if lockstep.difference:
-                        progress.stop()
-                        _say(show, f"stimulus: {part.name}, {mode}, seed {seed}")
-                        _report_difference(show, lockstep, simulator, vcd or DIFFERENCE_VCD)
-                        raise typer.Exit(1)
-                    progress.advance(task)
+            for part, (mode, stalls) in product(parts, modes):
+                progress.update(task, description=f"{part.name}, {mode}")
+                lockstep = Lockstep(simulator, Stimulus(part.pieces(), *stalls))
+                log = TokenLog(token_file)
+                for trace in lockstep:
+                    cycles += len(trace)
+                    coverage.add(trace)
+                    log.add(trace)
+                if lockstep.difference:
+                    difference = True
+                    break
+                progress.advance(task)
+        except HangError as error:
+            hang = error
         except KeyboardInterrupt:
             progress.stop()
             _print(show, coverage_table(coverage))
             _say(show, f"interrupted after {cycles} cycles, which agree")
             raise typer.Exit(130) from None
-        except HangError as error:
-            progress.stop()
-            _say(show, f"HANG: {error}", "bold red")
-            raise typer.Exit(1) from None
 
-    _print(show, coverage_table(coverage))
-    if not files:
-        gaps = coverage.gaps()
-        _say(show, f"never met: {', '.join(gaps)}" if gaps else "every class met every state")
-    _say(
-        show,
-        f"hardware and golden model agree on every output pin in all {cycles} cycles "
-        f"({len(parts) * len(modes)} runs)",
-        "green",
-    )
+    if difference or hang:
+        _say(show, f"stimulus: {part.name}, {mode}, seed {seed}")
+    else:
+        _print(show, coverage_table(coverage))
+        if not files:
+            gaps = coverage.gaps()
+            _say(show, f"never met: {', '.join(gaps)}" if gaps else "every class met every state")
+    if difference:
+        _report_difference(show, lockstep, simulator, vcd or DIFFERENCE_VCD)
+    _conclude(show, difference, hang, cycles)
 
 
 @app.command()
@@ -322,29 +313,66 @@ def _modes(
     ]
 
 
-def _check_outputs(file: str | None, *outputs: str | None) -> None:
-    """Refuse to write two things to one place, or over the input."""
-    places = [os.path.realpath(name) if name != "-" else name for name in outputs if name]
-    if len(set(places)) < len(places):
-        raise Refused(f"two outputs would go to {outputs[0]!r}: name different files")
-    if file and file != "-" and os.path.realpath(file) in places:
-        raise Refused(f"the output would replace the input {file!r}: name another file")
+def _report_console(*outputs: str | None) -> Console:
+    """Where the report goes: standard output, unless that carries data."""
+    return Console(file=sys.stderr if "-" in outputs else sys.stdout, highlight=False)
 
 
-def _open_binary(name: str) -> BinaryIO:
+def _check_outputs(inputs: list[str], tokens: str | None, vcd: str | None) -> None:
+    """Refuse outputs that cannot be written, to one place, or over an input."""
+    outputs = {"--tokens": tokens, "--vcd": vcd}
+    places: dict[str, tuple[str, str]] = {}
+    for option, name in outputs.items():
+        if name is None:
+            continue
+        if not name:
+            raise Refused(f"{option} needs the name of a file, or - for standard output")
+        place = name if name == "-" else os.path.realpath(name)
+        if place in places and place != os.devnull:
+            first_option, first_name = places[place]
+            raise Refused(f"{first_option} and {option} both name {first_name!r}: choose another")
+        places[place] = option, name
+        check_output(name)
+    for name in inputs:
+        if name != "-" and os.path.realpath(name) in places:
+            option, _ = places[os.path.realpath(name)]
+            raise Refused(f"{option} would replace the input {name!r}: choose another file")
+
+
+@contextmanager
+def _refusing_to_read(name: str) -> Iterator[None]:
     try:
-        file = open(name, "rb")  # noqa: SIM115
-        file.peek(1)
+        yield
     except OSError as error:
         raise Refused(f"cannot read {name!r}: {error.strerror}") from error
-    return file
+
+
+@contextmanager
+def _open_binary(name: str) -> Iterator[io.BufferedReader]:
+    with _refusing_to_read(name):
+        file = open(name, "rb")  # noqa: SIM115
+    with file:
+        with _refusing_to_read(name):
+            file.peek(1)
+        yield file
 
 
 def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
-    try:
+    with _refusing_to_read(name):
         yield from file_pieces(file)
-    except OSError as error:
-        raise Refused(f"cannot read {name!r}: {error.strerror}") from error
+
+
+def _file_part(name: str) -> Part:
+    """A file as a part of a comparison, which reads it more than once."""
+
+    def pieces() -> Iterator[Piece]:
+        with _open_binary(name) as stream:
+            yield from _pieces(stream, name)
+
+    with _open_binary(name) as stream:
+        if not stream.seekable():
+            raise Refused(f"cannot read {name!r} more than once: name a file, not a pipe")
+    return Part(name, pieces)
 
 
 @contextmanager
@@ -356,22 +384,13 @@ def _open_text(file: str | None, text: str | None) -> Iterator[tuple[Iterator[Pi
         data = os.fsencode(text)
         yield iter([(data, True)] if data else []), len(data)
     elif file == "-":
+        if sys.stdin is None:
+            raise Refused("cannot read '-': standard input is closed")
         yield _pieces(sys.stdin.buffer, "-"), None
     else:
         assert file is not None
         with _open_binary(file) as stream:
             yield _pieces(stream, file), os.fstat(stream.fileno()).st_size or None
-
-
-def _file_part(name: str) -> Part:
-    """A file as a part of a comparison."""
-
-    def pieces() -> Iterator[Piece]:
-        with _open_binary(name) as stream:
-            yield from _pieces(stream, name)
-
-    _open_binary(name).close()
-    return Part(name, pieces)
 
 
 @contextmanager
@@ -385,8 +404,11 @@ def _progress() -> Iterator[Progress]:
     """A progress bar on standard error, if a person is looking."""
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    )  # fmt: skip
+        TextColumn("{task.description}", markup=False),  # it may hold the name of a file
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as progress:
@@ -405,11 +427,26 @@ def _print(show: Console, lines: list[Text]) -> None:
 def _report_difference(show: Console, lockstep: Lockstep, engine: Engine, vcd: str | None) -> None:
     """Say where hardware and golden model part, and keep the waveform around it."""
     _say(show, f"DIFFERENCE: {lockstep.difference}", "bold red")
-    if vcd:
+    if vcd is None:
+        return
+    try:
         with _open_wave(vcd, engine, lockstep.recent[0].first_cycle) as wave:
             for window in lockstep.recent:
                 wave.write(window)
         _say(show, f"waveform around it: {vcd}")
+    except Refused as error:  # the difference is the news, and decides the exit status
+        _say(show, f"no waveform: {error}")
+
+
+def _conclude(show: Console, difference: bool, hang: HangError | None, cycles: int) -> None:
+    """The verdict, in words and as exit status."""
+    if hang:
+        _say(show, f"HANG: {hang}", "bold red")
+    if hang or difference:
+        raise typer.Exit(1)
+    _say(
+        show, f"hardware and golden model agree on every output pin in all {cycles} cycles", "green"
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -421,15 +458,28 @@ def main(arguments: list[str] | None = None) -> int:
         0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
         input, 130 after an interrupt, 141 if the reader of standard output went away.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack most characters
+            stream.reconfigure(errors="backslashreplace")
     try:
-        return app(arguments, standalone_mode=False) or 0
+        try:
+            return app(arguments, standalone_mode=False) or 0
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
     except Refused as error:
         message = str(error)
     except TyperException as error:
         message = f"{error.format_message().rstrip('.')} (see utf8-hdl --help)"
     except (Abort, KeyboardInterrupt):
         return 130
-    except SystemExit as error:  # Typer's answer to a closed pipe is the status 1, which is taken
-        return 141 if isinstance(error.__context__, BrokenPipeError) else 1
+    except (SystemExit, OSError) as error:
+        # Files have errors of their own, so this is standard output's. Typer answers to a closed
+        # pipe with the exit status 1, which is taken.
+        cause = error.__context__ if isinstance(error, SystemExit) else error
+        standard_output_failed()
+        if isinstance(cause, BrokenPipeError):
+            return 141
+        message = f"cannot write standard output: {getattr(cause, 'strerror', error)}"
     print(f"utf8-hdl: {' '.join(message.split())}", file=sys.stderr)
     return 2

@@ -1,12 +1,13 @@
 """Where output goes: whole or not at all."""
 
+import io
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 
 class Refused(Exception):
@@ -31,46 +32,90 @@ def open_output(path: str) -> Iterator[TextIO]:
         If the file cannot be written.
     """
     if path == "-":
-        yield sys.stdout
-        sys.stdout.flush()
+        if sys.stdout is None:
+            raise Refused("cannot write '-': standard output is closed")
+        with _refusing(path):  # whatever else may fail has its own message
+            yield sys.stdout
+            sys.stdout.flush()
         return
-    target = Path(os.path.realpath(path))
-    in_place = _is_device(Path(path))
+    target, temporary = _places(path)
     try:
-        file = _open(path) if in_place else _temporary_beside(target)
-    except OSError as error:
-        raise Refused(f"cannot write {path!r}: {error.strerror}") from error
-    try:
-        with file:
+        with _Sink.open(temporary or path, shown=path) as file:
             yield file
-        if not in_place:
-            os.replace(file.name, target)
+        if temporary:
+            with _refusing(path):
+                os.replace(temporary, target)
+    finally:
+        if temporary:
+            temporary.unlink(missing_ok=True)
+
+
+def check_output(path: str) -> None:
+    """Refuse a file that :func:`open_output` could not write, without touching it."""
+    if path != "-":
+        temporary = _places(path)[1]
+        if temporary:
+            temporary.unlink()
+
+
+def standard_output_failed() -> None:
+    """Give up on standard output, so that what it still holds does no more harm at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _refusing(path: str) -> Iterator[None]:
+    """Turn an error of the operating system into the line that names the file."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise Refused(f"cannot write {path!r}: {error.strerror}") from error
-    finally:
-        if not in_place:
-            Path(file.name).unlink(missing_ok=True)
+
+
+def _places(path: str) -> tuple[Path, Path | None]:
+    """Where the file belongs, and the temporary file beside it that takes its place when complete.
+
+    A device or a pipe cannot be replaced; it has no temporary file.
+    """
+    target = Path(os.path.realpath(path))
+    with _refusing(path):
+        if _is_device(Path(path)):
+            return target, None
+        if target.is_dir():
+            raise IsADirectoryError(0, "Is a directory")
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        descriptor, name = tempfile.mkstemp(prefix=".utf8-hdl-", dir=target.parent)
+        os.close(descriptor)
+        os.chmod(name, mode)
+    return target, Path(name)
 
 
 def _is_device(path: Path) -> bool:
-    """Whether the path names a device, a pipe or a folder: nothing that a file can replace."""
-    return path.exists() and (not path.is_file() or path.is_relative_to("/dev"))
+    named_descriptor = path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm")
+    return path.exists() and not path.is_dir() and (named_descriptor or not path.is_file())
 
 
-def _open(path: str) -> TextIO:
-    return Path(path).open("w", encoding="utf-8")
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
 
 
-def _temporary_beside(target: Path) -> TextIO:
-    """An empty file in the folder of ``target``, with the permissions that ``target`` gets."""
-    if target.exists():
-        mode = target.stat().st_mode & 0o777
-    else:
-        umask = os.umask(0)
-        os.umask(umask)
-        mode = 0o666 & ~umask
-    file = tempfile.NamedTemporaryFile(  # noqa: SIM115
-        "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
-    )
-    os.chmod(file.name, mode)
-    return cast(TextIO, file)
+class _Sink(io.FileIO):
+    """A file whose errors name it, whoever else is writing at the time."""
+
+    shown = ""
+
+    @classmethod
+    def open(cls, path: str | Path, shown: str) -> TextIO:
+        with _refusing(shown):
+            raw = cls(path, "w")
+        raw.shown = shown
+        return cast(TextIO, io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8"))
+
+    def write(self, data: Any, /) -> int:
+        with _refusing(self.shown):
+            return super().write(data)

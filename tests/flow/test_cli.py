@@ -1,0 +1,705 @@
+"""The command `utf8-hdl`, as its users meet it: what it prints, writes, refuses and returns."""
+
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from vcd.reader import TokenKind, tokenize
+
+from reference import ref_tokens
+from utf8_flow import cli
+from utf8_hdl import Decoder, Kind, __version__
+from utf8_sim.engine import AmaranthEngine, HangError
+
+COMMAND = str(Path(sys.executable).with_name("utf8-hdl"))
+
+SURROGATE = b"\xed\xa0\x80"
+EVERY_BYTE = bytes(range(256))
+RANDOM_BYTES = random.Random(0).randbytes(1000)
+
+STATES = ["START", "NEED_1", "NEED_2", "NEED_3", "AFTER_E0", "AFTER_ED", "AFTER_F0", "AFTER_F4"]
+
+CLASSES = [
+    "00..7F",
+    *("80..8F", "90..9F", "A0..BF"),
+    *("C0..C1", "C2..DF"),
+    *("E0", "E1..EC", "ED", "EE..EF"),
+    *("F0", "F1..F3", "F4", "F5..F7", "F8..FD", "FE..FF"),
+]
+"""Bytes that do the same wherever they come, after Unicode Table 3-7."""
+
+COMMON_OPTIONS = [
+    *("--profile", "--surrogates", "--noncharacters", "--error-span"),
+    *("--engine", "--seed", "--stall-input", "--stall-output", "--tokens", "--vcd"),
+]
+
+VCD_BEGINS = "$timescale 1 ns $end\n$version utf8-hdl $end\n"
+
+
+class Run(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+def run(*arguments: object) -> Run:
+    """The command, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = cli.main([str(argument) for argument in arguments])
+    return Run(status, out.getvalue(), err.getvalue())
+
+
+def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
+    """The command, in a process of its own."""
+    command = [COMMAND, *map(str, arguments)]
+    return subprocess.run(command, stderr=subprocess.PIPE, timeout=60, check=False, **options)
+
+
+def start_process(*arguments: object) -> subprocess.Popen:
+    """The command, running, both its outputs in pipes."""
+    command = [COMMAND, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def decoded(data: bytes, *options: str) -> list[tuple[int, int, str | None]]:
+    """(length, code point, error) of every token that the command prints."""
+    result = run("simulate", "--text", os.fsdecode(data), "--tokens", "-", *options)
+    assert result.status == 0
+    return [tuple(token.values())[1:] for token in map(json.loads, result.out.splitlines())]
+
+
+def kinds(data: bytes, *options: str) -> list[tuple[int, str | None]]:
+    """(length, error) of every token that the command prints."""
+    return [(length, error) for length, _, error in decoded(data, *options)]
+
+
+def squeezed(text: str) -> list[str]:
+    """Its lines, with one blank where there are more."""
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def assert_refused(result: Run, named: str) -> None:
+    """Exit status 2, one line that says what is wrong, and nothing else."""
+    assert result.status == 2
+    assert result.out == ""
+    assert result.err.startswith("utf8-hdl: ")
+    assert result.err.endswith("\n")
+    assert result.err.count("\n") == 1
+    assert named in result.err
+
+
+def assert_no_traceback(err: bytes) -> None:
+    assert b"Traceback" not in err
+    assert b"Exception" not in err
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch):
+    """What makes Rich believe that a person is looking."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """An own current folder, with a text in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_bytes(b"A\xc2\xa9")
+    return tmp_path
+
+
+@pytest.fixture
+def big_file(tmp_path) -> Path:
+    """A text that takes minutes."""
+    path = tmp_path / "big.txt"
+    path.write_bytes(b"A" * 1_000_000)
+    return path
+
+
+# --- simulate: tokens ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"Hello, world!\n\x00\x7f", id="ASCII"),
+        pytest.param("Aé≠😀 naïve שלום नमस्ते 你好 \U0010ffff\ufeff".encode(), id="scripts"),
+        pytest.param(EVERY_BYTE, id="every byte"),
+        pytest.param(EVERY_BYTE[::-1], id="every byte, backwards"),
+        pytest.param(b"".join(bytes([0xE1, byte]) for byte in EVERY_BYTE), id="every interruption"),
+        pytest.param("😀".encode()[:3] * 20, id="nothing but beginnings"),
+        pytest.param(RANDOM_BYTES, id="random"),
+    ],
+)
+def test_tokens_are_what_cpython_decodes(folder, data):
+    Path("text.txt").write_bytes(data)
+    result = run("simulate", "text.txt", "--tokens", "-")
+    assert result.status == 0
+    assert_tokens_are_cpythons(result.out, data)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.binary(max_size=40))
+def test_tokens_of_any_bytes_are_what_cpython_decodes(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("any") / "text.bin"
+    path.write_bytes(data)
+    assert_tokens_are_cpythons(run("simulate", path, "--tokens", "-").out, data)
+
+
+def assert_tokens_are_cpythons(lines: str, data: bytes) -> None:
+    tokens = [json.loads(line) for line in lines.splitlines()]
+    assert all(list(token) == ["offset", "length", "code_point", "error"] for token in tokens)
+    assert [tuple(token.values()) for token in tokens] == ref_tokens(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"\x80", [(1, "unexpected-continuation")]),
+        (b"\xbfA", [(1, "unexpected-continuation"), (1, None)]),
+        (b"\xfe", [(1, "invalid-byte")]),
+        (b"\xff", [(1, "invalid-byte")]),
+        (b"\xc0", [(1, "overlong")]),
+        (b"\xc1\xbf", [(1, "overlong"), (1, "unexpected-continuation")]),
+        (b"\xe0\x80", [(1, "overlong"), (1, "unexpected-continuation")]),
+        (b"\xf0\x8f", [(1, "overlong"), (1, "unexpected-continuation")]),
+        (SURROGATE, [(1, "surrogate")] + [(1, "unexpected-continuation")] * 2),
+        (b"\xf4\x90", [(1, "out-of-range"), (1, "unexpected-continuation")]),
+        (b"\xf5", [(1, "out-of-range")]),
+        (b"\xf8\xfd", [(1, "out-of-range"), (1, "out-of-range")]),
+        (b"\xc2A", [(1, "truncated"), (1, None)]),
+        (b"\xe2\x82", [(2, "truncated")]),
+        (b"\xf0\x90\x80A", [(3, "truncated"), (1, None)]),
+        (b"\xed\xc2\xa9", [(1, "truncated"), (2, None)]),
+    ],
+)
+def test_every_error_has_its_kind(data, expected):
+    assert kinds(data) == expected
+
+
+UNEXPECTED = (1, 0xFFFD, "unexpected-continuation")
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "expected"),
+    [
+        ("", b"\xf8\x88", [(1, 0xFFFD, "out-of-range"), UNEXPECTED]),
+        ("--profile ucs4", b"\xf8\x88\x80\x80\x80", [(5, 0x200000, None)]),
+        ("--profile ucs4", b"\xfd\xbf\xbf\xbf\xbf\xbf", [(6, 0x7FFFFFFF, None)]),
+        ("--profile ucs4", b"\xfe", [(1, 0xFFFD, "invalid-byte")]),
+        ("--profile extended", b"\xfe\x82" + b"\x80" * 5, [(7, 0x80000000, None)]),
+        ("--profile extended", b"\xff\x81" + b"\x80" * 6, [(8, 0x10_0000_0000, None)]),
+        ("--profile extended", b"\xff" + b"\xbf" * 7, [(8, 0x3FF_FFFF_FFFF, None)]),
+        ("--profile extended", b"\xff\x80", [(1, 0xFFFD, "overlong"), UNEXPECTED]),
+        ("--profile ucs2", b"\xef\xbf\xbd", [(3, 0xFFFD, None)]),
+        ("--profile ucs2", b"\xf0\x9f", [(1, 0xFFFD, "out-of-range"), UNEXPECTED]),
+        ("--surrogates accept", SURROGATE, [(3, 0xD800, None)]),
+        ("--surrogates reject", SURROGATE, [(1, 0xFFFD, "surrogate"), UNEXPECTED, UNEXPECTED]),
+        ("--profile ucs4 --surrogates accept", SURROGATE, [(3, 0xD800, None)]),
+        ("", b"\xef\xbf\xbf", [(3, 0xFFFF, None)]),
+        ("--noncharacters reject", b"\xef\xbf\xbf", [(3, 0xFFFD, "noncharacter")]),
+        ("--profile ucs4", b"\xef\xbf\xbe", [(3, 0xFFFD, "noncharacter")]),
+        ("--profile ucs4 --noncharacters accept", b"\xef\xbf\xbe", [(3, 0xFFFE, None)]),
+        ("", b"\xe0\x80\x80", [(1, 0xFFFD, "overlong"), UNEXPECTED, UNEXPECTED]),
+        ("--error-span whole-sequence", b"\xe0\x80\x80", [(3, 0xFFFD, "overlong")]),
+        ("--error-span whole-sequence", SURROGATE, [(3, 0xFFFD, "surrogate")]),
+        (
+            "--profile ucs4 --error-span whole-sequence",
+            b"\xf8\x80\x80\x80A",
+            [(4, 0xFFFD, "overlong"), (1, 0x41, None)],
+        ),
+        (
+            "--error-span whole-sequence",
+            b"\xf8\x80A",
+            [(1, 0xFFFD, "out-of-range"), UNEXPECTED, (1, 0x41, None)],
+        ),
+    ],
+)
+def test_options_choose_which_utf8_is_spoken(options, data, expected):
+    assert decoded(data, *options.split()) == expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--stall-input 0.5", "--stall-output 0.5", "--stall-input 0.3 --stall-output 0.7 --seed 5"],
+)
+def test_stalls_do_not_change_the_tokens(options):
+    data = EVERY_BYTE + "A©≠😀".encode() * 10
+    assert decoded(data, *options.split()) == decoded(data)
+
+
+def test_the_seed_decides_the_stalls():
+    reports = [
+        run("simulate", "--text", "A" * 20, "--stall-input", 0.5, "--seed", seed).out
+        for seed in (1, 1, 2)
+    ]
+    assert reports[0] == reports[1] != reports[2]
+
+
+def test_tokens_on_standard_output_leave_the_summary_to_standard_error(folder):
+    result = run("simulate", "text.txt", "--tokens", "-")
+    assert result.out == (
+        '{"offset": 0, "length": 1, "code_point": 65, "error": null}\n'
+        '{"offset": 1, "length": 2, "code_point": 169, "error": null}\n'
+    )
+    assert "characters  2" in result.err
+    assert "agree" in result.err
+
+
+def test_tokens_in_a_file_leave_the_report_on_standard_output(folder):
+    result = run("simulate", "text.txt", "--tokens", "out.jsonl")
+    assert result.status == 0
+    assert result.err == ""
+    assert "characters  2" in result.out
+    assert "agree" in result.out
+    assert_tokens_are_cpythons(Path("out.jsonl").read_text(), b"A\xc2\xa9")
+
+
+# --- simulate: the report -----------------------------------------------------------------------
+
+
+def test_a_short_text_is_shown_cycle_by_cycle():
+    report = run("simulate", "--text", "A©").out
+    assert squeezed(report)[:6] == [
+        "cycle byte in state token out",
+        "0 41 A START",
+        "1 C2 START U+0041 A (1 byte)",
+        "2 A9 last NEED_1",
+        "3 START U+00A9 © (2 bytes) last",
+        "",
+    ]
+
+
+def test_the_table_shows_errors_by_name():
+    assert "error surrogate (1 byte)" in run("simulate", "--text", os.fsdecode(SURROGATE)).out
+
+
+def test_a_long_text_is_summed_up():
+    data = b"A" * 70 + b"\x80" * 7 + "é≠≠😀".encode() + b"\xc0"
+    report = run("simulate", "--text", os.fsdecode(data)).out
+    assert "state" not in report
+    facts = squeezed(report)
+    assert "bytes 90" in facts
+    assert "characters 74: 70 of 1 byte, 1 of 2 bytes, 2 of 3 bytes, 1 of 4 bytes" in facts
+    assert "errors 8" in facts
+    assert "unexpected-continuation 7 at byte 70, 71, 72, 73, 74, ..." in facts
+    assert "overlong 1 at byte 89" in facts
+
+
+def test_what_would_harm_a_terminal_is_not_shown():
+    harmful = "\x1b\x07\x9b\u202e\u2066\U000e0041"
+    report = run("simulate", "--text", harmful).out
+    assert not set(harmful) & set(report)
+
+
+@pytest.mark.parametrize("arguments", [["--text", ""], ["empty.txt"]])
+@pytest.mark.parametrize("options", [[], ["--vcd", "out.vcd"]])
+def test_an_empty_text_has_no_tokens(folder, arguments, options):
+    Path("empty.txt").touch()
+    result = run("simulate", *arguments, *options, "--tokens", "-")
+    assert (result.status, result.out) == (0, "")
+    assert "characters  0" in result.err
+
+
+@pytest.mark.parametrize("data", [b"", b"A\xc2", RANDOM_BYTES[:200]])
+def test_a_dash_is_standard_input(data):
+    result = run_process("simulate", "-", "--tokens", "-", input=data, stdout=subprocess.PIPE)
+    assert result.returncode == 0
+    assert_tokens_are_cpythons(result.stdout.decode(), data)
+
+
+def test_a_terminal_that_lacks_a_character_is_no_reason_to_fail():
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    result = run_process("simulate", "--text", "©", env=environment, stdout=subprocess.PIPE)
+    assert result.returncode == 0
+    assert_no_traceback(result.stderr)
+    assert b"agree" in result.stdout
+
+
+# --- simulate: waveforms ------------------------------------------------------------------------
+
+
+def test_the_waveform_is_vcd_with_names_of_states_and_tokens(folder):
+    Path("text.txt").write_bytes(b"A\xc2\xa9\xedA")
+    assert run("simulate", "text.txt", "--vcd", "out.vcd").status == 0
+    assert Path("out.vcd").read_text().startswith(VCD_BEGINS)
+    with open("out.vcd", "rb") as file:
+        shown = {
+            token.string_change.value
+            for token in tokenize(file)
+            if token.kind is TokenKind.CHANGE_STRING
+        }
+    assert {"START", "NEED_1", "AFTER_ED", "U+0041", "U+00A9", "truncated"} <= shown
+
+
+def test_the_waveform_is_the_same_on_every_run(folder):
+    for name in ("first.vcd", "second.vcd"):
+        assert run("simulate", "text.txt", "--stall-output", 0.5, "--vcd", name).status == 0
+    assert Path("first.vcd").read_bytes() == Path("second.vcd").read_bytes()
+
+
+def test_a_waveform_on_standard_output_is_alone_there(folder):
+    result = run("simulate", "text.txt", "--vcd", "-")
+    assert result.status == 0
+    assert list(tokenize(io.BytesIO(result.out.encode())))
+    assert "agree" in result.err
+
+
+# --- compare ------------------------------------------------------------------------------------
+
+
+def test_the_campaign_meets_every_class_in_every_state():
+    result = run("compare")
+    assert result.status == 0
+    assert result.err == ""
+    words = result.out.split()
+    for name in STATES + CLASSES:
+        assert name in words
+    assert "NEVER" not in words
+    assert "every class met every state" in result.out
+    assert "agree" in result.out
+
+
+def test_compare_takes_files(folder):
+    Path("hostile.bin").write_bytes(EVERY_BYTE)
+    result = run("compare", "text.txt", "hostile.bin")
+    assert result.status == 0
+    assert "agree" in result.out
+    assert "8 runs: 2 stimuli" in result.out
+
+
+def test_compare_keeps_no_waveform_without_a_difference(folder):
+    assert run("compare", "text.txt", "--vcd", "out.vcd").status == 0
+    assert not Path("out.vcd").exists()
+
+
+def test_compare_with_tokens_on_standard_output_leaves_the_report_to_standard_error(folder):
+    result = run("compare", "text.txt", "--tokens", "-")
+    assert result.status == 0
+    assert [json.loads(line)["code_point"] for line in result.out.splitlines()] == [65, 169] * 4
+    assert "agree" in result.err
+
+
+def test_compare_does_not_agree_on_a_pipe_that_it_cannot_read_twice():
+    reader, writer = os.pipe()
+    os.write(writer, b"A")
+    os.close(writer)
+    result = run("compare", f"/dev/fd/{reader}", "--tokens", "-")
+    os.close(reader)
+    assert result.status == 2 or len(result.out.splitlines()) == 4
+
+
+def test_compare_takes_a_file_of_any_name_on_a_terminal(folder):
+    Path("[").mkdir()
+    Path("[/b]").write_bytes(b"A")
+    environment = os.environ | {"FORCE_COLOR": "1"}
+    result = run_process("compare", "[/b]", env=environment, stdout=subprocess.PIPE)
+    assert result.returncode == 0
+    assert_no_traceback(result.stderr)
+
+
+# --- generate -----------------------------------------------------------------------------------
+
+
+def test_verilog_is_the_same_on_every_run_and_wherever_it_goes(folder):
+    on_stdout = run("generate")
+    in_file = run("generate", "-o", "decoder.v")
+    assert (on_stdout.status, on_stdout.err) == (0, "")
+    assert in_file == (0, "", "")
+    assert Path("decoder.v").read_text() == on_stdout.out
+
+
+@pytest.mark.parametrize("profile", ["unicode", "extended"])
+def test_the_ports_stand_in_the_order_of_the_contract(profile):
+    verilog = run("generate", "--profile", profile).out
+    header = (
+        "module utf8_decoder(clk, rst, s_axis_tdata, s_axis_tvalid, s_axis_tready, s_axis_tlast, "
+        "m_axis_tdata, m_axis_tvalid, m_axis_tready, m_axis_tlast, m_axis_tuser);"
+    )
+    assert [line for line in verilog.splitlines() if line.startswith("module")] == [header]
+
+
+# --- wrong usage --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ("simulate missing.txt", "'missing.txt'"),
+        ("simulate .", "'.'"),
+        ("simulate text.txt/x", "'text.txt/x'"),
+        ("simulate", "FILE"),
+        ("simulate text.txt --text A", "--text"),
+        ("simulate - --text A", "--text"),
+        ("simulate text.txt other.txt", "other.txt"),
+        ("simulate text.txt --profile utf8", "'utf8'"),
+        ("simulate text.txt --surrogates maybe", "'maybe'"),
+        ("simulate text.txt --noncharacters maybe", "'maybe'"),
+        ("simulate text.txt --error-span long", "'long'"),
+        ("simulate text.txt --engine warp", "'warp'"),
+        ("simulate text.txt --stall-input 1", "--stall-input"),
+        ("simulate text.txt --stall-input -0.1", "-0.1"),
+        ("simulate text.txt --stall-output 1.5", "1.5"),
+        ("simulate text.txt --stall-output nan", "nan"),
+        ("simulate text.txt --stall-output x", "--stall-output"),
+        ("simulate text.txt --seed -1", "-1"),
+        ("simulate text.txt --seed x", "--seed"),
+        ("simulate text.txt --tokens none/out.jsonl", "'none/out.jsonl'"),
+        ("simulate text.txt --tokens .", "'.'"),
+        ("simulate text.txt --tokens=", "--tokens"),
+        ("simulate text.txt --vcd none/out.vcd", "'none/out.vcd'"),
+        ("simulate text.txt --vcd=", "--vcd"),
+        ("simulate text.txt --tokens text.txt", "'text.txt'"),
+        ("simulate text.txt --vcd ./text.txt", "'text.txt'"),
+        ("simulate text.txt --tokens link.txt", "'text.txt'"),
+        ("simulate text.txt --tokens out --vcd ./out", "'out'"),
+        ("simulate text.txt --tokens - --vcd -", "'-'"),
+        ("simulate text.txt --wrong", "--wrong"),
+        ("simulate text.txt --tokens", "--tokens"),
+        ("compare missing.txt", "'missing.txt'"),
+        ("compare text.txt missing.txt", "'missing.txt'"),
+        ("compare .", "'.'"),
+        ("compare text.txt --profile utf8", "'utf8'"),
+        ("compare text.txt --engine warp", "'warp'"),
+        ("compare text.txt --stall-input 1", "--stall-input"),
+        ("compare text.txt --seed -1", "-1"),
+        ("compare text.txt --tokens none/out.jsonl", "'none/out.jsonl'"),
+        ("compare text.txt --tokens text.txt", "'text.txt'"),
+        ("compare text.txt --tokens out --vcd out", "'out'"),
+        ("generate --profile utf8", "'utf8'"),
+        ("generate --error-span long", "'long'"),
+        ("generate -o none/decoder.v", "'none/decoder.v'"),
+        ("generate -o .", "'.'"),
+        ("generate text.txt", "text.txt"),
+        ("decode", "'decode'"),
+        ("--wrong", "--wrong"),
+        ("", "command"),
+    ],
+)
+def test_wrong_usage_is_refused_in_one_line(folder, arguments, named):
+    Path("link.txt").symlink_to("text.txt")
+    assert_refused(run(*arguments.split()), named)
+    assert {path.name for path in folder.iterdir()} == {"text.txt", "link.txt"}
+    assert Path("text.txt").read_bytes() == b"A\xc2\xa9"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_an_unreadable_file_is_refused(command):
+    assert_refused(run(command, "/proc/self/mem"), "'/proc/self/mem'")
+
+
+def test_a_name_with_a_line_break_is_refused_in_one_line():
+    assert_refused(run("simulate", "no\nfile"), r"'no\nfile'")
+
+
+def test_closed_standard_input_is_refused(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert_refused(run("simulate", "-"), "'-'")
+
+
+# --- outputs are whole or not there -------------------------------------------------------------
+
+
+@pytest.fixture
+def failing_read(monkeypatch):
+    """Input that breaks off after the first window of tokens."""
+
+    def pieces(stream):
+        yield b"A" * 4200, False
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(cli, "file_pieces", pieces)
+
+
+@pytest.mark.usefixtures("failing_read")
+def test_a_read_that_fails_leaves_no_new_file(folder):
+    result = run("simulate", "text.txt", "--tokens", "out.jsonl", "--vcd", "out.vcd")
+    assert_refused(result, "cannot read 'text.txt': Input/output error")
+    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+
+
+@pytest.mark.usefixtures("failing_read")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_read_that_fails_leaves_an_old_file_as_it_was(folder, command):
+    Path("out.jsonl").write_text("old\n")
+    result = run(command, "text.txt", "--tokens", "out.jsonl")
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert Path("out.jsonl").read_text() == "old\n"
+    assert {path.name for path in folder.iterdir()} == {"text.txt", "out.jsonl"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+@pytest.mark.parametrize("arguments", ["simulate --text A", "generate"])
+def test_a_full_disk_behind_standard_output_is_said_in_one_line(arguments):
+    with open("/dev/full", "wb") as full:
+        result = run_process(*arguments.split(), stdout=full)
+    assert_refused(Run(result.returncode, "", result.stderr.decode()), "No space left on device")
+
+
+# --- interrupts and closed pipes ----------------------------------------------------------------
+
+
+def engine_that_raises(error: BaseException) -> type[AmaranthEngine]:
+    """An engine that simulates one window."""
+
+    class Engine(AmaranthEngine):
+        def run(self, stimulus):
+            yield from islice(super().run(stimulus), 1)
+            raise error
+
+    return Engine
+
+
+def test_an_interrupt_prints_the_summary_so_far_and_leaves_no_file(folder, monkeypatch):
+    monkeypatch.setitem(cli.ENGINES, "amaranth", engine_that_raises(KeyboardInterrupt()))
+    Path("text.txt").write_bytes(b"A" * 5000)
+    result = run("simulate", "text.txt", "--tokens", "out.jsonl", "--vcd", "out.vcd")
+    assert result.status == 130
+    assert "bytes       4096\n" in result.out
+    assert "interrupted after 4096 cycles" in result.out
+    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+
+
+def test_an_interrupted_comparison_prints_the_coverage_so_far(folder, monkeypatch):
+    monkeypatch.setitem(cli.ENGINES, "amaranth", engine_that_raises(KeyboardInterrupt()))
+    result = run("compare", "text.txt", "--tokens", "out.jsonl")
+    assert result.status == 130
+    assert "E1..EC" in result.out
+    assert "interrupted after" in result.out
+    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+
+
+def test_control_c_ends_a_real_process_cleanly(big_file):
+    with start_process("simulate", big_file, "--tokens", "-") as process:
+        assert json.loads(process.stdout.readline())["offset"] == 0
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert_no_traceback(err)
+    assert b"interrupted after" in err
+
+
+@pytest.mark.parametrize("options", [[], ["--vcd", "out.vcd"]])
+def test_a_reader_that_goes_away_ends_the_command_quietly(folder, big_file, options):
+    with start_process("simulate", big_file, "--tokens", "-", *options) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (141, b"")
+    assert not Path("out.vcd").exists()
+
+
+# --- a design that is wrong ---------------------------------------------------------------------
+
+
+class WrongDecoder(Decoder):
+    """Refuses only the upper half of the surrogates."""
+
+    def __init__(self, profile):
+        super().__init__(profile)
+        self._second_rules[0xED] = [(["1011----"], Kind.SURROGATE)]
+
+
+@pytest.fixture
+def wrong_decoder(folder, monkeypatch):
+    """A design with a mistake, which the file `surrogate.bin` brings to light."""
+    monkeypatch.setattr(cli, "Decoder", WrongDecoder)
+    Path("surrogate.bin").write_bytes(SURROGATE)
+
+
+# The second byte is accepted in cycle 1, and is wrong: a token must be on offer in cycle 2.
+DIFFERENCE = "DIFFERENCE: cycle 2, pin o.valid: expected 1, actual 0"
+
+
+def assert_is_waveform(path: str) -> None:
+    with open(path, "rb") as file:
+        assert list(tokenize(file))
+
+
+@pytest.mark.usefixtures("wrong_decoder")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_difference_is_shown_and_its_waveform_kept(command):
+    result = run(command, "surrogate.bin")
+    assert result.status == 1
+    assert DIFFERENCE in result.out
+    assert "agree" not in result.out
+    assert "utf8-hdl-difference.vcd" in result.out
+    assert_is_waveform("utf8-hdl-difference.vcd")
+
+
+@pytest.mark.usefixtures("wrong_decoder")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_vcd_names_the_waveform_of_a_difference(command):
+    result = run(command, "surrogate.bin", "--vcd", "kept.vcd")
+    assert result.status == 1
+    assert DIFFERENCE in result.out
+    assert_is_waveform("kept.vcd")
+    assert not Path("utf8-hdl-difference.vcd").exists()
+
+
+@pytest.mark.usefixtures("wrong_decoder")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_difference_does_not_disturb_a_waveform_on_standard_output(command):
+    result = run(command, "surrogate.bin", "--vcd", "-")
+    assert result.status == 1
+    assert result.out.startswith(VCD_BEGINS)
+    assert DIFFERENCE not in result.out
+    assert DIFFERENCE in result.err
+
+
+@pytest.mark.usefixtures("wrong_decoder")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_difference_counts_even_if_its_waveform_cannot_be_kept(command):
+    Path("utf8-hdl-difference.vcd").mkdir()
+    result = run(command, "surrogate.bin")
+    assert result.status == 1
+    assert DIFFERENCE in result.out
+
+
+@pytest.mark.usefixtures("wrong_decoder")
+def test_a_design_is_right_as_long_as_its_mistake_is_not_met():
+    assert run("simulate", "text.txt").status == 0
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_design_that_hangs_is_said_to_hang(folder, monkeypatch, command):
+    monkeypatch.setitem(cli.ENGINES, "amaranth", engine_that_raises(HangError("nothing moves")))
+    result = run(command, "text.txt", "--tokens", "out.jsonl")
+    assert result.status == 1
+    assert "HANG: nothing moves" in result.out
+    assert "agree" not in result.out
+
+
+# --- help ---------------------------------------------------------------------------------------
+
+
+def test_version_is_the_packages():
+    assert run("--version") == (0, f"utf8-hdl {__version__}\n", "")
+
+
+def test_help_names_every_command():
+    result = run("--help")
+    assert result.status == 0
+    for command in ("simulate", "compare", "generate"):
+        assert command in result.out
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_help_names_every_common_option(command):
+    result = run(command, "--help")
+    assert result.status == 0
+    for option in COMMON_OPTIONS:
+        assert f"{option} " in result.out

@@ -90,7 +90,9 @@ def _convert(design: AxiStreamDecoder, name: str) -> str:
         assert found, f"port {port.name} is missing from the RTLIL"
     # Fields of structures have a second name, which nothing reads.
     text = re.sub(r"^ *(?:wire width \d+ |connect )\\\w+\.\w+\b.*\n", "", text, flags=re.M)
-    return _run_yosys(_YOSYS_SCRIPT.format(rtlil=text))
+    verilog = _run_yosys(_YOSYS_SCRIPT.format(rtlil=text))
+    # What makes Yosys's combinational blocks run once at time zero, under a readable name.
+    return re.sub(r"\\\$auto\$verilog_backend\.cc:\d+:dump_module\$\d+ ", "at_time_zero", verilog)
 
 
 def _run_yosys(script: str) -> str:

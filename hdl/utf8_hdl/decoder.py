@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile
@@ -99,9 +99,6 @@ class Decoder(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         state, State = self.state, self.State
-        step_layout = data.StructLayout(
-            {"state": State, "value": self.profile.code_point_width, "kind": Kind}
-        )
 
         # The pending sequence: its value without the last six bits, its bytes so far, and the
         # first thing that was wrong with it: never anything but NONE, so no register at all,
@@ -110,98 +107,114 @@ class Decoder(wiring.Component):
         length = Signal.like(self.o.p.length)
         reason = Signal(Kind)
 
-        fresh = Signal(step_layout)
-        self._begin(m, fresh)
+        fresh_state, fresh_kind, fresh_value = self._begin(m)
+        continues, continued_state, continued_kind, cut_kind = self._continue(m, reason)
 
-        continues = Signal()
-        cut_kind = Signal(Kind)
-        continued = Signal(step_layout)
-        m.d.comb += continued.value.eq(Cat(self.i.p.data[:6], value))
-        self._continue(m, reason, continues, cut_kind, continued)
-
-        step = Signal(step_layout)
-        length_now = Signal.like(length)
+        # The sequence with this byte, continued or begun.
+        next_state = Signal(State)
+        next_kind = Signal(Kind)
+        next_value = Signal(self.profile.code_point_width)
+        next_length = Signal.like(length)
         with m.If(continues):
-            m.d.comb += [step.eq(continued), length_now.eq(length + 1)]
+            m.d.comb += [
+                next_state.eq(continued_state),
+                next_kind.eq(continued_kind),
+                next_value.eq(Cat(self.i.p.data[:6], value)),
+                next_length.eq(length + 1),
+            ]
         with m.Else():
-            m.d.comb += [step.eq(fresh), length_now.eq(1)]
+            m.d.comb += [
+                next_state.eq(fresh_state),
+                next_kind.eq(fresh_kind),
+                next_value.eq(fresh_value),
+                next_length.eq(1),
+            ]
 
-        unfinished = step.state != State.START
         accept = Signal()
         m.d.comb += accept.eq(self.i.valid & self.i.ready)
         with m.If(accept):
             m.d.sync += [
-                state.eq(Mux(self.i.p.last, State.START, step.state)),
-                value.eq(step.value),
-                length.eq(length_now),
+                state.eq(Mux(self.i.p.last, State.START, next_state)),
+                value.eq(next_value),
+                length.eq(next_length),
             ]
             if self._whole_sequence:
-                m.d.sync += reason.eq(step.kind)
+                m.d.sync += reason.eq(next_kind)
+
+        unfinished = next_state != State.START
+        interrupts = accept & (state != State.START) & ~continues
+        decides = accept & (self.i.p.last | ~unfinished)
 
         interrupted = Signal(token_layout(self.profile))
         self._token(m, interrupted, cut_kind, length, REPLACEMENT)
         decided = Signal.like(interrupted)
-        self._token(m, decided, self._decided_kind(m, step, unfinished), length_now, step.value)
+        decided_kind = self._decided_kind(m, next_kind, next_value, unfinished)
+        self._token(m, decided, decided_kind, next_length, next_value)
         m.d.comb += decided.last.eq(self.i.p.last)
-
-        self._deliver(
-            m,
-            interrupted,
-            accept & (state != State.START) & ~continues,
-            decided,
-            accept & (self.i.p.last | ~unfinished),
-        )
+        self._deliver(m, interrupted, interrupts, decided, decides)
         return m
 
-    def _begin(self, m: Module, fresh: Any) -> None:
-        """What the byte means where a character must begin."""
+    def _begin(self, m: Module) -> tuple[Signal, Any, Signal]:
+        """State, kind of error and value after a byte where a character must begin."""
+        state = Signal(self.State, name="fresh_state")
+        kind = Signal(Kind, name="fresh_kind")
+        value = Signal(7, name="fresh_value")
         with m.Switch(self.i.p.data):
-            for pattern, kind, state, value_bits in self._lead_rules:
+            for pattern, rule_kind, rule_state, value_bits in self._lead_rules:
                 with m.Case(pattern):
                     m.d.comb += [
-                        fresh.kind.eq(kind),
-                        fresh.state.eq(self.State[state]),
-                        fresh.value.eq(self.i.p.data[:value_bits]),
+                        state.eq(self.State[rule_state]),
+                        kind.eq(rule_kind),
+                        value.eq(self.i.p.data[:value_bits]),
                     ]
+        return state, kind, value
 
-    def _continue(
-        self, m: Module, reason: Any, continues: Value, cut_kind: Any, continued: Any
-    ) -> None:
-        """Whether and how the byte continues the pending sequence, and why not."""
+    def _continue(self, m: Module, reason: Any) -> tuple[Signal, Signal, Any, Any]:
+        """Whether the byte continues the pending sequence, state and kind of error if it does.
+
+        Last, the kind of error that the pending sequence is if it does not.
+        """
         byte, State = self.i.p.data, self.State
+        continues = Signal()
+        state = Signal(State, name="continued_state")
+        kind = Signal(Kind, name="continued_kind")
+        cut_kind = Signal(Kind)
         is_continuation = Signal()
-        m.d.comb += is_continuation.eq(byte.matches("10------"))
-        m.d.comb += cut_kind.eq(Mux(reason != Kind.NONE, reason, Kind.TRUNCATED))
-        m.d.comb += continued.kind.eq(reason)
+        m.d.comb += [
+            is_continuation.eq(byte.matches("10------")),
+            kind.eq(reason),
+            cut_kind.eq(Mux(reason != Kind.NONE, reason, Kind.TRUNCATED)),
+        ]
         with m.Switch(self.state):
             for count in range(1, _most_needed(self.profile) + 1):
                 with m.Case(State[_need(count)]):
                     m.d.comb += continues.eq(is_continuation)
-                    m.d.comb += continued.state.eq(State[_need(count - 1)])
+                    m.d.comb += state.eq(State[_need(count - 1)])
             for lead, rules in self._second_rules.items():
                 with m.Case(State[_after(lead)]):
                     m.d.comb += continues.eq(is_continuation)
-                    m.d.comb += continued.state.eq(State[_need(_form(lead) - 2)])
+                    m.d.comb += state.eq(State[_need(_form(lead) - 2)])
                     with m.Switch(byte):
-                        for patterns, kind in rules:
+                        for patterns, rule_kind in rules:
                             with m.Case(*patterns):
                                 if self._whole_sequence:
-                                    m.d.comb += continued.kind.eq(kind)
+                                    m.d.comb += kind.eq(rule_kind)
                                 else:
                                     m.d.comb += continues.eq(0)
-                                    m.d.comb += cut_kind.eq(kind)
+                                    m.d.comb += cut_kind.eq(rule_kind)
+        return continues, state, kind, cut_kind
 
-    def _decided_kind(self, m: Module, step: Any, unfinished: Value) -> Any:
+    def _decided_kind(self, m: Module, known: Any, value: Value, unfinished: Value) -> Any:
         """Kind of the token that ends with the byte, if one does."""
-        kind = Signal(Kind)
-        with m.If(step.kind != Kind.NONE):
-            m.d.comb += kind.eq(step.kind)
+        kind = Signal(Kind, name="decided_kind")
+        with m.If(known != Kind.NONE):
+            m.d.comb += kind.eq(known)
         with m.Elif(unfinished):
             # A token of such a kind is only made if the text ends here.
             m.d.comb += kind.eq(Kind.TRUNCATED)
         if not self.profile.accept_noncharacters:
             # U+FFFE and U+FFFF: ones from bit 1 to bit 15, zeros above.
-            with m.Elif(step.value[1:16].all() & ~step.value[16:].any()):
+            with m.Elif(value[1:16].all() & ~value[16:].any()):
                 m.d.comb += kind.eq(Kind.NONCHARACTER)
         return kind
 

@@ -8,7 +8,7 @@ import numpy as np
 from reference import RefToken
 from utf8_hdl import UNICODE, Decoder, Kind, Profile, decoder
 from utf8_sim.engine import AmaranthEngine
-from utf8_sim.lockstep import Lockstep, tokens_taken
+from utf8_sim.lockstep import Lockstep, taken
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
 
 NO_STALLS = FixedStalls()
@@ -30,8 +30,8 @@ def rtl_trace(
 
 def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE):
     """Tokens of one text, in the form of `ref_tokens`."""
-    taken = tokens_taken(rtl_trace([data] if data else [], stalls, Decoder(profile)))
-    ends = np.cumsum(taken["o.length"], dtype=int)
+    tokens = taken(rtl_trace([data] if data else [], stalls, Decoder(profile)))
+    ends = np.cumsum(tokens["o.length"], dtype=int)
     return [
         RefToken(
             int(end) - int(token["o.length"]),
@@ -39,7 +39,7 @@ def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UN
             int(token["o.code_point"]),
             Kind(int(token["o.kind"])).label if token["o.error"] else None,
         )
-        for end, token in zip(ends, taken, strict=True)
+        for end, token in zip(ends, tokens, strict=True)
     ]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from amaranth.sim import Simulator
 
-from utf8_flow.verilog import generate_decoder
-from utf8_hdl import UNICODE
+from utf8_flow.verilog import generate
+from utf8_hdl import Decoder
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def test_verilog_example_fits_the_generated_module(tmp_path):
     wires |= {"byte_data": 8, "token_code_point": 32, "token_user": 8}
     declarations = "".join(f"wire [{width - 1}:0] {name};\n" for name, width in wires.items())
     (tmp_path / "top.v").write_text(f"module top;\n{declarations}{instance}endmodule\n")
-    (tmp_path / "utf8_decoder.v").write_text(generate_decoder(UNICODE))
+    (tmp_path / "utf8_decoder.v").write_text(generate(Decoder()))
     run = subprocess.run(
         ["iverilog", "-g2001", "-Wall", "-s", "top", "-o", "top", "top.v", "utf8_decoder.v"],
         cwd=tmp_path, capture_output=True, text=True, check=True,

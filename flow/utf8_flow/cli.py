@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import product
-from typing import Annotated, BinaryIO, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeVar
 
 import numpy as np
 import typer
@@ -16,16 +16,32 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 from typer.exceptions import Abort, TyperException
 
-from utf8_hdl import PROFILES, Decoder, ErrorSpan, Profile, __version__
+from utf8_hdl import (
+    EXTENDED,
+    PROFILES,
+    UCS4,
+    Decoder,
+    Encoder,
+    ErrorSpan,
+    Profile,
+    __version__,
+)
 from utf8_sim.campaign import Coverage, Part, campaign
-from utf8_sim.engine import ENGINES, Engine, HangError
-from utf8_sim.lockstep import Lockstep
+from utf8_sim.engine import DECODER, ENGINES, Engine, HangError
+from utf8_sim.lockstep import Lockstep, taken
+from utf8_sim.model import TextModel
 from utf8_sim.stimulus import Piece, RandomStalls, Stimulus, file_pieces
 from utf8_sim.waveform import WaveWriter
 
-from .output import Refused, check_output, open_output, standard_output_failed
-from .report import Summary, TokenLog, coverage_table, cycle_table
-from .verilog import generate_decoder
+from .output import (
+    Refused,
+    check_output,
+    open_binary_output,
+    open_output,
+    standard_output_failed,
+)
+from .report import coverage_table, cycle_table, report
+from .verilog import generate as generate_verilog
 
 SHORT_TEXT = 64
 """Up to so many bytes, ``simulate`` shows every cycle."""
@@ -40,7 +56,20 @@ DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
+DESIGNS: dict[str, Any] = {"decoder": Decoder, "encoder": Encoder}
+"""The components by name; each takes a profile."""
+
+ANYTHING = {
+    width: replace(profile, accept_surrogates=True, accept_noncharacters=True)
+    for width, profile in ((32, UCS4), (64, EXTENDED))
+}
+"""How the encoder's text is read, by the width of its input: whatever fits may be offered to it."""
+
 T = TypeVar("T")
+
+ComponentOption = Annotated[
+    str, typer.Option("--component", metavar="|".join(DESIGNS), help="Which piece of hardware.")
+]
 
 ProfileOption = Annotated[
     str, typer.Option("--profile", metavar="|".join(PROFILES), help="Which UTF-8 is spoken.")
@@ -93,13 +122,18 @@ def _top(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
     ] = False,
 ) -> None:
-    """A UTF-8 decoder in hardware: simulate it, compare it with its golden model, get Verilog."""
+    """UTF-8 in hardware: simulate it, compare it with its golden model, get its Verilog."""
 
 
 @app.command()
 def simulate(
     file: Annotated[str | None, typer.Argument(metavar="[FILE|-]", show_default=False)] = None,
-    text: Annotated[str | None, typer.Option(help="Decode this instead of a file.")] = None,
+    text: Annotated[str | None, typer.Option(help="Take this instead of a file.")] = None,
+    code_points: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800, 110000'."),
+    ] = None,
+    component: ComponentOption = "decoder",
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
@@ -109,33 +143,46 @@ def simulate(
     stall_input: StallInputOption = None,
     stall_output: StallOutputOption = None,
     tokens: TokensOption = None,
+    encoded: Annotated[
+        str | None,
+        typer.Option("--bytes", metavar="OUT", help="For an encoder: write the bytes it gave."),
+    ] = None,
     vcd: VcdOption = None,
 ) -> None:
-    """Run the hardware on real bytes, next to the golden model, and show what it decoded.
+    """Run the hardware on real bytes, next to the golden model, and show what it made of them.
 
-    The text is FILE, standard input (-), or TEXT. Short texts are shown cycle by cycle.
+    The text is FILE, standard input (-), or TEXT. A decoder gets its bytes. An encoder gets its
+    characters, surrogates and all other values too that its input can carry, or those of LIST.
+    Short texts are shown cycle by cycle.
     """
-    rules = _profile(profile, surrogates, noncharacters, error_span)
+    rules = choose_profile(profile, surrogates, noncharacters, error_span)
     stalls = _stalls(seed, stall_input or 0.0, stall_output or 0.0)
-    simulator = _engine(engine, rules)
-    _check_outputs([file] if file else [], tokens, vcd)
-    show = _report_console(tokens, vcd)
+    simulator = _engine(engine, component, rules)
+    if component == "decoder" and (code_points is not None or encoded is not None):
+        option = "--bytes" if code_points is None else "--code-points"
+        raise Refused(f"{option} is for --component encoder")
+    outputs = {"--tokens": tokens, "--bytes": encoded, "--vcd": vcd}
+    _check_outputs([file] if file else [], outputs)
+    show = _report_console(outputs)
 
-    summary, shown, hang = Summary(), _ShortTrace(), None
+    shown, hang = _ShortTrace(), None
     with ExitStack() as stack:
-        pieces, size = stack.enter_context(_open_text(file, text))
+        pieces, size = stack.enter_context(_open_text(file, text, code_points, simulator))
         lockstep = Lockstep(simulator, Stimulus(pieces, *stalls))
-        log = TokenLog(stack.enter_context(open_output(tokens)) if tokens else None)
+        summary = report(simulator, stack.enter_context(open_output(tokens)) if tokens else None)
+        byte_file = stack.enter_context(open_binary_output(encoded)) if encoded else None
         wave = stack.enter_context(_open_wave(vcd, simulator)) if vcd else None
         progress = stack.enter_context(_progress())
-        task = progress.add_task("decoding", total=size)
+        task = progress.add_task("simulating", total=size)
         try:
             for trace in lockstep:
-                summary.add(trace, *log.add(trace))
+                summary.add(trace)
                 shown.add(trace)
+                if byte_file:
+                    byte_file.write(bytes(taken(trace)["o.data"].tolist()))
                 if wave:
                     wave.write(lockstep.recent[-1])
-                progress.update(task, completed=summary.bytes)
+                progress.update(task, completed=summary.inputs)
         except HangError as error:
             hang = error
         except KeyboardInterrupt:
@@ -144,8 +191,8 @@ def simulate(
             _say(show, f"interrupted after {lockstep.cycles} cycles, which agree")
             raise typer.Exit(130) from None
 
-    if summary.bytes <= SHORT_TEXT:
-        _print(show, shown.lines(simulator.state_names))
+    if summary.inputs <= SHORT_TEXT:
+        _print(show, shown.lines(simulator))
     _print(show, summary.lines())
     if lockstep.difference:
         _report_difference(show, lockstep, simulator, None if vcd else DIFFERENCE_VCD)
@@ -164,8 +211,8 @@ class _ShortTrace:
             self._windows.append(trace[: MOST_CYCLES_SHOWN - self._cycles])
         self._cycles += len(trace)
 
-    def lines(self, state_names: list[str]) -> list[Text]:
-        table = cycle_table(np.concatenate(self._windows), state_names)
+    def lines(self, engine: Engine) -> list[Text]:
+        table = cycle_table(np.concatenate(self._windows), engine)
         if len(table) == 1:  # only the heading
             return []
         if self._cycles > MOST_CYCLES_SHOWN:
@@ -176,6 +223,7 @@ class _ShortTrace:
 @app.command()
 def compare(
     files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...")] = None,
+    component: ComponentOption = "decoder",
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
@@ -193,13 +241,14 @@ def compare(
     with stalls on either side and both. --vcd names the waveform that is kept if there is a
     difference.
     """
-    rules = _profile(profile, surrogates, noncharacters, error_span)
+    rules = choose_profile(profile, surrogates, noncharacters, error_span)
     modes = _modes(seed, stall_input, stall_output)
-    simulator = _engine(engine, rules)
-    _check_outputs(files or [], tokens, vcd)
-    show = _report_console(tokens, vcd)
-    parts = [_file_part(name) for name in files] if files else campaign(rules, seed)
-    coverage = Coverage(rules, simulator.state_names)
+    simulator = _engine(engine, component, rules)
+    outputs = {"--tokens": tokens, "--vcd": vcd}
+    _check_outputs(files or [], outputs)
+    show = _report_console(outputs)
+    parts = [_file_part(name, simulator) for name in files] if files else campaign(simulator, seed)
+    coverage = Coverage(simulator)
 
     cycles, difference, hang = 0, False, None
     with ExitStack() as stack:
@@ -213,7 +262,7 @@ def compare(
             for part, (mode, stalls) in product(parts, modes):
                 progress.update(task, description=f"{part.name}, {mode}")
                 lockstep = Lockstep(simulator, Stimulus(part.pieces(), *stalls))
-                log = TokenLog(token_file)
+                log = report(simulator, token_file)
                 for trace in lockstep:
                     cycles += len(trace)
                     coverage.add(trace)
@@ -236,7 +285,9 @@ def compare(
         _print(show, coverage_table(coverage))
         if not files:
             gaps = coverage.gaps()
-            _say(show, f"never met: {', '.join(gaps)}" if gaps else "every class met every state")
+            columns = "state" if coverage.is_decoder else "output"
+            met = f"every class met every {columns}"
+            _say(show, f"never met: {', '.join(gaps)}" if gaps else met)
     if difference:
         _report_difference(show, lockstep, simulator, vcd or DIFFERENCE_VCD)
     _conclude(show, difference, hang, cycles)
@@ -247,15 +298,17 @@ def generate(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
     ] = "-",
+    component: ComponentOption = "decoder",
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
 ) -> None:
-    """Write the decoder as Verilog: module utf8_decoder with AXI4-Stream ports."""
-    rules = _profile(profile, surrogates, noncharacters, error_span)
+    """Write Verilog: module utf8_decoder or utf8_encoder, with AXI4-Stream ports."""
+    rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    design = _choose("--component", component, DESIGNS)(rules)
     with open_output(output) as file:
-        file.write(generate_decoder(rules))
+        file.write(generate_verilog(design))
 
 
 def _choose(option: str, name: str, choices: dict[str, T]) -> T:
@@ -264,9 +317,24 @@ def _choose(option: str, name: str, choices: dict[str, T]) -> T:
     return choices[name]
 
 
-def _profile(
-    name: str, surrogates: str | None, noncharacters: str | None, error_span: str | None
+def choose_profile(
+    name: str,
+    surrogates: str | None = None,
+    noncharacters: str | None = None,
+    error_span: str | None = None,
 ) -> Profile:
+    """The profile that the command line's options name.
+
+    Parameters
+    ----------
+    name, surrogates, noncharacters, error_span : str or None
+        The values of the options of these names.
+
+    Raises
+    ------
+    Refused
+        If a value is unknown.
+    """
     profile = _choose("--profile", name, PROFILES)
     verdicts = {"accept": True, "reject": False}
     if surrogates is not None:
@@ -281,8 +349,9 @@ def _profile(
     return profile
 
 
-def _engine(name: str, profile: Profile) -> Engine:
-    return _choose("--engine", name, ENGINES)(Decoder(profile))
+def _engine(name: str, component: str, profile: Profile) -> Engine:
+    design = _choose("--component", component, DESIGNS)
+    return _choose("--engine", name, ENGINES)(design(profile))
 
 
 def _stalls(
@@ -313,14 +382,13 @@ def _modes(
     ]
 
 
-def _report_console(*outputs: str | None) -> Console:
+def _report_console(outputs: dict[str, str | None]) -> Console:
     """Where the report goes: standard output, unless that carries data."""
-    return Console(file=sys.stderr if "-" in outputs else sys.stdout, highlight=False)
+    return Console(file=sys.stderr if "-" in outputs.values() else sys.stdout, highlight=False)
 
 
-def _check_outputs(inputs: list[str], tokens: str | None, vcd: str | None) -> None:
+def _check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
     """Refuse outputs that cannot be written, to one place, or over an input."""
-    outputs = {"--tokens": tokens, "--vcd": vcd}
     places: dict[str, tuple[str, str]] = {}
     for option, name in outputs.items():
         if name is None:
@@ -362,12 +430,44 @@ def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
         yield from file_pieces(file)
 
 
-def _file_part(name: str) -> Part:
+def _items(pieces: Iterator[Piece], engine: Engine) -> Iterator[Piece]:
+    """Pieces of bytes as the design takes them: an encoder takes the code points of the text."""
+    if engine.interface is DECODER:
+        yield from pieces
+        return
+    model = TextModel(ANYTHING[engine.profile.utf32_width])
+    for piece, ends in pieces:
+        final = len(piece) - 1
+        yield (
+            [
+                token.code_point
+                for index, byte in enumerate(piece)
+                for token in model.feed(byte, ends and index == final)
+            ],
+            ends,
+        )
+
+
+def _code_point_list(words: str, engine: Engine) -> list[int]:
+    values = []
+    width = engine.profile.utf32_width
+    for word in words.replace(",", " ").split():
+        try:
+            value = int(word.upper().removeprefix("U+"), 16)
+        except ValueError:
+            raise Refused(f"--code-points takes hexadecimal numbers, not {word!r}") from None
+        if not 0 <= value < 1 << width:
+            raise Refused(f"--code-points must be 0 to {(1 << width) - 1:X}, not {word!r}")
+        values.append(value)
+    return values
+
+
+def _file_part(name: str, engine: Engine) -> Part:
     """A file as a part of a comparison, which reads it more than once."""
 
     def pieces() -> Iterator[Piece]:
         with _open_binary(name) as stream:
-            yield from _pieces(stream, name)
+            yield from _items(_pieces(stream, name), engine)
 
     with _open_binary(name) as stream:
         if not stream.seekable():
@@ -376,21 +476,27 @@ def _file_part(name: str) -> Part:
 
 
 @contextmanager
-def _open_text(file: str | None, text: str | None) -> Iterator[tuple[Iterator[Piece], int | None]]:
-    """The pieces of the text, and its size in bytes if that is known."""
-    if (file is None) == (text is None):
+def _open_text(
+    file: str | None, text: str | None, code_points: str | None, engine: Engine
+) -> Iterator[tuple[Iterator[Piece], int | None]]:
+    """The pieces of the text, and how many bytes it has, if that is known and what counts."""
+    if [file, text, code_points].count(None) != 2:
         raise Refused("give one text: FILE, - for standard input, or --text TEXT")
-    if text is not None:
+    if code_points is not None:
+        values = _code_point_list(code_points, engine)
+        yield iter([(values, True)]), len(values)
+    elif text is not None:
         data = os.fsencode(text)
-        yield iter([(data, True)] if data else []), len(data)
+        yield _items(iter([(data, True)] if data else []), engine), len(data)
     elif file == "-":
         if sys.stdin is None:
             raise Refused("cannot read '-': standard input is closed")
-        yield _pieces(sys.stdin.buffer, "-"), None
+        yield _items(_pieces(sys.stdin.buffer, "-"), engine), None
     else:
         assert file is not None
         with _open_binary(file) as stream:
-            yield _pieces(stream, file), os.fstat(stream.fileno()).st_size or None
+            size = os.fstat(stream.fileno()).st_size if engine.interface is DECODER else None
+            yield _items(_pieces(stream, file), engine), size or None
 
 
 @contextmanager

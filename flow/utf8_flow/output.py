@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, BinaryIO, TextIO
 
 
 class Refused(Exception):
@@ -16,7 +16,7 @@ class Refused(Exception):
 
 @contextmanager
 def open_output(path: str) -> Iterator[TextIO]:
-    """A text file to write; ``-`` is standard output.
+    """A text file in UTF-8 to write; ``-`` is standard output.
 
     The file appears under its name when it is complete. If the block is left by an exception, a
     file that was there before is as it was, and no new one is left behind.
@@ -37,6 +37,25 @@ def open_output(path: str) -> Iterator[TextIO]:
         with _refusing(path):  # whatever else may fail has its own message
             yield sys.stdout
             sys.stdout.flush()
+        return
+    with open_binary_output(path) as binary:
+        file = io.TextIOWrapper(binary, encoding="utf-8")
+        try:
+            yield file
+            file.flush()
+        finally:
+            file.detach()
+
+
+@contextmanager
+def open_binary_output(path: str) -> Iterator[BinaryIO]:
+    """As :func:`open_output`, for bytes."""
+    if path == "-":
+        if sys.stdout is None:
+            raise Refused("cannot write '-': standard output is closed")
+        with _refusing(path):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
     target, temporary = _places(path)
     try:
@@ -110,11 +129,11 @@ class _Sink(io.FileIO):
     shown = ""
 
     @classmethod
-    def open(cls, path: str | Path, shown: str) -> TextIO:
+    def open(cls, path: str | Path, shown: str) -> BinaryIO:
         with _refusing(shown):
             raw = cls(path, "w")
         raw.shown = shown
-        return cast(TextIO, io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8"))
+        return io.BufferedWriter(raw)
 
     def write(self, data: Any, /) -> int:
         with _refusing(self.shown):

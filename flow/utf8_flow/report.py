@@ -2,21 +2,25 @@
 
 import json
 import unicodedata
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import numpy as np
 from rich.text import Text
 
 from utf8_hdl import Kind
 from utf8_sim.campaign import Coverage, class_name
-from utf8_sim.engine import state_name
-from utf8_sim.lockstep import bytes_accepted, tokens_taken
+from utf8_sim.engine import DECODER, Engine, state_name
+from utf8_sim.lockstep import accepted, taken
+from utf8_sim.model import form
 
 FIRST_ERRORS = 5
 """How many offsets a summary gives for each kind of error."""
 
 PREVIEW = 60
 """How many characters of a text a summary shows."""
+
+LENGTHS = 16
+"""More than any character has bytes."""
 
 
 def character(code_point: int) -> str:
@@ -34,17 +38,25 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def cycle_table(trace: np.ndarray, state_names: list[str]) -> list[Text]:
-    """One line for each cycle: the byte offered, the state that it meets, the token on offer.
+def cycle_table(trace: np.ndarray, engine: Engine) -> list[Text]:
+    """One line for each cycle: what is offered, the state that it meets, what comes out.
 
     Idle cycles at the end are left out.
     """
-    trace = trace[: active_cycles(trace)]
-    lines = [Text(f"{'cycle':>5}  {'byte in':<14}{'state':<10}token out", style="bold")]
-    for number, cycle in enumerate(trace):
-        state = state_name(state_names, int(cycle["state"]))
-        line = Text(f"{number:>5}  {_byte_cell(cycle):<14}{state:<10}")
-        line.append(_token_cell(cycle), style="red" if cycle["o.error"] else "")
+    if engine.interface is DECODER:
+        width, heads, cells = 14, ("byte in", "token out"), (_byte_cell, _token_cell)
+    else:
+        width, heads, cells = 22, ("code point in", "byte out"), (_code_point_cell, _encoded_cell)
+    lines = [Text(f"{'cycle':>5}  {heads[0]:<{width}}{'state':<10}{heads[1]}", style="bold")]
+    for number, cycle in enumerate(trace[: active_cycles(trace)]):
+        offered, result = "", ""
+        if cycle["i.valid"]:
+            offered = _with_remarks(cells[0](cycle), cycle["i.last"], not cycle["i.ready"])
+        if cycle["o.valid"]:
+            result = _with_remarks(cells[1](cycle), cycle["o.last"], not cycle["o.ready"])
+        state = state_name(engine.state_names, int(cycle["state"]))
+        line = Text(f"{number:>5}  {offered:<{width}}{state:<10}")
+        line.append(result, style="red" if cycle["o.error"] else "")
         line.rstrip()
         lines.append(line)
     return lines
@@ -57,54 +69,135 @@ def active_cycles(trace: np.ndarray) -> int:
 
 
 def _byte_cell(cycle: np.void) -> str:
-    if not cycle["i.valid"]:
-        return ""
     byte = int(cycle["i.data"])
-    shown = f"{byte:02X} {character(byte)}" if byte < 0x80 else f"{byte:02X}"
-    return _with_remarks(f"{shown:<4}", last=cycle["i.last"], waits=not cycle["i.ready"])
+    return f"{byte:02X} {character(byte) if byte < 0x80 else '':<1}"
+
+
+def _code_point_cell(cycle: np.void) -> str:
+    return _named(int(cycle["i.code_point"]))
 
 
 def _token_cell(cycle: np.void) -> str:
-    if not cycle["o.valid"]:
-        return ""
-    code_point = int(cycle["o.code_point"])
     if cycle["o.error"]:
         shown = f"error {Kind(int(cycle['o.kind'])).label}"
     else:
-        shown = f"U+{code_point:04X} {character(code_point)}".rstrip()
-    shown = f"{shown} ({plural(int(cycle['o.length']), 'byte')})"
-    return _with_remarks(shown, last=cycle["o.last"], waits=not cycle["o.ready"])
+        shown = _named(int(cycle["o.code_point"]))
+    return f"{shown} ({plural(int(cycle['o.length']), 'byte')})"
+
+
+def _encoded_cell(cycle: np.void) -> str:
+    return f"{int(cycle['o.data']):02X}" + (" error" if cycle["o.error"] else "")
+
+
+def _named(code_point: int) -> str:
+    return f"U+{code_point:04X} {character(code_point)}".rstrip()
 
 
 def _with_remarks(shown: str, last: bool, waits: bool) -> str:
     remarks = [name for name, holds in (("last", last), ("waits", waits)) if holds]
-    return " ".join([shown, *remarks]).rstrip() if remarks else shown.rstrip()
+    return " ".join([shown, *remarks]).rstrip()
 
 
-class TokenLog:
-    """Numbers the bytes that tokens cover, and writes tokens as lines of JSON.
+class Report(Protocol):
+    """What the hardware said: written as lines of JSON, if asked, and counted for a summary.
+
+    Attributes
+    ----------
+    inputs : int
+        How many bytes or code points were accepted.
+    """
+
+    inputs: int
+
+    def add(self, trace: np.ndarray) -> None:
+        """Take in the next cycles of a trace."""
+
+    def lines(self) -> list[Text]:
+        """The summary, one fact a line."""
+
+
+def report(engine: Engine, file: TextIO | None = None) -> Report:
+    """The report that fits what an engine simulates.
 
     Parameters
     ----------
-    file : text file or None
-        Where the lines go.
+    engine : Engine
+        What simulates the design.
+    file : text file, optional
+        Where the lines of JSON go.
     """
+    return (DecoderReport if engine.interface is DECODER else EncoderReport)(file)
 
-    def __init__(self, file: TextIO | None = None) -> None:
+
+class _Pace:
+    """Cycles until nothing is offered any more."""
+
+    def __init__(self) -> None:
+        self.cycles = self._idle = 0
+
+    def add(self, trace: np.ndarray) -> None:
+        active = active_cycles(trace)
+        if active:
+            self.cycles += self._idle + active
+            self._idle = 0
+        self._idle += len(trace) - active
+
+    def line(self, count: int, noun: str) -> Text:
+        pace = f" ({self.cycles / count:.2f} per {noun})" if count else ""
+        return Text(f"cycles      {self.cycles}{pace}")
+
+
+class DecoderReport:
+    """Tokens, numbered by the first byte that they cover; a :class:`Report`."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        self.inputs = 0
         self._file = file
+        self._pace = _Pace()
         self._offset = 0
+        self._lengths = np.zeros(LENGTHS, dtype=np.int64)
+        self._errors: dict[Kind, int] = {}
+        self._first_errors: dict[Kind, list[int]] = {}
+        self._preview = ""
 
-    def add(self, trace: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cycles in which a token was taken, and the offset of each token's first byte."""
-        taken = tokens_taken(trace)
-        ends = self._offset + np.cumsum(taken["o.length"], dtype=np.int64)
-        offsets = ends - taken["o.length"]
-        if len(taken):
+    def add(self, trace: np.ndarray) -> None:
+        tokens = taken(trace)
+        ends = self._offset + np.cumsum(tokens["o.length"], dtype=np.int64)
+        offsets = ends - tokens["o.length"]
+        if len(tokens):
             self._offset = int(ends[-1])
         if self._file:
-            for offset, token in zip(offsets.tolist(), taken, strict=True):
+            for offset, token in zip(offsets.tolist(), tokens, strict=True):
                 self._file.write(_token_line(offset, token))
-        return taken, offsets
+        self.inputs += len(accepted(trace))
+        self._pace.add(trace)
+        self._count(tokens, offsets)
+
+    def _count(self, tokens: np.ndarray, offsets: np.ndarray) -> None:
+        is_error = tokens["o.error"].astype(bool)
+        self._lengths += np.bincount(tokens["o.length"][~is_error], minlength=LENGTHS)
+        for code in np.unique(tokens["o.kind"][is_error]):
+            kind, found = Kind(int(code)), offsets[is_error & (tokens["o.kind"] == code)]
+            self._errors[kind] = self._errors.get(kind, 0) + len(found)
+            first = self._first_errors.setdefault(kind, [])
+            first += found[: FIRST_ERRORS - len(first)].tolist()
+        for token in tokens[: max(0, PREVIEW - len(self._preview))]:
+            code_point = int(token["o.code_point"])
+            self._preview += character(code_point) or ("␤" if code_point == 0x0A else "·")
+
+    def lines(self) -> list[Text]:
+        lines = [
+            Text(f"begins      {self._preview}".rstrip()),
+            Text(f"bytes       {self.inputs}"),
+            self._pace.line(self.inputs, "byte"),
+            _characters_line(self._lengths),
+            Text(f"errors      {sum(self._errors.values())}"),
+        ]
+        for kind in sorted(self._errors, key=lambda kind: kind.value):
+            count = self._errors[kind]
+            places = _places(count, self._first_errors[kind])
+            lines.append(Text(f"  {kind.label:<24}{count:>6}  at byte {places}", style="red"))
+        return lines
 
 
 def _token_line(offset: int, token: np.void) -> str:
@@ -117,91 +210,112 @@ def _token_line(offset: int, token: np.void) -> str:
     return json.dumps(record) + "\n"
 
 
-class Summary:
-    """What the hardware made of a text.
+class EncoderReport:
+    """Bytes, numbered from the first; a :class:`Report`."""
 
-    Attributes
-    ----------
-    bytes : int
-        How many bytes were accepted.
-    """
+    def __init__(self, file: TextIO | None) -> None:
+        self.inputs = 0
+        self._file = file
+        self._pace = _Pace()
+        self._bytes = 0
+        self._lengths = np.zeros(LENGTHS, dtype=np.int64)
+        self._refused = 0
+        self._first_refused: list[int] = []
+        self._preview = b""
 
-    def __init__(self) -> None:
-        self.bytes = 0
-        self._cycles = self._idle_cycles = 0
-        self._lengths = np.zeros(16, dtype=np.int64)
-        self._errors: dict[Kind, int] = {}
-        self._first_errors: dict[Kind, list[int]] = {}
-        self._preview = ""
-
-    def add(self, trace: np.ndarray, taken: np.ndarray, offsets: np.ndarray) -> None:
-        """Count a window of the trace, and the tokens taken in it."""
-        active = active_cycles(trace)
-        if active:
-            self._cycles += self._idle_cycles + active
-            self._idle_cycles = 0
-        self._idle_cycles += len(trace) - active
-        self.bytes += len(bytes_accepted(trace))
-        is_error = taken["o.error"].astype(bool)
-        self._lengths += np.bincount(taken["o.length"][~is_error], minlength=16)
-        for code in np.unique(taken["o.kind"][is_error]):
-            kind, found = Kind(int(code)), offsets[is_error & (taken["o.kind"] == code)]
-            self._errors[kind] = self._errors.get(kind, 0) + len(found)
-            first = self._first_errors.setdefault(kind, [])
-            first += found[: FIRST_ERRORS - len(first)].tolist()
-        for token in taken[: max(0, PREVIEW - len(self._preview))]:
-            code_point = int(token["o.code_point"])
-            self._preview += character(code_point) or ("␤" if code_point == 0x0A else "·")
+    def add(self, trace: np.ndarray) -> None:
+        encoded = taken(trace)
+        if self._file:
+            for offset, byte in enumerate(encoded, start=self._bytes):
+                self._file.write(_byte_line(offset, byte))
+        self._bytes += len(encoded)
+        self._preview += bytes(encoded["o.data"][: PREVIEW // 3 - len(self._preview)].tolist())
+        leads = encoded[(encoded["o.data"] & 0xC0) != 0x80]
+        refused = np.flatnonzero(leads["o.error"]) + int(self._lengths.sum())
+        self._first_refused += refused[: FIRST_ERRORS - len(self._first_refused)].tolist()
+        self._refused += len(refused)
+        lengths = [form(lead) for lead in leads["o.data"].tolist()]
+        self._lengths += np.bincount(np.array(lengths, dtype=np.int64), minlength=LENGTHS)
+        self.inputs += len(accepted(trace))
+        self._pace.add(trace)
 
     def lines(self) -> list[Text]:
-        """The summary, one fact a line."""
-        characters = int(self._lengths.sum())
-        lengths = ", ".join(
-            f"{count} of {plural(length, 'byte')}"
-            for length, count in enumerate(self._lengths.tolist())
-            if count
-        )
-        errors = sum(self._errors.values())
-        pace = f" ({self._cycles / self.bytes:.2f} per byte)" if self.bytes else ""
+        more = " ..." if self._bytes > len(self._preview) else ""
         lines = [
-            Text(f"begins      {self._preview}".rstrip()),
-            Text(f"bytes       {self.bytes}"),
-            Text(f"cycles      {self._cycles}{pace}"),
-            Text(f"characters  {characters}" + (f": {lengths}" if lengths else "")),
-            Text(f"errors      {errors}"),
+            Text(f"begins      {self._preview.hex(' ').upper()}{more}".rstrip()),
+            Text(f"code points {self.inputs}"),
+            Text(f"bytes       {self._bytes}"),
+            self._pace.line(self._bytes, "byte"),
+            _characters_line(self._lengths),
         ]
-        for kind in sorted(self._errors, key=lambda kind: kind.value):
-            count, first = self._errors[kind], self._first_errors[kind]
-            places = ", ".join(map(str, first)) + (", ..." if count > len(first) else "")
-            lines.append(Text(f"  {kind.label:<24}{count:>6}  at byte {places}", style="red"))
+        if self._refused:
+            places = _places(self._refused, self._first_refused)
+            line = f"refused     {self._refused}, U+FFFD instead, at code point {places}"
+            lines.append(Text(line, style="red"))
+        else:
+            lines.append(Text("refused     0"))
         return lines
 
 
+def _byte_line(offset: int, byte: np.void) -> str:
+    record = {
+        "offset": offset,
+        "byte": int(byte["o.data"]),
+        "error": bool(byte["o.error"]),
+        "last": bool(byte["o.last"]),
+    }
+    return json.dumps(record) + "\n"
+
+
+def _characters_line(lengths: np.ndarray) -> Text:
+    counts = ", ".join(
+        f"{count} of {plural(length, 'byte')}"
+        for length, count in enumerate(lengths.tolist())
+        if count
+    )
+    return Text(f"characters  {int(lengths.sum())}" + (f": {counts}" if counts else ""))
+
+
+def _places(count: int, first: list[int]) -> str:
+    return ", ".join(map(str, first)) + (", ..." if count > len(first) else "")
+
+
 def coverage_table(coverage: Coverage) -> list[Text]:
-    """How often each class of bytes met each state, and what came out."""
-    width = max(map(len, coverage.state_names)) + 2
+    """How often each class met each state, and what came out."""
+    names = [class_name(members) for members in coverage.classes]
+    head, width = max(map(len, names)) + 2, max(map(len, coverage.columns)) + 2
+    what = "bytes" if coverage.is_decoder else "code points"
+    where = "state of the machine" if coverage.is_decoder else "what happened at the output"
     lines = [
-        Text("bytes accepted, by class and state of the machine", style="bold"),
-        Text(" " * 8 + "".join(f"{name:>{width}}" for name in coverage.state_names)),
+        Text(f"{what} accepted, by class and {where}", style="bold"),
+        Text(" " * head + "".join(f"{name:>{width}}" for name in coverage.columns)),
     ]
-    for members, counts in zip(coverage.classes, coverage.cells.tolist(), strict=True):
-        line = Text(f"{class_name(members):<8}")
+    for name, counts in zip(names, coverage.cells.tolist(), strict=True):
+        line = Text(f"{name:<{head}}")
         for count in counts:
             line.append(f"{count or 'NEVER':>{width}}", style="" if count else "bold red")
         lines.append(line)
-    lines.append(Text("tokens taken, by kind and length in bytes", style="bold"))
+    if coverage.is_decoder:
+        lines += _token_counts(coverage)
+    lines.append(
+        Text(
+            f"input waited in {plural(coverage.waiting_inputs, 'cycle')}, "
+            f"output in {plural(coverage.waiting_outputs, 'cycle')}"
+        )
+    )
+    return lines
+
+
+def _token_counts(coverage: Coverage) -> list[Text]:
     lengths = range(1, coverage.profile.longest_form + 1)
-    lines.append(Text(" " * 24 + "".join(f"{length:>8}" for length in lengths)))
+    lines = [
+        Text("tokens taken, by kind and length in bytes", style="bold"),
+        Text(" " * 24 + "".join(f"{length:>8}" for length in lengths)),
+    ]
     for kind in Kind:
         counts = coverage.tokens[kind.value].tolist()
         if any(counts):
             label = "character" if kind is Kind.NONE else kind.label
             cells = "".join(f"{counts[length] or '':>8}" for length in lengths)
             lines.append(Text(f"{label:<24}{cells}".rstrip()))
-    lines.append(
-        Text(
-            f"a byte waited in {plural(coverage.waiting_bytes, 'cycle')}, "
-            f"a token in {plural(coverage.waiting_tokens, 'cycle')}"
-        )
-    )
     return lines

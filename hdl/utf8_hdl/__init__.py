@@ -1,22 +1,26 @@
-"""UTF-8 gateware for FPGAs: bytes in, code points out, every error named and placed."""
+"""UTF-8 gateware for FPGAs: decoder and encoder, every error named and placed."""
 
 from .decoder import Decoder
+from .encoder import Encoder
 from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
-from .token import BYTE_LAYOUT, Kind, token_layout
+from .token import BYTE_LAYOUT, ENCODED_LAYOUT, Kind, code_point_layout, token_layout
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BYTE_LAYOUT",
+    "ENCODED_LAYOUT",
     "EXTENDED",
     "PROFILES",
     "UCS2",
     "UCS4",
     "UNICODE",
     "Decoder",
+    "Encoder",
     "ErrorSpan",
     "Kind",
     "Profile",
     "__version__",
+    "code_point_layout",
     "token_layout",
 ]

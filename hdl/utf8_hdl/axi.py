@@ -5,50 +5,61 @@ from typing import Any
 from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal
 
 from .decoder import Decoder
-from .profile import UNICODE, Profile
+from .encoder import Encoder
 
 
-class AxiStreamDecoder(Elaboratable):
-    """:class:`Decoder` as the Verilog module ``utf8_decoder``.
+class AxiStream(Elaboratable):
+    """A decoder or an encoder with flat ports, in the order of the Verilog module.
 
     The clock domain is part of it: ``clk``, and ``rst``, synchronous and active high. During reset
-    ``s_axis_tready`` is high, and bytes are not taken; AXI4-Stream has ``tvalid`` low then.
+    ``s_axis_tready`` may be high, and nothing is taken; AXI4-Stream has ``tvalid`` low then.
 
     Parameters
     ----------
-    profile : Profile
-        Which UTF-8 is spoken.
+    component : Decoder or Encoder
+        What is inside.
 
     Attributes
     ----------
-    decoder : Decoder
-        The component inside.
+    component : Decoder or Encoder
+        As given.
     ports : list of Signal
-        All ports, in the order of the Verilog module.
+        All ports, in order.
 
     Members
     -------
-    s_axis_tdata : Signal(8), in
-        A byte; with ``s_axis_tvalid`` and ``s_axis_tlast`` in and ``s_axis_tready`` out.
-    m_axis_tdata : Signal(32), out
-        The code point, zero-extended, as in UTF-32; 64 bits wide where the profile needs it. With
-        ``m_axis_tvalid`` and ``m_axis_tlast`` out and ``m_axis_tready`` in.
-    m_axis_tuser : Signal(8), out
-        Bit 0 ``error``, bits 3:1 ``kind``, bits 7:4 ``length``.
+    s_axis_tdata : Signal, in
+        A byte (8 bits), or for an encoder a code point as in UTF-32 (32 bits; 64 where the profile
+        needs them). With ``s_axis_tvalid`` and ``s_axis_tlast`` in and ``s_axis_tready`` out.
+    m_axis_tdata : Signal, out
+        A code point, zero-extended as in UTF-32, or for an encoder a byte. With ``m_axis_tvalid``
+        and ``m_axis_tlast`` out and ``m_axis_tready`` in.
+    m_axis_tuser : Signal, out
+        Of a decoder (8 bits) bit 0 ``error``, bits 3:1 ``kind``, bits 7:4 ``length``; of an
+        encoder (1 bit) ``error``.
     """
 
-    def __init__(self, profile: Profile = UNICODE) -> None:
-        self.decoder = Decoder(profile)
+    def __init__(self, component: Decoder | Encoder) -> None:
+        self.component = component
+        token = component.o.p
+        if isinstance(component, Encoder):
+            self._input, self._output = component.i.p.code_point, token.data
+            self._user, user_width = token.error, 1
+        else:
+            self._input, self._output = component.i.p.data, token.code_point
+            self._user, user_width = Cat(token.error, token.kind, token.length), 8
+        output_width = 8 if isinstance(component, Encoder) else component.profile.utf32_width
+
         self._domain = ClockDomain("sync")
-        self.s_axis_tdata = Signal(8)
+        self.s_axis_tdata = Signal(len(self._input))
         self.s_axis_tvalid = Signal()
         self.s_axis_tready = Signal()
         self.s_axis_tlast = Signal()
-        self.m_axis_tdata = Signal(32 if profile.code_point_width <= 32 else 64)
+        self.m_axis_tdata = Signal(output_width)
         self.m_axis_tvalid = Signal()
         self.m_axis_tready = Signal()
         self.m_axis_tlast = Signal()
-        self.m_axis_tuser = Signal(8)
+        self.m_axis_tuser = Signal(user_width)
         self.ports: list[Any] = [
             self._domain.clk,
             self._domain.rst,
@@ -66,17 +77,18 @@ class AxiStreamDecoder(Elaboratable):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.domains.sync = self._domain
-        m.submodules.decoder = decoder = self.decoder
-        token = decoder.o.p
+        component = self.component
+        name = "encoder" if isinstance(component, Encoder) else "decoder"
+        m.submodules[name] = component
         m.d.comb += [
-            decoder.i.p.data.eq(self.s_axis_tdata),
-            decoder.i.valid.eq(self.s_axis_tvalid),
-            self.s_axis_tready.eq(decoder.i.ready),
-            decoder.i.p.last.eq(self.s_axis_tlast),
-            self.m_axis_tdata.eq(token.code_point),
-            self.m_axis_tvalid.eq(decoder.o.valid),
-            decoder.o.ready.eq(self.m_axis_tready),
-            self.m_axis_tlast.eq(token.last),
-            self.m_axis_tuser.eq(Cat(token.error, token.kind, token.length)),
+            self._input.eq(self.s_axis_tdata),
+            component.i.valid.eq(self.s_axis_tvalid),
+            self.s_axis_tready.eq(component.i.ready),
+            component.i.p.last.eq(self.s_axis_tlast),
+            self.m_axis_tdata.eq(self._output),
+            self.m_axis_tvalid.eq(component.o.valid),
+            component.o.ready.eq(self.m_axis_tready),
+            self.m_axis_tlast.eq(component.o.p.last),
+            self.m_axis_tuser.eq(self._user),
         ]
         return m

@@ -92,6 +92,11 @@ class Profile:
         """Bits of the widest code point."""
         return self.highest.bit_length()
 
+    @property
+    def utf32_width(self) -> int:
+        """Bits of a code point on a bus of whole words: 32, or 64 where that is too narrow."""
+        return 32 if self.code_point_width <= 32 else 64
+
     def describe(self) -> str:
         """All rules on one line, as messages and headers of generated files show them."""
         return (

@@ -1,4 +1,4 @@
-"""What a decoder takes and gives: bytes and tokens, their layouts and the codes of errors."""
+"""What goes in and out: bytes, tokens and code points, their layouts and the codes of errors."""
 
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for
@@ -62,3 +62,24 @@ def token_layout(profile: Profile) -> data.StructLayout:
             "last": 1,
         }
     )
+
+
+def code_point_layout(profile: Profile) -> data.StructLayout:
+    """Layout of an encoder's input.
+
+    Parameters
+    ----------
+    profile : Profile
+        Decides the width.
+
+    Returns
+    -------
+    data.StructLayout
+        ``code_point`` is as wide as in UTF-32 (32 bits, or 64 where the profile needs them), so
+        that a value that is too high can be refused; ``last`` (1) marks the last of a text.
+    """
+    return data.StructLayout({"code_point": profile.utf32_width, "last": 1})
+
+
+ENCODED_LAYOUT = data.StructLayout({"data": 8, "error": 1, "last": 1})
+"""An encoder's output. ``error``: the byte belongs to U+FFFD in place of a refused code point."""

@@ -1,11 +1,11 @@
-"""The built-in campaign of ``utf8-hdl compare``, and the coverage it must reach.
+"""The built-in campaigns of ``utf8-hdl compare``, and the coverage they must reach.
 
 What is worth trying follows from a profile's boundaries: code points at the edge of a form, of the
 surrogates, of the noncharacters and of the profile's range. They also cut the 256 bytes into
 classes, so that all bytes of a class do the same wherever they come.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -14,24 +14,30 @@ import numpy as np
 from utf8_hdl import Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from .lockstep import bytes_accepted, tokens_taken
+from .engine import DECODER, Engine
+from .lockstep import accepted, taken
 from .model import TextModel, encode, form_maximum
 from .stimulus import Piece
 
 LONGEST_FORM = 8
 HOSTILE_BYTES = 4096
+RANDOM_VALUES = 1024
+
+
+def boundary_values(profile: Profile) -> list[int]:
+    """Every value at a boundary of any profile or of this one, with its neighbours."""
+    edges = {0, profile.highest, *NONCHARACTERS, SURROGATES[0], SURROGATES[-1]}
+    edges |= {form_maximum(length) for length in range(1, LONGEST_FORM + 1)}
+    return sorted({edge + offset for edge in edges for offset in (-1, 0, 1)} - {-1})
 
 
 def boundary_encodings(profile: Profile) -> list[bytes]:
-    """Every value at a boundary, with its neighbours, in every form that can carry it."""
-    edges = {0, profile.highest, *NONCHARACTERS, SURROGATES[0], SURROGATES[-1]}
-    edges |= {form_maximum(length) for length in range(1, LONGEST_FORM + 1)}
-    values = {edge + offset for edge in edges for offset in (-1, 0, 1)}
+    """Every boundary value in every form that can carry it."""
     return [
         encode(value, length)
-        for value in sorted(values)
+        for value in boundary_values(profile)
         for length in range(1, LONGEST_FORM + 1)
-        if 0 <= value <= form_maximum(length)
+        if value <= form_maximum(length)
     ]
 
 
@@ -105,33 +111,76 @@ class Part:
     pieces: Callable[[], Iterator[Piece]]
 
 
-def _part(name: str, texts: list[bytes]) -> Part:
+def _part(name: str, texts: Sequence[Sequence[int]]) -> Part:
     return Part(name, lambda: ((text, True) for text in texts))
 
 
-def campaign(profile: Profile, seed: int) -> list[Part]:
-    """All parts of the built-in campaign.
+def campaign(engine: Engine, seed: int) -> list[Part]:
+    """All parts of the built-in campaign for a design.
 
     Parameters
     ----------
-    profile : Profile
-        Whose boundaries are tried.
+    engine : Engine
+        What simulates the design: its pins and its profile decide what is tried.
     seed : int
-        What the random bytes depend on.
+        What the random bytes or values depend on.
     """
+    parts = decoder_campaign if engine.interface is DECODER else encoder_campaign
+    return parts(engine.profile, seed)
+
+
+def decoder_campaign(profile: Profile, seed: int) -> list[Part]:
+    """Boundaries, classes of bytes and random hostile bytes."""
     classes = byte_classes(profile)
-    edges = sorted({byte for members in classes for byte in (members[0], members[-1])})
+    edges = _edges(classes)
     encodings = boundary_encodings(profile)
+    after_beginnings = [
+        start + bytes([byte]) + tail
+        for start in beginnings(profile)
+        for byte in edges
+        for tail in (b"", b"A")
+    ]
     pairs = [bytes(pair) for pair in product(edges, repeat=2)]
     return [
         _part("boundary code points", [*encodings, b"A".join(encodings)]),
-        _part("every class after every beginning", [
-            start + bytes([byte]) + tail
-            for start in beginnings(profile) for byte in edges for tail in (b"", b"A")
-        ]),
+        _part("every class after every beginning", after_beginnings),
         _part("every pair of classes", [*pairs, b"".join(pairs)]),
         _part("random hostile bytes", _hostile_texts(classes, encodings, seed)),
-    ]  # fmt: skip
+    ]
+
+
+def encoder_campaign(profile: Profile, seed: int) -> list[Part]:
+    """Boundaries, values with stray high bits, pairs of classes and random values."""
+    width = profile.utf32_width
+    values = [value for value in boundary_values(profile) if value < 1 << width]
+    stray = [0x41 | 1 << bit for bit in range(7, width)]
+    pairs = list(product(_edges(value_classes(profile)), repeat=2))
+    generator = np.random.default_rng((seed, 0))
+    shifts = generator.integers(0, width, RANDOM_VALUES)
+    words = generator.integers((1 << width) - 1, size=RANDOM_VALUES, dtype=np.uint64)
+    random = [int(word) >> int(shift) for word, shift in zip(words, shifts, strict=True)]
+    return [
+        _part("boundary code points", [*([value] for value in values), values]),
+        _part("values with one bit too many", [stray]),
+        _part("every pair of classes", [*pairs, [value for pair in pairs for value in pair]]),
+        _part("random values", [random[i : i + 7] for i in range(0, len(random), 7)]),
+    ]
+
+
+def _edges(classes: Sequence[range]) -> list[int]:
+    """First and last member of each class."""
+    return sorted({member for members in classes for member in (members[0], members[-1])})
+
+
+def value_classes(profile: Profile) -> list[range]:
+    """All values an encoder may be offered, cut where what it makes of them changes."""
+    cuts = {form_maximum(length) + 1 for length in range(1, profile.longest_form)}
+    cuts |= {0, profile.highest + 1, 1 << profile.utf32_width}
+    if not profile.accept_surrogates:
+        cuts |= {SURROGATES.start, SURROGATES.stop}
+    if not profile.accept_noncharacters:
+        cuts |= {NONCHARACTERS[0], NONCHARACTERS[-1] + 1}
+    return [range(*pair) for pair in pairwise(sorted(cuts))]
 
 
 def _hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> list[bytes]:
@@ -155,46 +204,59 @@ def _hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> l
 class Coverage:
     """What a comparison exercised.
 
+    Of a decoder, it counts the bytes accepted by class and by state of its machine, and the tokens
+    by kind and length. Of an encoder, which accepts only in one state, it counts the code points
+    by class and by what happens at the output at the time.
+
     Parameters
     ----------
-    profile : Profile
-        Whose classes of bytes are counted.
-    state_names : list of str
-        The states of the design's machine.
+    engine : Engine
+        Whose design is exercised.
 
     Attributes
     ----------
+    profile : Profile
+        Which UTF-8 the design speaks.
     classes : list of range
-        The classes of bytes.
+        The classes of bytes or code points.
+    columns : list of str
+        The states, or what happens at the output.
     cells : numpy.ndarray
-        How often a byte of a class (row) was accepted in a state (column).
+        How often an input of a class (row) was accepted in a column.
     tokens : numpy.ndarray
-        How many tokens of a kind (row) and a length (column) were taken.
-    waiting_bytes, waiting_tokens : int
-        In how many cycles a byte, or a token, was not taken.
+        How many tokens of a kind (row) and a length (column) a decoder gave.
+    waiting_inputs, waiting_outputs : int
+        In how many cycles an input, or an output, was not taken.
     """
 
-    def __init__(self, profile: Profile, state_names: list[str]) -> None:
-        self.profile = profile
-        self.state_names = state_names
-        self.classes = byte_classes(profile)
-        self.cells = np.zeros((len(self.classes), len(state_names)), dtype=np.int64)
+    def __init__(self, engine: Engine) -> None:
+        self.profile = engine.profile
+        self.is_decoder = engine.interface is DECODER
+        if self.is_decoder:
+            self.classes, self.columns = byte_classes(engine.profile), engine.state_names
+        else:
+            self.classes = value_classes(engine.profile)
+            self.columns = ["output idle", "output taken"]
+        self.cells = np.zeros((len(self.classes), len(self.columns)), dtype=np.int64)
         self.tokens = np.zeros((len(Kind), LONGEST_FORM + 1), dtype=np.int64)
-        self.waiting_bytes = self.waiting_tokens = 0
-        sizes = [len(members) for members in self.classes]
-        self._class_of = np.repeat(np.arange(len(sizes)), sizes)
+        self.waiting_inputs = self.waiting_outputs = 0
+        self._item = f"i.{engine.interface.item}"
+        self._firsts = np.array([members.start for members in self.classes], dtype=np.uint64)
 
-    def add(self, window: np.ndarray) -> None:
+    def add(self, trace: np.ndarray) -> None:
         """Count what a window of a trace shows."""
-        accepted, taken = bytes_accepted(window), tokens_taken(window)
-        np.add.at(self.cells, (self._class_of[accepted["i.data"]], accepted["state"]), 1)
-        np.add.at(self.tokens, (taken["o.kind"], taken["o.length"]), 1)
-        self.waiting_bytes += int(window["i.valid"].sum()) - len(accepted)
-        self.waiting_tokens += int(window["o.valid"].sum()) - len(taken)
+        inputs, outputs = accepted(trace), taken(trace)
+        rows = np.searchsorted(self._firsts, inputs[self._item].astype(np.uint64), "right") - 1
+        columns = inputs["state" if self.is_decoder else "o.valid"]
+        np.add.at(self.cells, (rows, columns), 1)
+        if self.is_decoder:
+            np.add.at(self.tokens, (outputs["o.kind"], outputs["o.length"]), 1)
+        self.waiting_inputs += int(trace["i.valid"].sum()) - len(inputs)
+        self.waiting_outputs += int(trace["o.valid"].sum()) - len(outputs)
 
     def gaps(self) -> list[str]:
-        """The state and the class of every pair that never met."""
+        """The class and the column of every pair that never met."""
         return [
-            f"{self.state_names[column]} x {class_name(self.classes[row])}"
+            f"{class_name(self.classes[row])} x {self.columns[column]}"
             for row, column in np.argwhere(self.cells == 0)
         ]

@@ -5,24 +5,60 @@ not judge what it sees; :mod:`utf8_sim.lockstep` does.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from amaranth.hdl import Shape, Value
 from amaranth.sim import Simulator
 
-from utf8_hdl import Decoder, Profile
+from utf8_hdl import Decoder, Encoder, Profile
 
 from .stimulus import Stimulus
 
-DRIVEN = ("i.valid", "i.data", "i.last", "o.ready")
-OBSERVED = ("i.ready", "o.valid", "o.code_point", "o.error", "o.kind", "o.length", "o.last")
 
-TRACE = np.dtype(
-    [(pin, np.uint64 if pin == "o.code_point" else np.uint8) for pin in DRIVEN + OBSERVED]
-    + [("state", np.uint8)]
-)
-"""One cycle of a trace: the pins driven, the pins observed, and the state register."""
+@dataclass(frozen=True)
+class Interface:
+    """The pins of a component, by the names that traces and reports use.
+
+    Parameters
+    ----------
+    component : str
+        What the command line calls it.
+    item : str
+        The field of the input's payload that carries a value.
+    result : tuple of str
+        The fields of the output's payload.
+    """
+
+    component: str
+    item: str
+    result: tuple[str, ...]
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """The pins that a test bench drives."""
+        return "i.valid", f"i.{self.item}", "i.last", "o.ready"
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """The pins that the design drives."""
+        return "i.ready", "o.valid", *(f"o.{field}" for field in self.result)
+
+    @property
+    def trace(self) -> np.dtype[Any]:
+        """One cycle of a trace: the pins driven and observed, and the state register."""
+        return np.dtype(
+            [(pin, _column(pin)) for pin in (*self.driven, *self.observed)] + [("state", np.uint8)]
+        )
+
+
+def _column(pin: str) -> type:
+    return np.uint64 if pin.endswith("code_point") else np.uint8
+
+
+DECODER = Interface("decoder", "data", ("code_point", "error", "kind", "length", "last"))
+ENCODER = Interface("encoder", "code_point", ("data", "error", "last"))
 
 WINDOW = 4096
 """Cycles in one window of a trace."""
@@ -31,7 +67,7 @@ WATCHDOG = 64
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
 
 DRAIN = 8
-"""Cycles without a token after the last byte, while the consumer is ready, that end a run."""
+"""Cycles without output after the last input, while the consumer is ready, that end a run."""
 
 
 class HangError(Exception):
@@ -39,12 +75,14 @@ class HangError(Exception):
 
 
 class Engine(Protocol):
-    """Something that simulates a design of one profile.
+    """Something that simulates a design.
 
     Attributes
     ----------
     name : str
         What the command line calls it.
+    interface : Interface
+        The design's pins.
     profile : Profile
         Which UTF-8 the design speaks.
     state_names : list of str
@@ -52,11 +90,12 @@ class Engine(Protocol):
     """
 
     name: str
+    interface: Interface
     profile: Profile
     state_names: list[str]
 
     def run(self, stimulus: Stimulus) -> Iterator[np.ndarray]:
-        """Simulate from reset until every byte is accepted and no more tokens come.
+        """Simulate from reset until all input is accepted and no more output comes.
 
         Parameters
         ----------
@@ -66,7 +105,7 @@ class Engine(Protocol):
         Yields
         ------
         numpy.ndarray
-            The next cycles of the trace, with dtype ``TRACE``.
+            The next cycles of the trace, with dtype ``interface.trace``.
 
         Raises
         ------
@@ -84,8 +123,8 @@ def state_name(names: list[str], state: int) -> str:
 class TestBench:
     """The other side of the pins, cycle by cycle: what every engine drives, and when it ends.
 
-    While no byte is offered the data pins carry FF and ``last``, so that a design which looks at
-    them anyway gives itself away.
+    While nothing is offered the pins carry the value FF and ``last``, so that a design which looks
+    at them anyway gives itself away.
 
     Parameters
     ----------
@@ -103,31 +142,31 @@ class TestBench:
     __test__ = False  # not a test, whatever pytest thinks
 
     def __init__(self, stimulus: Stimulus) -> None:
-        self._bytes = (
-            (byte, ends and index == len(piece) - 1)
+        self._items = (
+            (item, ends and index == len(piece) - 1)
             for piece, ends in stimulus.pieces
-            for index, byte in enumerate(piece)
+            for index, item in enumerate(piece)
         )
         self._gaps = _flat(stimulus.input_stalls.windows(WINDOW))
         self._stalls = _flat(stimulus.output_stalls.windows(WINDOW))
-        self._next = next(self._bytes, None)
+        self._next = next(self._items, None)
         self._offered = self._ready = False
         self._quiet = self._stuck = 0
         self.over = False
         self.hang: str | None = None
 
     def drive(self) -> tuple[int, int, int, int]:
-        """The pins of ``DRIVEN`` in the next cycle."""
+        """The levels of ``Interface.driven`` in the next cycle."""
         gap = next(self._gaps)
         self._ready = not next(self._stalls)
         self._offered = self._next is not None and (self._offered or not gap)
-        data, last = self._next if self._next and self._offered else (0xFF, True)
-        return int(self._offered), data, int(last), int(self._ready)
+        item, last = self._next if self._next and self._offered else (0xFF, True)
+        return int(self._offered), int(item), int(last), int(self._ready)
 
     def observe(self, i_ready: int, o_valid: int) -> None:
         """Note what the design answered in this cycle."""
         if self._offered and i_ready:
-            self._next, self._offered = next(self._bytes, None), False
+            self._next, self._offered = next(self._items, None), False
             self._quiet = self._stuck = 0
         elif self._ready and (self._offered or self._next is None):
             self._quiet = 0 if o_valid else self._quiet + 1
@@ -137,9 +176,9 @@ class TestBench:
         elif self._stuck > WATCHDOG:
             self.over = True
             self.hang = (
-                f"tokens still came {WATCHDOG} cycles after the last byte"
+                f"output still came {WATCHDOG} cycles after the last input"
                 if self._next is None
-                else f"no byte was accepted in {WATCHDOG} cycles with a ready consumer"
+                else f"no input was accepted in {WATCHDOG} cycles with a ready consumer"
             )
 
 
@@ -153,36 +192,38 @@ class AmaranthEngine:
 
     Parameters
     ----------
-    decoder : Decoder
-        The design.
+    design : Decoder or Encoder
+        What is simulated.
     """
 
     name = "amaranth"
 
-    def __init__(self, decoder: Decoder) -> None:
-        self.profile = decoder.profile
-        self.state_names = [state.name for state in decoder.State]
-        self._decoder = decoder
+    def __init__(self, design: Decoder | Encoder) -> None:
+        self.interface = ENCODER if isinstance(design, Encoder) else DECODER
+        self.profile = design.profile
+        self.state_names = [state.name for state in design.State]
+        self._design = design
 
     def run(self, stimulus: Stimulus) -> Iterator[np.ndarray]:
-        decoder, bench = self._decoder, TestBench(stimulus)
+        design, bench = self._design, TestBench(stimulus)
         # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
-        i_payload, o_payload = Value.cast(decoder.i.p), Value.cast(decoder.o.p)
-        pins = decoder.i.ready, decoder.o.valid, o_payload, decoder.state
+        i_payload, o_payload = Value.cast(design.i.p), Value.cast(design.o.p)
+        last_bit = len(i_payload) - 1
+        pins = design.i.ready, design.o.valid, o_payload, design.state
         cycles: list[tuple[int, ...]] = []
 
         async def drive(ctx: Any) -> None:
             observed = ctx.tick().sample(*pins).__aiter__()
             while not bench.over:
-                i_valid, data, last, o_ready = bench.drive()
-                ctx.set(decoder.i.valid, i_valid)
-                ctx.set(i_payload, last << 8 | data)
-                ctx.set(decoder.o.ready, o_ready)
+                i_valid, item, last, o_ready = bench.drive()
+                ctx.set(design.i.valid, i_valid)
+                ctx.set(i_payload, last << last_bit | item)
+                ctx.set(design.o.ready, o_ready)
                 _, _, *levels = await observed.__anext__()
-                cycles.append((i_valid, data, last, o_ready, *levels))
+                cycles.append((i_valid, item, last, o_ready, *levels))
                 bench.observe(levels[0], levels[1])
 
-        simulator = Simulator(decoder)
+        simulator = Simulator(design)
         simulator.add_clock(10e-9)
         # A process, not a test bench: its pins change together, and settle once a cycle.
         simulator.add_process(drive)
@@ -197,17 +238,18 @@ class AmaranthEngine:
             raise HangError(bench.hang)
 
     def _trace(self, cycles: list[tuple[int, ...]]) -> np.ndarray:
-        """Cycles as (driven pins, i.ready, o.valid, token, state), the token taken apart."""
-        columns = np.array(cycles, dtype=np.uint64).reshape(-1, len(DRIVEN) + 4).T
-        trace = np.empty(len(cycles), dtype=TRACE)
-        for pin, column in zip((*DRIVEN, *OBSERVED[:2]), columns[:-2], strict=True):
+        """Cycles as (driven pins, i.ready, o.valid, result, state), the result taken apart."""
+        driven, observed = self.interface.driven, self.interface.observed
+        columns = np.array(cycles, dtype=np.uint64).T
+        trace = np.empty(len(cycles), dtype=self.interface.trace)
+        for pin, column in zip((*driven, *observed[:2]), columns[:-2], strict=True):
             trace[pin] = column
-        token, trace["state"] = columns[-2:]
-        for name, field in self._decoder.o.p.shape():
+        result, trace["state"] = columns[-2:]
+        for name, field in self._design.o.p.shape():
             mask = (1 << Shape.cast(field.shape).width) - 1
-            trace[f"o.{name}"] = token >> np.uint64(field.offset) & np.uint64(mask)
+            trace[f"o.{name}"] = result >> np.uint64(field.offset) & np.uint64(mask)
         return trace
 
 
 ENGINES = {AmaranthEngine.name: AmaranthEngine}
-"""The engines by name; each takes a decoder."""
+"""The engines by name; each takes a design."""

@@ -7,8 +7,8 @@ import numpy as np
 
 from utf8_hdl import Kind
 
-from .engine import DRIVEN, OBSERVED, Engine
-from .model import CycleModel
+from .engine import ENCODER, Engine
+from .model import CycleModel, decoder_cycles, encoder_cycles
 from .stimulus import Stimulus
 
 
@@ -26,7 +26,7 @@ class Difference(NamedTuple):
 
 
 def _level(pin: str, level: int) -> str:
-    if pin == "o.code_point":
+    if pin in ("o.code_point", "o.data"):
         return f"{level:X}"
     if pin == "o.kind":
         return f"{level} ({Kind(level).label})"
@@ -47,7 +47,7 @@ class Window(NamedTuple):
             return None
         at = int(wrong[0])
         actual, expected = self.actual[at], self.expected[at]
-        pin = next(pin for pin in OBSERVED if actual[pin] != expected[pin])
+        pin = next(pin for pin in self.actual.dtype.names or () if actual[pin] != expected[pin])
         return Difference(self.first_cycle + at, pin, int(expected[pin]), int(actual[pin]))
 
 
@@ -82,9 +82,9 @@ class Lockstep:
         self.recent: list[Window] = []
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        model = CycleModel(self._engine.profile)
+        model = _cycle_model(self._engine)
         for trace in self._engine.run(self._stimulus):
-            window = Window(self.cycles, trace, _expect(model, trace))
+            window = Window(self.cycles, trace, _expect(model, self._engine, trace))
             self.recent = [*self.recent[-1:], window]
             self.difference = window.difference()
             end = self.difference.cycle + 1 if self.difference else self.cycles + len(trace)
@@ -100,21 +100,26 @@ class Lockstep:
         return self.difference
 
 
-def _expect(model: CycleModel, window: np.ndarray) -> np.ndarray:
-    """The window as it should have been, given the pins that were driven."""
-    expected = window.copy()
-    driven = zip(*(window[pin].tolist() for pin in DRIVEN), strict=True)
+def _cycle_model(engine: Engine) -> CycleModel:
+    cycles = encoder_cycles if engine.interface is ENCODER else decoder_cycles
+    return cycles(engine.profile)
+
+
+def _expect(model: CycleModel, engine: Engine, trace: np.ndarray) -> np.ndarray:
+    """The trace as it should have been, given the pins that were driven."""
+    expected = trace.copy()
+    driven = zip(*(trace[pin].tolist() for pin in engine.interface.driven), strict=True)
     outputs = [model.cycle(*levels) for levels in driven]
-    for pin, levels in zip(OBSERVED, zip(*outputs, strict=True), strict=True):
+    for pin, levels in zip(engine.interface.observed, zip(*outputs, strict=True), strict=True):
         expected[pin] = levels
     return expected
 
 
-def tokens_taken(window: np.ndarray) -> np.ndarray:
-    """The cycles of a window in which a token was taken."""
-    return window[(window["o.valid"] & window["o.ready"]).astype(bool)]
+def accepted(trace: np.ndarray) -> np.ndarray:
+    """The cycles of a trace in which an input was accepted."""
+    return trace[(trace["i.valid"] & trace["i.ready"]).astype(bool)]
 
 
-def bytes_accepted(window: np.ndarray) -> np.ndarray:
-    """The cycles of a window in which a byte was accepted."""
-    return window[(window["i.valid"] & window["i.ready"]).astype(bool)]
+def taken(trace: np.ndarray) -> np.ndarray:
+    """The cycles of a trace in which an output was taken."""
+    return trace[(trace["o.valid"] & trace["o.ready"]).astype(bool)]

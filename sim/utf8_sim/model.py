@@ -1,13 +1,14 @@
-"""The golden model: what the decoder must say, and in which cycle it must say it.
+"""The golden model: what the hardware must say, and in which cycle it must say it.
 
 Two layers, to be read with the Unicode Standard at hand and without the gateware.
-:class:`TextModel` turns bytes into tokens; :class:`CycleModel` predicts every output pin in every
-cycle. Neither knows anything of how the gateware works: where that recognises bit patterns and
-steps through states, this asks which values a sequence can still reach.
+:class:`TextModel` turns bytes into tokens and :func:`encode_character` code points into bytes;
+:class:`CycleModel` predicts every output pin in every cycle. They know nothing of how the gateware
+works: where that recognises bit patterns and steps through states, this asks which values a
+sequence can still reach.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from utf8_hdl import UNICODE, ErrorSpan, Kind, Profile
@@ -177,60 +178,93 @@ def encode(value: int, length: int | None = None) -> bytes:
     return bytes([lead | top] + [0x80 | bits for bits in rest])
 
 
-class Outputs(NamedTuple):
-    """The decoder's output pins in one cycle."""
+def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
+    """The bytes an encoder gives for a value, and whether they stand for U+FFFD in its place."""
+    refused = (
+        value > profile.highest
+        or (not profile.accept_surrogates and value in SURROGATES)
+        or (not profile.accept_noncharacters and value in NONCHARACTERS)
+    )
+    return encode(REPLACEMENT if refused else value), refused
 
-    i_ready: bool
-    o_valid: bool
-    code_point: int
-    error: bool
-    kind: int
-    length: int
-    last: bool
+
+Payload = tuple[int, ...]
+"""Fields of an output's payload, in the order of its layout."""
 
 
 class CycleModel:
     """Every output pin in every cycle, given the pins driven.
 
-    The promise it spells out: a token can be taken from the cycle after the byte that ends or cuts
-    it was accepted, in order, one a cycle; a byte is accepted in every cycle in which no token is
-    on offer or the one on offer is taken. A token on offer stays until it is taken, and its pins
-    keep their values after it, until the next one. After reset no token is on offer and the pins
-    are zero.
+    The promise it spells out: an output can be taken from the cycle after the input that brought
+    it about was accepted, in order, one a cycle. An input is accepted in every cycle in which no
+    output is on offer, or the one on offer is taken and at most ``spare`` others wait behind it.
+    An output on offer stays until it is taken, and its pins keep their values after it, until the
+    next one. After reset nothing is on offer and the pins are zero.
 
     Parameters
     ----------
-    profile : Profile
-        Which UTF-8 is spoken.
+    feed : callable
+        Payloads of the outputs that an input (value, last) brings about.
+    fields : int
+        How many fields a payload has.
+    spare : int
+        How many outputs may wait behind the one on offer when an input is accepted.
     """
 
-    def __init__(self, profile: Profile = UNICODE) -> None:
-        self._text = TextModel(profile)
-        self._waiting: deque[Token] = deque()
-        self._shown = (0, False, 0, 0, False)
+    def __init__(
+        self, feed: Callable[[int, bool], Iterable[Payload]], fields: int, spare: int
+    ) -> None:
+        self._feed = feed
+        self._spare = spare
+        self._waiting: deque[Payload] = deque()
+        self._shown: Payload = (0,) * fields
 
-    def cycle(self, i_valid: bool, data: int, last: bool, o_ready: bool) -> Outputs:
+    def cycle(self, i_valid: int, value: int, last: int, o_ready: int) -> Payload:
         """The output pins in this cycle; then the clock ticks.
 
         Parameters
         ----------
-        i_valid, data, last, o_ready : bool, int, bool, bool
+        i_valid, value, last, o_ready : int
             The pins driven in this cycle.
+
+        Returns
+        -------
+        tuple of int
+            ``i.ready``, ``o.valid``, and the fields of the output's payload.
         """
         o_valid = bool(self._waiting)
-        i_ready = o_ready or not o_valid
-        outputs = Outputs(i_ready, o_valid, *self._shown)
+        i_ready = not o_valid or bool(o_ready and len(self._waiting) <= 1 + self._spare)
+        outputs = (int(i_ready), int(o_valid), *self._shown)
         if o_valid and o_ready:
             self._waiting.popleft()
         if i_valid and i_ready:
-            self._waiting.extend(self._text.feed(data, last))
+            self._waiting.extend(self._feed(value, bool(last)))
         if self._waiting:
-            token = self._waiting[0]
-            self._shown = (
-                token.code_point,
-                token.error,
-                token.kind.value,
-                token.length,
-                token.last,
-            )
+            self._shown = self._waiting[0]
         return outputs
+
+
+def decoder_cycles(profile: Profile = UNICODE) -> CycleModel:
+    """The decoder, cycle by cycle: code point, error, kind, length and last of its tokens.
+
+    A byte brings about two tokens if it cuts a sequence, so one may wait behind the one on offer.
+    """
+    text = TextModel(profile)
+
+    def feed(byte: int, last: bool) -> Iterator[Payload]:
+        for token in text.feed(byte, last):
+            kind, length = token.kind.value, token.length
+            yield token.code_point, int(token.error), kind, length, int(token.last)
+
+    return CycleModel(feed, fields=5, spare=1)
+
+
+def encoder_cycles(profile: Profile = UNICODE) -> CycleModel:
+    """The encoder, cycle by cycle: data, error and last of its bytes."""
+
+    def feed(value: int, last: bool) -> Iterator[Payload]:
+        data, refused = encode_character(value, profile)
+        for index, byte in enumerate(data):
+            yield byte, int(refused), int(last and index == len(data) - 1)
+
+    return CycleModel(feed, fields=3, spare=0)

@@ -1,13 +1,13 @@
-"""What is driven into a design: the bytes of texts, and when each side pauses."""
+"""What is driven into a design: texts, as bytes or as code points, and when each side pauses."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
 import numpy as np
 
-Piece = tuple[bytes, bool]
-"""Bytes of a text, and whether the text ends with them."""
+Piece = tuple[Sequence[int], bool]
+"""Bytes or code points of a text, and whether the text ends with them."""
 
 PIECE_SIZE = 1 << 16
 
@@ -98,9 +98,9 @@ class Stimulus:
     pieces : iterable of Piece
         The texts, one after the other without a gap.
     input_stalls : Stalls
-        When no byte is offered. A byte once offered stays until it is accepted.
+        When nothing is offered. What is once offered stays until it is accepted.
     output_stalls : Stalls
-        When no token is taken.
+        When nothing is taken.
     """
 
     pieces: Iterable[Piece]

@@ -7,7 +7,7 @@ from vcd import VCDWriter
 
 from utf8_hdl import Kind
 
-from .engine import DRIVEN, OBSERVED, TRACE, Engine, state_name
+from .engine import DECODER, Engine, state_name
 from .lockstep import Window
 
 PERIOD = 10
@@ -17,8 +17,8 @@ PERIOD = 10
 class WaveWriter:
     """Writes windows of a trace as VCD. A context manager.
 
-    The waveform shows the design's pins, its state and the token on offer as text, and below them
-    the output pins that the golden model expected.
+    The waveform shows the design's pins, its state and (of a decoder) the token on offer as text,
+    and below them the output pins that the golden model expected.
 
     Parameters
     ----------
@@ -36,25 +36,32 @@ class WaveWriter:
         self._writer = VCDWriter(
             file, timescale="1 ns", date="", version="utf8-hdl", init_timestamp=first_cycle * PERIOD
         )
-        self._widths = {
-            "i.data": 8,
-            "o.code_point": engine.profile.code_point_width,
-            "o.kind": 3,
-            "o.length": engine.profile.longest_form.bit_length(),
-        }
-        self._clock = self._writer.register_var("decoder", "clk", "wire", size=1, init=0)
-        self._pins = {pin: self._register("decoder", pin) for pin in (*DRIVEN, *OBSERVED)}
-        self._state = self._writer.register_var("decoder", "state", "string", init="")
-        self._token = self._writer.register_var("decoder", "token", "string", init="")
-        self._expected = {pin: self._register("golden", pin) for pin in OBSERVED}
+        interface = engine.interface
+        scope = interface.component
+        self._clock = self._writer.register_var(scope, "clk", "wire", size=1, init=0)
+        pins = (*interface.driven, *interface.observed)
+        self._pins = {pin: self._register(scope, pin) for pin in pins}
+        self._state = self._writer.register_var(scope, "state", "string", init="")
+        self._token = self._writer.register_var(scope, "token", "string", init="")
+        self._expected = {pin: self._register("golden", pin) for pin in interface.observed}
 
     def _register(self, scope: str, pin: str) -> Any:
-        name, width = pin.replace(".", "_"), self._widths.get(pin, 1)
+        profile = self._engine.profile
+        widths = {
+            "i.data": 8,
+            "o.data": 8,
+            "i.code_point": profile.utf32_width,
+            "o.code_point": profile.code_point_width,
+            "o.kind": 3,
+            "o.length": profile.longest_form.bit_length(),
+        }
+        name, width = pin.replace(".", "_"), widths.get(pin, 1)
         return self._writer.register_var(scope, name, "wire", size=width, init=0)
 
     def write(self, window: Window) -> None:
         """Append the cycles of a window."""
-        names, change = TRACE.names or (), self._writer.change
+        names, change = window.actual.dtype.names or (), self._writer.change
+        is_decoder = self._engine.interface is DECODER
         for row, expected_row in zip(window.actual.tolist(), window.expected.tolist(), strict=True):
             begin = self._cycle * PERIOD
             actual = dict(zip(names, row, strict=True))
@@ -65,7 +72,8 @@ class WaveWriter:
             for pin, variable in self._expected.items():
                 change(variable, begin, golden[pin])
             change(self._state, begin, state_name(self._engine.state_names, actual["state"]))
-            change(self._token, begin, _token_text(actual))
+            if is_decoder:
+                change(self._token, begin, _token_text(actual))
             change(self._clock, begin + PERIOD // 2, 0)
             self._cycle += 1
 

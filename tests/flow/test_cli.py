@@ -616,7 +616,7 @@ class WrongDecoder(Decoder):
 @pytest.fixture
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `surrogate.bin` brings to light."""
-    monkeypatch.setattr(cli, "Decoder", WrongDecoder)
+    monkeypatch.setitem(cli.DESIGNS, "decoder", WrongDecoder)
     Path("surrogate.bin").write_bytes(SURROGATE)
 
 

@@ -5,11 +5,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from utf8_flow.verilog import generate_decoder
-from utf8_hdl import PROFILES, UNICODE, Kind, __version__
+from utf8_flow.cli import choose_profile
+from utf8_flow.verilog import generate
+from utf8_hdl import PROFILES, Decoder, Encoder, Kind, __version__
 
 PORTS = [
     "clk", "rst",
@@ -20,11 +22,11 @@ PORTS = [
 RUN_BENCH = """
 import sys
 from cocotb_tools.runner import get_runner
-source, build = sys.argv[1:]
+source, toplevel, build = sys.argv[1:]
 runner = get_runner("icarus")
-runner.build(sources=[source], hdl_toplevel="utf8_decoder", build_dir=build,
+runner.build(sources=[source], hdl_toplevel=toplevel, build_dir=build,
              build_args=["-g2001", "-Wall"], timescale=("1ns", "1ps"))
-runner.test(hdl_toplevel="utf8_decoder", test_module="verilog_bench", build_dir=build,
+runner.test(hdl_toplevel=toplevel, test_module="verilog_bench", build_dir=build,
             results_xml=build + "/results.xml")
 """
 
@@ -33,48 +35,81 @@ def needs(tool: str):
     return pytest.mark.skipif(not shutil.which(tool), reason=f"{tool} is not installed")
 
 
-@pytest.fixture(scope="module", params=PROFILES.values(), ids=PROFILES)
-def profile(request):
+class Variant(NamedTuple):
+    """What Verilog is generated for: component, and the rules as the command line takes them."""
+
+    component: str
+    rules: tuple[str, ...]
+
+    @property
+    def design(self) -> Decoder | Encoder:
+        profile = choose_profile(*(rule or None for rule in self.rules))
+        return (Decoder if self.component == "decoder" else Encoder)(profile)
+
+    def __str__(self) -> str:
+        return " ".join(word for word in (self.component, *self.rules) if word)
+
+
+NAMED = [Variant(component, (name,)) for component in ("decoder", "encoder") for name in PROFILES]
+OVERRIDDEN = [
+    Variant("decoder", ("unicode", "accept", "", "")),
+    Variant("decoder", ("unicode", "", "reject", "")),
+    Variant("decoder", ("unicode", "", "", "whole-sequence")),
+    Variant("decoder", ("ucs2", "accept", "accept", "whole-sequence")),
+    Variant("decoder", ("ucs4", "", "accept", "whole-sequence")),
+    Variant("decoder", ("extended", "accept", "", "whole-sequence")),
+    Variant("encoder", ("unicode", "accept", "reject", "")),
+]
+DECODER = NAMED[0]
+
+
+@pytest.fixture(scope="module", params=NAMED + OVERRIDDEN, ids=str)
+def variant(request) -> Variant:
     return request.param
 
 
 @pytest.fixture(scope="module")
-def verilog(profile, tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("verilog") / f"{profile.name}.v"
-    path.write_text(generate_decoder(profile))
+def verilog(variant, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("verilog") / "design.v"
+    path.write_text(generate(variant.design))
     return path
 
 
-def test_one_module_with_the_ports_of_the_contract(verilog):
+def test_one_module_with_the_ports_of_the_contract(verilog, variant):
     modules = re.findall(r"^module (\w+)\((.*)\);$", verilog.read_text(), re.M)
-    assert modules == [("utf8_decoder", ", ".join(PORTS))]
+    assert modules == [(f"utf8_{variant.component}", ", ".join(PORTS))]
 
 
-def test_widths_of_the_ports(verilog, profile):
+def test_widths_of_the_ports(verilog, variant):
     text = verilog.read_text()
     widths = {
         name: int(high or 0) + 1
         for high, name in re.findall(r"^  (?:in|out)put (?:\[(\d+):0\] )?(\w+);$", text, re.M)
     }
-    tdata = 64 if profile.code_point_width > 32 else 32
-    wide = {"s_axis_tdata": 8, "m_axis_tdata": tdata, "m_axis_tuser": 8}
+    utf32 = 64 if variant.rules[0] == "extended" else 32
+    if variant.component == "decoder":
+        wide = {"s_axis_tdata": 8, "m_axis_tdata": utf32, "m_axis_tuser": 8}
+    else:
+        wide = {"s_axis_tdata": utf32, "m_axis_tdata": 8}
     assert widths == {port: wide.get(port, 1) for port in PORTS}
 
 
-def test_header_names_profile_version_and_codes(verilog, profile):
+def test_header_names_profile_version_and_codes(verilog, variant):
     header = verilog.read_text().split("module ")[0]
-    assert profile.describe() in header
+    assert variant.design.profile.describe() in header
     assert __version__ in header
-    for kind in Kind:
-        assert f"{kind.value} {kind.label}" in header
+    if variant.component == "decoder":
+        for kind in Kind:
+            assert f"{kind.value} {kind.label}" in header
     assert all(line.startswith(("//", "/*")) or not line for line in header.splitlines())
 
 
-def test_same_bytes_on_every_run_and_no_paths():
-    text = generate_decoder(UNICODE)
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+def test_same_bytes_on_every_run_and_no_paths(component):
+    text = generate(Variant(component, ("unicode",)).design)
     script = (
-        "from utf8_flow.verilog import generate_decoder; from utf8_hdl import UNICODE;"
-        "print(generate_decoder(UNICODE), end='')"
+        "from utf8_flow.verilog import generate; from utf8_hdl import Decoder, Encoder;"
+        f"print(generate({component.title()}()), end='')"
     )
     other_run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True,
@@ -82,7 +117,7 @@ def test_same_bytes_on_every_run_and_no_paths():
     )  # fmt: skip
     assert other_run.stdout == text
     assert str(Path.cwd()) not in text
-    assert not re.search(r"\.py\b|/home|/usr|/tmp", text)
+    assert not re.search(r"\.py\b|\.cc\b|/home|/usr|/tmp", text)
 
 
 @needs("iverilog")
@@ -103,12 +138,12 @@ def test_verilator_has_no_warning(verilog):
 
 
 @needs("iverilog")
-@pytest.mark.parametrize("stalls", [0.0, 0.3])
-def test_icarus_runs_it_in_lockstep_with_the_golden_model(verilog, profile, stalls, tmp_path):
-    run = run_bench(verilog, tmp_path, profile.name, stalls)
-    assert " FAIL=0 " in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
-    assert " PASS=3 " in run.stdout
-    assert run.returncode == 0
+def test_icarus_runs_it_in_lockstep_with_the_golden_model(verilog, variant, tmp_path):
+    tests = 3 if variant.component == "decoder" else 2
+    for stalls in (0.3, 0.0) if variant in NAMED else (0.3,):
+        run = run_bench(verilog, tmp_path, variant, stalls)
+        assert f" PASS={tests} FAIL=0 " in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
+        assert run.returncode == 0
 
 
 @needs("iverilog")
@@ -122,26 +157,28 @@ def test_icarus_runs_it_in_lockstep_with_the_golden_model(verilog, profile, stal
     ids=["C1 is not overlong", "text goes on after last", "wrong replacement"],
 )
 def test_bench_fails_on_broken_verilog(good, bad, failures, tmp_path):
-    text = generate_decoder(UNICODE)
+    text = generate(DECODER.design)
     assert good in text
     path = tmp_path / "broken.v"
     path.write_text(text.replace(good, bad))
-    run = run_bench(path, tmp_path, "unicode", 0.3)
+    run = run_bench(path, tmp_path, DECODER, 0.3)
     assert f" FAIL={failures} " in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
 
 
-def run_bench(verilog: Path, folder: Path, profile: str, stalls: float):
-    registers = re.findall(r"^  reg (?:\[\d+:0\] )?(\w+) = ", verilog.read_text(), re.M)
-    assert {"decoder_state", "decoder_spare_valid", "decoder_o__valid"} <= set(registers)
+def run_bench(verilog: Path, folder: Path, variant: Variant, stalls: float):
+    registers = re.findall(r"^  reg (?:\[\d+:0\] )?(\w+_\w+) = ", verilog.read_text(), re.M)
+    registers.remove("at_time_zero")
+    assert {f"{variant.component}_state", f"{variant.component}_o__valid"} <= set(registers)
     environment = {
         "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
         "PYTHONPATH": str(Path(__file__).parent),
-        "BENCH_PROFILE": profile,
+        "BENCH_COMPONENT": variant.component,
+        "BENCH_RULES": ",".join(variant.rules),
         "BENCH_STALLS": str(stalls),
         "BENCH_SEED": "1",
         "BENCH_REGISTERS": ",".join(registers),
     }
     return subprocess.run(
-        [sys.executable, "-c", RUN_BENCH, verilog, str(folder / "build")],
+        [sys.executable, "-c", RUN_BENCH, verilog, f"utf8_{variant.component}", folder / "build"],
         capture_output=True, text=True, check=False, env=environment, cwd=folder,
     )  # fmt: skip

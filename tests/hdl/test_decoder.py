@@ -70,7 +70,7 @@ def test_texts_follow_each_other_without_a_gap():
 @pytest.mark.parametrize("name", BREAKS)
 def test_campaign_catches_a_broken_decoder(name):
     engine = AmaranthEngine(broken(name))
-    for part in campaign(UNICODE, seed=0):
+    for part in campaign(engine, seed=0):
         for stalls in (STALLS["full rate"], STALLS["both slow"]):
             try:
                 difference = Lockstep(engine, Stimulus(part.pieces(), *stalls)).run()

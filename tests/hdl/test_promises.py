@@ -16,7 +16,7 @@ from reference import BOUNDARY_BYTES, ref_tokens
 from rtl import NO_STALLS, STALLS, broken, rtl_trace
 from utf8_hdl import Decoder
 from utf8_sim.engine import HangError
-from utf8_sim.lockstep import bytes_accepted, tokens_taken
+from utf8_sim.lockstep import accepted, taken
 from utf8_sim.stimulus import FixedStalls
 
 HOSTILE = {
@@ -43,15 +43,15 @@ def check_stream_rules(trace: np.ndarray) -> None:
 
 def check_lengths(trace: np.ndarray) -> None:
     """At any time tokens cover no more bytes than were accepted, and in the end all of them."""
-    accepted = np.cumsum(trace["i.valid"] & trace["i.ready"], dtype=int)
-    offered = np.cumsum(np.where(trace["o.valid"] & trace["o.ready"], trace["o.length"], 0))
-    assert (offered[1:] <= accepted[:-1]).all()
-    assert offered[-1] == accepted[-1]
+    received = np.cumsum(trace["i.valid"] & trace["i.ready"], dtype=int)
+    covered = np.cumsum(np.where(trace["o.valid"] & trace["o.ready"], trace["o.length"], 0))
+    assert (covered[1:] <= received[:-1]).all()
+    assert covered[-1] == received[-1]
 
 
 def check_latency(data: bytes, trace: np.ndarray) -> None:
     """A token is there one cycle after the byte that decides it, or two behind another token."""
-    accepted = np.flatnonzero(trace["i.valid"] & trace["i.ready"])
+    received = np.flatnonzero(trace["i.valid"] & trace["i.ready"])
     shown = np.flatnonzero(trace["o.valid"])
     tokens = ref_tokens(data)
     assert len(shown) == len(tokens)
@@ -63,7 +63,7 @@ def check_latency(data: bytes, trace: np.ndarray) -> None:
         )
         if cut and decided_by + 1 < len(data):
             decided_by += 1
-        latency = cycle - accepted[decided_by]
+        latency = cycle - received[decided_by]
         assert latency == 1 or (latency == 2 and previous == cycle - 1)
 
 
@@ -72,7 +72,7 @@ def test_line_rate(data):
     trace = rtl_trace([data])
     check_line_rate(trace)
     assert trace["i.valid"][: len(data)].all()
-    assert len(bytes_accepted(trace[: len(data)])) == len(data)
+    assert len(accepted(trace[: len(data)])) == len(data)
 
 
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
@@ -185,6 +185,6 @@ def test_checks_fail_on_a_broken_decoder(check, flaw):
         check(rtl_trace([HOSTILE["pairs"]], stalls, broken(flaw)))
 
 
-def test_tokens_taken_is_what_the_checks_count():
+def test_taken_is_what_the_checks_count():
     trace = rtl_trace([b"A\xc2"], STALLS["both slow"])
-    assert tokens_taken(trace)["o.length"].tolist() == [1, 1]
+    assert taken(trace)["o.length"].tolist() == [1, 1]

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from rtl import STALLS
-from utf8_hdl import PROFILES, UNICODE, Decoder
+from utf8_hdl import PROFILES, UNICODE, Decoder, Encoder
 from utf8_sim.campaign import (
     Coverage,
     beginnings,
@@ -13,6 +13,8 @@ from utf8_sim.campaign import (
     byte_classes,
     campaign,
     class_name,
+    decoder_campaign,
+    value_classes,
 )
 from utf8_sim.engine import AmaranthEngine
 from utf8_sim.lockstep import Lockstep
@@ -26,6 +28,13 @@ def test_classes_of_unicode_are_those_of_table_3_7():
     assert [class_name(members) for members in byte_classes(UNICODE)] == [
         "00..7F", "80..8F", "90..9F", "A0..BF", "C0..C1", "C2..DF", "E0", "E1..EC", "ED",
         "EE..EF", "F0", "F1..F3", "F4", "F5..F7", "F8..FD", "FE..FF",
+    ]  # fmt: skip
+
+
+def test_classes_of_values_are_cut_where_the_encoder_changes():
+    assert [class_name(members) for members in value_classes(UNICODE)] == [
+        "00..7F", "80..7FF", "800..D7FF", "D800..DFFF", "E000..FFFF", "10000..10FFFF",
+        "110000..FFFFFFFF",
     ]  # fmt: skip
 
 
@@ -58,17 +67,17 @@ def test_boundaries_of_unicode_are_tried():
 
 
 def test_another_seed_gives_other_random_bytes_and_the_same_seed_the_same():
-    first, again, other = (list(campaign(UNICODE, seed)[-1].pieces()) for seed in (1, 1, 2))
+    first, again, other = (list(decoder_campaign(UNICODE, seed)[-1].pieces()) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
 
 @profiles
-@pytest.mark.parametrize("stalls", ["full rate", "both slow"])
-def test_campaign_agrees_and_leaves_no_gap(profile, stalls):
-    engine = AmaranthEngine(Decoder(profile))
-    coverage = Coverage(profile, engine.state_names)
-    for part in campaign(profile, seed=0):
+@pytest.mark.parametrize("design", [Decoder, Encoder])
+def test_campaign_agrees_and_leaves_no_gap(design, profile):
+    engine = AmaranthEngine(design(profile))
+    coverage = Coverage(engine)
+    for part, stalls in product(campaign(engine, seed=0), ["full rate", "slow producer"]):
         lockstep = Lockstep(engine, Stimulus(part.pieces(), *STALLS[stalls]))
         for trace in lockstep:
             coverage.add(trace)
@@ -78,7 +87,7 @@ def test_campaign_agrees_and_leaves_no_gap(profile, stalls):
 
 def test_coverage_counts_what_a_trace_shows():
     engine = AmaranthEngine(Decoder())
-    coverage = Coverage(UNICODE, engine.state_names)
+    coverage = Coverage(engine)
     stimulus = Stimulus([(b"A\xe2\x82\xac\xc0", True)])
     for trace in Lockstep(engine, stimulus):
         coverage.add(trace)

@@ -8,7 +8,7 @@ from vcd.reader import TokenKind, tokenize
 
 from rtl import broken, rtl_trace
 from utf8_hdl import Decoder
-from utf8_sim.engine import OBSERVED, WINDOW, AmaranthEngine, HangError
+from utf8_sim.engine import DECODER, WINDOW, AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.waveform import PERIOD, WaveWriter
@@ -50,7 +50,7 @@ def test_difference_far_into_a_run():
     assert len(lockstep.recent[-1].actual) > 100 + 3
 
 
-@pytest.mark.parametrize("pin", OBSERVED)
+@pytest.mark.parametrize("pin", DECODER.observed)
 def test_every_output_pin_is_compared(pin):
     class Tampered(AmaranthEngine):
         def run(self, stimulus):
@@ -64,7 +64,7 @@ def test_every_output_pin_is_compared(pin):
 
 
 def test_watchdog_turns_a_hang_into_a_failure():
-    with pytest.raises(HangError, match="no byte was accepted in 64 cycles"):
+    with pytest.raises(HangError, match="no input was accepted in 64 cycles"):
         list(AmaranthEngine(broken("never ready")).run(Stimulus([(b"A", True)])))
 
 
@@ -122,7 +122,7 @@ def test_waveform_shows_every_pin_as_it_was():
     engine = AmaranthEngine(Decoder())
     changes = waveform(Lockstep(engine, Stimulus([(data, True)], *stalls)), engine)
     trace = rtl_trace([data], stalls)
-    for pin in ("i.valid", "i.data", "i.last", "o.ready", *OBSERVED):
+    for pin in ("i.valid", "i.data", "i.last", "o.ready", *DECODER.observed):
         levels = {}
         for time, name, value in changes:
             if name == f"decoder.{pin.replace('.', '_')}":

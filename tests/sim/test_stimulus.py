@@ -69,7 +69,7 @@ def test_a_run_ends_when_no_token_comes_any_more():
 
 @pytest.mark.parametrize(
     ("i_ready", "o_valid", "message"),
-    [(0, 0, "no byte was accepted in 64 cycles"), (1, 1, "tokens still came 64 cycles after")],
+    [(0, 0, "no input was accepted in 64 cycles"), (1, 1, "output still came 64 cycles after")],
 )
 def test_a_hang_is_noticed(i_ready, o_valid, message):
     bench = TestBench(Stimulus([(b"A", True)]))

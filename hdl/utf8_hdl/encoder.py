@@ -1,0 +1,155 @@
+"""The encoder: a stream of code points in, a stream of bytes out."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import enum, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile
+from .token import ENCODED_LAYOUT, code_point_layout
+
+
+class Encoder(wiring.Component):
+    """UTF-8 encoder that gives one byte a cycle, always in the shortest form.
+
+    A code point is taken apart when it is accepted: its lead byte goes to the output register, the
+    rest waits in a register from which the continuation bytes follow::
+
+                  +----------------+
+        i ------> | state bits last| ------+
+        code      +----------------+       v
+        point             |              +---+
+                          +------------> | o | ------> o
+                             lead byte   +---+  byte
+
+    States: ``START``, a code point may come; ``SEND_n``, n continuation bytes have still to go to
+    the output register.
+
+    A code point that the profile refuses (above its highest value, a surrogate or a noncharacter
+    where these are rejected) is replaced by U+FFFD, and ``error`` is set with each of the three
+    bytes EF BF BD. Every value of ``code_point`` may be offered; none is cut to fit.
+
+    1. Rate: while the consumer is ready and code points are offered, there is a byte in every
+       cycle: ``i.ready`` is high when the last byte of a character is taken, or none waits.
+    2. Latency: the lead byte is at the output 1 cycle after its code point was accepted.
+    3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
+       depends on ``o.ready`` within a cycle; ``i.ready`` does. While ``o.valid`` is low the
+       payload keeps its last value (zero after reset).
+    4. Nothing is lost or invented: a code point gives the bytes of its shortest form, in order.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken. ``error_span`` has no meaning here.
+
+    Attributes
+    ----------
+    profile : Profile
+        As given.
+    State : enum.Enum
+        The states of this profile's machine.
+    state : Signal
+        The state register, for waveforms and coverage.
+
+    Members
+    -------
+    i : ``In(stream.Signature(code_point_layout(profile)))``
+        Code points. ``last`` ends a text.
+    o : ``Out(stream.Signature(ENCODED_LAYOUT))``
+        Bytes. ``last`` is set with the last byte of the text's last character.
+    """
+
+    i: Any
+    o: Any
+
+    def __init__(self, profile: Profile = UNICODE) -> None:
+        self.profile = profile
+        self.State: Any = enum.Enum(
+            "State", [_send(count) for count in range(profile.longest_form)], start=0
+        )
+        super().__init__(
+            {
+                "i": In(stream.Signature(code_point_layout(profile))),
+                "o": Out(stream.Signature(ENCODED_LAYOUT)),
+            }
+        )
+        self.state = Signal(self.State)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        state, State, longest = self.state, self.State, self.profile.longest_form
+
+        refused = Signal()
+        value = Signal(self.profile.code_point_width)
+        m.d.comb += refused.eq(self._refuses(self.i.p.code_point))
+        m.d.comb += value.eq(Mux(refused, REPLACEMENT, self.i.p.code_point))
+        lead, lead_state = self._lead(m, value)
+        more = lead_state != State.START
+
+        bits = Signal(6 * (longest - 1))
+        last = Signal()
+        sending = Signal()
+        free = Signal()
+        m.d.comb += free.eq(~self.o.valid | self.o.ready)
+        m.d.comb += self.i.ready.eq(free & ~sending)
+
+        with m.If(free):
+            m.d.sync += self.o.valid.eq(sending | self.i.valid)
+        with m.Switch(state):
+            for count in range(1, longest):
+                with m.Case(State[_send(count)]):
+                    m.d.comb += sending.eq(1)
+                    with m.If(free):
+                        m.d.sync += [
+                            self.o.p.data.eq(
+                                Cat(bits[6 * (count - 1) : 6 * count], Const(0b10, 2))
+                            ),
+                            self.o.p.last.eq(last if count == 1 else 0),
+                            state.eq(State[_send(count - 1)]),
+                        ]
+            with m.Default(), m.If(free & self.i.valid):
+                m.d.sync += [
+                    self.o.p.data.eq(lead),
+                    self.o.p.error.eq(refused),
+                    self.o.p.last.eq(self.i.p.last & ~more),
+                    bits.eq(value),
+                    last.eq(self.i.p.last),
+                    state.eq(lead_state),
+                ]
+        return m
+
+    def _refuses(self, code_point: Value) -> Value:
+        """Whether the profile has no encoding for a code point of any size."""
+        profile = self.profile
+        width = profile.code_point_width
+        refused = code_point[width:].any()
+        second_byte = 6 * (profile.longest_form - 2)  # where highest has only ones
+        if profile.highest < (1 << width) - 1:
+            refused |= code_point[second_byte:width] > profile.highest >> second_byte
+        above_16_bits = code_point[16:].any()
+        if not profile.accept_surrogates:
+            refused |= (code_point[11:16] == 0b11011) & ~above_16_bits
+        if not profile.accept_noncharacters:
+            refused |= code_point[1:16].all() & ~above_16_bits
+        return refused
+
+    def _lead(self, m: Module, value: Value) -> tuple[Value, Value]:
+        """The lead byte of the shortest form, and the state in which the rest is sent."""
+        lead = Signal(8)
+        state = Signal(self.State, name="lead_state")
+        for form in range(self.profile.longest_form, 0, -1):
+            # The shortest form that fits is assigned last, so that it holds.
+            with m.If(~value[FORM_BITS[form] :].any()):
+                first = 6 * (form - 1)
+                own_bits = value[first : FORM_BITS[form]]
+                marker = "1" * form + "0" if form > 1 else "0"
+                marker = marker[: 8 - len(own_bits)]
+                m.d.comb += lead.eq(Cat(own_bits, Const(int(marker, 2), len(marker))))
+                m.d.comb += state.eq(self.State[_send(form - 1)])
+        return lead, state
+
+
+def _send(count: int) -> str:
+    """Name of the state in which ``count`` continuation bytes have still to be sent."""
+    return f"SEND_{count}" if count else "START"

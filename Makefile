@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD  := build
 
-.PHONY: help sim test compare verilog lint format clean
+.PHONY: help sim test compare verilog synth lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -21,10 +21,15 @@ test: $(VENV)/dev ## Run the whole suite
 compare: $(VENV)/base ## Compare hardware and golden model on the built-in campaign
 	$(BIN)/utf8-hdl compare
 
-verilog: $(VENV)/base ## Write the decoder's Verilog to build/utf8_decoder.v
+	$(BIN)/utf8-hdl compare --component encoder
+
+verilog: $(VENV)/base ## Write build/utf8_decoder.v and build/utf8_encoder.v
 	@mkdir -p $(BUILD)
 	$(BIN)/utf8-hdl generate -o $(BUILD)/utf8_decoder.v
-	@echo $(BUILD)/utf8_decoder.v
+	$(BIN)/utf8-hdl generate --component encoder -o $(BUILD)/utf8_encoder.v
+
+synth: $(VENV)/fpga ## Count registers and lookup tables of every component and profile
+	$(BIN)/utf8-hdl synthesize
 
 lint: $(VENV)/dev ## Check style and types
 	$(BIN)/ruff check .
@@ -38,9 +43,9 @@ format: $(VENV)/dev ## Mend style where a tool can
 clean: ## Remove everything that make made
 	rm -rf $(VENV) $(BUILD) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
-# One environment; `dev` adds the tools to what `base` has.
-$(VENV)/base $(VENV)/dev: $(VENV)/%: pyproject.toml
+# One environment; extras of pyproject.toml add their tools to what `base` has.
+$(VENV)/base $(VENV)/dev $(VENV)/fpga: $(VENV)/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	    --editable $(if $(filter dev,$*),'.[dev]',.)
+	    --editable '.$(if $(filter-out base,$*),[$*])'
 	@touch $@

@@ -1,12 +1,12 @@
-"""The hardware, run for a test: traces, tokens, and decoders broken on purpose."""
+"""The hardware, run for a test: traces, tokens, bytes, and designs broken on purpose."""
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from reference import RefToken
-from utf8_hdl import UNICODE, Decoder, Kind, Profile, decoder
+from utf8_hdl import UNICODE, Decoder, Encoder, Kind, Profile, decoder, encoder
 from utf8_sim.engine import AmaranthEngine
 from utf8_sim.lockstep import Lockstep, taken
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
@@ -21,7 +21,9 @@ STALLS = {
 
 
 def rtl_trace(
-    texts: Iterable[bytes], stalls=(NO_STALLS, NO_STALLS), design: Decoder | None = None
+    texts: Iterable[Sequence[int]],
+    stalls=(NO_STALLS, NO_STALLS),
+    design: Decoder | Encoder | None = None,
 ) -> np.ndarray:
     """Every cycle of a simulation, as the engine recorded it."""
     stimulus = Stimulus([(text, True) for text in texts], *stalls)
@@ -43,7 +45,19 @@ def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UN
     ]
 
 
-def lockstep(texts: Iterable[bytes], stalls=(NO_STALLS, NO_STALLS), design: Decoder | None = None):
+def rtl_encode(
+    values: Sequence[int], stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE
+) -> tuple[bytes, list[int]]:
+    """The bytes of one text of code points, and the indices of those flagged as errors."""
+    encoded = taken(rtl_trace([values] if len(values) else [], stalls, Encoder(profile)))
+    return bytes(encoded["o.data"].tolist()), np.flatnonzero(encoded["o.error"]).tolist()
+
+
+def lockstep(
+    texts: Iterable[Sequence[int]],
+    stalls=(NO_STALLS, NO_STALLS),
+    design: Decoder | Encoder | None = None,
+):
     """The first difference between hardware and golden model, or None."""
     stimulus = Stimulus([(text, True) for text in texts], *stalls)
     return Lockstep(AmaranthEngine(design or Decoder()), stimulus).run()
@@ -88,12 +102,35 @@ BREAKS = {
 }
 
 
-def broken(name: str) -> Decoder:
-    """A decoder with one of the `BREAKS`."""
-    source = inspect.getsource(decoder)
-    good, bad = BREAKS[name]
-    assert source.count(good) == 1, f"{good!r} is not in the decoder's source once"
-    source = source.replace(good, bad)
+ENCODER_BREAKS = {
+    "range: DFFF is no surrogate": (
+        "code_point[11:16] == 0b11011",
+        "code_point[10:16] == 0b110110",
+    ),
+    "range: 110000 is in range": ("profile.highest >> second_byte", "0x110"),
+    "range: high bits are cut off": ("refused = code_point[width:].any()", "refused = 0"),
+    "overlong: 7F in two bytes": ("~value[FORM_BITS[form] :]", "~value[FORM_BITS[form] - 1 :]"),
+    "groups in the wrong order": (
+        "6 * (count - 1) : 6 * count]",
+        "6 * (longest - 1 - count) : 6 * (longest - count)]",
+    ),
+    "last with every byte": ("last if count == 1 else 0", "last"),
+    "last with the lead byte": ("self.i.p.last & ~more", "self.i.p.last"),
+    "last forgotten": (" last.eq(self.i.p.last),", " last.eq(0),"),
+    "no error flag": ("self.o.p.error.eq(refused)", "self.o.p.error.eq(0)"),
+    "refused value sent": ("Mux(refused, REPLACEMENT, self.i.p.code_point)", "self.i.p.code_point"),
+    "taken while sending": ("self.i.ready.eq(free & ~sending)", "self.i.ready.eq(free)"),
+    "byte changes under stall": ("free.eq(~self.o.valid | self.o.ready)", "free.eq(1)"),
+    "bubble after every byte": ("free.eq(~self.o.valid | self.o.ready)", "free.eq(~self.o.valid)"),
+}
+
+
+def broken(name: str) -> Decoder | Encoder:
+    """A decoder with one of the `BREAKS`, or an encoder with one of the `ENCODER_BREAKS`."""
+    module, class_name = (decoder, "Decoder") if name in BREAKS else (encoder, "Encoder")
+    good, bad = (BREAKS | ENCODER_BREAKS)[name]
+    source = inspect.getsource(module)
+    assert source.count(good) == 1, f"{good!r} is not in the {class_name}'s source once"
     namespace = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
-    exec(compile(source, "<broken decoder>", "exec"), namespace)
-    return namespace["Decoder"]()
+    exec(compile(source.replace(good, bad), "<broken design>", "exec"), namespace)
+    return namespace[class_name]()

@@ -20,6 +20,7 @@ from utf8_hdl import (
     EXTENDED,
     PROFILES,
     UCS4,
+    UNICODE,
     Decoder,
     Encoder,
     ErrorSpan,
@@ -41,6 +42,7 @@ from .output import (
     standard_output_failed,
 )
 from .report import coverage_table, cycle_table, report
+from .synthesis import area, tool_version
 from .verilog import generate as generate_verilog
 
 SHORT_TEXT = 64
@@ -309,6 +311,51 @@ def generate(
     design = _choose("--component", component, DESIGNS)(rules)
     with open_output(output) as file:
         file.write(generate_verilog(design))
+
+
+@app.command()
+def synthesize(
+    component: Annotated[
+        str | None, typer.Option("--component", metavar="|".join(DESIGNS), help="Only this one.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", metavar="|".join(PROFILES), help="Only this one.")
+    ] = None,
+    surrogates: SurrogatesOption = None,
+    noncharacters: NoncharactersOption = None,
+    error_span: ErrorSpanOption = None,
+) -> None:
+    """Count registers and four-input lookup tables, per component and profile.
+
+    Without --profile, all of them are counted, and unicode with each of its rules turned round.
+    """
+    overrides = surrogates, noncharacters, error_span
+    names = [component] if component else list(DESIGNS)
+    designs = [_choose("--component", name, DESIGNS) for name in names]
+    if profile or any(overrides):
+        profiles = [choose_profile(profile or "unicode", *overrides)]
+    else:
+        profiles = [*PROFILES.values(), *_overridden(UNICODE)]
+
+    show = Console(highlight=False)
+    _say(show, tool_version())
+    _say(show, f"{'registers':>9}{'LUTs':>6}  component and rules", "bold")
+    with _progress() as progress:
+        task = progress.add_task("", total=len(designs) * len(profiles))
+        for (name, design), rules in product(zip(names, designs, strict=True), profiles):
+            progress.update(task, description=f"{name}, {rules.name}")
+            registers, lookup_tables = area(design(rules))
+            _say(show, f"{registers:>9}{lookup_tables:>6}  {name}, {rules.describe()}")
+            progress.advance(task)
+
+
+def _overridden(profile: Profile) -> list[Profile]:
+    """The profile with each of its rules turned round, one at a time."""
+    return [
+        replace(profile, accept_surrogates=not profile.accept_surrogates),
+        replace(profile, accept_noncharacters=not profile.accept_noncharacters),
+        replace(profile, error_span=ErrorSpan.WHOLE_SEQUENCE),
+    ]
 
 
 def _choose(option: str, name: str, choices: dict[str, T]) -> T:

@@ -199,7 +199,8 @@ class AmaranthEngine:
     name = "amaranth"
 
     def __init__(self, design: Decoder | Encoder) -> None:
-        self.interface = ENCODER if isinstance(design, Encoder) else DECODER
+        takes_bytes = "data" in design.i.p.shape().members
+        self.interface = DECODER if takes_bytes else ENCODER
         self.profile = design.profile
         self.state_names = [state.name for state in design.State]
         self._design = design

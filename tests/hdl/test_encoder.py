@@ -1,0 +1,249 @@
+"""The encoder against CPython, its promises on the pins, and what UTF-8 promises of its bytes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rtl import (
+    ENCODER_BREAKS,
+    STALLS,
+    broken,
+    lockstep,
+    rtl_encode,
+    rtl_tokens,
+    rtl_trace,
+)
+from utf8_hdl import EXTENDED, PROFILES, UCS4, Encoder
+from utf8_sim.campaign import campaign
+from utf8_sim.engine import AmaranthEngine, HangError
+from utf8_sim.lockstep import Lockstep, taken
+from utf8_sim.stimulus import FixedStalls, Stimulus
+
+PATTERN = st.lists(st.booleans(), max_size=40).map(tuple).map(FixedStalls)
+SCALARS = st.characters(exclude_categories=["Cs"])
+OF_ALL_LENGTHS = "A\x7f\x80\u00a9\u07ff\u0800\u2260\ud7ff\ue000\ufffd\U00010000\U0010ffff"
+VALUES = {
+    profile: st.one_of(
+        *(st.integers(0, (1 << bits) - 1) for bits in (7, 11, 16, 21, 26, 31, 36, 42))
+    ).filter(
+        lambda value, profile=profile: (
+            value <= profile.highest
+            and not 0xD800 <= value <= 0xDFFF
+            and value not in (0xFFFE, 0xFFFF)
+        )
+    )
+    for profile in PROFILES.values()
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "encoded"),
+    [
+        pytest.param(0xA9, "C2 A9", id="U+00A9 COPYRIGHT SIGN"),
+        pytest.param(0x2260, "E2 89 A0", id="U+2260 NOT EQUAL TO"),
+        pytest.param(0x09E0, "E0 A7 A0", id="U+09E0 BENGALI LETTER VOCALIC RR"),
+        pytest.param(0x0A, "0A", id="line feed"),
+    ],
+)
+def test_examples_of_the_sources(value, encoded):
+    for profile in PROFILES.values():
+        assert rtl_encode([value], profile=profile) == (bytes.fromhex(encoded), [])
+
+
+@pytest.mark.parametrize(
+    ("value", "encoded"),
+    [
+        (0x00, "00"),
+        (0x7F, "7F"),
+        (0x80, "C2 80"),
+        (0x7FF, "DF BF"),
+        (0x800, "E0 A0 80"),
+        (0xFFFD, "EF BF BD"),
+        (0x10000, "F0 90 80 80"),
+        (0x1FFFFF, "F7 BF BF BF"),
+        (0x200000, "F8 88 80 80 80"),
+        (0x3FFFFFF, "FB BF BF BF BF"),
+        (0x4000000, "FC 84 80 80 80 80"),
+        (0x7FFFFFFF, "FD BF BF BF BF BF"),
+        (0x80000000, "FE 82 80 80 80 80 80"),
+        (0xFFFFFFFFF, "FE BF BF BF BF BF BF"),
+        (0x1000000000, "FF 81 80 80 80 80 80 80"),
+        (0x3FFFFFFFFFF, "FF BF BF BF BF BF BF BF"),
+    ],
+)
+def test_first_and_last_value_of_every_form(value, encoded):
+    assert rtl_encode([value], profile=EXTENDED) == (bytes.fromhex(encoded), [])
+
+
+@pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
+def test_text_is_encoded_as_in_cpython(stalls):
+    text = OF_ALL_LENGTHS * 20
+    assert rtl_encode([ord(c) for c in text], stalls) == (text.encode(), [])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(SCALARS, max_size=16), PATTERN, PATTERN)
+def test_any_text_is_encoded_as_in_cpython_under_any_stalls(text, input_stalls, output_stalls):
+    values = [ord(c) for c in text]
+    assert rtl_encode(values, (input_stalls, output_stalls)) == (text.encode(), [])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=12), PATTERN, PATTERN)
+def test_every_pin_is_as_predicted_under_any_stalls(values, input_stalls, output_stalls):
+    assert lockstep([values] if values else [], (input_stalls, output_stalls), Encoder()) is None
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_a_refused_value_gives_a_flagged_replacement(profile):
+    values = [0x41, 0xD800, 0x42, profile.highest + 1, 0x43]
+    encoded, errors = rtl_encode(values, profile=profile)
+    assert encoded == "A\ufffdB\ufffdC".encode()
+    assert errors == [1, 2, 3, 5, 6, 7]
+
+
+def test_no_value_is_cut_to_fit():
+    """A code point with a stray high bit is refused, not mistaken for the one without."""
+    values = [0x41 | 1 << bit for bit in range(21, 32)]
+    assert rtl_encode(values)[0] == "\ufffd".encode() * len(values)
+
+
+# --- promises on the pins -----------------------------------------------------------------------
+
+
+def check_rate(trace: np.ndarray) -> None:
+    """Between the first byte and the last there is a byte in every cycle."""
+    shown = np.flatnonzero(trace["o.valid"])
+    assert len(shown) == shown[-1] - shown[0] + 1
+
+
+def check_stream_rules(trace: np.ndarray) -> None:
+    pins = ["o.valid", "o.data", "o.error", "o.last"]
+    for now, following in pairwise(trace[[*pins, "o.ready"]]):
+        if now["o.valid"] and not now["o.ready"]:
+            assert now[pins] == following[pins]
+
+
+def test_one_byte_a_cycle_while_there_is_work():
+    trace = rtl_trace([[ord(c) for c in OF_ALL_LENGTHS * 5]], design=Encoder())
+    check_rate(trace)
+    assert trace["o.valid"][1]
+
+
+@pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
+def test_stream_rules_and_last(stalls):
+    texts = [[ord(c) for c in OF_ALL_LENGTHS], [0x20AC], [0x41], [0xD800]]
+    trace = rtl_trace(texts, stalls, Encoder())
+    check_stream_rules(trace)
+    last = np.flatnonzero(taken(trace)["o.last"]) + 1
+    first_text = len(OF_ALL_LENGTHS.encode("utf-8"))
+    assert last.tolist() == [first_text, first_text + 3, first_text + 4, first_text + 7]
+
+
+@pytest.mark.parametrize(
+    ("check", "flaw"),
+    [(check_rate, "bubble after every byte"), (check_stream_rules, "byte changes under stall")],
+)
+def test_checks_fail_on_a_broken_encoder(check, flaw):
+    stalls = STALLS["full rate" if check is check_rate else "slow consumer"]
+    with pytest.raises((AssertionError, HangError)):
+        check(rtl_trace([[ord(c) for c in OF_ALL_LENGTHS * 3]], stalls, broken(flaw)))
+
+
+@pytest.mark.parametrize("name", ENCODER_BREAKS)
+def test_campaign_catches_a_broken_encoder(name):
+    engine = AmaranthEngine(broken(name))
+    for part in campaign(engine, seed=0):
+        for stalls in (STALLS["full rate"], STALLS["both slow"]):
+            try:
+                if Lockstep(engine, Stimulus(part.pieces(), *stalls)).run():
+                    return
+            except HangError:
+                return
+    pytest.fail("the broken encoder passed the campaign")
+
+
+# --- what UTF-8 promises ------------------------------------------------------------------------
+
+
+def sequences(values: list[int], profile) -> list[bytes]:
+    """The encoding of each value, cut where the hardware begins a new character."""
+    trace = taken(rtl_trace([[value] for value in values], design=Encoder(profile)))
+    ends = np.flatnonzero(trace["o.last"]) + 1
+    data = bytes(trace["o.data"].tolist())
+    return [data[first:end] for first, end in pairwise([0, *ends.tolist()])]
+
+
+def test_ascii_in_ascii_out():
+    assert rtl_encode(range(128)) == (bytes(range(128)), [])
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_shape_of_the_bytes(profile, data):
+    values = data.draw(st.lists(VALUES[profile], min_size=8, max_size=24))
+    for value, encoded in zip(values, sequences(values, profile), strict=True):
+        leading_ones = len(f"{encoded[0]:08b}".split("0")[0])
+        assert len(encoded) == (leading_ones or 1)
+        if value > 0x7F:
+            assert min(encoded) > 0x7F, "an ASCII byte inside a longer character"
+        assert all(0x80 <= byte <= 0xBF for byte in encoded[1:])
+        if value < 1 << 31:
+            assert max(encoded) < 0xFE
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_sorting_bytes_sorts_code_points(profile, data):
+    values = sorted(data.draw(st.lists(VALUES[profile], min_size=8, max_size=24, unique=True)))
+    encoded = sequences(values, profile)
+    assert encoded == sorted(encoded)
+    assert len(set(encoded)) == len(values)
+
+
+def test_sorting_bytes_sorts_the_boundaries_of_all_lengths():
+    bits = (7, 11, 16, 21, 26, 31, 36)
+    values = sorted({(1 << n) + step for n in bits for step in (-2, -1, 0, 1)} - {0xFFFE, 0xFFFF})
+    encoded = sequences(values, EXTENDED)
+    assert encoded == sorted(encoded)
+    assert {len(sequence) for sequence in encoded} == set(range(1, 9))
+
+
+@pytest.mark.parametrize("profile", [UCS4, EXTENDED], ids=["ucs4", "extended"])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_decoding_what_was_encoded_gives_it_back(profile, data):
+    values = data.draw(st.lists(VALUES[profile], min_size=1, max_size=32))
+    encoded, errors = rtl_encode(values, profile=profile)
+    assert errors == []
+    tokens = rtl_tokens(encoded, profile=profile)
+    assert [(token.code_point, token.error) for token in tokens] == [(v, None) for v in values]
+
+
+@pytest.mark.parametrize("profile", [UCS4, EXTENDED], ids=["ucs4", "extended"])
+def test_decoding_what_was_encoded_gives_back_every_boundary(profile):
+    edges = {0, profile.highest} | {(1 << n) + s for n in range(43) for s in (-1, 0, 1)}
+    refused = {0xFFFE, 0xFFFF, *range(0xD800, 0xE000)}
+    values = sorted(value for value in edges - refused if 0 <= value <= profile.highest)
+    tokens = rtl_tokens(rtl_encode(values, profile=profile)[0], profile=profile)
+    assert [token.code_point for token in tokens] == values
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(SCALARS, min_size=1, max_size=8), st.data())
+def test_losing_a_byte_harms_only_its_character(text, data):
+    characters = [character.encode() for character in text]
+    victim = data.draw(st.integers(0, len(characters) - 1))
+    lost = data.draw(st.integers(0, len(characters[victim]) - 1))
+    harmed = characters[victim][:lost] + characters[victim][lost + 1 :]
+    before, after = text[:victim], text[victim + 1 :]
+    tokens = rtl_tokens(before.encode() + harmed + after.encode())
+    shown = [chr(token.code_point) for token in tokens]
+    assert shown[: len(before)] == list(before)
+    assert shown[len(shown) - len(after) :] == list(after)
+    assert all(token.error for token in tokens[len(before) : len(tokens) - len(after)])

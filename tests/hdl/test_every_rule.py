@@ -1,0 +1,84 @@
+"""The decoder of every profile with every override, on hostile bytes, against naive_tokens."""
+
+import random
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from naive import naive_tokens
+from rtl import STALLS, lockstep, rtl_tokens
+from utf8_hdl import PROFILES, Decoder, ErrorSpan
+
+VARIANTS = {
+    f"{name}, surrogates {surrogates}, noncharacters {noncharacters}, {span.value}": replace(
+        profile, accept_surrogates=surrogates, accept_noncharacters=noncharacters, error_span=span
+    )
+    for (name, profile), surrogates, noncharacters, span in product(
+        PROFILES.items(), (False, True), (False, True), ErrorSpan
+    )
+}
+EDGES = bytes.fromhex(
+    "00 41 7F 80 81 82 83 84 87 88 8F 90 9F A0 BD BE BF C0 C1 C2 DF E0 E1 EC ED EE EF"
+    "F0 F1 F3 F4 F5 F7 F8 F9 FB FC FD FE FF"
+)
+SEQUENCES = [
+    bytes.fromhex(word)
+    for word in [
+        "C280",
+        "E0A080",
+        "EDA080",
+        "EDBFBF",
+        "EFBFBD",
+        "EFBFBE",
+        "EFBFBF",
+        "F0908080",
+        "F48FBFBF",
+        "F4908080",
+        "F7BFBFBF",
+        "F888808080",
+        "FBBFBFBFBF",
+        "FC8480808080",
+        "FDBFBFBFBFBF",
+        "FE828080808080",
+        "FEBFBFBFBFBFBF",
+        "FF81808080808080",
+        "FFBFBFBFBFBFBFBF",
+        "F0808080",
+        "FC8380808080",
+        "FE818080808080",
+        "FF80808080808080",
+    ]
+]
+
+
+def hostile_bytes(size: int, seed: int) -> bytes:
+    """Bytes at edges, and sequences at edges, every other one of them cut."""
+    rng = random.Random(seed)
+    data = bytearray()
+    while len(data) < size:
+        if rng.random() < 0.5:
+            data.append(rng.choice(EDGES))
+        sequence = rng.choice(SEQUENCES)
+        data += sequence[: rng.choice((len(sequence), rng.randrange(len(sequence))))]
+    return bytes(data[:size])
+
+
+@pytest.mark.parametrize("profile", VARIANTS.values(), ids=VARIANTS)
+def test_hostile_bytes(profile):
+    data = hostile_bytes(2500, seed=1)
+    assert rtl_tokens(data, profile=profile) == naive_tokens(data, profile)
+
+
+@pytest.mark.parametrize("profile", VARIANTS.values(), ids=VARIANTS)
+def test_every_pin_with_stalls(profile):
+    texts = [hostile_bytes(size, seed=size) for size in (1, 2, 3, 5, 8, 200)]
+    assert lockstep(texts, STALLS["both slow"], Decoder(profile)) is None
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@pytest.mark.parametrize("flip", ["accept_surrogates", "accept_noncharacters"])
+def test_hostile_bytes_tell_every_rule_from_its_opposite(profile, flip):
+    data = hostile_bytes(2500, seed=1)
+    other = replace(profile, **{flip: not getattr(profile, flip)})
+    assert naive_tokens(data, profile) != naive_tokens(data, other)

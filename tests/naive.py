@@ -1,0 +1,142 @@
+"""The tokens of a text for any profile, defined a second time: slowly, by trying.
+
+A sequence is well-formed if encoding its value gives the same bytes back; bytes are the beginning
+of a well-formed sequence if some completion of them is well-formed; errors are named from the
+table of error kinds. Knows the golden model no more than the gateware: of the project it takes
+only the rules, a `Profile`.
+"""
+
+from functools import cache, lru_cache
+
+from reference import RefToken
+from utf8_hdl import ErrorSpan, Profile
+
+LEADS = [
+    "0xxxxxxx",
+    "110xxxxx",
+    "1110xxxx",
+    "11110xxx",
+    "111110xx",
+    "1111110x",
+    "11111110",
+    "11111111",
+]
+FORMS = {n: " ".join([lead] + ["10xxxxxx"] * (n - 1)) for n, lead in enumerate(LEADS, start=1)}
+"""Length of a form, and the bits of its bytes: `x` is a bit of the value."""
+
+CONTINUATIONS = range(0x80, 0xC0)
+OVERLONG_LEADS = (0xC0, 0xC1)
+OVERLONG_SECONDS = {
+    0xE0: range(0x80, 0xA0),
+    0xF0: range(0x80, 0x90),
+    0xF8: range(0x80, 0x88),
+    0xFC: range(0x80, 0x84),
+    0xFE: range(0x80, 0x82),
+    0xFF: range(0x80, 0x81),
+}
+
+
+@lru_cache(maxsize=1 << 16)
+def encoding(value: int, form: int | None = None) -> bytes:
+    """A value in a form, or in the first form with enough bits."""
+    digits = f"{value:b}"
+    form = form or next(n for n, marks in FORMS.items() if marks.count("x") >= len(digits))
+    bits = iter(digits.zfill(FORMS[form].count("x")))
+    filled = "".join(next(bits) if mark == "x" else mark for mark in FORMS[form])
+    return bytes(int(byte, 2) for byte in filled.split())
+
+
+def matches(marks: str, bits: str) -> bool:
+    return len(marks) == len(bits) and all(m in ("x", b) for m, b in zip(marks, bits, strict=True))
+
+
+@cache
+def announced(lead: int) -> int:
+    """How many bytes a lead byte announces; 1 for a continuation byte, which announces none."""
+    return next((n for n, marks in enumerate(LEADS, 1) if matches(marks, f"{lead:08b}")), 1)
+
+
+@lru_cache(maxsize=1 << 18)
+def value_of(sequence: bytes) -> int | None:
+    """The value whose encoding this is; None if it is not the encoding of any."""
+    marks = FORMS[announced(sequence[0])]
+    bits = " ".join(f"{byte:08b}" for byte in sequence)
+    if not matches(marks, bits):
+        return None
+    value = int("".join(b for m, b in zip(marks, bits, strict=True) if m == "x"), 2)
+    return value if encoding(value) == sequence else None
+
+
+def well_formed(sequence: bytes, profile: Profile) -> bool:
+    """Whether it is one value of the profile; U+FFFE and U+FFFF count, being refused later."""
+    value = value_of(sequence)
+    if value is None or value > profile.highest:
+        return False
+    return profile.accept_surrogates or not 0xD800 <= value <= 0xDFFF
+
+
+@lru_cache(maxsize=1 << 18)
+def begins(beginning: bytes, profile: Profile) -> bool:
+    """Whether some completion is well-formed: any next byte, then the lowest or the highest.
+
+    The rest need not be tried: what a profile refuses, it refuses from the second byte on.
+    """
+    missing = announced(beginning[0]) - len(beginning)
+    if missing <= 0 or any(byte not in CONTINUATIONS for byte in beginning[1:]):
+        return well_formed(beginning, profile)
+    return any(
+        well_formed(beginning + bytes([following] + [rest] * (missing - 1)), profile)
+        for following in CONTINUATIONS
+        for rest in (0x80, 0xBF)
+    )
+
+
+def error_length(ahead: bytes, profile: Profile) -> int:
+    """How many bytes the error covers that stands at the beginning of these."""
+    length = 1
+    if profile.error_span is ErrorSpan.MAXIMAL_SUBPART:
+        while length < len(ahead) and begins(ahead[: length + 1], profile):
+            length += 1
+    elif announced(ahead[0]) <= profile.longest_form:
+        while length < min(len(ahead), announced(ahead[0])) and ahead[length] in CONTINUATIONS:
+            length += 1
+    return length
+
+
+def error_kind(ahead: bytes, profile: Profile) -> str:
+    """The first reason in the table of error kinds, byte by byte."""
+    lead, second = ahead[0], ahead[1] if len(ahead) > 1 else None
+    highest_lead, highest_second = encoding(profile.highest)[:2]
+    if lead in CONTINUATIONS:
+        return "unexpected-continuation"
+    if lead in OVERLONG_LEADS:
+        return "overlong"
+    if lead > highest_lead:
+        return "invalid-byte" if lead in (0xFE, 0xFF) else "out-of-range"
+    if second in OVERLONG_SECONDS.get(lead, ()):
+        return "overlong"
+    if lead == 0xED and second in range(0xA0, 0xC0) and not profile.accept_surrogates:
+        return "surrogate"
+    if lead == highest_lead and second in range(highest_second + 1, 0xC0):
+        return "out-of-range"
+    return "truncated"
+
+
+def first_token(ahead: bytes, offset: int, profile: Profile) -> RefToken:
+    """The token at the beginning of these bytes, which stand at this offset."""
+    sequence = ahead[: announced(ahead[0])]
+    if well_formed(sequence, profile):
+        value = value_of(sequence)
+        if value in (0xFFFE, 0xFFFF) and not profile.accept_noncharacters:
+            return RefToken(offset, len(sequence), 0xFFFD, "noncharacter")
+        return RefToken(offset, len(sequence), value, None)
+    return RefToken(offset, error_length(ahead, profile), 0xFFFD, error_kind(ahead, profile))
+
+
+def naive_tokens(data: bytes, profile: Profile) -> list[RefToken]:
+    """Tokens of a text in any profile."""
+    tokens, offset = [], 0
+    while offset < len(data):
+        tokens.append(first_token(data[offset : offset + 8], offset, profile))
+        offset += tokens[-1].length
+    return tokens

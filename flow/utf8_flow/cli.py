@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import product
-from typing import Annotated, Any, BinaryIO, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import typer
@@ -17,9 +17,7 @@ from rich.text import Text
 from typer.exceptions import Abort, TyperException
 
 from utf8_hdl import (
-    EXTENDED,
     PROFILES,
-    UCS4,
     UNICODE,
     Decoder,
     Encoder,
@@ -27,11 +25,10 @@ from utf8_hdl import (
     Profile,
     __version__,
 )
-from utf8_sim.campaign import Coverage, Part, campaign
-from utf8_sim.engine import DECODER, ENGINES, Engine, HangError
+from utf8_sim.campaign import Coverage, campaign
+from utf8_sim.engine import ENGINES, Engine, HangError
 from utf8_sim.lockstep import Lockstep, taken
-from utf8_sim.model import TextModel
-from utf8_sim.stimulus import Piece, RandomStalls, Stimulus, file_pieces
+from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.waveform import WaveWriter
 
 from .output import (
@@ -43,6 +40,7 @@ from .output import (
 )
 from .report import coverage_table, cycle_table, report
 from .synthesis import area, tool_version
+from .texts import file_part, open_text
 from .verilog import generate as generate_verilog
 
 SHORT_TEXT = 64
@@ -60,12 +58,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 DESIGNS: dict[str, Any] = {"decoder": Decoder, "encoder": Encoder}
 """The components by name; each takes a profile."""
-
-ANYTHING = {
-    width: replace(profile, accept_surrogates=True, accept_noncharacters=True)
-    for width, profile in ((32, UCS4), (64, EXTENDED))
-}
-"""How the encoder's text is read, by the width of its input: whatever fits may be offered to it."""
 
 T = TypeVar("T")
 
@@ -169,7 +161,7 @@ def simulate(
 
     shown, hang = _ShortTrace(), None
     with ExitStack() as stack:
-        pieces, size = stack.enter_context(_open_text(file, text, code_points, simulator))
+        pieces, size = stack.enter_context(open_text(file, text, code_points, simulator))
         lockstep = Lockstep(simulator, Stimulus(pieces, *stalls))
         summary = report(simulator, stack.enter_context(open_output(tokens)) if tokens else None)
         byte_file = stack.enter_context(open_binary_output(encoded)) if encoded else None
@@ -249,7 +241,7 @@ def compare(
     outputs = {"--tokens": tokens, "--vcd": vcd}
     _check_outputs(files or [], outputs)
     show = _report_console(outputs)
-    parts = [_file_part(name, simulator) for name in files] if files else campaign(simulator, seed)
+    parts = [file_part(name, simulator) for name in files] if files else campaign(simulator, seed)
     coverage = Coverage(simulator)
 
     cycles, difference, hang = 0, False, None
@@ -257,7 +249,8 @@ def compare(
         token_file = stack.enter_context(open_output(tokens)) if tokens else None
         _say(show, f"profile {rules.describe()}")
         names = ", ".join(name for name, _ in modes)
-        _say(show, f"{len(parts) * len(modes)} runs: {len(parts)} stimuli, each at {names}")
+        stimuli = "1 stimulus" if len(parts) == 1 else f"{len(parts)} stimuli"
+        _say(show, f"{len(parts) * len(modes)} runs: {stimuli}, each at {names}")
         progress = stack.enter_context(_progress())
         task = progress.add_task("", total=len(parts) * len(modes))
         try:
@@ -452,98 +445,6 @@ def _check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
         if name != "-" and os.path.realpath(name) in places:
             option, _ = places[os.path.realpath(name)]
             raise Refused(f"{option} would replace the input {name!r}: choose another file")
-
-
-@contextmanager
-def _refusing_to_read(name: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise Refused(f"cannot read {name!r}: {error.strerror}") from error
-
-
-@contextmanager
-def _open_binary(name: str) -> Iterator[io.BufferedReader]:
-    with _refusing_to_read(name):
-        file = open(name, "rb")  # noqa: SIM115
-    with file:
-        with _refusing_to_read(name):
-            file.peek(1)
-        yield file
-
-
-def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
-    with _refusing_to_read(name):
-        yield from file_pieces(file)
-
-
-def _items(pieces: Iterator[Piece], engine: Engine) -> Iterator[Piece]:
-    """Pieces of bytes as the design takes them: an encoder takes the code points of the text."""
-    if engine.interface is DECODER:
-        yield from pieces
-        return
-    model = TextModel(ANYTHING[engine.profile.utf32_width])
-    for piece, ends in pieces:
-        final = len(piece) - 1
-        yield (
-            [
-                token.code_point
-                for index, byte in enumerate(piece)
-                for token in model.feed(byte, ends and index == final)
-            ],
-            ends,
-        )
-
-
-def _code_point_list(words: str, engine: Engine) -> list[int]:
-    values = []
-    width = engine.profile.utf32_width
-    for word in words.replace(",", " ").split():
-        try:
-            value = int(word.upper().removeprefix("U+"), 16)
-        except ValueError:
-            raise Refused(f"--code-points takes hexadecimal numbers, not {word!r}") from None
-        if not 0 <= value < 1 << width:
-            raise Refused(f"--code-points must be 0 to {(1 << width) - 1:X}, not {word!r}")
-        values.append(value)
-    return values
-
-
-def _file_part(name: str, engine: Engine) -> Part:
-    """A file as a part of a comparison, which reads it more than once."""
-
-    def pieces() -> Iterator[Piece]:
-        with _open_binary(name) as stream:
-            yield from _items(_pieces(stream, name), engine)
-
-    with _open_binary(name) as stream:
-        if not stream.seekable():
-            raise Refused(f"cannot read {name!r} more than once: name a file, not a pipe")
-    return Part(name, pieces)
-
-
-@contextmanager
-def _open_text(
-    file: str | None, text: str | None, code_points: str | None, engine: Engine
-) -> Iterator[tuple[Iterator[Piece], int | None]]:
-    """The pieces of the text, and how many bytes it has, if that is known and what counts."""
-    if [file, text, code_points].count(None) != 2:
-        raise Refused("give one text: FILE, - for standard input, or --text TEXT")
-    if code_points is not None:
-        values = _code_point_list(code_points, engine)
-        yield iter([(values, True)]), len(values)
-    elif text is not None:
-        data = os.fsencode(text)
-        yield _items(iter([(data, True)] if data else []), engine), len(data)
-    elif file == "-":
-        if sys.stdin is None:
-            raise Refused("cannot read '-': standard input is closed")
-        yield _items(_pieces(sys.stdin.buffer, "-"), engine), None
-    else:
-        assert file is not None
-        with _open_binary(file) as stream:
-            size = os.fstat(stream.fileno()).st_size if engine.interface is DECODER else None
-            yield _items(_pieces(stream, file), engine), size or None
 
 
 @contextmanager

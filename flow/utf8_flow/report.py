@@ -46,7 +46,8 @@ def cycle_table(trace: np.ndarray, engine: Engine) -> list[Text]:
     if engine.interface is DECODER:
         width, heads, cells = 14, ("byte in", "token out"), (_byte_cell, _token_cell)
     else:
-        width, heads, cells = 22, ("code point in", "byte out"), (_code_point_cell, _encoded_cell)
+        width = engine.profile.utf32_width // 4 + 15
+        heads, cells = ("code point in", "byte out"), (_code_point_cell, _encoded_cell)
     lines = [Text(f"{'cycle':>5}  {heads[0]:<{width}}{'state':<10}{heads[1]}", style="bold")]
     for number, cycle in enumerate(trace[: active_cycles(trace)]):
         offered, result = "", ""

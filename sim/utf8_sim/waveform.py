@@ -42,7 +42,11 @@ class WaveWriter:
         pins = (*interface.driven, *interface.observed)
         self._pins = {pin: self._register(scope, pin) for pin in pins}
         self._state = self._writer.register_var(scope, "state", "string", init="")
-        self._token = self._writer.register_var(scope, "token", "string", init="")
+        self._token = (
+            self._writer.register_var(scope, "token", "string", init="")
+            if interface is DECODER
+            else None
+        )
         self._expected = {pin: self._register("golden", pin) for pin in interface.observed}
 
     def _register(self, scope: str, pin: str) -> Any:
@@ -61,7 +65,6 @@ class WaveWriter:
     def write(self, window: Window) -> None:
         """Append the cycles of a window."""
         names, change = window.actual.dtype.names or (), self._writer.change
-        is_decoder = self._engine.interface is DECODER
         for row, expected_row in zip(window.actual.tolist(), window.expected.tolist(), strict=True):
             begin = self._cycle * PERIOD
             actual = dict(zip(names, row, strict=True))
@@ -72,7 +75,7 @@ class WaveWriter:
             for pin, variable in self._expected.items():
                 change(variable, begin, golden[pin])
             change(self._state, begin, state_name(self._engine.state_names, actual["state"]))
-            if is_decoder:
+            if self._token:
                 change(self._token, begin, _token_text(actual))
             change(self._clock, begin + PERIOD // 2, 0)
             self._cycle += 1

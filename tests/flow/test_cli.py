@@ -7,22 +7,28 @@ import random
 import signal
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from vcd.reader import TokenKind, tokenize
 
+from command import (
+    Run,
+    assert_is_waveform,
+    assert_no_traceback,
+    assert_refused,
+    run,
+    run_process,
+    squeezed,
+    start_process,
+)
 from reference import ref_tokens
-from utf8_flow import cli
+from utf8_flow import cli, texts
 from utf8_hdl import Decoder, Kind, __version__
 from utf8_sim.engine import AmaranthEngine, HangError
-
-COMMAND = str(Path(sys.executable).with_name("utf8-hdl"))
 
 SURROGATE = b"\xed\xa0\x80"
 EVERY_BYTE = bytes(range(256))
@@ -47,32 +53,6 @@ COMMON_OPTIONS = [
 VCD_BEGINS = "$timescale 1 ns $end\n$version utf8-hdl $end\n"
 
 
-class Run(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
-def run(*arguments: object) -> Run:
-    """The command, in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        status = cli.main([str(argument) for argument in arguments])
-    return Run(status, out.getvalue(), err.getvalue())
-
-
-def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
-    """The command, in a process of its own."""
-    command = [COMMAND, *map(str, arguments)]
-    return subprocess.run(command, stderr=subprocess.PIPE, timeout=60, check=False, **options)
-
-
-def start_process(*arguments: object) -> subprocess.Popen:
-    """The command, running, both its outputs in pipes."""
-    command = [COMMAND, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
 def decoded(data: bytes, *options: str) -> list[tuple[int, int, str | None]]:
     """(length, code point, error) of every token that the command prints."""
     result = run("simulate", "--text", os.fsdecode(data), "--tokens", "-", *options)
@@ -83,41 +63,6 @@ def decoded(data: bytes, *options: str) -> list[tuple[int, int, str | None]]:
 def kinds(data: bytes, *options: str) -> list[tuple[int, str | None]]:
     """(length, error) of every token that the command prints."""
     return [(length, error) for length, _, error in decoded(data, *options)]
-
-
-def squeezed(text: str) -> list[str]:
-    """Its lines, with one blank where there are more."""
-    return [" ".join(line.split()) for line in text.splitlines()]
-
-
-def assert_refused(result: Run, named: str) -> None:
-    """Exit status 2, one line that says what is wrong, and nothing else."""
-    assert result.status == 2
-    assert result.out == ""
-    assert result.err.startswith("utf8-hdl: ")
-    assert result.err.endswith("\n")
-    assert result.err.count("\n") == 1
-    assert named in result.err
-
-
-def assert_no_traceback(err: bytes) -> None:
-    assert b"Traceback" not in err
-    assert b"Exception" not in err
-
-
-@pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch):
-    """What makes Rich believe that a person is looking."""
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """An own current folder, with a text in it."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").write_bytes(b"A\xc2\xa9")
-    return tmp_path
 
 
 @pytest.fixture
@@ -521,7 +466,7 @@ def failing_read(monkeypatch):
         yield b"A" * 4200, False
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(cli, "file_pieces", pieces)
+    monkeypatch.setattr(texts, "file_pieces", pieces)
 
 
 @pytest.mark.usefixtures("failing_read")
@@ -622,11 +567,6 @@ def wrong_decoder(folder, monkeypatch):
 
 # The second byte is accepted in cycle 1, and is wrong: a token must be on offer in cycle 2.
 DIFFERENCE = "DIFFERENCE: cycle 2, pin o.valid: expected 1, actual 0"
-
-
-def assert_is_waveform(path: str) -> None:
-    with open(path, "rb") as file:
-        assert list(tokenize(file))
 
 
 @pytest.mark.usefixtures("wrong_decoder")

@@ -1,0 +1,152 @@
+"""Where texts come from: files, standard input, the command line; as bytes or as code points."""
+
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import BinaryIO
+
+from utf8_hdl import EXTENDED
+from utf8_sim.campaign import Part
+from utf8_sim.engine import DECODER, Engine
+from utf8_sim.model import TextModel
+from utf8_sim.stimulus import Piece, file_pieces
+
+from .output import Refused
+
+_LAX = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
+
+ANYTHING = {32: replace(_LAX, longest_form=7, highest=0xFFFF_FFFF), 64: _LAX}
+"""How an encoder's text is read, by the width of its input: all that fits may be offered to it."""
+
+
+@contextmanager
+def _refusing_to_read(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Refused(f"cannot read {name!r}: {error.strerror}") from error
+
+
+@contextmanager
+def _open_binary(name: str) -> Iterator[io.BufferedReader]:
+    with _refusing_to_read(name):
+        file = open(name, "rb")  # noqa: SIM115
+    with file:
+        with _refusing_to_read(name):
+            file.peek(1)
+        yield file
+
+
+def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
+    with _refusing_to_read(name):
+        yield from file_pieces(file)
+
+
+def _items(pieces: Iterator[Piece], engine: Engine) -> Iterator[Piece]:
+    """Pieces of bytes as the design takes them: an encoder takes the code points of the text."""
+    if engine.interface is DECODER:
+        yield from pieces
+        return
+    model = TextModel(ANYTHING[engine.profile.utf32_width])
+    for piece, ends in pieces:
+        final = len(piece) - 1
+        yield (
+            [
+                token.code_point
+                for index, byte in enumerate(piece)
+                for token in model.feed(byte, ends and index == final)
+            ],
+            ends,
+        )
+
+
+def _code_point_list(words: str, engine: Engine) -> list[int]:
+    values = []
+    width = engine.profile.utf32_width
+    for word in words.replace(",", " ").split():
+        number = re.fullmatch(r"(?:U\+|0X)?([0-9A-F]+)", word.upper())
+        if not number:
+            raise Refused(f"--code-points takes hexadecimal numbers, not {word!r}")
+        value = int(number[1], 16)
+        if value >= 1 << width:
+            raise Refused(f"--code-points must be 0 to {(1 << width) - 1:X}, not {word!r}")
+        values.append(value)
+    return values
+
+
+def file_part(name: str, engine: Engine) -> Part:
+    """A file as a part of a comparison, which reads it more than once.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    engine : Engine
+        What simulates the design.
+
+    Raises
+    ------
+    Refused
+        If it cannot be read, or only once.
+    """
+
+    def pieces() -> Iterator[Piece]:
+        with _open_binary(name) as stream:
+            yield from _items(_pieces(stream, name), engine)
+
+    with _open_binary(name) as stream:
+        if not stream.seekable():
+            raise Refused(f"cannot read {name!r} more than once: name a file, not a pipe")
+    return Part(name, pieces)
+
+
+@contextmanager
+def open_text(
+    file: str | None, text: str | None, code_points: str | None, engine: Engine
+) -> Iterator[tuple[Iterator[Piece], int | None]]:
+    """The one text that is given, as its design takes it.
+
+    Parameters
+    ----------
+    file, text, code_points : str or None
+        Name of a file (``-`` is standard input), a text, or code points for an encoder.
+    engine : Engine
+        What simulates the design.
+
+    Yields
+    ------
+    iterator of Piece, int or None
+        The text, and how many inputs the design will accept, if that is known.
+
+    Raises
+    ------
+    Refused
+        If not exactly one is given, or it cannot be read.
+    """
+    if [file, text, code_points].count(None) != 2:
+        raise Refused(
+            "give one text: FILE, - for standard input, --text TEXT, or --code-points LIST"
+        )
+    takes_bytes = engine.interface is DECODER
+    if code_points is not None:
+        values = _code_point_list(code_points, engine)
+        yield iter([(values, True)]), len(values)
+    elif text is not None:
+        data = os.fsencode(text)
+        yield (
+            _items(iter([(data, True)] if data else []), engine),
+            len(data) if takes_bytes else None,
+        )
+    elif file == "-":
+        if sys.stdin is None:
+            raise Refused("cannot read '-': standard input is closed")
+        yield _items(_pieces(sys.stdin.buffer, "-"), engine), None
+    else:
+        assert file is not None
+        with _open_binary(file) as stream:
+            size = os.fstat(stream.fileno()).st_size if takes_bytes else None
+            yield _items(_pieces(stream, file), engine), size or None

@@ -1,0 +1,530 @@
+"""Bytes to tokens: the golden model against definitions of UTF-8 that we did not write.
+
+CPython, glibc's iconv and Perl each reach a part of the profiles; the naive definition reaches all
+of them, and is itself held against CPython in `unicode`. Elsewhere none of the three has our spans
+of errors, so they are asked where characters are: after an error they go on with the next byte.
+"""
+
+import ctypes
+import errno
+import platform
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import encoding, naive_tokens
+from reference import BOUNDARY_BYTES, RefToken, ref_tokens
+from utf8_hdl import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
+from utf8_sim.model import decode, encode
+
+VARIANTS = [
+    replace(profile, accept_surrogates=surrogates, accept_noncharacters=noncharacters, error_span=s)
+    for profile in PROFILES.values()
+    for surrogates, noncharacters, s in product([False, True], [False, True], ErrorSpan)
+]
+ACCEPTING = {"accept_surrogates": True, "accept_noncharacters": True}
+CPYTHON = replace(UNICODE, accept_surrogates=True)
+ICONV = replace(UCS4, accept_noncharacters=True)
+PERL = Profile(name="seven", longest_form=7, highest=(1 << 36) - 1, **ACCEPTING)
+
+FORM_BITS = {1: 7, 2: 11, 3: 16, 4: 21, 5: 26, 6: 31, 7: 36, 8: 42}
+LAST_VALUES = [(1 << bits) - 1 for bits in FORM_BITS.values()]
+BOUNDARIES = sorted(
+    {0, 1, 0xA, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFFFD, 0xFFFE, 0x10FFFF, 0x110000}
+    | {0x1FFFE, 0x10FFFE, 0x13FFFF, 0x140000}
+    | set(LAST_VALUES)
+    | {last + 1 for last in LAST_VALUES[:-1]}
+)
+BYTES = bytes(sorted({*BOUNDARY_BYTES, *bytes.fromhex("81 82 83 84 87 88 B0 BE F9")}))
+"""Also the boundaries of the longer forms, and the last byte of U+FFFE."""
+
+
+def forms(value: int) -> list[int]:
+    """The forms that have room for it. All but the first are overlong."""
+    return [form for form, bits in FORM_BITS.items() if value >> bits == 0]
+
+
+WELL_FORMED = [encoding(value) for value in BOUNDARIES]
+OVERLONG = [encoding(value, form) for value in BOUNDARIES for form in forms(value)[1:]]
+BEGINNINGS = sorted({s[:end] for s in WELL_FORMED + OVERLONG for end in range(1, len(s) + 1)})
+TAILS = [bytes([byte]) for byte in bytes.fromhex("00 7F 80 8F 90 9F A0 BF C0 C2 ED F4 FE FF")]
+TAILS += [bytes(pair) for pair in product(b"\x80\xbf\xc2", b"\x00\x80\xbf")]
+HOSTILE = BEGINNINGS + [beginning + tail for beginning in BEGINNINGS for tail in TAILS]
+
+
+def random_texts(count: int, seed: int) -> list[bytes]:
+    """Sequences of every form, whole, cut or spoilt, and what the boundary bytes make up."""
+    chance = random.Random(seed)
+    texts = []
+    for _ in range(count):
+        text = b""
+        for form in chance.choices(range(1, 8), k=3):
+            sequence = bytearray(encoding(chance.getrandbits(FORM_BITS[form]), form))
+            sequence[chance.randrange(form)] ^= chance.choice([0, 0, 0x40, chance.randrange(256)])
+            text += sequence[: chance.choice([form, form, chance.randint(1, form)])]
+        texts += [text, bytes(chance.choices(BYTES, k=6))]
+    return texts
+
+
+def random_values(forms: Iterable[int], count: int, seed: int) -> list[int]:
+    """As many of every form, no surrogates."""
+    chance = random.Random(seed)
+    values = [
+        chance.randrange(1 << FORM_BITS[form - 1], 1 << FORM_BITS[form])
+        for form in forms
+        for _ in range(count)
+    ]
+    return [value for value in values if value >> 11 != 0xD800 >> 11]
+
+
+def model_tokens(data: bytes, profile: Profile) -> list[RefToken]:
+    tokens, offset = [], 0
+    for token in decode(data, profile):
+        error = token.kind.label if token.error else None
+        tokens.append(RefToken(offset, token.length, token.code_point, error))
+        offset += token.length
+    return tokens
+
+
+def model_characters(data: bytes, profile: Profile) -> list[tuple[int, int]]:
+    """Offset and value of every character; the bytes between them belong to errors."""
+    tokens = model_tokens(data, profile)
+    return [(token.offset, token.code_point) for token in tokens if token.error is None]
+
+
+def first_difference(texts: Iterable[bytes], one: Callable, other: Callable) -> bytes | None:
+    return next((text for text in texts if one(text) != other(text)), None)
+
+
+# The naive definition: every token of every profile.
+
+
+def differs_from_naive(texts: Iterable[bytes], profile: Profile, wrong: Profile | None = None):
+    """The first text in which the golden model, of the wrong profile if given, says otherwise."""
+    return first_difference(
+        texts,
+        lambda text: model_tokens(text, wrong or profile),
+        lambda text: naive_tokens(text, profile),
+    )
+
+
+def variant_name(profile: Profile) -> str:
+    surrogates = "surrogates" if profile.accept_surrogates else "no surrogates"
+    noncharacters = "noncharacters" if profile.accept_noncharacters else "no noncharacters"
+    return f"{profile.name}, {surrogates}, {noncharacters}, {profile.error_span.value}"
+
+
+each_variant = pytest.mark.parametrize("profile", VARIANTS, ids=variant_name)
+
+
+def test_naive_definition_is_cpythons_where_cpython_reaches():
+    texts = [bytes(values) for length in (1, 2) for values in product(range(256), repeat=length)]
+    texts += [bytes(values) for values in product(BOUNDARY_BYTES, repeat=3)] + HOSTILE
+    assert first_difference(texts, lambda text: naive_tokens(text, UNICODE), ref_tokens) is None
+
+
+@given(st.binary() | st.lists(st.sampled_from(BYTES)).map(bytes))
+@settings(deadline=None)
+def test_naive_definition_is_cpythons_on_any_bytes(data):
+    assert naive_tokens(data, UNICODE) == ref_tokens(data)
+
+
+@pytest.mark.parametrize(
+    "wrong", [CPYTHON, UCS2, replace(UNICODE, highest=0x10EFFF)], ids=variant_name
+)
+def test_cpython_can_tell_a_wrong_naive_definition(wrong):
+    assert first_difference(HOSTILE, lambda text: naive_tokens(text, wrong), ref_tokens)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_every_text_of_one_and_two_bytes(profile):
+    texts = [bytes(values) for length in (1, 2) for values in product(range(256), repeat=length)]
+    assert differs_from_naive(texts, profile) is None
+
+
+@each_variant
+def test_every_text_of_three_boundary_bytes(profile):
+    texts = [bytes(values) for values in product(BYTES, BYTES, b"\x41\x80\xbf")]
+    assert differs_from_naive(texts, profile) is None
+
+
+@each_variant
+def test_every_beginning_of_a_boundary_value_and_one_or_two_bytes_more(profile):
+    assert differs_from_naive(HOSTILE, profile) is None
+
+
+@st.composite
+def profiles(draw) -> Profile:
+    """Any rules that do not contradict each other."""
+    form = draw(st.integers(3, 8))
+    second_byte_step = 1 << 6 * (form - 2)
+    lowest = max(1 << FORM_BITS[form - 1], 0xFFFF)
+    steps = st.integers(lowest // second_byte_step + 1, (1 << FORM_BITS[form]) // second_byte_step)
+    return Profile(
+        name="any",
+        longest_form=form,
+        highest=draw(steps) * second_byte_step - 1,
+        accept_surrogates=draw(st.booleans()),
+        accept_noncharacters=draw(st.booleans()),
+        error_span=draw(st.sampled_from(ErrorSpan)),
+    )
+
+
+hostile_bytes = st.lists(
+    st.sampled_from(BYTES).map(lambda byte: bytes([byte]))
+    | st.sampled_from(BEGINNINGS)
+    | st.integers(0, LAST_VALUES[-1]).map(encoding)
+    | st.binary(max_size=8)
+).map(b"".join)
+
+
+@given(hostile_bytes, profiles() | st.sampled_from(VARIANTS))
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_in_any_profile(data, profile):
+    assert model_tokens(data, profile) == naive_tokens(data, profile)
+
+
+@pytest.mark.parametrize(
+    ("right", "rule"),
+    [
+        (UNICODE, {"accept_surrogates": True}),
+        (UNICODE, {"accept_noncharacters": False}),
+        (UNICODE, {"error_span": ErrorSpan.WHOLE_SEQUENCE}),
+        (UNICODE, {"highest": 0x10EFFF}),
+        (UCS2, {"accept_noncharacters": True}),
+        (UCS4, {"highest": 0x7EFF_FFFF}),
+        (PERL, {"longest_form": 8, "highest": (1 << 42) - 1}),
+        (EXTENDED, {"highest": (1 << 42) - (1 << 36) - 1}),
+        (EXTENDED, {"longest_form": 7, "highest": (1 << 36) - 1}),
+    ],
+)
+def test_naive_definition_can_tell_a_wrong_model(right, rule):
+    assert differs_from_naive(HOSTILE, right, wrong=replace(right, **rule))
+
+
+@pytest.mark.parametrize("value", BOUNDARIES)
+def test_boundary_values_have_one_encoding(value):
+    assert [encode(value, form) for form in forms(value)] == [
+        encoding(value, form) for form in forms(value)
+    ]
+    assert encode(value) == encoding(value)
+
+
+# CPython with errors="surrogatepass": `unicode` with surrogates accepted. What it does not reach:
+# values above 10FFFF, noncharacters refused, and the span of ED A0..BF cut short, where CPython has
+# an error of one byte.
+
+
+def cpython_characters(data: bytes) -> list[tuple[int, int]]:
+    found, offset = [], 0
+    while offset < len(data):
+        try:
+            text, wrong = data[offset:].decode("utf-8", "surrogatepass"), None
+        except UnicodeDecodeError as error:
+            wrong = offset + error.start
+            text = data[offset:wrong].decode("utf-8", "surrogatepass")
+        for character in text:
+            found.append((offset, ord(character)))
+            offset += len(character.encode("utf-8", "surrogatepass"))
+        if wrong is not None:
+            offset = wrong + 1
+    return found
+
+
+def differs_from_cpython(texts: Iterable[bytes], profile: Profile = CPYTHON) -> bytes | None:
+    return first_difference(texts, lambda text: model_characters(text, profile), cpython_characters)
+
+
+def test_every_surrogate_is_cpythons():
+    values = range(0xD7F0, 0xE010)
+    tokens = decode("".join(map(chr, values)).encode("utf-8", "surrogatepass"), CPYTHON)
+    assert [token.code_point for token in tokens] == list(values)
+    assert not any(token.error for token in tokens)
+
+
+def test_characters_and_errors_are_where_cpython_finds_them():
+    assert differs_from_cpython(HOSTILE + random_texts(5000, seed=1)) is None
+
+
+def test_every_two_bytes_after_the_lead_of_surrogates_are_cpythons():
+    assert differs_from_cpython(b"\xed" + bytes(p) for p in product(range(256), BYTES)) is None
+
+
+@given(st.lists(st.characters(), max_size=20).map("".join))
+def test_texts_with_surrogates_are_cpythons(text):
+    characters = model_characters(text.encode("utf-8", "surrogatepass"), CPYTHON)
+    assert "".join(chr(value) for _, value in characters) == text
+
+
+@pytest.mark.parametrize(
+    "wrong", [UNICODE, UCS2, replace(CPYTHON, accept_noncharacters=False)], ids=variant_name
+)
+def test_cpython_can_tell_a_wrong_model(wrong):
+    assert differs_from_cpython(HOSTILE, wrong)
+
+
+# glibc's iconv, from UTF-8 to UCS-4: `ucs4` with U+FFFE and U+FFFF accepted, all 31 bits of it.
+# It refuses overlong forms, surrogates, FE and FF. What it does not reach: values of more than 31
+# bits, surrogates accepted, noncharacters refused, how long an error is, and of what kind. It tells
+# "cut by the end of the text" (EINVAL) from "wrong" (EILSEQ), but says the former of E0 80 as well.
+
+
+class Iconv:
+    def __init__(self) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc.iconv_open.restype = ctypes.c_void_p
+        self._libc.iconv.argtypes = [ctypes.c_void_p] * 5
+        self._libc.iconv.restype = ctypes.c_size_t
+        self._libc.iconv_close.argtypes = [ctypes.c_void_p]
+
+    def steps(self, data: bytes) -> list[tuple[int, int | None, int]]:
+        """Offset, value and error number of every step: one character, or one byte of an error."""
+        descriptor = self._libc.iconv_open(b"UCS-4BE", b"UTF-8")
+        assert descriptor != ctypes.c_void_p(-1).value
+        source, target = ctypes.create_string_buffer(data), ctypes.create_string_buffer(4)
+        steps, offset = [], 0
+        while offset < len(data):
+            begin = ctypes.c_void_p(ctypes.addressof(source) + offset)
+            left = ctypes.c_size_t(len(data) - offset)
+            end, room = ctypes.c_void_p(ctypes.addressof(target)), ctypes.c_size_t(4)
+            self._libc.iconv(descriptor, *map(ctypes.byref, (begin, left, end, room)))
+            taken = len(data) - offset - left.value
+            value = int.from_bytes(target.raw, "big") if taken else None
+            steps.append((offset, value, 0 if taken else ctypes.get_errno()))
+            offset += taken or 1
+        self._libc.iconv_close(descriptor)
+        return steps
+
+    def characters(self, data: bytes) -> list[tuple[int, int]]:
+        return [(offset, value) for offset, value, _ in self.steps(data) if value is not None]
+
+    def differs(self, texts: Iterable[bytes], profile: Profile = ICONV) -> bytes | None:
+        return first_difference(
+            texts, lambda text: model_characters(text, profile), self.characters
+        )
+
+
+@pytest.fixture(scope="module")
+def iconv() -> Iconv:
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("needs the iconv of glibc")
+    return Iconv()
+
+
+def test_31_bits_are_iconvs(iconv):
+    values = [value for value in BOUNDARIES if value < 1 << 31 and value >> 11 != 0xD800 >> 11]
+    values += random_values(range(2, 7), count=4000, seed=2)
+    data = b"".join(map(encoding, values))
+    assert [value for _, value in iconv.characters(data)] == values
+    assert iconv.differs([data]) is None
+
+
+def test_overlong_forms_and_surrogates_are_refused_as_by_iconv(iconv):
+    surrogates = [encoding(value) for value in range(0xD800, 0xE000)]
+    for text in surrogates + [sequence for sequence in OVERLONG if sequence[0] < 0xFE]:
+        assert iconv.characters(text) == model_characters(text, ICONV) == []
+
+
+def test_characters_and_errors_are_where_iconv_finds_them(iconv):
+    assert iconv.differs(HOSTILE + random_texts(5000, seed=3)) is None
+
+
+@pytest.mark.parametrize(("next_byte", "number"), [(b"", errno.EINVAL), (b"A", errno.EILSEQ)])
+def test_a_cut_sequence_is_truncated_as_by_iconv(iconv, next_byte, number):
+    for sequence in WELL_FORMED:
+        for end in range(1, len(sequence)):
+            text = sequence[:end] + next_byte
+            if model_tokens(text, ICONV)[0].error == "truncated":
+                assert iconv.steps(text)[0] == (0, None, number)
+
+
+@pytest.mark.parametrize(
+    "wrong", [UCS4, UNICODE, EXTENDED, replace(ICONV, accept_surrogates=True)], ids=variant_name
+)
+def test_iconv_can_tell_a_wrong_model(iconv, wrong):
+    assert iconv.differs(HOSTILE, wrong)
+
+
+# Perl's lax "utf8": 36 bits in up to 7 bytes, so FE with the 7-byte form, surrogates and
+# noncharacters accepted. It refuses overlong forms. What it does not reach: FF, which in Perl leads
+# 13 bytes (none of these texts has the 12 continuation bytes it wants); surrogates or noncharacters
+# refused; how long an error is, and of what kind. Its substitution of U+FFFD swallows what follows
+# an error (FF F8 is one, and BF hides the character after it), so it is made to stop (FB_QUIET).
+
+PERL_CHARACTERS = r"""
+use strict; use warnings; no warnings "utf8"; use Encode ();
+while (<STDIN>) {
+    chomp;
+    my ($rest, $offset, @found) = (pack("H*", $_), 0);
+    while (length $rest) {
+        for (split //, Encode::decode("utf8", $rest, Encode::FB_QUIET)) {
+            push @found, $offset . ":" . ord;
+            utf8::encode($_);
+            $offset += length;
+        }
+        if (length $rest) { substr($rest, 0, 1) = ""; $offset++ }
+    }
+    print "@found\n";
+}
+"""
+
+Characters = list[tuple[int, int]]
+
+
+def perl_characters(texts: list[bytes]) -> dict[bytes, Characters]:
+    """Offset and value of every character, of many texts in one process."""
+    result = subprocess.run(
+        ["perl", "-e", PERL_CHARACTERS],
+        input="".join(text.hex() + "\n" for text in texts),
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert result.stderr == ""
+    return {
+        text: [tuple(map(int, character.split(":"))) for character in line.split()]
+        for text, line in zip(texts, result.stdout.splitlines(), strict=True)
+    }
+
+
+def differs_from_perl(texts: list[bytes], profile: Profile = PERL) -> bytes | None:
+    found = perl_characters(texts)
+    return first_difference(
+        texts, lambda text: model_characters(text, profile), lambda text: found[text]
+    )
+
+
+@pytest.fixture(scope="module")
+def perl() -> None:
+    probe = ["perl", "-MEncode", "-e", "exit(~0 < 2 ** 42)"]
+    if not shutil.which("perl") or subprocess.run(probe, check=False).returncode:
+        pytest.skip("needs Perl with Encode and integers of 64 bits")
+
+
+needs_perl = pytest.mark.usefixtures("perl")
+
+
+@needs_perl
+def test_36_bits_are_perls():
+    values = [value for value in BOUNDARIES if value < 1 << 36]
+    values += random_values(range(2, 8), count=4000, seed=4)
+    data = b"".join(map(encoding, values))
+    assert [value for _, value in perl_characters([data])[data]] == values
+    assert differs_from_perl([data]) is None
+
+
+@needs_perl
+def test_overlong_forms_are_refused_as_by_perl():
+    texts = [sequence for sequence in OVERLONG if sequence[0] < 0xFF]
+    assert differs_from_perl(texts) is None
+    assert not any(perl_characters(texts).values())
+
+
+@needs_perl
+def test_characters_and_errors_are_where_perl_finds_them():
+    assert differs_from_perl(HOSTILE + random_texts(5000, seed=5)) is None
+
+
+@needs_perl
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        replace(PERL, longest_form=6, highest=(1 << 31) - 1),
+        replace(PERL, longest_form=8, highest=(1 << 42) - 1),
+        replace(PERL, accept_surrogates=False),
+        replace(PERL, accept_noncharacters=False),
+    ],
+    ids=variant_name,
+)
+def test_perl_can_tell_a_wrong_model(wrong):
+    assert differs_from_perl(HOSTILE, wrong)
+
+
+# The examples of those who defined it.
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@pytest.mark.parametrize(
+    ("value", "sequence"), [(0xA9, "C2 A9"), (0x2260, "E2 89 A0"), (0x09E0, "E0 A7 A0")]
+)
+def test_printed_examples(value, sequence, profile):
+    data = bytes.fromhex(sequence)
+    assert model_tokens(data, profile) == [RefToken(0, len(data), value, None)]
+
+
+each_line_feed = pytest.mark.parametrize(
+    "sequence", ["C0 8A", "E0 80 8A", "F0 80 80 8A", "F8 80 80 80 8A", "FC 80 80 80 80 8A"]
+)
+
+
+@each_line_feed
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_overlong_line_feeds_are_refused_byte_by_byte(sequence, profile):
+    data = bytes.fromhex(sequence)
+    kind = "overlong" if len(data) <= profile.longest_form else "out-of-range"
+    errors = [(token.length, token.error) for token in model_tokens(data, profile)]
+    assert errors == [(1, kind)] + [(1, "unexpected-continuation")] * (len(data) - 1)
+
+
+@each_line_feed
+def test_an_overlong_line_feed_is_one_error_as_whole_sequence(sequence):
+    data = bytes.fromhex(sequence)
+    profile = replace(UCS4, error_span=ErrorSpan.WHOLE_SEQUENCE)
+    assert model_tokens(data, profile) == [RefToken(0, len(data), 0xFFFD, "overlong")]
+
+
+@pytest.mark.parametrize(
+    ("value", "sequence"),
+    [
+        (0, "00"),
+        (2**7 - 1, "7F"),
+        (2**7, "C2 80"),
+        (2**11 - 1, "DF BF"),
+        (2**11, "E0 A0 80"),
+        (2**16 - 1, "EF BF BF"),
+        (2**16, "F0 90 80 80"),
+        (2**21 - 1, "F7 BF BF BF"),
+        (2**21, "F8 88 80 80 80"),
+        (2**26 - 1, "FB BF BF BF BF"),
+        (2**26, "FC 84 80 80 80 80"),
+        (2**31 - 1, "FD BF BF BF BF BF"),
+        (2**31, "FE 82 80 80 80 80 80"),
+        (2**36 - 1, "FE BF BF BF BF BF BF"),
+        (2**36, "FF 81 80 80 80 80 80 80"),
+        (2**42 - 1, "FF BF BF BF BF BF BF BF"),
+    ],
+)
+def test_first_and_last_value_of_every_form(value, sequence):
+    data = bytes.fromhex(sequence)
+    refused = value == 0xFFFF
+    token = RefToken(0, len(data), *((0xFFFD, "noncharacter") if refused else (value, None)))
+    assert model_tokens(data, EXTENDED) == [token]
+    accepting = replace(EXTENDED, accept_noncharacters=True)
+    assert model_tokens(data, accepting) == [RefToken(0, len(data), value, None)]
+    assert encode(value) == data
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    [
+        "C1 BF",
+        "E0 9F BF",
+        "F0 8F BF BF",
+        "F8 87 BF BF BF",
+        "FC 83 BF BF BF BF",
+        "FE 81 BF BF BF BF BF",
+        "FF 80 BF BF BF BF BF BF",
+    ],
+)
+def test_highest_overlong_value_of_every_form_is_refused_at_the_second_byte(sequence):
+    data = bytes.fromhex(sequence)
+    first, *rest = model_tokens(data, EXTENDED)
+    assert first == RefToken(0, 1, 0xFFFD, "overlong")
+    assert {(token.length, token.error) for token in rest} == {(1, "unexpected-continuation")}

@@ -1,5 +1,6 @@
-"""Encode, then decode, every value of `unicode` and of `ucs2`, on the generated Verilog."""
+"""Encode, then decode, on the generated Verilog: all values, or a million where there are more."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from utf8_flow.verilog import generate
-from utf8_hdl import UCS2, UNICODE, Decoder, Encoder
+from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Decoder, Encoder, Profile
 
 pytestmark = pytest.mark.skipif(
     not (shutil.which("verilator") and shutil.which("g++") and shutil.which("make")),
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 BENCH = Path(__file__).with_name("roundtrip.v")
 
 
-def roundtrip(folder: Path, decoder: str, encoder: str, **parameters: int) -> str:
+def roundtrip(folder: Path, decoder: str, encoder: str, **parameters: int | str) -> str:
     (folder / "decoder.v").write_text(decoder)
     (folder / "encoder.v").write_text(encoder)
     overrides = [f"-G{name}={value}" for name, value in parameters.items()]
@@ -30,15 +31,29 @@ def roundtrip(folder: Path, decoder: str, encoder: str, **parameters: int) -> st
     return run.stdout.decode()
 
 
+def verilog(profile: Profile) -> tuple[str, str]:
+    return generate(Decoder(profile)), generate(Encoder(profile))
+
+
 def test_every_value_of_unicode(tmp_path):
-    printed = roundtrip(tmp_path, generate(Decoder(UNICODE)), generate(Encoder(UNICODE)))
-    assert "PASS 1114112 values" in printed
+    printed = roundtrip(tmp_path, *verilog(UNICODE))
+    assert "PASS 1114112 values, 1048576 of the longest form" in printed
 
 
 def test_every_value_of_ucs2(tmp_path):
-    rules = {"LAST": 0xFFFF, "REFUSE_NONCHARACTERS": 1}
-    printed = roundtrip(tmp_path, generate(Decoder(UCS2)), generate(Encoder(UCS2)), **rules)
-    assert "PASS 65536 values" in printed
+    rules = {"COUNT": 0x10000, "REFUSE_NONCHARACTERS": 1}
+    assert "PASS 65536 values" in roundtrip(tmp_path, *verilog(UCS2), **rules)
+
+
+@pytest.mark.parametrize(
+    ("profile", "bits"), [(UCS4, 31), (EXTENDED, 42)], ids=["ucs4", "extended"]
+)
+def test_a_million_values_of_the_larger_profiles(profile, bits, tmp_path):
+    rules = {"WIDTH": profile.utf32_width, "BITS": bits, "HIGHEST": f"64'h{profile.highest:x}"}
+    printed = roundtrip(
+        tmp_path, *verilog(profile), **rules, COUNT=1_000_000, RANDOM=1, REFUSE_NONCHARACTERS=1
+    )
+    assert int(re.search(r"PASS 1000000 values, (\d+) of the longest", printed)[1]) > 100_000
 
 
 @pytest.mark.parametrize(
@@ -49,7 +64,7 @@ def test_every_value_of_ucs2(tmp_path):
     ],
 )
 def test_bench_sees_broken_verilog(tmp_path, design, good, bad, message):
-    texts = {"decoder": generate(Decoder(UNICODE)), "encoder": generate(Encoder(UNICODE))}
+    texts = dict(zip(("decoder", "encoder"), verilog(UNICODE), strict=True))
     assert good in texts[design]
     texts[design] = texts[design].replace(good, bad)
-    assert message in roundtrip(tmp_path, **texts, LAST=0x1FFFF)
+    assert message in roundtrip(tmp_path, **texts, COUNT=0x20000)

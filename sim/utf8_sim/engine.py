@@ -210,16 +210,20 @@ class AmaranthEngine:
         # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
         i_payload, o_payload = Value.cast(design.i.p), Value.cast(design.o.p)
         last_bit = len(i_payload) - 1
+        inputs = design.i.valid, i_payload, design.o.ready
         pins = design.i.ready, design.o.valid, o_payload, design.state
         cycles: list[tuple[int, ...]] = []
 
         async def drive(ctx: Any) -> None:
             observed = ctx.tick().sample(*pins).__aiter__()
+            before = 0, 0, 0
             while not bench.over:
                 i_valid, item, last, o_ready = bench.drive()
-                ctx.set(design.i.valid, i_valid)
-                ctx.set(i_payload, last << last_bit | item)
-                ctx.set(design.o.ready, o_ready)
+                driven = i_valid, last << last_bit | item, o_ready
+                for pin, old, new in zip(inputs, before, driven, strict=True):
+                    if old != new:  # setting a pin is slow
+                        ctx.set(pin, new)
+                before = driven
                 _, _, *levels = await observed.__anext__()
                 cycles.append((i_valid, item, last, o_ready, *levels))
                 bench.observe(levels[0], levels[1])

@@ -63,6 +63,13 @@ def lockstep(
     return Lockstep(AmaranthEngine(design or Decoder()), stimulus).run()
 
 
+ODD_PROFILES = {
+    "seven bytes": Profile(name="seven", longest_form=7, highest=(1 << 36) - 1),
+    "F0 restricted twice": Profile(name="narrow", longest_form=4, highest=0x10FFF),
+    "FF restricted twice": Profile(name="wide", longest_form=8, highest=0x1FFFFFFFFF),
+}
+"""Profiles of one's own, whose highest value has fewer bits than its form or restricts a lead."""
+
 READY = "self.i.ready.eq(~self.o.valid | self.o.ready)"
 
 # What is wrong with a decoder, and the edit to its source that makes it so.

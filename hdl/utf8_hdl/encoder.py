@@ -81,7 +81,7 @@ class Encoder(wiring.Component):
         state, State, longest = self.state, self.State, self.profile.longest_form
 
         refused = Signal()
-        value = Signal(self.profile.code_point_width)
+        value = Signal(FORM_BITS[longest])
         m.d.comb += refused.eq(self._refuses(self.i.p.code_point))
         m.d.comb += value.eq(Mux(refused, REPLACEMENT, self.i.p.code_point))
         lead, lead_state = self._lead(m, value)

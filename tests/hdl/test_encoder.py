@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rtl import (
     ENCODER_BREAKS,
+    ODD_PROFILES,
     STALLS,
     broken,
     lockstep,
@@ -103,6 +104,13 @@ def test_a_refused_value_gives_a_flagged_replacement(profile):
     encoded, errors = rtl_encode(values, profile=profile)
     assert encoded == "A\ufffdB\ufffdC".encode()
     assert errors == [1, 2, 3, 5, 6, 7]
+
+
+@pytest.mark.parametrize("profile", ODD_PROFILES.values(), ids=ODD_PROFILES)
+def test_profiles_of_ones_own(profile):
+    engine = AmaranthEngine(Encoder(profile))
+    for part in campaign(engine, seed=0)[:3]:
+        assert Lockstep(engine, Stimulus(part.pieces())).run() is None
 
 
 def test_no_value_is_cut_to_fit():

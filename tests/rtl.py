@@ -7,7 +7,8 @@ import numpy as np
 
 from reference import RefToken
 from utf8_hdl import UNICODE, Decoder, Encoder, Kind, Profile, decoder, encoder
-from utf8_sim.engine import AmaranthEngine
+from utf8_sim.campaign import campaign
+from utf8_sim.engine import AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep, taken
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
 
@@ -141,3 +142,18 @@ def broken(name: str) -> Decoder | Encoder:
     namespace = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
     exec(compile(source.replace(good, bad), "<broken design>", "exec"), namespace)
     return namespace[class_name]()
+
+
+def campaign_catches(design: Decoder | Encoder) -> bool:
+    """Whether the built-in campaign finds a difference or a hang, at full rate or with stalls."""
+    engine = AmaranthEngine(design)
+    for part in campaign(engine, seed=0):
+        for stalls in (STALLS["full rate"], STALLS["both slow"]):
+            try:
+                difference = Lockstep(engine, Stimulus(part.pieces(), *stalls)).run()
+            except HangError:
+                return True
+            if difference:
+                assert difference.expected != difference.actual
+                return True
+    return False

@@ -257,11 +257,12 @@ def compare(
             for part, (mode, stalls) in product(parts, modes):
                 progress.update(task, description=f"{part.name}, {mode}")
                 lockstep = Lockstep(simulator, Stimulus(part.pieces(), *stalls))
-                log = report(simulator, token_file)
+                log = report(simulator, token_file) if token_file else None
                 for trace in lockstep:
                     cycles += len(trace)
                     coverage.add(trace)
-                    log.add(trace)
+                    if log:
+                        log.add(trace)
                 if lockstep.difference:
                     difference = True
                     break

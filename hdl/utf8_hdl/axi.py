@@ -23,6 +23,8 @@ class AxiStream(Elaboratable):
     ----------
     component : Decoder or Encoder
         As given.
+    name : str
+        ``decoder`` or ``encoder``.
     ports : list of Signal
         All ports, in order.
 
@@ -43,12 +45,15 @@ class AxiStream(Elaboratable):
         self.component = component
         token = component.o.p
         if isinstance(component, Encoder):
-            self._input, self._output = component.i.p.code_point, token.data
+            self.name = "encoder"
+            self._input = component.i.p.code_point
+            self._output, output_width = token.data, 8
             self._user, user_width = token.error, 1
         else:
-            self._input, self._output = component.i.p.data, token.code_point
+            self.name = "decoder"
+            self._input = component.i.p.data
+            self._output, output_width = token.code_point, component.profile.utf32_width
             self._user, user_width = Cat(token.error, token.kind, token.length), 8
-        output_width = 8 if isinstance(component, Encoder) else component.profile.utf32_width
 
         self._domain = ClockDomain("sync")
         self.s_axis_tdata = Signal(len(self._input))
@@ -78,8 +83,7 @@ class AxiStream(Elaboratable):
         m = Module()
         m.domains.sync = self._domain
         component = self.component
-        name = "encoder" if isinstance(component, Encoder) else "decoder"
-        m.submodules[name] = component
+        m.submodules[self.name] = component
         m.d.comb += [
             self._input.eq(self.s_axis_tdata),
             component.i.valid.eq(self.s_axis_tvalid),

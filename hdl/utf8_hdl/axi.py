@@ -44,7 +44,7 @@ class AxiStream(Elaboratable):
     def __init__(self, component: Decoder | Encoder) -> None:
         self.component = component
         token = component.o.p
-        if isinstance(component, Encoder):
+        if "code_point" in component.i.p.shape().members:
             self.name = "encoder"
             self._input = component.i.p.code_point
             self._output, output_width = token.data, 8

@@ -288,14 +288,20 @@ def _highest_start(profile: Profile) -> tuple[int, int]:
     return _first_lead(form) | top_bits >> 6, 0x80 | top_bits & 0x3F
 
 
-def _second_rules(profile: Profile) -> dict[int, list[tuple[list[int | str], Kind]]]:
+def _above(second: int) -> list[str]:
+    """Patterns of the second bytes above one: equal down to a bit that is 0 there, and 1 here."""
+    bits = f"{second:08b}"
+    return [(bits[:i] + "1").ljust(8, "-") for i in range(2, 8) if bits[i] == "0"]
+
+
+def _second_rules(profile: Profile) -> dict[int, list[tuple[list[str], Kind]]]:
     """Second bytes that lead bytes refuse, each with the kind of error they reveal.
 
     A sequence is overlong if the bits it has beyond those of the next shorter form are zero: five
     bits, or six in the form of eight bytes. All of the lead byte's bits are among them, the rest
     are the top ``form - 2`` of the second byte.
     """
-    rules: dict[int, list[tuple[list[int | str], Kind]]] = defaultdict(list)
+    rules: dict[int, list[tuple[list[str], Kind]]] = defaultdict(list)
     for form in range(3, profile.longest_form + 1):
         overlong = ("10" + "0" * (form - 2)).ljust(8, "-")
         rules[_first_lead(form)].append(([overlong], Kind.OVERLONG))
@@ -303,7 +309,7 @@ def _second_rules(profile: Profile) -> dict[int, list[tuple[list[int | str], Kin
         rules[0xED].append((["101-----"], Kind.SURROGATE))
     lead, second = _highest_start(profile)
     if second < 0xBF:
-        rules[lead].append((list(range(second + 1, 0xC0)), Kind.OUT_OF_RANGE))
+        rules[lead].append((_above(second), Kind.OUT_OF_RANGE))
     return rules
 
 

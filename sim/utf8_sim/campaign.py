@@ -14,10 +14,10 @@ import numpy as np
 from utf8_hdl import Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from .engine import DECODER, Engine
-from .lockstep import accepted, taken
+from .engine import Engine
 from .model import TextModel, encode, form_maximum
 from .stimulus import Piece
+from .trace import DECODER, Trace, field
 
 LONGEST_FORM = 8
 HOSTILE_BYTES = 4096
@@ -103,16 +103,19 @@ class Part:
     ----------
     name : str
         What reports call it.
+    size : int
+        How many inputs they have, about.
     pieces : callable
         Gives the texts, from the beginning at every call.
     """
 
     name: str
+    size: int
     pieces: Callable[[], Iterator[Piece]]
 
 
 def _part(name: str, texts: Sequence[Sequence[int]]) -> Part:
-    return Part(name, lambda: ((text, True) for text in texts))
+    return Part(name, sum(map(len, texts)), lambda: ((text, True) for text in texts))
 
 
 def campaign(engine: Engine, seed: int) -> list[Part]:
@@ -240,19 +243,26 @@ class Coverage:
         self.cells = np.zeros((len(self.classes), len(self.columns)), dtype=np.int64)
         self.tokens = np.zeros((len(Kind), LONGEST_FORM + 1), dtype=np.int64)
         self.waiting_inputs = self.waiting_outputs = 0
-        self._item = f"i.{engine.interface.item}"
         self._firsts = np.array([members.start for members in self.classes], dtype=np.uint64)
+        self._rows_of_bytes = self._rows(np.arange(256))
 
-    def add(self, trace: np.ndarray) -> None:
+    def _rows(self, values: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self._firsts, values.astype(np.uint64), "right") - 1
+
+    def add(self, trace: Trace) -> None:
         """Count what a window of a trace shows."""
-        inputs, outputs = accepted(trace), taken(trace)
-        rows = np.searchsorted(self._firsts, inputs[self._item].astype(np.uint64), "right") - 1
-        columns = inputs["state" if self.is_decoder else "o.valid"]
-        np.add.at(self.cells, (rows, columns), 1)
+        is_accepted, is_taken = trace.is_accepted, trace.is_taken
+        on_offer = trace["o.valid"]
         if self.is_decoder:
-            np.add.at(self.tokens, (outputs["o.kind"], outputs["o.length"]), 1)
-        self.waiting_inputs += int(trace["i.valid"].sum()) - len(inputs)
-        self.waiting_outputs += int(trace["o.valid"].sum()) - len(outputs)
+            rows = self._rows_of_bytes.take(trace.item.compress(is_accepted))
+            columns = trace.state.compress(is_accepted)
+            tokens = trace.words.compress(is_taken)
+            _count(self.tokens, field(tokens, "o.kind"), field(tokens, "o.length"))
+        else:
+            rows, columns = self._rows(trace.item.compress(is_accepted)), on_offer[is_accepted]
+        _count(self.cells, rows, columns)
+        self.waiting_inputs += int(np.count_nonzero(trace.i_valid)) - len(rows)
+        self.waiting_outputs += int(np.count_nonzero(on_offer) - np.count_nonzero(is_taken))
 
     def gaps(self) -> list[str]:
         """The class and the column of every pair that never met."""
@@ -260,3 +270,9 @@ class Coverage:
             f"{class_name(self.classes[row])} x {self.columns[column]}"
             for row, column in np.argwhere(self.cells == 0)
         ]
+
+
+def _count(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Add one to each of the cells that are met, as often as they are."""
+    places = rows * np.intp(cells.shape[1]) + columns
+    cells += np.bincount(places, minlength=cells.size).reshape(cells.shape)

@@ -1,11 +1,12 @@
 """Simulation engines: stimulus in, trace out.
 
 An engine drives a design with a :class:`Stimulus` and records every pin in every cycle. It does
-not judge what it sees; :mod:`utf8_sim.lockstep` does.
+not judge what it sees; :mod:`utf8_sim.lockstep` does. Here are what all engines have in common and
+the reference, :class:`AmaranthEngine`; :mod:`utf8_sim.compiled` and :mod:`utf8_sim.icarus` have the
+others.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,53 +16,10 @@ from amaranth.sim import Simulator
 from utf8_hdl import Decoder, Encoder, Profile
 
 from .stimulus import Stimulus
-
-
-@dataclass(frozen=True)
-class Interface:
-    """The pins of a component, by the names that traces and reports use.
-
-    Parameters
-    ----------
-    component : str
-        What the command line calls it.
-    item : str
-        The field of the input's payload that carries a value.
-    result : tuple of str
-        The fields of the output's payload.
-    """
-
-    component: str
-    item: str
-    result: tuple[str, ...]
-
-    @property
-    def driven(self) -> tuple[str, ...]:
-        """The pins that a test bench drives."""
-        return "i.valid", f"i.{self.item}", "i.last", "o.ready"
-
-    @property
-    def observed(self) -> tuple[str, ...]:
-        """The pins that the design drives."""
-        return "i.ready", "o.valid", *(f"o.{field}" for field in self.result)
-
-    @property
-    def trace(self) -> np.dtype[Any]:
-        """One cycle of a trace: the pins driven and observed, and the state register."""
-        return np.dtype(
-            [(pin, _column(pin)) for pin in (*self.driven, *self.observed)] + [("state", np.uint8)]
-        )
-
-
-def _column(pin: str) -> type:
-    return np.uint64 if pin.endswith("code_point") else np.uint8
-
-
-DECODER = Interface("decoder", "data", ("code_point", "error", "kind", "length", "last"))
-ENCODER = Interface("encoder", "code_point", ("data", "error", "last"))
+from .trace import DECODER, ENCODER, Interface, Trace, bits
 
 WINDOW = 4096
-"""Cycles in one window of a trace."""
+"""Cycles in one window of a trace, unless an engine has a better size."""
 
 WATCHDOG = 64
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
@@ -69,9 +27,33 @@ WATCHDOG = 64
 DRAIN = 8
 """Cycles without output after the last input, while the consumer is ready, that end a run."""
 
+IDLE_VALUE = 0xFF
+"""What the pins of an input carry while nothing is offered, with ``last``.
 
-class HangError(Exception):
+A design that looks at them anyway gives itself away.
+"""
+
+
+class DesignError(Exception):
+    """The design did what none may, so that its simulation cannot go on."""
+
+    label = ""
+
+
+class HangError(DesignError):
     """The design no longer moves, although it could."""
+
+    label = "HANG"
+
+
+class UndefinedError(DesignError):
+    """A pin has no level (``x`` or ``z``)."""
+
+    label = "UNDEFINED"
+
+
+class EngineError(Exception):
+    """The simulator itself failed: nothing is known about the design."""
 
 
 class Engine(Protocol):
@@ -94,7 +76,7 @@ class Engine(Protocol):
     profile: Profile
     state_names: list[str]
 
-    def run(self, stimulus: Stimulus) -> Iterator[np.ndarray]:
+    def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         """Simulate from reset until all input is accepted and no more output comes.
 
         Parameters
@@ -104,13 +86,15 @@ class Engine(Protocol):
 
         Yields
         ------
-        numpy.ndarray
-            The next cycles of the trace, with dtype ``interface.trace``.
+        Trace
+            The next cycles.
 
         Raises
         ------
-        HangError
-            After the last window, if the design stopped moving.
+        DesignError
+            After the last window, if the design stopped moving or a pin has no level.
+        EngineError
+            If the simulator fails.
         """
         ...
 
@@ -120,66 +104,102 @@ def state_name(names: list[str], state: int) -> str:
     return names[state] if state < len(names) else f"illegal {state}"
 
 
-class TestBench:
-    """The other side of the pins, cycle by cycle: what every engine drives, and when it ends.
+def interface_of(design: Decoder | Encoder) -> Interface:
+    """The pins of a design."""
+    return DECODER if "data" in design.i.p.shape().members else ENCODER
 
-    While nothing is offered the pins carry the value FF and ``last``, so that a design which looks
-    at them anyway gives itself away.
+
+class Ending:
+    """When a run is over: all input is accepted and no more output comes, or nothing moves.
+
+    Attributes
+    ----------
+    stuck : int
+        Cycles in which something could have moved, since an input was accepted.
+    over : bool
+        Whether it is.
+    hang : str or None
+        What no longer moved, if that is why.
+    """
+
+    def __init__(self) -> None:
+        self._quiet = 0
+        self.stuck = 0
+        self.over = False
+        self.hang: str | None = None
+
+    def note(self, offered: int, i_ready: int, o_valid: int, o_ready: int, more: bool) -> None:
+        """Take in one cycle.
+
+        Parameters
+        ----------
+        offered, i_ready, o_valid, o_ready : int
+            The pins in this cycle.
+        more : bool
+            Whether there is input left after it.
+        """
+        if offered and i_ready:
+            self._quiet = self.stuck = 0
+        elif o_ready and (offered or not more):
+            self._quiet = 0 if o_valid else self._quiet + 1
+            self.stuck += 1
+        if not more and self._quiet >= DRAIN:
+            self.over = True
+        elif self.stuck > WATCHDOG:
+            self.over = True
+            self.hang = (
+                f"no input was accepted in {WATCHDOG} cycles with a ready consumer"
+                if more
+                else f"output still came {WATCHDOG} cycles after the last input"
+            )
+
+
+class TestBench:
+    """The other side of the pins, cycle by cycle: the rules that every engine drives by.
+
+    An input is offered unless the producer pauses; once offered it stays until it is accepted.
 
     Parameters
     ----------
     stimulus : Stimulus
         What to drive.
+    item_type : type
+        Of the values offered.
 
     Attributes
     ----------
-    over : bool
-        Whether the run has ended.
-    hang : str or None
-        What no longer moved, if that is why it ended.
+    ending : Ending
+        Whether the run is over.
     """
 
     __test__ = False  # not a test, whatever pytest thinks
 
-    def __init__(self, stimulus: Stimulus) -> None:
+    def __init__(self, stimulus: Stimulus, item_type: type) -> None:
         self._items = (
-            (item, ends and index == len(piece) - 1)
-            for piece, ends in stimulus.pieces
-            for index, item in enumerate(piece)
+            item
+            for values, lasts in stimulus.items(item_type)
+            for item in zip(values.tolist(), lasts.tolist(), strict=True)
         )
         self._gaps = _flat(stimulus.input_stalls.windows(WINDOW))
         self._stalls = _flat(stimulus.output_stalls.windows(WINDOW))
         self._next = next(self._items, None)
         self._offered = self._ready = False
-        self._quiet = self._stuck = 0
-        self.over = False
-        self.hang: str | None = None
+        self.ending = Ending()
 
     def drive(self) -> tuple[int, int, int, int]:
         """The levels of ``Interface.driven`` in the next cycle."""
         gap = next(self._gaps)
         self._ready = not next(self._stalls)
         self._offered = self._next is not None and (self._offered or not gap)
-        item, last = self._next if self._next and self._offered else (0xFF, True)
-        return int(self._offered), int(item), int(last), int(self._ready)
+        item, last = self._next if self._next and self._offered else (IDLE_VALUE, 1)
+        return int(self._offered), item, last, int(self._ready)
 
     def observe(self, i_ready: int, o_valid: int) -> None:
         """Note what the design answered in this cycle."""
-        if self._offered and i_ready:
+        offered = self._offered
+        if offered and i_ready:
             self._next, self._offered = next(self._items, None), False
-            self._quiet = self._stuck = 0
-        elif self._ready and (self._offered or self._next is None):
-            self._quiet = 0 if o_valid else self._quiet + 1
-            self._stuck += 1
-        if self._next is None and self._quiet >= DRAIN:
-            self.over = True
-        elif self._stuck > WATCHDOG:
-            self.over = True
-            self.hang = (
-                f"output still came {WATCHDOG} cycles after the last input"
-                if self._next is None
-                else f"no input was accepted in {WATCHDOG} cycles with a ready consumer"
-            )
+        self.ending.note(offered, i_ready, o_valid, self._ready, self._next is not None)
 
 
 def _flat(windows: Iterator[np.ndarray]) -> Iterator[bool]:
@@ -199,14 +219,13 @@ class AmaranthEngine:
     name = "amaranth"
 
     def __init__(self, design: Decoder | Encoder) -> None:
-        takes_bytes = "data" in design.i.p.shape().members
-        self.interface = DECODER if takes_bytes else ENCODER
+        self.interface = interface_of(design)
         self.profile = design.profile
         self.state_names = [state.name for state in design.State]
         self._design = design
 
-    def run(self, stimulus: Stimulus) -> Iterator[np.ndarray]:
-        design, bench = self._design, TestBench(stimulus)
+    def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
+        design, bench = self._design, TestBench(stimulus, self.interface.item_type)
         # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
         i_payload, o_payload = Value.cast(design.i.p), Value.cast(design.o.p)
         last_bit = len(i_payload) - 1
@@ -217,7 +236,7 @@ class AmaranthEngine:
         async def drive(ctx: Any) -> None:
             observed = ctx.tick().sample(*pins).__aiter__()
             before = 0, 0, 0
-            while not bench.over:
+            while not bench.ending.over:
                 i_valid, item, last, o_ready = bench.drive()
                 driven = i_valid, last << last_bit | item, o_ready
                 for pin, old, new in zip(inputs, before, driven, strict=True):
@@ -232,29 +251,26 @@ class AmaranthEngine:
         simulator.add_clock(10e-9)
         # A process, not a test bench: its pins change together, and settle once a cycle.
         simulator.add_process(drive)
-        while not bench.over:
+        while not bench.ending.over:
             simulator.advance()
             if len(cycles) >= WINDOW:
                 yield self._trace(cycles)
                 cycles.clear()
         if cycles:
             yield self._trace(cycles)
-        if bench.hang:
-            raise HangError(bench.hang)
+        if bench.ending.hang:
+            raise HangError(bench.ending.hang)
 
-    def _trace(self, cycles: list[tuple[int, ...]]) -> np.ndarray:
-        """Cycles as (driven pins, i.ready, o.valid, result, state), the result taken apart."""
-        driven, observed = self.interface.driven, self.interface.observed
+    def _trace(self, cycles: list[tuple[int, ...]]) -> Trace:
+        """Cycles as (driven pins, i.ready, o.valid, payload, state), the payload taken apart."""
         columns = np.array(cycles, dtype=np.uint64).T
-        trace = np.empty(len(cycles), dtype=self.interface.trace)
-        for pin, column in zip((*driven, *observed[:2]), columns[:-2], strict=True):
-            trace[pin] = column
-        result, trace["state"] = columns[-2:]
+        i_valid, item, i_last, o_ready, i_ready, o_valid, payload, state = columns
+        words = bits("i.ready", i_ready) | bits("o.valid", o_valid)
         for name, field in self._design.o.p.shape():
-            mask = (1 << Shape.cast(field.shape).width) - 1
-            trace[f"o.{name}"] = result >> np.uint64(field.offset) & np.uint64(mask)
-        return trace
-
-
-ENGINES = {AmaranthEngine.name: AmaranthEngine}
-"""The engines by name; each takes a design."""
+            mask = np.uint64((1 << Shape.cast(field.shape).width) - 1)
+            words |= bits(f"o.{name}", payload >> np.uint64(field.offset) & mask)
+        i_valid, i_last, o_ready, state = (
+            column.astype(np.uint8) for column in (i_valid, i_last, o_ready, state)
+        )
+        item = item.astype(self.interface.item_type)
+        return Trace(self.interface, i_valid, item, i_last, o_ready, words, state)

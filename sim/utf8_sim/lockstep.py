@@ -1,15 +1,20 @@
 """Hold a trace against the golden model, every output pin in every cycle."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from utf8_hdl import Kind
 
-from .engine import ENCODER, Engine
-from .model import CycleModel, decoder_cycles, encoder_cycles
+from .bulk import BulkCycles
+from .engine import Engine
+from .model import CycleModel
 from .stimulus import Stimulus
+from .trace import Trace, bits
 
 
 class Difference(NamedTuple):
@@ -33,22 +38,46 @@ def _level(pin: str, level: int) -> str:
     return str(level)
 
 
-class Window(NamedTuple):
-    """Cycles of a trace, as they were and as the golden model expected them."""
+class Window:
+    """Cycles of a trace, as they were and as the readable golden model expects them.
 
-    first_cycle: int
-    actual: np.ndarray
-    expected: np.ndarray
+    Parameters
+    ----------
+    first_cycle : int
+        The number of the first cycle.
+    actual : Trace
+        The cycles as they were.
+    expect : callable
+        Gives the cycles as they should have been. It is called once, when they are asked for.
+    """
+
+    def __init__(self, first_cycle: int, actual: Trace, expect: Callable[[], Trace]) -> None:
+        self.first_cycle = first_cycle
+        self.actual = actual
+        self._expect = expect
+
+    @cached_property
+    def expected(self) -> Trace:
+        """The cycles as they should have been, given the pins that were driven."""
+        return self._expect()
+
+    def part(self, begin: int, end: int) -> "Window":
+        """The cycles from number ``begin`` up to ``end``, as far as they are here."""
+        first = max(begin, self.first_cycle)
+        cut = slice(first - self.first_cycle, max(end, first) - self.first_cycle)
+        return Window(first, self.actual[cut], lambda: self.expected[cut])
 
     def difference(self) -> Difference | None:
         """The first output pin that is not as expected."""
-        wrong = np.flatnonzero(self.actual != self.expected)
-        if not wrong.size:
+        wrong = self.actual.words != self.expected.words
+        if not wrong.any():
             return None
-        at = int(wrong[0])
-        actual, expected = self.actual[at], self.expected[at]
-        pin = next(pin for pin in self.actual.dtype.names or () if actual[pin] != expected[pin])
-        return Difference(self.first_cycle + at, pin, int(expected[pin]), int(actual[pin]))
+        at = int(wrong.argmax())
+        for pin in self.actual.interface.observed:
+            expected, actual = int(self.expected[pin][at]), int(self.actual[pin][at])
+            if expected != actual:
+                return Difference(self.first_cycle + at, pin, expected, actual)
+        raise AssertionError("words differ only where there is no pin")
 
 
 class Lockstep:
@@ -81,17 +110,22 @@ class Lockstep:
         self.difference: Difference | None = None
         self.recent: list[Window] = []
 
-    def __iter__(self) -> Iterator[np.ndarray]:
-        model = _cycle_model(self._engine)
-        for trace in self._engine.run(self._stimulus):
-            window = Window(self.cycles, trace, _expect(model, self._engine, trace))
+    def __iter__(self) -> Iterator[Trace]:
+        model = BulkCycles(self._engine.interface, self._engine.profile)
+        for trace in _ahead(self._engine.run(self._stimulus)):
+            window = Window(self.cycles, trace, partial(_expected, model.readable(), trace))
             self.recent = [*self.recent[-1:], window]
+            wrong = model.first_difference(trace)
+            if wrong is None:
+                self.cycles += len(trace)
+                yield trace
+                continue
             self.difference = window.difference()
-            end = self.difference.cycle + 1 if self.difference else self.cycles + len(trace)
-            begin, self.cycles = self.cycles, end
-            yield trace[: end - begin]
-            if self.difference:
-                return
+            if not self.difference or self.difference.cycle != self.cycles + wrong:
+                raise AssertionError("the two golden models contradict each other")
+            self.cycles += wrong + 1
+            yield trace[: wrong + 1]
+            return
 
     def run(self) -> Difference | None:
         """Simulate to the end, or to the first difference, which is returned."""
@@ -100,26 +134,25 @@ class Lockstep:
         return self.difference
 
 
-def _cycle_model(engine: Engine) -> CycleModel:
-    cycles = encoder_cycles if engine.interface is ENCODER else decoder_cycles
-    return cycles(engine.profile)
-
-
-def _expect(model: CycleModel, engine: Engine, trace: np.ndarray) -> np.ndarray:
-    """The trace as it should have been, given the pins that were driven."""
-    expected = trace.copy()
-    driven = zip(*(trace[pin].tolist() for pin in engine.interface.driven), strict=True)
+def _expected(model: CycleModel, trace: Trace) -> Trace:
+    """What the golden model says to the pins that were driven, from where it stands."""
+    interface = trace.interface
+    driven = zip(*(trace[pin].tolist() for pin in interface.driven), strict=True)
     outputs = [model.cycle(*levels) for levels in driven]
-    for pin, levels in zip(engine.interface.observed, zip(*outputs, strict=True), strict=True):
-        expected[pin] = levels
-    return expected
+    words = np.zeros(len(trace), dtype=np.uint64)
+    for pin, levels in zip(interface.observed, zip(*outputs, strict=True), strict=True):
+        words |= bits(pin, np.array(levels, dtype=np.uint64))
+    return replace(trace, words=words)
 
 
-def accepted(trace: np.ndarray) -> np.ndarray:
-    """The cycles of a trace in which an input was accepted."""
-    return trace[(trace["i.valid"] & trace["i.ready"]).astype(bool)]
-
-
-def taken(trace: np.ndarray) -> np.ndarray:
-    """The cycles of a trace in which an output was taken."""
-    return trace[(trace["o.valid"] & trace["o.ready"]).astype(bool)]
+def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:
+    """The same windows, each of them simulated while the one before it is looked at."""
+    worker = ThreadPoolExecutor(1)
+    try:
+        following = worker.submit(next, windows, None)
+        while (window := following.result()) is not None:
+            following = worker.submit(next, windows, None)
+            yield window
+    finally:
+        worker.submit(windows.close)  # behind the window that may be under way
+        worker.shutdown()

@@ -205,19 +205,25 @@ class CycleModel:
     ----------
     feed : callable
         Payloads of the outputs that an input (value, last) brings about.
-    fields : int
-        How many fields a payload has.
     spare : int
         How many outputs may wait behind the one on offer when an input is accepted.
+    waiting : iterable of Payload
+        The outputs that wait, the one on offer first; none after reset.
+    shown : Payload
+        What the payload's pins are; zeros after reset.
     """
 
     def __init__(
-        self, feed: Callable[[int, bool], Iterable[Payload]], fields: int, spare: int
+        self,
+        feed: Callable[[int, bool], Iterable[Payload]],
+        spare: int,
+        waiting: Iterable[Payload],
+        shown: Payload,
     ) -> None:
         self._feed = feed
         self._spare = spare
-        self._waiting: deque[Payload] = deque()
-        self._shown: Payload = (0,) * fields
+        self._waiting = deque(waiting)
+        self._shown = shown
 
     def cycle(self, i_valid: int, value: int, last: int, o_ready: int) -> Payload:
         """The output pins in this cycle; then the clock ticks.
@@ -244,27 +250,52 @@ class CycleModel:
         return outputs
 
 
-def decoder_cycles(profile: Profile = UNICODE) -> CycleModel:
+def decoder_cycles(
+    profile: Profile = UNICODE,
+    pending: bytes = b"",
+    waiting: Iterable[Payload] = (),
+    shown: Payload = (0,) * 5,
+) -> CycleModel:
     """The decoder, cycle by cycle: code point, error, kind, length and last of its tokens.
 
     A byte brings about two tokens if it cuts a sequence, so one may wait behind the one on offer.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken.
+    pending, waiting, shown
+        Where it stands: bytes that no token covers yet, and as in :class:`CycleModel`. Without, as
+        after reset.
     """
     text = TextModel(profile)
+    for byte in pending:
+        text.feed(byte)
 
     def feed(byte: int, last: bool) -> Iterator[Payload]:
         for token in text.feed(byte, last):
             kind, length = token.kind.value, token.length
             yield token.code_point, int(token.error), kind, length, int(token.last)
 
-    return CycleModel(feed, fields=5, spare=1)
+    return CycleModel(feed, 1, waiting, shown)
 
 
-def encoder_cycles(profile: Profile = UNICODE) -> CycleModel:
-    """The encoder, cycle by cycle: data, error and last of its bytes."""
+def encoder_cycles(
+    profile: Profile = UNICODE, waiting: Iterable[Payload] = (), shown: Payload = (0,) * 3
+) -> CycleModel:
+    """The encoder, cycle by cycle: data, error and last of its bytes.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken.
+    waiting, shown
+        Where it stands, as in :class:`CycleModel`. Without, as after reset.
+    """
 
     def feed(value: int, last: bool) -> Iterator[Payload]:
         data, refused = encode_character(value, profile)
         for index, byte in enumerate(data):
             yield byte, int(refused), int(last and index == len(data) - 1)
 
-    return CycleModel(feed, fields=3, spare=0)
+    return CycleModel(feed, 0, waiting, shown)

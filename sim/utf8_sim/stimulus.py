@@ -6,8 +6,11 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
-Piece = tuple[Sequence[int], bool]
-"""Bytes or code points of a text, and whether the text ends with them."""
+Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray]
+"""Bytes or code points of a text, and whether the text ends with them.
+
+Where many short texts are one piece, that is an array: whether a text ends, with each of them.
+"""
 
 PIECE_SIZE = 1 << 16
 
@@ -63,8 +66,12 @@ class RandomStalls:
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         generator = np.random.default_rng(self.seed)
+        while not self.probability:
+            yield np.zeros(size, dtype=bool)
+        # Single precision is twice as fast; rounded up to 1, nothing would ever move.
+        threshold = min(np.float32(self.probability), np.nextafter(np.float32(1), np.float32(0)))
         while True:
-            yield generator.random(size) < self.probability
+            yield generator.random(size, dtype=np.float32) < threshold
 
 
 @dataclass(frozen=True)
@@ -106,3 +113,23 @@ class Stimulus:
     pieces: Iterable[Piece]
     input_stalls: Stalls = field(default_factory=RandomStalls)
     output_stalls: Stalls = field(default_factory=RandomStalls)
+
+    def items(self, item_type: type) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """All inputs in order: arrays of values, and of whether a text ends with each.
+
+        Parameters
+        ----------
+        item_type : type
+            Of the values.
+        """
+        for values, ends in self.pieces:
+            if isinstance(values, bytes | bytearray):
+                array = np.frombuffer(values, dtype=np.uint8)
+            else:
+                array = np.asarray(values, dtype=item_type)
+            if isinstance(ends, np.ndarray):
+                lasts = ends.astype(np.uint8)
+            else:
+                lasts = np.zeros(len(array), dtype=np.uint8)
+                lasts[-1:] = ends
+            yield array.astype(item_type, copy=False), lasts

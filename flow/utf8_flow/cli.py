@@ -1,52 +1,58 @@
 """The command ``utf8-hdl``."""
 
 import io
+import math
 import os
+import signal
 import sys
+import threading
+import time
+import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-import numpy as np
 import typer
+from amaranth.hdl import UnusedElaboratable
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.text import Text
 from typer.exceptions import Abort, TyperException
 
-from utf8_hdl import (
-    PROFILES,
-    UNICODE,
-    Decoder,
-    Encoder,
-    ErrorSpan,
-    Profile,
-    __version__,
-)
-from utf8_sim.campaign import Coverage, campaign
-from utf8_sim.engine import ENGINES, Engine, HangError
-from utf8_sim.lockstep import Lockstep, taken
+from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile, __version__
+from utf8_sim.campaign import campaign
+from utf8_sim.engine import AmaranthEngine, EngineError
 from utf8_sim.stimulus import RandomStalls, Stimulus
-from utf8_sim.waveform import WaveWriter
 
+from .comparison import PartsComparison, compare_exhaustively
+from .engines import AUTO, DESIGNS, ENGINES, keep_freed_memory, prepare_engine
+from .exhaustive import LONGEST as LONGEST_EXHAUSTIVE
+from .exhaustive import Plan
 from .output import (
     Refused,
     check_output,
-    open_binary_output,
     open_output,
     standard_output_failed,
 )
-from .report import coverage_table, cycle_table, report
+from .report import coverage_table
+from .simulation import Outputs, TextSimulation, look_ahead
 from .synthesis import area, tool_version
+from .terminal import (
+    INTERRUPTED,
+    GivenUp,
+    conclude,
+    print_lines,
+    progress_bar,
+    report_console,
+    report_difference,
+    say,
+)
 from .texts import file_part, open_text
 from .verilog import generate as generate_verilog
+from .waves import check_drawing, drawing_range, save_file_name
 
-SHORT_TEXT = 64
-"""Up to so many bytes, ``simulate`` shows every cycle."""
-
-MOST_CYCLES_SHOWN = 256
+PATIENCE = 3.0
+"""Seconds after Ctrl-C in which another one changes nothing."""
 
 CAMPAIGN_STALLS = (0.0, 0.25)
 """Probabilities of stalls that ``compare`` tries on each side, all combinations."""
@@ -55,9 +61,6 @@ DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 """Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-DESIGNS: dict[str, Any] = {"decoder": Decoder, "encoder": Encoder}
-"""The components by name; each takes a profile."""
 
 T = TypeVar("T")
 
@@ -83,7 +86,7 @@ ErrorSpanOption = Annotated[
     ),
 ]
 EngineOption = Annotated[
-    str, typer.Option(metavar="|".join(ENGINES), help="What simulates the hardware.")
+    str, typer.Option(metavar="|".join([AUTO, *ENGINES]), help="What simulates the hardware.")
 ]
 SeedOption = Annotated[int, typer.Option(metavar="N", help="What all that is random depends on.")]
 StallInputOption = Annotated[
@@ -101,7 +104,13 @@ TokensOption = Annotated[
         help="Write the hardware's tokens, one JSON object a line; - is stdout.",
     ),
 ]
-VcdOption = Annotated[str | None, typer.Option(metavar="OUT.vcd", help="Write the waveform.")]
+VcdOption = Annotated[
+    str | None,
+    typer.Option(metavar="OUT.vcd", help="Write the waveform, and OUT.gtkw to show it in GTKWave."),
+]
+WaveOption = Annotated[
+    str | None, typer.Option(metavar="OUT.svg", help="Draw a timing diagram of some cycles.")
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -132,7 +141,7 @@ def simulate(
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
-    engine: EngineOption = "amaranth",
+    engine: EngineOption = AUTO,
     seed: SeedOption = 0,
     stall_input: StallInputOption = None,
     stall_output: StallOutputOption = None,
@@ -142,6 +151,10 @@ def simulate(
         typer.Option("--bytes", metavar="OUT", help="For an encoder: write the bytes it gave."),
     ] = None,
     vcd: VcdOption = None,
+    wave: WaveOption = None,
+    wave_cycles: Annotated[
+        str, typer.Option(metavar="FIRST-LAST", help="Which cycles --wave draws.")
+    ] = "0-31",
 ) -> None:
     """Run the hardware on real bytes, next to the golden model, and show what it made of them.
 
@@ -151,67 +164,21 @@ def simulate(
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     stalls = _stalls(seed, stall_input or 0.0, stall_output or 0.0)
-    simulator = _engine(engine, component, rules)
+    design = _choose("--component", component, DESIGNS)(rules)
     if component == "decoder" and (code_points is not None or encoded is not None):
         option = "--bytes" if code_points is None else "--code-points"
         raise Refused(f"{option} is for --component encoder")
-    outputs = {"--tokens": tokens, "--bytes": encoded, "--vcd": vcd}
-    _check_outputs([file] if file else [], outputs)
-    show = _report_console(outputs)
-
-    shown, hang = _ShortTrace(), None
-    with ExitStack() as stack:
-        pieces, size = stack.enter_context(open_text(file, text, code_points, simulator))
-        lockstep = Lockstep(simulator, Stimulus(pieces, *stalls))
-        summary = report(simulator, stack.enter_context(open_output(tokens)) if tokens else None)
-        byte_file = stack.enter_context(open_binary_output(encoded)) if encoded else None
-        wave = stack.enter_context(_open_wave(vcd, simulator)) if vcd else None
-        progress = stack.enter_context(_progress())
-        task = progress.add_task("simulating", total=size)
-        try:
-            for trace in lockstep:
-                summary.add(trace)
-                shown.add(trace)
-                if byte_file:
-                    byte_file.write(bytes(taken(trace)["o.data"].tolist()))
-                if wave:
-                    wave.write(lockstep.recent[-1])
-                progress.update(task, completed=summary.inputs)
-        except HangError as error:
-            hang = error
-        except KeyboardInterrupt:
-            progress.stop()
-            _print(show, summary.lines())
-            _say(show, f"interrupted after {lockstep.cycles} cycles, which agree")
-            raise typer.Exit(130) from None
-
-    if summary.inputs <= SHORT_TEXT:
-        _print(show, shown.lines(simulator))
-    _print(show, summary.lines())
-    if lockstep.difference:
-        _report_difference(show, lockstep, simulator, None if vcd else DIFFERENCE_VCD)
-    _conclude(show, lockstep.difference is not None, hang, lockstep.cycles)
-
-
-class _ShortTrace:
-    """The first cycles of a trace, as long as a table of them is worth reading."""
-
-    def __init__(self) -> None:
-        self._windows: list[np.ndarray] = []
-        self._cycles = 0
-
-    def add(self, trace: np.ndarray) -> None:
-        if self._cycles < MOST_CYCLES_SHOWN:
-            self._windows.append(trace[: MOST_CYCLES_SHOWN - self._cycles])
-        self._cycles += len(trace)
-
-    def lines(self, engine: Engine) -> list[Text]:
-        table = cycle_table(np.concatenate(self._windows), engine)
-        if len(table) == 1:  # only the heading
-            return []
-        if self._cycles > MOST_CYCLES_SHOWN:
-            table.append(Text(f"... and {self._cycles - MOST_CYCLES_SHOWN} more cycles"))
-        return [*table, Text()]
+    names = {"--tokens": tokens, "--bytes": encoded, "--vcd": vcd, "--wave": wave}
+    _check_outputs([file] if file else [], names)
+    drawn = drawing_range(wave_cycles)
+    show = report_console(names)
+    with open_text(file, text, code_points, AmaranthEngine(design)) as (text_pieces, size):
+        pieces, inputs = look_ahead(text_pieces)
+        simulator, engine_line = prepare_engine(engine, design, inputs)
+        outputs = Outputs(tokens, encoded, vcd, wave)
+        simulation = TextSimulation(simulator, Stimulus(pieces, *stalls), outputs, drawn)
+        simulation.run(show, size)
+    simulation.tell(show, engine_line, DIFFERENCE_VCD)
 
 
 @app.command()
@@ -222,71 +189,73 @@ def compare(
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
-    engine: EngineOption = "amaranth",
+    engine: EngineOption = AUTO,
     seed: SeedOption = 0,
     stall_input: StallInputOption = None,
     stall_output: StallOutputOption = None,
     tokens: TokensOption = None,
     vcd: VcdOption = None,
+    wave: WaveOption = None,
+    exhaustive: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Instead of FILEs: every text of N bytes, 1 to 4."),
+    ] = None,
+    state: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="Where --exhaustive keeps what is done, to go on later."),
+    ] = "utf8-hdl-exhaustive.json",
 ) -> None:
     """Drive many stimuli and compare every output pin with the golden model, cycle by cycle.
 
     The stimuli are the FILEs, or without any the built-in campaign. Each runs at full rate and
-    with stalls on either side and both. --vcd names the waveform that is kept if there is a
+    with stalls on either side and both. --vcd and --wave name what is kept if there is a
     difference.
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     modes = _modes(seed, stall_input, stall_output)
-    simulator = _engine(engine, component, rules)
-    outputs = {"--tokens": tokens, "--vcd": vcd}
-    _check_outputs(files or [], outputs)
-    show = _report_console(outputs)
-    parts = [file_part(name, simulator) for name in files] if files else campaign(simulator, seed)
-    coverage = Coverage(simulator)
+    design = _choose("--component", component, DESIGNS)(rules)
+    outputs = {"--tokens": tokens, "--vcd": vcd, "--wave": wave}
+    kept: dict[str, str | None] = {} if exhaustive is None else {"--state": state}
+    if state == "-":
+        raise Refused("--state needs the name of a file")
+    _check_outputs(files or [], outputs | kept)
+    show = report_console(outputs)
+    if exhaustive is not None:
+        if files or tokens or component != "decoder":
+            raise Refused("--exhaustive is for the decoder, without FILEs and without --tokens")
+        if not 1 <= exhaustive <= LONGEST_EXHAUSTIVE:
+            raise Refused(f"--exhaustive must be 1 to {LONGEST_EXHAUSTIVE} bytes, not {exhaustive}")
+        inputs = exhaustive * 256**exhaustive
+        simulator, engine_line = prepare_engine(engine, design, inputs)
+        rates = stall_input or 0.0, stall_output or 0.0
+        plan = Plan(exhaustive, rules, simulator.name, rates, seed)
+        compare_exhaustively(show, plan, simulator, engine_line, state, vcd or DIFFERENCE_VCD, wave)
+        return
 
-    cycles, difference, hang = 0, False, None
-    with ExitStack() as stack:
-        token_file = stack.enter_context(open_output(tokens)) if tokens else None
-        _say(show, f"profile {rules.describe()}")
-        names = ", ".join(name for name, _ in modes)
-        stimuli = "1 stimulus" if len(parts) == 1 else f"{len(parts)} stimuli"
-        _say(show, f"{len(parts) * len(modes)} runs: {stimuli}, each at {names}")
-        progress = stack.enter_context(_progress())
-        task = progress.add_task("", total=len(parts) * len(modes))
-        try:
-            for part, (mode, stalls) in product(parts, modes):
-                progress.update(task, description=f"{part.name}, {mode}")
-                lockstep = Lockstep(simulator, Stimulus(part.pieces(), *stalls))
-                log = report(simulator, token_file) if token_file else None
-                for trace in lockstep:
-                    cycles += len(trace)
-                    coverage.add(trace)
-                    if log:
-                        log.add(trace)
-                if lockstep.difference:
-                    difference = True
-                    break
-                progress.advance(task)
-        except HangError as error:
-            hang = error
-        except KeyboardInterrupt:
-            progress.stop()
-            _print(show, coverage_table(coverage))
-            _say(show, f"interrupted after {cycles} cycles, which agree")
-            raise typer.Exit(130) from None
-
-    if difference or hang:
-        _say(show, f"stimulus: {part.name}, {mode}, seed {seed}")
+    facts = AmaranthEngine(design)
+    parts = [file_part(name, facts) for name in files] if files else campaign(facts, seed)
+    inputs = len(modes) * sum(part.size for part in parts)
+    simulator, engine_line = prepare_engine(engine, design, inputs)
+    say(show, f"profile {rules.describe()}")
+    say(show, f"engine {engine_line}")
+    names = ", ".join(name for name, _ in modes)
+    stimuli = "1 stimulus" if len(parts) == 1 else f"{len(parts)} stimuli"
+    say(show, f"{len(parts) * len(modes)} runs: {stimuli}, each at {names}")
+    comparison = PartsComparison(simulator, parts, modes)
+    comparison.run(show, tokens)
+    coverage = comparison.coverage
+    if comparison.differs or comparison.failure:
+        say(show, f"stimulus: {comparison.stimulus}, seed {seed}")
     else:
-        _print(show, coverage_table(coverage))
+        print_lines(show, coverage_table(coverage))
         if not files:
             gaps = coverage.gaps()
             columns = "state" if coverage.is_decoder else "output"
             met = f"every class met every {columns}"
-            _say(show, f"never met: {', '.join(gaps)}" if gaps else met)
-    if difference:
-        _report_difference(show, lockstep, simulator, vcd or DIFFERENCE_VCD)
-    _conclude(show, difference, hang, cycles)
+            say(show, f"never met: {', '.join(gaps)}" if gaps else met)
+    if comparison.lockstep and comparison.differs:
+        report_difference(show, comparison.lockstep, simulator, vcd or DIFFERENCE_VCD, wave)
+    conclude(show, comparison.differs, comparison.failure, comparison.cycles)
 
 
 @app.command()
@@ -332,14 +301,14 @@ def synthesize(
         profiles = [*PROFILES.values(), *_overridden(UNICODE)]
 
     show = Console(highlight=False)
-    _say(show, tool_version())
-    _say(show, f"{'registers':>9}{'LUTs':>6}  component and rules", "bold")
-    with _progress() as progress:
+    say(show, tool_version())
+    say(show, f"{'registers':>9}{'LUTs':>6}  component and rules", "bold")
+    with progress_bar() as progress:
         task = progress.add_task("", total=len(designs) * len(profiles))
         for (name, design), rules in product(zip(names, designs, strict=True), profiles):
             progress.update(task, description=f"{name}, {rules.name}")
             registers, lookup_tables = area(design(rules))
-            _say(show, f"{registers:>9}{lookup_tables:>6}  {name}, {rules.describe()}")
+            say(show, f"{registers:>9}{lookup_tables:>6}  {name}, {rules.describe()}")
             progress.advance(task)
 
 
@@ -390,11 +359,6 @@ def choose_profile(
     return profile
 
 
-def _engine(name: str, component: str, profile: Profile) -> Engine:
-    design = _choose("--component", component, DESIGNS)
-    return _choose("--engine", name, ENGINES)(design(profile))
-
-
 def _stalls(
     seed: int, stall_input: float, stall_output: float
 ) -> tuple[RandomStalls, RandomStalls]:
@@ -423,13 +387,12 @@ def _modes(
     ]
 
 
-def _report_console(outputs: dict[str, str | None]) -> Console:
-    """Where the report goes: standard output, unless that carries data."""
-    return Console(file=sys.stderr if "-" in outputs.values() else sys.stdout, highlight=False)
-
-
 def _check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
     """Refuse outputs that cannot be written, to one place, or over an input."""
+    if outputs.get("--wave") is not None:
+        check_drawing()
+    if outputs.get("--vcd") not in (None, "", "-", os.devnull):
+        outputs = {**outputs, "the save file of --vcd": save_file_name(outputs["--vcd"] or "")}
     places: dict[str, tuple[str, str]] = {}
     for option, name in outputs.items():
         if name is None:
@@ -449,59 +412,25 @@ def _check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
 
 
 @contextmanager
-def _open_wave(path: str, engine: Engine, first_cycle: int = 0) -> Iterator[WaveWriter]:
-    with open_output(path) as file, WaveWriter(file, engine, first_cycle) as wave:
-        yield wave
+def _one_interrupt() -> Iterator[None]:
+    """Heed Ctrl-C, but not again at once: that would only disturb the clearing up."""
+    heeded = -math.inf
 
+    def interrupt(number: int, frame: object) -> None:
+        nonlocal heeded
+        if time.monotonic() - heeded > PATIENCE:
+            heeded = time.monotonic()
+            raise KeyboardInterrupt
 
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A progress bar on standard error, if a person is looking."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),  # it may hold the name of a file
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        yield progress
-
-
-def _say(show: Console, line: str, style: str = "") -> None:
-    show.print(Text(line, style=style), soft_wrap=True)
-
-
-def _print(show: Console, lines: list[Text]) -> None:
-    for line in lines:
-        show.print(line, soft_wrap=True)
-
-
-def _report_difference(show: Console, lockstep: Lockstep, engine: Engine, vcd: str | None) -> None:
-    """Say where hardware and golden model part, and keep the waveform around it."""
-    _say(show, f"DIFFERENCE: {lockstep.difference}", "bold red")
-    if vcd is None:
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        yield
         return
+    signal.signal(signal.SIGINT, interrupt)
     try:
-        with _open_wave(vcd, engine, lockstep.recent[0].first_cycle) as wave:
-            for window in lockstep.recent:
-                wave.write(window)
-        _say(show, f"waveform around it: {vcd}")
-    except Refused as error:  # the difference is the news, and decides the exit status
-        _say(show, f"no waveform: {error}")
-
-
-def _conclude(show: Console, difference: bool, hang: HangError | None, cycles: int) -> None:
-    """The verdict, in words and as exit status."""
-    if hang:
-        _say(show, f"HANG: {hang}", "bold red")
-    if hang or difference:
-        raise typer.Exit(1)
-    _say(
-        show, f"hardware and golden model agree on every output pin in all {cycles} cycles", "green"
-    )
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -513,21 +442,31 @@ def main(arguments: list[str] | None = None) -> int:
         0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
         input, 130 after an interrupt, 141 if the reader of standard output went away.
     """
+    keep_freed_memory()
+    # A design may be made and then not used, because what follows is refused.
+    warnings.filterwarnings("ignore", category=UnusedElaboratable)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may lack most characters
             stream.reconfigure(errors="backslashreplace")
     try:
         try:
-            return app(arguments, standalone_mode=False) or 0
+            with _one_interrupt():
+                status = app(arguments, standalone_mode=False) or 0
+                if status == INTERRUPTED:
+                    raise KeyboardInterrupt
+                return status
         finally:
             if sys.stdout:
                 sys.stdout.flush()
-    except Refused as error:
+    except (Refused, EngineError) as error:
         message = str(error)
     except TyperException as error:
         message = f"{error.format_message().rstrip('.')} (see utf8-hdl --help)"
+    except GivenUp:
+        return INTERRUPTED
     except (Abort, KeyboardInterrupt):
-        return 130
+        print("utf8-hdl: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except (SystemExit, OSError) as error:
         # Files have errors of their own, so this is standard output's. Typer answers to a closed
         # pipe with the exit status 1, which is taken.

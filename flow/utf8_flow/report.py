@@ -1,7 +1,6 @@
 """What a person reads: tables of cycles, summaries, coverage."""
 
 import json
-import unicodedata
 from typing import Protocol, TextIO
 
 import numpy as np
@@ -9,9 +8,10 @@ from rich.text import Text
 
 from utf8_hdl import Kind
 from utf8_sim.campaign import Coverage, class_name
-from utf8_sim.engine import DECODER, Engine, state_name
-from utf8_sim.lockstep import accepted, taken
+from utf8_sim.diagram import character, named
+from utf8_sim.engine import Engine, state_name
 from utf8_sim.model import form
+from utf8_sim.trace import DECODER, Trace, field
 
 FIRST_ERRORS = 5
 """How many offsets a summary gives for each kind of error."""
@@ -23,22 +23,11 @@ LENGTHS = 16
 """More than any character has bytes."""
 
 
-def character(code_point: int) -> str:
-    """A code point as a terminal may show it; nothing if it is invisible or would do harm."""
-    if code_point > 0x10FFFF:
-        return ""
-    text = chr(code_point)
-    category = unicodedata.category(text)
-    if category[0] == "M":
-        return f"\N{DOTTED CIRCLE}{text}"
-    return "" if category[0] in "CZ" and text != " " else text
-
-
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def cycle_table(trace: np.ndarray, engine: Engine) -> list[Text]:
+def cycle_table(trace: Trace, engine: Engine) -> list[Text]:
     """One line for each cycle: what is offered, the state that it meets, what comes out.
 
     Idle cycles at the end are left out.
@@ -49,7 +38,7 @@ def cycle_table(trace: np.ndarray, engine: Engine) -> list[Text]:
         width = engine.profile.utf32_width // 4 + 15
         heads, cells = ("code point in", "byte out"), (_code_point_cell, _encoded_cell)
     lines = [Text(f"{'cycle':>5}  {heads[0]:<{width}}{'state':<10}{heads[1]}", style="bold")]
-    for number, cycle in enumerate(trace[: active_cycles(trace)]):
+    for number, cycle in enumerate(trace[: active_cycles(trace)].table()):
         offered, result = "", ""
         if cycle["i.valid"]:
             offered = _with_remarks(cells[0](cycle), cycle["i.last"], not cycle["i.ready"])
@@ -63,9 +52,9 @@ def cycle_table(trace: np.ndarray, engine: Engine) -> list[Text]:
     return lines
 
 
-def active_cycles(trace: np.ndarray) -> int:
+def active_cycles(trace: Trace) -> int:
     """How many cycles pass until nothing is offered on either side any more."""
-    active = np.flatnonzero(trace["i.valid"] | trace["o.valid"])
+    active = np.flatnonzero(trace.i_valid | trace["o.valid"])
     return int(active[-1]) + 1 if active.size else 0
 
 
@@ -75,23 +64,19 @@ def _byte_cell(cycle: np.void) -> str:
 
 
 def _code_point_cell(cycle: np.void) -> str:
-    return _named(int(cycle["i.code_point"]))
+    return named(int(cycle["i.code_point"]))
 
 
 def _token_cell(cycle: np.void) -> str:
     if cycle["o.error"]:
         shown = f"error {Kind(int(cycle['o.kind'])).label}"
     else:
-        shown = _named(int(cycle["o.code_point"]))
+        shown = named(int(cycle["o.code_point"]))
     return f"{shown} ({plural(int(cycle['o.length']), 'byte')})"
 
 
 def _encoded_cell(cycle: np.void) -> str:
     return f"{int(cycle['o.data']):02X}" + (" error" if cycle["o.error"] else "")
-
-
-def _named(code_point: int) -> str:
-    return f"U+{code_point:04X} {character(code_point)}".rstrip()
 
 
 def _with_remarks(shown: str, last: bool, waits: bool) -> str:
@@ -110,7 +95,7 @@ class Report(Protocol):
 
     inputs: int
 
-    def add(self, trace: np.ndarray) -> None:
+    def add(self, trace: Trace) -> None:
         """Take in the next cycles of a trace."""
 
     def lines(self) -> list[Text]:
@@ -136,7 +121,7 @@ class _Pace:
     def __init__(self) -> None:
         self.cycles = self._idle = 0
 
-    def add(self, trace: np.ndarray) -> None:
+    def add(self, trace: Trace) -> None:
         active = active_cycles(trace)
         if active:
             self.cycles += self._idle + active
@@ -161,29 +146,34 @@ class DecoderReport:
         self._first_errors: dict[Kind, list[int]] = {}
         self._preview = ""
 
-    def add(self, trace: np.ndarray) -> None:
-        tokens = taken(trace)
-        ends = self._offset + np.cumsum(tokens["o.length"], dtype=np.int64)
-        offsets = ends - tokens["o.length"]
+    def add(self, trace: Trace) -> None:
+        tokens = trace.words.compress(trace.is_taken)
+        lengths = field(tokens, "o.length")
+        ends = self._offset + np.cumsum(lengths, dtype=np.int64)
         if len(tokens):
             self._offset = int(ends[-1])
         if self._file:
-            for offset, token in zip(offsets.tolist(), tokens, strict=True):
-                self._file.write(_token_line(offset, token))
-        self.inputs += len(accepted(trace))
+            self._file.write(_token_lines(ends - lengths, tokens))
+        self.inputs += int(np.count_nonzero(trace.is_accepted))
         self._pace.add(trace)
-        self._count(tokens, offsets)
+        self._count(tokens, ends - lengths)
 
     def _count(self, tokens: np.ndarray, offsets: np.ndarray) -> None:
-        is_error = tokens["o.error"].astype(bool)
-        self._lengths += np.bincount(tokens["o.length"][~is_error], minlength=LENGTHS)
-        for code in np.unique(tokens["o.kind"][is_error]):
-            kind, found = Kind(int(code)), offsets[is_error & (tokens["o.kind"] == code)]
-            self._errors[kind] = self._errors.get(kind, 0) + len(found)
+        lengths, kinds = field(tokens, "o.length"), field(tokens, "o.kind")
+        is_error = field(tokens, "o.error").view(bool)
+        self._lengths += np.bincount(lengths[~is_error], minlength=LENGTHS)
+        counts = np.bincount(kinds[is_error], minlength=len(Kind)).tolist()
+        for kind in Kind:
+            count = counts[kind.value]
+            if not count:
+                continue
+            self._errors[kind] = self._errors.get(kind, 0) + count
             first = self._first_errors.setdefault(kind, [])
-            first += found[: FIRST_ERRORS - len(first)].tolist()
-        for token in tokens[: max(0, PREVIEW - len(self._preview))]:
-            code_point = int(token["o.code_point"])
+            if len(first) < FIRST_ERRORS:
+                found = np.flatnonzero(is_error & (kinds == kind.value))
+                first += offsets[found[: FIRST_ERRORS - len(first)]].tolist()
+        begin = tokens[: max(0, PREVIEW - len(self._preview))]
+        for code_point in field(begin, "o.code_point").tolist():
             self._preview += character(code_point) or ("␤" if code_point == 0x0A else "·")
 
     def lines(self) -> list[Text]:
@@ -201,14 +191,23 @@ class DecoderReport:
         return lines
 
 
-def _token_line(offset: int, token: np.void) -> str:
-    record = {
-        "offset": offset,
-        "length": int(token["o.length"]),
-        "code_point": int(token["o.code_point"]),
-        "error": Kind(int(token["o.kind"])).label if token["o.error"] else None,
-    }
-    return json.dumps(record) + "\n"
+_LABELS = [*(json.dumps(kind.label) for kind in Kind), "null"]
+
+
+def _token_lines(offsets: np.ndarray, tokens: np.ndarray) -> str:
+    """The tokens as JSON, one a line."""
+    is_error = field(tokens, "o.error").view(bool)
+    columns = (
+        offsets,
+        field(tokens, "o.length"),
+        field(tokens, "o.code_point"),
+        np.where(is_error, field(tokens, "o.kind"), len(Kind)),
+    )
+    return "".join(
+        f'{{"offset": {offset}, "length": {length}, "code_point": {code_point}, '
+        f'"error": {_LABELS[kind]}}}\n'
+        for offset, length, code_point, kind in zip(*map(np.ndarray.tolist, columns), strict=True)
+    )
 
 
 class EncoderReport:
@@ -224,20 +223,19 @@ class EncoderReport:
         self._first_refused: list[int] = []
         self._preview = b""
 
-    def add(self, trace: np.ndarray) -> None:
-        encoded = taken(trace)
+    def add(self, trace: Trace) -> None:
+        encoded = trace.words.compress(trace.is_taken)
+        data = field(encoded, "o.data")
         if self._file:
-            for offset, byte in enumerate(encoded, start=self._bytes):
-                self._file.write(_byte_line(offset, byte))
+            self._file.write(_byte_lines(self._bytes, encoded))
         self._bytes += len(encoded)
-        self._preview += bytes(encoded["o.data"][: PREVIEW // 3 - len(self._preview)].tolist())
-        leads = encoded[(encoded["o.data"] & 0xC0) != 0x80]
-        refused = np.flatnonzero(leads["o.error"]) + int(self._lengths.sum())
+        self._preview += data[: PREVIEW // 3 - len(self._preview)].tobytes()
+        leads = (data & 0xC0) != 0x80
+        refused = np.flatnonzero(field(encoded[leads], "o.error")) + int(self._lengths.sum())
         self._first_refused += refused[: FIRST_ERRORS - len(self._first_refused)].tolist()
         self._refused += len(refused)
-        lengths = [form(lead) for lead in leads["o.data"].tolist()]
-        self._lengths += np.bincount(np.array(lengths, dtype=np.int64), minlength=LENGTHS)
-        self.inputs += len(accepted(trace))
+        self._lengths += np.bincount(_FORMS.take(data[leads]), minlength=LENGTHS)
+        self.inputs += int(np.count_nonzero(trace.is_accepted))
         self._pace.add(trace)
 
     def lines(self) -> list[Text]:
@@ -258,14 +256,18 @@ class EncoderReport:
         return lines
 
 
-def _byte_line(offset: int, byte: np.void) -> str:
-    record = {
-        "offset": offset,
-        "byte": int(byte["o.data"]),
-        "error": bool(byte["o.error"]),
-        "last": bool(byte["o.last"]),
-    }
-    return json.dumps(record) + "\n"
+_FORMS = np.array([form(byte) for byte in range(256)])
+_BOOLEANS = "false", "true"
+
+
+def _byte_lines(first: int, encoded: np.ndarray) -> str:
+    """The bytes as JSON, one a line."""
+    columns = (field(encoded, f"o.{name}").tolist() for name in ("data", "error", "last"))
+    return "".join(
+        f'{{"offset": {offset}, "byte": {byte}, '
+        f'"error": {_BOOLEANS[error]}, "last": {_BOOLEANS[last]}}}\n'
+        for offset, (byte, error, last) in enumerate(zip(*columns, strict=True), start=first)
+    )
 
 
 def _characters_line(lengths: np.ndarray) -> Text:

@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import BinaryIO
 
+import numpy as np
+
 from utf8_hdl import EXTENDED
+from utf8_sim.bulk import BulkDecoder
 from utf8_sim.campaign import Part
-from utf8_sim.engine import DECODER, Engine
-from utf8_sim.model import TextModel
-from utf8_sim.stimulus import Piece, file_pieces
+from utf8_sim.engine import Engine
+from utf8_sim.stimulus import Piece, Stimulus, file_pieces
+from utf8_sim.trace import DECODER, field
 
 from .output import Refused
 
@@ -51,17 +54,10 @@ def _items(pieces: Iterator[Piece], engine: Engine) -> Iterator[Piece]:
     if engine.interface is DECODER:
         yield from pieces
         return
-    model = TextModel(ANYTHING[engine.profile.utf32_width])
-    for piece, ends in pieces:
-        final = len(piece) - 1
-        yield (
-            [
-                token.code_point
-                for index, byte in enumerate(piece)
-                for token in model.feed(byte, ends and index == final)
-            ],
-            ends,
-        )
+    model = BulkDecoder(ANYTHING[engine.profile.utf32_width])
+    for values, lasts in Stimulus(pieces).items(np.uint8):
+        words, _ = model.feed(values, lasts)
+        yield field(words, "o.code_point"), bool(lasts[-1:].any())
 
 
 def _code_point_list(words: str, engine: Engine) -> list[int]:
@@ -101,7 +97,8 @@ def file_part(name: str, engine: Engine) -> Part:
     with _open_binary(name) as stream:
         if not stream.seekable():
             raise Refused(f"cannot read {name!r} more than once: name a file, not a pipe")
-    return Part(name, pieces)
+        size = os.fstat(stream.fileno()).st_size
+    return Part(name, size, pieces)
 
 
 @contextmanager

@@ -1,0 +1,77 @@
+"""Which engine simulates a design: the one that the user names, or the one that fits the work."""
+
+import ctypes
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from utf8_hdl import Decoder, Encoder
+from utf8_sim.compiled import CxxrtlEngine, VerilatorEngine
+from utf8_sim.engine import AmaranthEngine, Engine, EngineError
+from utf8_sim.icarus import IcarusEngine
+
+from .output import Refused
+from .terminal import progress_bar
+from .verilog import generate
+
+AUTO = "auto"
+
+WORTH_COMPILING = 1 << 14
+"""Inputs that take Amaranth's simulator about as long as a compiler takes for a design."""
+
+DESIGNS: dict[str, Any] = {"decoder": Decoder, "encoder": Encoder}
+"""The components by name; each takes a profile."""
+
+ENGINES: dict[str, Callable[[Decoder | Encoder], Engine]] = {
+    AmaranthEngine.name: AmaranthEngine,
+    CxxrtlEngine.name: CxxrtlEngine,
+    VerilatorEngine.name: lambda design: VerilatorEngine(design, generate(design)),
+    IcarusEngine.name: lambda design: IcarusEngine(design, generate(design)),
+}
+"""The engines by name; each takes a design."""
+
+
+def prepare_engine(name: str, design: Decoder | Encoder, inputs: int) -> tuple[Engine, str]:
+    """An engine, and a line that says which.
+
+    Parameters
+    ----------
+    name : str
+        Its name; ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
+    design : Decoder or Encoder
+        What is simulated.
+    inputs : int
+        How many bytes or code points there are to simulate, about.
+
+    Raises
+    ------
+    Refused
+        If there is no such engine.
+    EngineError
+        If it is not available, or cannot be made.
+    """
+    if name not in (AUTO, *ENGINES):
+        raise Refused(f"unknown --engine {name!r}: choose from {', '.join([AUTO, *ENGINES])}")
+    if name == AUTO and inputs < WORTH_COMPILING:
+        name = AmaranthEngine.name
+    with progress_bar() as progress:
+        progress.add_task("preparing the engine", total=None)
+        if name != AUTO:
+            return ENGINES[name](design), name
+        try:
+            return CxxrtlEngine(design), CxxrtlEngine.name
+        except EngineError as error:
+            return AmaranthEngine(design), f"{AmaranthEngine.name}, which is slow ({error})"
+
+
+def keep_freed_memory() -> None:
+    """Tell the C library to keep memory that numpy frees, for the next array.
+
+    Given back to the system after each window, it costs a page fault for every 4 kB when it is
+    needed again, which is a third of the time of a comparison. Only glibc has these knobs.
+    """
+    trim_threshold, mmap_threshold = -1, -3
+    with suppress(AttributeError, OSError, TypeError):
+        library = ctypes.CDLL(None)
+        for knob in (trim_threshold, mmap_threshold):
+            library.mallopt(knob, 1 << 28)

@@ -1,0 +1,292 @@
+"""Every text of so many bytes, on all cores, to be continued after an interruption."""
+
+import hashlib
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import resources
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from utf8_hdl import Profile, __version__
+from utf8_sim.engine import DesignError, Engine
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.stimulus import Piece, RandomStalls, Stimulus
+
+from .engines import DESIGNS, ENGINES, keep_freed_memory
+from .output import Refused, open_output
+from .verilog import generate
+
+LONGEST = 4
+SHARD = 1 << 18
+"""Texts in one shard, the unit of work that a worker gets and the state file remembers."""
+
+TRIAL = 0.5
+"""Seconds for which texts are run to tell how long all of them will take."""
+
+PIECE = 1 << 14
+"""Texts in one piece of stimulus."""
+
+SAVE_EVERY = 5.0
+"""Seconds between two states on disk."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every text of a number of bytes, for a decoder.
+
+    Parameters
+    ----------
+    length : int
+        Bytes in a text, 1 to 4.
+    profile : Profile
+        Which UTF-8 is spoken.
+    engine : str
+        Name of the engine.
+    stalls : tuple of float
+        Probability of stalls at the input and at the output.
+    seed : int
+        What the stalls depend on.
+    """
+
+    length: int
+    profile: Profile
+    engine: str
+    stalls: tuple[float, float]
+    seed: int
+
+    @property
+    def texts(self) -> int:
+        return 256**self.length
+
+    @property
+    def shards(self) -> int:
+        return -(-self.texts // SHARD)
+
+    def stimulus(self, shard: int) -> Stimulus:
+        """The texts of a shard."""
+        stalls = (
+            RandomStalls(probability, (self.seed, side, shard))
+            for side, probability in enumerate(self.stalls, start=1)
+        )
+        return Stimulus(self._pieces(shard * SHARD, min(SHARD, self.texts)), *stalls)
+
+    def _pieces(self, first: int, count: int) -> Iterator[Piece]:
+        for begin in range(first, first + count, PIECE):
+            numbers = np.arange(begin, min(begin + PIECE, first + count)).astype(">u4")
+            texts = numbers.view(np.uint8).reshape(-1, 4)[:, 4 - self.length :]
+            ends = np.zeros(texts.shape, dtype=bool)
+            ends[:, -1] = True
+            yield texts.ravel(), ends.ravel()
+
+    def identity(self) -> str:
+        """Changes with all that the verdict depends on: what is run, the design, the checks."""
+        digest = hashlib.sha256(repr((__version__, self)).encode())
+        digest.update(generate(DESIGNS["decoder"](self.profile)).encode())
+        sources = (file for file in resources.files("utf8_sim").iterdir() if file.is_file())
+        for file in sorted(sources, key=lambda file: file.name):
+            digest.update(file.read_bytes())
+        return digest.hexdigest()
+
+
+class State:
+    """Which shards are done: kept in a file, so that another run can go on from there.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is run.
+    path : str
+        Name of the file.
+
+    Attributes
+    ----------
+    done : numpy.ndarray
+        For each shard, whether hardware and golden model agree in it.
+    cycles : int
+        How many cycles that were.
+
+    Raises
+    ------
+    Refused
+        If the file is of another run, or no such file.
+    """
+
+    def __init__(self, plan: Plan, path: str) -> None:
+        self.path = path
+        self._identity = plan.identity()
+        self._saved = time.monotonic()
+        self.done = np.zeros(plan.shards, dtype=bool)
+        self.cycles = 0
+        if os.path.exists(path):
+            self._load()
+
+    def _load(self) -> None:
+        try:
+            state = json.loads(Path(self.path).read_text(encoding="utf-8"))
+            identity, cycles, done = state["identity"], state["cycles"], state["done"]
+            packed = bytes.fromhex(done)
+            bits = np.unpackbits(np.frombuffer(packed, np.uint8))[: len(self.done)].astype(bool)
+            if type(cycles) is not int or cycles < 0 or np.packbits(bits).tobytes() != packed:
+                raise ValueError("not what was written")
+        except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
+            raise Refused(
+                f"{self.path!r} is no state of an exhaustive comparison ({error}): "
+                f"remove it, or name another with --state"
+            ) from error
+        if identity != self._identity:
+            raise Refused(
+                f"{self.path!r} is the state of another comparison (other options, or another "
+                f"version): remove it, or name another with --state"
+            )
+        if len(bits) != len(self.done):
+            raise Refused(f"{self.path!r} is damaged: remove it, or name another with --state")
+        self.done, self.cycles = bits, cycles
+
+    def add(self, shard: int, cycles: int) -> None:
+        """Note that a shard agrees; now and then, save."""
+        self.done[shard] = True
+        self.cycles += cycles
+        if time.monotonic() - self._saved > SAVE_EVERY:
+            self.save()
+
+    def save(self) -> None:
+        """Write the file, whole or not at all."""
+        done = np.packbits(self.done).tobytes().hex()
+        state = {"identity": self._identity, "cycles": self.cycles, "done": done}
+        with open_output(self.path) as file:
+            file.write(json.dumps(state) + "\n")
+        self._saved = time.monotonic()
+
+    def forget(self) -> None:
+        """Remove the file, when all is done."""
+        try:
+            Path(self.path).unlink(missing_ok=True)
+        except OSError as error:
+            raise Refused(f"cannot remove {self.path!r}: {error.strerror}") from error
+
+
+def cores() -> int:
+    """How many processes can run at the same time."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def seconds_for(plan: Plan, engine: Engine, shards: int) -> float:
+    """About how long so many shards take on all cores, from a trial of a few texts."""
+    inputs, begin = 0, time.monotonic()
+    with suppress(DesignError):  # the comparison will find it again
+        for trace in Lockstep(engine, plan.stimulus(0)):
+            inputs += int(np.count_nonzero(trace.is_accepted))
+            if time.monotonic() - begin > TRIAL:
+                break
+    rate = max(inputs, 1) / (time.monotonic() - begin)
+    return min(SHARD * shards, plan.texts) * plan.length / rate / min(cores(), shards)
+
+
+def run_shard(plan: Plan, engine: Engine, shard: int) -> tuple[int, bool]:
+    """Cycles that agree in a shard, and whether all of it does."""
+    lockstep = Lockstep(engine, plan.stimulus(shard))
+    try:
+        agrees = lockstep.run() is None
+    except DesignError:
+        agrees = False
+    return lockstep.cycles, agrees
+
+
+def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, bool]]:
+    """Run shards, on all cores if there are several.
+
+    Parameters
+    ----------
+    plan : Plan
+        What they are shards of.
+    engine : Engine
+        What simulates, if one process is enough.
+    shards : list of int
+        Their numbers.
+
+    Yields
+    ------
+    int, int, bool
+        Number of a shard, its cycles, and whether hardware and golden model agree in it.
+
+    Raises
+    ------
+    Refused
+        If a worker dies.
+    """
+    if len(shards) == 1:
+        yield shards[0], *run_shard(plan, engine, shards[0])
+        return
+    workers = min(cores(), len(shards))
+    context = get_context("spawn")  # not forked: this process has threads
+    alive, hold_alive = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(plan, alive))
+    try:
+        waiting = iter(shards)
+        running: dict[Future[tuple[int, bool]], int] = {}
+        while True:
+            with _interrupts_later():  # new processes leave Ctrl-C to this one
+                for shard in islice(waiting, 2 * workers - len(running)):
+                    running[pool.submit(_work, shard)] = shard
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                cycles, agrees = future.result()
+                yield running.pop(future), cycles, agrees
+    except BrokenProcessPool as error:
+        raise Refused(
+            "a worker process died (killed, or not enough memory): run the same command again, "
+            "it goes on where this one stopped"
+        ) from error
+    finally:
+        with _interrupts_later():
+            hold_alive.close()
+            pool.shutdown(cancel_futures=True)
+            alive.close()
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Put off Ctrl-C, for this thread and the processes that it starts."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_worker: tuple[Plan, Engine]
+
+
+def _start_worker(plan: Plan, alive: Connection) -> None:
+    """In a new process: make the engine."""
+    global _worker  # noqa: PLW0603 - what a process has only one of
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+    keep_freed_memory()
+    _worker = plan, ENGINES[plan.engine](DESIGNS["decoder"](plan.profile))
+
+
+def _end_with(alive: Connection) -> None:
+    """End at once when the parent closes its end, or is killed: nobody waits for the result."""
+    with suppress(EOFError, OSError):
+        alive.recv()
+    os._exit(1)
+
+
+def _work(shard: int) -> Any:
+    return run_shard(*_worker, shard)

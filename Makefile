@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD  := build
 
-.PHONY: help sim test compare verilog synth lint format clean
+.PHONY: help sim test compare bench verilog diagram synth lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -20,13 +20,19 @@ test: $(VENV)/dev ## Run the whole suite
 
 compare: $(VENV)/base ## Compare hardware and golden model on the built-in campaign
 	$(BIN)/utf8-hdl compare
-
 	$(BIN)/utf8-hdl compare --component encoder
+
+bench: $(VENV)/dev ## Measure speed: engines, comparisons, commands, memory
+	$(BIN)/python tests/bench/bench.py
 
 verilog: $(VENV)/base ## Write build/utf8_decoder.v and build/utf8_encoder.v
 	@mkdir -p $(BUILD)
 	$(BIN)/utf8-hdl generate -o $(BUILD)/utf8_decoder.v
 	$(BIN)/utf8-hdl generate --component encoder -o $(BUILD)/utf8_encoder.v
+
+diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
+	printf '\342\202\254\300\257\360\237\230\200' | $(BIN)/utf8-hdl simulate - \
+	    --stall-output 0.3 --seed 4 --wave docs/decoder.svg
 
 synth: $(VENV)/fpga ## Count registers and lookup tables of every component and profile
 	$(BIN)/utf8-hdl synthesize
@@ -44,7 +50,7 @@ clean: ## Remove everything that make made
 	rm -rf $(VENV) $(BUILD) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # One environment; extras of pyproject.toml add their tools to what `base` has.
-$(VENV)/base $(VENV)/dev $(VENV)/fpga: $(VENV)/%: pyproject.toml
+$(VENV)/base $(VENV)/dev $(VENV)/fpga $(VENV)/wave: $(VENV)/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    --editable '.$(if $(filter-out base,$*),[$*])'

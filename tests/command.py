@@ -1,15 +1,24 @@
 """The command `utf8-hdl`, run for a test: in this process or in one of its own."""
 
 import io
+import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 from vcd.reader import tokenize
 
 from utf8_flow import cli
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="needs /proc to look for processes"
+)
 
 COMMAND = str(Path(sys.executable).with_name("utf8-hdl"))
 
@@ -76,3 +85,80 @@ def assert_no_traceback(err: bytes) -> None:
 def assert_is_waveform(path: str) -> None:
     with open(path, "rb") as file:
         assert list(tokenize(file))
+
+
+class Process:
+    """The command in a process group of its own, as a terminal would start it."""
+
+    def __init__(self, *arguments: object, **environment: str) -> None:
+        self._mark = f"{os.getpid()}-{time.monotonic_ns()}"
+        self.process = subprocess.Popen(
+            [COMMAND, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=os.environ | environment | {"UTF8_HDL_TEST": self._mark},
+        )
+
+    def alive(self) -> dict[int, bytes]:
+        """The process and all that descend from it, with their commands."""
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if self._mark.encode() in (folder / "environ").read_bytes():
+                    found[int(folder.name)] = (folder / "cmdline").read_bytes()
+            except OSError:  # it is somebody else's, or has just ended
+                continue
+        return found
+
+    def find(self, program: str) -> int:
+        """The process that runs a program, once it does."""
+        name = program.encode()
+        wait_until(lambda: any(name in command for command in self.alive().values()))
+        return next(pid for pid, command in self.alive().items() if name in command)
+
+    def workers(self) -> list[int]:
+        return [pid for pid, command in self.alive().items() if b"spawn_main" in command]
+
+    def wait_for_workers(self) -> list[int]:
+        """All of them, at work: they leave interrupts to their parent."""
+        cores = len(os.sched_getaffinity(0))
+        wait_until(lambda: sum(map(_blocks_interrupts, self.workers())) == cores)
+        return self.workers()
+
+    def interrupt(self, group: bool = True) -> None:
+        if group:
+            os.killpg(self.process.pid, signal.SIGINT)
+        else:
+            self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> tuple[int, str, str]:
+        """Its exit status and outputs, once it has ended by itself and left no process."""
+        out, err = self.process.communicate(timeout=60)
+        wait_until(lambda: not self.alive(), seconds=10)
+        return self.process.returncode, out, err
+
+    def __enter__(self) -> "Process":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for pid in self.alive():
+            os.kill(pid, signal.SIGKILL)
+        self.process.communicate()
+
+
+def wait_until(holds, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+def _blocks_interrupts(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    mask = int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16)
+    return bool(mask >> (signal.SIGINT - 1) & 1)

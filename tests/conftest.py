@@ -1,12 +1,18 @@
-"""Where every tool is installed, a skipped test is a failure."""
+"""What holds for the whole suite."""
 
 import os
 
 import pytest
 
 
+def pytest_configure(config):
+    """Compiled designs are kept from run to run, and apart from the user's own."""
+    os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "engines")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
+    """Where every tool is installed, a skipped test is a failure."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("UTF8_HDL_FAIL_ON_SKIP") and reporter and reporter.stats.get("skipped"):
         reporter.ensure_newline()

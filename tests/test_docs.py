@@ -61,6 +61,22 @@ def test_shell_example_works(line, tmp_path):
     )  # fmt: skip
 
 
+def test_timing_diagram_is_what_the_makefile_draws(tmp_path):
+    pytest.importorskip("wavedrom", reason="wavedrom is not installed")
+    makefile = (ROOT / "Makefile").read_text()
+    recipe = re.search(r"^diagram:.*\n((?:\t.*\n|    .*\n)+)", makefile, re.M)[1]
+    line = recipe.replace("\\\n", " ").replace("$(BIN)/", "")
+    assert "docs/decoder.svg" in line
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    (tmp_path / "docs").mkdir()
+    subprocess.run(
+        ["sh", "-c", line], check=True, cwd=tmp_path, env={**os.environ, "PATH": path},
+        capture_output=True,
+    )  # fmt: skip
+    drawn = (tmp_path / "docs/decoder.svg").read_bytes()
+    assert drawn == (ROOT / "docs/decoder.svg").read_bytes()
+
+
 def test_amaranth_example_counts_characters():
     namespace = {}
     exec(next(block for language, block in BLOCKS if language == "python"), namespace)

@@ -60,16 +60,17 @@ async def campaign_in_lockstep(dut):
     for part in campaign(engine, SEED):
         await reset(dut)
         stalls = RandomStalls(STALLS, 1), RandomStalls(STALLS, 2)
-        bench, model = TestBench(Stimulus(part.pieces(), *stalls)), golden_cycles(PROFILE)
+        bench = TestBench(Stimulus(part.pieces(), *stalls), engine.interface.item_type)
+        model = golden_cycles(PROFILE)
         cycle = 0
-        while not bench.over:
+        while not bench.ending.over:
             driven = bench.drive()
             expected = model.cycle(*driven)
             actual = await drive(dut, *driven)
             assert actual == expected, f"{part.name}, cycle {cycle}"
             bench.observe(*actual[:2])
             cycle += 1
-        assert bench.hang is None
+        assert bench.ending.hang is None
 
 
 @cocotb.test()

@@ -17,11 +17,12 @@ from rtl import (
     rtl_encode,
     rtl_tokens,
     rtl_trace,
+    taken,
 )
 from utf8_hdl import EXTENDED, PROFILES, UCS4, Encoder
 from utf8_sim.campaign import campaign
 from utf8_sim.engine import AmaranthEngine, HangError
-from utf8_sim.lockstep import Lockstep, taken
+from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import FixedStalls, Stimulus
 
 PATTERN = st.lists(st.booleans(), max_size=40).map(tuple).map(FixedStalls)

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import BOUNDARY_BYTES, ref_tokens
-from rtl import NO_STALLS, STALLS, broken, rtl_trace
+from rtl import NO_STALLS, STALLS, accepted, broken, rtl_trace, taken
 from utf8_hdl import Decoder
 from utf8_sim.engine import HangError
-from utf8_sim.lockstep import accepted, taken
 from utf8_sim.stimulus import FixedStalls
 
 HOSTILE = {

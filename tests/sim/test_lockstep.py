@@ -2,15 +2,15 @@
 
 import io
 
-import numpy as np
 import pytest
 from vcd.reader import TokenKind, tokenize
 
 from rtl import broken, rtl_trace
 from utf8_hdl import Decoder
-from utf8_sim.engine import DECODER, WINDOW, AmaranthEngine, HangError
+from utf8_sim.engine import WINDOW, AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import FixedStalls, Stimulus
+from utf8_sim.trace import DECODER, Trace, bits
 from utf8_sim.waveform import PERIOD, WaveWriter
 
 
@@ -55,7 +55,7 @@ def test_every_output_pin_is_compared(pin):
     class Tampered(AmaranthEngine):
         def run(self, stimulus):
             for trace in super().run(stimulus):
-                trace[pin][1] ^= 1
+                trace.words[1] ^= bits(pin, 1)
                 yield trace
 
     lockstep = Lockstep(Tampered(Decoder()), Stimulus([(b"AB", True)]))
@@ -73,7 +73,7 @@ def test_windows_are_one_trace():
     windows = list(AmaranthEngine(Decoder()).run(Stimulus([(data, True)])))
     assert len(windows) == 4
     assert {len(window) for window in windows[:-1]} == {WINDOW}
-    trace = np.concatenate(windows)
+    trace = Trace.join(windows)
     assert bytes(trace["i.data"][: len(data)].tolist()) == data
 
 

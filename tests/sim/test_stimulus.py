@@ -10,6 +10,10 @@ from utf8_sim.engine import DRAIN, WATCHDOG, TestBench
 from utf8_sim.stimulus import PIECE_SIZE, FixedStalls, RandomStalls, Stimulus, file_pieces
 
 
+def bench_for(stimulus: Stimulus) -> TestBench:
+    return TestBench(stimulus, np.uint8)
+
+
 @pytest.mark.parametrize("size", [0, 1, PIECE_SIZE - 1, PIECE_SIZE, PIECE_SIZE + 1, 3 * PIECE_SIZE])
 def test_a_file_is_one_text(size):
     data = bytes(n % 251 for n in range(size))
@@ -39,7 +43,7 @@ def test_fixed_stalls_end():
 
 
 def test_an_offered_byte_stays_until_it_is_accepted():
-    bench = TestBench(Stimulus([(b"AB", True)], FixedStalls((False, True, True))))
+    bench = bench_for(Stimulus([(b"AB", True)], FixedStalls((False, True, True))))
     driven = []
     for ready in (0, 0, 1, 1):
         driven.append(bench.drive())
@@ -48,7 +52,7 @@ def test_an_offered_byte_stays_until_it_is_accepted():
 
 
 def test_only_the_final_byte_of_a_text_is_last():
-    bench = TestBench(Stimulus([(b"AB", False), (b"C", True), (b"D", True)]))
+    bench = bench_for(Stimulus([(b"AB", False), (b"C", True), (b"D", True)]))
     last = []
     while len(last) < 4:
         last.append(bench.drive()[2])
@@ -57,13 +61,13 @@ def test_only_the_final_byte_of_a_text_is_last():
 
 
 def test_a_run_ends_when_no_token_comes_any_more():
-    bench = TestBench(Stimulus([(b"A", True)]))
+    bench = bench_for(Stimulus([(b"A", True)]))
     cycles = 0
-    while not bench.over:
+    while not bench.ending.over:
         bench.drive()
         bench.observe(1, cycles in (1, 2))
         cycles += 1
-    assert bench.hang is None
+    assert bench.ending.hang is None
     assert cycles == 3 + DRAIN
 
 
@@ -72,11 +76,11 @@ def test_a_run_ends_when_no_token_comes_any_more():
     [(0, 0, "no input was accepted in 64 cycles"), (1, 1, "output still came 64 cycles after")],
 )
 def test_a_hang_is_noticed(i_ready, o_valid, message):
-    bench = TestBench(Stimulus([(b"A", True)]))
+    bench = bench_for(Stimulus([(b"A", True)]))
     cycles = 0
-    while not bench.over:
+    while not bench.ending.over:
         bench.drive()
         bench.observe(i_ready, o_valid)
         cycles += 1
-    assert message in bench.hang
+    assert message in bench.ending.hang
     assert cycles <= WATCHDOG + 2

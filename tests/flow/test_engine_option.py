@@ -1,0 +1,257 @@
+"""`--engine`: which one is taken, what is said if it is not there, and that all do the same."""
+
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from command import Run, assert_is_waveform, assert_refused, run, run_for_bytes
+from reference import ref_tokens
+from rtl import broken
+from utf8_flow import cli, engines
+from utf8_hdl import Encoder
+
+CXX = (os.environ.get("CXX") or "c++").split()[0]
+
+TOOLS = {"amaranth": [], "cxxrtl": [CXX], "verilator": ["verilator", CXX], "icarus": ["iverilog"]}
+
+COMPILER_MISSING = "no C++ compiler is installed: install g++ or clang++"
+
+HOSTILE = (
+    random.Random(0).randbytes(1000) + "Aé≠😀".encode() * 100 + bytes(range(256)) + b"\xf0\x9f"
+)
+
+SCRIPTS = "Hello, world! naïve שלום नमस्ते 你好 한국어 Ελλάδα 😀🏳️‍🌈\r\n"
+
+
+def needs(engine: str):
+    missing = [tool for tool in TOOLS[engine] if not shutil.which(tool)]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+every_engine = pytest.mark.parametrize(
+    "engine", [pytest.param(engine, marks=needs(engine)) for engine in TOOLS]
+)
+
+
+def engine_line(result: Run) -> str:
+    """What the report says about the engine."""
+    assert result.status == 0
+    assert "agree" in result.out
+    (line,) = (line for line in result.out.splitlines() if line.startswith("engine"))
+    return " ".join(line.split())
+
+
+@pytest.fixture
+def empty_path(tmp_path, monkeypatch):
+    """No tool is installed."""
+    (tmp_path / "nothing").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.delenv("CXX", raising=False)
+
+
+@pytest.fixture
+def failing_compiler(tmp_path, monkeypatch):
+    """A compiler that has a version, and compiles nothing."""
+    script = tmp_path / "failing-c++"
+    script.write_text('#!/bin/sh\n[ "$1" = --version ] || { echo "error: no room" >&2; exit 3; }\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("CXX", str(script))
+
+
+FAILING = "failing-c++ failed (exit status 3): error: no room"
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Even a short text is worth a compiler's time."""
+    monkeypatch.setattr(engines, "WORTH_COMPILING", 1)
+
+
+# --- which one is taken -------------------------------------------------------------------------
+
+
+@every_engine
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_the_report_names_the_engine_that_was_asked_for(folder, command, engine):
+    assert engine_line(run(command, "text.txt", "--engine", engine)) == f"engine {engine}"
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_short_text_is_for_amaranth(folder, command):
+    assert engine_line(run(command, "text.txt")) == "engine amaranth"
+
+
+@needs("cxxrtl")
+@pytest.mark.parametrize(
+    ("arguments", "size"),
+    [
+        ("simulate text.txt", 1 << 14),
+        ("simulate text.txt --component encoder", 1 << 14),
+        ("compare text.txt", 1 << 12),  # four times: at full rate and with stalls
+        ("compare", 0),
+    ],
+)
+def test_a_long_text_is_compiled(folder, arguments, size):
+    Path("text.txt").write_bytes(b"A" * size)
+    assert engine_line(run(*arguments.split())) == "engine cxxrtl"
+
+
+def test_a_text_just_too_short_is_not_compiled(folder):
+    Path("text.txt").write_bytes(b"A" * ((1 << 14) - 1))
+    assert engine_line(run("simulate", "text.txt")) == "engine amaranth"
+
+
+@pytest.mark.usefixtures("empty_path", "eager")
+@pytest.mark.parametrize(
+    "arguments", ["simulate text.txt", "compare text.txt", "compare --exhaustive 1"]
+)
+def test_without_a_compiler_the_report_says_what_would_be_faster(folder, arguments):
+    line = engine_line(run(*arguments.split()))
+    assert line == f"engine amaranth, which is slow ({COMPILER_MISSING})"
+
+
+@pytest.mark.usefixtures("failing_compiler", "eager")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_compiler_that_fails_is_no_reason_to_give_up(folder, command):
+    line = engine_line(run(command, "text.txt"))
+    assert line == f"engine amaranth, which is slow ({FAILING})"
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("failing_compiler")
+@pytest.mark.parametrize("arguments", ["simulate text.txt", "compare text.txt"])
+def test_a_compiler_that_fails_is_said_where_it_was_asked_for(folder, arguments):
+    result = run(*arguments.split(), "--engine", "cxxrtl")
+    assert_refused(result, FAILING)
+
+
+@pytest.mark.usefixtures("empty_path")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+@pytest.mark.parametrize(
+    ("engine", "advice"),
+    [
+        ("cxxrtl", COMPILER_MISSING),
+        ("verilator", "verilator is not installed: install Verilator"),
+        ("icarus", "iverilog is not installed: install Icarus Verilog"),
+    ],
+)
+def test_a_missing_tool_is_refused_with_what_to_install(folder, command, engine, advice):
+    assert_refused(run(command, "text.txt", "--engine", engine, "--vcd", "out.vcd"), advice)
+    assert {path.name for path in folder.iterdir()} == {"text.txt", "nothing"}
+
+
+@needs("verilator")
+def test_verilator_needs_a_compiler_too(folder, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/verilator").symlink_to(shutil.which("verilator"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("CXX", raising=False)
+    assert_refused(run("simulate", "text.txt", "--engine", "verilator"), COMPILER_MISSING)
+
+
+def test_a_compiler_of_ones_own_that_is_not_there_is_named(folder, monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-c++ -O1")
+    result = run("simulate", "text.txt", "--engine", "cxxrtl")
+    assert_refused(result, "no-such-c++ is not installed")
+    assert "CXX" in result.err
+
+
+@pytest.mark.parametrize("arguments", ["simulate text.txt", "compare", "compare --exhaustive 1"])
+def test_an_unknown_engine_is_refused(folder, arguments):
+    assert_refused(run(*arguments.split(), "--engine", "warp"), "unknown --engine 'warp'")
+
+
+# --- all do the same ----------------------------------------------------------------------------
+
+
+@every_engine
+def test_tokens_of_hostile_bytes_are_cpythons(folder, engine):
+    Path("hostile.bin").write_bytes(HOSTILE)
+    stalls = ["--stall-input", 0.3, "--stall-output", 0.3, "--seed", 7]
+    result = run("simulate", "hostile.bin", "--engine", engine, *stalls, "--tokens", "-")
+    assert result.status == 0
+    tokens = [tuple(json.loads(line).values()) for line in result.out.splitlines()]
+    assert tokens == ref_tokens(HOSTILE)
+
+
+@every_engine
+def test_bytes_of_a_text_are_cpythons(folder, engine):
+    data = (SCRIPTS * 20 + "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff").encode()
+    Path("text.txt").write_bytes(data)
+    encoder = ["--component", "encoder", "--engine", engine]
+    stalls = ["--stall-input", 0.3, "--stall-output", 0.3]
+    result = run_for_bytes("simulate", *encoder, "text.txt", *stalls, "--bytes", "-")
+    assert (result.status, result.out) == (0, data)
+
+
+class WrongEncoder(Encoder):
+    """Lets surrogates through."""
+
+    def _refuses(self, code_point):
+        return super()._refuses(code_point) & (code_point[11:16] != 0b11011)
+
+
+WRONG = {
+    "decoder": lambda profile: broken("range: ED BF is no surrogate"),
+    "encoder": WrongEncoder,
+}
+WRONGLY_READ = b"A\xed\xbf\xbf"
+DIFFERENCES = {
+    # ED BF is accepted in cycles 1 and 2: in cycle 3 an error must be on offer.
+    "decoder": "DIFFERENCE: cycle 3, pin o.valid: expected 1, actual 0",
+    # U+DFFF is accepted in cycle 1: in cycle 2 the first byte of U+FFFD must be on offer.
+    "encoder": "DIFFERENCE: cycle 2, pin o.data: expected EF, actual ED",
+}
+
+
+@every_engine
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+@pytest.mark.parametrize("component", DIFFERENCES)
+def test_a_difference_is_the_same(folder, monkeypatch, component, command, engine):
+    monkeypatch.setitem(cli.DESIGNS, component, WRONG[component])
+    Path("wrong.bin").write_bytes(WRONGLY_READ)
+    result = run(command, "--component", component, "wrong.bin", "--engine", engine)
+    assert result.status == 1
+    assert DIFFERENCES[component] in result.out.splitlines()
+    assert "agree" not in result.out
+    assert_is_waveform("utf8-hdl-difference.vcd")
+    assert Path("utf8-hdl-difference.gtkw").exists()
+
+
+# --- a text of megabytes ------------------------------------------------------------------------
+
+
+def large_text() -> bytes:
+    """3 MB: mostly well-formed, with some thousand errors everywhere in it."""
+    generator, parts, size = random.Random(1), [], 0
+    while size < 3_000_000:
+        begin = generator.randrange(len(SCRIPTS))
+        parts += [(SCRIPTS[begin:] * 20).encode(), generator.randbytes(3)]
+        size += len(parts[-2]) + 3
+    return b"".join(parts)
+
+
+@needs("cxxrtl")
+def test_tokens_of_megabytes_are_cpythons(folder):
+    data = large_text()
+    Path("large.bin").write_bytes(data)
+    result = run("simulate", "large.bin", "--tokens", "large.jsonl")
+    assert engine_line(result) == "engine cxxrtl"
+    tokens = ref_tokens(data)
+    errors = [token for token in tokens if token.error]
+    assert len(errors) > 1000
+    assert f"errors      {len(errors)}\n" in result.out
+    assert "".join(chr(token.code_point) for token in tokens) == data.decode(errors="replace")
+    names = {kind: json.dumps(kind) for kind in {token.error for token in tokens}}
+    with open("large.jsonl", encoding="utf-8") as lines:
+        for line, (offset, length, code_point, error) in zip(lines, tokens, strict=True):
+            assert line == (
+                f'{{"offset": {offset}, "length": {length}, "code_point": {code_point}, '
+                f'"error": {names[error]}}}\n'
+            )

@@ -1,0 +1,322 @@
+"""Ctrl-C and worse at any time: nothing is claimed that was not compared, and nothing is left."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from command import (
+    COMMAND,
+    Process,
+    assert_is_waveform,
+    assert_no_traceback,
+    needs_proc,
+    run,
+    wait_until,
+)
+from rtl import broken
+from utf8_flow import cli, comparison, engines, report, simulation, terminal
+from utf8_sim import campaign, compiled
+from utf8_sim.engine import AmaranthEngine
+
+CXX = (os.environ.get("CXX") or "c++").split()[0]
+
+needs_compiler = pytest.mark.skipif(not shutil.which(CXX), reason=f"not installed: {CXX}")
+needs_icarus = pytest.mark.skipif(not shutil.which("iverilog"), reason="not installed: iverilog")
+both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
+engines_at_work = pytest.mark.parametrize(
+    "engine",
+    [
+        "amaranth",
+        pytest.param("cxxrtl", marks=needs_compiler),
+        pytest.param("icarus", marks=needs_icarus),
+    ],
+)
+
+MEBIBYTE = 1 << 20
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def zeros(size: int) -> str:
+    """A file of zero bytes that takes no room."""
+    Path("zeros.bin").touch()
+    os.truncate("zeros.bin", size)
+    return "zeros.bin"
+
+
+def interrupting(function):
+    """A function that does its work, and then Ctrl-C is pressed."""
+
+    def interrupted(*arguments):
+        function(*arguments)
+        raise KeyboardInterrupt
+
+    return interrupted
+
+
+@pytest.fixture
+def own_cache(tmp_path_factory) -> Path:
+    """A folder for what is built, with nothing in it but a ready Yosys."""
+    folder = tmp_path_factory.mktemp("cache")
+    shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wasmtime"
+    if shared.exists():
+        (folder / "wasmtime").symlink_to(shared)
+    return folder
+
+
+# --- in the middle of a run ---------------------------------------------------------------------
+
+
+@needs_proc
+@engines_at_work
+@both_commands
+def test_control_c_ends_a_run(folder, command, engine):
+    file = zeros(1024 * MEBIBYTE)
+    outputs = ["--tokens", "out.jsonl", "--vcd", "out.vcd"]
+    with Process(command, file, "--engine", engine, *outputs) as running:
+        wait_until(lambda: any(path.stat().st_size > 1000 for path in folder.glob(".utf8-hdl-*")))
+        running.interrupt()
+        status, out, err = running.end()
+    assert (status, err) == (130, "")
+    assert re.search(r"^interrupted after [1-9]\d* cycles, which agree$", out, re.MULTILINE)
+    assert "in all" not in out
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+@needs_proc
+@both_commands
+def test_control_c_pressed_twice_ends_a_run_as_well(folder, tmp_path_factory, command):
+    patch = tmp_path_factory.mktemp("patch")
+    (patch / "sitecustomize.py").write_text(TWICE)
+    arguments = [zeros(20_000), "--engine", "amaranth", "--tokens", "out.jsonl"]
+    with Process(command, *arguments, PYTHONPATH=str(patch)) as running:
+        status, out, err = running.end()
+    assert status in (130, -signal.SIGINT)
+    assert_no_traceback(err.encode())
+    assert "in all" not in out
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+TWICE = """\
+import os, signal, time
+from utf8_sim.engine import AmaranthEngine
+
+run = AmaranthEngine.run
+
+
+def run_and_interrupt(self, stimulus):
+    for window in run(self, stimulus):
+        yield window
+        for _ in range(2):  # the second while the first is dealt with
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.3)
+
+
+AmaranthEngine.run = run_and_interrupt
+"""
+
+
+class Interrupted(AmaranthEngine):
+    """Ctrl-C is pressed while the third window is simulated."""
+
+    def run(self, stimulus):
+        yield from islice(super().run(stimulus), 2)
+        raise KeyboardInterrupt
+
+
+@both_commands
+def test_what_was_compared_until_then_is_said(folder, monkeypatch, command):
+    monkeypatch.setitem(engines.ENGINES, "amaranth", Interrupted)
+    result = run(command, zeros(20_000), "--engine", "amaranth", "--vcd", "out.vcd")
+    assert result.status == 130
+    assert "interrupted after 8192 cycles, which agree" in result.out.splitlines()
+    assert "in all" not in result.out
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+def test_an_interrupt_before_the_first_window_claims_nothing(folder, monkeypatch):
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    zeros(100)
+    monkeypatch.setattr(AmaranthEngine, "run", interrupt)
+    result = run("simulate", "zeros.bin", "--tokens", "out.jsonl")
+    assert result.status == 130
+    assert "interrupted after 0 cycles" in result.out
+    assert "in all" not in result.out
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+# --- when a difference was found ----------------------------------------------------------------
+
+# ED BF is accepted in cycles 1 and 2: in cycle 3 an error must be on offer.
+DIFFERENCE = "DIFFERENCE: cycle 3, pin o.valid: expected 1, actual 0"
+
+
+@pytest.fixture
+def wrong_decoder(folder, monkeypatch):
+    """A design with a mistake, which the file `wrong.bin` brings to light."""
+    monkeypatch.setitem(
+        cli.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
+    )
+    Path("wrong.bin").write_bytes(b"A\xed\xbf\xbf")
+
+
+@pytest.mark.usefixtures("wrong_decoder")
+@pytest.mark.parametrize(
+    ("command", "place", "name"),
+    [
+        ("simulate", report.DecoderReport, "add"),
+        ("compare", campaign.Coverage, "add"),
+        ("simulate", simulation, "cycle_table"),
+        ("simulate", report.DecoderReport, "lines"),
+    ],
+)
+def test_a_difference_found_before_an_interrupt_is_reported(monkeypatch, command, place, name):
+    monkeypatch.setattr(place, name, interrupting(getattr(place, name)))
+    result = run(command, "wrong.bin")
+    assert DIFFERENCE in result.out
+    assert result.status == 1
+    assert_is_waveform("utf8-hdl-difference.vcd")
+
+
+@pytest.mark.usefixtures("wrong_decoder")
+@both_commands
+def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
+    folder, monkeypatch, command
+):
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(terminal, "write_wave_around_difference", interrupt)
+    result = run(command, "wrong.bin")
+    assert DIFFERENCE in result.out
+    assert "agree" not in result.out
+    assert result.status in (1, 130)
+    assert names(folder) == {"text.txt", "wrong.bin"}
+
+
+@pytest.mark.usefixtures("wrong_decoder")
+def test_an_interrupt_while_a_shard_is_run_again_does_not_hide_that_it_is_wrong(monkeypatch):
+    monkeypatch.setattr(comparison, "run_shards", lambda *_: iter([(0, 100, False)]))
+    monkeypatch.setattr(comparison, "Lockstep", interrupting(comparison.Lockstep))
+    result = run("compare", "--exhaustive", 1)
+    assert result.status in (1, 130)
+    assert "agree" not in result.out
+    assert "the texts from 00 on" in result.out
+
+
+# --- while the engine is made -------------------------------------------------------------------
+
+
+@needs_proc
+@pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
+def test_an_interrupt_while_the_compiler_runs(folder, own_cache, tmp_path_factory, group):
+    script = tmp_path_factory.mktemp("bin") / "slow-c++"
+    script.write_text('#!/bin/sh\n[ "$1" = --version ] || { sleep 47; exit 1; }\n')
+    script.chmod(0o755)
+    environment = {"CXX": str(script), "XDG_CACHE_HOME": str(own_cache)}
+    arguments = ["simulate", "text.txt", "--engine", "cxxrtl", "--tokens", "out.jsonl"]
+    with Process(*arguments, **environment) as running:
+        running.find("sleep\x0047")
+        running.interrupt(group)
+        status, out, err = running.end()
+    assert (status, out) == (130, "")
+    assert err == "utf8-hdl: interrupted\n"
+    assert list((own_cache / "utf8-hdl").iterdir()) == []
+    assert names(folder) == {"text.txt"}
+
+
+@needs_compiler
+@needs_proc
+@pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
+def test_a_real_compiler_leaves_nothing_behind(folder, own_cache, tmp_path_factory, group):
+    scratch = tmp_path_factory.mktemp("scratch")
+    environment = {"XDG_CACHE_HOME": str(own_cache), "TMPDIR": str(scratch)}
+    with Process("simulate", "text.txt", "--engine", "cxxrtl", **environment) as running:
+        running.find("cxxrtl.cc")
+        time.sleep(0.3)  # it is at work
+        running.interrupt(group)
+        status, out, _ = running.end()
+    assert (status, out) == (130, "")
+    assert list((own_cache / "utf8-hdl").iterdir()) == []
+    assert names(scratch) == set()
+
+
+def test_an_interrupt_while_the_engine_is_made_is_said(folder, monkeypatch):
+    def interrupt(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compiled, "built", interrupt)
+    monkeypatch.setattr(compiled, "compiler", lambda: ["true"])
+    result = run("simulate", "text.txt", "--engine", "cxxrtl", "--vcd", "out.vcd")
+    assert result == (130, "", "utf8-hdl: interrupted\n")
+    assert names(folder) == {"text.txt"}
+
+
+# --- a simulator that dies ----------------------------------------------------------------------
+
+
+@needs_icarus
+@needs_proc
+@both_commands
+def test_a_killed_simulator_is_said_in_one_line(folder, command):
+    outputs = ["--tokens", "out.jsonl", "--vcd", "out.vcd"]
+    file = zeros(MEBIBYTE)
+    with Process(command, file, "--engine", "icarus", *outputs) as running:
+        simulator = running.find("vvp\x00-n")
+        wait_until(lambda: any(path.stat().st_size > 1000 for path in folder.glob(".utf8-hdl-*")))
+        os.kill(simulator, signal.SIGKILL)
+        status, out, err = running.end()
+    assert status == 2
+    assert "agree" not in out
+    assert re.fullmatch(r"utf8-hdl: vvp stopped in cycle \d+ and said .*\n", err)
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+@needs_icarus
+@needs_proc
+def test_a_simulator_does_not_outlive_the_command(folder):
+    with Process("simulate", zeros(MEBIBYTE), "--engine", "icarus") as running:
+        running.find("vvp\x00-n")
+        running.process.kill()
+        running.process.wait()
+        wait_until(lambda: not running.alive(), seconds=5)
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+
+# A process begins with the memory of the one that starts it, so a small one must start it.
+MEASURE = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def peak_memory(size: int) -> int:
+    """Mebibytes at most resident while a file is simulated."""
+    command = [COMMAND, "simulate", zeros(size), "--engine", "cxxrtl"]
+    measured = subprocess.run(
+        [sys.executable, "-c", MEASURE, *command], check=True, capture_output=True
+    )
+    return int(measured.stdout) // 1024
+
+
+@needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
+def test_memory_does_not_grow_with_the_text(folder):
+    small, large = peak_memory(32 * MEBIBYTE), peak_memory(192 * MEBIBYTE)
+    assert large < 500
+    assert large - small < 50

@@ -1,0 +1,367 @@
+"""The timing diagram shows what the trace says, and is SVG whatever the text is."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import ref_tokens
+from rtl import STALLS
+from utf8_hdl import EXTENDED, UNICODE, Decoder, Encoder
+from utf8_sim.diagram import DiagramError, character, timing_diagram
+from utf8_sim.engine import AmaranthEngine
+from utf8_sim.stimulus import FixedStalls, Stimulus
+from utf8_sim.trace import Trace, bits
+
+SVG = "{http://www.w3.org/2000/svg}"
+HREF = "{http://www.w3.org/1999/xlink}href"
+
+COLUMN = 40
+"""Pixels of a cycle, before it is stretched."""
+
+STATE, INPUT, RESULT, ERROR = "2", "3", "5", "9"
+
+DECODER_LANES = [
+    *("clk", "i.valid", "i.ready", "i.data", "i.last", "state"),
+    *("o.valid", "o.ready", "token", "o.length", "o.last"),
+]
+ENCODER_LANES = [
+    *("clk", "i.valid", "i.ready", "i.code_point", "i.last", "state"),
+    *("o.valid", "o.ready", "o.data", "o.error", "o.last"),
+]
+
+ENGINES = {"decoder": AmaranthEngine(Decoder()), "encoder": AmaranthEngine(Encoder())}
+
+
+class Box(NamedTuple):
+    """A stretch of a lane with a label."""
+
+    label: str
+    colour: str
+    first: int
+    cycles: int
+
+
+class Diagram:
+    """A diagram, read back from its SVG: lanes are made of bricks, some to a cycle."""
+
+    def __init__(self, svg: str) -> None:
+        self.root = ElementTree.fromstring(svg)
+        self._lanes = {}
+        for group in self.root.iter(f"{SVG}g"):
+            if re.fullmatch(r"wavelane_\d+_0", group.get("id", "")):
+                self._lanes[text_of(group.find(f"{SVG}text"))] = group.find(f"{SVG}g")
+        self.names = list(self._lanes)
+        clock = self._bricks("clk")
+        self._bricks_per_cycle = len(clock) // clock.count("pclk")
+        self.cycle_width = self._bricks_per_cycle // 2 * COLUMN
+
+    def _bricks(self, name: str) -> list[str]:
+        return [use.get(HREF)[1:] for use in self._lanes[name].iter(f"{SVG}use")]
+
+    def _cycles(self, name: str) -> list[list[str]]:
+        bricks, size = self._bricks(name), self._bricks_per_cycle
+        assert len(bricks) % size == 0
+        return [bricks[at : at + size] for at in range(0, len(bricks), size)]
+
+    def levels(self, name: str) -> list[str]:
+        """A character a cycle: 0, 1, x, or the colour of the box."""
+        return [bricks[-1][-1] for bricks in self._cycles(name)]
+
+    def boxes(self, name: str) -> list[Box]:
+        texts = [text_of(text) for text in self._lanes[name].iter(f"{SVG}text")]
+        found: list[tuple[str, int, int]] = []
+        for number, bricks in enumerate(self._cycles(name)):
+            colour = bricks[-1][-1]
+            if "m" in bricks[0] and colour != "x":
+                found.append((colour, number, 1))
+            elif colour != "x":
+                assert found[-1][0] == colour
+                found[-1] = (*found[-1][:2], found[-1][2] + 1)
+        return [Box(label, *box) for label, box in zip(texts, found, strict=True)]
+
+    def labels(self, name: str) -> list[str]:
+        return [box.label for box in self.boxes(name)]
+
+    def fill(self, colour: str) -> tuple[int, int, int]:
+        """What a colour of boxes looks like: red, green, blue."""
+        brick = next(
+            group for group in self.root.iter(f"{SVG}g") if group.get("id") == f"vvv-{colour}"
+        )
+        style = "".join(map(text_of, self.root.iter(f"{SVG}style")))
+        rule = re.search(rf"\.{brick[0].get('class')}\s*{{.*?fill:#(\w{{6}});", style, re.DOTALL)
+        return tuple(bytes.fromhex(rule[1]))
+
+
+def text_of(element: ElementTree.Element) -> str:
+    return "".join(element.itertext())
+
+
+def run(engine: AmaranthEngine, items: Sequence[int], *stalls) -> Trace:
+    return Trace.join(list(engine.run(Stimulus([(items, True)], *stalls))))
+
+
+def draw(component: str, items: Sequence[int], *stalls) -> tuple[Diagram, Trace]:
+    engine = ENGINES[component]
+    trace = run(engine, items, *stalls)
+    return Diagram(timing_diagram(trace, engine)), trace
+
+
+def test_a_decoder_cycle_by_cycle():
+    diagram, _trace = draw("decoder", b"\xe2\x82\xacA\xe0\x80")
+    assert diagram.names == DECODER_LANES
+    assert diagram.boxes("i.data") == [
+        Box("E2", INPUT, 0, 1),
+        Box("82", INPUT, 1, 1),
+        Box("AC", INPUT, 2, 1),
+        Box("41 A", INPUT, 3, 1),
+        Box("E0", INPUT, 4, 1),
+        Box("80", INPUT, 5, 1),
+    ]
+    assert diagram.boxes("state") == [
+        Box("START", STATE, 0, 1),
+        Box("NEED_2", STATE, 1, 1),
+        Box("NEED_1", STATE, 2, 1),
+        Box("START", STATE, 3, 2),
+        Box("AFTER_E0", STATE, 5, 1),
+        Box("START", STATE, 6, 10),
+    ]
+    assert diagram.boxes("token") == [
+        Box("U+20AC €", RESULT, 3, 1),
+        Box("U+0041 A", RESULT, 4, 1),
+        Box("overlong", ERROR, 6, 1),
+        Box("unexpected-continuation", ERROR, 7, 1),
+    ]
+    assert diagram.labels("o.length") == ["3", "1", "1", "1"]
+
+
+def test_an_encoder_cycle_by_cycle():
+    diagram, _trace = draw("encoder", [0x20AC, 0xD800, 0x41])
+    assert diagram.names == ENCODER_LANES
+    assert diagram.boxes("i.code_point") == [
+        Box("U+20AC €", INPUT, 0, 1),
+        Box("U+D800", INPUT, 1, 3),
+        Box("U+0041 A", INPUT, 4, 3),
+    ]
+    assert diagram.labels("state") == [
+        *("START", "SEND_2", "SEND_1", "START", "SEND_2", "SEND_1", "START")
+    ]
+    assert [(box.label, box.colour) for box in diagram.boxes("o.data")] == [
+        *(("E2", RESULT), ("82", RESULT), ("AC", RESULT)),
+        *(("EF", ERROR), ("BF", ERROR), ("BD", ERROR)),
+        ("41 A", RESULT),
+    ]
+
+
+@pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
+@pytest.mark.parametrize(
+    ("component", "items"), [("decoder", b"A\xe2\x82\xac\xff" * 3), ("encoder", [0xE9, 0xD800] * 4)]
+)
+def test_pins_of_one_bit_are_shown_as_they_were_where_they_mean_something(component, items, stalls):
+    diagram, trace = draw(component, items, *stalls)
+    pins = [name for name in diagram.names if re.match(r"[io]\.(valid|ready|last|error)", name)]
+    assert len(pins) == 6 + (component == "encoder")
+    for pin in pins:
+        means = np.ones(len(trace)) if pin[2:] in ("valid", "ready") else trace[f"{pin[0]}.valid"]
+        expected = np.where(means, trace[pin].astype(str), "x")
+        assert diagram.levels(pin) == expected.tolist()
+
+
+def test_errors_are_red_and_nothing_else_is():
+    diagram, _trace = draw("decoder", b"A\xff")
+    assert [box.colour for box in diagram.boxes("token")] == [RESULT, ERROR]
+    assert [box.colour for box in diagram.boxes("o.length")] == [RESULT, ERROR]
+    redness = {}
+    for colour in (STATE, INPUT, RESULT, ERROR):
+        red, green, blue = diagram.fill(colour)
+        redness[colour] = red - max(green, blue)
+    assert redness[ERROR] > 40
+    assert max(redness[colour] for colour in (STATE, INPUT, RESULT)) <= 0
+
+
+def test_what_waits_is_one_box_and_what_follows_another():
+    diagram, _trace = draw("decoder", b"AAA", FixedStalls(), FixedStalls((False, True, True)))
+    assert diagram.boxes("token") == [
+        Box("U+0041 A", RESULT, 1, 3),
+        Box("U+0041 A", RESULT, 4, 1),
+        Box("U+0041 A", RESULT, 5, 1),
+    ]
+    assert diagram.boxes("i.data") == [
+        Box("41 A", INPUT, 0, 1),
+        Box("41 A", INPUT, 1, 3),
+        Box("41 A", INPUT, 4, 1),
+    ]
+
+
+def test_what_changes_while_it_waits_is_another_box():
+    engine = ENGINES["decoder"]
+    trace = run(engine, b"A", FixedStalls(), FixedStalls((False, True, True)))
+    trace.words[2:4] ^= bits("o.code_point", ord("A") ^ ord("B"))
+    assert Diagram(timing_diagram(trace, engine)).boxes("token") == [
+        Box("U+0041 A", RESULT, 1, 1),
+        Box("U+0042 B", RESULT, 2, 2),
+    ]
+
+
+def test_a_state_that_should_not_be():
+    engine = ENGINES["decoder"]
+    trace = run(engine, b"A")
+    trace = replace(trace, state=np.full_like(trace.state, 99))
+    assert Diagram(timing_diagram(trace, engine)).labels("state") == ["illegal 99"]
+
+
+def test_title_groups_and_numbers_of_cycles():
+    engine = AmaranthEngine(Encoder(EXTENDED))
+    trace = run(engine, [1 << 41])
+    texts = [
+        text_of(text)
+        for text in Diagram(timing_diagram(trace, engine, 1000)).root.iter(f"{SVG}text")
+    ]
+    assert "utf8-hdl encoder, profile extended" in texts
+    assert "code points in" in texts
+    assert "bytes out" in texts
+    numbers = [text for text in texts if re.fullmatch("1[0-9]{3}", text)]
+    assert numbers == [str(number) for number in range(1000, 1000 + len(trace) + 1)]
+
+
+@pytest.mark.parametrize("cycles", range(5))
+@pytest.mark.parametrize("component", ENGINES)
+def test_the_shortest_diagrams(component, cycles):
+    engine = ENGINES[component]
+    trace = run(engine, b"A")[:cycles]
+    diagram = Diagram(timing_diagram(trace, engine))
+    assert diagram.levels("i.valid") == ["1", "0", "0", "0"][:cycles]
+    assert diagram.levels("o.valid") == ["0", "1", "0", "0"][:cycles]
+
+
+# 11 pixels a letter, of which each takes about half in width and never more than about this.
+LETTER = 6.1
+
+
+@pytest.mark.parametrize(
+    ("items", "lane", "widest"),
+    [
+        (b"A" * 20, "token", 2),  # U+0041 A
+        (b"A\xc0A", "token", 2),  # overlong
+        (b"A\x80A", "token", 4),  # unexpected-continuation
+    ],
+)
+def test_labels_fit_and_waste_no_room(items, lane, widest):
+    diagram, _trace = draw("decoder", items)
+    for box in diagram.boxes(lane):
+        assert len(box.label) * LETTER < box.cycles * diagram.cycle_width
+    assert diagram.cycle_width <= widest * COLUMN
+
+
+def test_a_label_in_the_first_cycle_is_centred():
+    diagram, _trace = draw("encoder", [0x1F600])
+    lane = next(
+        group for group in diagram.root.iter(f"{SVG}g") if group.get("id") == "wavelane_draw_3_0"
+    )
+    assert abs(float(lane.find(f"{SVG}text").get("x")) - diagram.cycle_width / 2) < 7
+
+
+def test_every_byte_has_its_label():
+    data = bytes(range(256))
+    diagram, _trace = draw("decoder", data)
+    visible = {byte: f" {chr(byte)}" for byte in range(0x21, 0x7F)}
+    assert diagram.labels("i.data") == [f"{byte:02X}{visible.get(byte, '')}" for byte in data]
+
+
+HOSTILE = (
+    "<&>\"'\\ \0\x08\t\n\x1b\x7f\x85\xa0\xad\u0301\u05d0\u200f\u202e\u2028\ufeff\ufffe\uffff😀"
+)
+
+
+def test_hostile_code_points_do_no_harm():
+    diagram, _trace = draw("encoder", [*map(ord, HOSTILE), 0xDC00, 0x110000, 0xFFFFFFFF])
+    assert diagram.labels("i.code_point") == [
+        *("U+003C <", "U+0026 &", "U+003E >", 'U+0022 "', "U+0027 '", "U+005C \\", "U+0020"),
+        *("U+0000", "U+0008", "U+0009", "U+000A", "U+001B", "U+007F", "U+0085", "U+00A0", "U+00AD"),
+        *("U+0301 \u25cc\u0301", "U+05D0 א", "U+200F", "U+202E", "U+2028", "U+FEFF"),
+        *("U+FFFE", "U+FFFF", "U+1F600 😀", "U+DC00", "U+110000", "U+FFFFFFFF"),
+    ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.binary(max_size=12), st.sampled_from(sorted(STALLS)))
+def test_any_bytes_give_every_token_once(data, stalls):
+    diagram, _trace = draw("decoder", data, *STALLS[stalls])
+    tokens = ref_tokens(data)
+    expected = [token.error or f"U+{token.code_point:04X}" for token in tokens]
+    assert [label.split()[0] for label in diagram.labels("token")] == expected
+    assert diagram.labels("o.length") == [str(token.length) for token in tokens]
+    assert [int(label.split()[0], 16) for label in diagram.labels("i.data")] == list(data)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 0xFFFFFFFF) | st.characters().map(ord), max_size=12))
+def test_any_code_points_give_every_byte_once(values):
+    diagram, trace = draw("encoder", values)
+    is_taken = (trace["o.valid"] & trace["o.ready"]).astype(bool)
+    labels = [int(label.split()[0], 16) for label in diagram.labels("o.data")]
+    assert labels == trace["o.data"][is_taken].tolist()
+    shown = [int(label.split()[0][2:], 16) for label in diagram.labels("i.code_point")]
+    assert shown == values
+
+
+def test_nothing_is_fetched():
+    engine = ENGINES["decoder"]
+    svg = timing_diagram(run(engine, b"A\xff"), engine)
+    assert set(re.findall(r'href="(.)', svg)) == {"#"}
+    assert not re.search(r"url\(|@import|<script|<image", svg)
+
+
+def test_the_same_bytes_on_every_run():
+    engine = AmaranthEngine(Decoder(UNICODE))
+    svg = timing_diagram(run(engine, b"\xe2\x82\xacA\xff<"), engine)
+    assert svg.endswith("</svg>\n")
+    again = (
+        "import sys; from utf8_hdl import Decoder; from utf8_sim.diagram import timing_diagram\n"
+        "from utf8_sim.engine import AmaranthEngine; from utf8_sim.stimulus import Stimulus\n"
+        "engine = AmaranthEngine(Decoder())\n"
+        r"(trace,) = engine.run(Stimulus([(b'\xe2\x82\xacA\xff<', True)]))"
+        "\n"
+        "sys.stdout.buffer.write(timing_diagram(trace, engine).encode())"
+    )
+    for seed in ("1", "2"):
+        command = [sys.executable, "-c", again]
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        assert subprocess.check_output(command, env=environment) == svg.encode()
+
+
+def test_without_wavedrom(monkeypatch):
+    engine = ENGINES["decoder"]
+    trace = run(engine, b"A")
+    monkeypatch.setitem(sys.modules, "wavedrom", None)
+    with pytest.raises(
+        DiagramError, match=r"^drawing needs wavedrom: pip install 'utf8-hdl\[wave\]'$"
+    ):
+        timing_diagram(trace, engine)
+
+
+@pytest.mark.parametrize(
+    ("code_point", "shown"),
+    [
+        (0x41, "A"),
+        (0x20, " "),
+        (0x0A, ""),
+        (0x9B, ""),  # begins a control sequence
+        (0x202E, ""),  # turns the text that follows around
+        (0xD800, ""),
+        (0xE000, ""),
+        (0x0301, "\u25cc\u0301"),
+        (0x10FFFF + 1, ""),
+    ],
+)
+def test_only_what_is_visible_and_harmless_is_shown(code_point, shown):
+    assert character(code_point) == shown

@@ -1,0 +1,405 @@
+"""All engines see the same in every cycle, and say what is wrong with design or tool."""
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtl import NO_STALLS, STALLS, broken
+from utf8_flow.verilog import generate
+from utf8_hdl import EXTENDED, PROFILES, Decoder, Encoder
+from utf8_sim import icarus
+from utf8_sim.campaign import campaign
+from utf8_sim.compiled import CxxrtlEngine, VerilatorEngine
+from utf8_sim.engine import AmaranthEngine, Engine, EngineError, HangError, UndefinedError
+from utf8_sim.icarus import IcarusEngine
+from utf8_sim.lockstep import Difference, Lockstep
+from utf8_sim.stimulus import FixedStalls, Piece, RandomStalls, Stimulus
+from utf8_sim.trace import Trace
+from utf8_sim.windowed import BLOCK
+
+CXX = (os.environ.get("CXX") or "c++").split()[0]
+
+
+def needs(*tools: str):
+    missing = [tool for tool in tools if not shutil.which(tool)]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+needs_icarus = needs("iverilog", "vvp")
+needs_verilator = needs("verilator", CXX)
+engines = pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param("cxxrtl", marks=needs(CXX)),
+        pytest.param("verilator", marks=needs_verilator),
+        pytest.param("icarus", marks=needs_icarus),
+    ],
+)
+verilog_engines = pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(VerilatorEngine, marks=needs_verilator, id="verilator"),
+        pytest.param(IcarusEngine, marks=needs_icarus, id="icarus"),
+    ],
+)
+DESIGNS = [f"{profile} {component}" for profile in PROFILES for component in ("decoder", "encoder")]
+
+
+@cache
+def design_of(name: str) -> Decoder | Encoder:
+    """``unicode decoder``, or a design broken on purpose."""
+    profile, _, component = name.partition(" ")
+    if profile not in PROFILES:
+        return broken(name)
+    return (Decoder if component == "decoder" else Encoder)(PROFILES[profile])
+
+
+@cache
+def verilog_of(name: str) -> str:
+    return generate(design_of(name))
+
+
+def make(engine: str, name: str) -> Engine:
+    design = design_of(name)
+    if engine == "amaranth":
+        return AmaranthEngine(design)
+    if engine == "cxxrtl":
+        return CxxrtlEngine(design)
+    of_verilog = VerilatorEngine if engine == "verilator" else IcarusEngine
+    return of_verilog(design, verilog_of(name))
+
+
+def table(engine: Engine, stimulus: Stimulus) -> np.ndarray:
+    return Trace.join(list(engine.run(stimulus))).table()
+
+
+def assert_same(actual: np.ndarray, expected: np.ndarray, what: str = "") -> None:
+    assert actual.dtype == expected.dtype
+    common = min(len(actual), len(expected))
+    for cycle in np.flatnonzero(actual[:common] != expected[:common])[:1]:
+        assert actual[cycle] == expected[cycle], f"{what}: cycle {cycle}"
+    assert len(actual) == len(expected), what
+
+
+@cache
+def hostile(name: str) -> list[list[int]]:
+    """Texts of the built-in campaign."""
+    return [list(text) for text, _ in campaign(make("amaranth", name), seed=0)[-1].pieces()]
+
+
+def pieces(name: str, size: int) -> list[Piece]:
+    """Hostile texts that have about so many values."""
+    ends = np.cumsum([len(text) for text in hostile(name)])
+    return [(text, True) for text in hostile(name)[: int(np.searchsorted(ends, size)) + 1]]
+
+
+@cache
+def scenarios(name: str) -> dict[str, Stimulus]:
+    """What is driven, and how."""
+    many, some, few = (pieces(name, size) for size in (2200, 300, 40))
+    values = [value for text, _ in some for value in text]
+    ends = np.arange(len(values)) % 7 == 3
+    long = FixedStalls((True,) * 150)
+    in_turns = FixedStalls((True, False) * 99), FixedStalls((False, False, True) * 99)
+    very_slow = RandomStalls(0.9, 5), RandomStalls(0.9, 6)
+    return {
+        **{stalls: Stimulus(some, *STALLS[stalls]) for stalls in STALLS},
+        "several windows": Stimulus(many, *STALLS["full rate"]),
+        "both very slow": Stimulus(few, *very_slow),
+        "consumer very slow": Stimulus(few, NO_STALLS, RandomStalls(0.97, 7)),
+        "producer comes late": Stimulus(few, long, NO_STALLS),
+        "consumer comes late": Stimulus(few, NO_STALLS, long),
+        "in turns": Stimulus(some, *in_turns),
+        "no pieces": Stimulus([]),
+        "no pieces, very slowly": Stimulus([], *very_slow),
+        "empty texts": Stimulus([(b"", True), ([], True), (b"", False)]),
+        "one value": Stimulus([(b"A", True)]),
+        "one value without an end": Stimulus([(b"\xc3", False)], *very_slow),
+        "value by value": Stimulus([([value], False) for value in values] + [([], True)]),
+        "ends in an array": Stimulus([(np.array(values, dtype=np.uint64), ends)]),
+    }
+
+
+@cache
+def reference(name: str, scenario: str) -> np.ndarray:
+    return table(make("amaranth", name), scenarios(name)[scenario])
+
+
+@engines
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_pin_and_the_state_as_in_amaranth(engine, name):
+    simulator, amaranth = make(engine, name), make("amaranth", name)
+    assert simulator.name == engine
+    assert simulator.interface is amaranth.interface
+    assert simulator.profile == amaranth.profile
+    assert simulator.state_names == amaranth.state_names
+    for scenario, stimulus in scenarios(name).items():
+        assert_same(table(simulator, stimulus), reference(name, scenario), scenario)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_scenarios_show_every_state_and_stall(name):
+    trace = reference(name, "several windows")
+    assert set(trace["state"]) == set(range(len(make("amaranth", name).state_names)))
+    assert len(trace) > icarus.WINDOW
+    trace = reference(name, "both slow")
+    for valid, ready in (("i.valid", "i.ready"), ("o.valid", "o.ready")):
+        assert len(set(zip(trace[valid].tolist(), trace[ready].tolist(), strict=True))) == 4
+
+
+@engines
+@pytest.mark.parametrize("blocks", [1, 2, 3])
+@pytest.mark.parametrize("name", ["unicode decoder", "ucs4 encoder"])
+def test_size_of_the_windows_changes_nothing(engine, blocks, name, monkeypatch):
+    simulator = make(engine, name)
+    monkeypatch.setattr(type(simulator), "window", blocks * BLOCK)
+    for scenario, stimulus in scenarios(name).items():
+        windows = list(simulator.run(stimulus))
+        assert {len(window) for window in windows[:-1]} <= {blocks * BLOCK}
+        assert_same(Trace.join(windows).table(), reference(name, scenario), scenario)
+
+
+@cache
+def texts_of_many_lengths() -> dict[int, np.ndarray]:
+    """Traces of texts that end, or whose run ends, near the end of a window."""
+    amaranth = make("amaranth", "unicode decoder")
+    lengths = [0, 1, 2, *range(21, 35), *range(53, 67)]
+    return {length: table(amaranth, Stimulus([(b"\xf4" * length, True)])) for length in lengths}
+
+
+@engines
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_runs_that_end_anywhere_in_a_window(engine, blocks, monkeypatch):
+    simulator = make(engine, "unicode decoder")
+    monkeypatch.setattr(type(simulator), "window", blocks * BLOCK)
+    for length, expected in texts_of_many_lengths().items():
+        stimulus = Stimulus([(b"\xf4" * length, True)])
+        assert_same(table(simulator, stimulus), expected, f"{length} bytes")
+
+
+@engines
+def test_every_run_begins_with_reset(engine, monkeypatch):
+    simulator = make(engine, "unicode decoder")
+    monkeypatch.setattr(type(simulator), "window", BLOCK)
+    abandoned = simulator.run(Stimulus([(b"\xe2\x82\xac" * 100, True)]))
+    assert next(abandoned)["state"].any()
+    for _ in range(2):
+        stimulus = scenarios("unicode decoder")["full rate"]
+        assert_same(table(simulator, stimulus), reference("unicode decoder", "full rate"))
+    abandoned.close()
+
+
+@needs_verilator
+def test_compiled_designs_do_not_disturb_each_other(monkeypatch):
+    names = ["unicode decoder", "extended decoder", "ucs4 encoder"]
+    monkeypatch.setattr(CxxrtlEngine, "window", BLOCK)
+    monkeypatch.setattr(VerilatorEngine, "window", 2 * BLOCK)
+    simulators = [(engine, name) for name in names for engine in ("cxxrtl", "verilator")]
+    simulators += simulators[:2]  # and the same library twice
+    runs = [make(*simulator).run(scenarios(simulator[1])["both slow"]) for simulator in simulators]
+    rounds = zip_longest(*runs)
+    for simulator, windows in zip(simulators, zip(*rounds, strict=True), strict=True):
+        trace = Trace.join([window for window in windows if window]).table()
+        assert_same(trace, reference(simulator[1], "both slow"), str(simulator))
+
+
+@engines
+def test_run_that_a_difference_ends_leaves_the_next_ones_alone(engine, monkeypatch):
+    good, bad = (make(engine, name) for name in ("unicode decoder", "range: ED BF is no surrogate"))
+    monkeypatch.setattr(type(good), "window", 2 * BLOCK)
+    stimulus = Stimulus([(b"\xed\xb0\x80" * 100, True)])
+    for _ in range(5):  # the thread that closes a run is not always the one that began it
+        assert Lockstep(bad, stimulus).run() == Difference(2, "o.valid", expected=1, actual=0)
+        assert Lockstep(good, stimulus).run() is None
+
+
+BROKEN = [
+    "range: ED BF is no surrogate",
+    "interrupted sequence dropped",
+    "payload changes under stall",
+    "refused value sent",
+    "last with every byte",
+]
+
+
+@engines
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_design_shows_in_the_same_cycle(engine, name):
+    stimulus = Stimulus(pieces(name, 1000), *STALLS["both slow"])
+    expected = Lockstep(make("amaranth", name), stimulus).run()
+    assert expected is not None
+    assert Lockstep(make(engine, name), stimulus).run() == expected
+
+
+@engines
+def test_difference_far_into_a_run(engine):
+    data = b"A" * 5000 + b"\xed\xb0\x80"
+    lockstep = Lockstep(make(engine, "range: ED BF is no surrogate"), Stimulus([(data, True)]))
+    assert lockstep.run() == Difference(5002, "o.valid", expected=1, actual=0)
+    assert lockstep.cycles == 5003
+
+
+def edited(name: str, good: str, bad: str) -> str:
+    """The Verilog of a design, with an edit."""
+    text = verilog_of(name)
+    assert text.count(good) == 1, f"{good!r} is not there once"
+    return text.replace(good, bad)
+
+
+def windows_until(error: type[Exception], message: str, engine: Engine, data: bytes) -> list[Trace]:
+    """What comes before a run fails."""
+    windows = []
+    with pytest.raises(error, match=message):
+        windows.extend(engine.run(Stimulus([(data, True)])))
+    return windows
+
+
+@engines
+def test_design_that_takes_nothing_hangs(engine):
+    simulator = make(engine, "never ready")
+    windows = windows_until(HangError, "no input was accepted in 64 cycles", simulator, b"A")
+    assert len(Trace.join(windows)) == 65
+    lockstep = Lockstep(simulator, Stimulus([(b"A", True)]))
+    assert lockstep.run() == Difference(0, "i.ready", expected=1, actual=0)
+
+
+@verilog_engines
+def test_design_that_never_ends_hangs(engine):
+    endless = edited("unicode decoder", "tvalid = decoder_o__valid;", "tvalid = 1'b1;")
+    simulator = engine(Decoder(), endless)
+    windows = windows_until(HangError, "output still came 64 cycles", simulator, b"A")
+    assert len(Trace.join(windows)) == 66
+
+
+def closed(first: int, end: int) -> str:
+    """A decoder that takes nothing in some cycles."""
+    text = edited(
+        "unicode decoder",
+        "  assign s_axis_tready = decoder_i__ready;",
+        "  reg [15:0] cycle = 0;\n  always @(posedge clk) cycle <= cycle + 1;\n"
+        f"  wire closed = cycle >= {first} && cycle < {end};\n"
+        "  assign s_axis_tready = decoder_i__ready & !closed;",
+    )
+    good = "assign decoder_i__valid = s_axis_tvalid;"
+    assert text.count(good) == 1
+    return text.replace(good, "assign decoder_i__valid = s_axis_tvalid & !closed;")
+
+
+@needs_icarus
+@pytest.mark.parametrize("first", [0, 1, 31, 32, 90, 100, 120, 127, 128, 129, 200])
+@pytest.mark.parametrize("blocks", [1, 2, 4])
+def test_hang_is_found_wherever_it_begins(first, blocks, monkeypatch):
+    monkeypatch.setattr(IcarusEngine, "window", blocks * BLOCK)
+    data = b"A" * 400
+    simulator = IcarusEngine(Decoder(), closed(first, first + 64))
+    assert len(table(simulator, Stimulus([(data, True)]))) == 400 + 64 + 1 + 8
+    simulator = IcarusEngine(Decoder(), closed(first, first + 65))
+    windows = windows_until(HangError, "no input was accepted in 64 cycles", simulator, data)
+    assert len(Trace.join(windows)) == first + 65
+
+
+UNDEFINED = {
+    "register without reset": ("decoder_o__valid = 1'h0;", "decoder_o__valid;", 0, "m_axis_tvalid"),
+    "state without reset": (" decoder_state = 3'h0;", " decoder_state;", 0, "the state register"),
+    "value of an error": ("21'h00fffd", "21'bx", 3, "m_axis_tdata"),
+    "one bit": ("21'h00fffd", "21'b000001111111111111x01", 3, "m_axis_tdata"),
+    "not connected": ("assign m_axis_tlast = o__payload[28];", "", 0, "m_axis_tlast"),
+    "z": ("tlast = o__payload[28];", "tlast = o__payload[28] ? 1'bz : 1'b0;", 5, "m_axis_tlast"),
+}
+
+
+@needs_icarus
+@pytest.mark.parametrize("fault", UNDEFINED)
+def test_undefined_level_is_reported_by_cycle_and_pin(fault):
+    good, bad, cycle, pin = UNDEFINED[fault]
+    simulator = IcarusEngine(Decoder(), edited("unicode decoder", good, bad))
+    windows_until(UndefinedError, rf"^cycle {cycle}, {pin} is \w*[xXzZ]", simulator, b"AB\xffCD")
+
+
+@needs_icarus
+def test_undefined_level_far_into_a_run():
+    simulator = IcarusEngine(Decoder(), edited("unicode decoder", "21'h00fffd", "21'bx"))
+    data = b"A" * 5000 + b"\xff"
+    windows = windows_until(UndefinedError, "^cycle 5001, m_axis_tdata is", simulator, data)
+    assert len(Trace.join(windows)) == 5001 // icarus.WINDOW * icarus.WINDOW
+
+
+@verilog_engines
+@pytest.mark.parametrize("high", ["22'h200000", "22'h000040"], ids=["bit 63", "bit 48"])
+def test_too_high_a_code_point_is_not_cut_to_fit(engine, high):
+    text = edited("extended decoder", "tdata = { 22'h000000,", f"tdata = {{ {high},")
+    difference = Lockstep(engine(Decoder(EXTENDED), text), Stimulus([(b"A", True)])).run()
+    assert difference == Difference(0, "o.code_point", expected=0, actual=(1 << 48) - 1)
+
+
+@verilog_engines
+def test_verilog_that_does_not_compile(engine):
+    text = edited("unicode decoder", "endmodule", "")
+    tool = "verilator" if engine is VerilatorEngine else "iverilog"
+    with pytest.raises(EngineError, match=f"^{tool} failed .*rror"):
+        engine(Decoder(), text)
+
+
+@verilog_engines
+def test_verilog_without_the_module(engine):
+    with pytest.raises(EngineError, match=r"failed \(exit status \d+\)"):
+        engine(Decoder(), verilog_of("unicode encoder"))
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """The processes that are started."""
+    started = []
+
+    class Recorded(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Recorded)
+    return started
+
+
+@needs_icarus
+def test_vvp_killed_in_the_middle(processes):
+    run = make("icarus", "unicode decoder").run(Stimulus([(b"A" * 10000, True)]))
+    next(run)
+    processes[-1].kill()
+    with pytest.raises(EngineError, match=f"vvp stopped in cycle {icarus.WINDOW} and said nothing"):
+        next(run)
+    assert processes[-1].stdout.closed
+
+
+@needs_icarus
+def test_abandoned_run_leaves_no_process(processes):
+    run = make("icarus", "unicode decoder").run(Stimulus([(b"A" * 10000, True)]))
+    next(run)
+    assert processes[-1].poll() is None
+    run.close()
+    assert processes[-1].poll() is not None
+
+
+FAKE_VVP = {
+    "dies in a line": ("printf '0 ff 1 1 1\\n0 ff'; kill -9 $$", "cycle 0 and said 0 ff 1 1 1"),
+    "complains": ("echo 'bad magic'; exit 1", "cycle 0 and said bad magic"),
+    "ends at once": ("exit 0", "cycle 0 and said nothing"),
+    "dies after a cycle": ("echo 0 ff 1 1 1 0 00 00 0 0; echo 1; kill -9 $$", "cycle 1 and said 1"),
+}
+
+
+@needs_icarus
+@pytest.mark.parametrize("fault", FAKE_VVP)
+def test_vvp_that_fails(fault, tmp_path: Path, monkeypatch):
+    script, message = FAKE_VVP[fault]
+    fake = tmp_path / "vvp"
+    fake.write_text(f"#!/bin/sh\n{script}\n")
+    fake.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    simulator = make("icarus", "unicode decoder")
+    assert windows_until(EngineError, f"vvp stopped in {message}$", simulator, b"A" * 9000) == []

@@ -422,15 +422,26 @@ def _one_interrupt() -> Iterator[None]:
             heeded = time.monotonic()
             raise KeyboardInterrupt
 
+    def unraisable(lost: "sys.UnraisableHookArgs") -> None:
+        """A finaliser cannot raise: press Ctrl-C once more for it, when it is over."""
+        nonlocal heeded
+        if lost.exc_type is not KeyboardInterrupt:
+            sys.__unraisablehook__(lost)
+            return
+        heeded = -math.inf
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not usual or threading.current_thread() is not threading.main_thread():
         yield
         return
+    usual_hook, sys.unraisablehook = sys.unraisablehook, unraisable
     signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = usual_hook
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -154,5 +154,5 @@ def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:
             following = worker.submit(next, windows, None)
             yield window
     finally:
-        worker.submit(windows.close)  # behind the window that may be under way
-        worker.shutdown()
+        worker.shutdown()  # a window may be under way
+        windows.close()

@@ -126,6 +126,42 @@ AmaranthEngine.run = run_and_interrupt
 """
 
 
+@both_commands
+def test_an_interrupt_in_a_finaliser_is_not_lost(folder, tmp_path_factory, command):
+    patch = tmp_path_factory.mktemp("patch")
+    (patch / "sitecustomize.py").write_text(IN_A_FINALISER)
+    arguments = [zeros(2**20), "--engine", "amaranth", "--tokens", "out.jsonl"]
+    with Process(command, *arguments, PYTHONPATH=str(patch)) as running:
+        status, out, err = running.end()
+    assert status == 130
+    assert err == ""
+    assert "cycles, which agree" in out
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+IN_A_FINALISER = """\
+import os, signal
+from utf8_sim.lockstep import Lockstep
+
+count = Lockstep.__iter__
+
+
+class Finalised:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def count_and_finalise(self):
+    once = [Finalised()]
+    for window in count(self):
+        once.clear()
+        yield window
+
+
+Lockstep.__iter__ = count_and_finalise
+"""
+
+
 class Interrupted(AmaranthEngine):
     """Ctrl-C is pressed while the third window is simulated."""
 

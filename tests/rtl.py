@@ -2,11 +2,23 @@
 
 import inspect
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
 from reference import RefToken
-from utf8_hdl import UNICODE, Decoder, Encoder, Kind, Profile, decoder, encoder
+from utf8_hdl import (
+    PROFILES,
+    UNICODE,
+    Decoder,
+    Encoder,
+    ErrorSpan,
+    Kind,
+    Profile,
+    decoder,
+    encoder,
+)
 from utf8_sim.campaign import campaign
 from utf8_sim.engine import AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep
@@ -81,6 +93,16 @@ ODD_PROFILES = {
     "FF restricted twice": Profile(name="wide", longest_form=8, highest=0x1FFFFFFFFF),
 }
 """Profiles of one's own, whose highest value has fewer bits than its form or restricts a lead."""
+
+ALL_RULES = {
+    f"{name}, surrogates {surrogates}, noncharacters {noncharacters}, {span.value}": replace(
+        profile, accept_surrogates=surrogates, accept_noncharacters=noncharacters, error_span=span
+    )
+    for (name, profile), surrogates, noncharacters, span in product(
+        PROFILES.items(), (False, True), (False, True), ErrorSpan
+    )
+}
+"""Every named profile with every combination of overrides."""
 
 READY = "self.i.ready.eq(~self.o.valid | self.o.ready)"
 

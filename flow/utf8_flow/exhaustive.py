@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from utf8_hdl import Profile, __version__
+from utf8_sim.build import NATIVE, contents
 from utf8_sim.engine import DesignError, Engine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Piece, RandomStalls, Stimulus
@@ -95,9 +96,9 @@ class Plan:
         """Changes with all that the verdict depends on: what is run, the design, the checks."""
         digest = hashlib.sha256(repr((__version__, self)).encode())
         digest.update(generate(DESIGNS["decoder"](self.profile)).encode())
-        sources = (file for file in resources.files("utf8_sim").iterdir() if file.is_file())
-        for file in sorted(sources, key=lambda file: file.name):
-            digest.update(file.read_bytes())
+        for folder in (resources.files("utf8_sim"), NATIVE):
+            for source in contents(folder):
+                digest.update(source)
         return digest.hexdigest()
 
 
@@ -136,11 +137,10 @@ class State:
     def _load(self) -> None:
         try:
             state = json.loads(Path(self.path).read_text(encoding="utf-8"))
-            identity, cycles, done = state["identity"], state["cycles"], state["done"]
-            packed = bytes.fromhex(done)
-            bits = np.unpackbits(np.frombuffer(packed, np.uint8))[: len(self.done)].astype(bool)
-            if type(cycles) is not int or cycles < 0 or np.packbits(bits).tobytes() != packed:
-                raise ValueError("not what was written")
+            identity, cycles, packed = state["identity"], state["cycles"], state["done"]
+            if type(cycles) is not int or cycles < 0:
+                raise ValueError("no number of cycles")
+            bits = np.frombuffer(bytes.fromhex(packed), np.uint8)
         except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
             raise Refused(
                 f"{self.path!r} is no state of an exhaustive comparison ({error}): "
@@ -151,9 +151,10 @@ class State:
                 f"{self.path!r} is the state of another comparison (other options, or another "
                 f"version): remove it, or name another with --state"
             )
-        if len(bits) != len(self.done):
+        done = np.unpackbits(bits, count=len(self.done))
+        if np.packbits(done).tobytes() != bits.tobytes():
             raise Refused(f"{self.path!r} is damaged: remove it, or name another with --state")
-        self.done, self.cycles = bits, cycles
+        self.done, self.cycles = done.astype(bool), cycles
 
     def add(self, shard: int, cycles: int) -> None:
         """Note that a shard agrees; now and then, save."""

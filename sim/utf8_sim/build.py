@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from .engine import EngineError
@@ -117,6 +118,12 @@ def compiler() -> list[str]:
 def version_of(*command: str) -> str:
     """What a program says about its version."""
     return run_tool([*command, "--version"])
+
+
+def contents(folder: Traversable) -> list[bytes]:
+    """What the files of a folder contain, in the order of their names."""
+    files = (file for file in folder.iterdir() if file.is_file())
+    return [file.read_bytes() for file in sorted(files, key=lambda file: file.name)]
 
 
 def cache_folder() -> Path:

@@ -15,7 +15,7 @@ from amaranth.back import rtlil
 from utf8_hdl import Decoder, Encoder
 from utf8_hdl.axi import AxiStream
 
-from .build import NATIVE, built, compiler, need, run_python_tool, run_tool, version_of
+from .build import NATIVE, built, compiler, contents, need, run_python_tool, run_tool, version_of
 from .engine import EngineError
 from .trace import Interface, Trace
 from .windowed import WindowedEngine
@@ -141,10 +141,7 @@ def _verilator_runtime(command: list[str], root: str, version: str, part: str) -
 
     def build(folder: Path) -> Path:
         source = ["-c", f"{root}/include/{part}.cpp", "-o", str(folder / "part.o")]
-        run_tool(
-            [command[0], *OPTIONS, *command[1:], *_verilator_includes(root), *source],
-            folder=folder,
-        )
+        _run_compiler(command, folder, [*_verilator_includes(root), *source])
         return folder / "part.o"
 
     return built(["runtime", part, version, root, *_common_key(command)], ".o", build)
@@ -159,22 +156,17 @@ def _compile(
         includes = ["-I", str(native), "-I", str(folder)]
         code = [str(native / source), *arguments]
         product = ["-o", str(folder / "design.so")]
-        run_tool(
-            [command[0], *OPTIONS, *command[1:], value, *includes, *code, *product], folder=folder
-        )
+        _run_compiler(command, folder, [value, *includes, *code, *product])
     return folder / "design.so"
+
+
+def _run_compiler(command: list[str], folder: Path, arguments: list[str]) -> None:
+    run_tool([command[0], *OPTIONS, *command[1:], *arguments], folder=folder)
 
 
 def _common_key(command: list[str]) -> list[str | bytes]:
     """What every compiled design depends on besides its code."""
-    sources = sorted((file for file in NATIVE.iterdir() if file.is_file()), key=lambda f: f.name)
-    return [
-        *(file.read_bytes() for file in sources),
-        *OPTIONS,
-        *command,
-        version_of(*command),
-        platform.platform(),
-    ]
+    return [*contents(NATIVE), *OPTIONS, *command, version_of(*command), platform.platform()]
 
 
 @cache

@@ -2,23 +2,14 @@
 
 import random
 from dataclasses import replace
-from itertools import product
 
 import pytest
 
 from naive import naive_tokens
-from rtl import ODD_PROFILES, STALLS, lockstep, rtl_tokens
-from utf8_hdl import PROFILES, Decoder, ErrorSpan
+from rtl import ALL_RULES, ODD_PROFILES, STALLS, lockstep, rtl_tokens
+from utf8_hdl import PROFILES, Decoder
 
-VARIANTS = {
-    f"{name}, surrogates {surrogates}, noncharacters {noncharacters}, {span.value}": replace(
-        profile, accept_surrogates=surrogates, accept_noncharacters=noncharacters, error_span=span
-    )
-    for (name, profile), surrogates, noncharacters, span in product(
-        PROFILES.items(), (False, True), (False, True), ErrorSpan
-    )
-}
-VARIANTS |= ODD_PROFILES
+VARIANTS = ALL_RULES | ODD_PROFILES
 EDGES = bytes.fromhex(
     "00 41 7F 80 81 82 83 84 87 88 8F 90 9F A0 BD BE BF C0 C1 C2 DF E0 E1 EC ED EE EF"
     "F0 F1 F3 F4 F5 F7 F8 F9 FB FC FD FE FF"

@@ -11,22 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import encoding
-from rtl import ODD_PROFILES
-from utf8_hdl import PROFILES, ErrorSpan, Profile
+from rtl import ALL_RULES, ODD_PROFILES
+from utf8_hdl import PROFILES, Profile
 from utf8_sim.bulk import BulkCycles, BulkDecoder, BulkEncoder
 from utf8_sim.campaign import boundary_encodings, boundary_values
 from utf8_sim.model import TextModel, decode, decoder_cycles, encode_character, encoder_cycles
 from utf8_sim.trace import DECODER, ENCODER, OBSERVED_BITS, Interface, Trace, bits, field
 
-VARIANTS = {
-    f"{name}, surrogates {surrogates}, noncharacters {noncharacters}, {span.value}": replace(
-        profile, accept_surrogates=surrogates, accept_noncharacters=noncharacters, error_span=span
-    )
-    for (name, profile), surrogates, noncharacters, span in product(
-        PROFILES.items(), (False, True), (False, True), ErrorSpan
-    )
-}
-VARIANTS |= ODD_PROFILES
+VARIANTS = ALL_RULES | ODD_PROFILES
 LEADS = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, *range(0xC0, 0x100)]
 
 

@@ -21,14 +21,10 @@ from hypothesis import strategies as st
 
 from naive import encoding, naive_tokens
 from reference import BOUNDARY_BYTES, RefToken, ref_tokens
+from rtl import ALL_RULES
 from utf8_hdl import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
 from utf8_sim.model import decode, encode
 
-VARIANTS = [
-    replace(profile, accept_surrogates=surrogates, accept_noncharacters=noncharacters, error_span=s)
-    for profile in PROFILES.values()
-    for surrogates, noncharacters, s in product([False, True], [False, True], ErrorSpan)
-]
 ACCEPTING = {"accept_surrogates": True, "accept_noncharacters": True}
 CPYTHON = replace(UNICODE, accept_surrogates=True)
 ICONV = replace(UCS4, accept_noncharacters=True)
@@ -121,7 +117,7 @@ def variant_name(profile: Profile) -> str:
     return f"{profile.name}, {surrogates}, {noncharacters}, {profile.error_span.value}"
 
 
-each_variant = pytest.mark.parametrize("profile", VARIANTS, ids=variant_name)
+each_variant = pytest.mark.parametrize("profile", ALL_RULES.values(), ids=variant_name)
 
 
 def test_naive_definition_is_cpythons_where_cpython_reaches():
@@ -185,7 +181,7 @@ hostile_bytes = st.lists(
 ).map(b"".join)
 
 
-@given(hostile_bytes, profiles() | st.sampled_from(VARIANTS))
+@given(hostile_bytes, profiles() | st.sampled_from(list(ALL_RULES.values())))
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_in_any_profile(data, profile):
     assert model_tokens(data, profile) == naive_tokens(data, profile)

@@ -1,6 +1,7 @@
 """What holds for the whole suite."""
 
 import os
+import signal
 
 import pytest
 
@@ -8,6 +9,10 @@ import pytest
 def pytest_configure(config):
     """Compiled designs are kept from run to run, and apart from the user's own."""
     os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "engines")
+    # A shell ignores interrupts for what it starts in the background, and so would every process
+    # that a test interrupts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)

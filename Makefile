@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD  := build
 
-.PHONY: help sim test compare bench verilog diagram synth lint format clean
+.PHONY: help sim test compare bench verilog diagram prove synth lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -34,6 +34,9 @@ diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 	printf '\342\202\254\300\257\360\237\230\200' | $(BIN)/utf8-hdl simulate - \
 	    --stall-output 0.3 --seed 4 --wave docs/decoder.svg
 
+prove: $(VENV)/formal ## Prove every property of every component and profile
+	$(BIN)/utf8-hdl prove
+
 synth: $(VENV)/fpga ## Count registers and lookup tables of every component and profile
 	$(BIN)/utf8-hdl synthesize
 
@@ -50,7 +53,7 @@ clean: ## Remove everything that make made
 	rm -rf $(VENV) $(BUILD) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # One environment; extras of pyproject.toml add their tools to what `base` has.
-$(VENV)/base $(VENV)/dev $(VENV)/fpga $(VENV)/wave: $(VENV)/%: pyproject.toml
+$(VENV)/base $(VENV)/dev $(VENV)/formal $(VENV)/fpga $(VENV)/wave: $(VENV)/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    --editable '.$(if $(filter-out base,$*),[$*])'

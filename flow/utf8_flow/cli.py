@@ -28,12 +28,14 @@ from .comparison import PartsComparison, compare_exhaustively
 from .engines import AUTO, DESIGNS, ENGINES, keep_freed_memory, prepare_engine
 from .exhaustive import LONGEST as LONGEST_EXHAUSTIVE
 from .exhaustive import Plan
+from .formal.prover import tool_version as prover_version
 from .output import (
     Refused,
     check_output,
     open_output,
     standard_output_failed,
 )
+from .proofs import choose_goals, prove_all
 from .report import coverage_table
 from .simulation import Outputs, TextSimulation, look_ahead
 from .synthesis import area, tool_version
@@ -84,6 +86,12 @@ ErrorSpanOption = Annotated[
     typer.Option(
         metavar="|".join(span.value for span in ErrorSpan), help="How many bytes one error covers."
     ),
+]
+OnlyComponentOption = Annotated[
+    str | None, typer.Option("--component", metavar="|".join(DESIGNS), help="Only this one.")
+]
+OnlyProfileOption = Annotated[
+    str | None, typer.Option("--profile", metavar="|".join(PROFILES), help="Only this one.")
 ]
 EngineOption = Annotated[
     str, typer.Option(metavar="|".join([AUTO, *ENGINES]), help="What simulates the hardware.")
@@ -277,13 +285,38 @@ def generate(
 
 
 @app.command()
+def prove(
+    component: OnlyComponentOption = None,
+    profile: OnlyProfileOption = None,
+    surrogates: SurrogatesOption = None,
+    noncharacters: NoncharactersOption = None,
+    error_span: ErrorSpanOption = None,
+    name: Annotated[
+        str | None, typer.Option("--property", metavar="NAME", help="Only this one.")
+    ] = None,
+    vcd: Annotated[
+        str, typer.Option(metavar="OUT.vcd", help="Where to write a counterexample's waveform.")
+    ] = "utf8-hdl-counterexample.vcd",
+) -> None:
+    """Prove the properties of the designs, for all inputs of any length under any stalls.
+
+    Without --profile, in all of them, and in unicode with each of its rules turned round.
+    """
+    if component is not None:
+        _choose("--component", component, DESIGNS)
+    profiles = _choose_profiles(profile, surrogates, noncharacters, error_span)
+    goals = choose_goals(component, name, profiles)
+    _check_outputs([], {"--vcd": vcd})
+    show = Console(highlight=False)
+    say(show, prover_version())
+    if not prove_all(show, goals, vcd):
+        raise typer.Exit(1)
+
+
+@app.command()
 def synthesize(
-    component: Annotated[
-        str | None, typer.Option("--component", metavar="|".join(DESIGNS), help="Only this one.")
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option("--profile", metavar="|".join(PROFILES), help="Only this one.")
-    ] = None,
+    component: OnlyComponentOption = None,
+    profile: OnlyProfileOption = None,
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
@@ -292,14 +325,9 @@ def synthesize(
 
     Without --profile, all of them are counted, and unicode with each of its rules turned round.
     """
-    overrides = surrogates, noncharacters, error_span
     names = [component] if component else list(DESIGNS)
     designs = [_choose("--component", name, DESIGNS) for name in names]
-    if profile or any(overrides):
-        profiles = [choose_profile(profile or "unicode", *overrides)]
-    else:
-        profiles = [*PROFILES.values(), *_overridden(UNICODE)]
-
+    profiles = _choose_profiles(profile, surrogates, noncharacters, error_span)
     show = Console(highlight=False)
     say(show, tool_version())
     say(show, f"{'registers':>9}{'LUTs':>6}  component and rules", "bold")
@@ -310,6 +338,13 @@ def synthesize(
             registers, lookup_tables = area(design(rules))
             say(show, f"{registers:>9}{lookup_tables:>6}  {name}, {rules.describe()}")
             progress.advance(task)
+
+
+def _choose_profiles(profile: str | None, *overrides: str | None) -> list[Profile]:
+    """The profile that the options name, or all that are offered if they name none."""
+    if profile or any(overrides):
+        return [choose_profile(profile or "unicode", *overrides)]
+    return [*PROFILES.values(), *_overridden(UNICODE)]
 
 
 def _overridden(profile: Profile) -> list[Profile]:

@@ -3,20 +3,12 @@
 import hashlib
 import json
 import os
-import signal
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
-from itertools import islice
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +21,7 @@ from utf8_sim.stimulus import Piece, RandomStalls, Stimulus
 from .engines import DESIGNS, ENGINES, keep_freed_memory
 from .output import Refused, open_output
 from .verilog import generate
+from .workers import cores, on_all_cores
 
 LONGEST = 4
 SHARD = 1 << 18
@@ -179,13 +172,6 @@ class State:
             raise Refused(f"cannot remove {self.path!r}: {error.strerror}") from error
 
 
-def cores() -> int:
-    """How many processes can run at the same time."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def seconds_for(plan: Plan, engine: Engine, shards: int) -> float:
     """About how long so many shards take on all cores, from a trial of a few texts."""
     inputs, begin = 0, time.monotonic()
@@ -233,61 +219,19 @@ def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[
     if len(shards) == 1:
         yield shards[0], *run_shard(plan, engine, shards[0])
         return
-    workers = min(cores(), len(shards))
-    context = get_context("spawn")  # not forked: this process has threads
-    alive, hold_alive = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker, initargs=(plan, alive))
-    try:
-        waiting = iter(shards)
-        running: dict[Future[tuple[int, bool]], int] = {}
-        while True:
-            with _interrupts_later():  # new processes leave Ctrl-C to this one
-                for shard in islice(waiting, 2 * workers - len(running)):
-                    running[pool.submit(_work, shard)] = shard
-            if not running:
-                return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                cycles, agrees = future.result()
-                yield running.pop(future), cycles, agrees
-    except BrokenProcessPool as error:
-        raise Refused(
-            "a worker process died (killed, or not enough memory): run the same command again, "
-            "it goes on where this one stopped"
-        ) from error
-    finally:
-        with _interrupts_later():
-            hold_alive.close()
-            pool.shutdown(cancel_futures=True)
-            alive.close()
-
-
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Put off Ctrl-C, for this thread and the processes that it starts."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    for shard, (cycles, agrees) in on_all_cores(_work, shards, _start, (plan,)):
+        yield shard, cycles, agrees
 
 
 _worker: tuple[Plan, Engine]
 
 
-def _start_worker(plan: Plan, alive: Connection) -> None:
+def _start(plan: Plan) -> None:
     """In a new process: make the engine."""
     global _worker  # noqa: PLW0603 - what a process has only one of
-    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     keep_freed_memory()
     _worker = plan, ENGINES[plan.engine](DESIGNS["decoder"](plan.profile))
 
 
-def _end_with(alive: Connection) -> None:
-    """End at once when the parent closes its end, or is killed: nobody waits for the result."""
-    with suppress(EOFError, OSError):
-        alive.recv()
-    os._exit(1)
-
-
-def _work(shard: int) -> Any:
+def _work(shard: int) -> tuple[int, bool]:
     return run_shard(*_worker, shard)

@@ -24,7 +24,12 @@ NATIVE = resources.files(__package__) / "native"
 LONGEST_MESSAGE = 300
 
 
-def run_tool(arguments: Sequence[str], folder: Path | None = None, script: str = "") -> str:
+def run_tool(
+    arguments: Sequence[str],
+    folder: Path | None = None,
+    script: str = "",
+    own_group: bool = True,
+) -> str:
     """What a program prints on its standard output.
 
     Parameters
@@ -35,6 +40,9 @@ def run_tool(arguments: Sequence[str], folder: Path | None = None, script: str =
         Where it runs.
     script : str
         Its standard input.
+    own_group : bool
+        Whether it is to be ended together with all that it starts; else it stays in the process
+        group of this process.
 
     Raises
     ------
@@ -52,7 +60,7 @@ def run_tool(arguments: Sequence[str], folder: Path | None = None, script: str =
             env={**os.environ, "TMPDIR": "."} if folder else None,
             encoding="utf-8",
             errors="replace",
-            start_new_session=True,  # with all that it starts, to be ended together
+            start_new_session=own_group,
         )
     except OSError as error:
         raise EngineError(f"cannot run {name}: {error.strerror}") from error
@@ -60,7 +68,9 @@ def run_tool(arguments: Sequence[str], folder: Path | None = None, script: str =
         output, errors = process.communicate(script)
     except BaseException:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            if own_group:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
         process.communicate()
         raise
     if process.returncode:

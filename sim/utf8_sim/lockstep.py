@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from utf8_hdl import Kind
+from utf8_hdl import Kind, Profile
 
 from .bulk import BulkCycles
 from .engine import Engine
@@ -132,6 +132,11 @@ class Lockstep:
         for _trace in self:
             pass
         return self.difference
+
+
+def expectation(profile: Profile, trace: Trace) -> Trace:
+    """What the golden model says to the pins that were driven, from reset on."""
+    return _expected(BulkCycles(trace.interface, profile).readable(), trace)
 
 
 def _expected(model: CycleModel, trace: Trace) -> Trace:

@@ -27,8 +27,8 @@ import numpy as np
 from amaranth.hdl import UnusedElaboratable
 
 from utf8_flow.engines import ENGINES, keep_freed_memory
-from utf8_flow.exhaustive import cores
 from utf8_flow.verilog import generate
+from utf8_flow.workers import cores
 from utf8_hdl import Decoder, __version__
 from utf8_sim.build import need
 from utf8_sim.engine import EngineError

@@ -1,0 +1,507 @@
+"""What is proved of decoder and encoder.
+
+Each property is a function. It puts designs on a bench, says with ``never`` what must not happen in
+any cycle of any run, and with ``reaches`` what must happen in some, so that the property is known
+to say something. Pins that a property does not drive are free in every cycle.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Array, Cat, ClockSignal, Instance, Mux, Signal, Value
+
+from utf8_hdl import ErrorSpan, Kind
+
+from ..verilog import generate
+from .bench import (
+    IN_FLIGHT,
+    LATENCY,
+    Bench,
+    ExpectedBytes,
+    History,
+    Queue,
+    accepts,
+    expected_tokens,
+    gives,
+    input_of,
+    output_of,
+    waits,
+)
+from .specification import EncoderSpecification, ill_formed, is_continuation, well_formed
+
+
+@dataclass(frozen=True)
+class Property:
+    """Something to prove.
+
+    Parameters
+    ----------
+    name : str
+        What the command line calls it.
+    component : str
+        Of which component.
+    state : callable
+        Says it on a bench; its docstring says it in words.
+    """
+
+    name: str
+    component: str
+    state: Callable[[Bench, str], None]
+
+    @property
+    def statement(self) -> str:
+        """The property in words, on one line."""
+        return " ".join((self.state.__doc__ or "").split())
+
+
+# --- both components ----------------------------------------------------------------------------
+
+
+def output_stream(b: Bench, name: str) -> None:
+    """What is offered at the output stays there, unchanged, until it is taken."""
+    design = b.design(name)
+    offered = b.before(waits(design))
+    changed = output_of(design) != b.before(output_of(design))
+    b.never(offered & ~design.o.valid, offered & changed)
+    b.reaches("an output that waits, and is taken then", offered & gives(design))
+
+
+def idle_output(b: Bench, name: str) -> None:
+    """While nothing is offered the payload keeps its last value, which is zero at first."""
+    design = b.design(name)
+    b.never(~design.o.valid & (output_of(design) != b.before(output_of(design))))
+    b.reaches("nothing offered after something was", ~design.o.valid & output_of(design).any())
+
+
+def valid_independent(b: Bench, name: str) -> None:
+    """What is offered in a cycle does not depend on `o.ready` in that cycle."""
+    design, flip = b.design(name), b.free(1, "flip")
+    twin = b.twin(design, o_ready=design.o.ready ^ flip)
+    same = ~b.since(flip)
+    b.never(same & _offers_differ(design, twin))
+    b.reaches("an output with the consumer ready and not", same & flip & design.o.valid)
+
+
+def input_stream(b: Bench, name: str) -> None:
+    """Only transfers count: what is offered and not taken changes nothing, at any time, and no
+    output pin depends on an input pin but `o.ready` within a cycle."""
+    design = b.design(name)
+    other = b.design(f"{name}_other", o_ready=design.o.ready)
+    differs = accepts(design) != accepts(other)
+    differs |= accepts(design) & (input_of(design) != input_of(other))
+    same = ~b.since(differs)
+    b.never(same & (_offers_differ(design, other) | (design.i.ready != other.i.ready)))
+    b.reaches(
+        "something else offered while it cannot be taken",
+        same & design.i.valid & ~design.i.ready & ~differs & (input_of(design) != input_of(other)),
+    )
+
+
+def last_arrives(b: Bench, name: str) -> None:
+    """The end of every text comes out within a fixed number of cycles in which the consumer is
+    ready: 2 for a decoder, as many as the longest form has bytes for an encoder."""
+    design, m = b.design(name), b.m
+    limit = LATENCY + 1 if name == "decoder" else LATENCY - 1 + b.profile.longest_form
+    enters, leaves = accepts(design) & design.i.p.last, gives(design) & design.o.p.last
+    texts = Signal(4)  # of which the end is inside
+    m.d.sync += texts.eq(texts + enters - leaves)
+    # Any one of the ends that enter is watched: how many leave before it, and how long it takes.
+    watched, ahead, cycles = Signal(), Signal(4), Signal(5)
+    arrives = watched & leaves & (ahead == 0)
+    with m.If(~watched & enters & b.free(1, "watch")):
+        m.d.sync += [watched.eq(1), ahead.eq(texts - leaves), cycles.eq(1)]
+    with m.Elif(arrives):
+        m.d.sync += watched.eq(0)
+    with m.Elif(watched & design.o.ready):
+        m.d.sync += [ahead.eq(ahead - leaves), cycles.eq(cycles + 1)]
+    b.never(watched & design.o.ready & (cycles == limit) & ~arrives, leaves & (texts == 0))
+    b.reaches("an end that takes all that time", arrives & (cycles == limit))
+
+
+def reset(b: Bench, name: str) -> None:
+    """A cycle of reset makes a new start, whatever the registers hold."""
+    rst = b.free(1, "rst")
+    design = b.design(name, any_start=True, reset=rst)
+    twin = b.twin(design, reset=rst)
+    differs = _offers_differ(design, twin) | (design.i.ready != twin.i.ready)
+    differs |= output_of(design) != output_of(twin)
+    b.never(b.since(rst) & differs)
+    b.reaches("outputs that differ before", differs)
+    b.reaches("an output after a reset in mid-stream", b.since(b.since(rst) & rst) & gives(design))
+
+
+def verilog(b: Bench, name: str) -> None:
+    """The generated Verilog does the same as the design, on every pin, in every cycle."""
+    rst = b.free(1, "rst")
+    design = b.design(name, reset=rst)
+    i, o = design.i, design.o
+    if name == "decoder":
+        item, result, wide = i.p.data, o.p.code_point, b.profile.utf32_width
+        user = Cat(o.p.error, o.p.kind, o.p.length)
+        user_width = 8
+    else:
+        item, result, wide = i.p.code_point, o.p.data, 8
+        user, user_width = o.p.error, 1
+    b.sources.append(generate(design))
+    data, tuser = Signal(wide), Signal(user_width)
+    tvalid, tlast, tready = Signal(), Signal(), Signal()
+    b.m.submodules.verilog = Instance(
+        f"utf8_{name}",
+        i_clk=ClockSignal(),
+        i_rst=rst,
+        i_s_axis_tdata=item,
+        i_s_axis_tvalid=i.valid,
+        i_s_axis_tlast=i.p.last,
+        o_s_axis_tready=tready,
+        o_m_axis_tdata=data,
+        o_m_axis_tvalid=tvalid,
+        i_m_axis_tready=o.ready,
+        o_m_axis_tlast=tlast,
+        o_m_axis_tuser=tuser,
+    )
+    b.never(data != result, tuser != user, tvalid != o.valid, tlast != o.p.last, tready != i.ready)
+    b.reaches("an output of the Verilog", tvalid & o.ready & tuser.any())
+
+
+def _offers_differ(design: Any, other: Any) -> Value:
+    payloads = output_of(design) != output_of(other)
+    return (design.o.valid != other.o.valid) | (design.o.valid & payloads)
+
+
+# --- decoder ------------------------------------------------------------------------------------
+
+
+def tokens(b: Bench, name: str) -> None:
+    """The tokens are those of the specification: value, error, kind, length and `last`, none
+    missing, none more, for all bytes and all stalls."""
+    decoder = b.design(name)
+    expected = expected_tokens(b, decoder)
+    b.never(
+        decoder.o.valid & (expected.count == 0),
+        decoder.o.valid & (output_of(decoder) != Value.cast(expected.oldest)),
+        expected.lost,
+    )
+    b.reaches("two tokens expected, one of which waits", waits(decoder) & (expected.count == 2))
+
+
+def line_rate(b: Bench, name: str) -> None:
+    """While the consumer is ready the decoder takes a byte in every cycle."""
+    decoder = b.design(name)
+    b.never(decoder.o.ready & ~decoder.i.ready)
+    b.reaches("a byte that cannot be taken", decoder.i.valid & ~decoder.i.ready)
+
+
+def latency(b: Bench, name: str) -> None:
+    """A token is at the output 1 cycle after the byte that decides it, or 2 behind another token;
+    cycles in which the output waits are not counted."""
+    decoder = b.design(name)
+    expected = expected_tokens(b, decoder)
+    some, age = expected.count > 0, expected.oldest_age
+    b.never(some & (age >= LATENCY) & ~decoder.o.valid, some & (age > LATENCY + 1))
+    for place, younger in enumerate(expected.ages):
+        b.never((expected.count > place + 1) & (younger > LATENCY))
+    b.reaches("a token in 1 cycle", some & (age == LATENCY) & decoder.o.valid)
+    b.reaches("a token in 2 cycles", some & (age == LATENCY + 1) & decoder.o.valid)
+
+
+def conservation(b: Bench, name: str) -> None:
+    """Every byte accepted is covered by one token, in order; `last` is that of the last byte that a
+    token covers, and no other byte of it is the last of a text."""
+    decoder = b.design(name)
+    history = History(b, decoder)
+    valid, length = decoder.o.valid, decoder.o.p.length
+    b.never(valid & (length == 0), valid & (length > history.count), history.lost)
+    for position in range(b.profile.longest_form):
+        last = history.oldest(position).last
+        b.never(valid & (length == position + 1) & (last != decoder.o.p.last))
+        b.never(valid & (length > position + 1) & last)
+    for length_reached in range(1, b.profile.longest_form + 1):
+        b.reaches(f"a token of {length_reached}", valid & (length == length_reached))
+
+
+def only_well_formed(b: Bench, name: str) -> None:
+    """A character's bytes are the one encoding of its value, and the profile has that value: never
+    an overlong form, a surrogate, a value above the limit, or FE or FF, where it has none."""
+    decoder = b.design(name)
+    history = History(b, decoder)
+    b.m.submodules.encoding = encoding = EncoderSpecification(b.profile)
+    b.m.d.comb += encoding.code_point.eq(decoder.o.p.code_point)
+    character = decoder.o.valid & ~decoder.o.p.error
+    b.never(character & (encoding.refused | (encoding.count != decoder.o.p.length)))
+    for position, byte in enumerate(encoding.sequence):
+        covered = encoding.count > position
+        b.never(character & covered & (history.oldest(position).data != byte))
+        b.reaches(f"a character of {position + 1}", character & (encoding.count == position + 1))
+
+
+def well_formed_passes(b: Bench, name: str) -> None:
+    """Texts that are made of whole characters give no error."""
+    m = b.m
+    m.submodules.encoding = encoding = EncoderSpecification(b.profile)
+    following = b.free(b.profile.utf32_width, "following")
+    character, index = Signal.like(following), Signal(3)
+    whole = index + 1 == encoding.count
+    m.d.comb += encoding.code_point.eq(Mux(index == 0, following, character))
+    decoder = b.design(name, item=Array(encoding.sequence)[index], i_last=whole & b.free(1, "ends"))
+    with m.If(accepts(decoder)):
+        m.d.sync += [character.eq(encoding.code_point), index.eq(Mux(whole, 0, index + 1))]
+    b.never(decoder.o.valid & decoder.o.p.error)
+    for length in range(1, b.profile.longest_form + 1):
+        b.reaches(f"a character of {length}", decoder.o.valid & (decoder.o.p.length == length))
+
+
+def self_synchronisation(b: Bench, name: str) -> None:
+    """Whatever the registers held: once one byte fewer than the longest form has, or a byte outside
+    80..BF, are accepted, the following tokens are right (from that byte on, if there is one)."""
+    decoder, m = b.design(name, any_start=True), b.m
+    begins = accepts(decoder) & ~is_continuation(decoder.i.p.data)
+    bytes_seen, right = Signal(3), Signal()
+    with m.If(accepts(decoder)):
+        m.d.sync += bytes_seen.eq(bytes_seen + 1)
+        with m.If(begins | (bytes_seen + 1 == b.profile.longest_form - 1)):
+            m.d.sync += right.eq(1)
+    expected = expected_tokens(b, decoder, heeds=right | begins)
+    # Tokens of what was before may still come, and nobody can tell how many. So for each number
+    # there may be a scoreboard leaves so many out, and not all of them may ever have failed.
+    failed = []
+    for ahead in range(IN_FLIGHT + 1):
+        left_out, count = Signal(range(IN_FLIGHT + 1)), Signal(4)
+        taken = gives(decoder) & right
+        counts = taken & (left_out == ahead)
+        m.d.sync += left_out.eq(left_out + (taken & (left_out != ahead)))
+        m.d.sync += count.eq(count + expected.pushed - counts)
+        wrong = output_of(decoder) != Value.cast(expected.last_but(count))
+        fails = counts & ((count == 0) | (count > IN_FLIGHT) | wrong)
+        failed.append(fails | b.since(fails))
+    b.never(Cat(failed).all())
+    for ahead, fails in enumerate(failed[:-1]):
+        others = Cat(failed[ahead + 1 :])
+        b.reaches(f"not {ahead} tokens of what was before", fails & ~others.all())
+
+
+def decoder_covers(b: Bench, name: str) -> None:
+    """Every kind of error, every length, both ends of every row of the tables, and every state of
+    the decoder with each side waiting, do occur."""
+    decoder, profile = b.design(name), b.profile
+    history, expected = History(b, decoder), expected_tokens(b, decoder)
+    o = decoder.o.p
+    error, character = decoder.o.valid & o.error, decoder.o.valid & ~o.error
+
+    def begins(sequence: list[int]) -> Value:
+        bytes_equal = [history.oldest(n).data == byte for n, byte in enumerate(sequence)]
+        return Cat(bytes_equal).all() & (history.count >= len(sequence))
+
+    def edges(row: list[range]) -> list[list[int]]:
+        return [[byte[0] for byte in row], [byte[-1] for byte in row]]
+
+    for row in well_formed(profile):
+        for edge in edges(row):
+            refused = edge[-2:] in ([0xBF, 0xBE], [0xBF, 0xBF]) and edge[0] == 0xEF
+            if not refused or profile.accept_noncharacters:
+                b.reaches(f"{_hex(edge)} is a character", character & begins(edge))
+    for kind, row in ill_formed(profile):
+        for edge in edges(row):
+            b.reaches(f"{_hex(edge)} is {kind.label}", error & (o.kind == kind) & begins(edge))
+    for length in range(1, profile.longest_form):
+        truncated = error & (o.kind == Kind.TRUNCATED) & (o.length == length)
+        b.reaches(f"a text cut after {length}", truncated & o.last)
+        b.reaches(f"a sequence interrupted after {length}", truncated & ~o.last)
+    if not profile.accept_noncharacters:
+        for sequence in ([0xEF, 0xBF, 0xBE], [0xEF, 0xBF, 0xBF]):
+            wrong = error & (o.kind == Kind.NONCHARACTER) & begins(sequence)
+            b.reaches(f"{_hex(sequence)} is noncharacter", wrong)
+    if profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
+        for length in range(1, profile.longest_form + 1):
+            b.reaches(f"an error of {length}", error & (o.length == length))
+    b.reaches("two tokens of one byte, waiting", waits(decoder) & (expected.count == 2))
+    _reach_states(b, decoder)
+
+
+def _reach_states(b: Bench, design: Any) -> None:
+    """Each state, at rest and in flow, while the output waits, and while no input comes."""
+    waited = b.before(waits(design))
+    for state in design.State:
+        here = design.state == state
+        b.reaches(f"{state.name}", here)
+        b.reaches(f"{state.name}, input and output move", here & gives(design) & design.i.valid)
+        b.reaches(f"{state.name}, output waits", here & waits(design) & waited)
+        b.reaches(f"{state.name}, no input", here & ~design.i.valid)
+
+
+def _hex(sequence: list[int]) -> str:
+    return bytes(sequence).hex(" ").upper()
+
+
+# --- encoder ------------------------------------------------------------------------------------
+
+
+def bytes_(b: Bench, name: str) -> None:
+    """The bytes are those of the specification: data, error and `last`, none missing, none more,
+    for all code points and all stalls."""
+    encoder = b.design(name)
+    expected = ExpectedBytes(b, encoder)
+    offered, o = encoder.o.valid, encoder.o.p
+    b.never(
+        offered & (expected.queue.count == 0),
+        offered & ((o.data != expected.byte) | (o.error != expected.error)),
+        offered & (o.last != expected.last),
+        expected.queue.lost,
+    )
+    b.reaches("a byte that waits", waits(encoder) & encoder.i.valid)
+
+
+def rate(b: Bench, name: str) -> None:
+    """While the consumer is ready and code points are offered there is a byte in every cycle."""
+    encoder = b.design(name)
+    busy = encoder.i.valid & encoder.o.ready
+    for _ in range(LATENCY):
+        busy = b.before(busy)
+    b.never(busy & ~encoder.o.valid)
+    b.reaches("a byte", busy & encoder.o.valid)
+
+
+def encoder_latency(b: Bench, name: str) -> None:
+    """The first byte is at the output 1 cycle after its code point, the others follow at once."""
+    encoder = b.design(name)
+    queue = ExpectedBytes(b, encoder).queue
+    due = (queue.count > 0) & (queue.oldest_age >= LATENCY)
+    b.never(due & ~encoder.o.valid)
+    b.reaches("a first byte", due & (queue.oldest_age == LATENCY))
+
+
+def shortest_form(b: Bench, name: str) -> None:
+    """Read back bit by bit, the bytes of a character are its code point, or U+FFFD in place of one
+    that the profile refuses, and no shorter form has room for it."""
+    encoder, m, profile = b.design(name), b.m, b.profile
+    expected = ExpectedBytes(b, encoder)
+    byte = encoder.o.p.data
+    leading_ones = Signal(4)
+    for ones in range(9):
+        with m.If(byte.matches(("1" * ones + "0").ljust(8, "-")[:8])):
+            m.d.comb += leading_ones.eq(ones)
+    left, form, value = Signal(4), Signal(4), Signal(42)
+    first = left == 0
+    own = Mux(first, leading_ones, form)
+    lead_bits = Array([byte[:7], 0, *(byte[: max(0, 7 - n)] for n in range(2, 9))])[leading_ones]
+    total = Signal(42)
+    m.d.comb += total.eq(Mux(first, lead_bits, Cat(byte[:6], value)))
+    ends = Mux(first, leading_ones == 0, left == 1)
+    with m.If(gives(encoder)):
+        m.d.sync += [form.eq(own), value.eq(total)]
+        m.d.sync += left.eq(Mux(first, Mux(leading_ones == 0, 0, leading_ones - 1), left - 1))
+    wanted = Mux(expected.error, 0xFFFD, expected.queue.oldest.code_point)
+    capacity = Array([7, 0, 7, 11, 16, 21, 26, 31, 36])  # bits of the next shorter form
+    fits_shorter = (own > 1) & (total >> capacity[own] == 0)
+    offered = encoder.o.valid
+    b.never(
+        offered & first & (leading_ones == 1),
+        offered & ~first & ~is_continuation(byte),
+        offered & ends & ((total != wanted) | fits_shorter),
+        offered & first & (leading_ones > profile.longest_form),
+    )
+    for length in range(2, profile.longest_form + 1):
+        b.reaches(f"a character of {length}", offered & ends & (own == length))
+
+
+def round_trip(b: Bench, name: str) -> None:
+    """A decoder behind the encoder gives the code points back, U+FFFD for those refused: no errors,
+    each from its shortest form, `last` where it was."""
+    m, ready = b.m, Signal()
+    encoder = b.design(name, o_ready=ready)
+    decoder = b.design(
+        "decoder", i_valid=encoder.o.valid, item=encoder.o.p.data, i_last=encoder.o.p.last
+    )
+    m.submodules.expected = queue = Queue(encoder.i.p.shape(), places=IN_FLIGHT + 1)
+    m.submodules.specification = specification = EncoderSpecification(b.profile)
+    [(push, entry)] = queue.pushes
+    m.d.comb += [
+        ready.eq(decoder.i.ready),
+        push.eq(accepts(encoder)),
+        entry.eq(encoder.i.p),
+        queue.pop.eq(gives(decoder)),
+        specification.code_point.eq(queue.oldest.code_point),
+    ]
+    token, given = decoder.o.p, queue.oldest
+    wanted = Mux(specification.refused, 0xFFFD, given.code_point)
+    b.never(
+        decoder.o.valid & (queue.count == 0),
+        decoder.o.valid & (token.error | (token.code_point != wanted)),
+        decoder.o.valid & ((token.last != given.last) | (token.length != specification.count)),
+        queue.lost,
+    )
+    b.reaches("a code point refused", decoder.o.valid & specification.refused)
+    for length in range(1, b.profile.longest_form + 1):
+        b.reaches(f"a character of {length}", decoder.o.valid & (token.length == length))
+
+
+def order(b: Bench, name: str) -> None:
+    """The byte strings of any two code points compare as the code points do; a refused one counts
+    as U+FFFD. The strings are those of the specification, which are the encoder's."""
+    m = b.m
+    bytes_(b, name)
+    values, strings = [], []
+    for label in ("one", "other"):
+        m.submodules[label] = specification = EncoderSpecification(b.profile)
+        code_point = b.free(b.profile.utf32_width, label)
+        m.d.comb += specification.code_point.eq(code_point)
+        values.append(Mux(specification.refused, 0xFFFD, code_point))
+        # Zeros behind the shorter string: no character's bytes begin those of another.
+        strings.append(Cat(*reversed(list(specification.sequence))))
+    b.never((values[0] < values[1]) != (strings[0] < strings[1]))
+    b.never((values[0] == values[1]) != (strings[0] == strings[1]))
+    b.reaches("a smaller one of another length", (values[0] < 0x80) & (values[1] > 0x7FF))
+
+
+def encoder_covers(b: Bench, name: str) -> None:
+    """Code points of every length at both ends, those refused and their neighbours, and every state
+    of the encoder with each side waiting, do occur."""
+    encoder, profile = b.design(name), b.profile
+    expected = ExpectedBytes(b, encoder)
+    done = encoder.o.valid & (expected.queue.count > 0)
+    code_point = expected.queue.oldest.code_point
+    limits = [7, 11, 16, 21, 26, 31, 36, 42][: profile.longest_form]
+    ends = [0, *(1 << bits for bits in limits), 0xD800, 0xE000, 0xFFFE, 0x10000]
+    ends += [profile.highest + 1, 1 << profile.utf32_width]
+    for end in sorted(set(ends)):
+        for value in (end - 1, end):
+            if 0 <= value < 1 << profile.utf32_width:
+                b.reaches(f"{value:X}", done & (code_point == value))
+    b.reaches("a code point refused", done & encoder.o.p.error)
+    _reach_states(b, encoder)
+
+
+BOTH = {
+    "output-stream": output_stream,
+    "idle-output": idle_output,
+    "valid-independent": valid_independent,
+    "input-stream": input_stream,
+    "last-arrives": last_arrives,
+    "reset": reset,
+    "verilog": verilog,
+}
+DECODER = {
+    "tokens": tokens,
+    "line-rate": line_rate,
+    "latency": latency,
+    "conservation": conservation,
+    "only-well-formed": only_well_formed,
+    "well-formed-passes": well_formed_passes,
+    "self-synchronisation": self_synchronisation,
+    "covers": decoder_covers,
+}
+ENCODER = {
+    "bytes": bytes_,
+    "rate": rate,
+    "latency": encoder_latency,
+    "shortest-form": shortest_form,
+    "round-trip": round_trip,
+    "order": order,
+    "covers": encoder_covers,
+}
+PROPERTIES = [
+    Property(name, component, state)
+    for component, own in (("decoder", DECODER), ("encoder", ENCODER))
+    for name, state in (own | BOTH).items()
+]
+"""All of them. A component's own come first."""

@@ -1,0 +1,311 @@
+"""Proofs by Yosys, which makes a circuit of a bench, and ABC, which decides about it."""
+
+import importlib.util
+import re
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from importlib import metadata, resources
+from multiprocessing import parent_process
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from amaranth.back import rtlil
+from amaranth.hdl import Signal, Value
+
+from utf8_hdl import Profile
+from utf8_sim.build import run_tool
+from utf8_sim.engine import interface_of
+from utf8_sim.trace import Trace, bits
+
+from ..output import Refused
+from .bench import Bench, Designs, driven_pins
+from .circuit import Circuit
+from .properties import Property
+
+PACKAGE = "pyosys"
+
+WRONG = "wrong"
+"""Name of the output that a proof is about."""
+
+MOST_CYCLES = 40
+"""In so many cycles everything must be reached that can be."""
+
+_RUN_YOSYS = """
+import sys
+from pyosys import libyosys
+design = libyosys.Design()
+for line in sys.stdin:
+    libyosys.run_pass(line.strip(), design)
+"""
+
+# Registers without an initial level become inputs, which `write_aiger -zinit` names "init:...".
+_TO_AIGER = """\
+read_rtlil {folder}/bench.il
+{sources}
+hierarchy -check -top top
+proc
+{any_start}
+flatten
+opt_clean
+async2sync
+dffunmap
+opt -full -nosdff -nodffe
+techmap
+opt -nosdff -nodffe
+dffunmap
+aigmap
+opt_clean
+write_aiger -zinit -symbols {folder}/circuit.aig
+"""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What became of a property.
+
+    Parameters
+    ----------
+    verdict : str
+        ``proved``; ``FAILED``, if there is a counterexample; ``VACUOUS``, if something is not
+        reached; ``UNDECIDED``, if the prover gave up.
+    method : str
+        How it was decided.
+    seconds : float
+        How long it took.
+    reached : int
+        How many of the things were reached that must be.
+    unreached : tuple of str
+        Those that were not.
+    counterexample : dict of str to Trace
+        For each design on the bench, its pins in a run that contradicts the property, up to the
+        cycle in which it does.
+    """
+
+    verdict: str
+    method: str
+    seconds: float
+    reached: int = 0
+    unreached: tuple[str, ...] = ()
+    counterexample: dict[str, Trace] = field(default_factory=dict)
+
+
+def tool_version() -> str:
+    """What proves.
+
+    Raises
+    ------
+    Refused
+        If it is not installed.
+    """
+    if importlib.util.find_spec(PACKAGE) is None:
+        raise Refused(f"prove needs {PACKAGE}: pip install 'utf8-hdl[formal]'")
+    return f"Yosys and ABC of {PACKAGE} {metadata.version(PACKAGE)}"
+
+
+def prove(what: Property, profile: Profile, designs: Designs) -> Proof:
+    """Decide about a property.
+
+    Parameters
+    ----------
+    what : Property
+        The property.
+    profile : Profile
+        Which UTF-8 is spoken.
+    designs : dict of str to callable
+        The components by name; each takes a profile.
+
+    Raises
+    ------
+    EngineError
+        If a tool fails.
+    """
+    begin = time.monotonic()
+    bench = Bench(profile, designs)
+    what.state(bench, what.component)
+    circuit = to_circuit(bench)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        verdict, method = _decide(circuit, folder)
+        counterexample = {}
+        if verdict == "FAILED":
+            stimulus = _shortest_run(circuit, folder)
+            method = f"run of {len(stimulus)} cycles"
+            counterexample = _traces(bench, circuit, stimulus)
+        unreached = _unreached(bench, circuit, folder)
+    if verdict == "proved" and unreached:
+        verdict = "VACUOUS"
+    return Proof(
+        verdict,
+        method,
+        time.monotonic() - begin,
+        len(bench.reached) - len(unreached),
+        unreached,
+        counterexample,
+    )
+
+
+def to_circuit(bench: Bench) -> Circuit:
+    """The bench as a circuit. Its outputs are what is asked about it and the pins of its designs.
+
+    Raises
+    ------
+    EngineError
+        If Yosys fails.
+    RuntimeError
+        If an input is not free, or something else is.
+    """
+    asked = {WRONG: bench.wrong}
+    asked |= {_reach(number): value for number, value in enumerate(bench.reached.values())}
+    for name, component in bench.components.items():
+        asked |= {f"{name}.{pin}": value for pin, value in _pins(component).items()}
+    outputs = []
+    for name, value in asked.items():
+        outputs.append(Signal(len(value), name=name))
+        bench.m.d.comb += outputs[-1].eq(value)
+    ports = [bench.clock, *bench.inputs.values(), *outputs]
+    text = rtlil.convert(bench, name="top", ports=ports, emit_src=False)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "bench.il").write_text(text)
+        sources = []
+        for number, source in enumerate(bench.sources):
+            (folder / f"{number}.v").write_text(source)
+            sources.append(f"read_verilog {folder / str(number)}.v")
+        any_start = [
+            f"setattr -unset init top.{name}/w:* top.{name}.*/w:*" for name in bench.any_start
+        ]
+        script = _TO_AIGER.format(
+            folder=folder, sources="\n".join(sources), any_start="\n".join(any_start)
+        )
+        _run([sys.executable, "-c", _RUN_YOSYS], folder, script)
+        circuit = Circuit.parse((folder / "circuit.aig").read_bytes())
+    _check_inputs(bench, circuit)
+    return circuit
+
+
+def _check_inputs(bench: Bench, circuit: Circuit) -> None:
+    """An input that is not one would make a proof of less than it says."""
+    free = {bench.clock.name}
+    for signal in bench.inputs.values():
+        free.update(_bit_names(signal.name, len(signal)))
+    inputs = {names[0] for names in circuit.inputs}
+    starts = {name for name in inputs if name.startswith("init:")}
+    if inputs - starts != free or bool(starts) != bool(bench.any_start):
+        wrong = sorted((inputs - starts) ^ free) or sorted(starts)
+        raise RuntimeError(f"free inputs are not those of the bench: {wrong}")
+
+
+def _bit_names(name: str, width: int) -> list[str]:
+    return [name] if width == 1 else [f"{name}[{bit}]" for bit in range(width)]
+
+
+def _reach(number: int) -> str:
+    return f"reached{number}"
+
+
+def _decide(circuit: Circuit, folder: Path) -> tuple[str, str]:
+    """Verdict and method.
+
+    First registers and gates that are equal in every reachable state are merged, which induction
+    shows (van Eijk's method); that alone is often enough. Then property directed reachability
+    looks for a set of states that holds the initial one, that no step leaves, and in which nothing
+    is wrong, and checks it.
+    """
+    (folder / "wrong.aig").write_bytes(circuit.only(WRONG).file())
+    _run_abc(folder, "read_aiger wrong.aig; strash; scorr; dc2; write_aiger merged.aig")
+    merged = Circuit.parse((folder / "merged.aig").read_bytes())
+    [literal] = merged.outputs.values()
+    if literal == 0:
+        return "proved", "induction"
+    if not merged.registers:
+        said = _run_abc(folder, "read_aiger merged.aig; strash; sat")
+        return ("proved", "SAT") if "UNSATISFIABLE" in said else ("FAILED", "SAT")
+    said = _run_abc(folder, "read_aiger merged.aig; strash; pdr")
+    if "was asserted in frame" in said:
+        return "FAILED", "PDR"
+    found = re.search(r"Invariant F\[(\d+)\] : (\d+) clauses", said)
+    checked = re.search(r"Verification of invariant with \d+ clauses was successful", said)
+    if found and checked and "Property proved" in said:
+        return "proved", f"PDR {found[1]}, {found[2]} clauses"
+    return "UNDECIDED", "PDR"
+
+
+def _shortest_run(circuit: Circuit, folder: Path) -> list[list[int]]:
+    """The inputs, cycle by cycle, of a shortest run in which something is wrong."""
+    (folder / "wrong.aig").write_bytes(circuit.only(WRONG).file())
+    if not circuit.registers:
+        raise AssertionError("a bench without registers")
+    _run_abc(folder, "read_aiger wrong.aig; strash; bmc3; write_cex -a run.txt")
+    lines = (folder / "run.txt").read_text().split()
+    stimulus = [[int(level) for level in line] for line in lines[1:] if set(line) <= {"0", "1"}]
+    last = circuit.only(WRONG).simulate(stimulus)[-1]
+    if not last[WRONG]:
+        raise RuntimeError("the prover's counterexample is none")
+    return stimulus
+
+
+def _unreached(bench: Bench, circuit: Circuit, folder: Path) -> tuple[str, ...]:
+    """What must be reached and is not."""
+    names = {_reach(number): what for number, what in enumerate(bench.reached)}
+    if not names:
+        return ()
+    (folder / "reached.aig").write_bytes(circuit.only(*names).file())
+    # Without -x it keeps the runs, and crashes if an output is high from the beginning.
+    said = _run_abc(folder, f"read_aiger reached.aig; strash; bmc3 -a -x -F {MOST_CYCLES}")
+    reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
+    return tuple(what for number, what in enumerate(names.values()) if number not in reached)
+
+
+def _run_abc(folder: Path, commands: str) -> str:
+    """What ABC prints."""
+    abc = Path(str(resources.files(PACKAGE))) / "yosys-abc"
+    return _run([str(abc), "-q", commands], folder)
+
+
+def _run(arguments: list[str], folder: Path, script: str = "") -> str:
+    # A worker's programs end with it, because they are in its process group.
+    return run_tool(arguments, folder, script, own_group=parent_process() is None)
+
+
+def _pins(component: Any) -> dict[str, Value]:
+    """The pins of a design, and its state register, as a trace has them."""
+    i, o, interface = component.i, component.o, interface_of(component)
+    driven = zip(interface.driven, driven_pins(component).values(), strict=True)
+    results = {f"o.{name}": Value.cast(o.p[name]) for name in interface.result}
+    state = {"state": component.state} if hasattr(component, "state") else {}
+    return {**dict(driven), "i.ready": i.ready, "o.valid": o.valid, **results, **state}
+
+
+def _traces(bench: Bench, circuit: Circuit, stimulus: list[list[int]]) -> dict[str, Trace]:
+    """The pins of each design in a run."""
+    cycles = circuit.simulate(stimulus)
+    return {
+        name: _trace(component, [_levels(name, component, cycle) for cycle in cycles])
+        for name, component in bench.components.items()
+    }
+
+
+def _levels(name: str, component: Any, cycle: dict[str, int]) -> dict[str, int]:
+    levels = {}
+    for pin, value in _pins(component).items():
+        names = _bit_names(f"{name}.{pin}", len(value))
+        levels[pin] = sum(cycle[bit] << number for number, bit in enumerate(names))
+    return levels
+
+
+def _trace(component: Any, cycles: list[dict[str, int]]) -> Trace:
+    interface = interface_of(component)
+    words = np.zeros(len(cycles), dtype=np.uint64)
+    for pin in interface.observed:
+        words |= bits(pin, np.array([cycle[pin] for cycle in cycles], dtype=np.uint64))
+    types = (np.uint8, interface.item_type, np.uint8, np.uint8)
+    driven: list[np.ndarray] = [
+        np.array([cycle[pin] for cycle in cycles], dtype=kind)
+        for pin, kind in zip(interface.driven, types, strict=True)
+    ]
+    i_valid, item, i_last, o_ready = driven
+    state = np.array([cycle.get("state", 0) for cycle in cycles], dtype=np.uint8)
+    return Trace(interface, i_valid, item, i_last, o_ready, words, state)

@@ -1,0 +1,325 @@
+"""What decoder and encoder have to say, straight from the tables, for the proofs.
+
+Nothing here knows the designs: the decoder's specification sees bytes as they are accepted and says
+which tokens they give; the encoder's sees a code point and says its bytes. There is no pipeline and
+no backpressure, so a design may change its own and keep these.
+
+The tables are literal, not derived from a profile's rules as in gateware and golden model. They
+hold for the named profiles, with any of the overrides.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8_hdl import ErrorSpan, Kind, Profile, token_layout
+
+FORMS = {
+    1: "0xxxxxxx",
+    2: "110xxxxx 10xxxxxx",
+    3: "1110xxxx 10xxxxxx 10xxxxxx",
+    4: "11110xxx 10xxxxxx 10xxxxxx 10xxxxxx",
+    5: "111110xx 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx",
+    6: "1111110x 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx",
+    7: "11111110 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx",
+    8: "11111111 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx 10xxxxxx",
+}
+"""The bytes of each form; the bits x, from left to right, are the value (RFC 2279, RFC 3629)."""
+
+TABLE_3_7 = """
+    00..7F
+    C2..DF 80..BF
+    E0     A0..BF 80..BF
+    E1..EC 80..BF 80..BF
+    ED     80..9F 80..BF
+    EE..EF 80..BF 80..BF
+    F0     90..BF 80..BF 80..BF
+    F1..F3 80..BF 80..BF 80..BF
+    F4     80..8F 80..BF 80..BF
+"""
+"""Unicode Table 3-7, Well-Formed UTF-8 Byte Sequences. ``ucs2`` has the rows of up to three bytes.
+"""
+
+SURROGATES = """
+    ED     A0..BF 80..BF
+"""
+"""What comes to it where surrogates are accepted."""
+
+ABOVE_10FFFF = """
+    F4     90..BF 80..BF 80..BF
+    F5..F7 80..BF 80..BF 80..BF
+    F8     88..BF 80..BF 80..BF 80..BF
+    F9..FB 80..BF 80..BF 80..BF 80..BF
+    FC     84..BF 80..BF 80..BF 80..BF 80..BF
+    FD     80..BF 80..BF 80..BF 80..BF 80..BF
+    FE     82..BF 80..BF 80..BF 80..BF 80..BF 80..BF
+    FF     81..BF 80..BF 80..BF 80..BF 80..BF 80..BF 80..BF
+"""
+"""What comes to it in ``ucs4``, up to six bytes, and in ``extended``."""
+
+OVERLONG = "C0..C1, E0 80..9F, F0 80..8F, F8 80..87, FC 80..83, FE 80..81, FF 80"
+OUT_OF_RANGE = {3: "F0..FD", 4: "F4 90..BF, F5..FD", 6: "", 8: ""}
+INVALID = {3: "FE..FF", 4: "FE..FF", 6: "FE..FF", 8: ""}
+"""First bytes, or first and second, that are errors; the latter by the profile's longest form."""
+
+
+def well_formed(profile: Profile) -> list[list[range]]:
+    """The sequences that are characters, as rows of ranges of bytes."""
+    text = TABLE_3_7
+    if profile.accept_surrogates:
+        text += SURROGATES
+    if profile.highest > 0x10FFFF:
+        text += ABOVE_10FFFF
+    rows = [[_range(word) for word in line.split()] for line in text.splitlines() if line.strip()]
+    return [row for row in rows if len(row) <= profile.longest_form]
+
+
+def ill_formed(profile: Profile) -> Iterator[tuple[Kind, list[range]]]:
+    """First bytes, or first and second, that are errors, each with its kind."""
+    longest = profile.longest_form
+    leads = [row[0] for row in well_formed(profile)]
+    lists = {
+        Kind.UNEXPECTED_CONTINUATION: "80..BF",
+        Kind.OVERLONG: OVERLONG,
+        Kind.SURROGATE: "" if profile.accept_surrogates else SURROGATES,
+        Kind.OUT_OF_RANGE: OUT_OF_RANGE[longest],
+        Kind.INVALID_BYTE: INVALID[longest],
+    }
+    for kind, text in lists.items():
+        for item in filter(None, text.split(",")):
+            first, *second = [_range(word) for word in item.split()[:2]]
+            if not second or any(first.start in lead for lead in leads):
+                yield kind, [first, *second]
+
+
+def _range(text: str) -> range:
+    low, _, high = text.partition("..")
+    return range(int(low, 16), int(high or low, 16) + 1)
+
+
+def is_continuation(byte: Value) -> Value:
+    """Whether a byte is none that begins a sequence: 80..BF."""
+    return byte.matches("10------")
+
+
+def _within(byte: Value, bounds: range) -> Value:
+    return (byte >= bounds.start) & (byte < bounds.stop)
+
+
+def _any(conditions: Iterator[Value]) -> Value:
+    return Cat(*conditions).any()
+
+
+class DecoderSpecification(wiring.Component):
+    """Which tokens a byte gives, in the cycle in which it is accepted.
+
+    Parameters
+    ----------
+    profile : Profile
+        One of the named ones, with any of the overrides.
+
+    Attributes
+    ----------
+    sequence : list of Signal
+        The bytes of the pending sequence, of which there are :attr:`pending`.
+
+    Members
+    -------
+    accept : ``In(1)``
+        A byte is accepted in this cycle.
+    byte, last : ``In(8)``, ``In(1)``
+        The byte, and whether it ends its text.
+    cuts : ``Out(1)``
+        The byte does not continue the pending sequence, which is an error.
+    cut : ``Out(token_layout(profile))``
+        That error. It comes before the other token.
+    ends : ``Out(1)``
+        A character or an error ends with the byte.
+    end : ``Out(token_layout(profile))``
+        That token.
+    pending : ``Out(4)``
+        How many bytes the pending sequence has.
+    """
+
+    accept: Any
+    byte: Any
+    last: Any
+    cuts: Any
+    cut: Any
+    ends: Any
+    end: Any
+    pending: Any
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._whole = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+        self._rows = well_formed(profile)
+        self._errors = list(ill_formed(profile))
+        token = token_layout(profile)
+        super().__init__(
+            {
+                "accept": In(1),
+                "byte": In(8),
+                "last": In(1),
+                "cuts": Out(1),
+                "cut": Out(token),
+                "ends": Out(1),
+                "end": Out(token),
+                "pending": Out(4),
+            }
+        )
+        self.sequence = [Signal(8, name=f"byte_{n}") for n in range(profile.longest_form)]
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        sequence, pending = self.sequence, self.pending
+
+        # The sequence with this byte: continued, or begun.
+        now = [Signal(8, name=f"now_{n}") for n in range(len(sequence))]
+        length = Signal(4)
+        continues, complete = Signal(), Signal()
+        m.d.comb += [
+            continues.eq(self._continues()),
+            length.eq(Mux(continues, pending + 1, 1)),
+            complete.eq(length == self._announced(now[0])),
+        ]
+        for n, byte in enumerate(now):
+            m.d.comb += byte.eq(Mux(length == n + 1, self.byte, sequence[n]))
+
+        # A byte that does not continue the pending sequence may be what is wrong with it.
+        second = Mux(pending == 1, self.byte, sequence[1])
+        reason = self._reason(sequence[0], second)
+        m.d.comb += [
+            self.cuts.eq(self.accept & (pending != 0) & ~continues),
+            *self._error(self.cut, Mux(reason == Kind.NONE, Kind.TRUNCATED, reason), pending),
+            self.ends.eq(self.accept & (complete | self.last)),
+        ]
+        reason = self._reason(now[0], Mux(length == 1, 0, now[1]))
+        value = self._value(now, length)
+        with m.If(reason != Kind.NONE):
+            m.d.comb += self._error(self.end, reason, length)
+        with m.Elif(~complete):
+            m.d.comb += self._error(self.end, Kind.TRUNCATED, length)
+        with m.Elif(self._refuses(value)):
+            m.d.comb += self._error(self.end, Kind.NONCHARACTER, length)
+        with m.Else():
+            m.d.comb += [self.end.code_point.eq(value), self.end.length.eq(length)]
+        m.d.comb += self.end.last.eq(self.last)
+
+        with m.If(self.accept):
+            m.d.sync += pending.eq(Mux(self.ends, 0, length))
+            m.d.sync += [register.eq(byte) for register, byte in zip(sequence, now, strict=True)]
+        return m
+
+    def _continues(self) -> Value:
+        """Whether the byte belongs to the pending sequence."""
+        if self._whole:
+            return (self.pending > 0) & is_continuation(self.byte)
+        follows = _any(
+            _within(self.sequence[0], row[0]) & _within(self.byte, row[1])
+            for row in self._rows
+            if len(row) > 1
+        )
+        return ((self.pending == 1) & follows) | ((self.pending > 1) & is_continuation(self.byte))
+
+    def _announced(self, first: Value) -> Value:
+        """How many bytes a sequence has that begins with a byte."""
+        begins = _any(_within(first, row[0]) for row in self._rows)
+        announced: Value = Const(1)
+        for form in range(2, self._profile.longest_form + 1):
+            is_lead = first.matches(FORMS[form][:8].replace("x", "-"))
+            announced = Mux(is_lead if self._whole else is_lead & begins, form, announced)
+        return announced
+
+    def _reason(self, first: Value, second: Value) -> Value:
+        """What is wrong with a sequence that begins with two bytes; 0 if there is no second."""
+        reason: Value = Const(Kind.NONE)
+        for kind, bounds in self._errors:
+            begins = [_within(*pair) for pair in zip((first, second), bounds, strict=False)]
+            reason = Mux(Cat(*begins).all(), kind, reason)
+        return reason
+
+    def _value(self, sequence: list[Signal], length: Value) -> Value:
+        """The value of a complete sequence."""
+        value: Value = Const(0)
+        for form in range(1, self._profile.longest_form + 1):
+            bits = zip(FORMS[form].replace(" ", ""), _left_to_right(sequence[:form]), strict=True)
+            own = Cat(*reversed([bit for mark, bit in bits if mark == "x"]))
+            value = Mux(length == form, own, value)
+        return value
+
+    def _refuses(self, value: Value) -> Value:
+        accepts = self._profile.accept_noncharacters
+        return Const(0) if accepts else (value == 0xFFFE) | (value == 0xFFFF)
+
+    def _error(self, token: Any, kind: Any, length: Value) -> list[Any]:
+        fields = {"code_point": 0xFFFD, "error": 1, "kind": kind, "length": length}
+        return [token[name].eq(value) for name, value in fields.items()]
+
+
+def _left_to_right(sequence: list[Signal]) -> Iterator[Value]:
+    for byte in sequence:
+        yield from reversed(byte)
+
+
+class EncoderSpecification(wiring.Component):
+    """Which bytes a code point gives.
+
+    Parameters
+    ----------
+    profile : Profile
+        One of the named ones, with any of the overrides.
+
+    Members
+    -------
+    code_point : ``In(32)``, or 64 where the profile needs them
+        What is to be encoded.
+    refused : ``Out(1)``
+        The profile has no sequence for it: that of U+FFFD takes its place.
+    count : ``Out(4)``
+        How many bytes there are.
+    sequence : ``Out(8)``, an array
+        The bytes. Those from ``count`` on are zero.
+    """
+
+    code_point: Any
+    refused: Any
+    count: Any
+    sequence: Any
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        super().__init__(
+            {
+                "code_point": In(profile.utf32_width),
+                "refused": Out(1),
+                "count": Out(4),
+                "sequence": Out(8).array(profile.longest_form),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        given, profile = self.code_point, self._profile
+        refused = given > profile.highest
+        if not profile.accept_surrogates:
+            refused |= (given >= 0xD800) & (given <= 0xDFFF)
+        if not profile.accept_noncharacters:
+            refused |= (given == 0xFFFE) | (given == 0xFFFF)
+        value = Signal.like(given)
+        m.d.comb += [self.refused.eq(refused), value.eq(Mux(refused, 0xFFFD, given))]
+
+        for form in range(profile.longest_form, 0, -1):
+            pattern = FORMS[form]
+            # The shortest form that fits is assigned last, so that it holds.
+            with m.If(value < 1 << pattern.count("x")):
+                m.d.comb += self.count.eq(form)
+                bits = reversed(value[: pattern.count("x")])
+                words = pattern.split() + ["00000000"] * (profile.longest_form - form)
+                for byte, word in zip(self.sequence, words, strict=True):
+                    filled = [next(bits) if mark == "x" else Const(int(mark), 1) for mark in word]
+                    m.d.comb += byte.eq(Cat(*reversed(filled)))
+        return m

@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD  := build
 
-.PHONY: help sim test compare bench verilog diagram prove synth lint format clean
+.PHONY: help sim test compare bench verilog diagram prove mutate synth lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -36,6 +36,9 @@ diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 
 prove: $(VENV)/formal ## Prove every property of every component and profile
 	$(BIN)/utf8-hdl prove
+
+mutate: $(VENV)/formal ## Break both components gate by gate, and count what notices
+	$(BIN)/utf8-hdl mutate
 
 synth: $(VENV)/fpga ## Count registers and lookup tables of every component and profile
 	$(BIN)/utf8-hdl synthesize

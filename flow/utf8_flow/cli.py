@@ -29,6 +29,7 @@ from .engines import AUTO, DESIGNS, ENGINES, keep_freed_memory, prepare_engine
 from .exhaustive import LONGEST as LONGEST_EXHAUSTIVE
 from .exhaustive import Plan
 from .formal.prover import tool_version as prover_version
+from .mutants import mutation_score
 from .output import (
     Refused,
     check_output,
@@ -310,6 +311,35 @@ def prove(
     show = Console(highlight=False)
     say(show, prover_version())
     if not prove_all(show, goals, vcd):
+        raise typer.Exit(1)
+
+
+@app.command()
+def mutate(
+    component: OnlyComponentOption = None,
+    profile: ProfileOption = "unicode",
+    surrogates: SurrogatesOption = None,
+    noncharacters: NoncharactersOption = None,
+    error_span: ErrorSpanOption = None,
+    seed: SeedOption = 0,
+    mutants: Annotated[int, typer.Option(metavar="N", help="How many of each component.")] = 1000,
+) -> None:
+    """Break the synthesised designs, one gate at a time, and count what notices.
+
+    Each mutant meets the built-in campaign of compare and the properties of prove. One that none
+    of them kills must be proved to do the same as the design.
+    """
+    if component is not None:
+        _choose("--component", component, DESIGNS)
+    rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    if mutants < 1:
+        raise Refused(f"--mutants must be 1 or more, not {mutants}")
+    modes = _modes(seed, None, None)
+    show = Console(highlight=False)
+    say(show, prover_version())
+    names = [component] if component else list(DESIGNS)
+    scores = [mutation_score(show, name, rules, mutants, seed, modes) for name in names]
+    if not all(scores):
         raise typer.Exit(1)
 
 

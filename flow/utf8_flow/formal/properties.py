@@ -323,10 +323,12 @@ def _reach_states(b: Bench, design: Any) -> None:
     waited = b.before(waits(design))
     for state in design.State:
         here = design.state == state
-        b.reaches(f"{state.name}", here)
+        b.reaches(f"{state.name}, input comes", here & design.i.valid)
+        b.reaches(f"{state.name}, no input", here & ~design.i.valid)
+        if state.name == "NEED_6":  # two bytes without a token lead there
+            continue
         b.reaches(f"{state.name}, input and output move", here & gives(design) & design.i.valid)
         b.reaches(f"{state.name}, output waits", here & waits(design) & waited)
-        b.reaches(f"{state.name}, no input", here & ~design.i.valid)
 
 
 def _hex(sequence: list[int]) -> str:

@@ -21,7 +21,7 @@ from utf8_sim.engine import interface_of
 from utf8_sim.trace import Trace, bits
 
 from ..output import Refused
-from .bench import Bench, Designs, driven_pins
+from .bench import Bench, Designs, driven_pins, observed_pins
 from .circuit import Circuit
 from .properties import Property
 
@@ -46,9 +46,9 @@ _TO_AIGER = """\
 read_rtlil {folder}/bench.il
 {sources}
 hierarchy -check -top top
-proc
-{any_start}
+proc -norom
 flatten
+{any_start}
 opt_clean
 async2sync
 dffunmap
@@ -126,15 +126,13 @@ def prove(what: Property, profile: Profile, designs: Designs) -> Proof:
     bench = Bench(profile, designs)
     what.state(bench, what.component)
     circuit = to_circuit(bench)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        verdict, method = _decide(circuit, folder)
-        counterexample = {}
-        if verdict == "FAILED":
-            stimulus = _shortest_run(circuit, folder)
-            method = f"run of {len(stimulus)} cycles"
-            counterexample = _traces(bench, circuit, stimulus)
-        unreached = _unreached(bench, circuit, folder)
+    verdict, method = decide(circuit.only(WRONG))
+    counterexample = {}
+    if verdict == "FAILED":
+        stimulus = _shortest_run(circuit.only(WRONG))
+        method = f"run of {len(stimulus)} cycles"
+        counterexample = _traces(bench, circuit, stimulus)
+    unreached = _unreached(bench, circuit)
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
     return Proof(
@@ -174,13 +172,11 @@ def to_circuit(bench: Bench) -> Circuit:
         for number, source in enumerate(bench.sources):
             (folder / f"{number}.v").write_text(source)
             sources.append(f"read_verilog {folder / str(number)}.v")
-        any_start = [
-            f"setattr -unset init top.{name}/w:* top.{name}.*/w:*" for name in bench.any_start
-        ]
+        any_start = [f"setattr -unset init top/w:{design}.*" for design in bench.any_start]
         script = _TO_AIGER.format(
             folder=folder, sources="\n".join(sources), any_start="\n".join(any_start)
         )
-        _run([sys.executable, "-c", _RUN_YOSYS], folder, script)
+        run_yosys(script)
         circuit = Circuit.parse((folder / "circuit.aig").read_bytes())
     _check_inputs(bench, circuit)
     return circuit
@@ -206,24 +202,33 @@ def _reach(number: int) -> str:
     return f"reached{number}"
 
 
-def _decide(circuit: Circuit, folder: Path) -> tuple[str, str]:
-    """Verdict and method.
+def decide(circuit: Circuit) -> tuple[str, str]:
+    """Whether the only output of a circuit stays low in all runs.
 
     First registers and gates that are equal in every reachable state are merged, which induction
     shows (van Eijk's method); that alone is often enough. Then property directed reachability
-    looks for a set of states that holds the initial one, that no step leaves, and in which nothing
-    is wrong, and checks it.
+    looks for a set of states that holds the initial one, that no step leaves, and in which the
+    output is low, and checks it.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        The circuit.
+
+    Returns
+    -------
+    str, str
+        ``proved``, ``FAILED`` or ``UNDECIDED``, and by which method.
     """
-    (folder / "wrong.aig").write_bytes(circuit.only(WRONG).file())
-    _run_abc(folder, "read_aiger wrong.aig; strash; scorr; dc2; write_aiger merged.aig")
-    merged = Circuit.parse((folder / "merged.aig").read_bytes())
+    _, file = _ask_abc(circuit, "scorr; dc2; write_aiger result", "result")
+    merged = Circuit.parse(file)
     [literal] = merged.outputs.values()
     if literal == 0:
         return "proved", "induction"
     if not merged.registers:
-        said = _run_abc(folder, "read_aiger merged.aig; strash; sat")
+        said, _ = _ask_abc(merged, "sat")
         return ("proved", "SAT") if "UNSATISFIABLE" in said else ("FAILED", "SAT")
-    said = _run_abc(folder, "read_aiger merged.aig; strash; pdr")
+    said, _ = _ask_abc(merged, "pdr")
     if "was asserted in frame" in said:
         return "FAILED", "PDR"
     found = re.search(r"Invariant F\[(\d+)\] : (\d+) clauses", said)
@@ -233,50 +238,58 @@ def _decide(circuit: Circuit, folder: Path) -> tuple[str, str]:
     return "UNDECIDED", "PDR"
 
 
-def _shortest_run(circuit: Circuit, folder: Path) -> list[list[int]]:
-    """The inputs, cycle by cycle, of a shortest run in which something is wrong."""
-    (folder / "wrong.aig").write_bytes(circuit.only(WRONG).file())
-    if not circuit.registers:
-        raise AssertionError("a bench without registers")
-    _run_abc(folder, "read_aiger wrong.aig; strash; bmc3; write_cex -a run.txt")
-    lines = (folder / "run.txt").read_text().split()
-    stimulus = [[int(level) for level in line] for line in lines[1:] if set(line) <= {"0", "1"}]
-    last = circuit.only(WRONG).simulate(stimulus)[-1]
-    if not last[WRONG]:
+def fails_within(circuit: Circuit, cycles: int) -> bool:
+    """Whether the only output of a circuit is high in so many cycles of some run."""
+    said, _ = _ask_abc(circuit, f"bmc3 -F {cycles}")
+    return "was asserted in frame" in said
+
+
+def _shortest_run(circuit: Circuit) -> list[list[int]]:
+    """The inputs, cycle by cycle, of a shortest run in which the only output gets high."""
+    _, file = _ask_abc(circuit, "bmc3; write_cex -a result", "result")
+    lines = file.decode().split()[1:]  # the first one is about the registers
+    stimulus = [[int(level) for level in line] for line in lines if set(line) <= {"0", "1"}]
+    if not any(circuit.simulate(stimulus)[-1].values()):
         raise RuntimeError("the prover's counterexample is none")
     return stimulus
 
 
-def _unreached(bench: Bench, circuit: Circuit, folder: Path) -> tuple[str, ...]:
+def _unreached(bench: Bench, circuit: Circuit) -> tuple[str, ...]:
     """What must be reached and is not."""
     names = {_reach(number): what for number, what in enumerate(bench.reached)}
     if not names:
         return ()
-    (folder / "reached.aig").write_bytes(circuit.only(*names).file())
     # Without -x it keeps the runs, and crashes if an output is high from the beginning.
-    said = _run_abc(folder, f"read_aiger reached.aig; strash; bmc3 -a -x -F {MOST_CYCLES}")
+    said, _ = _ask_abc(circuit.only(*names), f"bmc3 -a -x -F {MOST_CYCLES}")
     reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
     return tuple(what for number, what in enumerate(names.values()) if number not in reached)
 
 
-def _run_abc(folder: Path, commands: str) -> str:
-    """What ABC prints."""
+def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tuple[str, bytes]:
+    """What ABC prints about a circuit, and the file of that name, which it is told to write."""
     abc = Path(str(resources.files(PACKAGE))) / "yosys-abc"
-    return _run([str(abc), "-q", commands], folder)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "circuit.aig").write_bytes(circuit.file())
+        said = _run([str(abc), "-q", f"read_aiger circuit.aig; strash; {commands}"], folder)
+        return said, (folder / result).read_bytes() if result else b""
 
 
-def _run(arguments: list[str], folder: Path, script: str = "") -> str:
+def run_yosys(script: str) -> None:
+    """Run commands, one a line, in the Yosys that proves."""
+    _run([sys.executable, "-c", _RUN_YOSYS], None, script)
+
+
+def _run(arguments: list[str], folder: Path | None, script: str = "") -> str:
     # A worker's programs end with it, because they are in its process group.
     return run_tool(arguments, folder, script, own_group=parent_process() is None)
 
 
 def _pins(component: Any) -> dict[str, Value]:
     """The pins of a design, and its state register, as a trace has them."""
-    i, o, interface = component.i, component.o, interface_of(component)
-    driven = zip(interface.driven, driven_pins(component).values(), strict=True)
-    results = {f"o.{name}": Value.cast(o.p[name]) for name in interface.result}
+    driven = zip(interface_of(component).driven, driven_pins(component).values(), strict=True)
     state = {"state": component.state} if hasattr(component, "state") else {}
-    return {**dict(driven), "i.ready": i.ready, "o.valid": o.valid, **results, **state}
+    return {**dict(driven), **observed_pins(component), **state}
 
 
 def _traces(bench: Bench, circuit: Circuit, stimulus: list[list[int]]) -> dict[str, Trace]:

@@ -47,3 +47,10 @@ struct Model {
 };
 
 #include "driver.h"
+
+#ifdef MUTANTS
+// Which of the mutants in the design is alive; none is with 0.
+extern "C" __attribute__((visibility("default"))) void model_choose(void *model, uint64_t mutant) {
+    set(static_cast<Model *>(model)->top.p_mutant, mutant);
+}
+#endif

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from amaranth.sim import Simulator
 
+from utf8_flow.formal.properties import PROPERTIES
 from utf8_flow.synthesis import area, tool_version
 from utf8_flow.verilog import generate
 from utf8_hdl import PROFILES, Decoder, Encoder, ErrorSpan
@@ -38,6 +39,18 @@ def test_console_example_prints_what_it_says(block):
         capture_output=True, encoding="utf-8", check=True, env={**os.environ, "PATH": path},
     )  # fmt: skip
     assert run.stdout == expected
+
+
+def test_every_property_is_stated_on_the_page_about_proofs():
+    page = (ROOT / "docs/proofs.md").read_text()
+    components = {}
+    for what in PROPERTIES:
+        components.setdefault((what.name, what.statement), []).append(what.component)
+    rows = [
+        f"| `{name}` | {' and '.join(of)} | {statement} |"
+        for (name, statement), of in components.items()
+    ]
+    assert re.findall(r"^\| `[a-z-]+` \| (?:decoder|encoder).*", page, re.M) == rows
 
 
 def test_make_targets_named_in_the_docs_exist():

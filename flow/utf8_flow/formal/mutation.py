@@ -47,26 +47,26 @@ CYCLES = 12
 """In so many cycles a proof's property is looked for a contradiction."""
 
 _SYNTHESISE = """\
-read_rtlil {folder}/design.il
+read_rtlil design.il
 hierarchy -top top
 synth -flatten -noshare -top top
 delete t:$scopeinfo
-write_json {folder}/gates.json
-write_rtlil {folder}/gates.il
+write_json gates.json
+write_rtlil gates.il
 """
 
 _APPLY = """\
-read_rtlil {folder}/gates.il
+read_rtlil gates.il
 {mutations}
-write_verilog -noattr {folder}/mutants.v
+write_verilog -noattr mutants.v
 design -reset
-read_verilog {folder}/mutants.v
+read_verilog mutants.v
 proc
 splitnets
 opt_clean
-write_cxxrtl -O6 -g0 {folder}/mutants.h
+write_cxxrtl -O6 -g0 mutants.h
 rename top {module}
-write_verilog -noattr {folder}/mutants.v
+write_verilog -noattr mutants.v
 """
 
 
@@ -126,7 +126,7 @@ def make_mutants(design: Any, count: int, seed: int) -> Mutants:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "design.il").write_text(text)
-        run_yosys(_SYNTHESISE.format(folder=folder))
+        run_yosys(_SYNTHESISE, folder)
         gates = json.loads((folder / "gates.json").read_text())["modules"]["top"]["cells"]
         sites = [
             f"-mode {mode} -module top -cell {gate} -port {port} -portbit {bit}"
@@ -141,7 +141,7 @@ def make_mutants(design: Any, count: int, seed: int) -> Mutants:
             f"mutate {site} -ctrl mutant {width} {number}"
             for number, site in enumerate(chosen, start=1)
         )
-        run_yosys(_APPLY.format(folder=folder, mutations=mutations, module=MODULE))
+        run_yosys(_APPLY.format(mutations=mutations, module=MODULE), folder)
         return Mutants(
             top.name,
             design.profile,

@@ -354,13 +354,18 @@ def bytes_(b: Bench, name: str) -> None:
 
 
 def rate(b: Bench, name: str) -> None:
-    """While the consumer is ready and code points are offered there is a byte in every cycle."""
+    """While the consumer is ready and code points are offered there is a byte in every cycle; a
+    code point is taken when no byte waits, and when a character's last byte is taken."""
     encoder = b.design(name)
+    expected = ExpectedBytes(b, encoder)
     busy = encoder.i.valid & encoder.o.ready
     for _ in range(LATENCY):
         busy = b.before(busy)
-    b.never(busy & ~encoder.o.valid)
+    count = expected.queue.count
+    free = (count == 0) | ((count == 1) & expected.queue.pop)
+    b.never(busy & ~encoder.o.valid, free & ~encoder.i.ready)
     b.reaches("a byte", busy & encoder.o.valid)
+    b.reaches("the next code point with the last byte", (count == 1) & free & accepts(encoder))
 
 
 def encoder_latency(b: Bench, name: str) -> None:

@@ -43,7 +43,7 @@ for line in sys.stdin:
 
 # Registers without an initial level become inputs, which `write_aiger -zinit` names "init:...".
 _TO_AIGER = """\
-read_rtlil {folder}/bench.il
+read_rtlil bench.il
 {sources}
 hierarchy -check -top top
 proc -norom
@@ -58,7 +58,7 @@ opt -nosdff -nodffe
 dffunmap
 aigmap
 opt_clean
-write_aiger -zinit -symbols {folder}/circuit.aig
+write_aiger -zinit -symbols circuit.aig
 """
 
 
@@ -171,12 +171,10 @@ def to_circuit(bench: Bench) -> Circuit:
         sources = []
         for number, source in enumerate(bench.sources):
             (folder / f"{number}.v").write_text(source)
-            sources.append(f"read_verilog {folder / str(number)}.v")
+            sources.append(f"read_verilog {number}.v")
         any_start = [f"setattr -unset init top/w:{design}.*" for design in bench.any_start]
-        script = _TO_AIGER.format(
-            folder=folder, sources="\n".join(sources), any_start="\n".join(any_start)
-        )
-        run_yosys(script)
+        script = _TO_AIGER.format(sources="\n".join(sources), any_start="\n".join(any_start))
+        run_yosys(script, folder)
         circuit = Circuit.parse((folder / "circuit.aig").read_bytes())
     _check_inputs(bench, circuit)
     return circuit
@@ -275,12 +273,12 @@ def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tupl
         return said, (folder / result).read_bytes() if result else b""
 
 
-def run_yosys(script: str) -> None:
-    """Run commands, one a line, in the Yosys that proves."""
-    _run([sys.executable, "-c", _RUN_YOSYS], None, script)
+def run_yosys(script: str, folder: Path) -> None:
+    """Run commands, one a line, in the Yosys that proves, in a folder."""
+    _run([sys.executable, "-c", _RUN_YOSYS], folder, script)
 
 
-def _run(arguments: list[str], folder: Path | None, script: str = "") -> str:
+def _run(arguments: list[str], folder: Path, script: str = "") -> str:
     # A worker's programs end with it, because they are in its process group.
     return run_tool(arguments, folder, script, own_group=parent_process() is None)
 

@@ -1,0 +1,216 @@
+"""`utf8-hdl prove`: what it prints, refuses and leaves behind."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from command import Process, assert_is_waveform, assert_refused, needs_proc, run, squeezed
+from rtl import broken
+from utf8_flow import cli
+from utf8_flow.formal import prover
+from utf8_flow.formal.properties import PROPERTIES
+
+pytest.importorskip("pyosys", reason="pyosys is not installed")
+
+VCD = "utf8-hdl-counterexample.vcd"
+ONE = "--component", "decoder", "--profile", "unicode", "--property"
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def broken_decoder(monkeypatch, flaw: str) -> None:
+    monkeypatch.setitem(cli.DESIGNS, "decoder", lambda profile: broken(flaw))
+
+
+def statement(component: str, name: str) -> str:
+    [found] = [what for what in PROPERTIES if (what.component, what.name) == (component, name)]
+    return found.statement
+
+
+# --- what is proved -----------------------------------------------------------------------------
+
+
+def test_one_property(folder):
+    arguments = "--property line-rate --profile ucs2 --component decoder".split()
+    result = run("prove", *arguments)
+    assert (result.status, result.err) == (0, "")
+    tool, head, line, end = squeezed(result.out)
+    assert tool.startswith("Yosys and ABC of pyosys ")
+    assert head.startswith("component profile")
+    assert re.fullmatch(r"decoder ucs2 line-rate proved induction 1/1 [\d.]+ s", line)
+    assert end == "1 property proved, 1 cover reached"
+    assert names(folder) == {"text.txt"}
+
+
+def test_one_property_of_both_components(folder):
+    result = run("prove", "--property", "output-stream", "--profile", "ucs2")
+    assert result.status == 0
+    lines = squeezed(result.out)[2:]
+    assert {line.split()[0] for line in lines[:-1]} == {"decoder", "encoder"}
+    assert lines[-1] == "2 properties proved, 2 covers reached"
+
+
+def test_a_rule_turned_round_is_named(folder):
+    result = run("prove", *ONE, "idle-output", "--surrogates", "accept")
+    assert result.status == 0
+    line = squeezed(result.out)[2]
+    assert line.startswith("decoder unicode surrogates accepted idle-output proved ")
+
+
+def test_all_properties_of_a_component_on_all_cores(folder):
+    result = run("prove", "--component", "encoder", "--profile", "ucs2")
+    assert (result.status, result.err) == (0, "")
+    *lines, end = squeezed(result.out)[2:]
+    own = [what.name for what in PROPERTIES if what.component == "encoder"]
+    assert sorted(line.split()[2] for line in lines) == sorted(own)
+    assert all(" proved " in line for line in lines)
+    assert re.fullmatch(rf"{len(own)} properties proved, \d+ covers reached", end)
+    assert names(folder) == {"text.txt"}
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ("--property speed", "unknown --property 'speed': choose from tokens, line-rate, "),
+        ("--component encoder --property tokens", "'tokens': choose from bytes, rate, "),
+        ("--component codec", "unknown --component 'codec': choose from decoder, encoder\n"),
+        ("--profile utf7", "unknown --profile 'utf7': choose from unicode, ucs2, ucs4, extended\n"),
+        ("--surrogates maybe", "unknown --surrogates 'maybe': choose from accept, reject\n"),
+        ("--noncharacters maybe", "unknown --noncharacters 'maybe': choose from accept, reject\n"),
+        ("--error-span byte", "'byte': choose from maximal-subpart, whole-sequence\n"),
+        ("--vcd none/out.vcd", "cannot write 'none/out.vcd'"),
+        ("--vcd .", "cannot write '.'"),
+        ("text.txt", "text.txt"),
+    ],
+)
+def test_wrong_usage_is_refused(folder, arguments, named):
+    assert_refused(run("prove", *arguments.split()), named)
+    assert names(folder) == {"text.txt"}
+
+
+def test_what_to_install_is_said(folder, monkeypatch):
+    monkeypatch.setattr(prover.importlib.util, "find_spec", lambda name: None)
+    assert_refused(run("prove"), "prove needs pyosys: pip install 'utf8-hdl[formal]'\n")
+
+
+# --- what is wrong ------------------------------------------------------------------------------
+
+
+def test_a_counterexample_is_shown(folder, monkeypatch):
+    broken_decoder(monkeypatch, "missed last: token without it")
+    result = run("prove", *ONE, "last-arrives")
+    assert (result.status, result.err) == (1, "")
+    _, _, line, verdict, heading, name, *table, wave = squeezed(result.out)
+    assert line.startswith("decoder unicode last-arrives FAILED run of 3 cycles ")
+    assert verdict == (
+        f"FAILED: decoder, unicode, last-arrives: {statement('decoder', 'last-arrives')}"
+    )
+    assert heading == "counterexample of 3 cycles to decoder, unicode, last-arrives"
+    assert name == "decoder"
+    assert table[0].startswith("cycle byte in state token out")
+    assert [int(row.split()[0]) for row in table[1:]] == [0, 1, 2]
+    assert " last START" in table[1]
+    assert wave == f"waveform: {VCD}"
+    assert_is_waveform(VCD)
+    assert names(folder) == {"text.txt", VCD, VCD.replace(".vcd", ".gtkw")}
+
+
+def test_the_counterexample_goes_where_it_is_wanted(folder, monkeypatch):
+    broken_decoder(monkeypatch, "half rate")
+    result = run("prove", *ONE, "line-rate", "--vcd", "slow.vcd")
+    assert result.status == 1
+    assert result.out.endswith("waveform: slow.vcd\n")
+    assert_is_waveform("slow.vcd")
+    assert names(folder) == {"text.txt", "slow.vcd", "slow.gtkw"}
+
+
+def test_another_design_in_the_same_run_has_its_own_waveform(folder, monkeypatch):
+    broken_decoder(monkeypatch, "byte taken that was not offered")
+    result = run("prove", *ONE, "input-stream", "--vcd", "two.vcd")
+    assert result.status == 1
+    files = re.findall(r"^waveform: (.*)$", result.out, re.MULTILINE)
+    assert files == ["two.vcd", "two-decoder_other.vcd"]
+    assert Path(files[0]).read_bytes() != Path(files[1]).read_bytes()
+    for file in files:
+        assert_is_waveform(file)
+
+
+def test_what_is_not_reached_is_said(folder, monkeypatch):
+    broken_decoder(monkeypatch, "never ready")
+    result = run("prove", *ONE, "tokens")
+    assert (result.status, result.err) == (1, "")
+    _, _, line, verdict, unreached = squeezed(result.out)
+    assert line.startswith("decoder unicode tokens VACUOUS ")
+    assert verdict.startswith("VACUOUS: decoder, unicode, tokens: The tokens are ")
+    assert unreached == "not reached: two tokens expected, one of which waits"
+    assert names(folder) == {"text.txt"}
+
+
+def test_workers_find_a_counterexample_too(folder, tmp_path_factory):
+    patch = tmp_path_factory.mktemp("patch")
+    (patch / "sitecustomize.py").write_text(FF_IS_INVALID)
+    arguments = ["--property", "verilog", "--profile", "ucs2"]
+    with Process("prove", *arguments, PYTHONPATH=str(patch)) as running:
+        status, out, err = running.end()
+    assert (status, err) == (1, "")
+    assert "FAILED: decoder, ucs2, verilog: " in out
+    assert re.search(r"^encoder +ucs2 +verilog +proved ", out, re.MULTILINE)
+    assert f"waveform: {VCD}" in out.splitlines()
+    assert_is_waveform(VCD)
+
+
+# The Verilog is made of a design that calls every error an invalid byte.
+FF_IS_INVALID = """\
+from utf8_flow.formal import properties
+
+generate = properties.generate
+properties.generate = lambda design: generate(design).replace("16'hfffd", "16'hfffe")
+"""
+
+
+# --- interrupts ---------------------------------------------------------------------------------
+
+
+@needs_proc
+@pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
+def test_control_c_ends_the_workers_and_their_programs(folder, tmp_path_factory, group):
+    scratch = tmp_path_factory.mktemp("scratch")
+    with Process("prove", "--profile", "extended", TMPDIR=str(scratch)) as running:
+        running.wait_for_workers()
+        running.find("yosys-abc")
+        running.interrupt(group)
+        status, out, err = running.end()
+    assert (status, err) == (130, "utf8-hdl: interrupted\n")
+    assert "proved, " not in out
+    assert names(folder) == {"text.txt"}
+
+
+@needs_proc
+def test_control_c_ends_a_single_proof(folder, tmp_path_factory):
+    scratch = tmp_path_factory.mktemp("scratch")
+    arguments = "--component decoder --profile extended --property self-synchronisation".split()
+    with Process("prove", *arguments, TMPDIR=str(scratch)) as running:
+        running.find("yosys-abc")
+        running.interrupt()
+        status, _, err = running.end()
+    assert (status, err) == (130, "utf8-hdl: interrupted\n")
+    assert names(folder) == {"text.txt"}
+    assert names(scratch) == set()
+
+
+@needs_proc
+def test_a_killed_worker_is_said(folder):
+    with Process("prove", "--profile", "extended") as running:
+        os.kill(running.wait_for_workers()[-1], signal.SIGKILL)
+        status, out, err = running.end()
+    assert status == 2
+    assert re.fullmatch("utf8-hdl: a worker process died .*: run the same command again.*\n", err)
+    assert "proved, " not in out

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -58,9 +59,9 @@ def on_all_cores(
     workers = cores()
     context = get_context("spawn")  # not forked: this process has threads
     alive, hold_alive = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(
-        workers, context, initializer=_begin, initargs=(alive, start, arguments)
-    )
+    scratch = tempfile.TemporaryDirectory()  # what processes leave that are ended is removed here
+    first = alive, scratch.name, start, arguments
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
     try:
         waiting = iter(items)
         running: dict[Future[Result], Item] = {}
@@ -82,6 +83,7 @@ def on_all_cores(
             hold_alive.close()
             pool.shutdown(cancel_futures=True)
             alive.close()
+            scratch.cleanup()
 
 
 @contextmanager
@@ -95,10 +97,14 @@ def _interrupts_later() -> Iterator[None]:
 
 
 def _begin(
-    alive: Connection, start: Callable[..., None] | None, arguments: tuple[Any, ...]
+    alive: Connection,
+    scratch: str,
+    start: Callable[..., None] | None,
+    arguments: tuple[Any, ...],
 ) -> None:
     """In a new process."""
     os.setsid()  # a group of its own, for all that it starts
+    tempfile.tempdir = scratch
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     if start:
         start(*arguments)

@@ -1,0 +1,87 @@
+"""Work on all cores: everything is done once, and nothing outlives the process that wanted it."""
+
+import math
+import operator
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from command import needs_proc, wait_until
+from utf8_flow.output import Refused
+from utf8_flow.workers import cores, on_all_cores
+
+
+def test_every_item_is_done_once():
+    results = dict(on_all_cores(math.factorial, range(20)))
+    assert results == {number: math.factorial(number) for number in range(20)}
+
+
+def test_another_process_does_it():
+    pairs = list(on_all_cores(operator.methodcaller("__call__"), [os.getpid] * 8))
+    workers = {pid for _, pid in pairs}
+    assert os.getpid() not in workers
+    assert 1 <= len(workers) <= cores()
+
+
+def test_an_error_comes_through():
+    with pytest.raises(ValueError, match="factorial"):
+        list(on_all_cores(math.factorial, [1, -1]))
+
+
+def test_a_process_that_dies_is_said():
+    with pytest.raises(Refused, match="a worker process died"):
+        list(on_all_cores(os._exit, [1]))
+
+
+def test_giving_up_early_ends_the_work():
+    results = on_all_cores(time.sleep, [0.0, 300.0, 300.0, 300.0])
+    next(results)
+    begin = time.monotonic()
+    results.close()
+    assert time.monotonic() - begin < 60
+
+
+def test_temporary_files_are_removed_even_if_nobody_else_does(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    names = [name for _, name in on_all_cores(tempfile.mkdtemp, ["-one", "-other"])]
+    assert all(Path(name).parent.parent == tmp_path for name in names)
+    assert list(tmp_path.iterdir()) == []
+
+
+SCRIPT = """
+import subprocess, sys
+from utf8_flow.workers import on_all_cores
+
+if __name__ == "__main__":
+    list(on_all_cores(subprocess.call, [["sleep", sys.argv[1]]] * 2))
+"""
+
+
+def sleepers(mark: str) -> list[int]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "cmdline").read_bytes() == f"sleep\0{mark}\0".encode():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+@needs_proc
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_programs_of_a_worker_do_not_outlive_the_process(tmp_path, end):
+    mark = f"47.{os.getpid()}{end.value}"
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    process = subprocess.Popen([sys.executable, str(script), mark], stderr=subprocess.PIPE)
+    wait_until(lambda: sleepers(mark))
+    process.send_signal(end)
+    process.communicate(timeout=60)
+    wait_until(lambda: not sleepers(mark), seconds=10)

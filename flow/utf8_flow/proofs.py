@@ -151,8 +151,11 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         print_lines(show, cycle_table(trace, engine))
         first = name == goal.property.component
         file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
+        window = Window(0, trace, partial(expectation, goal.profile, trace))
+        if difference := window.difference():
+            say(show, f"the golden model, from reset on, says otherwise: {difference}")
         with open_wave(file, engine) as wave:
-            wave.write(Window(0, trace, partial(expectation, goal.profile, trace)))
+            wave.write(window)
         say(show, f"waveform: {file}")
 
 

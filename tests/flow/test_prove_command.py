@@ -36,7 +36,7 @@ def statement(component: str, name: str) -> str:
 
 
 def test_one_property(folder):
-    arguments = "--property line-rate --profile ucs2 --component decoder".split()
+    arguments = ["--property", "line-rate", "--profile", "ucs2", "--component", "decoder"]
     result = run("prove", *arguments)
     assert (result.status, result.err) == (0, "")
     tool, head, line, end = squeezed(result.out)
@@ -105,19 +105,17 @@ def test_what_to_install_is_said(folder, monkeypatch):
 
 
 def test_a_counterexample_is_shown(folder, monkeypatch):
-    broken_decoder(monkeypatch, "missed last: token without it")
-    result = run("prove", *ONE, "last-arrives")
+    broken_decoder(monkeypatch, "wrong kind")
+    result = run("prove", *ONE, "tokens")
     assert (result.status, result.err) == (1, "")
     _, _, line, verdict, heading, name, *table, wave = squeezed(result.out)
-    assert line.startswith("decoder unicode last-arrives FAILED run of 3 cycles ")
-    assert verdict == (
-        f"FAILED: decoder, unicode, last-arrives: {statement('decoder', 'last-arrives')}"
-    )
-    assert heading == "counterexample of 3 cycles to decoder, unicode, last-arrives"
+    assert line.startswith("decoder unicode tokens FAILED run of 3 cycles 1/1 ")
+    assert verdict == f"FAILED: decoder, unicode, tokens: {statement('decoder', 'tokens')}"
+    assert heading == "counterexample of 3 cycles to decoder, unicode, tokens"
     assert name == "decoder"
     assert table[0].startswith("cycle byte in state token out")
     assert [int(row.split()[0]) for row in table[1:]] == [0, 1, 2]
-    assert " last START" in table[1]
+    assert "START error truncated (1 byte)" in table[3]
     assert wave == f"waveform: {VCD}"
     assert_is_waveform(VCD)
     assert names(folder) == {"text.txt", VCD, VCD.replace(".vcd", ".gtkw")}
@@ -156,23 +154,30 @@ def test_what_is_not_reached_is_said(folder, monkeypatch):
 
 def test_workers_find_a_counterexample_too(folder, tmp_path_factory):
     patch = tmp_path_factory.mktemp("patch")
-    (patch / "sitecustomize.py").write_text(FF_IS_INVALID)
+    (patch / "sitecustomize.py").write_text(FFFE_FOR_FFFD)
     arguments = ["--property", "verilog", "--profile", "ucs2"]
     with Process("prove", *arguments, PYTHONPATH=str(patch)) as running:
         status, out, err = running.end()
     assert (status, err) == (1, "")
-    assert "FAILED: decoder, ucs2, verilog: " in out
-    assert re.search(r"^encoder +ucs2 +verilog +proved ", out, re.MULTILINE)
+    assert "FAILED: encoder, ucs2, verilog: " in out
+    assert re.search(r"^decoder +ucs2 +verilog +proved ", out, re.MULTILINE)
     assert f"waveform: {VCD}" in out.splitlines()
     assert_is_waveform(VCD)
 
 
-# The Verilog is made of a design that calls every error an invalid byte.
-FF_IS_INVALID = """\
+# An encoder's Verilog replaces what it refuses by U+FFFE.
+FFFE_FOR_FFFD = """\
 from utf8_flow.formal import properties
 
 generate = properties.generate
-properties.generate = lambda design: generate(design).replace("16'hfffd", "16'hfffe")
+
+
+def altered(design):
+    text = generate(design)
+    return text.replace("16'hfffd", "16'hfffe") if "utf8_encoder" in text else text
+
+
+properties.generate = altered
 """
 
 
@@ -191,13 +196,14 @@ def test_control_c_ends_the_workers_and_their_programs(folder, tmp_path_factory,
     assert (status, err) == (130, "utf8-hdl: interrupted\n")
     assert "proved, " not in out
     assert names(folder) == {"text.txt"}
+    assert names(scratch) == set()
 
 
 @needs_proc
 def test_control_c_ends_a_single_proof(folder, tmp_path_factory):
     scratch = tmp_path_factory.mktemp("scratch")
-    arguments = "--component decoder --profile extended --property self-synchronisation".split()
-    with Process("prove", *arguments, TMPDIR=str(scratch)) as running:
+    arguments = ["--component", "decoder", "--property", "self-synchronisation"]
+    with Process("prove", *arguments, "--profile", "extended", TMPDIR=str(scratch)) as running:
         running.find("yosys-abc")
         running.interrupt()
         status, _, err = running.end()

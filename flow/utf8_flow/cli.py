@@ -307,6 +307,8 @@ def prove(
         _choose("--component", component, DESIGNS)
     profiles = _choose_profiles(profile, surrogates, noncharacters, error_span)
     goals = choose_goals(component, name, profiles)
+    if vcd == "-":
+        raise Refused("--vcd needs the name of a file")
     _check_outputs([], {"--vcd": vcd})
     show = Console(highlight=False)
     say(show, prover_version())

@@ -105,7 +105,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
     """
     wrong: list[tuple[Goal, Proof]] = []
     covers = 0
-    width = max(len(short_name(goal.profile)) for goal in goals)
+    width = max(len(name) for name in ("profile", *(short_name(goal.profile) for goal in goals)))
     heading = f"{'component':<11}{'profile':<{width + 2}}{'property':<22}{'verdict':<11}"
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
     with progress_bar() as progress:

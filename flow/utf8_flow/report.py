@@ -32,7 +32,7 @@ def cycle_table(trace: Trace, engine: Engine) -> list[Text]:
 
     Idle cycles at the end are left out.
     """
-    if engine.interface is DECODER:
+    if engine.interface == DECODER:
         width, heads, cells = 14, ("byte in", "token out"), (_byte_cell, _token_cell)
     else:
         width = engine.profile.utf32_width // 4 + 15
@@ -112,7 +112,7 @@ def report(engine: Engine, file: TextIO | None = None) -> Report:
     file : text file, optional
         Where the lines of JSON go.
     """
-    return (DecoderReport if engine.interface is DECODER else EncoderReport)(file)
+    return (DecoderReport if engine.interface == DECODER else EncoderReport)(file)
 
 
 class _Pace:

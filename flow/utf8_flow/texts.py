@@ -51,7 +51,7 @@ def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
 
 def _items(pieces: Iterator[Piece], engine: Engine) -> Iterator[Piece]:
     """Pieces of bytes as the design takes them: an encoder takes the code points of the text."""
-    if engine.interface is DECODER:
+    if engine.interface == DECODER:
         yield from pieces
         return
     model = BulkDecoder(ANYTHING[engine.profile.utf32_width])
@@ -128,7 +128,7 @@ def open_text(
         raise Refused(
             "give one text: FILE, - for standard input, --text TEXT, or --code-points LIST"
         )
-    takes_bytes = engine.interface is DECODER
+    takes_bytes = engine.interface == DECODER
     if code_points is not None:
         values = _code_point_list(code_points, engine)
         yield iter([(values, True)]), len(values)

@@ -238,7 +238,7 @@ class BulkCycles:
     def __init__(self, interface: Interface, profile: Profile) -> None:
         self._interface = interface
         self._profile = profile
-        is_decoder = interface is DECODER
+        is_decoder = interface == DECODER
         self._text: BulkText = BulkDecoder(profile) if is_decoder else BulkEncoder(profile)
         self._spare = 1 if is_decoder else 0
         # The output last taken, or what the pins are after reset; behind it those that wait.

@@ -41,6 +41,20 @@ def boundary_encodings(profile: Profile) -> list[bytes]:
     ]
 
 
+def toggled_values(profile: Profile) -> list[int]:
+    """The lowest and the highest value of each form, with each of its bits turned round.
+
+    The classes of bytes know which bytes decide about a character, not which only carry bits.
+    """
+    values = set()
+    for length in range(1, profile.longest_form + 1):
+        lowest = form_maximum(length - 1) + 1 if length > 1 else 0
+        highest = min(form_maximum(length), profile.highest)
+        for bit in range(highest.bit_length()):
+            values |= {lowest ^ 1 << bit, highest ^ 1 << bit}
+    return sorted(value for value in values if value <= profile.highest)
+
+
 def byte_classes(profile: Profile) -> list[range]:
     """The 256 bytes, cut where their meaning changes.
 
@@ -128,15 +142,16 @@ def campaign(engine: Engine, seed: int) -> list[Part]:
     seed : int
         What the random bytes or values depend on.
     """
-    parts = decoder_campaign if engine.interface is DECODER else encoder_campaign
+    parts = decoder_campaign if engine.interface == DECODER else encoder_campaign
     return parts(engine.profile, seed)
 
 
 def decoder_campaign(profile: Profile, seed: int) -> list[Part]:
-    """Boundaries, classes of bytes and random hostile bytes."""
+    """Boundaries, every bit of a value, classes of bytes and random hostile bytes."""
     classes = byte_classes(profile)
     edges = _edges(classes)
     encodings = boundary_encodings(profile)
+    toggled = [encode(value) for value in toggled_values(profile)]
     after_beginnings = [
         start + bytes([byte]) + tail
         for start in beginnings(profile)
@@ -146,6 +161,7 @@ def decoder_campaign(profile: Profile, seed: int) -> list[Part]:
     pairs = [bytes(pair) for pair in product(edges, repeat=2)]
     return [
         _part("boundary code points", [*encodings, b"A".join(encodings)]),
+        _part("every bit of a value", [*toggled, b"".join(toggled)]),
         _part("every class after every beginning", after_beginnings),
         _part("every pair of classes", [*pairs, b"".join(pairs)]),
         _part("random hostile bytes", _hostile_texts(classes, encodings, seed)),
@@ -234,7 +250,7 @@ class Coverage:
 
     def __init__(self, engine: Engine) -> None:
         self.profile = engine.profile
-        self.is_decoder = engine.interface is DECODER
+        self.is_decoder = engine.interface == DECODER
         if self.is_decoder:
             self.classes, self.columns = byte_classes(engine.profile), engine.state_names
         else:

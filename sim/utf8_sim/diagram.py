@@ -117,7 +117,7 @@ def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
 
 def _input_lanes(trace: Trace) -> list[Lane]:
     valid, ready, item = trace["i.valid"], trace["i.ready"], f"i.{trace.interface.item}"
-    label = _byte if trace.interface is DECODER else named
+    label = _byte if trace.interface == DECODER else named
     cells = [(INPUT, label(value)) for value in trace[item].tolist()]
     return [
         _level_lane("i.valid", valid),
@@ -131,7 +131,7 @@ def _output_lanes(trace: Trace) -> list[Lane]:
     valid, ready, errors = trace["o.valid"], trace["o.ready"], trace["o.error"]
     colours = np.where(errors, ERROR, RESULT).tolist()
     lanes = [_level_lane("o.valid", valid), _level_lane("o.ready", ready)]
-    if trace.interface is DECODER:
+    if trace.interface == DECODER:
         cells = list(zip(colours, _tokens(trace), strict=True))
         lengths = list(zip(colours, map(str, trace["o.length"].tolist()), strict=True))
         lanes.append(_offer_lane("token", cells, valid, ready))

@@ -51,7 +51,7 @@ class IcarusEngine(WindowedEngine):
         iverilog = need("iverilog", "Icarus Verilog")
         self._vvp = need("vvp", "Icarus Verilog")
         component = self.interface.component
-        is_decoder = self.interface is DECODER
+        is_decoder = self.interface == DECODER
         width = design.profile.utf32_width
         macros = {
             "DESIGN": f"utf8_{component}",

@@ -60,7 +60,7 @@ class WaveWriter:
         self._state = self._writer.register_var(scope, "state", "string", init="")
         self._token = (
             self._writer.register_var(scope, "token", "string", init="")
-            if interface is DECODER
+            if interface == DECODER
             else None
         )
         self._expected = {pin: self._register(EXPECTED_SCOPE, pin) for pin in interface.observed}
@@ -141,7 +141,7 @@ def save_file(engine: Engine, vcd_name: str) -> str:
     save.trace(f"{scope}.state", datafmt="ascii")
     with save.group(results):
         _show_pins(save, engine, scope, ("o.valid", "o.ready"))
-        if interface is DECODER:
+        if interface == DECODER:
             save.trace(f"{scope}.token", datafmt="ascii")
         _show_pins(save, engine, scope, [f"o.{field}" for field in interface.result])
     with save.group("golden model"):

@@ -14,11 +14,12 @@ from utf8_sim.campaign import (
     campaign,
     class_name,
     decoder_campaign,
+    toggled_values,
     value_classes,
 )
 from utf8_sim.engine import AmaranthEngine
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.model import TextModel
+from utf8_sim.model import TextModel, encode
 from utf8_sim.stimulus import Stimulus
 
 profiles = pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
@@ -64,6 +65,16 @@ def test_boundaries_of_unicode_are_tried():
         assert text.encode() in tried
     for wrong in ["C080", "C1BF", "E08080", "E09FBF", "EDA080", "EDBFBF", "F08FBFBF", "F4908080"]:
         assert bytes.fromhex(wrong) in tried
+
+
+@profiles
+def test_every_bit_of_a_value_is_seen_at_both_levels(profile):
+    values = toggled_values(profile)
+    longest = [value for value in values if len(encode(value)) == profile.longest_form]
+    for bit in range(profile.code_point_width):
+        free = bit < profile.code_point_width - 1 or profile is not UNICODE
+        assert any(value >> bit & 1 for value in longest)
+        assert not free or any(~value >> bit & 1 for value in longest)
 
 
 def test_another_seed_gives_other_random_bytes_and_the_same_seed_the_same():

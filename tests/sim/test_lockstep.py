@@ -1,14 +1,15 @@
 """The comparison finds a difference, names it, and shows what happened around it."""
 
 import io
+import pickle
 
 import pytest
 from vcd.reader import TokenKind, tokenize
 
 from rtl import broken, rtl_trace
-from utf8_hdl import Decoder
+from utf8_hdl import Decoder, Encoder
 from utf8_sim.engine import WINDOW, AmaranthEngine, HangError
-from utf8_sim.lockstep import Lockstep
+from utf8_sim.lockstep import Lockstep, expectation
 from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.trace import DECODER, Trace, bits
 from utf8_sim.waveform import PERIOD, WaveWriter
@@ -132,3 +133,10 @@ def test_waveform_shows_every_pin_as_it_was():
             level = levels.get(cycle, level)
             shown.append(level)
         assert shown == trace[pin].tolist()
+
+
+@pytest.mark.parametrize("design", [Decoder(), Encoder()], ids=["decoder", "encoder"])
+def test_a_trace_from_another_process_is_as_good(design):
+    [trace] = AmaranthEngine(design).run(Stimulus([(b"A\x00", True)]))
+    expected = expectation(design.profile, pickle.loads(pickle.dumps(trace)))
+    assert (expected.words == trace.words).all()

@@ -89,7 +89,9 @@ class Bench(Elaboratable):
         self.reached[what] = condition.any()
 
     def free(self, shape: Any, name: str) -> Any:
-        """A signal that may have any level in any cycle."""
+        """A signal that may have any level in any cycle. Its name must be new."""
+        if name in self.inputs:
+            raise ValueError(f"there is a free input {name!r} already")
         self.inputs[name] = signal = Signal(shape, name=name)
         return signal
 

@@ -39,10 +39,10 @@ class Circuit:
             constraints.
         """
         head, _, rest = file.partition(b"\n")
-        magic, *counts = head.split()
-        if magic != b"aig" or len(counts) != 5:
+        words = head.split()
+        if len(words) != 6 or words[0] != b"aig":
             raise ValueError(f"not the header of a binary AIGER file: {head!r}")
-        _, inputs, registers, outputs, gates = map(int, counts)
+        inputs, registers, outputs, gates = map(int, words[2:])
         lines = rest.split(b"\n", registers + outputs)
         literals = [int(line) for line in lines[:-1]]  # a register with an initial level has two
         delta = iter(lines[-1])

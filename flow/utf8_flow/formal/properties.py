@@ -475,6 +475,9 @@ def encoder_covers(b: Bench, name: str) -> None:
             if 0 <= value < 1 << profile.utf32_width:
                 b.reaches(f"{value:X}", done & (code_point == value))
     b.reaches("a code point refused", done & encoder.o.p.error)
+    last = expected.queue.oldest.last
+    b.reaches("a code point that ends its text", done & last)
+    b.reaches("a code point that does not", done & ~last)
     _reach_states(b, encoder)
 
 

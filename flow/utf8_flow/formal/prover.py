@@ -16,8 +16,8 @@ from amaranth.back import rtlil
 from amaranth.hdl import Signal, Value
 
 from utf8_hdl import Profile
-from utf8_sim.build import run_tool
-from utf8_sim.engine import interface_of
+from utf8_sim.build import LONGEST_MESSAGE, run_tool
+from utf8_sim.engine import EngineError, interface_of
 from utf8_sim.trace import Trace, bits
 
 from ..output import Refused
@@ -30,7 +30,7 @@ PACKAGE = "pyosys"
 WRONG = "wrong"
 """Name of the output that a proof is about."""
 
-MOST_CYCLES = 40
+MOST_CYCLES = 20
 """In so many cycles everything must be reached that can be."""
 
 _RUN_YOSYS = """
@@ -41,7 +41,9 @@ for line in sys.stdin:
     libyosys.run_pass(line.strip(), design)
 """
 
-# Registers without an initial level become inputs, which `write_aiger -zinit` names "init:...".
+# Registers without an initial level become inputs, which `write_aiger -zinit` names "init:...";
+# `formalff` keeps `opt` from choosing the level. A circuit without registers gets one (-L), because
+# ABC's `bmc3` refuses it otherwise.
 _TO_AIGER = """\
 read_rtlil bench.il
 {sources}
@@ -52,13 +54,14 @@ flatten
 opt_clean
 async2sync
 dffunmap
+formalff -clk2ff -ff2anyinit
 opt -full -nosdff -nodffe
 techmap
 opt -nosdff -nodffe
 dffunmap
 aigmap
 opt_clean
-write_aiger -zinit -symbols circuit.aig
+write_aiger -zinit -symbols -L circuit.aig
 """
 
 
@@ -270,6 +273,8 @@ def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tupl
         folder = Path(name)
         (folder / "circuit.aig").write_bytes(circuit.file())
         said = _run([str(abc), "-q", f"read_aiger circuit.aig; strash; {commands}"], folder)
+        if "Error" in said:
+            raise EngineError(f"yosys-abc failed: {' '.join(said.split())[:LONGEST_MESSAGE]}")
         return said, (folder / result).read_bytes() if result else b""
 
 

@@ -1,0 +1,218 @@
+"""The AIGER format is read and written right, and a circuit does what its design does."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+
+from utf8_flow.formal import bench
+from utf8_flow.formal.circuit import Circuit
+from utf8_flow.formal.prover import to_circuit
+from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile
+
+pytest.importorskip("pyosys", reason="pyosys is not installed")
+
+# Input 2, register 4, gates 6 = 4 & 2, 8 = !4 & !2 and 10 = !8 & !6, which the register takes next:
+# it changes while the input is high.
+TOGGLE = b"aig 5 1 1 2 3\n10\n4\n11\n" + bytes([2, 2, 3, 2, 1, 2])
+SYMBOLS = b"i0 enable\nl0 level\no0 q\no1 unchanged\nc\nany comment\n"
+
+# 65 inputs, and gate 132 of the last and the first, 130 & 2: the differences are 2 and 128.
+WIDE = b"aig 66 65 0 1 1\n132\n" + bytes([2, 0x80, 0x01]) + b"o0 both\n"
+
+CYCLES = 400
+
+
+# --- the format ---------------------------------------------------------------------------------
+
+
+def test_a_file_is_read():
+    circuit = Circuit.parse(TOGGLE + SYMBOLS)
+    assert circuit.inputs == (("enable",),)
+    assert circuit.registers == (10,)
+    assert circuit.outputs == {"q": 4, "unchanged": 11}
+    assert circuit.gates == ((4, 2), (5, 3), (9, 7))
+
+
+def test_names_may_be_missing():
+    circuit = Circuit.parse(TOGGLE)
+    assert circuit.inputs == ((),)
+    assert list(circuit.outputs) == ["o0", "o1"]
+
+
+def test_a_signal_may_have_several_names():
+    circuit = Circuit.parse(TOGGLE + b"i0 enable e[0]\no0 q level\no1 unchanged\n")
+    assert circuit.inputs == (("enable", "e[0]"),)
+    assert circuit.outputs == {"q": 4, "level": 4, "unchanged": 11}
+
+
+def test_a_difference_takes_as_many_bytes_as_it_needs():
+    assert Circuit.parse(WIDE).gates == ((130, 2),)
+
+
+@pytest.mark.parametrize("file", [TOGGLE, TOGGLE + SYMBOLS, WIDE])
+def test_what_is_written_reads_the_same(file):
+    circuit = Circuit.parse(file)
+    again = Circuit.parse(circuit.file())
+    assert replace(again, inputs=circuit.inputs) == circuit
+    assert again.file() == circuit.file()
+
+
+def test_a_file_is_written_as_the_format_wants_it():
+    assert Circuit.parse(WIDE).file() == WIDE
+
+
+def test_some_outputs_are_kept_in_the_order_wanted():
+    circuit = Circuit.parse(TOGGLE + SYMBOLS)
+    assert list(circuit.only("unchanged", "q").outputs.items()) == [("unchanged", 11), ("q", 4)]
+    assert circuit.only("q").outputs == {"q": 4}
+    assert circuit.only("q").gates == circuit.gates
+    with pytest.raises(KeyError):
+        circuit.only("qq")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        b"aag 1 1 0 1 0\n2\n2\n",
+        b"aig 1 1 0 1\n2\n",
+        b"aig 1 1 0 1 0 1\n2\n2\n",  # one thing that must never happen
+        b"aig 1 1 0 one 0\n2\n",
+        b"aig 1 0 1 0 0\n0 1\n",  # a register that begins with 1
+        TOGGLE[:-1],
+        WIDE[:-9],
+    ],
+)
+def test_what_it_does_not_know_is_refused(file):
+    with pytest.raises(ValueError, match=r"AIGER|invalid literal"):
+        Circuit.parse(file)
+
+
+def test_a_simulation_from_the_first_levels_on():
+    enable = [0, 1, 1, 0, 1, 0]
+    trace = Circuit.parse(TOGGLE + SYMBOLS).simulate([[level] for level in enable])
+    assert [cycle["q"] for cycle in trace] == [0, 0, 1, 0, 0, 1]
+    assert [cycle["unchanged"] for cycle in trace] == [1, 0, 1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_a_simulation_of_a_gate(first, last):
+    levels = [first, *[1] * 63, last]
+    assert Circuit.parse(WIDE).simulate([levels]) == [{"both": first & last}]
+
+
+# --- the translation ----------------------------------------------------------------------------
+
+
+def bench_of(component: str, profile: Profile, **options: Any) -> bench.Bench:
+    made = bench.Bench(profile, {"decoder": Decoder, "encoder": Encoder})
+    made.design(component, **options)
+    return made
+
+
+def stimulus(component: str, profile: Profile) -> list[dict[str, int]]:
+    """Texts that reach all states, with pauses and stalls, in which what is offered is lost."""
+    generator = random.Random(1)
+    if component == "decoder":
+        whole = [chr(value).encode() for value in (0, 0x7FF, 0xFFFF, 0xFFFFF, 0x10FFFF)]
+        pieces = generator.choices([*whole, b"\xed\xa0", b"\xf0\x80", b"\xff"], k=CYCLES)
+        items = list(b"".join(pieces))
+    else:
+        widths = generator.choices(range(profile.utf32_width + 1), k=CYCLES)
+        items = [generator.getrandbits(width) for width in widths]
+    return [
+        {
+            "i_valid": int(generator.random() < 0.9),
+            "item": item,
+            "i_last": int(generator.random() < 0.1),
+            "o_ready": int(generator.random() < 0.8),
+        }
+        for item in items[:CYCLES]
+    ]
+
+
+def levels_of(circuit: Circuit, component: str, cycles: list[dict[str, int]]) -> list[list[int]]:
+    """The level of each input of a circuit in each cycle."""
+
+    def level(name: str, cycle: dict[str, int]) -> int:
+        pin, _, bit = name.removeprefix(f"{component}.").rstrip("]").partition("[")
+        return cycle.get(pin, 0) >> int(bit or 0) & 1
+
+    return [[level(names[0], cycle) for names in circuit.inputs] for cycle in cycles]
+
+
+def simulated(design: Any, component: str, cycles: list[dict[str, int]]) -> list[dict[str, int]]:
+    """Every pin and the state in each cycle, bit by bit, by Amaranth's simulator."""
+    i, o = design.i, design.o
+    item = i.p.data if component == "decoder" else i.p.code_point
+    driven = {"i_valid": i.valid, "item": item, "i_last": i.p.last, "o_ready": o.ready}
+    shown = {"i.ready": i.ready, "o.valid": o.valid, "state": design.state}
+    shown |= {f"o.{name}": o.p[name] for name in o.p.shape().members}
+    simulator = Simulator(design)
+    simulator.add_clock(10e-9)
+    trace = []
+
+    async def run(ctx):
+        for cycle in cycles:
+            for pin, level in cycle.items():
+                ctx.set(driven[pin], level)
+            bits = {}
+            for name, signal in shown.items():
+                value = Value.cast(signal)
+                level = ctx.get(value)
+                for bit in range(len(value)):
+                    suffix = f"[{bit}]" if len(value) > 1 else ""
+                    bits[f"{component}.{name}{suffix}"] = level >> bit & 1
+            trace.append(bits)
+            await ctx.tick()
+
+    simulator.add_testbench(run)
+    simulator.run()
+    return trace
+
+
+def agrees(circuit: Circuit, expected: list[dict[str, int]], levels: list[list[int]]) -> bool:
+    return circuit.only(*expected[0]).simulate(levels) == expected
+
+
+@pytest.mark.parametrize("profile", [UNICODE, UCS2], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+def test_a_circuit_does_what_its_design_does(component, profile):
+    made = bench_of(component, profile)
+    circuit, cycles = to_circuit(made), stimulus(component, profile)
+    design = {"decoder": Decoder, "encoder": Encoder}[component](profile)
+    expected = simulated(design, component, cycles)
+    levels = levels_of(circuit, component, cycles)
+    assert agrees(circuit, expected, levels)
+    # All there is to see was seen.
+    still = [pin for pin in expected[0] if len({cycle[pin] for cycle in expected}) == 1]
+    assert still == []
+
+
+def test_a_wrong_gate_is_noticed():
+    """Not every one: some matter only in what no state allows, or for a byte that did not come."""
+    circuit, cycles = to_circuit(bench_of("decoder", UCS2)), stimulus("decoder", UCS2)
+    expected = simulated(Decoder(UCS2), "decoder", cycles)
+    levels = levels_of(circuit, "decoder", cycles)
+    places = random.Random(1).sample(range(len(circuit.gates)), 20)
+    noticed = 0
+    for place in places:
+        first, second = circuit.gates[place]
+        gates = (*circuit.gates[:place], (first, second ^ 1), *circuit.gates[place + 1 :])
+        noticed += not agrees(replace(circuit, gates=gates), expected, levels)
+    assert noticed > 0.8 * len(places)
+
+
+@pytest.mark.parametrize(("component", "registers"), [("decoder", 81), ("encoder", 32)])
+def test_every_register_may_hold_anything_if_that_is_wanted(component, registers):
+    """As many as test_synthesis.py counts."""
+    usual = to_circuit(bench_of(component, UNICODE))
+    any_start = to_circuit(bench_of(component, UNICODE, any_start=True))
+    starts = [names[0] for names in any_start.inputs if names[0].startswith("init:")]
+    assert len(starts) == len(usual.registers) == registers
+    # One more register tells the first cycle from the others.
+    assert len(any_start.registers) == registers + 1
+    assert len(any_start.inputs) == len(usual.inputs) + registers

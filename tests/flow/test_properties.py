@@ -1,0 +1,390 @@
+"""The designs have every property, a design that breaks one is found out, and its run is real."""
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const, Signal
+from amaranth.sim import Simulator
+
+from rtl import broken
+from utf8_flow.formal import bench, properties, prover, specification
+from utf8_flow.formal.properties import PROPERTIES
+from utf8_flow.formal.prover import Proof, prove
+from utf8_flow.verilog import generate
+from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile, decoder, encoder
+from utf8_sim.trace import Trace
+
+pytest.importorskip("pyosys", reason="pyosys is not installed")
+
+GOOD = {"decoder": Decoder, "encoder": Encoder}
+MODULES = {"decoder": decoder, "encoder": encoder}
+BY_NAME = {(what.component, what.name): what for what in PROPERTIES}
+
+Edits = list[tuple[str, str]]
+
+VALID_FROM_READY = """\
+        shown = Signal()
+        m.d.comb += self.o.valid.eq(shown & self.o.ready)
+        with m.If({moves}):
+            m.d.sync += shown.eq({comes})
+"""
+VALID = """\
+        with m.If({moves}):
+            m.d.sync += self.o.valid.eq({comes})
+"""
+
+
+def valid_from_ready(**words: str) -> Edits:
+    return [(VALID.format(**words), VALID_FROM_READY.format(**words))]
+
+
+DECIDES = "decides = accept & (self.i.p.last | ~unfinished)"
+STATE = "self.state = Signal(self.State)"
+NOT_RESET = [(STATE, "self.state = Signal(self.State, reset_less=True)")]
+
+FLAWS: dict[tuple[str, str], str | Edits] = {
+    ("decoder", "tokens"): "wrong kind",
+    ("decoder", "line-rate"): "half rate",
+    ("decoder", "latency"): "valid waits for ready",
+    ("decoder", "conservation"): "interrupting byte swallowed",
+    ("decoder", "only-well-formed"): "range: C1 is not overlong",
+    # Every second byte after E0 counts as overlong.
+    ("decoder", "well-formed-passes"): [('"0" * (form - 2)', '"0" * (form - 3)')],
+    # Never set from reset on; what is there at first keeps tokens back until a text ends.
+    ("decoder", "self-synchronisation"): [
+        (DECIDES, f"stuck = Signal()\n        {DECIDES} & ~stuck"),
+        (
+            "m.d.comb += decided.last.eq(self.i.p.last)",
+            "m.d.comb += decided.last.eq(self.i.p.last)\n"
+            "        m.d.sync += stuck.eq(stuck & ~self.i.p.last)",
+        ),
+    ],
+    ("decoder", "output-stream"): "payload changes under stall",
+    ("decoder", "idle-output"): [
+        (
+            "m.d.sync += self.o.p.eq(decided)",
+            "m.d.sync += self.o.p.eq(decided)\n"
+            "            with m.Else():\n"
+            "                m.d.sync += self.o.p.eq(0)",
+        )
+    ],
+    ("decoder", "valid-independent"): valid_from_ready(
+        moves="self.i.ready", comes="spare_valid | interrupts | decides"
+    ),
+    ("decoder", "input-stream"): "byte taken that was not offered",
+    ("decoder", "last-arrives"): "missed last: token without it",
+    ("decoder", "reset"): NOT_RESET,
+    ("decoder", "verilog"): "range: F5 is in range",
+    ("encoder", "bytes"): "no error flag",
+    # A code point is only taken while the output is empty.
+    ("encoder", "rate"): [
+        ("free & ~sending)", "free & ~sending & ~self.o.valid)"),
+        ("sending | self.i.valid", "sending | self.i.valid & self.i.ready"),
+        ("m.If(free & self.i.valid)", "m.If(self.i.ready & self.i.valid)"),
+    ],
+    ("encoder", "latency"): [("sending | self.i.valid", "sending")],
+    ("encoder", "shortest-form"): "overlong: 7F in two bytes",
+    ("encoder", "round-trip"): "last with the lead byte",
+    ("encoder", "order"): "groups in the wrong order",
+    ("encoder", "output-stream"): "byte changes under stall",
+    ("encoder", "idle-output"): [
+        (
+            "self.o.valid.eq(sending | self.i.valid)",
+            "[self.o.valid.eq(sending | self.i.valid), self.o.p.eq(0)]",
+        )
+    ],
+    ("encoder", "valid-independent"): valid_from_ready(
+        moves="free", comes="sending | self.i.valid"
+    ),
+    ("encoder", "input-stream"): [("m.If(free & self.i.valid)", "m.If(free)")],
+    ("encoder", "last-arrives"): "last forgotten",
+    ("encoder", "reset"): NOT_RESET,
+    ("encoder", "verilog"): "range: DFFF is no surrogate",
+}
+"""For each property a design without it: one of `rtl`'s by name, or edits to the source."""
+
+# The run begins in any state or has a reset, which the pins of a trace do not show.
+NOT_REPLAYED = ("self-synchronisation", "reset", "verilog")
+
+
+def named(keys: Any) -> Any:
+    return pytest.mark.parametrize(("component", "name"), keys, ids=map(" ".join, keys))
+
+
+def altered(component: str, edits: Edits) -> Callable[[Profile], Any]:
+    """A component whose source is edited."""
+    source = inspect.getsource(MODULES[component])
+    for good, bad in edits:
+        assert source.count(good) == 1, f"{good!r} is not in the {component}'s source once"
+        source = source.replace(good, bad)
+    namespace: dict[str, Any] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
+    exec(compile(source, "<broken design>", "exec"), namespace)
+    return namespace[component.capitalize()]
+
+
+def flawed(component: str, flaw: str | Edits) -> Callable[[Profile], Any]:
+    if isinstance(flaw, str):
+        return lambda profile: broken(flaw)
+    return altered(component, flaw)
+
+
+def proof_of(component: str, name: str, design: Any = None, profile: Profile = UNICODE) -> Proof:
+    designs = GOOD | ({component: design} if design else {})
+    return prove(BY_NAME[component, name], profile, designs)
+
+
+@cache
+def contradicted(component: str, name: str) -> Proof:
+    """What the prover says of the design without the property."""
+    profile = UCS2 if name == "self-synchronisation" else UNICODE
+    design = flawed(component, FLAWS[component, name])
+    if name != "verilog":
+        return proof_of(component, name, design, profile)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(properties, "generate", lambda _: generate(design(profile)))
+        return proof_of(component, name)
+
+
+@named(list(BY_NAME))
+def test_the_design_has_the_property(component, name):
+    profile = UCS2 if name == "self-synchronisation" else UNICODE  # which is the quickest
+    proof = proof_of(component, name, profile=profile)
+    assert (proof.verdict, proof.unreached, proof.counterexample) == ("proved", (), {})
+    assert proof.reached > 0
+
+
+@pytest.mark.parametrize("what", PROPERTIES, ids=lambda what: f"{what.component} {what.name}")
+def test_the_property_says_what_it_is(what):
+    assert what.statement.endswith(".")
+    assert "\n" not in what.statement
+
+
+# --- broken designs -----------------------------------------------------------------------------
+
+
+def test_for_every_property_there_is_a_design_without_it():
+    assert set(FLAWS) == {key for key in BY_NAME if key[1] != "covers"}
+
+
+@named(list(FLAWS))
+def test_a_design_without_the_property_is_found_out(component, name):
+    proof = contradicted(component, name)
+    assert proof.verdict == "FAILED"
+    assert component in proof.counterexample
+    [cycles] = {len(trace) for trace in proof.counterexample.values()}
+    assert proof.method == f"run of {cycles} cycles"
+
+
+@named([key for key in FLAWS if key[1] not in NOT_REPLAYED])
+def test_a_counterexample_is_what_the_design_does(component, name):
+    designs = GOOD | {component: flawed(component, FLAWS[component, name])}
+    for pins, trace in contradicted(component, name).counterexample.items():
+        design = designs[pins.split("_", maxsplit=1)[0]](UNICODE)
+        assert replayed(design, trace) == trace.table()[observed(trace)].tolist()
+
+
+def observed(trace: Trace) -> list[str]:
+    return [*trace.interface.observed, "state"]
+
+
+def replayed(design: Any, trace: Trace) -> list[tuple[int, ...]]:
+    """What a design shows in each cycle if it is driven as in a trace."""
+    i, o = design.i, design.o
+    driven = i.valid, i.p[trace.interface.item], i.p.last, o.ready
+    results = [getattr(o.p, name) for name in trace.interface.result]
+    simulator = Simulator(design)
+    simulator.add_clock(10e-9)
+    cycles = []
+
+    async def run(ctx):
+        for levels in trace.table()[list(trace.interface.driven)].tolist():
+            for pin, level in zip(driven, levels, strict=True):
+                ctx.set(pin, level)
+            shown = [ctx.get(pin) for pin in (i.ready, o.valid, *results, design.state)]
+            cycles.append(tuple(getattr(level, "value", level) for level in shown))
+            await ctx.tick()
+
+    simulator.add_testbench(run)
+    simulator.run()
+    return cycles
+
+
+def test_order_is_more_than_the_right_bytes(monkeypatch):
+    """Lead bytes A0..AF instead of E0..EF, in encoder and specification: well, but not in order."""
+    monkeypatch.setitem(specification.FORMS, 3, "1010xxxx 10xxxxxx 10xxxxxx")
+    design = altered("encoder", [('if form > 1 else "0"', 'if form > 1 else "0"\n' + A0_TO_AF)])
+    assert proof_of("encoder", "bytes", design).verdict == "proved"
+    assert proof_of("encoder", "order", design).verdict == "FAILED"
+
+
+A0_TO_AF = '                marker = "1010" if form == 3 else marker'
+
+
+# --- what is never reached ----------------------------------------------------------------------
+
+CUTS = [f"a text cut after {length}" for length in (1, 2, 3)]
+
+
+@pytest.fixture
+def few_cycles(monkeypatch):
+    """To look for what is never reached takes minutes in as many cycles as the command tries."""
+    monkeypatch.setattr(prover, "MOST_CYCLES", 12)
+
+
+@pytest.mark.usefixtures("few_cycles")
+@pytest.mark.parametrize(
+    ("component", "flaw", "unreached"),
+    [
+        ("decoder", "range: ED BF is no surrogate", ["ED BF is surrogate"]),
+        ("decoder", "missed last: cut character kept", CUTS),
+        ("encoder", "no error flag", ["a code point refused"]),
+    ],
+)
+def test_what_a_design_never_does_is_listed(component, flaw, unreached):
+    proof = proof_of(component, "covers", flawed(component, flaw))
+    assert (proof.verdict, list(proof.unreached)) == ("VACUOUS", unreached)
+    assert proof.reached > 0
+    assert proof.counterexample == {}
+
+
+def test_a_design_that_takes_nothing_proves_nothing():
+    assert proof_of("decoder", "covers", flawed("decoder", "never ready")).verdict == "VACUOUS"
+    assert proof_of("decoder", "tokens", flawed("decoder", "never ready")).verdict == "VACUOUS"
+
+
+# --- mistakes in the surroundings ---------------------------------------------------------------
+
+
+class Tied(bench.Bench):
+    """One pin has the same level in every cycle."""
+
+    pin, level = "o_ready", 1
+
+    def design(self, name: str, **options: Any) -> Any:
+        return super().design(name, **{self.pin: Const(self.level), **options})
+
+
+@pytest.mark.usefixtures("few_cycles")
+@pytest.mark.parametrize(
+    ("component", "pin", "level"),
+    [
+        ("decoder", "i_valid", 1),
+        ("decoder", "i_last", 0),
+        ("decoder", "i_last", 1),
+        ("decoder", "o_ready", 1),
+        ("encoder", "i_valid", 1),
+        ("encoder", "i_last", 0),
+        ("encoder", "i_last", 1),
+        ("encoder", "o_ready", 1),
+    ],
+)
+def test_a_pin_that_never_moves_is_noticed(monkeypatch, component, pin, level):
+    tied = type("Bench", (Tied,), {"pin": pin, "level": level})
+    monkeypatch.setattr(prover, "Bench", tied)
+    assert proof_of(component, "covers").verdict == "VACUOUS"
+
+
+@named([key for key in BY_NAME if key[1] in ("covers", "tokens", "bytes", "verilog")])
+def test_inputs_that_are_not_free_prove_nothing(monkeypatch, component, name):
+    monkeypatch.setattr(bench.Bench, "free", lambda _bench, shape, name: Signal(shape, name=name))
+    assert proof_of(component, name).verdict == "VACUOUS"
+
+
+def test_an_input_under_another_name_is_refused():
+    free = bench.Bench(UNICODE, GOOD)
+    free.design("decoder")
+    free.free(1, free.clock.name)
+    with pytest.raises(RuntimeError, match="free inputs are not those of the bench"):
+        prover.to_circuit(free)
+
+
+def test_registers_that_begin_with_anything_are_refused_where_none_is_meant_to():
+    free = bench.Bench(UNICODE, GOOD)
+    free.design("decoder", any_start=True)
+    circuit = prover.to_circuit(free)
+    free.any_start.clear()
+    with pytest.raises(RuntimeError, match="init:decoder"):
+        prover._check_inputs(free, circuit)
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("TABLE_3_7", "ED     80..9F", "ED     80..BF"),
+        ("SURROGATES", "ED     A0..BF", "ED     B0..BF"),
+        ("TABLE_3_7", "C2..DF", "C3..DF"),
+        ("OVERLONG", "C0..C1", "C0..C0"),
+    ],
+)
+def test_a_mistake_in_the_tables_is_noticed(monkeypatch, name, good, bad):
+    text = getattr(specification, name)
+    assert text.count(good) == 1
+    monkeypatch.setattr(specification, name, text.replace(good, bad))
+    proof = proof_of("decoder", "tokens")
+    assert proof.verdict == "FAILED"
+    trace = proof.counterexample["decoder"]
+    assert replayed(Decoder(), trace) == trace.table()[observed(trace)].tolist()
+
+
+def test_surrogates_that_the_specification_accepts_are_noticed(monkeypatch):
+    everything = specification.TABLE_3_7 + specification.SURROGATES
+    monkeypatch.setattr(specification, "TABLE_3_7", everything)
+    monkeypatch.setattr(specification, "SURROGATES", "")
+    assert proof_of("decoder", "tokens").verdict == "FAILED"
+
+
+def test_a_specification_that_expects_nothing_is_noticed(monkeypatch):
+    monkeypatch.setattr(
+        properties,
+        "expected_tokens",
+        lambda *arguments: bench.expected_tokens(*arguments, heeds=Const(0)),
+    )
+    assert proof_of("decoder", "tokens").verdict == "FAILED"
+
+
+def test_a_prover_that_gives_up_decides_nothing(monkeypatch):
+    run_tool = prover.run_tool
+    monkeypatch.setattr(
+        prover,
+        "run_tool",
+        lambda program, *rest, **options: (
+            "" if program[-1].endswith("pdr") else run_tool(program, *rest, **options)
+        ),
+    )
+    proof = proof_of("encoder", "last-arrives")
+    assert (proof.verdict, proof.counterexample) == ("UNDECIDED", {})
+
+
+# --- what the way to the prover must not lose ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "stuck",
+    [
+        "stuck = Signal()\n        m.d.sync += stuck.eq(0)",
+        "a, b, stuck = Signal(), Signal(), Signal()\n"
+        "        m.d.sync += [a.eq(self.i.p.data[0]), b.eq(self.i.p.data[0])]\n"
+        "        m.d.comb += stuck.eq(a ^ b)",
+    ],
+    ids=["a constant register", "two equal registers"],
+)
+def test_registers_that_never_differ_from_reset_on_may_hold_anything_at_first(stuck):
+    broken_at_first = altered("decoder", [(DECIDES, f"{stuck}\n        {DECIDES} & ~stuck")])
+    proof = proof_of("decoder", "self-synchronisation", broken_at_first, UCS2)
+    assert proof.verdict == "FAILED"
+
+
+def test_a_design_without_registers_can_be_wrong():
+    proof = proof_of("decoder", "line-rate", flawed("decoder", "never ready"))
+    assert proof.verdict == "FAILED"
+    assert proof.counterexample
+
+
+def test_a_name_cannot_be_given_to_two_inputs():
+    on_bench = bench.Bench(UNICODE, GOOD)
+    on_bench.free(1, "flip")
+    with pytest.raises(ValueError, match="'flip' already"):
+        on_bench.free(1, "flip")

@@ -209,7 +209,7 @@ class Queue(wiring.Component):
     pushes : list of (Signal, Signal)
         For each port, whether an entry comes, and the entry. An earlier port's is older.
     items : list of Signal
-        The entries, the newest first, where a new one does not move what is behind it in time.
+        The entries, the newest first. One keeps its place until another comes.
     ages : list of Signal
         For how many cycles each was expected, without those that ``hold``, up to two more than
         :data:`LATENCY`.

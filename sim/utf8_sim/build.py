@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from multiprocessing import parent_process
 from pathlib import Path
 
 from .engine import EngineError
@@ -24,13 +25,11 @@ NATIVE = resources.files(__package__) / "native"
 LONGEST_MESSAGE = 300
 
 
-def run_tool(
-    arguments: Sequence[str],
-    folder: Path | None = None,
-    script: str = "",
-    own_group: bool = True,
-) -> str:
+def run_tool(arguments: Sequence[str], folder: Path | None = None, script: str = "") -> str:
     """What a program prints on its standard output.
+
+    After an interrupt it is ended with all that it starts. In a worker process of `multiprocessing`
+    it stays in that process's group, to be ended with it.
 
     Parameters
     ----------
@@ -40,9 +39,6 @@ def run_tool(
         Where it runs.
     script : str
         Its standard input.
-    own_group : bool
-        Whether it is to be ended together with all that it starts; else it stays in the process
-        group of this process.
 
     Raises
     ------
@@ -50,6 +46,7 @@ def run_tool(
         If it cannot be run or fails.
     """
     name = Path(arguments[0]).name
+    own_group = parent_process() is None
     try:
         process = subprocess.Popen(
             arguments,

@@ -7,7 +7,6 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from importlib import metadata, resources
-from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -272,7 +271,7 @@ def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tupl
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "circuit.aig").write_bytes(circuit.file())
-        said = _run([str(abc), "-q", f"read_aiger circuit.aig; strash; {commands}"], folder)
+        said = run_tool([str(abc), "-q", f"read_aiger circuit.aig; strash; {commands}"], folder)
         if "Error" in said:
             raise EngineError(f"yosys-abc failed: {' '.join(said.split())[:LONGEST_MESSAGE]}")
         return said, (folder / result).read_bytes() if result else b""
@@ -280,12 +279,7 @@ def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tupl
 
 def run_yosys(script: str, folder: Path) -> None:
     """Run commands, one a line, in the Yosys that proves, in a folder."""
-    _run([sys.executable, "-c", _RUN_YOSYS], folder, script)
-
-
-def _run(arguments: list[str], folder: Path, script: str = "") -> str:
-    # A worker's programs end with it, because they are in its process group.
-    return run_tool(arguments, folder, script, own_group=parent_process() is None)
+    run_tool([sys.executable, "-c", _RUN_YOSYS], folder, script)
 
 
 def _pins(component: Any) -> dict[str, Value]:

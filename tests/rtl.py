@@ -166,15 +166,21 @@ ENCODER_BREAKS = {
 }
 
 
+def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] | type[Encoder]:
+    """The class of a component whose source is edited."""
+    source = inspect.getsource({"decoder": decoder, "encoder": encoder}[component])
+    for good, bad in edits:
+        assert source.count(good) == 1, f"{good!r} is not in the {component}'s source once"
+        source = source.replace(good, bad)
+    namespace = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
+    exec(compile(source, "<broken design>", "exec"), namespace)
+    return namespace[component.capitalize()]
+
+
 def broken(name: str) -> Decoder | Encoder:
     """A decoder with one of the `BREAKS`, or an encoder with one of the `ENCODER_BREAKS`."""
-    module, class_name = (decoder, "Decoder") if name in BREAKS else (encoder, "Encoder")
-    good, bad = (BREAKS | ENCODER_BREAKS)[name]
-    source = inspect.getsource(module)
-    assert source.count(good) == 1, f"{good!r} is not in the {class_name}'s source once"
-    namespace = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
-    exec(compile(source.replace(good, bad), "<broken design>", "exec"), namespace)
-    return namespace[class_name]()
+    component = "decoder" if name in BREAKS else "encoder"
+    return altered(component, [(BREAKS | ENCODER_BREAKS)[name]])()
 
 
 def campaign_catches(design: Decoder | Encoder) -> bool:

@@ -22,7 +22,7 @@ from typer.exceptions import Abort, TyperException
 from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile, __version__
 from utf8_sim.campaign import campaign
 from utf8_sim.engine import AmaranthEngine, EngineError
-from utf8_sim.stimulus import RandomStalls, Stimulus
+from utf8_sim.stimulus import Mode, RandomStalls, Stimulus
 
 from .comparison import PartsComparison, compare_exhaustively
 from .engines import AUTO, DESIGNS, ENGINES, keep_freed_memory, prepare_engine
@@ -440,9 +440,7 @@ def _stalls(
     return RandomStalls(stall_input, (seed, 1)), RandomStalls(stall_output, (seed, 2))
 
 
-def _modes(
-    seed: int, stall_input: float | None, stall_output: float | None
-) -> list[tuple[str, tuple[RandomStalls, RandomStalls]]]:
+def _modes(seed: int, stall_input: float | None, stall_output: float | None) -> list[Mode]:
     """The stalls that ``compare`` tries, with their names; full rate is always among them."""
     if stall_input is None and stall_output is None:
         pairs = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]

@@ -9,16 +9,13 @@ from rich.console import Console
 from utf8_sim.campaign import Coverage, Part
 from utf8_sim.engine import DesignError, Engine, EngineError
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import RandomStalls, Stimulus
+from utf8_sim.stimulus import Mode, Stimulus
 
 from .exhaustive import SHARD, Plan, State, run_shards, seconds_for
 from .output import Refused, open_output
 from .report import coverage_table, plural, report
 from .terminal import conclude, give_up, print_lines, progress_bar, report_difference, say
 from .workers import cores
-
-Mode = tuple[str, tuple[RandomStalls, RandomStalls]]
-"""A name, and how the two sides stall."""
 
 
 class PartsComparison:

@@ -8,8 +8,8 @@ from rich.console import Console
 from utf8_hdl import Profile
 from utf8_sim.campaign import campaign
 from utf8_sim.engine import AmaranthEngine
+from utf8_sim.stimulus import Mode
 
-from .comparison import Mode
 from .engines import DESIGNS, keep_freed_memory
 from .formal.circuit import Circuit
 from .formal.mutation import Fate, MutantEngine, Mutants, Trial, circuits, make_mutants

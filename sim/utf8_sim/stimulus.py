@@ -74,6 +74,10 @@ class RandomStalls:
             yield generator.random(size, dtype=np.float32) < threshold
 
 
+Mode = tuple[str, tuple[RandomStalls, RandomStalls]]
+"""A name, and how the two sides stall."""
+
+
 @dataclass(frozen=True)
 class FixedStalls:
     """Pauses in the given cycles, and never after them.

@@ -1,6 +1,5 @@
 """The designs have every property, a design that breaks one is found out, and its run is real."""
 
-import inspect
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -9,18 +8,17 @@ import pytest
 from amaranth.hdl import Const, Signal
 from amaranth.sim import Simulator
 
-from rtl import broken
+from rtl import altered, broken
 from utf8_flow.formal import bench, properties, prover, specification
 from utf8_flow.formal.properties import PROPERTIES
 from utf8_flow.formal.prover import Proof, prove
 from utf8_flow.verilog import generate
-from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile, decoder, encoder
+from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile
 from utf8_sim.trace import Trace
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 GOOD = {"decoder": Decoder, "encoder": Encoder}
-MODULES = {"decoder": decoder, "encoder": encoder}
 BY_NAME = {(what.component, what.name): what for what in PROPERTIES}
 
 Edits = list[tuple[str, str]]
@@ -112,17 +110,6 @@ NOT_REPLAYED = ("self-synchronisation", "reset", "verilog")
 
 def named(keys: Any) -> Any:
     return pytest.mark.parametrize(("component", "name"), keys, ids=map(" ".join, keys))
-
-
-def altered(component: str, edits: Edits) -> Callable[[Profile], Any]:
-    """A component whose source is edited."""
-    source = inspect.getsource(MODULES[component])
-    for good, bad in edits:
-        assert source.count(good) == 1, f"{good!r} is not in the {component}'s source once"
-        source = source.replace(good, bad)
-    namespace: dict[str, Any] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
-    exec(compile(source, "<broken design>", "exec"), namespace)
-    return namespace[component.capitalize()]
 
 
 def flawed(component: str, flaw: str | Edits) -> Callable[[Profile], Any]:

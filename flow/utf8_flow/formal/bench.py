@@ -5,6 +5,7 @@ from typing import Any
 
 from amaranth.hdl import (
     Array,
+    Cat,
     ClockDomain,
     DomainRenamer,
     Elaboratable,
@@ -165,6 +166,11 @@ def observed_pins(design: Any) -> dict[str, Value]:
     i, o = design.i, design.o
     results = {f"o.{name}": Value.cast(o.p[name]) for name in interface_of(design).result}
     return {"i.ready": i.ready, "o.valid": o.valid, **results}
+
+
+def pins_differ(design: Any, other: Any) -> Value:
+    """Whether two designs drive any pin differently, payload that is not valid included."""
+    return Cat(*observed_pins(design).values()) != Cat(*observed_pins(other).values())
 
 
 def input_of(design: Any) -> Value:

@@ -20,10 +20,10 @@ from utf8_sim.campaign import Part
 from utf8_sim.compiled import Compiled, cxxrtl_library, load
 from utf8_sim.engine import DesignError
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import RandomStalls, Stimulus
+from utf8_sim.stimulus import Mode, Stimulus
 from utf8_sim.windowed import WindowedEngine
 
-from .bench import Bench, Designs, driven_pins, observed_pins
+from .bench import Bench, Designs, driven_pins, pins_differ
 from .circuit import Circuit
 from .properties import PROPERTIES
 from .prover import PACKAGE, WRONG, decide, fails_within, run_yosys, to_circuit
@@ -286,9 +286,7 @@ def _differs(b: Bench, name: str) -> None:
     rst = b.free(1, "rst")
     mutant = b.design(name, reset=rst)
     pins: Any = driven_pins(mutant)
-    original = b.design("original", reset=rst, **pins)
-    for pin, level in observed_pins(mutant).items():
-        b.never(level != observed_pins(original)[pin])
+    b.never(pins_differ(mutant, b.design("original", reset=rst, **pins)))
 
 
 @dataclass(frozen=True)
@@ -324,15 +322,15 @@ class Trial:
         Simulates it.
     parts : list of Part
         Stimuli,
-    modes : list of (str, (RandomStalls, RandomStalls))
-        each with such stalls, which have a name.
+    modes : list of Mode
+        each in these modes.
     circuits : dict of str to Circuit
         As of :func:`circuits`.
     """
 
     engine: MutantEngine
     parts: list[Part]
-    modes: list[tuple[str, tuple[RandomStalls, RandomStalls]]]
+    modes: list[Mode]
     circuits: dict[str, Circuit]
 
     def judge(self, mutant: int) -> Fate:

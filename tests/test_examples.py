@@ -1,10 +1,21 @@
-"""The texts that the repository ships are what they say they are."""
+"""The texts that the repository ships are what they say they are, and the programs work."""
 
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
 import pytest
+from amaranth.back import verilog
+from amaranth.sim import Simulator
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from needs import needs
 from reference import ref_tokens
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -37,3 +48,165 @@ def test_stress_text_has_every_kind_of_error_and_ends_inside_a_character():
         "out-of-range", "truncated",
     }  # fmt: skip
     assert ref_tokens(STRESS)[-1].error == "truncated"
+
+
+# --- character_counter.py -----------------------------------------------------------------------
+
+COUNTER = EXAMPLES / "character_counter.py"
+PIECES = [c.encode() for c in "a\0é€\ufffd😀"] + [
+    bytes([byte]) for byte in b"\x80\xbf\xc0\xe0\xed\xf0\xf4\xff"
+]
+TEXTS = st.binary(min_size=1, max_size=20) | st.lists(
+    st.sampled_from(PIECES), min_size=1, max_size=20
+).map(b"".join)
+
+
+def counter_class(good: str = "", bad: str = ""):
+    """The class of the example, its source edited."""
+    source = COUNTER.read_text()
+    assert not good or source.count(good) == 1
+    namespace = {"__name__": "character_counter"}
+    exec(compile(source.replace(good, bad) if good else source, COUNTER, "exec"), namespace)
+    return namespace["CharacterCounter"]
+
+
+def rtl_counts(counter, texts: list[bytes], pauses: tuple[float, float], seed: int):
+    """Characters and errors of each text, under pauses of that probability on either side."""
+    rng = random.Random(seed)
+    counts = []
+
+    async def send(ctx):
+        for text in texts:
+            for index, byte in enumerate(text):
+                while rng.random() < pauses[0]:
+                    await ctx.tick()
+                ctx.set(counter.i.payload, {"data": byte, "last": index == len(text) - 1})
+                ctx.set(counter.i.valid, 1)
+                await ctx.tick().until(counter.i.ready)
+                ctx.set(counter.i.valid, 0)
+
+    async def receive(ctx):
+        for _ in range(100 * sum(map(len, texts)) + 100):
+            ready = rng.random() >= pauses[1]
+            ctx.set(counter.o.ready, ready)
+            _, _, valid, result = await ctx.tick().sample(counter.o.valid, counter.o.payload)
+            if valid and ready:
+                counts.append((result.characters, result.errors))
+                if len(counts) == len(texts):
+                    return
+        pytest.fail(f"no result after {counts}")
+
+    simulator = Simulator(counter)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(send)
+    simulator.add_testbench(receive)
+    simulator.run()
+    return counts
+
+
+def ref_counts(text: bytes) -> tuple[int, int]:
+    """The same, by CPython's codec."""
+    characters = len(text.decode(errors="ignore"))
+    return characters, len(text.decode(errors="replace")) - characters
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    texts=st.lists(TEXTS, min_size=1, max_size=4),
+    pauses=st.sampled_from([(0.0, 0.0), (0.0, 0.8), (0.5, 0.5), (0.8, 0.0)]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_counter_counts_as_python_does(texts, pauses, seed):
+    counts = rtl_counts(counter_class()(), texts, pauses, seed)
+    assert counts == [ref_counts(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (", so_far.eq(0)]", "]"),
+        ("~self.o.valid | self.o.ready", "1"),
+        ("with m.If(self.o.ready):", "with m.If(1):"),
+        ("so_far.characters + ~token.error", "so_far.characters + 1"),
+        ("so_far.errors + token.error", "so_far.errors"),
+    ],
+    ids=["counts go on", "no wait", "result not held", "errors are characters", "no errors"],
+)
+def test_a_broken_counter_is_noticed(good, bad):
+    texts = [b"a\xff\xe2\x82", "€😀".encode(), *[b"b"] * 9]
+    assert rtl_counts(counter_class()(), texts, (0.0, 0.8), 1) == [ref_counts(t) for t in texts]
+    try:
+        counts = rtl_counts(counter_class(good, bad)(), texts, (0.0, 0.8), 1)
+    except pytest.fail.Exception:  # a result was lost
+        return
+    assert counts != [ref_counts(text) for text in texts]
+
+
+@pytest.mark.parametrize("text", ["añ€😀".encode(), b"\xc0\xaf\xe2\x82|", b""])
+def test_counter_prints_the_counts_of_an_argument_or_standard_input(text):
+    expected = "{} characters, {} errors\n".format(*ref_counts(text)).encode()
+    command = [sys.executable, COUNTER]
+    assert subprocess.run([*command, text], capture_output=True, check=True).stdout == expected
+    piped = subprocess.run(command, input=text, capture_output=True, check=True)
+    assert piped.stdout == expected
+
+
+def test_counter_becomes_verilog():
+    text = verilog.convert(counter_class()(), name="character_counter")
+    ports = set(re.search(r"^module character_counter\((.*)\);$", text, re.M)[1].split(", "))
+    assert {"clk", "rst", "i__payload", "i__ready", "o__payload", "o__valid"} <= ports
+
+
+# --- cocotb/ ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cocotb_folder(tmp_path) -> Path:
+    """A copy of the example, as a user would make one."""
+    folder = tmp_path / "cocotb"
+    folder.mkdir()
+    for name in ("Makefile", "test_utf8_decoder.py"):
+        shutil.copy(EXAMPLES / "cocotb" / name, folder)
+    return folder
+
+
+def make(folder: Path, *targets: str) -> subprocess.CompletedProcess:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {"PATH": path, "COCOTB_RANDOM_SEED": "1", "COCOTB_ANSI_OUTPUT": "0"}
+    return subprocess.run(
+        ["make", "-C", folder, *targets],
+        capture_output=True, text=True, check=False, env=os.environ | environment,
+    )  # fmt: skip
+
+
+@needs("make", "iverilog")
+def test_cocotb_bench_passes(cocotb_folder):
+    passed = make(cocotb_folder)
+    assert passed.returncode == 0, passed.stdout[-3000:] + passed.stderr[-3000:]
+    assert " PASS=1 FAIL=0 " in passed.stdout
+    assert re.search(r"200 texts: \d{3} characters and \d{3,4} errors, as in Python", passed.stdout)
+
+
+@needs("make", "iverilog")
+@pytest.mark.parametrize(
+    ("port", "wrong"),
+    [
+        ("m_axis_tdata", r"(\1) | 1"),
+        ("m_axis_tuser", r"(\1) & 8'hfe"),
+        ("m_axis_tuser", r"(\1) ^ 8'h30"),
+        ("m_axis_tlast", "1'b0"),
+        ("s_axis_tready", "1'b1"),
+    ],
+    ids=["data", "error", "length", "text never ends", "bytes lost"],
+)
+def test_cocotb_bench_fails_on_broken_verilog(port, wrong, cocotb_folder):
+    assert make(cocotb_folder, f"{cocotb_folder}/utf8_decoder.v").returncode == 0
+    file = cocotb_folder / "utf8_decoder.v"
+    text, found = re.subn(
+        rf"(?m)^  assign {port} = (.*);$", f"  assign {port} = {wrong};", file.read_text()
+    )
+    assert found == 1
+    file.write_text(text)
+    failed = make(cocotb_folder)
+    assert failed.returncode != 0
+    assert " PASS=0 FAIL=1 " in failed.stdout

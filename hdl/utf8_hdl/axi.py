@@ -11,13 +11,17 @@ from .encoder import Encoder
 class AxiStream(Elaboratable):
     """A decoder or an encoder with flat ports, in the order of the Verilog module.
 
-    The clock domain is part of it: ``clk``, and ``rst``, synchronous and active high. During reset
-    ``s_axis_tready`` may be high, and nothing is taken; AXI4-Stream has ``tvalid`` low then.
+    The clock domain is part of it. Its reset is synchronous in both namings: it acts at rising
+    edges of the clock. During reset ``s_axis_tready`` may be high, and nothing is taken;
+    AXI4-Stream has ``tvalid`` low then.
 
     Parameters
     ----------
     component : Decoder or Encoder
         What is inside.
+    active_low_reset : bool
+        Whether clock and reset are ``aclk`` and ``aresetn``, active low, the names of AXI, instead
+        of ``clk`` and ``rst``, active high.
 
     Attributes
     ----------
@@ -30,6 +34,8 @@ class AxiStream(Elaboratable):
 
     Members
     -------
+    clk, rst : Signal, in
+        Clock and reset; or ``aclk`` and ``aresetn``.
     s_axis_tdata : Signal, in
         A byte (8 bits), or for an encoder a code point as in UTF-32 (32 bits; 64 where the profile
         needs them). With ``s_axis_tvalid`` and ``s_axis_tlast`` in and ``s_axis_tready`` out.
@@ -41,7 +47,7 @@ class AxiStream(Elaboratable):
         encoder (1 bit) ``error``.
     """
 
-    def __init__(self, component: Decoder | Encoder) -> None:
+    def __init__(self, component: Decoder | Encoder, active_low_reset: bool = False) -> None:
         self.component = component
         token = component.o.p
         if "code_point" in component.i.p.shape().members:
@@ -55,7 +61,12 @@ class AxiStream(Elaboratable):
             self._output, output_width = token.code_point, component.profile.utf32_width
             self._user, user_width = Cat(token.error, token.kind, token.length), 8
 
-        self._domain = ClockDomain("sync")
+        self._domain: Any = ClockDomain("sync")
+        self._reset: Any = self._domain.rst
+        self._active_low_reset = active_low_reset
+        if active_low_reset:
+            self._domain.clk = Signal(name="aclk")
+            self._reset = Signal(name="aresetn")
         self.s_axis_tdata = Signal(len(self._input))
         self.s_axis_tvalid = Signal()
         self.s_axis_tready = Signal()
@@ -67,7 +78,7 @@ class AxiStream(Elaboratable):
         self.m_axis_tuser = Signal(user_width)
         self.ports: list[Any] = [
             self._domain.clk,
-            self._domain.rst,
+            self._reset,
             self.s_axis_tdata,
             self.s_axis_tvalid,
             self.s_axis_tready,
@@ -82,6 +93,8 @@ class AxiStream(Elaboratable):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.domains.sync = self._domain
+        if self._active_low_reset:
+            m.d.comb += self._domain.rst.eq(~self._reset)
         component = self.component
         m.submodules[self.name] = component
         m.d.comb += [

@@ -1,0 +1,12 @@
+"""The generator of `utf8-hdl.core`: FuseSoC runs it to get Verilog and the core file for it."""
+
+import sys
+from pathlib import Path
+
+import yaml  # FuseSoC, which calls, depends on it
+
+from utf8_flow.cli import main
+
+job = yaml.safe_load(Path(sys.argv[1]).read_text(encoding="utf-8"))
+options = [f"--{name}={value}" for name, value in (job["parameters"] or {}).items()]
+sys.exit(main(["generate", "-o", "utf8_hdl.v", "--fusesoc", *options]))

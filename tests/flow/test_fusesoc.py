@@ -1,0 +1,149 @@
+"""Core files for FuseSoC, as FuseSoC itself takes them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import assert_refused, run
+from needs import needs
+from utf8_hdl import __version__
+
+ROOT = Path(__file__).parents[2]
+FUSESOC = Path(sys.executable).with_name("fusesoc")
+
+needs_fusesoc = pytest.mark.skipif(not FUSESOC.exists(), reason="fusesoc is not installed")
+
+
+USER = """\
+CAPI=2:
+name: ::user:1.0
+filesets:
+  rtl:
+    depend: ["utf8-hdl:stream:utf8_decoder", "utf8-hdl:stream:wide_decoder"]
+    files: [top.v]
+    file_type: verilogSource
+targets:
+  default:
+    filesets: [rtl]
+    toplevel: top
+    flow: sim
+    flow_options: {tool: icarus}
+"""
+
+PAGE = (ROOT / "docs/integration.md").read_text(encoding="utf-8")
+GENERATING_USER = re.search(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)[1]
+
+
+def fusesoc(*arguments: object) -> subprocess.CompletedProcess:
+    """FuseSoC in the current folder, whose cores it knows, with no settings of the user's."""
+    path = f"{FUSESOC.parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        [FUSESOC, "--cores-root", ".", *map(str, arguments)],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": path, "XDG_CONFIG_HOME": str(Path.cwd())},
+    )  # fmt: skip
+
+
+def write_user(core: str, instances: str = "") -> None:
+    """A core of a user's own: a top that prints that it runs."""
+    Path("user.core").write_text(core)
+    Path("top.v").write_text(f'module top;\n{instances}initial $display("it runs");\nendmodule\n')
+
+
+@needs_fusesoc
+@needs("verilator")
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+def test_lint_target(component, folder):
+    arguments = ("--component", component, "-o", "design.v", "--fusesoc")
+    assert run("generate", *arguments) == (0, "", "")
+    lint = fusesoc("run", "--target=lint", f"utf8-hdl:stream:utf8_{component}:{__version__}")
+    assert lint.returncode == 0, lint.stderr
+    assert "%Warning" not in lint.stdout + lint.stderr
+
+
+@needs_fusesoc
+@needs("verilator")
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [("[design.v]", "[missing.v]"), ("toplevel: utf8_decoder", "toplevel: decoder")],
+    ids=["wrong path", "wrong module"],
+)
+def test_lint_target_of_a_broken_core_file_fails(good, bad, folder):
+    run("generate", "-o", "design.v", "--fusesoc")
+    core = (folder / "design.core").read_text()
+    assert good in core
+    (folder / "design.core").write_text(core.replace(good, bad))
+    assert fusesoc("run", "--target=lint", "utf8-hdl:stream:utf8_decoder").returncode != 0
+
+
+@needs_fusesoc
+@needs("verilator")
+def test_lint_target_of_verilog_with_a_warning_fails(folder):
+    run("generate", "-o", "design.v", "--fusesoc")
+    verilog = (folder / "design.v").read_text()
+    (folder / "design.v").write_text(verilog.replace("endmodule", "wire spare = 2'd2;\nendmodule"))
+    lint = fusesoc("run", "--target=lint", "utf8-hdl:stream:utf8_decoder")
+    assert lint.returncode != 0
+    assert "%Warning-WIDTH" in lint.stdout + lint.stderr
+
+
+@needs_fusesoc
+@needs("iverilog")
+def test_a_core_of_the_user_depends_on_two_of_them(folder):
+    (folder / "cores").mkdir()
+    assert run("generate", "-o", "cores/utf8_decoder.v", "--fusesoc").status == 0
+    wide = ("--profile", "ucs4", "--module", "wide_decoder", "-o", "cores/wide.v", "--fusesoc")
+    assert run("generate", *wide).status == 0
+    write_user(USER, "utf8_decoder narrow ();\nwide_decoder wide ();\n")
+    built = fusesoc("run", "user")
+    assert (built.returncode, "it runs" in built.stdout) == (0, True), built.stderr
+
+
+@needs_fusesoc
+@needs("iverilog")
+def test_the_core_on_the_page_about_integration_generates_what_it_needs(folder):
+    instances = "wire clk;\nwide_decoder wide (.aclk(clk));\nutf8_encoder encoder (.clk(clk));\n"
+    write_user(GENERATING_USER, instances)
+    built = fusesoc("--cores-root", ROOT, "run", "my_design")
+    assert (built.returncode, "it runs" in built.stdout) == (0, True), built.stderr
+
+
+@needs_fusesoc
+def test_generator_passes_on_what_is_wrong(folder):
+    write_user(GENERATING_USER.replace("ucs4", "ucs5"))
+    failed = fusesoc("--cores-root", ROOT, "run", "my_design")
+    assert failed.returncode != 0
+    assert "utf8-hdl: unknown --profile 'ucs5'" in failed.stderr
+
+
+def test_core_of_the_generator_has_the_version_of_the_package():
+    core = (ROOT / "utf8-hdl.core").read_text()
+    assert f"\nname: utf8-hdl:stream:generator:{__version__}\n" in core
+
+
+def test_same_bytes_on_every_run_wherever_they_go(folder):
+    (folder / "deeper").mkdir()
+    for place in (".", "deeper", folder):
+        assert run("generate", "-o", f"{place}/design.v", "--fusesoc").status == 0
+    for name in ("design.v", "design.core"):
+        assert (folder / name).read_bytes() == (folder / "deeper" / name).read_bytes()
+    assert str(folder) not in (folder / "design.core").read_text()
+    assert (folder / "design.v").read_text() == run("generate").out
+
+
+@pytest.mark.parametrize(
+    "output", ["-", "/dev/null", "design.core", "design", ".v", "two words.v", "naïve.v", "-x.v"]
+)
+def test_a_name_that_a_core_file_cannot_use_is_refused(output, folder):
+    assert_refused(run("generate", f"--output={output}", "--fusesoc"), repr(output))
+    assert os.listdir(folder) == ["text.txt"]
+
+
+def test_both_files_or_none(folder):
+    (folder / "design.core").mkdir()
+    assert_refused(run("generate", "-o", "design.v", "--fusesoc"), "design.core")
+    assert sorted(os.listdir(folder)) == ["design.core", "text.txt"]

@@ -1,0 +1,41 @@
+"""`utf8-hdl generate --module`: two profiles in one design need two names."""
+
+import re
+import subprocess
+
+import pytest
+
+from command import assert_refused, run
+from needs import needs
+
+
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+def test_only_the_name_changes(component):
+    usual = run("generate", "--component", component)
+    named = run("generate", "--component", component, "--module", "other_name")
+    assert named == usual._replace(out=usual.out.replace(f"utf8_{component}", "other_name"))
+    assert usual.out.count(f"utf8_{component}") == 2
+    assert re.findall(r"^module (\w+)\(", named.out, re.M) == ["other_name"]
+
+
+@pytest.mark.parametrize(
+    "name", ["1st", "two words", "naïve", "utf8-decoder", "x\n", "", "a.b", "module", "logic"]
+)
+def test_a_name_that_no_module_can_have_is_refused(name, folder):
+    assert_refused(run("generate", "--module", name, "-o", "x.v"), repr(name))
+    assert not (folder / "x.v").exists()
+
+
+@needs("iverilog")
+@pytest.mark.parametrize(
+    "names", [("narrow", "wide"), ("clk", "decoder"), ("_01_", "at_time_zero")]
+)
+def test_two_profiles_in_one_design(names, folder):
+    for name, profile in zip(names, ("ucs2", "ucs4"), strict=True):
+        assert (
+            run("generate", "--module", name, "--profile", profile, "-o", f"{name}.v").status == 0
+        )
+    instances = "".join(f"    {name} {name}_instance (.clk(clk), .rst(rst));\n" for name in names)
+    (folder / "top.v").write_text(f"module top(input clk, input rst);\n{instances}endmodule\n")
+    files = ["top.v", *(f"{name}.v" for name in names)]
+    subprocess.run(["iverilog", "-g2001", "-s", "top", "-o", "top", *files], check=True)

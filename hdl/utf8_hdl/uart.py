@@ -1,0 +1,178 @@
+"""UART, 8 data bits, no parity, 1 stop bit: receiver and transmitter."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.wiring import In, Out
+
+FEWEST_CYCLES = 8
+"""Clock cycles in a bit; with fewer, the middle of a bit is not found well enough."""
+
+MOST_ROUNDING = 0.005
+"""How far a bit may be from its nominal time, because it lasts a whole number of cycles."""
+
+
+def cycles_per_bit(clock_hz: float, baud: float) -> int:
+    """How many clock cycles a bit lasts.
+
+    Parameters
+    ----------
+    clock_hz : float
+        Frequency of the clock.
+    baud : float
+        Bits per second.
+
+    Raises
+    ------
+    ValueError
+        If the clock is too slow for that rate, or gives it with an error above 0.5 %.
+    """
+    highest = clock_hz / FEWEST_CYCLES
+    if not 0 < baud <= highest:
+        raise ValueError(
+            f"baud must be above 0 and at most {highest:.0f}, an eighth of the clock, not {baud}"
+        )
+    cycles = round(clock_hz / baud)
+    nearest = clock_hz / cycles
+    if abs(nearest / baud - 1) > MOST_ROUNDING:
+        raise ValueError(
+            f"baud must be within 0.5 % of the clock divided by a whole number, "
+            f"such as {nearest:.0f}, not {baud}"
+        )
+    return cycles
+
+
+class UartReceiver(wiring.Component):
+    """Receives bytes; it tolerates a sender that is 3.5 % too fast or too slow.
+
+    Each bit is sampled once, in its middle as counted from the falling edge of the start bit. The
+    line is looked at again from the middle of the stop bit on, so that a faster sender's next start
+    bit is not missed. A start bit that is over before its middle was a disturbance, and ignored.
+
+    Where the stop bit should be and the line is low there is a framing error: the byte is dropped.
+    Nothing is received then until the line has been high, so a break is one framing error, however
+    long it lasts.
+
+    Parameters
+    ----------
+    cycles : int
+        Clock cycles per bit, from :func:`cycles_per_bit`.
+
+    Members
+    -------
+    rx : ``In(1)``
+        The line; it need not be synchronous to the clock.
+    data : ``Out(8)``
+        The byte, in the cycle in which ``received`` is high.
+    received : ``Out(1)``
+        High for one cycle when a byte is there: in the middle of its stop bit, two cycles later.
+    framing_error : ``Out(1)``
+        High for that cycle instead if there is no stop bit.
+    idle : ``Out(1)``
+        The line is high, and no byte is on its way.
+    """
+
+    rx: Any
+    data: Any
+    received: Any
+    framing_error: Any
+    idle: Any
+
+    def __init__(self, cycles: int) -> None:
+        self.cycles = cycles
+        super().__init__(
+            {
+                "rx": In(1, init=1),
+                "data": Out(8),
+                "received": Out(1),
+                "framing_error": Out(1),
+                "idle": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        line = Signal(init=1)
+        m.submodules.synchroniser = FFSynchronizer(self.rx, line, init=1)
+
+        timer = Signal(range(self.cycles))
+        sample = Signal()
+        count = Signal(3)
+        m.d.comb += sample.eq(timer == 0)
+        m.d.sync += timer.eq(Mux(sample, self.cycles - 1, timer - 1))
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += self.idle.eq(line)
+                # Half a bit, less the cycle until the timer runs, and half a cycle by which the
+                # edge is seen too late on average.
+                m.d.sync += timer.eq((self.cycles - 3) // 2)
+                with m.If(~line):
+                    m.next = "START"
+            with m.State("START"), m.If(sample):
+                with m.If(line):
+                    m.next = "IDLE"
+                with m.Else():
+                    m.next = "DATA"
+            with m.State("DATA"), m.If(sample):
+                m.d.sync += self.data.eq(Cat(self.data[1:], line))
+                m.d.sync += count.eq(count + 1)
+                with m.If(count == 7):
+                    m.next = "STOP"
+            with m.State("STOP"), m.If(sample):
+                m.d.comb += self.received.eq(line)
+                m.d.comb += self.framing_error.eq(~line)
+                with m.If(line):
+                    m.next = "IDLE"
+                with m.Else():
+                    m.next = "BREAK"
+            with m.State("BREAK"), m.If(line):
+                m.next = "IDLE"
+        return m
+
+
+class UartTransmitter(wiring.Component):
+    """Sends bytes, with one stop bit, and one clock cycle more between bytes.
+
+    Parameters
+    ----------
+    cycles : int
+        Clock cycles per bit, from :func:`cycles_per_bit`.
+
+    Members
+    -------
+    i : ``In(stream.Signature(8))``
+        Bytes. ``ready`` is high while none is being sent.
+    tx : ``Out(1)``
+        The line, from a register.
+    """
+
+    i: Any
+    tx: Any
+
+    def __init__(self, cycles: int) -> None:
+        self.cycles = cycles
+        super().__init__({"i": In(stream.Signature(8)), "tx": Out(1, init=1)})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        timer = Signal(range(self.cycles))
+        bits = Signal(10, init=0x3FF)
+        count = Signal(range(11))
+        m.d.comb += self.tx.eq(bits[0])
+        m.d.comb += self.i.ready.eq(count == 0)
+
+        with m.If(self.i.ready):
+            with m.If(self.i.valid):
+                m.d.sync += bits.eq(Cat(Const(0, 1), self.i.payload, Const(1, 1)))
+                m.d.sync += count.eq(10)
+            m.d.sync += timer.eq(self.cycles - 1)
+        with m.Elif(timer == 0):
+            m.d.sync += bits.eq(Cat(bits[1:], Const(1, 1)))
+            m.d.sync += count.eq(count - 1)
+            m.d.sync += timer.eq(self.cycles - 1)
+        with m.Else():
+            m.d.sync += timer.eq(timer - 1)
+        return m

@@ -1,0 +1,343 @@
+"""The demo from pin to pin: bytes in on one, text out on the other, timed by someone else."""
+
+import inspect
+import random
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+from amaranth.back import verilog
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.sim import Simulator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import naive_tokens
+from needs import needs
+from reference import BOUNDARY_BYTES, ref_tokens
+from serial_line import (
+    Damaged,
+    Low,
+    Silence,
+    answer,
+    bench_output,
+    expected_answer,
+    token_lines,
+)
+from utf8_hdl import EXTENDED, PROFILES, UCS2, UNICODE, Decoder, demo, uart
+from utf8_hdl.demo import Demo, Mark, ReceiveBuffer
+from utf8_hdl.uart import cycles_per_bit
+
+BAUD = 100_000
+PAUSE = 30
+"""Bit times of silence that end a text here."""
+
+LONG, SHORT = Silence(PAUSE + 3), Silence(PAUSE - 3)
+
+CASES = {
+    "one character": [b"A"],
+    "text": ["A\r\n é€\ufffd😀\U0010ffff".encode()],
+    "hostile": [b"\xc0\xaf\xe2\x82|\xed\xa0\x80\xf4\x90\xfe\xff\xf5\xf0\x90\x80"],
+    "a text ends in silence": [b"\xe2\x82", LONG, b"\xac", LONG, b"\xf0", LONG, b"A"],
+    "a short gap ends nothing": [b"\xe2", SHORT, b"\x82", SHORT, b"\xac\xf0\x9f", SHORT, b"\x98"],
+    "break": [b"A\xe2", Low(100), Silence(2), b"\x82B", Low(15), Silence(2), b"C"],
+    "break at the beginning": [Low(200), Silence(2), b"A"],
+    "missing stop bits": [b"\xe2\x82", Damaged(0xAC), b"A", Damaged(0), Damaged(255), b"\xac"],
+    "disturbances": [Low(0.2), Silence(2), b"\xe2", Low(0.3), Silence(2), b"\x82\xac"],
+}
+"""What is sent, with room in the buffer for all of it."""
+
+EDGES = ["€😀".encode() + b"\x00\xff\x55\xaa\x80\x01\x7f"]
+"""Bytes without a gap, some of them with as few edges to go by as possible."""
+
+RATES = {"3.5 % faster": 0.035, "1 % faster": 0.01, "1 % slower": -0.01, "3.5 % slower": -0.035}
+"""What the far end takes for the baud rate."""
+
+OVERRUN = bytes(random.Random(1).choices(range(0x21, 0x7F), k=300))
+"""Sent without a gap to a small buffer. No piece of it occurs twice."""
+
+SMALL_BUFFER = 16
+
+
+def make_demo(cycles: float = 8, make=Demo, **options) -> tuple[Demo, float, float]:
+    """A demo with so many clock cycles in a bit, its clock and its rate."""
+    clock_hz = BAUD * cycles
+    return make(clock_hz=clock_hz, baud=BAUD, pause=PAUSE / BAUD, **options), clock_hz, BAUD
+
+
+def check(case: str, make=Demo) -> None:
+    """A demo answers as it must to one of the `CASES`, to one of the `RATES`, or to an overrun."""
+    if case == "overrun":
+        written = answer(*make_demo(make=make, buffer=SMALL_BUFFER), [OVERRUN])
+        check_only_overruns_are_missing(written)
+        return
+    parts = CASES.get(case, EDGES)
+    written = answer(*make_demo(make=make), parts, RATES.get(case, 0.0))
+    assert written == expected_answer(parts, PAUSE)
+
+
+def check_only_overruns_are_missing(written: str) -> None:
+    """Pieces of `OVERRUN` in order, none of them short, with something missing between them."""
+    pieces = [
+        bytes(int(digits, 16) for digits in re.findall(r"U\+(\w+)\r\n", piece))
+        for piece in written.split("lost: overrun\r\n")
+    ]
+    lines = ["".join(f"U+{byte:04X}\r\n" for byte in piece) for piece in pieces]
+    assert "lost: overrun\r\n".join(lines) == written
+    assert len(pieces) > 2
+    assert OVERRUN.startswith(pieces[0])
+    end = len(pieces[0])
+    for piece in pieces[1:]:
+        place = OVERRUN.find(piece, end + 1)
+        assert place > end
+        end = place + len(piece)
+    assert all(len(piece) >= SMALL_BUFFER - 1 for piece in pieces[:-1])
+
+
+@pytest.mark.parametrize("case", [*CASES, *RATES, "overrun"])
+def test_answer(case):
+    check(case)
+
+
+@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("cycles", [8.039, 9, 13])
+def test_far_end_with_another_idea_of_the_baud_rate(cycles, rate):
+    """As in `RATES`, with more cycles in a bit than eight, and with a clock that is 0.49 % off."""
+    assert answer(*make_demo(cycles), EDGES, RATES[rate]) == expected_answer(EDGES, PAUSE)
+
+
+@pytest.mark.parametrize("error", [-0.08, 0.08])
+def test_a_baud_rate_that_is_far_off_is_noticed(error):
+    """So the test above could fail."""
+    with pytest.raises(AssertionError):
+        assert answer(*make_demo(), EDGES, error) == expected_answer(EDGES, PAUSE)
+
+
+def test_gateware_of_a_board_at_its_real_rate():
+    """104 cycles in a bit, where the clock gives the rate with an error of 0.16 %."""
+    hardware = Demo(clock_hz=12e6, baud=115_200, pause=PAUSE / 115_200)
+    parts = ["€".encode() + b"\xff"]
+    assert answer(hardware, 12e6, 115_200, parts, 0.03) == expected_answer(parts, PAUSE)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_every_profile(profile):
+    """Up to eleven digits in `extended`; as few as there are, but never below four."""
+    parts = [b"\x00\xff\xbf\xbf\xbf\xbf\xbf\xbf\xbf\xef\xbf\xbf\xf0\x90\x80\x80\xfe\x82\x80"]
+    tokens_of = partial(naive_tokens, profile=profile)
+    written = answer(*make_demo(profile=profile), parts)
+    assert written == expected_answer(parts, PAUSE, tokens_of)
+    assert ("U+3FFFFFFFFFF\r\n" in written) == (profile is EXTENDED)
+    assert ("error noncharacter (3 bytes)" in written) == (profile is not UNICODE)
+    assert ("U+10000\r\n" in written) == (profile is not UCS2)
+
+
+PARTS = st.lists(
+    st.one_of(
+        st.lists(st.sampled_from(list(BOUNDARY_BYTES)), min_size=1, max_size=5).map(bytes),
+        st.sampled_from([LONG, SHORT, Low(0.2), Low(12)]),
+        st.integers(0, 255).map(Damaged),
+    ),
+    max_size=5,
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(PARTS, st.floats(-0.03, 0.03), st.sampled_from([8, 11]))
+def test_any_bytes_gaps_and_damage(parts, error, cycles):
+    """A little silence after each part, so that the next byte begins where it should."""
+    parts = [piece for part in parts for piece in (part, Silence(2))]
+    scaled = PAUSE * (1 + error)
+    assert answer(*make_demo(cycles), parts, error) == expected_answer(parts, scaled)
+
+
+@pytest.mark.parametrize("depth", [ReceiveBuffer.SMALLEST, 4, 16])
+def test_buffer_keeps_one_byte_less_than_it_has_places(depth):
+    """The last place is for the notice. What is cut off there is the end of a text."""
+    kept = [(value, Mark.BYTE) for value in range(depth - 2)] + [(depth - 2, Mark.LAST_BYTE)]
+    assert entries(depth, depth - 1) == kept
+    assert entries(depth, depth) == [*kept, (0, Mark.OVERRUN)]
+    assert entries(depth, depth + 9) == [*kept, (0, Mark.OVERRUN)]
+
+
+def entries(depth: int, count: int) -> list[tuple[int, Mark]]:
+    """What a buffer gives after so many bytes have come while nothing was taken, and silence."""
+    buffer = ReceiveBuffer(depth, pause=10)
+    found = []
+
+    async def bench(ctx):
+        for value in range(count):
+            ctx.set(buffer.idle, 0)
+            await ctx.tick().repeat(5)
+            ctx.set(buffer.data, value)
+            ctx.set(buffer.received, 1)
+            await ctx.tick()
+            ctx.set(buffer.received, 0)
+            ctx.set(buffer.idle, 1)
+            await ctx.tick()
+        await ctx.tick().repeat(20)
+        ctx.set(buffer.o.ready, 1)
+        while ctx.get(buffer.pending):
+            if ctx.get(buffer.o.valid):
+                found.append((ctx.get(buffer.o.p.data), ctx.get(buffer.o.p.mark)))
+            await ctx.tick()
+
+    simulator = Simulator(buffer)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("clock_hz", "baud", "cycles"),
+    [(12e6, 115_200, 104), (25e6, 115_200, 217), (12e6, 1_500_000, 8), (25e6, 3_125_000, 8)],
+)
+def test_cycles_of_a_bit(clock_hz, baud, cycles):
+    assert cycles_per_bit(clock_hz, baud) == cycles
+
+
+@pytest.mark.parametrize(
+    ("baud", "message"),
+    [
+        (0, "baud must be above 0 and at most 1500000, an eighth of the clock, not 0"),
+        (2_000_000, "at most 1500000"),
+        (1_400_000, r"within 0.5 % of the clock divided by a whole number, such as 1333333, not"),
+    ],
+)
+def test_rates_that_the_clock_cannot_give(baud, message):
+    with pytest.raises(ValueError, match=message):
+        Demo(clock_hz=12e6, baud=baud)
+
+
+def test_a_buffer_that_is_too_small():
+    with pytest.raises(ValueError, match="buffer must be 3 or more, not 2"):
+        Demo(clock_hz=12e6, baud=115_200, buffer=2)
+
+
+def test_a_pause_is_at_least_the_time_of_a_byte():
+    hardware = Demo(clock_hz=8 * BAUD, baud=BAUD, pause=0)
+    assert answer(hardware, 8 * BAUD, BAUD, ["€".encode()]) == "U+20AC\r\n"
+
+
+class SlowDecoder(wiring.Component):
+    """A decoder with some cycles more of latency."""
+
+    def __init__(self, profile):
+        self._decoder = Decoder(profile)
+        super().__init__(self._decoder.signature)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.decoder = decoder = self._decoder
+        m.submodules.queue = queue = SyncFIFOBuffered(width=decoder.o.p.shape().size, depth=4)
+        wiring.connect(m, wiring.flipped(self.i), decoder.i)
+        m.d.comb += [
+            queue.w_data.eq(decoder.o.payload),
+            queue.w_en.eq(decoder.o.valid),
+            decoder.o.ready.eq(queue.w_rdy),
+            self.o.payload.eq(queue.r_data),
+            self.o.valid.eq(queue.r_rdy),
+            queue.r_en.eq(self.o.ready),
+        ]
+        return m
+
+
+def slow_demo(module=demo, good="", bad=""):
+    """The class with a `SlowDecoder`, and an edit to the source of one of its modules."""
+    namespace = {"__name__": "utf8_hdl.edited", "__package__": "utf8_hdl"}
+    exec(inspect.getsource(demo), namespace)
+    exec(inspect.getsource(module).replace(good, bad), namespace)
+    namespace["Decoder"] = SlowDecoder
+    return namespace["Demo"]
+
+
+@pytest.mark.parametrize("case", ["missing stop bits", "overrun"])
+def test_latency_of_the_decoder_does_not_matter(case):
+    """Notices of lost bytes keep their place behind the tokens of the text before."""
+    check(case, slow_demo())
+
+
+# What is wrong with a demo, the edit to the source of its module that makes it so, and the case
+# that shows it.
+BREAKS = {
+    "bits sampled at their end": (
+        uart, "(self.cycles - 3) // 2", "self.cycles - 3", "3.5 % faster",
+    ),
+    "a break is many bytes": (uart, 'm.next = "BREAK"', 'm.next = "IDLE"', "break"),
+    "no stop bit needed": (uart, "received.eq(line)", "received.eq(1)", "missing stop bits"),
+    "a disturbance begins a byte": (
+        uart,
+        'with m.If(line):\n                    m.next = "IDLE"\n                with m.Else():\n'
+        '                    m.next = "DATA"',
+        'm.next = "DATA"',
+        "disturbances",
+    ),
+    "bits sampled at their beginning": (uart, "(self.cycles - 3) // 2", "0", "3.5 % slower"),
+    "bits sent in the wrong order": (uart, "self.i.payload,", "self.i.payload[::-1],", "text"),
+    "no stop bit sent": (uart, "count.eq(10)", "count.eq(9)", "text"),
+    "silence ends no text": (demo, "(event | text_ends)", "event", "a text ends in silence"),
+    "any gap ends a text": (demo, "== self.pause", "== 2", "a short gap ends nothing"),
+    "overrun without a notice": (
+        demo,
+        "notice.eq(Mark.OVERRUN), notice_waits.eq(1)",
+        "notice.eq(Mark.OVERRUN)",
+        "overrun",
+    ),
+    "no room for the notice": (demo, "self.depth - self.SMALLEST", "self.depth - 1", "overrun"),
+    "bytes lost in many places": (demo, "ignoring.eq(1)", "ignoring.eq(0)", "overrun"),
+    "a text goes on after a loss": (
+        demo, "self.received & ~full", "event", "missing stop bits",
+    ),
+    "a text ends with each byte": (demo, "self.received & ~full", "0", "text"),
+    "a notice comes too early": (demo, "~is_byte & ~ending", "~is_byte", "missing stop bits"),
+    "needless zeros": (demo, "= leading & (digit == 0)", "= 0", "text"),
+    "no zero after a digit": (demo, "leading & (digit == 0) &", "(digit == 0) &", "text"),
+    "too few zeros": (demo, "digits_left > FEWEST_DIGITS", "digits_left > 1", "text"),
+    "digits above nine": (demo, 'ord("A") - 10', 'ord("0")', "text"),
+    "one byte is some": (demo, "length == 1", "length == 0", "hostile"),
+    "the pause is not busy": (demo, "byte_waits | notice_waits", "notice_waits", "one character"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_broken_demo_is_caught(name):
+    module, good, bad, case = BREAKS[name]
+    assert inspect.getsource(module).count(good) == 1
+    with pytest.raises(AssertionError):
+        check(case, slow_demo(module, good, bad))
+
+
+@needs("iverilog")
+@pytest.mark.parametrize(("clock", "error"), [(12_000_000, 0.03), (25_000_000, -0.03)])
+def test_verilog_of_the_demo_on_another_bench(tmp_path, clock, error):
+    """The demo of a board, complete, in Icarus Verilog: real clock, rate, pause and buffer."""
+    text = "naïve €😀".encode() + b"\xc0\xaf\xed\xa0\x80|\xf0\x9f\x98"
+    hardware = Demo(clock_hz=clock, baud=115_200)
+    source = tmp_path / "demo.v"
+    source.write_text(verilog.convert(hardware, name="utf8_demo", emit_src=False))
+    written = bench_output(tmp_path, text, clock, 115_200 * (1 + error), "-g2001", source)
+    assert written == token_lines(ref_tokens(text))
+
+
+@needs("iverilog")
+@pytest.mark.parametrize(("error", "agree"), [(0.03, True), (0.08, False)])
+def test_the_other_bench_can_fail(tmp_path, error, agree):
+    hardware, clock_hz, baud = make_demo()
+    source = tmp_path / "demo.v"
+    source.write_text(verilog.convert(hardware, name="utf8_demo", emit_src=False))
+    written = bench_output(tmp_path, EDGES[0], clock_hz, baud * (1 + error), "-g2001", source)
+    assert (written == token_lines(ref_tokens(EDGES[0]))) == agree
+
+
+def test_conversation_in_the_docs():
+    """What `printf` sends there, and what comes back."""
+    page = (Path(__file__).parents[2] / "docs/demo.md").read_text(encoding="utf-8")
+    talks = re.findall(r"^\$ printf '(\S+)' > \S+\n((?:(?:U|error|lost).*\n)+)", page, re.M)
+    assert talks
+    for sent, lines in talks:
+        text = sent.encode("ascii").decode("unicode_escape").encode("latin-1")
+        assert answer(*make_demo(), [text]).replace("\r\n", "\n") == lines

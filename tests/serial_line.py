@@ -1,0 +1,182 @@
+"""The far end of a serial line, with a clock of its own, and what a demo must answer.
+
+Bits are timed in seconds, whatever the clock of the hardware; so a wrong baud rate is a number. The
+answer is known from tokens, and nothing else of the project.
+"""
+
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from amaranth.sim import Simulator
+
+from reference import RefToken, ref_tokens
+from utf8_hdl.demo import Demo
+
+LONGEST_LINE = 50
+"""Characters; no line of a demo is longer."""
+
+
+class Silence(NamedTuple):
+    """The line is high, for so many bit times."""
+
+    bits: float
+
+
+class Low(NamedTuple):
+    """The line is low, for so many bit times: a disturbance, or a break."""
+
+    bits: float
+
+
+class Damaged(NamedTuple):
+    """A byte whose stop bit is low. The line is high for a bit time after it."""
+
+    value: int
+
+
+Part = bytes | Silence | Low | Damaged
+
+
+def frame(value: int, stop: int = 1) -> Iterator[tuple[int, float]]:
+    """A byte on the line: levels, and how many bit times they last."""
+    bits = (value >> place & 1 for place in range(8))
+    return ((level, 1) for level in (0, *bits, stop))
+
+
+def levels(part: Part) -> Iterable[tuple[int, float]]:
+    match part:
+        case Silence(bits):
+            return [(1, bits)]
+        case Low(bits):
+            return [(0, bits)]
+        case Damaged(value):
+            return [*frame(value, stop=0), (1, 1)]
+    return chain.from_iterable(map(frame, part))
+
+
+def answer(
+    demo: Demo, clock_hz: float, baud: float, parts: Iterable[Part], error: float = 0.0
+) -> str:
+    """What a demo writes while and after something is sent to it.
+
+    Parameters
+    ----------
+    demo : Demo
+        The hardware.
+    clock_hz, baud : float
+        The frequency of its clock, and the rate that it was made for.
+    parts : iterable
+        What is sent; bytes follow each other at once, with one stop bit.
+    error : float
+        How much faster the far end is than that rate, 0.03 for 3 %.
+    """
+    bit = 1 / baud / (1 + error)
+    sent = [level for part in parts for level in levels(part)]
+    patience = (len(sent) // 10 + 10) * LONGEST_LINE
+    received = bytearray()
+    simulator = Simulator(demo)
+    simulator.add_clock(1 / clock_hz)
+
+    async def send(ctx):
+        await ctx.delay(5.3 * bit)
+        assert not ctx.get(demo.busy)
+        for level, bits in sent:
+            ctx.set(demo.rx, level)
+            await ctx.delay(bits * bit)
+        ctx.set(demo.rx, 1)
+        await ctx.delay(bit)
+        for _ in range(patience):
+            if not ctx.get(demo.busy):
+                break
+            await ctx.delay(10 * bit)
+        else:
+            raise AssertionError("the demo does not come to an end")
+        complete = len(received)
+        await ctx.delay(100 * bit)
+        assert len(received) == complete
+
+    async def listen(ctx):
+        while True:
+            await ctx.negedge(demo.tx)
+            await ctx.delay(1.5 * bit)
+            value = 0
+            for place in range(8):
+                value |= ctx.get(demo.tx) << place
+                await ctx.delay(bit)
+            assert ctx.get(demo.tx), "no stop bit"
+            received.append(value)
+
+    simulator.add_testbench(send)
+    simulator.add_testbench(listen, background=True)
+    simulator.run()
+    return received.decode("latin-1")
+
+
+def token_lines(tokens: Iterable[RefToken]) -> str:
+    """The lines for some tokens."""
+    return "".join(
+        f"error {token.error} ({token.length} byte{'s' if token.length > 1 else ''})\r\n"
+        if token.error
+        else f"U+{token.code_point:04X}\r\n"
+        for token in tokens
+    )
+
+
+def expected_answer(
+    parts: Iterable[Part],
+    pause: float,
+    tokens_of: Callable[[bytes], list[RefToken]] = ref_tokens,
+) -> str:
+    """What a demo must write if nothing overruns its buffer.
+
+    Parameters
+    ----------
+    parts : iterable
+        What is sent. A line that is low for longer than a byte is a break.
+    pause : float
+        Bit times of silence that end a text.
+    tokens_of : callable
+        The tokens of a text.
+    """
+    text, written = b"", ""
+    for part in [*parts, Silence(pause)]:
+        if isinstance(part, bytes):
+            text += part
+            continue
+        lost = isinstance(part, Damaged) or (isinstance(part, Low) and part.bits > 10)
+        if lost or (isinstance(part, Silence) and part.bits >= pause):
+            written += token_lines(tokens_of(text))
+            text = b""
+        if lost:
+            written += "lost: framing error\r\n"
+    return written
+
+
+def bench_output(folder: Path, text: bytes, clock_hz: int, baud: float, *arguments: object) -> str:
+    """What a module `utf8_demo` writes to `serial_line.v`, in Icarus Verilog.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to run.
+    text : bytes
+        What is sent, without a gap.
+    clock_hz, baud : float
+        The frequency of the module's clock, and the rate of the bench.
+    *arguments : object
+        Of the compiler: options, and the sources of the module.
+    """
+    (folder / "bytes.hex").write_text("\n".join(f"{byte:02x}" for byte in text))
+    numbers = {"CLOCK_HZ": clock_hz, "BAUD": baud, "COUNT": len(text)}
+    options = ["-s", "serial_line", *(f"-Pserial_line.{name}={n}" for name, n in numbers.items())]
+    bench = Path(__file__).with_name("serial_line.v")
+    subprocess.run(
+        ["iverilog", *options, "-o", "bench", bench, *map(str, arguments)], cwd=folder, check=True
+    )
+    run = subprocess.run(
+        ["vvp", "-n", "bench"], cwd=folder, check=True, capture_output=True, timeout=120
+    )
+    return run.stdout.decode("latin-1")

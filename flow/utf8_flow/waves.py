@@ -1,6 +1,5 @@
 """Files that show what happened on the pins: waveforms and timing diagrams."""
 
-import importlib.util
 import os
 import re
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from utf8_sim.trace import Trace
 from utf8_sim.waveform import SAVE_FILE_MARK, WaveWriter, save_file
 
 from .output import Refused, open_output
+from .tools import need_packages
 
 MOST_CYCLES_DRAWN = 256
 
@@ -93,8 +93,7 @@ def drawing_range(cycles: str) -> range:
 
 def check_drawing() -> None:
     """Refuse to begin what could not be drawn."""
-    if importlib.util.find_spec("wavedrom") is None:
-        raise Refused("--wave needs wavedrom: pip install 'utf8-hdl[wave]'")
+    need_packages("--wave", ["wavedrom"], "wave")
 
 
 def draw(path: str, trace: Trace, engine: Engine, first_cycle: int) -> None:

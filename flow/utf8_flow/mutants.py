@@ -13,8 +13,7 @@ from utf8_sim.stimulus import Mode
 from .engines import DESIGNS, keep_freed_memory
 from .formal.circuit import Circuit
 from .formal.mutation import Fate, MutantEngine, Mutants, Trial, circuits, make_mutants
-from .proofs import short_name
-from .report import plural
+from .report import plural, short_name
 from .terminal import progress_bar, say
 from .workers import on_all_cores
 

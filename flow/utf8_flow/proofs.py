@@ -8,7 +8,7 @@ from functools import partial
 from rich.console import Console
 from rich.text import Text
 
-from utf8_hdl import PROFILES, ErrorSpan, Profile
+from utf8_hdl import Profile
 from utf8_sim.engine import AmaranthEngine
 from utf8_sim.lockstep import Window, expectation
 
@@ -16,7 +16,7 @@ from .engines import DESIGNS
 from .formal.properties import PROPERTIES, Property
 from .formal.prover import Proof, prove
 from .output import Refused
-from .report import cycle_table, plural
+from .report import cycle_table, plural, short_name
 from .terminal import print_lines, progress_bar, say
 from .waves import open_wave
 from .workers import on_all_cores
@@ -34,20 +34,6 @@ class Goal:
 
     def __str__(self) -> str:
         return f"{self.property.component}, {short_name(self.profile)}, {self.property.name}"
-
-
-def short_name(profile: Profile) -> str:
-    """A profile by its name and the rules in which it differs from the one of that name."""
-    usual = PROFILES[profile.name]
-    words = [profile.name]
-    if profile.accept_surrogates != usual.accept_surrogates:
-        words.append(f"surrogates {'accepted' if profile.accept_surrogates else 'rejected'}")
-    if profile.accept_noncharacters != usual.accept_noncharacters:
-        verdict = "accepted" if profile.accept_noncharacters else "rejected"
-        words.append(f"noncharacters {verdict}")
-    if profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
-        words.append(profile.error_span.value)
-    return " ".join(words)
 
 
 def choose_goals(component: str | None, name: str | None, profiles: list[Profile]) -> list[Goal]:

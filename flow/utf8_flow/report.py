@@ -6,7 +6,7 @@ from typing import Protocol, TextIO
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import Kind
+from utf8_hdl import PROFILES, ErrorSpan, Kind, Profile
 from utf8_sim.campaign import Coverage, class_name
 from utf8_sim.diagram import character, named
 from utf8_sim.engine import Engine, state_name
@@ -27,8 +27,22 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def short_name(profile: Profile) -> str:
+    """A profile by its name and the rules in which it differs from the one of that name."""
+    usual = PROFILES[profile.name]
+    words = [profile.name]
+    if profile.accept_surrogates != usual.accept_surrogates:
+        words.append(f"surrogates {'accepted' if profile.accept_surrogates else 'rejected'}")
+    if profile.accept_noncharacters != usual.accept_noncharacters:
+        verdict = "accepted" if profile.accept_noncharacters else "rejected"
+        words.append(f"noncharacters {verdict}")
+    if profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
+        words.append(profile.error_span.value)
+    return " ".join(words)
+
+
 def cycle_table(trace: Trace, engine: Engine) -> list[Text]:
-    """One line for each cycle: what is offered, the state that it meets, what comes out.
+    """One line for each cycle: what is offered, the state of the machine, what comes out.
 
     Idle cycles at the end are left out.
     """

@@ -1,50 +1,61 @@
 """The decoder: a stream of bytes in, a stream of code points and errors out."""
 
 from collections import defaultdict
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from types import SimpleNamespace
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile
+from .profile import FORM_BITS, REPLACEMENT, UNICODE, ErrorSpan, Profile
 from .token import BYTE_LAYOUT, Kind, token_layout
 
-LAST_FORM_WITH_LEAD_BITS = 6
-"""FE and FF, the lead bytes of seven and eight bytes, carry no bits of the value."""
+BYTES = range(0x100)
+CONTINUATION_BYTES = range(0x80, 0xC0)
 
 
 class Decoder(wiring.Component):
     """UTF-8 decoder that takes one byte a cycle and says what is wrong, and where.
 
-    A state machine of one register reads the bytes. A byte *continues* the pending sequence, or it
-    is *fresh*, the first byte of the next one::
+    A pipeline of seven stages, each of them one or two lookup tables deep. All of it runs, or all
+    of it stands: it stands in the cycle after one in which ``o`` waited. The byte that may come
+    then finds the extra place, and the token that was on its way one of two slots::
 
-                  +--------------------+  interrupted   +---+
-        i ------> | state value length | -------------> | o | ------> o
-        byte      |       reason       |                +---+  token
-                  |                    |  decided         ^
-                  |                    | -----------+     |
-                  +--------------------+            |   +-------+
-                                                    +-> | spare |
-                                                        +-------+
+              +-------+
+         +--> | extra | --+
+         |    +-------+   |
+        -+----------------+-> take -> split -> pair -> classify -> count -> make ---+
+        i                                                          state            |
+        byte                                                         +--------+     |
+                                                                +--- | slot 0 | <---+
+                                                         o <----+    +--------+     |
+                                                         token  +--- | slot 1 | <---+
+                                                                     +--------+
 
-    A byte *decides* at most one token of its own. If it cannot continue the pending sequence it
-    also *interrupts* it, which is a second token, an error. The interrupted bytes before it gave
-    none, so one spare place behind the output is enough.
+    1. *take* the byte that was offered, or the one in the extra place.
+    2. *split* it into its two nibbles, and look up which sets each of them is in.
+    3. *pair* it with the byte before: in ``unicode`` E0, ED, F0 and F4 refuse some second bytes,
+       the rows of Unicode Table 3-7 that restrict it. And name the form that a lead byte begins.
+    4. *classify*: a byte may follow the one before it, or it may not.
+    5. *count* what is missing. This is the state machine: ``START``, a character must begin;
+       ``NEED_n``, n continuation bytes must follow. It has a register for each state.
+    6. *make* the token that ends with the byte in stage 5. That is the case if nothing is missing,
+       if the text ends there, or if the byte in stage 4 does not follow: it *cuts* the sequence.
+    7. The slots are the output.
 
-    States: ``START``, a character must begin; ``NEED_n``, any n continuation bytes complete the
-    sequence; ``AFTER_xx``, only some second bytes may follow the lead byte xx (in ``unicode`` E0,
-    ED, F0 and F4, the rows of Unicode Table 3-7 that restrict the second byte).
+    No byte ends more than one token, so there is never more than one to make.
 
     1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input.
-    2. Latency: a token is at the output 1 cycle after the byte that decides or interrupts it was
-       accepted. It is there 1 cycle later, so after 2, when the interrupted token of the same byte
-       goes first or the spare place is taken. (Cycles in which ``o`` waits are not counted.) No
-       token waits for a byte that it does not need.
+    2. Latency: a token is at the output 7 cycles after its last byte was accepted, and if it is cut
+       short, 6 cycles after the byte that cuts it; 1 cycle later while the extra place is taken.
+       Cycles in which ``o`` waits are not counted. No token waits for a byte that it does not need.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
        depends on ``o.ready`` within a cycle; ``i.ready`` does. While ``o.valid`` is low the
-       payload keeps its last value (zero after reset).
+       payload means nothing.
     4. Nothing is lost or invented: the lengths of the tokens add up to the bytes accepted.
     5. Self-synchronisation: from any register contents, once ``longest_form - 1`` bytes (3 in
        ``unicode``) or one byte outside 80..BF are accepted, later bytes give the tokens that they
@@ -60,9 +71,11 @@ class Decoder(wiring.Component):
     profile : Profile
         As given.
     State : enum.Enum
-        The states of this profile's machine.
+        The states of this profile's machine; each has a bit of its own.
     state : Signal
         The state register, for waveforms and coverage.
+    extra_taken : Signal
+        Whether there is a byte in the extra place, for proofs.
 
     Members
     -------
@@ -79,173 +92,355 @@ class Decoder(wiring.Component):
     def __init__(self, profile: Profile = UNICODE) -> None:
         self.profile = profile
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-        self._lead_rules = _lead_rules(profile)
-        self._second_rules = _second_rules(profile)
-        self.State: Any = enum.Enum(
-            "State",
-            ["START"]
-            + [_need(count) for count in range(1, _most_needed(profile) + 1)]
-            + [_after(lead) for lead in sorted(self._second_rules)],
-            start=0,
-        )
+        self._counts = range(1, profile.longest_form)
+        names = ["START", *(f"NEED_{count}" for count in self._counts)]
+        self.State: Any = enum.Enum("State", {name: 1 << bit for bit, name in enumerate(names)})
         super().__init__(
             {
                 "i": In(stream.Signature(BYTE_LAYOUT)),
                 "o": Out(stream.Signature(token_layout(profile))),
             }
         )
-        self.state = Signal(self.State)
+        self.state = Signal(self.State, init=self.State.START)
+        self.extra_taken = Signal()
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        state, State = self.state, self.State
-
-        # The pending sequence: its value without the last six bits, its bytes so far, and the
-        # first thing that was wrong with it: never anything but NONE, so no register at all,
-        # unless an error covers the whole sequence.
-        value = Signal(self.profile.code_point_width - 6)
-        length = Signal.like(self.o.p.length)
-        reason = Signal(Kind)
-
-        fresh_state, fresh_kind, fresh_value = self._begin(m)
-        continues, continued_state, continued_kind, cut_kind = self._continue(m, reason)
-
-        # The sequence with this byte, continued or begun.
-        next_state = Signal(State)
-        next_kind = Signal(Kind)
-        next_value = Signal(self.profile.code_point_width)
-        next_length = Signal.like(length)
-        with m.If(continues):
-            m.d.comb += [
-                next_state.eq(continued_state),
-                next_kind.eq(continued_kind),
-                next_value.eq(Cat(self.i.p.data[:6], value)),
-                next_length.eq(length + 1),
-            ]
-        with m.Else():
-            m.d.comb += [
-                next_state.eq(fresh_state),
-                next_kind.eq(fresh_kind),
-                next_value.eq(fresh_value),
-                next_length.eq(1),
-            ]
-
-        accept = Signal()
-        m.d.comb += accept.eq(self.i.valid & self.i.ready)
-        with m.If(accept):
-            m.d.sync += [
-                state.eq(Mux(self.i.p.last, State.START, next_state)),
-                value.eq(next_value),
-                length.eq(next_length),
-            ]
-            if self._whole_sequence:
-                m.d.sync += reason.eq(next_kind)
-
-        unfinished = next_state != State.START
-        interrupts = accept & (state != State.START) & ~continues
-        decides = accept & (self.i.p.last | ~unfinished)
-
-        interrupted = Signal(token_layout(self.profile))
-        self._token(m, interrupted, cut_kind, length, REPLACEMENT)
-        decided = Signal.like(interrupted)
-        decided_kind = self._decided_kind(m, next_kind, next_value, unfinished)
-        self._token(m, decided, decided_kind, next_length, next_value)
-        m.d.comb += decided.last.eq(self.i.p.last)
-        self._deliver(m, interrupted, interrupts, decided, decides)
+        pipeline = _Pipeline(m, waits=self.o.valid & ~self.o.ready)
+        pair = self._pair(pipeline, self._take(pipeline))
+        byte = self._classify(pipeline, pair)
+        moves = pipeline.will_move(pair.valid, byte.valid)
+        sequence = self._count(pipeline, byte, moves)
+        self._deliver(pipeline, *self._make(pipeline, byte, sequence))
         return m
 
-    def _begin(self, m: Module) -> tuple[Signal, Any, Signal]:
-        """State, kind of error and value after a byte where a character must begin."""
-        state = Signal(self.State, name="fresh_state")
-        kind = Signal(Kind, name="fresh_kind")
-        value = Signal(7, name="fresh_value")
-        with m.Switch(self.i.p.data):
-            for pattern, rule_kind, rule_state, value_bits in self._lead_rules:
-                with m.Case(pattern):
-                    m.d.comb += [
-                        state.eq(self.State[rule_state]),
-                        kind.eq(rule_kind),
-                        value.eq(self.i.p.data[:value_bits]),
-                    ]
-        return state, kind, value
+    def _take(self, pipeline: "_Pipeline") -> SimpleNamespace:
+        """Stage 1."""
+        m, runs = pipeline.m, pipeline.runs
+        offered = Cat(self.i.p.data, self.i.p.last)
+        extra = Signal(len(offered), reset_less=True)
+        extra_taken = self.extra_taken
+        valid = Signal(name="take_valid")
+        # A byte in the extra place leaves it in the next cycle: one only comes there if o is ready
+        # although the pipeline stands, and that is the last cycle of a pause.
+        m.d.comb += self.i.ready.eq(self.o.ready | (runs & ~extra_taken))
+        m.d.sync += [
+            extra.eq(offered),
+            extra_taken.eq(self.i.valid & self.i.ready & (extra_taken | ~runs)),
+            valid.eq(_select(runs, self.i.valid | extra_taken, valid)),
+        ]
+        item = _select(extra_taken, extra, offered)
+        return pipeline.registers("take", valid=valid, data=item[:8], last=item[8])
 
-    def _continue(self, m: Module, reason: Any) -> tuple[Signal, Signal, Any, Any]:
-        """Whether the byte continues the pending sequence, state and kind of error if it does.
+    def _pair(self, pipeline: "_Pipeline", taken: SimpleNamespace) -> SimpleNamespace:
+        """Stages 2 and 3."""
+        profile = self.profile
+        among = _Nibbles(pipeline, taken.data).among
+        split = pipeline.stage("split", taken, data=taken.data, last=taken.last)
 
-        Last, the kind of error that the pending sequence is if it does not.
+        def before(name: str, matches: Value) -> Signal:
+            """Whether the byte before, some cycles ago perhaps, was one of some."""
+            register = Signal(name=f"after_{name}", reset_less=True)
+            pipeline.load(register, _select(split.valid, matches, register))
+            return register
+
+        refusals = _refusals(profile)
+        after = {lead: before(f"{lead:02X}", among([lead])) for lead in refusals}
+        refused = [after[lead] & among(kinds) for lead, kinds in refusals.items()]
+        beyond = [
+            after[lead] & among(s for s, kind in kinds.items() if kind is Kind.OUT_OF_RANGE)
+            for lead, kinds in refusals.items()
+            if len(set(kinds.values())) > 1
+        ]
+        noncharacter: Value = Const(0, 1)
+        if not profile.accept_noncharacters:
+            # U+FFFE is EF BF BE, and U+FFFF is EF BF BF.
+            after_ef_bf = before("EF_BF", before("EF", among([0xEF])) & among([0xBF]))
+            noncharacter = after_ef_bf & among([0xBE, 0xBF])
+        announced = [_announced(profile, byte) for byte in BYTES]
+        kinds = _kinds(profile, refusals)
+        return pipeline.stage(
+            "pair",
+            split,
+            data=split.data[:7],
+            last=split.last,
+            high=split.data[7],
+            continuation=among(CONTINUATION_BYTES),
+            # Not more of them in one bit than a lookup table takes.
+            refused=Cat(_any(refused[n : n + 2]) for n in range(0, len(refused), 2)),
+            beyond=_any(beyond),
+            noncharacter=noncharacter,
+            announces=among(byte for byte in BYTES if announced[byte]),
+            begins=Cat(
+                among(byte for byte in BYTES if announced[byte] == count) & ~split.last
+                for count in self._counts
+            ),
+            wrong=among(byte for byte in BYTES if _wrong(profile, byte) is not Kind.NONE),
+            kind=Cat(among(b for b in BYTES if kinds[b].value >> bit & 1) for bit in range(3)),
+        )
+
+    def _classify(self, pipeline: "_Pipeline", pair: SimpleNamespace) -> SimpleNamespace:
+        """Stage 4."""
+        refused = pair.refused.any()
+        follows = pair.continuation if self._whole_sequence else pair.continuation & ~refused
+        return pipeline.stage(
+            "byte",
+            pair,
+            data=pair.data,
+            last=pair.last,
+            high=pair.high,
+            follows=follows,
+            # The last byte of a text leads to START, whatever it is.
+            follows_on=follows & ~pair.last,
+            begins=pair.begins,
+            begins_any=pair.begins.any(),
+            announces=pair.announces,
+            refused=refused,
+            beyond=pair.beyond,
+            noncharacter=pair.noncharacter,
+            wrong=pair.wrong,
+            kind=pair.kind,
+        )
+
+    def _count(
+        self, pipeline: "_Pipeline", byte: SimpleNamespace, moves: Signal
+    ) -> SimpleNamespace:
+        """Stage 5: the sequence that the byte belongs to, as far as it is there."""
+        m = pipeline.m
+        start, *need = Value.cast(self.state)
+        joins = byte.follows & ~start
+        more_needed = _any(need[1:])
+        with m.If(moves):
+            for count, state in enumerate(need, start=1):
+                one_less = byte.follows_on & need[count] if count < len(need) else Const(0, 1)
+                m.d.sync += state.eq(byte.begins[count - 1] | one_less)
+            m.d.sync += start.eq(~(byte.begins_any | (byte.follows_on & more_needed)))
+
+        # What the token is if the sequence ends here. `known` is only needed where an error goes
+        # on after it has been seen; else the byte that reveals it ends the token before.
+        known = Signal(reset_less=True)
+        kind = Signal(3, reset_less=True)
+        still_good = byte.follows & need[0] & ~byte.noncharacter & ~known
+        if self._whole_sequence:
+            old_kind = Mux(byte.beyond & ~known, Kind.OUT_OF_RANGE, kind)
+            next_kind = Mux(joins, old_kind, byte.kind)
+            next_known = Mux(joins, known | byte.refused | byte.noncharacter, byte.wrong)
+        else:
+            next_kind, next_known = byte.kind, Const(0, 1)
+        noncharacter = joins & byte.noncharacter & ~known
+        sequence = SimpleNamespace(
+            new=pipeline.valid("sequence", byte.valid),
+            kind=kind,
+            known=known,
+            last=Signal(name="sequence_last", reset_less=True),
+            error=Signal(name="sequence_error", reset_less=True),
+            unfinished=Signal(name="sequence_unfinished", reset_less=True),
+            # The low bits of its bytes, the newest first, and whether it has 2, 3, ... bytes.
+            low_bits=[
+                Signal(7 if age == 0 else 6, name=f"low_bits_{age}", reset_less=True)
+                for age in range(self.profile.longest_form)
+            ],
+            has=[Signal(name=f"has_{count + 1}_bytes", reset_less=True) for count in self._counts],
+        )
+        with m.If(moves):
+            m.d.sync += [
+                kind.eq(next_kind | noncharacter.replicate(3)),
+                known.eq(next_known),
+                sequence.last.eq(byte.last),
+                sequence.error.eq(byte.high & ~still_good),
+                sequence.unfinished.eq(byte.announces | (byte.follows & more_needed)),
+                Cat(sequence.low_bits).eq(
+                    Cat(byte.data, sequence.low_bits[0][:6], sequence.low_bits[1:])
+                ),
+                Cat(sequence.has).eq(Cat(Const(1, 1), sequence.has) & joins.replicate(len(need))),
+            ]
+        return sequence
+
+    def _make(
+        self, pipeline: "_Pipeline", byte: SimpleNamespace, sequence: SimpleNamespace
+    ) -> tuple[Signal, Signal]:
+        """Stage 6: whether a token ends with the newest byte of the sequence, and the token."""
+        m = pipeline.m
+        start = Value.cast(self.state)[0]
+        cut = byte.valid & ~byte.follows
+        valid = pipeline.valid("token", _select(start, sequence.new, cut))
+        token = Signal(token_layout(self.profile), reset_less=True)
+        with m.If(pipeline.runs):
+            m.d.sync += [
+                token.error.eq(sequence.error),
+                Value.cast(token.kind).eq(self._kind(byte, sequence)),
+                token.length.eq(_length(sequence.has, len(self.o.p.length))),
+                token.last.eq(sequence.last),
+                token.code_point.eq(self._code_point(sequence)),
+            ]
+            with m.If(sequence.error):
+                m.d.sync += token.code_point.eq(REPLACEMENT)
+        return valid, token
+
+    def _kind(self, byte: SimpleNamespace, sequence: SimpleNamespace) -> Value:
+        truncated = Const(Kind.TRUNCATED.value, 3)
+        if self._whole_sequence:
+            unknown = truncated & sequence.unfinished.replicate(3)
+            return _select(sequence.known, sequence.kind, unknown)
+        out_of_range = Const(Kind.OUT_OF_RANGE.value, 3)
+        refused = byte.refused & ~sequence.last
+        kind = _select(byte.beyond, out_of_range, sequence.kind)
+        kind = _select(sequence.unfinished & ~refused, truncated, kind)
+        return kind & sequence.error.replicate(3)
+
+    def _code_point(self, sequence: SimpleNamespace) -> Value:
+        """The value of the sequence: each byte's low bits, as far as its form has them."""
+        newest, *older = sequence.low_bits
+        bits = Cat(newest[:6], older)
+        value = list(newest[:6])
+        value.append(_select(sequence.has[0], bits[6], newest[6]))
+        for bit in range(7, self.profile.code_point_width):
+            form = next(form for form, width in FORM_BITS.items() if bit < width)
+            value.append(bits[bit] & sequence.has[form - 2])
+        return Cat(value)
+
+    def _deliver(self, pipeline: "_Pipeline", token_valid: Signal, token: Signal) -> None:
+        """Stage 7: two slots, filled and emptied in turns."""
+        m, o = pipeline.m, self.o
+        slots = [Signal(token.shape(), name=f"slot_{n}", reset_less=True) for n in range(2)]
+        fills = [Signal(name=f"fills_{n}") for n in range(2)]
+        fill_next, show = Signal(), Signal()
+        both_full = Signal()
+        comes = token_valid & ~pipeline.stands
+        other_next = fill_next ^ comes
+        m.d.sync += [
+            o.valid.eq(pipeline.waits | both_full | comes),
+            both_full.eq(pipeline.waits & (both_full | comes)),
+            # The slot that was filled before the next one, or the next one if nothing is left.
+            show.eq(_select(pipeline.waits, show, fill_next ^ both_full)),
+            fill_next.eq(other_next),
+            fills[0].eq(~pipeline.waits & ~other_next),
+            fills[1].eq(~pipeline.waits & other_next),
+        ]
+        for slot, fill in zip(slots, fills, strict=True):
+            with m.If(fill):  # with anything, until a token comes
+                m.d.sync += slot.eq(token)
+        m.d.comb += o.p.eq(Mux(show, slots[1], slots[0]))
+
+
+class _Pipeline:
+    """Registers that all run together, or all stand.
+
+    ``runs`` drives their enables, a register straight into many flip-flops; ``stands`` is its
+    opposite for logic. In the first cycle after reset it does neither: nothing is there to move.
+
+    Parameters
+    ----------
+    m : Module
+        Where the registers are.
+    waits : Value
+        Whether it stands in the next cycle.
+    """
+
+    def __init__(self, m: Module, waits: Value) -> None:
+        self.m = m
+        self.waits = waits
+        self.runs = Signal()
+        self.stands = Signal()
+        m.d.sync += [self.runs.eq(~waits), self.stands.eq(waits)]
+
+    def load(self, register: Signal, value: Value) -> None:
+        with self.m.If(self.runs):
+            self.m.d.sync += register.eq(value)
+
+    def valid(self, stage: str, value: Value) -> Signal:
+        """Whether there is anything in a stage; the only registers that need a reset.
+
+        They stand by a choice in front of them, not by their enable, which reset would need too.
         """
-        byte, State = self.i.p.data, self.State
-        continues = Signal()
-        state = Signal(State, name="continued_state")
-        kind = Signal(Kind, name="continued_kind")
-        cut_kind = Signal(Kind)
-        is_continuation = Signal()
-        m.d.comb += [
-            is_continuation.eq(byte.matches("10------")),
-            kind.eq(reason),
-            cut_kind.eq(Mux(reason != Kind.NONE, reason, Kind.TRUNCATED)),
-        ]
-        with m.Switch(self.state):
-            for count in range(1, _most_needed(self.profile) + 1):
-                with m.Case(State[_need(count)]):
-                    m.d.comb += continues.eq(is_continuation)
-                    m.d.comb += state.eq(State[_need(count - 1)])
-            for lead, rules in self._second_rules.items():
-                with m.Case(State[_after(lead)]):
-                    m.d.comb += continues.eq(is_continuation)
-                    m.d.comb += state.eq(State[_need(_form(lead) - 2)])
-                    with m.Switch(byte):
-                        for patterns, rule_kind in rules:
-                            with m.Case(*patterns):
-                                if self._whole_sequence:
-                                    m.d.comb += kind.eq(rule_kind)
-                                else:
-                                    m.d.comb += continues.eq(0)
-                                    m.d.comb += cut_kind.eq(rule_kind)
-        return continues, state, kind, cut_kind
+        valid = Signal(name=f"{stage}_valid")
+        self.m.d.sync += valid.eq(_select(self.stands, valid, value))
+        return valid
 
-    def _decided_kind(self, m: Module, known: Any, value: Value, unfinished: Value) -> Any:
-        """Kind of the token that ends with the byte, if one does."""
-        kind = Signal(Kind, name="decided_kind")
-        with m.If(known != Kind.NONE):
-            m.d.comb += kind.eq(known)
-        with m.Elif(unfinished):
-            # A token of such a kind is only made if the text ends here.
-            m.d.comb += kind.eq(Kind.TRUNCATED)
-        if not self.profile.accept_noncharacters:
-            # U+FFFE and U+FFFF: ones from bit 1 to bit 15, zeros above.
-            with m.Elif(value[1:16].all() & ~value[16:].any()):
-                m.d.comb += kind.eq(Kind.NONCHARACTER)
-        return kind
+    def registers(self, stage: str, valid: Signal, **values: Value) -> SimpleNamespace:
+        """The registers of a stage, each with the name and the value given."""
+        names = {field: f"{stage}_{field}" for field in values}
+        fields = {f: Signal(len(v), name=names[f], reset_less=True) for f, v in values.items()}
+        for field, value in values.items():
+            self.load(fields[field], value)
+        return SimpleNamespace(valid=valid, **fields)
 
-    def _token(self, m: Module, token: Any, kind: Any, length: Value, value: Value | int) -> None:
-        error = kind != Kind.NONE
-        m.d.comb += [
-            token.code_point.eq(Mux(error, REPLACEMENT, value)),
-            token.error.eq(error),
-            token.kind.eq(kind),
-            token.length.eq(length),
-        ]
+    def stage(self, name: str, before: SimpleNamespace, **values: Value) -> SimpleNamespace:
+        """The stage that takes over what is in the one before."""
+        return self.registers(name, self.valid(name, before.valid), **values)
 
-    def _deliver(
-        self, m: Module, interrupted: Any, interrupts: Value, decided: Any, decides: Value
-    ) -> None:
-        """Up to two tokens a byte into the output register and the spare place behind it."""
-        spare = Signal.like(decided)
-        spare_valid = Signal()
-        # The spare place is never taken while a sequence is pending, so when it is, the byte
-        # accepted now interrupts nothing: at most two tokens for two places.
-        m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
-        with m.If(self.i.ready):
-            m.d.sync += self.o.valid.eq(spare_valid | interrupts | decides)
-            m.d.sync += spare_valid.eq(decides & (spare_valid | interrupts))
-            m.d.sync += spare.eq(decided)
-            with m.If(spare_valid):
-                m.d.sync += self.o.p.eq(spare)
-            with m.Elif(interrupts):
-                m.d.sync += self.o.p.eq(interrupted)
-            with m.Elif(decides):
-                m.d.sync += self.o.p.eq(decided)
+    def will_move(self, before: Signal, valid: Signal) -> Signal:
+        """Whether there is something in a stage, and it moves on: a register, to drive enables."""
+        moves = Signal()
+        self.m.d.sync += moves.eq(~self.waits & _select(self.stands, valid, before))
+        return moves
+
+
+class _Nibbles:
+    """Membership of bytes in sets, one stage after the byte.
+
+    A set of bytes is a union of products, some high nibbles times some low nibbles. A register for
+    each of these sets of nibbles is one lookup table, and bytes of many kinds share them.
+
+    Parameters
+    ----------
+    pipeline : _Pipeline
+        What loads the registers.
+    byte : Signal
+        The byte.
+    """
+
+    def __init__(self, pipeline: _Pipeline, byte: Signal) -> None:
+        self._pipeline = pipeline
+        self._nibbles = {"low": byte[:4], "high": byte[4:]}
+        self._known: dict[tuple[str, frozenset[int]], Value] = {}
+
+    def among(self, members: Iterable[int]) -> Value:
+        """Whether the byte of the cycle before is one of some."""
+        lows = defaultdict(set)
+        for member in members:
+            lows[member >> 4].add(member & 0xF)
+        highs = defaultdict(set)
+        for high, low in lows.items():
+            highs[frozenset(low)].add(high)
+        return _any(
+            self._one_of("high", frozenset(high)) & self._one_of("low", low)
+            for low, high in highs.items()
+        )
+
+    def _one_of(self, which: str, values: frozenset[int]) -> Value:
+        others = frozenset(range(16)) - values
+        if not others:
+            return Const(1, 1)
+        if (which, others) in self._known:
+            return ~self._known[which, others]
+        if (which, values) not in self._known:
+            digits = "".join(f"{value:X}" for value in sorted(values))
+            register = Signal(name=f"{which}_{digits}", reset_less=True)
+            self._pipeline.load(register, _any(self._nibbles[which] == v for v in sorted(values)))
+            self._known[which, values] = register
+        return self._known[which, values]
+
+
+def _any(terms: Iterable[Value]) -> Value:
+    return reduce(or_, terms, Const(0, 1))
+
+
+def _select(condition: Value, then: Value, otherwise: Value) -> Value:
+    """A choice in plain gates.
+
+    Synthesis makes an enable or a reset of a choice that keeps or clears a register. Where that
+    would be slower than a gate, it is written so.
+    """
+    mask = condition.replicate(len(then))
+    return (then & mask) | (otherwise & ~mask)
+
+
+def _length(has: list[Signal], width: int) -> Value:
+    """How many bytes there are, given whether there are at least 2, 3 ..."""
+    at_least = [Const(1, 1), *has, Const(0, 1)]
+    exactly = {n: at_least[n - 1] & ~at_least[n] for n in range(1, len(at_least))}
+    return Cat(_any(exactly[n] for n in exactly if n >> bit & 1) for bit in range(width))
 
 
 def _form(lead: int) -> int:
@@ -253,32 +448,8 @@ def _form(lead: int) -> int:
     return f"{lead:08b}0".index("0")
 
 
-def _lead_pattern(form: int) -> str:
-    return ("1" * form + "0" + "-" * 8)[:8]
-
-
 def _first_lead(form: int) -> int:
-    return int(_lead_pattern(form).replace("-", "0"), 2)
-
-
-def _need(count: int) -> str:
-    """Name of the state in which any ``count`` continuation bytes complete the sequence."""
-    return f"NEED_{count}" if count else "START"
-
-
-def _most_needed(profile: Profile) -> int:
-    """The most continuation bytes that any state needs.
-
-    Where the lead byte has no bits of its own it is always restricted, so that the second byte is
-    looked at first.
-    """
-    form = profile.longest_form
-    return form - 1 if form <= LAST_FORM_WITH_LEAD_BITS else form - 2
-
-
-def _after(lead: int) -> str:
-    """Name of the state in which ``lead`` restricts the byte that may follow it."""
-    return f"AFTER_{lead:02X}"
+    return 0xFF00 >> form & 0xFF
 
 
 def _highest_start(profile: Profile) -> tuple[int, int]:
@@ -288,55 +459,57 @@ def _highest_start(profile: Profile) -> tuple[int, int]:
     return _first_lead(form) | top_bits >> 6, 0x80 | top_bits & 0x3F
 
 
-def _above(second: int) -> list[str]:
-    """Patterns of the second bytes above one: equal down to a bit that is 0 there, and 1 here."""
-    bits = f"{second:08b}"
-    return [(bits[:i] + "1").ljust(8, "-") for i in range(2, 8) if bits[i] == "0"]
+def _wrong(profile: Profile, byte: int) -> Kind:
+    """What is wrong with a byte where a character must begin."""
+    form = _form(byte)
+    if form == 1:
+        return Kind.UNEXPECTED_CONTINUATION
+    if form > profile.longest_form:
+        return Kind.OUT_OF_RANGE if form <= 6 else Kind.INVALID_BYTE
+    if byte in (0xC0, 0xC1):
+        return Kind.OVERLONG
+    return Kind.OUT_OF_RANGE if byte > _highest_start(profile)[0] else Kind.NONE
 
 
-def _second_rules(profile: Profile) -> dict[int, list[tuple[list[str], Kind]]]:
-    """Second bytes that lead bytes refuse, each with the kind of error they reveal.
+def _announced(profile: Profile, byte: int) -> int:
+    """How many continuation bytes may follow a byte where a character must begin."""
+    form = _form(byte)
+    whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+    if form > profile.longest_form or (
+        _wrong(profile, byte) is not Kind.NONE and not whole_sequence
+    ):
+        return 0
+    return max(0, form - 1)
+
+
+def _refusals(profile: Profile) -> dict[int, dict[int, Kind]]:
+    """Second bytes that lead bytes refuse, each with the kind of error that it reveals.
 
     A sequence is overlong if the bits it has beyond those of the next shorter form are zero: five
     bits, or six in the form of eight bytes. All of the lead byte's bits are among them, the rest
     are the top ``form - 2`` of the second byte.
     """
-    rules: dict[int, list[tuple[list[str], Kind]]] = defaultdict(list)
+    refusals: dict[int, dict[int, Kind]] = defaultdict(dict)
     for form in range(3, profile.longest_form + 1):
-        overlong = ("10" + "0" * (form - 2)).ljust(8, "-")
-        rules[_first_lead(form)].append(([overlong], Kind.OVERLONG))
+        for second in range(0x80, 0x80 + (1 << 8 - form)):
+            refusals[_first_lead(form)][second] = Kind.OVERLONG
     if not profile.accept_surrogates:
-        rules[0xED].append((["101-----"], Kind.SURROGATE))
-    lead, second = _highest_start(profile)
-    if second < 0xBF:
-        rules[lead].append((_above(second), Kind.OUT_OF_RANGE))
-    return rules
+        refusals[0xED] = dict.fromkeys(range(0xA0, 0xC0), Kind.SURROGATE)
+    lead, highest_second = _highest_start(profile)
+    for second in range(highest_second + 1, 0xC0):
+        refusals[lead][second] = Kind.OUT_OF_RANGE
+    return refusals
 
 
-def _lead_rules(profile: Profile) -> list[tuple[int | str, Kind, str, int]]:
-    """What each byte means where a character must begin; the first matching rule holds.
+def _kinds(profile: Profile, refusals: dict[int, dict[int, Kind]]) -> list[Kind]:
+    """The kind of error that each byte is, or is if its second byte is refused.
 
-    Pattern of the byte, kind of the error it is, name of the next state, and how many of its low
-    bits begin the value.
+    Where it is neither any kind will do, and that of the byte below makes for the fewest gates.
     """
-
-    def wrong(pattern: int | str, kind: Kind, form: int) -> tuple[int | str, Kind, str, int]:
-        whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-        return pattern, kind, _need(form - 1 if whole_sequence else 0), 0
-
-    rules: list[tuple[int | str, Kind, str, int]] = [
-        ("0-------", Kind.NONE, "START", 7),
-        ("10------", Kind.UNEXPECTED_CONTINUATION, "START", 0),
-        wrong("1100000-", Kind.OVERLONG, 2),
-    ]
-    for lead in _second_rules(profile):
-        rules.append((lead, Kind.NONE, _after(lead), max(0, 7 - _form(lead))))
-    longest = profile.longest_form
-    for lead in range(_highest_start(profile)[0] + 1, _first_lead(longest + 1)):
-        rules.append(wrong(lead, Kind.OUT_OF_RANGE, longest))
-    for form in range(2, min(longest, LAST_FORM_WITH_LEAD_BITS) + 1):
-        rules.append((_lead_pattern(form), Kind.NONE, _need(form - 1), 7 - form))
-    for form in range(longest + 1, 9):
-        kind = Kind.OUT_OF_RANGE if form <= 6 else Kind.INVALID_BYTE
-        rules.append((_lead_pattern(form), kind, "START", 0))
-    return rules
+    kinds = [Kind.NONE]
+    for byte in BYTES[1:]:
+        kind = _wrong(profile, byte)
+        if byte in refusals:
+            kind = next(iter(refusals[byte].values()))
+        kinds.append(kinds[-1] if kind is Kind.NONE else kind)
+    return kinds

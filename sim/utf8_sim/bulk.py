@@ -8,6 +8,7 @@ readable model finds it too (:mod:`utf8_sim.lockstep`). Tests hold the two again
 Tokens and bytes are words here, laid out as in a :class:`~utf8_sim.trace.Trace`.
 """
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
@@ -16,16 +17,17 @@ from utf8_hdl import ErrorSpan, Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
 
 from .model import (
+    RUNS_TO_THE_OUTPUT,
     CycleModel,
+    DecoderCycles,
+    EncoderCycles,
     Payload,
-    decoder_cycles,
-    encoder_cycles,
     fault,
     form,
     form_maximum,
     is_continuation,
 )
-from .trace import DECODER, OBSERVED_BITS, Interface, Trace, bits
+from .trace import DECODER, ENCODER, OBSERVED_BITS, Interface, Trace, bits, field, meaningful
 
 BYTES = range(256)
 VALID = np.uint64(OBSERVED_BITS["o.valid"][0])
@@ -219,7 +221,7 @@ class BulkEncoder:
         return refused
 
 
-class BulkCycles:
+class BulkCycles(ABC):
     """Every output pin in many cycles: :class:`~utf8_sim.model.CycleModel` by whole arrays.
 
     Which inputs were accepted and which outputs were taken in a cycle depends on what the pins were
@@ -235,14 +237,13 @@ class BulkCycles:
         Which UTF-8 is spoken.
     """
 
+    _text: BulkText
+
     def __init__(self, interface: Interface, profile: Profile) -> None:
         self._interface = interface
         self._profile = profile
-        is_decoder = interface == DECODER
-        self._text: BulkText = BulkDecoder(profile) if is_decoder else BulkEncoder(profile)
-        self._spare = 1 if is_decoder else 0
-        # The output last taken, or what the pins are after reset; behind it those that wait.
-        self._outputs = np.zeros(1, dtype=np.uint64)
+        self._outputs = np.zeros(0, dtype=np.uint64)
+        """Outputs that can be taken, and behind them those on their way."""
 
     def first_difference(self, trace: Trace) -> int | None:
         """The first of the next cycles in which an output pin is not as it must be.
@@ -254,33 +255,168 @@ class BulkCycles:
         """
         flags = (trace.words >> np.uint64(VALID)).astype(np.uint8)
         is_valid, is_ready = flags & 1, flags >> 1
-        is_accepted = (trace.i_valid & is_ready).view(bool)
-        is_taken = is_valid & trace.o_ready
-        when = np.flatnonzero(is_accepted)
+        when = np.flatnonzero(trace.i_valid & is_ready)
         words, brought_by = self._text.feed(trace.item.take(when), trace.i_last.take(when))
         outputs = np.concatenate([self._outputs, words])
 
-        come = np.bincount(when.take(brought_by), minlength=len(trace))
-        # Since the beginning of the window, and before the cycle:
-        departed = np.cumsum(is_taken, dtype=np.int64) - is_taken
-        waiting = np.cumsum(come) - come + (len(self._outputs) - 1) - departed
-        valid = waiting > 0
-        room = ~valid | (trace.o_ready.view(bool) & (waiting <= 1 + self._spare))
-        expected = outputs.take(departed + valid, mode="clip")
-        expected |= (valid.view(np.uint8) | room.view(np.uint8) << 1).astype(np.uint64) << VALID
+        is_taken = is_valid & trace.o_ready
+        departed = before(is_taken)
+        arrived, ready = self._flow(trace, when, words, brought_by, departed)
+        valid = arrived > departed
+        expected = np.append(outputs, np.uint64(0)).take(departed, mode="clip") * valid
+        expected |= (valid.view(np.uint8) | ready.view(np.uint8) << 1).astype(np.uint64) << VALID
 
         self._outputs = outputs[int(np.count_nonzero(is_taken)) :]
-        wrong = expected != trace.words
+        wrong = expected != meaningful(trace.words)
         return int(wrong.argmax()) if wrong.any() else None
 
+    @abstractmethod
+    def _flow(
+        self,
+        trace: Trace,
+        when: np.ndarray,
+        words: np.ndarray,
+        brought_by: np.ndarray,
+        departed: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How many outputs could be taken up to a cycle, taken or not, and what ``i.ready`` is.
+
+        Parameters
+        ----------
+        trace : Trace
+            The cycles.
+        when : numpy.ndarray
+            In which an input was accepted.
+        words, brought_by : numpy.ndarray
+            The outputs that these bring about, as :meth:`BulkText.feed` gives them.
+        departed : numpy.ndarray
+            How many outputs were taken before a cycle.
+        """
+
+    @abstractmethod
     def readable(self) -> CycleModel:
         """The readable model, as it stands at this point of the run."""
-        waiting = [self._payload(int(word)) for word in self._outputs[1:]]
-        shown = waiting[0] if waiting else self._payload(int(self._outputs[0]))
-        if isinstance(self._text, BulkDecoder):
-            return decoder_cycles(self._profile, bytes(self._text.pending), waiting, shown)
-        return encoder_cycles(self._profile, waiting, shown)
 
-    def _payload(self, word: int) -> Payload:
-        places = (OBSERVED_BITS[f"o.{field}"] for field in self._interface.result)
-        return tuple(word >> lowest & (1 << width) - 1 for lowest, width in places)
+    def _payloads(self, words: np.ndarray) -> list[Payload]:
+        places = [OBSERVED_BITS[f"o.{field}"] for field in self._interface.result]
+        return [
+            tuple(word >> lowest & (1 << width) - 1 for lowest, width in places)
+            for word in words.tolist()
+        ]
+
+
+class Progress:
+    """When a decoder runs, and when its extra place is taken, as the pins tell.
+
+    Attributes
+    ----------
+    runs, extra : bool
+        Whether it does, and is, in the next cycle.
+    """
+
+    def __init__(self) -> None:
+        self.runs = False
+        self.extra = False
+
+    def add(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        """The same for the next cycles.
+
+        Parameters
+        ----------
+        trace : Trace
+            The cycles.
+        """
+        waits = trace["o.valid"].view(bool) & ~trace.o_ready.view(bool)
+        runs = np.append(self.runs, ~waits)
+        # It is taken by a byte that is accepted while the decoder stands, and stays so as long as
+        # a byte is accepted in every cycle.
+        accepted, cycles = trace.is_accepted, np.arange(len(trace))
+        begun = np.where(accepted & ~runs[:-1], cycles, -1 if self.extra else -2)
+        ended = np.where(accepted, -2 if self.extra else -1, cycles)
+        taken = np.maximum.accumulate(begun) > np.maximum.accumulate(ended)
+        extra = np.append(self.extra, taken)
+        self.runs, self.extra = bool(runs[-1]), bool(extra[-1])
+        return runs[:-1], extra[:-1]
+
+
+class BulkDecoderCycles(BulkCycles):
+    """:class:`~utf8_sim.model.DecoderCycles` by whole arrays."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(DECODER, profile)
+        self._text: BulkDecoder = BulkDecoder(profile)
+        self._progress = Progress()
+        self._coming = np.zeros(0, dtype=np.int64)  # in how many runs the last outputs arrive
+
+    def _flow(
+        self,
+        trace: Trace,
+        when: np.ndarray,
+        words: np.ndarray,
+        brought_by: np.ndarray,
+        departed: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        runs, extra = self._progress.add(trace)
+        so_far = before(runs)
+
+        sets_out = (so_far + (runs & extra)).take(when)
+        lengths = field(words, "o.length").astype(np.int64)
+        ends = np.cumsum(lengths)
+        ends += len(when) - len(self._text.pending) - (ends[-1] if len(ends) else 0)
+        is_of_the_byte = ends == brought_by + 1
+        arrives = sets_out.take(brought_by) + RUNS_TO_THE_OUTPUT - ~is_of_the_byte
+        arrives = np.concatenate([self._coming, arrives])
+
+        can_be_taken = len(self._outputs) - len(self._coming)
+        all_runs = int(np.count_nonzero(runs))
+        arrived_by = np.cumsum(np.bincount(arrives, minlength=all_runs + 1))
+        self._coming = arrives[arrives > all_runs] - all_runs
+        return can_be_taken + arrived_by.take(so_far), trace.o_ready.view(bool) | (runs & ~extra)
+
+    def readable(self) -> DecoderCycles:
+        payloads = self._payloads(self._outputs)
+        arrived = len(payloads) - len(self._coming)
+        coming = zip(self._coming.tolist(), payloads[arrived:], strict=True)
+        pending = bytes(self._text.pending)
+        return DecoderCycles(
+            self._profile,
+            pending,
+            coming,
+            payloads[:arrived],
+            self._progress.runs,
+            self._progress.extra,
+        )
+
+
+class BulkEncoderCycles(BulkCycles):
+    """:class:`~utf8_sim.model.EncoderCycles` by whole arrays."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(ENCODER, profile)
+        self._text = BulkEncoder(profile)
+
+    def _flow(
+        self,
+        trace: Trace,
+        when: np.ndarray,
+        words: np.ndarray,
+        brought_by: np.ndarray,
+        departed: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        come = np.bincount(when.take(brought_by), minlength=len(trace))
+        arrived = len(self._outputs) + before(come)
+        waiting = arrived - departed
+        return arrived, (waiting == 0) | (trace.o_ready.view(bool) & (waiting == 1))
+
+    def readable(self) -> EncoderCycles:
+        return EncoderCycles(self._profile, self._payloads(self._outputs))
+
+
+def bulk_cycles(interface: Interface, profile: Profile) -> BulkCycles:
+    """The model of a component's pins, from reset on."""
+    return BulkDecoderCycles(profile) if interface == DECODER else BulkEncoderCycles(profile)
+
+
+def before(counts: np.ndarray) -> np.ndarray:
+    """Sums of what comes before each place."""
+    return np.cumsum(counts, dtype=np.int64) - counts

@@ -14,12 +14,15 @@ import numpy as np
 from utf8_hdl import Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
+from .bulk import Progress, before
 from .engine import Engine
 from .model import TextModel, encode, form_maximum
 from .stimulus import Piece
 from .trace import DECODER, Trace, field
 
 LONGEST_FORM = 8
+RUNS_TO_THE_STATE = 4
+"""In the cycle after so many in which the decoder runs a byte meets the state machine."""
 HOSTILE_BYTES = 4096
 RANDOM_VALUES = 1024
 
@@ -252,7 +255,13 @@ class Coverage:
         self.profile = engine.profile
         self.is_decoder = engine.interface == DECODER
         if self.is_decoder:
-            self.classes, self.columns = byte_classes(engine.profile), engine.state_names
+            self.classes = byte_classes(engine.profile)
+            self.columns = list(engine.state_names.values())
+            self._progress = Progress()
+            self._rows_on_their_way = np.zeros(0, dtype=np.intp)
+            self._meet_in = np.zeros(0, dtype=np.int64)
+            self._column_of_state = np.zeros(256, dtype=np.intp)
+            self._column_of_state[list(engine.state_names)] = np.arange(len(self.columns))
         else:
             self.classes = value_classes(engine.profile)
             self.columns = ["output idle", "output taken"]
@@ -270,15 +279,27 @@ class Coverage:
         is_accepted, is_taken = trace.is_accepted, trace.is_taken
         on_offer = trace["o.valid"]
         if self.is_decoder:
-            rows = self._rows_of_bytes.take(trace.item.compress(is_accepted))
-            columns = trace.state.compress(is_accepted)
+            accepted = self._rows_of_bytes.take(trace.item.compress(is_accepted))
+            rows, columns = self._met(trace, accepted)
             tokens = trace.words.compress(is_taken)
             _count(self.tokens, field(tokens, "o.kind"), field(tokens, "o.length"))
         else:
             rows, columns = self._rows(trace.item.compress(is_accepted)), on_offer[is_accepted]
         _count(self.cells, rows, columns)
-        self.waiting_inputs += int(np.count_nonzero(trace.i_valid)) - len(rows)
+        self.waiting_inputs += int(np.count_nonzero(trace.i_valid) - np.count_nonzero(is_accepted))
         self.waiting_outputs += int(np.count_nonzero(on_offer) - np.count_nonzero(is_taken))
+
+    def _met(self, trace: Trace, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The classes of the bytes that met the state machine, and its states then."""
+        runs, extra = self._progress.add(trace)
+        sets_out = (before(runs) + (runs & extra)).compress(trace.is_accepted)
+        rows = np.concatenate([self._rows_on_their_way, rows])
+        meet_in = np.concatenate([self._meet_in, sets_out + RUNS_TO_THE_STATE])
+        cycles = np.flatnonzero(runs)
+        here = meet_in < len(cycles)
+        self._rows_on_their_way, self._meet_in = rows[~here], meet_in[~here] - len(cycles)
+        states = trace.state.take(cycles.take(meet_in[here]))
+        return rows[here], self._column_of_state.take(states)
 
     def gaps(self) -> list[str]:
         """The class and the column of every pair that never met."""

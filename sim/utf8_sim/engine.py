@@ -67,14 +67,14 @@ class Engine(Protocol):
         The design's pins.
     profile : Profile
         Which UTF-8 the design speaks.
-    state_names : list of str
-        Name of each value of the state register.
+    state_names : dict of int to str
+        Names of the values of the state register.
     """
 
     name: str
     interface: Interface
     profile: Profile
-    state_names: list[str]
+    state_names: dict[int, str]
 
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         """Simulate from reset until all input is accepted and no more output comes.
@@ -99,9 +99,9 @@ class Engine(Protocol):
         ...
 
 
-def state_name(names: list[str], state: int) -> str:
+def state_name(names: dict[int, str], state: int) -> str:
     """Name of a value of the state register, of one that a design should never have, too."""
-    return names[state] if state < len(names) else f"illegal {state}"
+    return names.get(state, f"illegal {state}")
 
 
 def interface_of(design: Decoder | Encoder) -> Interface:
@@ -221,7 +221,7 @@ class AmaranthEngine:
     def __init__(self, design: Decoder | Encoder) -> None:
         self.interface = interface_of(design)
         self.profile = design.profile
-        self.state_names = [state.name for state in design.State]
+        self.state_names = {state.value: state.name for state in design.State}
         self._design = design
 
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:

@@ -10,11 +10,11 @@ import numpy as np
 
 from utf8_hdl import Kind, Profile
 
-from .bulk import BulkCycles
+from .bulk import bulk_cycles
 from .engine import Engine
 from .model import CycleModel
 from .stimulus import Stimulus
-from .trace import Trace, bits
+from .trace import Trace, bits, field, meaningful
 
 
 class Difference(NamedTuple):
@@ -69,12 +69,14 @@ class Window:
 
     def difference(self) -> Difference | None:
         """The first output pin that is not as expected."""
-        wrong = self.actual.words != self.expected.words
+        actual_words = meaningful(self.actual.words)
+        wrong = actual_words != self.expected.words
         if not wrong.any():
             return None
         at = int(wrong.argmax())
         for pin in self.actual.interface.observed:
-            expected, actual = int(self.expected[pin][at]), int(self.actual[pin][at])
+            expected = int(self.expected[pin][at])
+            actual = int(field(actual_words[at : at + 1], pin)[0])
             if expected != actual:
                 return Difference(self.first_cycle + at, pin, expected, actual)
         raise AssertionError("words differ only where there is no pin")
@@ -111,7 +113,7 @@ class Lockstep:
         self.recent: list[Window] = []
 
     def __iter__(self) -> Iterator[Trace]:
-        model = BulkCycles(self._engine.interface, self._engine.profile)
+        model = bulk_cycles(self._engine.interface, self._engine.profile)
         for trace in _ahead(self._engine.run(self._stimulus)):
             window = Window(self.cycles, trace, partial(_expected, model.readable(), trace))
             self.recent = [*self.recent[-1:], window]
@@ -136,7 +138,7 @@ class Lockstep:
 
 def expectation(profile: Profile, trace: Trace) -> Trace:
     """What the golden model says to the pins that were driven, from reset on."""
-    return _expected(BulkCycles(trace.interface, profile).readable(), trace)
+    return _expected(bulk_cycles(trace.interface, profile).readable(), trace)
 
 
 def _expected(model: CycleModel, trace: Trace) -> Trace:

@@ -2,14 +2,14 @@
 
 Two layers, to be read with the Unicode Standard at hand and without the gateware.
 :class:`TextModel` turns bytes into tokens and :func:`encode_character` code points into bytes;
-:class:`CycleModel` predicts every output pin in every cycle. They know nothing of how the gateware
-works: where that recognises bit patterns and steps through states, this asks which values a
-sequence can still reach.
+:class:`DecoderCycles` and :class:`EncoderCycles` predict every output pin in every cycle. They
+know nothing of how the gateware works: where that recognises bit patterns and steps through states,
+this asks which values a sequence can still reach.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
 
 from utf8_hdl import UNICODE, ErrorSpan, Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
@@ -192,38 +192,8 @@ Payload = tuple[int, ...]
 """Fields of an output's payload, in the order of its layout."""
 
 
-class CycleModel:
-    """Every output pin in every cycle, given the pins driven.
-
-    The promise it spells out: an output can be taken from the cycle after the input that brought
-    it about was accepted, in order, one a cycle. An input is accepted in every cycle in which no
-    output is on offer, or the one on offer is taken and at most ``spare`` others wait behind it.
-    An output on offer stays until it is taken, and its pins keep their values after it, until the
-    next one. After reset nothing is on offer and the pins are zero.
-
-    Parameters
-    ----------
-    feed : callable
-        Payloads of the outputs that an input (value, last) brings about.
-    spare : int
-        How many outputs may wait behind the one on offer when an input is accepted.
-    waiting : iterable of Payload
-        The outputs that wait, the one on offer first; none after reset.
-    shown : Payload
-        What the payload's pins are; zeros after reset.
-    """
-
-    def __init__(
-        self,
-        feed: Callable[[int, bool], Iterable[Payload]],
-        spare: int,
-        waiting: Iterable[Payload],
-        shown: Payload,
-    ) -> None:
-        self._feed = feed
-        self._spare = spare
-        self._waiting = deque(waiting)
-        self._shown = shown
+class CycleModel(Protocol):
+    """Every output pin in every cycle, given the pins driven."""
 
     def cycle(self, i_valid: int, value: int, last: int, o_ready: int) -> Payload:
         """The output pins in this cycle; then the clock ticks.
@@ -236,66 +206,116 @@ class CycleModel:
         Returns
         -------
         tuple of int
-            ``i.ready``, ``o.valid``, and the fields of the output's payload.
+            ``i.ready``, ``o.valid``, and the fields of the output's payload, which mean nothing
+            and are zero while ``o.valid`` is.
         """
+        ...
+
+
+RUNS_TO_THE_OUTPUT = 7
+"""In so many cycles a byte's token passes through the decoder, if no output waits in them."""
+
+
+class DecoderCycles:
+    """The decoder, cycle by cycle: code point, error, kind, length and last of its tokens.
+
+    The promise it spells out: the decoder runs in every cycle but the first, and those after a
+    cycle in which an output waited. A byte accepted while it runs sets out at once. One accepted
+    while it does not waits in an extra place, and so does the next one, behind it, until none is
+    accepted in a cycle. A byte is accepted if the output is ready, or if the decoder runs and the
+    extra place is free. A token can be taken after 7 runs since its last byte set out, or if it is
+    cut short 6 since the byte that cuts it did.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken.
+    pending : bytes
+        The bytes accepted that no token covers yet. Without this and the following, as after reset.
+    coming : iterable of (int, Payload)
+        Tokens on their way, and in how many runs from now they can be taken.
+    waiting : iterable of Payload
+        Those that can be taken, the one on offer first.
+    runs, extra : bool
+        Whether it runs in this cycle, and whether the extra place is taken.
+    """
+
+    def __init__(
+        self,
+        profile: Profile = UNICODE,
+        pending: bytes = b"",
+        coming: Iterable[tuple[int, Payload]] = (),
+        waiting: Iterable[Payload] = (),
+        runs: bool = False,
+        extra: bool = False,
+    ) -> None:
+        self._text = TextModel(profile)
+        for byte in pending:
+            self._text.feed(byte)
+        self._coming = deque(coming)
+        self._waiting = deque(waiting)
+        self._runs = runs
+        self._extra = extra
+        self._runs_so_far = 0
+
+    def cycle(self, i_valid: int, value: int, last: int, o_ready: int) -> Payload:
         o_valid = bool(self._waiting)
-        i_ready = not o_valid or bool(o_ready and len(self._waiting) <= 1 + self._spare)
-        outputs = (int(i_ready), int(o_valid), *self._shown)
+        i_ready = bool(o_ready) or (self._runs and not self._extra)
+        payload = self._waiting[0] if o_valid else (0,) * 5
+        if i_valid and i_ready:
+            sets_out = self._runs_so_far + (self._runs and self._extra)
+            self._coming.extend(self._tokens(value, bool(last), sets_out))
+            self._extra = self._extra or not self._runs
+        else:
+            self._extra = False
+        if o_valid and o_ready:
+            self._waiting.popleft()
+        if self._runs:
+            self._runs_so_far += 1
+            while self._coming and self._coming[0][0] == self._runs_so_far:
+                self._waiting.append(self._coming.popleft()[1])
+        self._runs = not (o_valid and not o_ready)
+        return int(i_ready), int(o_valid), *payload
+
+    def _tokens(self, byte: int, last: bool, sets_out: int) -> Iterator[tuple[int, Payload]]:
+        """The tokens that a byte brings about, and after how many runs they can be taken."""
+        tokens = self._text.feed(byte, last)
+        for token in tokens:
+            of_the_byte = token is tokens[-1] and not self._text.pending
+            arrives = sets_out + RUNS_TO_THE_OUTPUT - (not of_the_byte)
+            kind, length = token.kind.value, token.length
+            payload = token.code_point, int(token.error), kind, length, int(token.last)
+            yield arrives, payload
+
+
+class EncoderCycles:
+    """The encoder, cycle by cycle: data, error and last of its bytes.
+
+    The promise it spells out: a byte can be taken from the cycle after its code point was accepted,
+    in order, one a cycle. A code point is accepted in every cycle in which no byte is on offer, or
+    the only one left is taken.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken.
+    waiting : iterable of Payload
+        The bytes that wait, the one on offer first; none after reset.
+    """
+
+    def __init__(self, profile: Profile = UNICODE, waiting: Iterable[Payload] = ()) -> None:
+        self._profile = profile
+        self._waiting = deque(waiting)
+
+    def cycle(self, i_valid: int, value: int, last: int, o_ready: int) -> Payload:
+        o_valid = bool(self._waiting)
+        i_ready = not o_valid or bool(o_ready and len(self._waiting) == 1)
+        payload = self._waiting[0] if o_valid else (0,) * 3
         if o_valid and o_ready:
             self._waiting.popleft()
         if i_valid and i_ready:
-            self._waiting.extend(self._feed(value, bool(last)))
-        if self._waiting:
-            self._shown = self._waiting[0]
-        return outputs
-
-
-def decoder_cycles(
-    profile: Profile = UNICODE,
-    pending: bytes = b"",
-    waiting: Iterable[Payload] = (),
-    shown: Payload = (0,) * 5,
-) -> CycleModel:
-    """The decoder, cycle by cycle: code point, error, kind, length and last of its tokens.
-
-    A byte brings about two tokens if it cuts a sequence, so one may wait behind the one on offer.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-    pending, waiting, shown
-        Where it stands: bytes that no token covers yet, and as in :class:`CycleModel`. Without, as
-        after reset.
-    """
-    text = TextModel(profile)
-    for byte in pending:
-        text.feed(byte)
-
-    def feed(byte: int, last: bool) -> Iterator[Payload]:
-        for token in text.feed(byte, last):
-            kind, length = token.kind.value, token.length
-            yield token.code_point, int(token.error), kind, length, int(token.last)
-
-    return CycleModel(feed, 1, waiting, shown)
-
-
-def encoder_cycles(
-    profile: Profile = UNICODE, waiting: Iterable[Payload] = (), shown: Payload = (0,) * 3
-) -> CycleModel:
-    """The encoder, cycle by cycle: data, error and last of its bytes.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-    waiting, shown
-        Where it stands, as in :class:`CycleModel`. Without, as after reset.
-    """
-
-    def feed(value: int, last: bool) -> Iterator[Payload]:
-        data, refused = encode_character(value, profile)
-        for index, byte in enumerate(data):
-            yield byte, int(refused), int(last and index == len(data) - 1)
-
-    return CycleModel(feed, 0, waiting, shown)
+            data, refused = encode_character(value, self._profile)
+            for index, byte in enumerate(data):
+                is_last = last and index == len(data) - 1
+                self._waiting.append((byte, int(refused), int(is_last)))
+        return int(i_ready), int(o_valid), *payload

@@ -71,6 +71,14 @@ def field(words: np.ndarray, pin: str) -> np.ndarray:
     return (words >> np.uint64(lowest)).astype(np.uint8) & np.uint8((1 << width) - 1)
 
 
+def meaningful(words: np.ndarray) -> np.ndarray:
+    """Words without the payload where ``o.valid`` is low, and the payload means nothing."""
+    valid = words >> np.uint64(OBSERVED_BITS["o.valid"][0]) & np.uint64(1)
+    control = np.uint64(sum(1 << OBSERVED_BITS[pin][0] for pin in ("o.valid", "i.ready")))
+    # All ones where it is valid: minus one wraps around.
+    return words & (control | (np.uint64(0) - valid))
+
+
 @dataclass(frozen=True)
 class Trace:
     """Cycles of a simulation. A name of a pin gives its levels, a slice or a mask fewer cycles.

@@ -53,7 +53,7 @@ class WindowedEngine(ABC):
     def __init__(self, design: Decoder | Encoder) -> None:
         self.interface = interface_of(design)
         self.profile = design.profile
-        self.state_names = [state.name for state in design.State]
+        self.state_names = {state.value: state.name for state in design.State}
 
     @abstractmethod
     def start(self) -> AbstractContextManager[Simulation]:

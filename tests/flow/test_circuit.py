@@ -206,13 +206,14 @@ def test_a_wrong_gate_is_noticed():
     assert noticed > 0.8 * len(places)
 
 
-@pytest.mark.parametrize(("component", "registers"), [("decoder", 81), ("encoder", 32)])
-def test_every_register_may_hold_anything_if_that_is_wanted(component, registers):
-    """As many as test_synthesis.py counts."""
+@pytest.mark.parametrize(("component", "never_differ"), [("decoder", 3), ("encoder", 0)])
+def test_every_register_may_hold_anything_if_that_is_wanted(component, never_differ):
+    """Also those that from reset on are constant or equal to another."""
     usual = to_circuit(bench_of(component, UNICODE))
     any_start = to_circuit(bench_of(component, UNICODE, any_start=True))
     starts = [names[0] for names in any_start.inputs if names[0].startswith("init:")]
-    assert len(starts) == len(usual.registers) == registers
+    registers = len(usual.registers) + never_differ
+    assert len(starts) == registers
     # One more register tells the first cycle from the others.
     assert len(any_start.registers) == registers + 1
     assert len(any_start.inputs) == len(usual.inputs) + registers

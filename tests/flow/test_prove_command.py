@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command import Process, assert_is_waveform, assert_refused, needs_proc, run, squeezed
-from rtl import broken
+from rtl import altered, broken
 from utf8_flow import cli
 from utf8_flow.formal import prover
 from utf8_flow.formal.properties import PROPERTIES
@@ -56,10 +56,10 @@ def test_one_property_of_both_components(folder):
 
 
 def test_a_rule_turned_round_is_named(folder):
-    result = run("prove", *ONE, "idle-output", "--surrogates", "accept")
+    result = run("prove", *ONE, "output-stream", "--surrogates", "accept")
     assert result.status == 0
     line = squeezed(result.out)[2]
-    assert line.startswith("decoder unicode surrogates accepted idle-output proved ")
+    assert line.startswith("decoder unicode surrogates accepted output-stream proved ")
 
 
 def test_all_properties_of_a_component_on_all_cores(folder):
@@ -110,14 +110,14 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
     result = run("prove", *ONE, "tokens")
     assert (result.status, result.err) == (1, "")
     _, _, line, verdict, heading, name, *table, wave = squeezed(result.out)
-    assert line.startswith("decoder unicode tokens FAILED run of 3 cycles 1/1 ")
+    assert line.startswith("decoder unicode tokens FAILED run of 9 cycles 2/2 ")
     assert verdict == f"FAILED: decoder, unicode, tokens: {statement('decoder', 'tokens')}"
-    assert heading == "counterexample of 3 cycles to decoder, unicode, tokens"
+    assert heading == "counterexample of 9 cycles to decoder, unicode, tokens"
     assert name == "decoder"
     assert table[0].startswith("cycle byte in state token out")
     rows = [row for row in table if row[0].isdigit()]
-    assert [int(row.split()[0]) for row in rows] == [0, 1, 2]
-    assert "START error truncated (1 byte)" in rows[2]
+    assert [int(row.split()[0]) for row in rows] == list(range(9))
+    assert "START error truncated (1 byte)" in rows[8]
     assert wave == f"waveform: {VCD}"
     assert_is_waveform(VCD)
     assert names(folder) == {"text.txt", VCD, VCD.replace(".vcd", ".gtkw")}
@@ -144,13 +144,16 @@ def test_another_design_in_the_same_run_has_its_own_waveform(folder, monkeypatch
 
 
 def test_what_is_not_reached_is_said(folder, monkeypatch):
-    broken_decoder(monkeypatch, "never ready")
-    result = run("prove", *ONE, "tokens")
+    silent = altered(
+        "decoder", [("o.valid.eq(pipeline.waits | both_full | comes)", "o.valid.eq(0)")]
+    )
+    monkeypatch.setitem(cli.DESIGNS, "decoder", silent)
+    result = run("prove", *ONE, "output-stream")
     assert (result.status, result.err) == (1, "")
     _, _, line, verdict, unreached = squeezed(result.out)
-    assert line.startswith("decoder unicode tokens VACUOUS ")
-    assert verdict.startswith("VACUOUS: decoder, unicode, tokens: The tokens are ")
-    assert unreached == "not reached: two tokens expected, one of which waits"
+    assert line.startswith("decoder unicode output-stream VACUOUS ")
+    assert verdict.startswith("VACUOUS: decoder, unicode, output-stream: What is offered ")
+    assert unreached == "not reached: an output that waits, and is taken then"
     assert names(folder) == {"text.txt"}
 
 

@@ -1,6 +1,6 @@
 """What properties are made of: designs with free inputs, and monitors beside them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from amaranth.hdl import (
@@ -22,12 +22,12 @@ from utf8_sim.engine import interface_of
 
 from .specification import DecoderSpecification, EncoderSpecification
 
-LATENCY = 1
-"""Cycles from a byte to its token, or from a code point to its first byte, as documented."""
+ENCODER_LATENCY = 1
+"""Cycles from a code point to its first byte, as documented."""
 
-IN_FLIGHT = 3
-"""Places for tokens, or code points, that are between the pins of a design. One more than there can
-be, so that a design that loses some is found out."""
+IN_FLIGHT = 2
+"""Places for code points that are between the pins of an encoder. One more than there can be, so
+that a design that loses some is found out."""
 
 Designs = dict[str, Callable[[Profile], Any]]
 """The components by name; each takes a profile."""
@@ -168,9 +168,15 @@ def observed_pins(design: Any) -> dict[str, Value]:
     return {"i.ready": i.ready, "o.valid": o.valid, **results}
 
 
+def offers_differ(design: Any, other: Any) -> Value:
+    """Whether two designs offer different outputs; what is not valid means nothing."""
+    payloads = output_of(design) != output_of(other)
+    return (design.o.valid != other.o.valid) | (design.o.valid & payloads)
+
+
 def pins_differ(design: Any, other: Any) -> Value:
-    """Whether two designs drive any pin differently, payload that is not valid included."""
-    return Cat(*observed_pins(design).values()) != Cat(*observed_pins(other).values())
+    """Whether two designs differ in any pin that means something."""
+    return offers_differ(design, other) | (design.i.ready != other.i.ready)
 
 
 def input_of(design: Any) -> Value:
@@ -218,7 +224,7 @@ class Queue(wiring.Component):
         The entries, the newest first. One keeps its place until another comes.
     ages : list of Signal
         For how many cycles each was expected, without those that ``hold``, up to two more than
-        :data:`LATENCY`.
+        :data:`ENCODER_LATENCY`.
 
     Members
     -------
@@ -243,7 +249,7 @@ class Queue(wiring.Component):
             (Signal(name=f"push_{n}"), Signal(layout, name=f"entry_{n}")) for n in range(ports)
         ]
         self.items = [Signal(layout, name=f"item_{n}") for n in range(places)]
-        self.ages = [Signal(range(LATENCY + 3), name=f"age_{n}") for n in range(places)]
+        self.ages = [Signal(range(ENCODER_LATENCY + 3), name=f"age_{n}") for n in range(places)]
 
     @property
     def pushed(self) -> Value:
@@ -265,7 +271,9 @@ class Queue(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         items: list[Any] = self.items
-        ages: list[Any] = [Mux(self.hold | (age == LATENCY + 2), age, age + 1) for age in self.ages]
+        ages: list[Any] = [
+            Mux(self.hold | (age == ENCODER_LATENCY + 2), age, age + 1) for age in self.ages
+        ]
         for push, entry in self.pushes:
             items = [Mux(push, *pair) for pair in zip([entry, *items], items, strict=False)]
             ages = [Mux(push, *pair) for pair in zip([1, *ages], ages, strict=False)]
@@ -276,33 +284,128 @@ class Queue(wiring.Component):
         return m
 
 
-def expected_tokens(b: Bench, decoder: Any, heeds: Value | None = None) -> Queue:
-    """The tokens that the specification has for the bytes that a decoder accepts.
+class ExpectedTokens(Elaboratable):
+    """What the specification and the documented timing say of a decoder's pins.
+
+    Bytes pass through four stages, are then taken by the specification, and their tokens pass
+    through two more, and a queue of two, to the output. All stages stand in the cycle after one in
+    which the output waits. A byte that is accepted then goes to an extra place before the first
+    stage, and so does the next one, behind it, as long as there is one in every cycle.
 
     Parameters
     ----------
     b : Bench
         Where.
     decoder : Decoder
-        Whose bytes.
+        Whose pins.
     heeds : Value or None
-        In which cycles; in all of them if there is none.
+        From which byte on anything is known, for a decoder whose registers may hold anything. None
+        for one that begins as after reset. Of the former it is told by the decoder itself whether
+        the extra place is taken in the first cycle, which its pins may not show for long.
+
+    Attributes
+    ----------
+    specification : DecoderSpecification
+        What takes the bytes, at the end of the fourth stage.
+    ready, valid, token : Value
+        What the pins must be, the latter two if they are ``known``.
+    known : Value
+        Whether they are.
+    source : Value
+        The bytes of the token, and in the last place the byte that cuts it, or zero.
+    wrong : Value
+        The pins are something else.
+    extra_taken : Signal
+        Whether the extra place is taken.
     """
-    b.m.submodules.specification = specification = DecoderSpecification(b.profile)
-    b.m.submodules.expected = queue = Queue(token_layout(b.profile), ports=2)
-    (cuts, cut), (ends, end) = queue.pushes
-    b.m.d.comb += [
-        specification.accept.eq(accepts(decoder) & (Value.cast(1) if heeds is None else heeds)),
-        specification.byte.eq(decoder.i.p.data),
-        specification.last.eq(decoder.i.p.last),
-        cuts.eq(specification.cuts),
-        cut.eq(specification.cut),
-        ends.eq(specification.ends),
-        end.eq(specification.end),
-        queue.pop.eq(gives(decoder)),
-        queue.hold.eq(waits(decoder)),
-    ]
-    return queue
+
+    def __init__(self, b: Bench, decoder: Any, heeds: Value | None = None) -> None:
+        self._decoder = decoder
+        self._heeds = Value.cast(1) if heeds is None else heeds
+        begins_known = heeds is None
+        self.specification = DecoderSpecification(b.profile)
+        self._runs = Signal(init=not begins_known)
+        self.extra_taken = Signal() if begins_known else decoder.extra_taken
+        self._shown = _Place(b.profile, begins_known)
+        o, runs = decoder.o, self._runs
+        self.ready = o.ready | (runs & ~self.extra_taken)
+        self._extra_is_taken_next = accepts(decoder) & (self.extra_taken | ~runs)
+        self.known, self.valid, self.token, self.source = self._shown
+        self.wrong = decoder.i.ready != self.ready
+        self.wrong |= self.known & (o.valid != self.valid)
+        self.wrong |= self.known & self.valid & (output_of(decoder) != Value.cast(self.token))
+        self._second_cycle = b.since(Value.cast(1)) & ~b.before(b.since(Value.cast(1)))
+        if not begins_known:
+            told = b.since(Value.cast(1)) & (
+                self.extra_taken != b.before(self._extra_is_taken_next)
+            )
+            self.wrong |= told & b.before(b.since(Value.cast(1)))
+        self._profile, self._begins_known = b.profile, begins_known
+        b.m.submodules += self
+
+    def elaborate(self, platform: Any) -> Module:
+        m, decoder, runs = Module(), self._decoder, self._runs
+        m.submodules.specification = specification = self.specification
+        holds = waits(decoder)
+        m.d.sync += runs.eq(~holds)
+
+        # An item is a byte with its `last`, whether there is one, and whether that is known.
+        offered = Cat(input_of(decoder), accepts(decoder), self._heeds)
+        extra = Signal.like(offered)
+        m.d.sync += extra.eq(offered)
+        if self._begins_known:
+            m.d.sync += self.extra_taken.eq(self._extra_is_taken_next)
+        item: Any = Mux(self.extra_taken, extra, offered)
+        for number in range(4):
+            if number == 1 and not self._begins_known:
+                # Did the byte of the first cycle set out in it? Not if it is in the extra place.
+                item = Cat(item[:-1], item[-1] & ~(self._second_cycle & self.extra_taken))
+            stage = Signal(len(offered), init=int(self._begins_known) << len(offered) - 1)
+            with m.If(runs):
+                m.d.sync += stage.eq(item)
+            item = stage
+        valid, known = item[-2], item[-1]
+        m.d.comb += [
+            specification.accept.eq(valid & known & runs),
+            Cat(specification.byte, specification.last).eq(item[: len(input_of(decoder))]),
+        ]
+        decided, made, behind = (_Place(self._profile, self._begins_known) for _ in range(3))
+        own, cut = specification.ends, specification.cuts
+        cut_source = Cat(specification.sequence, specification.byte)
+        shown = self._shown
+        with m.If(runs):
+            m.d.sync += [
+                *decided.set(known, own, specification.end, Cat(specification.now)),
+                *made.set(
+                    decided.known & known,
+                    decided.valid | cut,
+                    Mux(decided.valid, decided.token, specification.cut),
+                    Mux(decided.valid, decided.source, cut_source),
+                ),
+            ]
+            with m.If(holds):
+                m.d.sync += behind.set(*made)
+            with m.Else():
+                m.d.sync += shown.set(*made)
+        with m.Elif(~holds):
+            m.d.sync += [*shown.set(*behind), *behind.set(1, 0, behind.token, behind.source)]
+        return m
+
+
+class _Place:
+    """A place for a token, which may be known to be empty."""
+
+    def __init__(self, profile: Profile, begins_known: bool) -> None:
+        self.known = Signal(init=begins_known)
+        self.valid = Signal()
+        self.token: Any = Signal(token_layout(profile))
+        self.source = Signal(8 * (profile.longest_form + 1))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.known, self.valid, self.token, self.source))
+
+    def set(self, *fields: Any) -> list[Any]:
+        return [register.eq(value) for register, value in zip(self, fields, strict=True)]
 
 
 class ExpectedBytes(Elaboratable):
@@ -349,45 +452,4 @@ class ExpectedBytes(Elaboratable):
         ]
         with m.If(gives(encoder)):
             m.d.sync += self._index.eq(Mux(self._ends, 0, self._index + 1))
-        return m
-
-
-class History(Elaboratable):
-    """The bytes that a decoder has accepted and that no token has covered.
-
-    Parameters
-    ----------
-    b : Bench
-        Where.
-    decoder : Decoder
-        Whose bytes.
-
-    Attributes
-    ----------
-    count : Signal
-        How many there are.
-    lost : Value
-        More than there can be if every one is covered.
-    """
-
-    def __init__(self, b: Bench, decoder: Any) -> None:
-        self._decoder = decoder
-        places = b.profile.longest_form + IN_FLIGHT - 1
-        self._newest_first = [Signal(decoder.i.p.shape()) for _ in range(places)]
-        self.count = Signal(range(2 * places))
-        self.lost = self.count > places
-        b.m.submodules.history = self
-
-    def oldest(self, position: int) -> Any:
-        """A byte and its ``last``; position 0 is the first byte that is not covered."""
-        return Array(self._newest_first)[(self.count - 1 - position)[: len(self.count)]]
-
-    def elaborate(self, platform: Any) -> Module:
-        m, decoder = Module(), self._decoder
-        shifted = [decoder.i.p, *self._newest_first]
-        with m.If(accepts(decoder)):
-            for new, old in zip(self._newest_first, shifted, strict=False):
-                m.d.sync += new.eq(old)
-        covered = Mux(gives(decoder), decoder.o.p.length, 0)
-        m.d.sync += self.count.eq(self.count - covered + accepts(decoder))
         return m

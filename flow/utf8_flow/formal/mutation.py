@@ -43,7 +43,7 @@ WINDOW = 2048
 SPARED = "self-synchronisation", "order", "round-trip", "verilog", "covers"
 """Properties that are not tried on mutants: what is slow, or not about the design alone."""
 
-CYCLES = 12
+CYCLES = 18
 """In so many cycles a proof's property is looked for a contradiction."""
 
 _SYNTHESISE = """\

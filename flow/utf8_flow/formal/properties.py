@@ -15,21 +15,25 @@ from utf8_hdl import ErrorSpan, Kind
 
 from ..verilog import generate
 from .bench import (
-    IN_FLIGHT,
-    LATENCY,
+    ENCODER_LATENCY,
     Bench,
     ExpectedBytes,
-    History,
-    Queue,
+    ExpectedTokens,
     accepts,
-    expected_tokens,
     gives,
     input_of,
+    offers_differ,
     output_of,
     pins_differ,
     waits,
 )
-from .specification import EncoderSpecification, ill_formed, is_continuation, well_formed
+from .specification import (
+    DecoderSpecification,
+    EncoderSpecification,
+    ill_formed,
+    is_continuation,
+    well_formed,
+)
 
 
 @dataclass(frozen=True)
@@ -68,19 +72,12 @@ def output_stream(b: Bench, name: str) -> None:
     b.reaches("an output that waits, and is taken then", offered & gives(design))
 
 
-def idle_output(b: Bench, name: str) -> None:
-    """While nothing is offered the payload keeps its last value, which is zero at first."""
-    design = b.design(name)
-    b.never(~design.o.valid & (output_of(design) != b.before(output_of(design))))
-    b.reaches("nothing offered after something was", ~design.o.valid & output_of(design).any())
-
-
 def valid_independent(b: Bench, name: str) -> None:
     """What is offered in a cycle does not depend on `o.ready` in that cycle."""
     design, flip = b.design(name), b.free(1, "flip")
     twin = b.twin(design, o_ready=design.o.ready ^ flip)
     same = ~b.since(flip)
-    b.never(same & _offers_differ(design, twin))
+    b.never(same & offers_differ(design, twin))
     b.reaches("an output with the consumer ready and not", same & flip & design.o.valid)
 
 
@@ -92,32 +89,11 @@ def input_stream(b: Bench, name: str) -> None:
     differs = accepts(design) != accepts(other)
     differs |= accepts(design) & (input_of(design) != input_of(other))
     same = ~b.since(differs)
-    b.never(same & (_offers_differ(design, other) | (design.i.ready != other.i.ready)))
+    b.never(same & pins_differ(design, other))
     b.reaches(
         "something else offered while it cannot be taken",
         same & design.i.valid & ~design.i.ready & ~differs & (input_of(design) != input_of(other)),
     )
-
-
-def last_arrives(b: Bench, name: str) -> None:
-    """The end of every text comes out within a fixed number of cycles in which the consumer is
-    ready: 2 for a decoder, as many as the longest form has bytes for an encoder."""
-    design, m = b.design(name), b.m
-    limit = LATENCY + 1 if name == "decoder" else LATENCY - 1 + b.profile.longest_form
-    enters, leaves = accepts(design) & design.i.p.last, gives(design) & design.o.p.last
-    texts = Signal(4)  # of which the end is inside
-    m.d.sync += texts.eq(texts + enters - leaves)
-    # Any one of the ends that enter is watched: how many leave before it, and how long it takes.
-    watched, ahead, cycles = Signal(), Signal(4), Signal(5)
-    arrives = watched & leaves & (ahead == 0)
-    with m.If(~watched & enters & b.free(1, "watch")):
-        m.d.sync += [watched.eq(1), ahead.eq(texts - leaves), cycles.eq(1)]
-    with m.Elif(arrives):
-        m.d.sync += watched.eq(0)
-    with m.Elif(watched & design.o.ready):
-        m.d.sync += [ahead.eq(ahead - leaves), cycles.eq(cycles + 1)]
-    b.never(watched & design.o.ready & (cycles == limit) & ~arrives, leaves & (texts == 0))
-    b.reaches("an end that takes all that time", arrives & (cycles == limit))
 
 
 def reset(b: Bench, name: str) -> None:
@@ -164,25 +140,18 @@ def verilog(b: Bench, name: str) -> None:
     b.reaches("an output of the Verilog", tvalid & o.ready & tuser.any())
 
 
-def _offers_differ(design: Any, other: Any) -> Value:
-    payloads = output_of(design) != output_of(other)
-    return (design.o.valid != other.o.valid) | (design.o.valid & payloads)
-
-
 # --- decoder ------------------------------------------------------------------------------------
 
 
 def tokens(b: Bench, name: str) -> None:
     """The tokens are those of the specification: value, error, kind, length and `last`, none
-    missing, none more, for all bytes and all stalls."""
+    missing, none more, for all bytes and all stalls; each pin in each cycle as the documented
+    timing has it."""
     decoder = b.design(name)
-    expected = expected_tokens(b, decoder)
-    b.never(
-        decoder.o.valid & (expected.count == 0),
-        decoder.o.valid & (output_of(decoder) != Value.cast(expected.oldest)),
-        expected.lost,
-    )
-    b.reaches("two tokens expected, one of which waits", waits(decoder) & (expected.count == 2))
+    expected = ExpectedTokens(b, decoder)
+    b.never(expected.wrong)
+    b.reaches("a token that waits", waits(decoder) & expected.valid)
+    b.reaches("a byte in the extra place", expected.extra_taken & accepts(decoder))
 
 
 def line_rate(b: Bench, name: str) -> None:
@@ -193,46 +162,65 @@ def line_rate(b: Bench, name: str) -> None:
 
 
 def latency(b: Bench, name: str) -> None:
-    """A token is at the output 1 cycle after the byte that decides it, or 2 behind another token;
-    cycles in which the output waits are not counted."""
+    """There is a token at the output exactly when there must be one: 7 cycles after its last byte
+    was accepted, or if it is cut short 6 after the byte that cuts it, and 1 later while the extra
+    place is taken; cycles in which the output waits are not counted."""
     decoder = b.design(name)
-    expected = expected_tokens(b, decoder)
-    some, age = expected.count > 0, expected.oldest_age
-    b.never(some & (age >= LATENCY) & ~decoder.o.valid, some & (age > LATENCY + 1))
-    for place, younger in enumerate(expected.ages):
-        b.never((expected.count > place + 1) & (younger > LATENCY))
-    b.reaches("a token in 1 cycle", some & (age == LATENCY) & decoder.o.valid)
-    b.reaches("a token in 2 cycles", some & (age == LATENCY + 1) & decoder.o.valid)
+    expected = ExpectedTokens(b, decoder)
+    b.never(decoder.o.valid != expected.valid)
+    # The numbers are those of the first token.
+    age, long_ago = Signal(4), b.since(accepts(decoder))
+    b.m.d.sync += age.eq(Mux(long_ago | accepts(decoder), age + (age != 15), 0))
+    first = decoder.o.valid & ~b.since(decoder.o.valid)
+    b.never(first & (age < 7))
+    b.reaches("a token in 7 cycles", first & (age == 7) & (decoder.o.p.length == 1))
+    b.reaches("a token cut short in 6", first & (age == 7) & (decoder.o.p.kind == Kind.TRUNCATED))
+    b.reaches("a token in 8, from the extra place", first & (age == 8))
 
 
 def conservation(b: Bench, name: str) -> None:
     """Every byte accepted is covered by one token, in order; `last` is that of the last byte that a
-    token covers, and no other byte of it is the last of a text."""
-    decoder = b.design(name)
-    history = History(b, decoder)
-    valid, length = decoder.o.valid, decoder.o.p.length
-    b.never(valid & (length == 0), valid & (length > history.count), history.lost)
-    for position in range(b.profile.longest_form):
-        last = history.oldest(position).last
-        b.never(valid & (length == position + 1) & (last != decoder.o.p.last))
-        b.never(valid & (length > position + 1) & last)
-    for length_reached in range(1, b.profile.longest_form + 1):
-        b.reaches(f"a token of {length_reached}", valid & (length == length_reached))
+    token covers, and no other byte of it is the last of a text. The tokens are those of the
+    specification, which are the decoder's."""
+    decoder, m = b.design(name), b.m
+    expected = ExpectedTokens(b, decoder)
+    specification = expected.specification
+    taken, cuts, ends = specification.accept, specification.cuts, specification.ends
+    uncovered, ended = Signal(4), Signal()
+    left = Mux(cuts, 0, uncovered)
+    m.d.sync += uncovered.eq(Mux(ends, 0, left + taken))
+    with m.If(taken):
+        m.d.sync += ended.eq(specification.last)
+    b.never(
+        expected.wrong,
+        cuts & ((specification.cut.length != uncovered) | (uncovered == 0)),
+        cuts & specification.cut.last,
+        ends & (specification.end.length != left + 1),
+        ends & (specification.end.last != specification.last),
+        taken & ended & (left != 0),
+    )
+    for length in range(1, b.profile.longest_form + 1):
+        b.reaches(f"a token of {length}", decoder.o.valid & (decoder.o.p.length == length))
 
 
 def only_well_formed(b: Bench, name: str) -> None:
     """A character's bytes are the one encoding of its value, and the profile has that value: never
-    an overlong form, a surrogate, a value above the limit, or FE or FF, where it has none."""
+    an overlong form, a surrogate, a value above the limit, or FE or FF, where it has none. The
+    characters are those of the specification, which are the decoder's."""
     decoder = b.design(name)
-    history = History(b, decoder)
+    expected = ExpectedTokens(b, decoder)
+    specification = expected.specification
+    token = specification.end
     b.m.submodules.encoding = encoding = EncoderSpecification(b.profile)
-    b.m.d.comb += encoding.code_point.eq(decoder.o.p.code_point)
-    character = decoder.o.valid & ~decoder.o.p.error
-    b.never(character & (encoding.refused | (encoding.count != decoder.o.p.length)))
+    b.m.d.comb += encoding.code_point.eq(token.code_point)
+    character = specification.ends & ~token.error
+    b.never(expected.wrong, character & (encoding.refused | (encoding.count != token.length)))
+    b.never(specification.cuts & ~specification.cut.error)
     for position, byte in enumerate(encoding.sequence):
         covered = encoding.count > position
-        b.never(character & covered & (history.oldest(position).data != byte))
-        b.reaches(f"a character of {position + 1}", character & (encoding.count == position + 1))
+        b.never(character & covered & (specification.now[position] != byte))
+        shown = decoder.o.valid & ~decoder.o.p.error & (decoder.o.p.length == position + 1)
+        b.reaches(f"a character of {position + 1}", shown)
 
 
 def well_formed_passes(b: Bench, name: str) -> None:
@@ -246,7 +234,7 @@ def well_formed_passes(b: Bench, name: str) -> None:
     decoder = b.design(name, item=Array(encoding.sequence)[index], i_last=whole & b.free(1, "ends"))
     with m.If(accepts(decoder)):
         m.d.sync += [character.eq(encoding.code_point), index.eq(Mux(whole, 0, index + 1))]
-    b.never(decoder.o.valid & decoder.o.p.error)
+    b.never(ExpectedTokens(b, decoder).wrong, decoder.o.valid & decoder.o.p.error)
     for length in range(1, b.profile.longest_form + 1):
         b.reaches(f"a character of {length}", decoder.o.valid & (decoder.o.p.length == length))
 
@@ -261,36 +249,26 @@ def self_synchronisation(b: Bench, name: str) -> None:
         m.d.sync += bytes_seen.eq(bytes_seen + 1)
         with m.If(begins | (bytes_seen + 1 == b.profile.longest_form - 1)):
             m.d.sync += right.eq(1)
-    expected = expected_tokens(b, decoder, heeds=right | begins)
-    # Tokens of what was before may still come, and nobody can tell how many. So for each number
-    # there may be a scoreboard leaves so many out, and not all of them may ever have failed.
-    failed = []
-    for ahead in range(IN_FLIGHT + 1):
-        left_out, count = Signal(range(IN_FLIGHT + 1)), Signal(4)
-        taken = gives(decoder) & right
-        counts = taken & (left_out == ahead)
-        m.d.sync += left_out.eq(left_out + (taken & (left_out != ahead)))
-        m.d.sync += count.eq(count + expected.pushed - counts)
-        wrong = output_of(decoder) != Value.cast(expected.last_but(count))
-        fails = counts & ((count == 0) | (count > IN_FLIGHT) | wrong)
-        failed.append(fails | b.since(fails))
-    b.never(Cat(failed).all())
-    for ahead, fails in enumerate(failed[:-1]):
-        others = Cat(failed[ahead + 1 :])
-        b.reaches(f"not {ahead} tokens of what was before", fails & ~others.all())
+    expected = ExpectedTokens(b, decoder, heeds=right | begins)
+    b.never(right & expected.wrong)
+    b.reaches("a token", right & expected.known & expected.valid)
 
 
 def decoder_covers(b: Bench, name: str) -> None:
     """Every kind of error, every length, both ends of every row of the tables, and every state of
     the decoder with each side waiting, do occur."""
     decoder, profile = b.design(name), b.profile
-    history, expected = History(b, decoder), expected_tokens(b, decoder)
-    o = decoder.o.p
-    error, character = decoder.o.valid & o.error, decoder.o.valid & ~o.error
+    expected = ExpectedTokens(b, decoder)
+    o, source = decoder.o.p, expected.source
+    as_expected = decoder.o.valid & expected.valid & ~b.since(expected.wrong)
+    error, character = as_expected & o.error, as_expected & ~o.error
 
     def begins(sequence: list[int]) -> Value:
-        bytes_equal = [history.oldest(n).data == byte for n, byte in enumerate(sequence)]
-        return Cat(bytes_equal).all() & (history.count >= len(sequence))
+        """The token's bytes begin so, or, if it is cut, with the byte behind it."""
+        *own, last = sequence
+        *first, revealing = (source.word_select(n, 8) for n in range(len(sequence)))
+        own_equal = Cat(place == byte for place, byte in zip(first, own, strict=True)).all()
+        return own_equal & (Mux(o.length < len(sequence), source[-8:], revealing) == last)
 
     def edges(row: list[range]) -> list[list[int]]:
         return [[byte[0] for byte in row], [byte[-1] for byte in row]]
@@ -314,7 +292,6 @@ def decoder_covers(b: Bench, name: str) -> None:
     if profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
         for length in range(1, profile.longest_form + 1):
             b.reaches(f"an error of {length}", error & (o.length == length))
-    b.reaches("two tokens of one byte, waiting", waits(decoder) & (expected.count == 2))
     _reach_states(b, decoder)
 
 
@@ -325,8 +302,6 @@ def _reach_states(b: Bench, design: Any) -> None:
         here = design.state == state
         b.reaches(f"{state.name}, input comes", here & design.i.valid)
         b.reaches(f"{state.name}, no input", here & ~design.i.valid)
-        if state.name == "NEED_6":  # two bytes without a token lead there
-            continue
         b.reaches(f"{state.name}, input and output move", here & gives(design) & design.i.valid)
         b.reaches(f"{state.name}, output waits", here & waits(design) & waited)
 
@@ -353,13 +328,41 @@ def bytes_(b: Bench, name: str) -> None:
     b.reaches("a byte that waits", waits(encoder) & encoder.i.valid)
 
 
+def idle_output(b: Bench, name: str) -> None:
+    """While nothing is offered the payload keeps its last value, which is zero at first."""
+    design = b.design(name)
+    b.never(~design.o.valid & (output_of(design) != b.before(output_of(design))))
+    b.reaches("nothing offered after something was", ~design.o.valid & output_of(design).any())
+
+
+def last_arrives(b: Bench, name: str) -> None:
+    """The end of every text comes out within as many cycles in which the consumer is ready as the
+    longest form has bytes."""
+    design, m = b.design(name), b.m
+    limit = ENCODER_LATENCY - 1 + b.profile.longest_form
+    enters, leaves = accepts(design) & design.i.p.last, gives(design) & design.o.p.last
+    texts = Signal(4)  # of which the end is inside
+    m.d.sync += texts.eq(texts + enters - leaves)
+    # Any one of the ends that enter is watched: how many leave before it, and how long it takes.
+    watched, ahead, cycles = Signal(), Signal(4), Signal(5)
+    arrives = watched & leaves & (ahead == 0)
+    with m.If(~watched & enters & b.free(1, "watch")):
+        m.d.sync += [watched.eq(1), ahead.eq(texts - leaves), cycles.eq(1)]
+    with m.Elif(arrives):
+        m.d.sync += watched.eq(0)
+    with m.Elif(watched & design.o.ready):
+        m.d.sync += [ahead.eq(ahead - leaves), cycles.eq(cycles + 1)]
+    b.never(watched & design.o.ready & (cycles == limit) & ~arrives, leaves & (texts == 0))
+    b.reaches("an end that takes all that time", arrives & (cycles == limit))
+
+
 def rate(b: Bench, name: str) -> None:
     """While the consumer is ready and code points are offered there is a byte in every cycle; a
     code point is taken when no byte waits, and when a character's last byte is taken."""
     encoder = b.design(name)
     expected = ExpectedBytes(b, encoder)
     busy = encoder.i.valid & encoder.o.ready
-    for _ in range(LATENCY):
+    for _ in range(ENCODER_LATENCY):
         busy = b.before(busy)
     count = expected.queue.count
     free = (count == 0) | ((count == 1) & expected.queue.pop)
@@ -372,9 +375,9 @@ def encoder_latency(b: Bench, name: str) -> None:
     """The first byte is at the output 1 cycle after its code point, the others follow at once."""
     encoder = b.design(name)
     queue = ExpectedBytes(b, encoder).queue
-    due = (queue.count > 0) & (queue.oldest_age >= LATENCY)
+    due = (queue.count > 0) & (queue.oldest_age >= ENCODER_LATENCY)
     b.never(due & ~encoder.o.valid)
-    b.reaches("a first byte", due & (queue.oldest_age == LATENCY))
+    b.reaches("a first byte", due & (queue.oldest_age == ENCODER_LATENCY))
 
 
 def shortest_form(b: Bench, name: str) -> None:
@@ -413,33 +416,30 @@ def shortest_form(b: Bench, name: str) -> None:
 
 def round_trip(b: Bench, name: str) -> None:
     """A decoder behind the encoder gives the code points back, U+FFFD for those refused: no errors,
-    each from its shortest form, `last` where it was."""
-    m, ready = b.m, Signal()
-    encoder = b.design(name, o_ready=ready)
-    decoder = b.design(
-        "decoder", i_valid=encoder.o.valid, item=encoder.o.p.data, i_last=encoder.o.p.last
-    )
-    m.submodules.expected = queue = Queue(encoder.i.p.shape(), places=IN_FLIGHT + 1)
+    each from its shortest form, `last` where it was. The tokens are those of the specification,
+    which are the decoder's."""
+    m, encoder = b.m, b.design(name)
+    given = ExpectedBytes(b, encoder).queue
+    m.submodules.decoded = decoded = DecoderSpecification(b.profile)
     m.submodules.specification = specification = EncoderSpecification(b.profile)
-    [(push, entry)] = queue.pushes
     m.d.comb += [
-        ready.eq(decoder.i.ready),
-        push.eq(accepts(encoder)),
-        entry.eq(encoder.i.p),
-        queue.pop.eq(gives(decoder)),
-        specification.code_point.eq(queue.oldest.code_point),
+        decoded.accept.eq(gives(encoder)),
+        decoded.byte.eq(encoder.o.p.data),
+        decoded.last.eq(encoder.o.p.last),
+        specification.code_point.eq(given.oldest.code_point),
     ]
-    token, given = decoder.o.p, queue.oldest
-    wanted = Mux(specification.refused, 0xFFFD, given.code_point)
+    token = decoded.end
+    wanted = Mux(specification.refused, 0xFFFD, given.oldest.code_point)
     b.never(
-        decoder.o.valid & (queue.count == 0),
-        decoder.o.valid & (token.error | (token.code_point != wanted)),
-        decoder.o.valid & ((token.last != given.last) | (token.length != specification.count)),
-        queue.lost,
+        decoded.cuts | (decoded.ends & (given.count == 0)),
+        decoded.ends & (token.error | (token.code_point != wanted)),
+        decoded.ends & ((token.last != given.oldest.last) | (token.length != specification.count)),
+        given.pop & ~decoded.ends,
+        given.lost,
     )
-    b.reaches("a code point refused", decoder.o.valid & specification.refused)
+    b.reaches("a code point refused", decoded.ends & specification.refused)
     for length in range(1, b.profile.longest_form + 1):
-        b.reaches(f"a character of {length}", decoder.o.valid & (token.length == length))
+        b.reaches(f"a character of {length}", decoded.ends & (token.length == length))
 
 
 def order(b: Bench, name: str) -> None:
@@ -483,10 +483,8 @@ def encoder_covers(b: Bench, name: str) -> None:
 
 BOTH = {
     "output-stream": output_stream,
-    "idle-output": idle_output,
     "valid-independent": valid_independent,
     "input-stream": input_stream,
-    "last-arrives": last_arrives,
     "reset": reset,
     "verilog": verilog,
 }
@@ -504,6 +502,8 @@ ENCODER = {
     "bytes": bytes_,
     "rate": rate,
     "latency": encoder_latency,
+    "idle-output": idle_output,
+    "last-arrives": last_arrives,
     "shortest-form": shortest_form,
     "round-trip": round_trip,
     "order": order,

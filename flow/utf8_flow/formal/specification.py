@@ -125,6 +125,8 @@ class DecoderSpecification(wiring.Component):
     ----------
     sequence : list of Signal
         The bytes of the pending sequence, of which there are :attr:`pending`.
+    now : list of Signal
+        Those of the sequence that the byte belongs to, with it.
 
     Members
     -------
@@ -171,14 +173,15 @@ class DecoderSpecification(wiring.Component):
                 "pending": Out(4),
             }
         )
-        self.sequence = [Signal(8, name=f"byte_{n}") for n in range(profile.longest_form)]
+        places = range(profile.longest_form)
+        self.sequence = [Signal(8, name=f"byte_{n}") for n in places]
+        self.now = [Signal(8, name=f"now_{n}") for n in places]
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        sequence, pending = self.sequence, self.pending
+        sequence, now, pending = self.sequence, self.now, self.pending
 
         # The sequence with this byte: continued, or begun.
-        now = [Signal(8, name=f"now_{n}") for n in range(len(sequence))]
         length = Signal(4)
         continues, complete = Signal(), Signal()
         m.d.comb += [

@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD  := build
+BOARD  ?= icebreaker
 
-.PHONY: help sim test compare bench verilog diagram prove mutate synth lint format clean
+.PHONY: help sim test compare bench verilog diagram prove mutate synth bitstream \
+        lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -31,8 +33,8 @@ verilog: $(VENV)/base ## Write build/utf8_decoder.v and build/utf8_encoder.v
 	$(BIN)/utf8-hdl generate --component encoder -o $(BUILD)/utf8_encoder.v
 
 diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
-	printf '\342\202\254\300\257\360\237\230\200' | $(BIN)/utf8-hdl simulate - \
-	    --stall-output 0.3 --seed 4 --wave docs/decoder.svg
+	printf '\342\202\254\360\237A' | $(BIN)/utf8-hdl simulate - \
+	    --stall-output 0.2 --seed 9 --wave docs/decoder.svg --wave-cycles 1-14
 
 prove: $(VENV)/formal ## Prove every property of every component and profile
 	$(BIN)/utf8-hdl prove
@@ -40,8 +42,12 @@ prove: $(VENV)/formal ## Prove every property of every component and profile
 mutate: $(VENV)/formal ## Break both components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate
 
-synth: $(VENV)/fpga ## Count registers and lookup tables of every component and profile
-	$(BIN)/utf8-hdl synthesize
+synth: $(VENV)/fpga ## Measure area and clock frequency on two devices, for docs/synthesis.md
+	$(BIN)/utf8-hdl synthesize --json docs/synthesis.json --plot docs/synthesis.svg
+
+bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebreaker or ulx3s
+	@mkdir -p $(BUILD)
+	cd $(BUILD) && $(CURDIR)/$(BIN)/utf8-hdl bitstream --board $(BOARD)
 
 lint: $(VENV)/dev ## Check style and types
 	$(BIN)/ruff check .

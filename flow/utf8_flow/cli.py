@@ -1,6 +1,7 @@
 """The command ``utf8-hdl``."""
 
 import io
+import json
 import math
 import os
 import signal
@@ -9,9 +10,8 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import product
 from typing import Annotated, TypeVar
 
 import typer
@@ -24,28 +24,27 @@ from utf8_sim.campaign import campaign
 from utf8_sim.engine import AmaranthEngine, EngineError
 from utf8_sim.stimulus import Mode, RandomStalls, Stimulus
 
+from .boards import BAUD, BOARDS, write_bitstream
+from .chart import chart
 from .comparison import PartsComparison, compare_exhaustively
 from .engines import AUTO, DESIGNS, ENGINES, keep_freed_memory, prepare_engine
 from .exhaustive import LONGEST as LONGEST_EXHAUSTIVE
 from .exhaustive import Plan
 from .formal.prover import tool_version as prover_version
+from .fusesoc import core_file, core_file_name
 from .mutants import mutation_score
-from .output import (
-    Refused,
-    check_output,
-    open_output,
-    standard_output_failed,
-)
+from .output import Refused, check_output, open_output, standard_output_failed
+from .placement import SEEDS, choose_jobs, measure
 from .proofs import choose_goals, prove_all
 from .report import coverage_table
+from .results import document, summary
 from .simulation import Outputs, TextSimulation, look_ahead
-from .synthesis import area, tool_version
+from .synthesis import DEVICES
 from .terminal import (
     INTERRUPTED,
     GivenUp,
     conclude,
     print_lines,
-    progress_bar,
     report_console,
     report_difference,
     say,
@@ -62,6 +61,9 @@ CAMPAIGN_STALLS = (0.0, 0.25)
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 """Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
+
+RESET_POLARITIES = {"high": False, "low": True}
+"""Whether the reset is active low, by the names of ``generate``'s option."""
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -277,12 +279,32 @@ def generate(
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
+    module: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the module, instead of utf8_COMPONENT."),
+    ] = None,
+    reset_polarity: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(RESET_POLARITIES),
+            help="high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
+        ),
+    ] = "high",
+    fusesoc: Annotated[
+        bool, typer.Option("--fusesoc", help="Write FILE.core too, for FILE.v: a FuseSoC core.")
+    ] = False,
 ) -> None:
     """Write Verilog: module utf8_decoder or utf8_encoder, with AXI4-Stream ports."""
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     design = _choose("--component", component, DESIGNS)(rules)
-    with open_output(output) as file:
-        file.write(generate_verilog(design))
+    active_low_reset = _choose("--reset-polarity", reset_polarity, RESET_POLARITIES)
+    module = f"utf8_{component}" if module is None else module
+    files = {output: generate_verilog(design, module, active_low_reset)}
+    if fusesoc:
+        files[core_file_name(output)] = core_file(design, module, output)
+    with ExitStack() as opened:
+        for name, content in files.items():
+            opened.enter_context(open_output(name)).write(content)
 
 
 @app.command()
@@ -352,24 +374,77 @@ def synthesize(
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="|".join(DEVICES), help="Only this one.")
+    ] = None,
+    fields: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Outputs that are used, such as code_point,error."),
+    ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option(metavar="N", help="How often each is placed and routed; 0: only count cells."),
+    ] = 5,
+    seed: Annotated[int, typer.Option(metavar="N", help="The first of the seeds.")] = 0,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="OUT.json", help="Write all results; - is stdout."),
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="OUT.svg", help="Draw frequency and area.")
+    ] = None,
 ) -> None:
-    """Count registers and four-input lookup tables, per component and profile.
+    """Synthesise, place and route: area and clock frequency on real devices.
 
-    Without --profile, all of them are counted, and unicode with each of its rules turned round.
+    Without --profile, in all of them, and in unicode with each of its rules turned round.
     """
-    names = [component] if component else list(DESIGNS)
-    designs = [_choose("--component", name, DESIGNS) for name in names]
+    if component is not None:
+        _choose("--component", component, DESIGNS)
+    if device is not None:
+        _choose("--device", device, DEVICES)
     profiles = _choose_profiles(profile, surrogates, noncharacters, error_span)
-    show = Console(highlight=False)
-    say(show, tool_version())
-    say(show, f"{'registers':>9}{'LUTs':>6}  component and rules", "bold")
-    with progress_bar() as progress:
-        task = progress.add_task("", total=len(designs) * len(profiles))
-        for (name, design), rules in product(zip(names, designs, strict=True), profiles):
-            progress.update(task, description=f"{name}, {rules.name}")
-            registers, lookup_tables = area(design(rules))
-            say(show, f"{registers:>9}{lookup_tables:>6}  {name}, {rules.describe()}")
-            progress.advance(task)
+    if min(seed, seeds) < 0 or seed + seeds > SEEDS:
+        raise Refused(f"--seed and --seeds must be 0 or more, and together at most {SEEDS}")
+    if plot is not None and not seeds:
+        raise Refused("--plot shows frequencies: it needs --seeds 1 or more")
+    outputs = {"--json": json_file, "--plot": plot}
+    _check_outputs([], outputs)
+    components = [component] if component else list(DESIGNS)
+    jobs = choose_jobs(components, profiles, [device] if device else list(DEVICES), fields)
+    show = report_console(outputs)
+    results = document(measure(jobs, range(seed, seed + seeds)))
+    for line in summary(results):
+        say(show, line)
+    if json_file is not None:
+        with open_output(json_file) as file:
+            file.write(json.dumps(results, indent=2) + "\n")
+    if plot is not None:
+        with open_output(plot) as file:
+            file.write(chart(results))
+
+
+@app.command()
+def bitstream(
+    board: Annotated[str, typer.Option(metavar="|".join(BOARDS), help="Which board.")],
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to write; - is stdout. Without it utf8_demo_BOARD.bin or .bit.",
+        ),
+    ] = None,
+    baud: Annotated[int, typer.Option(metavar="N", help="Bits per second.")] = BAUD,
+    profile: ProfileOption = "unicode",
+    surrogates: SurrogatesOption = None,
+    noncharacters: NoncharactersOption = None,
+    error_span: ErrorSpanOption = None,
+) -> None:
+    """Build the demo for a board: bytes in on its UART, code points and errors out, as text."""
+    rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    _choose("--board", board, BOARDS)
+    write_bitstream(board, rules, baud, output)
 
 
 def _choose_profiles(profile: str | None, *overrides: str | None) -> list[Profile]:

@@ -109,8 +109,7 @@ class Decoder(wiring.Component):
         pipeline = _Pipeline(m, waits=self.o.valid & ~self.o.ready)
         pair = self._pair(pipeline, self._take(pipeline))
         byte = self._classify(pipeline, pair)
-        moves = pipeline.will_move(pair.valid, byte.valid)
-        sequence = self._count(pipeline, byte, moves)
+        sequence = self._count(pipeline, byte, pair.valid)
         self._deliver(pipeline, *self._make(pipeline, byte, sequence))
         return m
 
@@ -203,14 +202,20 @@ class Decoder(wiring.Component):
         )
 
     def _count(
-        self, pipeline: "_Pipeline", byte: SimpleNamespace, moves: Signal
+        self, pipeline: "_Pipeline", byte: SimpleNamespace, next_valid: Signal
     ) -> SimpleNamespace:
         """Stage 5: the sequence that the byte belongs to, as far as it is there."""
         m = pipeline.m
+        # Whether a byte moves on to here, in two registers: one straight to the enables, and one
+        # for the state, whose enables reset needs too.
+        moves = Signal(reset_less=True)
+        counts = Signal()
+        will_move = ~pipeline.waits & _select(pipeline.stands, byte.valid, next_valid)
+        m.d.sync += [moves.eq(will_move), counts.eq(will_move)]
         start, *need = Value.cast(self.state)
         joins = byte.follows & ~start
         more_needed = _any(need[1:])
-        with m.If(moves):
+        with m.If(counts):
             for count, state in enumerate(need, start=1):
                 one_less = byte.follows_on & need[count] if count < len(need) else Const(0, 1)
                 m.d.sync += state.eq(byte.begins[count - 1] | one_less)
@@ -263,7 +268,9 @@ class Decoder(wiring.Component):
         m = pipeline.m
         start = Value.cast(self.state)[0]
         cut = byte.valid & ~byte.follows
-        valid = pipeline.valid("token", _select(start, sequence.new, cut))
+        valid = Signal(name="token_valid")
+        with m.If(~pipeline.stands):  # too much for one lookup table without an enable
+            m.d.sync += valid.eq(_select(start, sequence.new, cut))
         token = Signal(token_layout(self.profile), reset_less=True)
         with m.If(pipeline.runs):
             m.d.sync += [
@@ -273,8 +280,9 @@ class Decoder(wiring.Component):
                 token.last.eq(sequence.last),
                 token.code_point.eq(self._code_point(sequence)),
             ]
+            # The bits above have it already, at no cost; these have lookup tables only for it.
             with m.If(sequence.error):
-                m.d.sync += token.code_point.eq(REPLACEMENT)
+                m.d.sync += token.code_point[:6].eq(REPLACEMENT & 0x3F)
         return valid, token
 
     def _kind(self, byte: SimpleNamespace, sequence: SimpleNamespace) -> Value:
@@ -289,7 +297,8 @@ class Decoder(wiring.Component):
         return kind & sequence.error.replicate(3)
 
     def _code_point(self, sequence: SimpleNamespace) -> Value:
-        """The value of the sequence: each byte's low bits, as far as its form has them."""
+        """The value of the sequence: each byte's low bits, as far as its form has them; U+FFFD in
+        an error, but for the lowest six bits."""
         newest, *older = sequence.low_bits
         bits = Cat(newest[:6], older)
         value = list(newest[:6])
@@ -297,6 +306,10 @@ class Decoder(wiring.Component):
         for bit in range(7, self.profile.code_point_width):
             form = next(form for form, width in FORM_BITS.items() if bit < width)
             value.append(bits[bit] & sequence.has[form - 2])
+        is_error = sequence.error
+        for bit in range(6, len(value)):
+            one = REPLACEMENT >> bit & 1
+            value[bit] = value[bit] | is_error if one else value[bit] & ~is_error
         return Cat(value)
 
     def _deliver(self, pipeline: "_Pipeline", token_valid: Signal, token: Signal) -> None:
@@ -304,7 +317,8 @@ class Decoder(wiring.Component):
         m, o = pipeline.m, self.o
         slots = [Signal(token.shape(), name=f"slot_{n}", reset_less=True) for n in range(2)]
         fills = [Signal(name=f"fills_{n}") for n in range(2)]
-        fill_next, show = Signal(), Signal()
+        fill_next = Signal()
+        show = Signal()
         both_full = Signal()
         comes = token_valid & ~pipeline.stands
         other_next = fill_next ^ comes
@@ -369,12 +383,6 @@ class _Pipeline:
         """The stage that takes over what is in the one before."""
         return self.registers(name, self.valid(name, before.valid), **values)
 
-    def will_move(self, before: Signal, valid: Signal) -> Signal:
-        """Whether there is something in a stage, and it moves on: a register, to drive enables."""
-        moves = Signal()
-        self.m.d.sync += moves.eq(~self.waits & _select(self.stands, valid, before))
-        return moves
-
 
 class _Nibbles:
     """Membership of bytes in sets, one stage after the byte.
@@ -417,13 +425,20 @@ class _Nibbles:
         if (which, values) not in self._known:
             digits = "".join(f"{value:X}" for value in sorted(values))
             register = Signal(name=f"{which}_{digits}", reset_less=True)
-            self._pipeline.load(register, _any(self._nibbles[which] == v for v in sorted(values)))
+            self._pipeline.load(
+                register, _any(_equals(self._nibbles[which], v) for v in sorted(values))
+            )
             self._known[which, values] = register
         return self._known[which, values]
 
 
 def _any(terms: Iterable[Value]) -> Value:
     return reduce(or_, terms, Const(0, 1))
+
+
+def _equals(nibble: Any, value: int) -> Value:
+    """Equality in single gates; Verilator warns of ``==`` with a constant of fewer bits."""
+    return Cat(bit if value >> place & 1 else ~bit for place, bit in enumerate(nibble)).all()
 
 
 def _select(condition: Value, then: Value, otherwise: Value) -> Value:

@@ -75,8 +75,8 @@ def no_wavedrom(monkeypatch):
     )
 
 
-# In a text of 40 letters before ED BF, both are accepted in cycles 40 and 41.
-DIFFERENCE = "DIFFERENCE: cycle 42, pin o.valid: expected 1, actual 0"
+# In a text of 40 letters before ED BF, the latter is accepted in cycle 41.
+DIFFERENCE = "DIFFERENCE: cycle 48, pin o.valid: expected 1, actual 0"
 
 
 @pytest.fixture
@@ -161,15 +161,15 @@ def test_the_picture_shows_pins_states_and_tokens(folder):
     Path("text.txt").write_bytes("A€".encode() + b"\xed\xa0")
     assert run("simulate", "text.txt", "--wave", "out.svg").status == 0
     svg = Path("out.svg").read_text()
-    assert ticks(svg) == list(range(8))  # six bytes, the last of which gives two tokens
+    assert ticks(svg) == list(range(14))  # six bytes, the last one's token eight cycles after it
     shown = labels(svg)
     for label in ("clk", "i.valid", "i.data", "state", "o.ready", "token"):
         assert label in shown
     assert [label for label in shown if label in ("41 A", "E2", "82", "AC", "ED", "A0")] == [
         *("41 A", "E2", "82", "AC", "ED", "A0")
     ]
-    assert [label for label in shown if label in ("NEED_2", "NEED_1", "AFTER_ED")] == [
-        *("NEED_2", "NEED_1", "AFTER_ED")
+    assert [label for label in shown if label in ("START", "NEED_2", "NEED_1")] == [
+        *("START", "NEED_2", "NEED_1", "START", "NEED_2", "START")
     ]
     tokens = ["U+0041 A", "U+20AC €", "surrogate", "unexpected-continuation"]
     assert [label for label in shown if label in tokens] == tokens
@@ -201,8 +201,8 @@ def test_a_picture_on_standard_output_is_alone_there(folder):
         ([], range(32)),
         (["--wave-cycles", "0-3"], range(4)),
         (["--wave-cycles", "50-59"], range(50, 60)),
-        (["--wave-cycles", "95-140"], range(95, 101)),  # a token a cycle after the last byte
-        (["--wave-cycles", "0-255"], range(101)),
+        (["--wave-cycles", "95-140"], range(95, 108)),  # a token eight cycles after its byte
+        (["--wave-cycles", "0-255"], range(108)),
     ],
 )
 def test_the_cycles_of_the_picture_are_chosen(folder, chosen, shown):
@@ -234,12 +234,12 @@ def test_cycles_that_are_none_are_refused(folder, cycles, wave):
 
 
 @needs_wavedrom
-@pytest.mark.parametrize("cycles", ["12-20", "100000-100010", "999999999999990-999999999999999"])
+@pytest.mark.parametrize("cycles", ["19-27", "100000-100010", "999999999999990-999999999999999"])
 def test_cycles_behind_the_end_are_refused(folder, cycles):
     result = run("simulate", "text.txt", "--wave", "out.svg", "--wave-cycles", cycles)
     assert result.status == 2
-    # Three bytes, the last token a cycle after them, and eight cycles in which nothing comes.
-    expected = f"utf8-hdl: --wave-cycles {cycles} are after the end: there are cycles 0-11\n"
+    # Three bytes, a token eight cycles after them, and eight more in which nothing comes.
+    expected = f"utf8-hdl: --wave-cycles {cycles} are after the end: there are cycles 0-18\n"
     assert result.err == expected
     assert names(folder) == {"text.txt"}
 
@@ -300,7 +300,7 @@ def test_a_difference_is_drawn(command):
     assert DIFFERENCE in result.out
     assert "timing diagram around it: out.svg" in result.out
     svg = Path("out.svg").read_text()
-    assert {40, 41, 42} < set(ticks(svg)) < set(range(20, 60))
+    assert {40, 41, 48} < set(ticks(svg)) < set(range(20, 60))
     boxes = [label for label in labels(svg) if label in ("ED", "BF", "42 B")]
     assert boxes[:4] == ["ED", "BF", "BF", "42 B"]
     assert_is_waveform("utf8-hdl-difference.vcd")
@@ -312,7 +312,7 @@ def test_a_difference_is_drawn(command):
 def test_a_difference_is_drawn_on_standard_output(command):
     result = run(command, "wrong.bin", "--wave", "-")
     assert result.status == 1
-    assert 42 in ticks(result.out)
+    assert 48 in ticks(result.out)
     assert DIFFERENCE in result.err
 
 

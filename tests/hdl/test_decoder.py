@@ -8,8 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import BOUNDARY_BYTES, ref_tokens
-from rtl import BREAKS, STALLS, broken, campaign_catches, lockstep, rtl_tokens, rtl_trace
-from utf8_hdl import UNICODE, Decoder
+from rtl import (
+    BREAKS,
+    BREAKS_OF_OTHER_RULES,
+    STALLS,
+    broken,
+    campaign_catches,
+    lockstep,
+    rtl_tokens,
+    rtl_trace,
+)
+from utf8_hdl import EXTENDED, UCS4, UNICODE, Decoder
 from utf8_sim.stimulus import FixedStalls, RandomStalls
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -64,13 +73,26 @@ def test_texts_follow_each_other_without_a_gap():
     assert trace["i.valid"][:6].all()
 
 
-@pytest.mark.parametrize("name", BREAKS)
+@pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param([b"\xe0", b"\x80"], id="the second text would refuse the first"),
+        pytest.param([b"\xe2", b"\x82", b"\xac"], id="each a byte of one character"),
+        pytest.param([b"\xef\xbf", b"\xbe"], id="a noncharacter if they were one text"),
+        pytest.param([b"\xef", b"\xbf\xbf"], id="another"),
+    ],
+)
+def test_texts_do_not_touch_each_other(texts, stalls):
+    assert lockstep(texts, stalls, Decoder(UCS4)) is None
+
+
+@pytest.mark.parametrize("name", [*BREAKS, *BREAKS_OF_OTHER_RULES])
 def test_campaign_catches_a_broken_decoder(name):
     assert campaign_catches(broken(name))
 
 
-def test_state_names_are_those_of_the_table_of_well_formed_sequences():
-    names = [state.name for state in Decoder(UNICODE).State]
-    assert names == [
-        "START", "NEED_1", "NEED_2", "NEED_3", "AFTER_E0", "AFTER_ED", "AFTER_F0", "AFTER_F4",
-    ]  # fmt: skip
+def test_a_state_for_each_number_of_missing_bytes():
+    states = {state.name: state.value for state in Decoder(UNICODE).State}
+    assert states == {"START": 1, "NEED_1": 2, "NEED_2": 4, "NEED_3": 8}
+    assert [state.name for state in Decoder(EXTENDED).State][-1] == "NEED_7"

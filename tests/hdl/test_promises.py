@@ -3,17 +3,18 @@
 Every check is also shown to fail on a decoder that breaks the promise.
 """
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from amaranth.hdl import Value
+from amaranth.hdl import Fragment, Signal, Value
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import BOUNDARY_BYTES, ref_tokens
-from rtl import NO_STALLS, STALLS, accepted, broken, rtl_trace, taken
+from rtl import NO_STALLS, STALLS, accepted, altered, broken, lockstep, rtl_trace, taken
 from utf8_hdl import Decoder
 from utf8_sim.engine import HangError
 from utf8_sim.stimulus import FixedStalls
@@ -27,6 +28,12 @@ HOSTILE = {
 }
 hostile = pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
 OUTPUT_PINS = ["o.valid", "o.code_point", "o.error", "o.kind", "o.length", "o.last"]
+TEXTS = st.lists(
+    st.lists(st.sampled_from(BOUNDARY_BYTES), min_size=1, max_size=16).map(bytes),
+    min_size=1,
+    max_size=3,
+)
+PATTERN = st.lists(st.booleans(), max_size=60).map(tuple).map(FixedStalls)
 
 
 def check_line_rate(trace: np.ndarray) -> None:
@@ -48,22 +55,40 @@ def check_lengths(trace: np.ndarray) -> None:
     assert covered[-1] == received[-1]
 
 
-def check_latency(data: bytes, trace: np.ndarray) -> None:
-    """A token is there one cycle after the byte that decides it, or two behind another token."""
-    received = np.flatnonzero(trace["i.valid"] & trace["i.ready"])
-    shown = np.flatnonzero(trace["o.valid"])
-    tokens = ref_tokens(data)
-    assert len(shown) == len(tokens)
-    for token, cycle, previous in zip(tokens, shown, [-1, *shown[:-1]], strict=True):
-        decided_by = token.offset + token.length - 1
-        restricted = token.error in ("overlong", "surrogate", "out-of-range")
-        cut = token.error == "truncated" or (
-            restricted and data[token.offset] in b"\xe0\xed\xf0\xf4"
-        )
-        if cut and decided_by + 1 < len(data):
-            decided_by += 1
-        latency = cycle - received[decided_by]
-        assert latency == 1 or (latency == 2 and previous == cycle - 1)
+def check_latency(texts: Sequence[bytes], trace: np.ndarray) -> None:
+    """A token is there from the cycle on in which it must be, until it is taken; else none is."""
+    runs = runs_of(trace)
+    sets_out: list[int] = []  # for each byte in which run: the first one, behind those before
+    for cycle in np.flatnonzero(trace["i.valid"] & trace["i.ready"]):
+        following = sets_out[-1] + 1 if sets_out else 0
+        sets_out.append(max(int(np.searchsorted(runs, cycle)), following))
+    expected = np.zeros(len(trace), dtype=np.uint8)
+    free_from = 0
+    ends = np.flatnonzero(trace["o.valid"] & trace["o.ready"])
+    for (byte, runs_needed), end in zip(decisions(texts), ends, strict=True):
+        arrives = runs[sets_out[byte] + runs_needed - 1] + 1
+        expected[max(arrives, free_from) : end + 1] = 1
+        free_from = end + 1
+    assert trace["o.valid"].tolist() == expected.tolist()
+
+
+def runs_of(trace: np.ndarray) -> np.ndarray:
+    """The cycles in which it runs: but for the first, all that do not follow a wait."""
+    waits = (trace["o.valid"] == 1) & (trace["o.ready"] == 0)
+    return np.flatnonzero(~waits[:-1]) + 1
+
+
+def decisions(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
+    """For each token the byte that decides it, and in how many runs from there it is out."""
+    begin = 0
+    for text in texts:
+        for token in ref_tokens(text):
+            end = token.offset + token.length
+            restricted = token.error in ("overlong", "surrogate", "out-of-range")
+            refused = restricted and text[token.offset] in b"\xe0\xed\xf0\xf4"
+            is_cut = (token.error == "truncated" or refused) and end < len(text)
+            yield (begin + end, 6) if is_cut else (begin + end - 1, 7)
+        begin += len(text)
 
 
 @hostile
@@ -77,111 +102,240 @@ def test_line_rate(data):
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 @hostile
 def test_promises_under_stalls(data, stalls):
-    trace = rtl_trace([data, data[:7]], stalls)
+    texts = [data, data[:7]]
+    trace = rtl_trace(texts, stalls)
     check_line_rate(trace)
     check_stream_rules(trace)
     check_lengths(trace)
+    check_latency(texts, trace)
 
 
-@hostile
-def test_latency_at_full_rate(data):
-    check_latency(data, rtl_trace([data]))
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, PATTERN, PATTERN)
+def test_promises_under_any_stalls(texts, input_stalls, output_stalls):
+    trace = rtl_trace(texts, (input_stalls, output_stalls))
+    check_line_rate(trace)
+    check_stream_rules(trace)
+    check_lengths(trace)
+    check_latency(texts, trace)
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.sampled_from(BOUNDARY_BYTES), min_size=1, max_size=16).map(bytes),
-    st.lists(st.booleans(), max_size=40).map(tuple),
+@pytest.mark.parametrize(
+    ("data", "pauses", "cycles"),
+    [
+        pytest.param(b"A", (True,), [1 + 7], id="a byte"),
+        pytest.param(b"\xe2\x82\xac", (True,), [3 + 7], id="the last of three"),
+        pytest.param(b"\xc2A", (True,), [2 + 6, 2 + 7], id="one that cuts"),
+        pytest.param(b"\xe0\x80", (True,), [2 + 6, 2 + 7], id="one that is refused"),
+        pytest.param(b"A", (), [0 + 8], id="in the first cycle, in which nothing runs"),
+        pytest.param(b"AB", (False,) + (True,) * 50, [8, 51 + 7], id="although nothing follows"),
+    ],
 )
-def test_latency_with_any_gaps_in_the_input(data, gaps):
-    check_latency(data, rtl_trace([data], (FixedStalls(gaps), NO_STALLS)))
+def test_latency_in_numbers(data, pauses, cycles):
+    trace = rtl_trace([data], (FixedStalls(pauses), NO_STALLS))
+    assert np.flatnonzero(trace["o.valid"]).tolist() == cycles
 
 
-def test_ascii_byte_comes_out_although_nothing_follows():
-    trace = rtl_trace([b"AB"], (FixedStalls((False,) + (True,) * 50), NO_STALLS))
-    assert trace["o.valid"][1]
-    assert trace["o.code_point"][1] == ord("A")
-    assert not trace["i.valid"][1]
+def test_a_wait_costs_a_cycle():
+    """What was on its way comes one cycle later, and so does the byte of the cycle after it."""
+    pause_in_9 = FixedStalls((False,) * 9 + (True,))
+    trace = rtl_trace([b"ABCDEFGHIJKLM"], (FixedStalls((True,)), pause_in_9))
+    came_in = np.flatnonzero(trace["i.valid"] & trace["i.ready"])
+    went_in = np.flatnonzero(trace["o.valid"] & trace["o.ready"])
+    assert (went_in - came_in).tolist() == [7] + [8] * 12
+    assert trace["i.ready"][9]
+    assert trace["i.ready"].tolist().count(0) == 0
 
 
-def test_valid_and_payload_do_not_depend_on_ready_within_a_cycle():
-    decoder = Decoder()
+def answers(decoder: Decoder, data: bytes) -> list[list[tuple[int, int, int]]]:
+    """What ``i.ready``, ``o.valid`` and the payload are as ``o.ready`` changes within a cycle."""
     simulator = Simulator(decoder)
     simulator.add_clock(10e-9)
     seen = []
 
     async def bench(ctx):
-        for byte in b"\xc2A\xe0\x80A\xf4\x90A":
+        ctx.set(decoder.i.valid, 1)
+        for cycle, byte in enumerate(data):
             ctx.set(decoder.i.p.data, byte)
-            ctx.set(decoder.i.valid, 1)
-            answers = []
-            for ready in (0, 1, 0, 1):
+            seen.append([])
+            for ready in (0, 1, 0, 1, int(cycle % 3 > 0)):
                 ctx.set(decoder.o.ready, ready)
-                answers.append((ctx.get(decoder.o.valid), ctx.get(Value.cast(decoder.o.p))))
-            seen.append(answers)
+                pins = decoder.i.ready, decoder.o.valid, Value.cast(decoder.o.p)
+                seen[-1].append(tuple(map(ctx.get, pins)))
             await ctx.tick()
 
     simulator.add_testbench(bench)
     simulator.run()
-    assert all(len(set(answers)) == 1 for answers in seen)
-    assert any(answers[0][0] for answers in seen)
+    return seen
+
+
+def check_independence(seen: list[list[tuple[int, int, int]]]) -> None:
+    assert all(len({answer[1:] for answer in of_cycle}) == 1 for of_cycle in seen)
+    assert {of_cycle[0][1] for of_cycle in seen} == {0, 1}
+
+
+def test_valid_and_payload_do_not_depend_on_ready_within_a_cycle():
+    seen = answers(Decoder(), b"\xc2A\xe0\x80A\xf4\x90A" * 4)
+    check_independence(seen)
+    assert all(of_cycle[1][0] and of_cycle[3][0] for of_cycle in seen)
+
+
+@pytest.mark.parametrize("flaw", ["valid depends on ready", "payload depends on ready"])
+def test_independence_fails_on_a_broken_decoder(flaw):
+    with pytest.raises(AssertionError):
+        check_independence(answers(broken(flaw), b"\xc2A\xe0\x80A\xf4\x90A" * 4))
+
+
+# --- self-synchronisation -----------------------------------------------------------------------
+
+NOISE = [b"\x80\x80\x80", b"\xbf\xbf\xbf", b"A", b"\xc2A", b"\xf0A", b"\xffA"]
+"""Three bytes, or one outside 80..BF; behind a lead byte, one that ends what it begins."""
+
+FOLLOWING = b"\xe2\x82\xac\xf0\x9f\x98\x80\xed\xa0\x80\xefZ\x80\xc2\x80"
+
+
+class Overwritten:
+    """A decoder whose registers can be overwritten before the first cycle."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+        self._fragment = Fragment.get(decoder, None)
+        assert not self._fragment.subfragments
+        statements = self._fragment.statements["sync"]
+        written = [signal for statement in statements for signal in statement._lhs_signals()]
+        self.registers: dict[str, Signal] = {signal.name: signal for signal in written}
+
+    def tokens(
+        self, contents: dict[str, int], data: bytes, pauses: Sequence[bool]
+    ) -> list[tuple[int, int, bool]]:
+        """What comes out: length, code point and error of each token."""
+        decoder, simulator = self._decoder, Simulator(self._fragment)
+        simulator.add_clock(10e-9)
+        tokens = []
+
+        async def bench(ctx):
+            for name, value in contents.items():
+                ctx.set(self.registers[name], value)
+            waiting, stalls, quiet = list(data), list(pauses), 0
+            while quiet < 12:
+                ctx.set(decoder.i.valid, bool(waiting))
+                ctx.set(decoder.i.p.data, waiting[0] if waiting else 0)
+                ctx.set(decoder.o.ready, not (stalls and stalls.pop(0)))
+                if waiting and ctx.get(decoder.i.ready):
+                    waiting.pop(0)
+                if ctx.get(decoder.o.valid) and ctx.get(decoder.o.ready):
+                    token = decoder.o.p
+                    fields = (token.length, token.code_point, token.error)
+                    length, code_point, error = map(ctx.get, fields)
+                    tokens.append((length, code_point, bool(error)))
+                quiet = 0 if waiting or stalls or ctx.get(decoder.o.valid) else quiet + 1
+                await ctx.tick()
+
+        simulator.add_testbench(bench)
+        simulator.run()
+        return tokens
+
+
+DECODER = Overwritten(Decoder())
+ALL_ONES = {name: (1 << len(register)) - 1 for name, register in DECODER.registers.items()}
+
+
+def check_recovery(decoder: Overwritten, contents: dict[str, int], noise: bytes, pauses) -> None:
+    expected = [(t.length, t.code_point, bool(t.error)) for t in ref_tokens(FOLLOWING)]
+    tokens = decoder.tokens(contents, noise + FOLLOWING, pauses)
+    assert tokens[-len(expected) :] == expected
 
 
 @pytest.mark.parametrize("state", [state.value for state in Decoder().State])
-@pytest.mark.parametrize(
-    "noise", [b"\x80\x80\x80", b"\xbf\xbf\xbf", b"A", b"\xc2", b"\xf0", b"\xff"]
-)
+@pytest.mark.parametrize("noise", NOISE)
 def test_stream_is_right_again_after_a_flipped_state(state, noise):
-    """Three bytes of any kind or one byte outside 80..BF, and the past is forgotten."""
-    following = b"\xe2\x82\xac\xf0\x9f\x98\x80\xed\xa0\x80Z"
-    if noise in (b"\xc2", b"\xf0"):
-        following = b"A" + following  # ends what the noise began
-    tokens = flipped_trace(state, noise + following)
-    expected = [(t.length, t.code_point, bool(t.error)) for t in ref_tokens(following)]
-    assert tokens[-len(expected) + 1 :] == expected[1:]
+    check_recovery(DECODER, {"state": state}, noise, ())
 
 
-def flipped_trace(state: int, data: bytes) -> list[tuple[int, int, bool]]:
-    """Tokens of a decoder whose state register was overwritten before the first byte."""
-    decoder = Decoder()
-    simulator = Simulator(decoder)
-    simulator.add_clock(10e-9)
-    tokens = []
+@settings(max_examples=150, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from(NOISE), st.lists(st.booleans()))
+def test_stream_is_right_again_from_any_register_contents(random, noise, pauses):
+    contents = {name: random.getrandbits(len(r)) for name, r in DECODER.registers.items()}
+    check_recovery(DECODER, contents, noise, pauses)
 
-    async def bench(ctx):
-        ctx.set(decoder.state, state)
-        ctx.set(decoder.o.ready, 1)
-        for byte in [*data, None, None, None]:
-            ctx.set(decoder.i.valid, byte is not None)
-            ctx.set(decoder.i.p.data, byte or 0)
-            if ctx.get(decoder.o.valid):
-                token = decoder.o.p
-                tokens.append(
-                    (ctx.get(token.length), ctx.get(token.code_point), bool(ctx.get(token.error)))
-                )
-            await ctx.tick()
 
-    simulator.add_testbench(bench)
-    simulator.run()
-    return tokens
+@pytest.mark.parametrize("name", ALL_ONES)
+def test_stream_is_right_again_whichever_register_was_all_ones(name):
+    check_recovery(DECODER, {name: ALL_ONES[name]}, b"A", (True, False) * 9)
+
+
+def test_recovery_fails_on_a_decoder_that_remembers():
+    """From reset on it does not matter whether the slots know of each other."""
+    known = "show.eq(_select(pipeline.waits, show, fill_next ^ both_full))"
+    remembers = altered("decoder", [(known, "show.eq(show ^ (o.valid & o.ready))")])()
+    assert lockstep([HOSTILE["pairs"]], STALLS["both slow"], remembers) is None
+    with pytest.raises(AssertionError):
+        check_recovery(Overwritten(remembers), {"show": 1}, b"A", ())
+
+
+# --- reset --------------------------------------------------------------------------------------
+
+
+def check_reset(decoder: Overwritten, contents: dict[str, int], pauses: Sequence[bool]) -> None:
+    """Nothing comes out but the text's tokens, whatever the registers hold that have no reset."""
+    kept = {name: value for name, value in contents.items() if decoder.registers[name].reset_less}
+    assert kept
+    expected = [(t.length, t.code_point, bool(t.error)) for t in ref_tokens(FOLLOWING)]
+    assert decoder.tokens(kept, FOLLOWING, pauses) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.lists(st.booleans()))
+def test_registers_without_reset_do_not_matter(random, pauses):
+    contents = {name: random.getrandbits(len(r)) for name, r in DECODER.registers.items()}
+    check_reset(DECODER, contents, pauses)
+
+
+def test_reset_fails_on_a_decoder_without():
+    good = 'valid = Signal(name=f"{stage}_valid")'
+    bad = 'valid = Signal(name=f"{stage}_valid", reset_less=True)'
+    with pytest.raises(AssertionError):
+        check_reset(Overwritten(altered("decoder", [(good, bad)])()), ALL_ONES, ())
+
+
+# --- the checks themselves ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("check", "flaw"),
+    ("check", "stalls", "flaw"),
     [
-        (check_line_rate, "half rate"),
-        (check_stream_rules, "payload changes under stall"),
-        (check_lengths, "interrupting byte swallowed"),
-        (check_lengths, "interrupted sequence dropped"),
-        (check_lengths, "byte taken without room"),
-        (check_lengths, "byte taken that was not offered"),
-        (lambda trace: check_latency(HOSTILE["pairs"], trace), "half rate"),
+        (check_line_rate, "full rate", "half rate"),
+        (check_line_rate, "slow consumer", "rate: a cycle lost after every pause"),
+        (check_stream_rules, "both slow", "payload changes under stall"),
+        (check_stream_rules, "both slow", "slots: a full one is filled"),
+        (check_stream_rules, "both slow", "valid waits for ready"),
+        (check_lengths, "both slow", "interrupting byte swallowed"),
+        (check_lengths, "both slow", "interrupted sequence dropped"),
+        (check_lengths, "both slow", "byte taken without room"),
+        (check_lengths, "both slow", "byte taken that was not offered"),
+        (check_lengths, "both slow", "extra: byte behind it lost"),
+        (check_lengths, "both slow", "slots: the second token is forgotten"),
+        (check_lengths, "both slow", "slots: the same token again"),
     ],
 )
-def test_checks_fail_on_a_broken_decoder(check, flaw):
-    stalls = STALLS["full rate" if check is check_line_rate else "both slow"]
+def test_checks_fail_on_a_broken_decoder(check, stalls, flaw):
     with pytest.raises((AssertionError, HangError)):
-        check(rtl_trace([HOSTILE["pairs"]], stalls, broken(flaw)))
+        check(rtl_trace([HOSTILE["pairs"]], STALLS[stalls], broken(flaw)))
+
+
+@pytest.mark.parametrize(
+    ("stalls", "flaw"),
+    [
+        ("full rate", "runs at once"),
+        ("slow consumer", "half rate"),
+        ("slow producer", "missed last: cut character kept"),
+        ("both slow", "never stands"),
+    ],
+)
+def test_latency_fails_on_a_broken_decoder(stalls, flaw):
+    texts = [HOSTILE["pairs"], b"A\xe2", b"B"]
+    with pytest.raises((AssertionError, HangError, ValueError)):
+        check_latency(texts, rtl_trace(texts, STALLS[stalls], broken(flaw)))
 
 
 def test_taken_is_what_the_checks_count():

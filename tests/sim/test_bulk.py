@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from naive import encoding
 from rtl import ALL_RULES, ODD_PROFILES
 from utf8_hdl import PROFILES, Profile
-from utf8_sim.bulk import BulkCycles, BulkDecoder, BulkEncoder
+from utf8_sim import bulk
+from utf8_sim.bulk import BulkDecoder, BulkEncoder, Progress, bulk_cycles
 from utf8_sim.campaign import boundary_encodings, boundary_values
-from utf8_sim.model import TextModel, decode, decoder_cycles, encode_character, encoder_cycles
+from utf8_sim.model import DecoderCycles, EncoderCycles, TextModel, decode, encode_character
 from utf8_sim.trace import DECODER, ENCODER, OBSERVED_BITS, Interface, Trace, bits, field
 
 VARIANTS = ALL_RULES | ODD_PROFILES
@@ -201,28 +202,52 @@ def test_every_boundary_value_is_encoded(profile):
             assert bytes(data.tolist()) == encoding(value)  # in bits, knowing no profile
 
 
-def readable_cycles(interface: Interface, profile: Profile):
-    return (decoder_cycles if interface is DECODER else encoder_cycles)(profile)
+def readable_cycles(interface: Interface, profile: Profile) -> DecoderCycles | EncoderCycles:
+    return (DecoderCycles if interface is DECODER else EncoderCycles)(profile)
+
+
+def driven_by(items: list[Item], seed: int, busy: tuple[float, float]):
+    """Which pins are driven, each side being busy in so many of the cycles: send what is accepted.
+
+    What is offered stays; while nothing is, the pins carry something that must not matter.
+    """
+    rng, at, offered = random.Random(seed), 0, False
+    while at < len(items):
+        offered = offered or rng.random() < busy[0]
+        value, last = items[at] if offered else (0xFF, True)
+        accepted = yield int(offered), value, int(last), int(rng.random() < busy[1])
+        if offered and accepted:
+            at, offered = at + 1, False
+    for _ in range(20):
+        yield 0, 0xFF, 1, 1
 
 
 def predicted(
     interface: Interface, profile: Profile, items: list[Item], seed: int, busy: tuple[float, float]
 ) -> Trace:
-    """What the readable model predicts if both sides are busy in so many of the cycles."""
-    rng, model, cycles, at = random.Random(seed), readable_cycles(interface, profile), [], 0
-    while at < len(items):
-        i_valid, o_ready = (int(rng.random() < probability) for probability in busy)
-        driven = i_valid, *(items[at] if i_valid else (0xFF, True)), o_ready
+    """What the readable model predicts; where no output is valid the payload is anything."""
+    rng, model, cycles = random.Random(seed), readable_cycles(interface, profile), []
+    driving, observed = driven_by(items, seed, busy), (None,)
+    for _ in range(100 * len(items) + 1000):
+        try:
+            driven = driving.send(observed[0])
+        except StopIteration:
+            break
         observed = model.cycle(*driven)
         cycles.append(driven + observed)
-        at += i_valid & observed[0]
-    cycles += [(0, 0xFF, 1, 1, *model.cycle(0, 0xFF, 1, 1)) for _ in range(12)]
-    columns = dict(
-        zip(interface.driven + interface.observed, zip(*cycles, strict=True), strict=True)
-    )
+    else:
+        raise AssertionError("it never ends")
+    return trace_of(interface, cycles, rng)
+
+
+def trace_of(interface: Interface, cycles: list[tuple[int, ...]], rng: random.Random) -> Trace:
+    pins = interface.driven + interface.observed
+    columns = dict(zip(pins, zip(*cycles, strict=True), strict=True))
     words = np.zeros(len(cycles), dtype=np.uint64)
     for pin in interface.observed:
         words |= bits(pin, np.array(columns[pin], dtype=np.uint64))
+    noise = [0 if valid else rng.getrandbits(VALID_BIT) for valid in columns["o.valid"]]
+    words |= np.array(noise, dtype=np.uint64)
     i_valid, i_last, o_ready, state = (
         np.array(column, dtype=np.uint8)
         for column in (columns["i.valid"], columns["i.last"], columns["o.ready"], [0] * len(cycles))
@@ -231,7 +256,8 @@ def predicted(
     return Trace(interface, i_valid, item, i_last, o_ready, words, state)
 
 
-BUSY = [(1.0, 1.0), (0.5, 1.0), (1.0, 0.5), (0.6, 0.6), (1.0, 0.1), (0.1, 0.9)]
+VALID_BIT = OBSERVED_BITS["o.valid"][0]
+BUSY = [(1.0, 1.0), (0.5, 1.0), (1.0, 0.5), (0.6, 0.6), (1.0, 0.1), (0.1, 0.9), (0.95, 0.9)]
 
 
 def traces(interface: Interface, profile: Profile, size: int) -> Iterator[Trace]:
@@ -240,14 +266,103 @@ def traces(interface: Interface, profile: Profile, size: int) -> Iterator[Trace]
         yield predicted(interface, profile, make(profile, size, seed), seed, busy)
 
 
+def of_component(interface: Interface, profile: Profile) -> st.SearchStrategy[list[Item]]:
+    """Inputs of a component."""
+    if interface is DECODER:
+        return texts(hostile_bytes(profile))
+    width = profile.utf32_width
+    return texts(st.lists(values(profile).map(lambda value: value & (1 << width) - 1), max_size=12))
+
+
+def check_windows(interface: Interface, profile: Profile, trace: Trace, parts: list[slice]) -> None:
+    """Both models say the same in all windows, and the readable one goes on from the end of any."""
+    model = bulk_cycles(interface, profile)
+    driven = list(zip(*(trace[pin].tolist() for pin in interface.driven), strict=True))
+    observed = list(zip(*(trace[pin].tolist() for pin in interface.observed), strict=True))
+    expected = [pins if pins[1] else pins[:2] + (0,) * len(pins[2:]) for pins in observed]
+    for part in parts:
+        assert model.first_difference(trace[part]) is None
+        readable = model.readable()
+        following = slice(part.stop, part.stop + 40)
+        assert [readable.cycle(*pins) for pins in driven[following]] == expected[following]
+
+
 @components
 @rejecting_variants
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_every_pin_in_any_windows(interface, profile, data):
+    items = data.draw(of_component(interface, profile))
+    busy = data.draw(st.tuples(*2 * [st.sampled_from([1.0, 0.9, 0.6, 0.3, 0.1])]))
+    trace = predicted(interface, profile, items, data.draw(st.integers(0, 1 << 32)), busy)
+    cuts = data.draw(st.lists(st.integers(0, len(trace)), max_size=12))
+    parts = [slice(*pair) for pair in pairwise(sorted([0, *cuts, len(trace)]))]
+    check_windows(interface, profile, trace, parts)
+
+
+@components
+@variants
 def test_every_pin_in_windows_of_any_size(interface, profile):
     rng = random.Random(1)
-    for trace in traces(interface, profile, 120):
-        model = BulkCycles(interface, profile)
-        for part in chunks(len(trace), rng):
-            assert model.first_difference(trace[part]) is None
+    for trace in traces(interface, profile, 60):
+        check_windows(interface, profile, trace, list(chunks(len(trace), rng)))
+
+
+@components
+@pytest.mark.parametrize("busy", BUSY, ids=str)
+def test_every_pin_cycle_by_cycle_in_windows(interface, busy):
+    profile = VARIANTS["F0 restricted twice"]
+    make = random_bytes if interface is DECODER else random_values
+    trace = predicted(interface, profile, make(profile, 100, 5), 5, busy)
+    for size in (1, 2, 3, 7):
+        parts = [slice(at, min(at + size, len(trace))) for at in range(0, len(trace), size)]
+        check_windows(interface, profile, trace, parts)
+
+
+@components
+def test_every_pin_in_a_long_run(interface):
+    rng = random.Random(4)
+    for trace in traces(interface, PROFILES["ucs4"], 5000):
+        check_windows(interface, PROFILES["ucs4"], trace, list(chunks(len(trace), rng)))
+
+
+def test_progress_tells_what_a_waiting_decoder_accepts():
+    """In windows of all sizes, also of none."""
+    rng, met = random.Random(6), set()
+    for trace in traces(DECODER, PROFILES["unicode"], 200):
+        progress = Progress()
+        parts = [progress.add(trace[part]) for part in chunks(len(trace), rng)]
+        runs, extra = map(np.concatenate, zip(*parts, strict=True))
+        waits = trace["o.ready"] == 0
+        assert (trace["i.ready"] == (runs & ~extra))[waits].all()
+        met |= set(zip(runs.tolist(), extra.tolist(), strict=True))
+    assert met == {(False, False), (True, False), (True, True)}
+
+
+class WithoutExtra(Progress):
+    """Forgets the extra place at the end of a window."""
+
+    def add(self, trace):
+        cycles = super().add(trace)
+        self.extra = False
+        return cycles
+
+
+class Stopped(Progress):
+    """Stands at the beginning of every window."""
+
+    def add(self, trace):
+        self.runs = False
+        return super().add(trace)
+
+
+@pytest.mark.parametrize("flaw", [WithoutExtra, Stopped])
+def test_a_model_that_forgets_at_the_end_of_a_window_is_found(flaw, monkeypatch):
+    monkeypatch.setattr(bulk, "Progress", flaw)
+    profile = PROFILES["unicode"]
+    trace = predicted(DECODER, profile, random_bytes(profile, 100, 7), 7, (1.0, 0.6))
+    with pytest.raises(AssertionError):
+        check_windows(DECODER, profile, trace, [slice(n, n + 3) for n in range(0, 90, 3)])
 
 
 @components
@@ -255,32 +370,20 @@ def test_every_pin_in_windows_of_any_size(interface, profile):
 def test_first_wrong_bit_is_found_in_its_cycle(interface, profile):
     rng = random.Random(2)
     places = [(pin, bit) for pin in interface.observed for bit in range(OBSERVED_BITS[pin][1])]
+    control = [(pin, bit) for pin, bit in places if pin in ("i.ready", "o.valid")]
     for trace in traces(interface, profile, 40):
-        for pin, bit in rng.sample(places, min(len(places), 5)):
-            wrong = rng.randrange(len(trace))
+        with_output = np.flatnonzero(trace["o.valid"]).tolist()
+        for pin, bit in control + rng.sample(places, min(len(places), 5)):
+            matters = range(len(trace)) if (pin, bit) in control else with_output
+            wrong = rng.choice(matters)
             tampered = replace(trace, words=trace.words.copy())
             tampered.words[wrong] ^= bits(pin, 1 << bit)
             # Of several wrong cycles, the first counts.
             tampered.words[wrong + 1 :][rng.randrange(9) :: 9] ^= bits("o.valid", 1)
-            model = BulkCycles(interface, profile)
+            model = bulk_cycles(interface, profile)
             for part in chunks(len(trace), rng):
                 found = model.first_difference(tampered[part])
                 if wrong < part.stop:
                     assert found == wrong - part.start, (pin, bit)
                     break
                 assert found is None
-
-
-@components
-@rejecting_variants
-def test_readable_model_goes_on_from_the_end_of_any_window(interface, profile):
-    rng = random.Random(3)
-    for trace in traces(interface, profile, 25):
-        model = BulkCycles(interface, profile)
-        driven = list(zip(*(trace[pin].tolist() for pin in interface.driven), strict=True))
-        observed = list(zip(*(trace[pin].tolist() for pin in interface.observed), strict=True))
-        for part in chunks(len(trace), rng):
-            model.first_difference(trace[part])
-            readable = model.readable()
-            following = slice(part.stop, part.stop + 40)
-            assert [readable.cycle(*pins) for pins in driven[following]] == observed[following]

@@ -103,9 +103,9 @@ def test_coverage_counts_what_a_trace_shows():
     for trace in Lockstep(engine, stimulus):
         coverage.add(trace)
     cells = {
-        (class_name(coverage.classes[row]), engine.state_names[column]): int(count)
+        (class_name(coverage.classes[row]), coverage.columns[column]): int(count)
         for (row, column), count in zip(
-            product(range(16), range(8)), coverage.cells.flat, strict=True
+            product(range(16), range(4)), coverage.cells.flat, strict=True
         )
         if count
     }
@@ -116,7 +116,7 @@ def test_coverage_counts_what_a_trace_shows():
         ("A0..BF", "NEED_1"): 1,
         ("C0..C1", "START"): 1,
     }
-    assert len(coverage.gaps()) == 16 * 8 - 5
+    assert len(coverage.gaps()) == 16 * 4 - 5
     assert "00..7F" in coverage.gaps()[0]
     assert coverage.tokens[0, 1] == coverage.tokens[0, 3] == coverage.tokens[3, 1] == 1
     assert coverage.tokens.sum() == 3

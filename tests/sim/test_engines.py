@@ -16,7 +16,7 @@ from utf8_hdl import EXTENDED, PROFILES, Decoder, Encoder
 from utf8_sim import icarus
 from utf8_sim.campaign import campaign
 from utf8_sim.compiled import CxxrtlEngine, VerilatorEngine
-from utf8_sim.engine import AmaranthEngine, Engine, EngineError, HangError, UndefinedError
+from utf8_sim.engine import DRAIN, AmaranthEngine, Engine, EngineError, HangError, UndefinedError
 from utf8_sim.icarus import IcarusEngine
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import FixedStalls, Piece, RandomStalls, Stimulus
@@ -146,7 +146,7 @@ def test_every_pin_and_the_state_as_in_amaranth(engine, name):
 @pytest.mark.parametrize("name", DESIGNS)
 def test_scenarios_show_every_state_and_stall(name):
     trace = reference(name, "several windows")
-    assert set(trace["state"]) == set(range(len(make("amaranth", name).state_names)))
+    assert set(trace["state"]) == set(make("amaranth", name).state_names)
     assert len(trace) > icarus.WINDOW
     trace = reference(name, "both slow")
     for valid, ready in (("i.valid", "i.ready"), ("o.valid", "o.ready")):
@@ -188,7 +188,7 @@ def test_every_run_begins_with_reset(engine, monkeypatch):
     simulator = make(engine, "unicode decoder")
     monkeypatch.setattr(type(simulator), "window", BLOCK)
     abandoned = simulator.run(Stimulus([(b"\xe2\x82\xac" * 100, True)]))
-    assert next(abandoned)["state"].any()
+    assert len(set(next(abandoned)["state"])) > 1
     for _ in range(2):
         stimulus = scenarios("unicode decoder")["full rate"]
         assert_same(table(simulator, stimulus), reference("unicode decoder", "full rate"))
@@ -215,7 +215,7 @@ def test_run_that_a_difference_ends_leaves_the_next_ones_alone(engine, monkeypat
     monkeypatch.setattr(type(good), "window", 2 * BLOCK)
     stimulus = Stimulus([(b"\xed\xb0\x80" * 100, True)])
     for _ in range(5):  # the thread that closes a run is not always the one that began it
-        assert Lockstep(bad, stimulus).run() == Difference(2, "o.valid", expected=1, actual=0)
+        assert Lockstep(bad, stimulus).run() == Difference(8, "o.valid", expected=1, actual=0)
         assert Lockstep(good, stimulus).run() is None
 
 
@@ -241,8 +241,8 @@ def test_broken_design_shows_in_the_same_cycle(engine, name):
 def test_difference_far_into_a_run(engine):
     data = b"A" * 5000 + b"\xed\xb0\x80"
     lockstep = Lockstep(make(engine, "range: ED BF is no surrogate"), Stimulus([(data, True)]))
-    assert lockstep.run() == Difference(5002, "o.valid", expected=1, actual=0)
-    assert lockstep.cycles == 5003
+    assert lockstep.run() == Difference(5008, "o.valid", expected=1, actual=0)
+    assert lockstep.cycles == 5009
 
 
 def edited(name: str, good: str, bad: str) -> str:
@@ -298,19 +298,22 @@ def test_hang_is_found_wherever_it_begins(first, blocks, monkeypatch):
     monkeypatch.setattr(IcarusEngine, "window", blocks * BLOCK)
     data = b"A" * 400
     simulator = IcarusEngine(Decoder(), closed(first, first + 64))
-    assert len(table(simulator, Stimulus([(data, True)]))) == 400 + 64 + 1 + 8
+    assert len(table(simulator, Stimulus([(data, True)]))) == 400 + 64 + 7 + DRAIN
     simulator = IcarusEngine(Decoder(), closed(first, first + 65))
     windows = windows_until(HangError, "no input was accepted in 64 cycles", simulator, data)
     assert len(Trace.join(windows)) == first + 65
 
 
+VALUE = "o__payload[20:0] };"
+VALUE_OF_ERROR = "o__payload[21] ? {} : o__payload[20:0] }};"
+
 UNDEFINED = {
     "register without reset": ("decoder_o__valid = 1'h0;", "decoder_o__valid;", 0, "m_axis_tvalid"),
-    "state without reset": (" decoder_state = 3'h0;", " decoder_state;", 0, "the state register"),
-    "value of an error": ("21'h00fffd", "21'bx", 3, "m_axis_tdata"),
-    "one bit": ("21'h00fffd", "21'b000001111111111111x01", 3, "m_axis_tdata"),
+    "state without reset": (" decoder_state = 4'h1;", " decoder_state;", 0, "the state register"),
+    "value of an error": (VALUE, VALUE_OF_ERROR.format("21'bx"), 10, "m_axis_tdata"),
+    "one bit": (VALUE, VALUE_OF_ERROR.format("21'b01x01"), 10, "m_axis_tdata"),
     "not connected": ("assign m_axis_tlast = o__payload[28];", "", 0, "m_axis_tlast"),
-    "z": ("tlast = o__payload[28];", "tlast = o__payload[28] ? 1'bz : 1'b0;", 5, "m_axis_tlast"),
+    "z": ("tlast = o__payload[28];", "tlast = o__payload[28] ? 1'bz : 1'b0;", 12, "m_axis_tlast"),
 }
 
 
@@ -324,10 +327,11 @@ def test_undefined_level_is_reported_by_cycle_and_pin(fault):
 
 @needs_icarus
 def test_undefined_level_far_into_a_run():
-    simulator = IcarusEngine(Decoder(), edited("unicode decoder", "21'h00fffd", "21'bx"))
+    undefined = VALUE_OF_ERROR.format("21'bx")
+    simulator = IcarusEngine(Decoder(), edited("unicode decoder", VALUE, undefined))
     data = b"A" * 5000 + b"\xff"
-    windows = windows_until(UndefinedError, "^cycle 5001, m_axis_tdata is", simulator, data)
-    assert len(Trace.join(windows)) == 5001 // icarus.WINDOW * icarus.WINDOW
+    windows = windows_until(UndefinedError, "^cycle 5008, m_axis_tdata is", simulator, data)
+    assert len(Trace.join(windows)) == 5008 // icarus.WINDOW * icarus.WINDOW
 
 
 @verilog_engines
@@ -335,7 +339,7 @@ def test_undefined_level_far_into_a_run():
 def test_too_high_a_code_point_is_not_cut_to_fit(engine, high):
     text = edited("extended decoder", "tdata = { 22'h000000,", f"tdata = {{ {high},")
     difference = Lockstep(engine(Decoder(EXTENDED), text), Stimulus([(b"A", True)])).run()
-    assert difference == Difference(0, "o.code_point", expected=0, actual=(1 << 48) - 1)
+    assert difference == Difference(8, "o.code_point", expected=0x41, actual=(1 << 48) - 1)
 
 
 @verilog_engines

@@ -22,8 +22,9 @@ class Decoder(wiring.Component):
     """UTF-8 decoder that takes one byte a cycle and says what is wrong, and where.
 
     A pipeline of seven stages, each of them one or two lookup tables deep. All of it runs, or all
-    of it stands: it stands in the cycle after one in which ``o`` waited. The byte that may come
-    then finds the extra place, and the token that was on its way one of two slots::
+    of it stands: it stands in the cycle after one in which ``o`` waited. A byte that comes then
+    goes to the extra place, and the next one behind it, as long as there is one in every cycle; the
+    token that was on its way finds one of two slots::
 
               +-------+
          +--> | extra | --+
@@ -51,8 +52,9 @@ class Decoder(wiring.Component):
 
     1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input.
     2. Latency: a token is at the output 7 cycles after its last byte was accepted, and if it is cut
-       short, 6 cycles after the byte that cuts it; 1 cycle later while the extra place is taken.
-       Cycles in which ``o`` waits are not counted. No token waits for a byte that it does not need.
+       short, 6 cycles after the byte that cuts it; 1 cycle later if that byte went through the
+       extra place. Cycles in which ``o`` waits are not counted. No token waits for a byte that it
+       does not need.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
        depends on ``o.ready`` within a cycle; ``i.ready`` does. While ``o.valid`` is low the
        payload means nothing.

@@ -260,7 +260,7 @@ class BulkCycles(ABC):
         outputs = np.concatenate([self._outputs, words])
 
         is_taken = is_valid & trace.o_ready
-        departed = before(is_taken)
+        departed = sums_before(is_taken)
         arrived, ready = self._flow(trace, when, words, brought_by, departed)
         valid = arrived > departed
         expected = np.append(outputs, np.uint64(0)).take(departed, mode="clip") * valid
@@ -357,7 +357,7 @@ class BulkDecoderCycles(BulkCycles):
         departed: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         runs, extra = self._progress.add(trace)
-        so_far = before(runs)
+        so_far = sums_before(runs)
 
         sets_out = (so_far + (runs & extra)).take(when)
         lengths = field(words, "o.length").astype(np.int64)
@@ -404,7 +404,7 @@ class BulkEncoderCycles(BulkCycles):
         departed: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         come = np.bincount(when.take(brought_by), minlength=len(trace))
-        arrived = len(self._outputs) + before(come)
+        arrived = len(self._outputs) + sums_before(come)
         waiting = arrived - departed
         return arrived, (waiting == 0) | (trace.o_ready.view(bool) & (waiting == 1))
 
@@ -417,6 +417,6 @@ def bulk_cycles(interface: Interface, profile: Profile) -> BulkCycles:
     return BulkDecoderCycles(profile) if interface == DECODER else BulkEncoderCycles(profile)
 
 
-def before(counts: np.ndarray) -> np.ndarray:
+def sums_before(counts: np.ndarray) -> np.ndarray:
     """Sums of what comes before each place."""
     return np.cumsum(counts, dtype=np.int64) - counts

@@ -14,7 +14,7 @@ import numpy as np
 from utf8_hdl import Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from .bulk import Progress, before
+from .bulk import Progress, sums_before
 from .engine import Engine
 from .model import TextModel, encode, form_maximum
 from .stimulus import Piece
@@ -292,7 +292,7 @@ class Coverage:
     def _met(self, trace: Trace, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The classes of the bytes that met the state machine, and its states then."""
         runs, extra = self._progress.add(trace)
-        sets_out = (before(runs) + (runs & extra)).compress(trace.is_accepted)
+        sets_out = (sums_before(runs) + (runs & extra)).compress(trace.is_accepted)
         rows = np.concatenate([self._rows_on_their_way, rows])
         meet_in = np.concatenate([self._meet_in, sets_out + RUNS_TO_THE_STATE])
         cycles = np.flatnonzero(runs)

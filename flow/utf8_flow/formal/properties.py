@@ -163,8 +163,8 @@ def line_rate(b: Bench, name: str) -> None:
 
 def latency(b: Bench, name: str) -> None:
     """There is a token at the output exactly when there must be one: 7 cycles after its last byte
-    was accepted, or if it is cut short 6 after the byte that cuts it, and 1 later while the extra
-    place is taken; cycles in which the output waits are not counted."""
+    was accepted, or if it is cut short 6 after the byte that cuts it, and 1 later if that byte went
+    through the extra place; cycles in which the output waits are not counted."""
     decoder = b.design(name)
     expected = ExpectedTokens(b, decoder)
     b.never(decoder.o.valid != expected.valid)

@@ -14,7 +14,7 @@ from .engines import DESIGNS
 from .output import Refused
 from .synthesis import DEVICES, YOSYS, Netlist, synthesize
 from .terminal import progress_bar
-from .tools import need_packages, run_yowasp
+from .tools import need_packages, prepare, run_yowasp
 from .workers import on_all_cores
 
 CONTROLS = {"CEN": " (enable)", "CE": " (enable)", "SR": " (reset)", "LSR": " (reset)"}
@@ -122,8 +122,8 @@ def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:
     with progress_bar() as progress:
         packages = packages_for(job.device for job in jobs)
         task = progress.add_task("tools (slow the first time)", total=len(packages))
-        for package in packages:  # one translates itself, and keeps that, when it first runs
-            run_yowasp(package, "--version")
+        for package in packages:
+            prepare(package)
             progress.advance(task)
         progress.update(task, description="synthesis", completed=0, total=len(jobs))
         netlists: dict[Job, Netlist] = {}

@@ -1,12 +1,13 @@
 """Tools that come as packages from PyPI: whether they are there, which, and how they are run."""
 
 import importlib.util
-import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from utf8_sim.build import run_tool
+from utf8_sim.build import run_python_tool, taking_turns
 from utf8_sim.engine import EngineError
 
 from .output import Refused
@@ -65,13 +66,48 @@ def run_yowasp(
     EngineError
         If it fails.
     """
+    tool = tool or _tool_of(package)
+    prepare(package, tool)
+    _run(package, tool, *arguments, folder=folder)
+
+
+@cache
+def prepare(package: str, tool: str | None = None) -> None:
+    """Let a tool of the YoWASP project translate its WebAssembly, which takes a while, once.
+
+    Processes take turns: of two that translate at the same time, the one that is ready last would
+    rewrite the file that the other one runs from by then, and end it that way (SIGBUS). Where it is
+    translated already, this takes no longer than the tool to start.
+
+    Parameters
+    ----------
+    package : str
+        The PyPI package that it is in.
+    tool : str or None
+        Its name, if it is not the one that the package is named after.
+
+    Raises
+    ------
+    EngineError
+        If the cache folder cannot be used.
+    """
+    tool = tool or _tool_of(package)
+    with taking_turns(tool), suppress(EngineError):  # not all of them know this option
+        _run(package, tool, "--version")
+
+
+def _run(package: str, tool: str, *arguments: str, folder: Path | None = None) -> None:
     module = _module(package)
-    function = f"run_{_module(tool or package.removeprefix('yowasp-'))}"
-    call = f"import sys, {module}; sys.exit({module}.{function}(sys.argv[1:]))"
+    call = f"import sys, {module}; sys.exit({module}.run_{_module(tool)}(sys.argv[1:]))"
     try:
-        run_tool([sys.executable, "-c", call, *arguments], folder)
+        run_python_tool("-c", call, *arguments, folder=folder)
     except EngineError as error:
-        raise EngineError(f"{tool or package}: {error}") from error
+        raise EngineError(f"{tool}: {error}") from error
+
+
+def _tool_of(package: str) -> str:
+    """The tool that a package of the YoWASP project is named after."""
+    return package.removeprefix("yowasp-")
 
 
 def _module(name: str) -> str:

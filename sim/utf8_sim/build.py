@@ -1,5 +1,6 @@
 """Programs made from a design, and the folder where they are kept for the next time."""
 
+import fcntl
 import hashlib
 import os
 import shlex
@@ -9,8 +10,8 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -82,9 +83,9 @@ def _ending(status: int) -> str:
     return f"exit status {status}" if status > 0 else f"killed by signal {-status}"
 
 
-def run_python_tool(*arguments: str, script: str = "") -> str:
+def run_python_tool(*arguments: str, folder: Path | None = None, script: str = "") -> str:
     """What a program prints that is a Python package, as :func:`run_tool`."""
-    return run_tool([sys.executable, *arguments], script=script)
+    return run_tool([sys.executable, *arguments], folder, script)
 
 
 def need(program: str, package: str) -> str:
@@ -161,11 +162,8 @@ def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]
     EngineError
         If it cannot be built.
     """
-    folder = cache_folder()
     name = _digest([part.encode() if isinstance(part, str) else part for part in key])
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _check_private(folder)
+    with _private_folder() as folder:
         for file in sorted(folder.glob(f"{name}-*{suffix}")):
             with suppress(FileNotFoundError):  # another process may find it damaged, too
                 if file.name == f"{name}-{_digest([file.read_bytes()])}{suffix}":
@@ -177,6 +175,35 @@ def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]
             product.chmod(0o700)
             product.replace(file)
             return file
+
+
+@contextmanager
+def taking_turns(name: str) -> Iterator[None]:
+    """Wait until no other process of this user is where this one is now.
+
+    Parameters
+    ----------
+    name : str
+        What must not be done twice at the same time. An empty file of that name is left behind.
+
+    Raises
+    ------
+    EngineError
+        If the cache folder cannot be used.
+    """
+    with _private_folder() as folder, (folder / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
+        yield
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """The cache folder, made if it is not there; what goes wrong with it is an `EngineError`."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_private(folder)
+        yield folder
     except OSError as error:
         place = error.filename or folder
         raise EngineError(f"cannot build in {str(place)!r}: {error.strerror}") from error

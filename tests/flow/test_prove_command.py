@@ -9,8 +9,7 @@ import pytest
 
 from command import Process, assert_is_waveform, assert_refused, needs_proc, run, squeezed
 from rtl import altered, broken
-from utf8_flow import cli
-from utf8_flow.formal import prover
+from utf8_flow import cli, tools
 from utf8_flow.formal.properties import PROPERTIES
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
@@ -98,7 +97,7 @@ def test_wrong_usage_is_refused(folder, arguments, named):
 
 
 def test_what_to_install_is_said(folder, monkeypatch):
-    monkeypatch.setattr(prover.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: None)
     assert_refused(run("prove"), "prove needs pyosys: pip install 'utf8-hdl[formal]'\n")
 
 

@@ -1,12 +1,10 @@
 """Proofs by Yosys, which makes a circuit of a bench, and ABC, which decides about it."""
 
-import importlib.util
 import re
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
-from importlib import metadata, resources
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +13,11 @@ from amaranth.back import rtlil
 from amaranth.hdl import Signal, Value
 
 from utf8_hdl import Profile
-from utf8_sim.build import LONGEST_MESSAGE, run_tool
+from utf8_sim.build import LONGEST_MESSAGE, run_python_tool, run_tool
 from utf8_sim.engine import EngineError, interface_of
 from utf8_sim.trace import Trace, bits
 
-from ..output import Refused
+from ..tools import need_packages, package_versions, versions_line
 from .bench import Bench, Designs, driven_pins, observed_pins
 from .circuit import Circuit
 from .properties import Property

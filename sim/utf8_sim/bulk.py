@@ -9,7 +9,7 @@ Tokens and bytes are words here, laid out as in a :class:`~utf8_sim.trace.Trace`
 """
 
 from abc import ABC, abstractmethod
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -221,6 +221,22 @@ class BulkEncoder:
         return refused
 
 
+class Accepted(NamedTuple):
+    """The inputs that were accepted in some cycles, and what they bring about.
+
+    Parameters
+    ----------
+    when : numpy.ndarray
+        The cycle of each input.
+    words, brought_by : numpy.ndarray
+        The outputs, as :meth:`BulkText.feed` gives them.
+    """
+
+    when: np.ndarray
+    words: np.ndarray
+    brought_by: np.ndarray
+
+
 class BulkCycles(ABC):
     """Every output pin in many cycles: :class:`~utf8_sim.model.CycleModel` by whole arrays.
 
@@ -256,12 +272,12 @@ class BulkCycles(ABC):
         flags = (trace.words >> np.uint64(VALID)).astype(np.uint8)
         is_valid, is_ready = flags & 1, flags >> 1
         when = np.flatnonzero(trace.i_valid & is_ready)
-        words, brought_by = self._text.feed(trace.item.take(when), trace.i_last.take(when))
-        outputs = np.concatenate([self._outputs, words])
+        accepted = Accepted(when, *self._text.feed(trace.item.take(when), trace.i_last.take(when)))
+        outputs = np.concatenate([self._outputs, accepted.words])
 
         is_taken = is_valid & trace.o_ready
         departed = sums_before(is_taken)
-        arrived, ready = self._flow(trace, when, words, brought_by, departed)
+        arrived, ready = self._flow(trace, accepted, departed)
         valid = arrived > departed
         expected = np.append(outputs, np.uint64(0)).take(departed, mode="clip") * valid
         expected |= (valid.view(np.uint8) | ready.view(np.uint8) << 1).astype(np.uint64) << VALID
@@ -272,12 +288,7 @@ class BulkCycles(ABC):
 
     @abstractmethod
     def _flow(
-        self,
-        trace: Trace,
-        when: np.ndarray,
-        words: np.ndarray,
-        brought_by: np.ndarray,
-        departed: np.ndarray,
+        self, trace: Trace, accepted: Accepted, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """How many outputs could be taken up to a cycle, taken or not, and what ``i.ready`` is.
 
@@ -285,10 +296,8 @@ class BulkCycles(ABC):
         ----------
         trace : Trace
             The cycles.
-        when : numpy.ndarray
-            In which an input was accepted.
-        words, brought_by : numpy.ndarray
-            The outputs that these bring about, as :meth:`BulkText.feed` gives them.
+        accepted : Accepted
+            The inputs that were accepted in them.
         departed : numpy.ndarray
             How many outputs were taken before a cycle.
         """
@@ -305,6 +314,27 @@ class BulkCycles(ABC):
         ]
 
 
+class Pace(NamedTuple):
+    """What :class:`Progress` tells of some cycles, each an array with an element for each cycle.
+
+    Parameters
+    ----------
+    runs, extra : numpy.ndarray
+        Whether the decoder runs, and whether its extra place is taken.
+    runs_before : numpy.ndarray
+        In how many of the cycles before this one it runs.
+    """
+
+    runs: np.ndarray
+    extra: np.ndarray
+    runs_before: np.ndarray
+
+    @property
+    def sets_out(self) -> np.ndarray:
+        """In which of these runs a byte sets out that is accepted in the cycle."""
+        return self.runs_before + (self.runs & self.extra)
+
+
 class Progress:
     """When a decoder runs, and when its extra place is taken, as the pins tell.
 
@@ -318,7 +348,7 @@ class Progress:
         self.runs = False
         self.extra = False
 
-    def add(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+    def add(self, trace: Trace) -> Pace:
         """The same for the next cycles.
 
         Parameters
@@ -336,7 +366,7 @@ class Progress:
         taken = np.maximum.accumulate(begun) > np.maximum.accumulate(ended)
         extra = np.append(self.extra, taken)
         self.runs, self.extra = bool(runs[-1]), bool(extra[-1])
-        return runs[:-1], extra[:-1]
+        return Pace(runs[:-1], extra[:-1], sums_before(runs[:-1]))
 
 
 class BulkDecoderCycles(BulkCycles):
@@ -349,29 +379,24 @@ class BulkDecoderCycles(BulkCycles):
         self._coming = np.zeros(0, dtype=np.int64)  # in how many runs the last outputs arrive
 
     def _flow(
-        self,
-        trace: Trace,
-        when: np.ndarray,
-        words: np.ndarray,
-        brought_by: np.ndarray,
-        departed: np.ndarray,
+        self, trace: Trace, accepted: Accepted, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        runs, extra = self._progress.add(trace)
-        so_far = sums_before(runs)
+        when, words, brought_by = accepted
+        pace = self._progress.add(trace)
 
-        sets_out = (so_far + (runs & extra)).take(when)
         lengths = field(words, "o.length").astype(np.int64)
         ends = np.cumsum(lengths)
         ends += len(when) - len(self._text.pending) - (ends[-1] if len(ends) else 0)
         is_of_the_byte = ends == brought_by + 1
-        arrives = sets_out.take(brought_by) + RUNS_TO_THE_OUTPUT - ~is_of_the_byte
+        arrives = pace.sets_out.take(when).take(brought_by) + RUNS_TO_THE_OUTPUT - ~is_of_the_byte
         arrives = np.concatenate([self._coming, arrives])
 
         can_be_taken = len(self._outputs) - len(self._coming)
-        all_runs = int(np.count_nonzero(runs))
+        all_runs = int(np.count_nonzero(pace.runs))
         arrived_by = np.cumsum(np.bincount(arrives, minlength=all_runs + 1))
         self._coming = arrives[arrives > all_runs] - all_runs
-        return can_be_taken + arrived_by.take(so_far), trace.o_ready.view(bool) | (runs & ~extra)
+        arrived = can_be_taken + arrived_by.take(pace.runs_before)
+        return arrived, trace.o_ready.view(bool) | (pace.runs & ~pace.extra)
 
     def readable(self) -> DecoderCycles:
         payloads = self._payloads(self._outputs)
@@ -396,14 +421,9 @@ class BulkEncoderCycles(BulkCycles):
         self._text = BulkEncoder(profile)
 
     def _flow(
-        self,
-        trace: Trace,
-        when: np.ndarray,
-        words: np.ndarray,
-        brought_by: np.ndarray,
-        departed: np.ndarray,
+        self, trace: Trace, accepted: Accepted, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        come = np.bincount(when.take(brought_by), minlength=len(trace))
+        come = np.bincount(accepted.when.take(accepted.brought_by), minlength=len(trace))
         arrived = len(self._outputs) + sums_before(come)
         waiting = arrived - departed
         return arrived, (waiting == 0) | (trace.o_ready.view(bool) & (waiting == 1))

@@ -14,7 +14,7 @@ import numpy as np
 from utf8_hdl import Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from .bulk import Progress, sums_before
+from .bulk import Progress
 from .engine import Engine
 from .model import TextModel, encode, form_maximum
 from .stimulus import Piece
@@ -291,11 +291,11 @@ class Coverage:
 
     def _met(self, trace: Trace, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The classes of the bytes that met the state machine, and its states then."""
-        runs, extra = self._progress.add(trace)
-        sets_out = (sums_before(runs) + (runs & extra)).compress(trace.is_accepted)
+        pace = self._progress.add(trace)
+        sets_out = pace.sets_out.compress(trace.is_accepted)
         rows = np.concatenate([self._rows_on_their_way, rows])
         meet_in = np.concatenate([self._meet_in, sets_out + RUNS_TO_THE_STATE])
-        cycles = np.flatnonzero(runs)
+        cycles = np.flatnonzero(pace.runs)
         here = meet_in < len(cycles)
         self._rows_on_their_way, self._meet_in = rows[~here], meet_in[~here] - len(cycles)
         states = trace.state.take(cycles.take(meet_in[here]))

@@ -332,7 +332,7 @@ def test_progress_tells_what_a_waiting_decoder_accepts():
     for trace in traces(DECODER, PROFILES["unicode"], 200):
         progress = Progress()
         parts = [progress.add(trace[part]) for part in chunks(len(trace), rng)]
-        runs, extra = map(np.concatenate, zip(*parts, strict=True))
+        runs, extra, _ = map(np.concatenate, zip(*parts, strict=True))
         waits = trace["o.ready"] == 0
         assert (trace["i.ready"] == (runs & ~extra))[waits].all()
         met |= set(zip(runs.tolist(), extra.tolist(), strict=True))

@@ -14,7 +14,7 @@ from .bulk import bulk_cycles
 from .engine import Engine
 from .model import CycleModel
 from .stimulus import Stimulus
-from .trace import Trace, bits, field, meaningful
+from .trace import Trace, bits, meaningful
 
 
 class Difference(NamedTuple):
@@ -69,16 +69,15 @@ class Window:
 
     def difference(self) -> Difference | None:
         """The first output pin that is not as expected."""
-        actual_words = meaningful(self.actual.words)
-        wrong = actual_words != self.expected.words
+        actual = replace(self.actual, words=meaningful(self.actual.words))
+        wrong = actual.words != self.expected.words
         if not wrong.any():
             return None
         at = int(wrong.argmax())
-        for pin in self.actual.interface.observed:
-            expected = int(self.expected[pin][at])
-            actual = int(field(actual_words[at : at + 1], pin)[0])
-            if expected != actual:
-                return Difference(self.first_cycle + at, pin, expected, actual)
+        for pin in actual.interface.observed:
+            levels = int(self.expected[pin][at]), int(actual[pin][at])
+            if levels[0] != levels[1]:
+                return Difference(self.first_cycle + at, pin, *levels)
         raise AssertionError("words differ only where there is no pin")
 
 

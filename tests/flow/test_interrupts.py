@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,24 +20,14 @@ from command import (
     run,
     wait_until,
 )
+from needs import each_engine, needs_compiler, needs_icarus
 from rtl import broken
 from utf8_flow import cli, comparison, engines, report, simulation, terminal
 from utf8_sim import campaign, compiled
 from utf8_sim.engine import AmaranthEngine
 
-CXX = (os.environ.get("CXX") or "c++").split()[0]
-
-needs_compiler = pytest.mark.skipif(not shutil.which(CXX), reason=f"not installed: {CXX}")
-needs_icarus = pytest.mark.skipif(not shutil.which("iverilog"), reason="not installed: iverilog")
 both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
-engines_at_work = pytest.mark.parametrize(
-    "engine",
-    [
-        "amaranth",
-        pytest.param("cxxrtl", marks=needs_compiler),
-        pytest.param("icarus", marks=needs_icarus),
-    ],
-)
+engines_at_work = each_engine("amaranth", "cxxrtl", "icarus")
 
 MEBIBYTE = 1 << 20
 

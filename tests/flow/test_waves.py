@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,31 +16,19 @@ from command import (
     run,
     run_process,
 )
+from needs import each_engine, needs, needs_icarus
 from rtl import broken
 from utf8_flow import cli, engines
 from utf8_flow.verilog import generate
 from utf8_sim.engine import AmaranthEngine, HangError
 from utf8_sim.icarus import IcarusEngine
 
-CXX = (os.environ.get("CXX") or "c++").split()[0]
-
-TOOLS = {"cxxrtl": [CXX], "verilator": ["verilator", CXX], "icarus": ["iverilog"]}
-
 HOSTILE = "Aé≠😀".encode() * 5 + b"\xc0\xaf\xe2\x82|\xed\xa0\x80\xff"
 
 SAVED_BY_USER = "[*]\n[*] GTKWave Analyzer v3.3.118 (w)1999-2023 BSI\n[*]\n"
 OURS = "[*] written by utf8-hdl\n"
 
-MARKS = {
-    engine: pytest.mark.skipif(
-        not all(map(shutil.which, tools)), reason=f"not installed: {' or '.join(tools)}"
-    )
-    for engine, tools in TOOLS.items()
-}
-
-needs_wavedrom = pytest.mark.skipif(
-    importlib.util.find_spec("wavedrom") is None, reason="not installed: wavedrom"
-)
+needs_wavedrom = needs(modules=["wavedrom"])
 needs_full_disk = pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="needs a disk that is always full"
 )
@@ -91,7 +78,7 @@ def wrong_decoder(folder, monkeypatch):
 # --- VCD and its save file ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", [pytest.param(engine, marks=MARKS[engine]) for engine in TOOLS])
+@each_engine("cxxrtl", "verilator", "icarus")
 def test_the_waveform_is_the_same_from_every_engine(folder, engine):
     Path("hostile.bin").write_bytes(HOSTILE)
     stalls = ["--stall-input", 0.3, "--stall-output", 0.3]
@@ -340,7 +327,7 @@ class Undefined(IcarusEngine):
         )
 
 
-@MARKS["icarus"]
+@needs_icarus
 @pytest.mark.parametrize(
     "arguments",
     [

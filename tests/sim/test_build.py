@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from needs import CXX, each_engine, needs_compiler, needs_icarus, needs_verilator
 from utf8_flow.verilog import generate
 from utf8_hdl import PROFILES, UCS2, Decoder
 from utf8_sim import build, compiled
@@ -23,24 +24,10 @@ from utf8_sim.icarus import IcarusEngine
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.trace import Trace
 
-CXX = shutil.which((os.environ.get("CXX") or "c++").split()[0])
 DESIGN = Decoder()
 
 
-def needs(*tools: str | None):
-    missing = [str(tool) for tool in tools if not (tool and shutil.which(tool))]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
-
-
-needs_compiler = needs(CXX)
-needs_icarus = needs("iverilog", "vvp")
-engines = pytest.mark.parametrize(
-    "engine",
-    [
-        pytest.param("cxxrtl", marks=needs_compiler),
-        pytest.param("icarus", marks=needs_icarus),
-    ],
-)
+engines = each_engine("cxxrtl", "icarus")
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +101,7 @@ def no_yosys(monkeypatch):
 
 @pytest.fixture
 def real_compiler(tmp_path, monkeypatch) -> Compiler:
-    compiler = Compiler(tmp_path, f"exec '{CXX}' \"$@\"")
+    compiler = Compiler(tmp_path, f"exec '{shutil.which(CXX)}' \"$@\"")
     monkeypatch.setenv("CXX", str(compiler.path))
     return compiler
 
@@ -270,7 +257,7 @@ def test_interpreted_program_depends_on_verilog_and_version(verilog, folder, tmp
     assert len(list(folder.iterdir())) == 3
 
 
-@needs("verilator", CXX)
+@needs_verilator
 def test_runtime_of_verilator_is_compiled_once(verilog, tmp_path, move_cache, real_compiler):
     move_cache(tmp_path / ODD_NAME)
     assert decoded(VerilatorEngine(DESIGN, verilog)) == RIGHT

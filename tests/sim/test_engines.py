@@ -1,7 +1,6 @@
 """All engines see the same in every cycle, and say what is wrong with design or tool."""
 
 import os
-import shutil
 import subprocess
 from functools import cache
 from itertools import zip_longest
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from needs import each_engine, needs_icarus, needs_verilator
 from rtl import NO_STALLS, STALLS, broken
 from utf8_flow.verilog import generate
 from utf8_hdl import EXTENDED, PROFILES, Decoder, Encoder
@@ -23,24 +23,7 @@ from utf8_sim.stimulus import FixedStalls, Piece, RandomStalls, Stimulus
 from utf8_sim.trace import Trace
 from utf8_sim.windowed import BLOCK
 
-CXX = (os.environ.get("CXX") or "c++").split()[0]
-
-
-def needs(*tools: str):
-    missing = [tool for tool in tools if not shutil.which(tool)]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
-
-
-needs_icarus = needs("iverilog", "vvp")
-needs_verilator = needs("verilator", CXX)
-engines = pytest.mark.parametrize(
-    "engine",
-    [
-        pytest.param("cxxrtl", marks=needs(CXX)),
-        pytest.param("verilator", marks=needs_verilator),
-        pytest.param("icarus", marks=needs_icarus),
-    ],
-)
+engines = each_engine("cxxrtl", "verilator", "icarus")
 verilog_engines = pytest.mark.parametrize(
     "engine",
     [

@@ -1,12 +1,14 @@
 """The hardware, run for a test: traces, tokens, bytes, and designs broken on purpose."""
 
 import inspect
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
+from needs import CXX
 from reference import RefToken
 from utf8_hdl import (
     PROFILES,
@@ -21,7 +23,8 @@ from utf8_hdl import (
     encoder,
 )
 from utf8_sim.campaign import campaign
-from utf8_sim.engine import AmaranthEngine, HangError
+from utf8_sim.compiled import CxxrtlEngine
+from utf8_sim.engine import AmaranthEngine, Engine, HangError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
 from utf8_sim.trace import Trace
@@ -363,6 +366,11 @@ def broken(name: str) -> Decoder | Encoder:
         return altered("decoder", [edit])(profile)
     component = "decoder" if name in BREAKS else "encoder"
     return altered(component, [(BREAKS | ENCODER_BREAKS)[name]])()
+
+
+def quick_engine(design: Decoder | Encoder) -> Engine:
+    """A compiled one, if there is a compiler."""
+    return (CxxrtlEngine if shutil.which(CXX) else AmaranthEngine)(design)
 
 
 def campaign_catches(design: Decoder | Encoder) -> bool:

@@ -110,7 +110,7 @@ def ref_counts(text: bytes) -> tuple[int, int]:
     return characters, len(text.decode(errors="replace")) - characters
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     texts=st.lists(TEXTS, min_size=1, max_size=4),
     pauses=st.sampled_from([(0.0, 0.0), (0.0, 0.8), (0.5, 0.5), (0.8, 0.0)]),

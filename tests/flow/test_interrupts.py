@@ -342,6 +342,6 @@ def peak_memory(size: int) -> int:
 @needs_compiler
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
 def test_memory_does_not_grow_with_the_text(folder):
-    small, large = peak_memory(32 * MEBIBYTE), peak_memory(192 * MEBIBYTE)
+    small, large = peak_memory(8 * MEBIBYTE), peak_memory(40 * MEBIBYTE)
     assert large < 500
-    assert large - small < 50
+    assert large - small < 16

@@ -104,6 +104,11 @@ def named(keys: Any) -> Any:
     return pytest.mark.parametrize(("component", "name"), keys, ids=map(" ".join, keys))
 
 
+def profile_for(name: str) -> Profile:
+    """The quickest profile where proofs take long. `make prove` has them all."""
+    return UCS2 if name in ("self-synchronisation", "well-formed-passes") else UNICODE
+
+
 def flawed(component: str, flaw: str | Edits) -> Callable[[Profile], Any]:
     if isinstance(flaw, str):
         return lambda profile: broken(flaw)
@@ -118,7 +123,7 @@ def proof_of(component: str, name: str, design: Any = None, profile: Profile = U
 @cache
 def contradicted(component: str, name: str) -> Proof:
     """What the prover says of the design without the property."""
-    profile = UCS2 if name == "self-synchronisation" else UNICODE
+    profile = profile_for(name)
     design = flawed(component, FLAWS[component, name])
     if name != "verilog":
         return proof_of(component, name, design, profile)
@@ -129,7 +134,7 @@ def contradicted(component: str, name: str) -> Proof:
 
 @named(list(BY_NAME))
 def test_the_design_has_the_property(component, name):
-    profile = UCS2 if name == "self-synchronisation" else UNICODE  # which is the quickest
+    profile = profile_for(name)
     proof = proof_of(component, name, profile=profile)
     assert (proof.verdict, proof.unreached, proof.counterexample) == ("proved", (), {})
     assert proof.reached > 0

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from rtl import STALLS
+from rtl import STALLS, quick_engine
 from utf8_hdl import PROFILES, UNICODE, Decoder, Encoder
 from utf8_sim.campaign import (
     Coverage,
@@ -86,7 +86,7 @@ def test_another_seed_gives_other_random_bytes_and_the_same_seed_the_same():
 @profiles
 @pytest.mark.parametrize("design", [Decoder, Encoder])
 def test_campaign_agrees_and_leaves_no_gap(design, profile):
-    engine = AmaranthEngine(design(profile))
+    engine = quick_engine(design(profile))
     coverage = Coverage(engine)
     for part, stalls in product(campaign(engine, seed=0), ["full rate", "slow producer"]):
         lockstep = Lockstep(engine, Stimulus(part.pieces(), *STALLS[stalls]))

@@ -129,6 +129,8 @@ class Netlist:
         What Yosys writes as JSON.
     fields : dict of str to str
         Bits of structures, by the names of their fields: ``spare.kind[0]`` for ``spare[22]``.
+    ones : set of str
+        Bits of signals that begin with 1.
 
     Attributes
     ----------
@@ -138,7 +140,7 @@ class Netlist:
         As given.
     """
 
-    def __init__(self, device: Device, text: str, fields: dict[str, str]) -> None:
+    def __init__(self, device: Device, text: str, fields: dict[str, str], ones: set[str]) -> None:
         self.device = device
         self.text = text
         self._fields = fields
@@ -158,11 +160,21 @@ class Netlist:
         }
         #: Of each bit its names, whether they are the tools' own, and how long they are.
         self._names: dict[int, list[tuple[int, int, str]]] = {}
+        bits: dict[str, Any] = {}
         for name, net in module["netnames"].items():
             for place, bit in enumerate(net["bits"]):
                 indexed = f"{name}[{place}]" if len(net["bits"]) > 1 else name
                 known = self._readable(indexed)
                 self._names.setdefault(bit, []).append((net["hide_name"], len(known), known))
+                bits[indexed] = bit
+        # A register of an iCE40 begins with 0. One that has to begin with 1 is kept inverted, and
+        # its name goes to the inverter behind it, or is lost with that in other logic.
+        outputs = {output for _, output in self._registers.values()}
+        unnamed = [output for output in outputs if min(self._names[output])[0]]
+        inverted = [name for name in ones if bits.get(name) not in outputs]
+        if len(unnamed) == len(inverted) == 1:
+            name = self._readable(inverted[0])
+            self._names[unnamed[0]].append((0, len(name), name))
 
     @property
     def area(self) -> Area:
@@ -227,12 +239,13 @@ def synthesize(component: Component, device: Device, fields: Collection[str]) ->
         folder = Path(name)
         (folder / "design.il").write_text(design)
         run_yowasp(YOSYS, "-q", "-p", script, folder=folder)
-        return Netlist(device, (folder / "design.json").read_text(), _field_names(design))
+        return Netlist(device, (folder / "design.json").read_text(), *_bits(design))
 
 
-def _field_names(design: str) -> dict[str, str]:
-    """The bits of structures in RTLIL, by the names of their fields, see :class:`Netlist`."""
-    names = {}
+def _bits(design: str) -> tuple[dict[str, str], set[str]]:
+    """Bits that have names of fields in RTLIL, and bits that begin with 1, see :class:`Netlist`."""
+    names, ones = {}, set()
+    init = ""
     scope = ""
     for line in design.splitlines():
         if module := re.match(r"module \\top\.?(\S*)", line):
@@ -242,4 +255,11 @@ def _field_names(design: str) -> dict[str, str]:
             for place in range(low, high + 1):
                 index = f"[{place - low}]" if high > low else ""
                 names[f"{signal}[{place}]"] = f"{signal}.{field[2]}{index}"
-    return names
+        elif attribute := re.match(r"\s*attribute \\init \d+'([01]+)", line):
+            init = attribute[1]
+        elif wire := re.match(r"\s*wire .*\\(\S+)$", line):
+            name, levels = scope + wire[1], init[::-1]
+            wide = len(levels) > 1
+            ones |= {f"{name}[{n}]" if wide else name for n, one in enumerate(levels) if one == "1"}
+            init = ""
+    return names, ones

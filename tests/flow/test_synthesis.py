@@ -173,6 +173,16 @@ def test_a_path_to_an_enable_or_to_a_pin_is_told_as_such(device):
 
 
 @on_each_device
+def test_a_register_that_begins_with_one_is_named_too(device):
+    netlist = netlist_of(constants, device, "first")
+    cells = json.loads(netlist.text)["modules"]["top"]["cells"]
+    registers = [name for name, cell in cells.items() if "Q" in cell["connections"]]
+    names = {netlist.register_name(name) for name in registers}
+    assert "fresh" in names
+    assert not any("$" in name for name in names)
+
+
+@on_each_device
 def test_more_logic_is_slower(device):
     little, much = run_of(two_gates, device), run_of(slow, device)
     assert little.levels <= 1

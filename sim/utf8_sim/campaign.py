@@ -16,7 +16,7 @@ from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from .bulk import Progress
 from .engine import Engine
-from .model import TextModel, encode, form_maximum
+from .model import TextModel, encode, form_maximum, is_continuation
 from .stimulus import Piece
 from .trace import DECODER, Trace, field
 
@@ -150,7 +150,7 @@ def campaign(engine: Engine, seed: int) -> list[Part]:
 
 
 def decoder_campaign(profile: Profile, seed: int) -> list[Part]:
-    """Boundaries, every bit of a value, classes of bytes and random hostile bytes."""
+    """Boundaries, every bit of a value, classes of bytes, ends of texts, random hostile bytes."""
     classes = byte_classes(profile)
     edges = _edges(classes)
     encodings = boundary_encodings(profile)
@@ -161,11 +161,19 @@ def decoder_campaign(profile: Profile, seed: int) -> list[Part]:
         for byte in edges
         for tail in (b"", b"A")
     ]
+    continuations = [byte for byte in edges if is_continuation(byte)]
+    after_texts = [
+        text
+        for start in beginnings(profile)[1:]
+        for byte in continuations
+        for text in (start, bytes([byte]))
+    ]
     pairs = [bytes(pair) for pair in product(edges, repeat=2)]
     return [
         _part("boundary code points", [*encodings, b"A".join(encodings)]),
         _part("every bit of a value", [*toggled, b"".join(toggled)]),
         _part("every class after every beginning", after_beginnings),
+        _part("continuation bytes after a text that ends too early", after_texts),
         _part("every pair of classes", [*pairs, b"".join(pairs)]),
         _part("random hostile bytes", _hostile_texts(classes, encodings, seed)),
     ]

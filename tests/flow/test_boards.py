@@ -163,7 +163,7 @@ def test_frequency_that_is_just_reached():
     ],
 )
 def test_refusals_before_anything_is_built(folder, monkeypatch, options, named):
-    monkeypatch.setattr(tools, "run_tool", lambda *_: pytest.fail("a tool was run"))
+    monkeypatch.setattr(tools, "run_python_tool", lambda *_, **__: pytest.fail("a tool was run"))
     assert_refused(run("bitstream", *options), named)
     assert [file.name for file in folder.iterdir()] == ["text.txt"]
 

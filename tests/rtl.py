@@ -255,6 +255,7 @@ BREAKS_OF_OTHER_RULES = {
     "noncharacter: FFFF is one no more": (UCS4, "among([0xBE, 0xBF])", "among([0xBE])"),
     "noncharacter: EFFF is one": (UCS4, "among([0xEF])", "among([0xEE, 0xEF])"),
     "noncharacter: of four bytes": (UCS4, 'before("EF", among([0xEF])) & among', "among"),
+    "noncharacter: across texts": (UCS4, "joins & byte.noncharacter", "byte.noncharacter"),
     "noncharacter: a character in the value": (UCS4, "need[0] & ~byte.noncharacter", "need[0]"),
     "noncharacter: truncated": (
         UCS4,
@@ -273,7 +274,7 @@ BREAKS_OF_OTHER_RULES = {
     ),
     "out of range: the kind of the lead byte, whole sequence": (
         ODD_PROFILES["F0 restricted twice, whole sequence"],
-        "old_kind = Mux(byte.beyond & ~known, Kind.OUT_OF_RANGE, kind)",
+        "old_kind = Mux(byte.beyond, Kind.OUT_OF_RANGE, kind)",
         "old_kind = kind",
     ),
     "whole sequence: cut by a refused byte": (

@@ -229,12 +229,12 @@ class Decoder(wiring.Component):
         kind = Signal(3, reset_less=True)
         still_good = byte.follows & need[0] & ~byte.noncharacter & ~known
         if self._whole_sequence:
-            old_kind = Mux(byte.beyond & ~known, Kind.OUT_OF_RANGE, kind)
+            old_kind = Mux(byte.beyond, Kind.OUT_OF_RANGE, kind)
             next_kind = Mux(joins, old_kind, byte.kind)
             next_known = Mux(joins, known | byte.refused | byte.noncharacter, byte.wrong)
         else:
             next_kind, next_known = byte.kind, Const(0, 1)
-        noncharacter = joins & byte.noncharacter & ~known
+        noncharacter = joins & byte.noncharacter
         sequence = SimpleNamespace(
             new=pipeline.valid("sequence", byte.valid),
             kind=kind,

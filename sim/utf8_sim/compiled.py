@@ -2,6 +2,7 @@
 
 import ctypes
 import platform
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -36,8 +37,13 @@ read_rtlil <<END_OF_RTLIL
 END_OF_RTLIL
 proc
 flatten
+opt
 write_cxxrtl -O6 -g0
 """
+
+COMMIT = r"if \((\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;"
+"""What CXXRTL does with each register, and what is done instead: nobody asks whether one changed,
+and a processor guesses wrongly too often whether it did."""
 
 
 class CxxrtlEngine(WindowedEngine):
@@ -107,13 +113,14 @@ def cxxrtl_library(
     runtime = module / "share/include/backends/cxxrtl/runtime"
 
     def build(folder: Path) -> Path:
-        (folder / "design.h").write_text(write())
+        (folder / "design.h").write_text(re.sub(*COMMIT, write()))
         arguments = [*macros, "-I", str(runtime)]
         return _compile(command, interface, folder, "cxxrtl.cc", arguments)
 
     version = metadata.version(package)
-    whole_key: list[str | bytes] = ["cxxrtl", *key, *macros, version, *_headers(Path(str(runtime)))]
-    return built([*whole_key, *_common_key(command)], ".so", build)
+    whole_key: list[str | bytes] = ["cxxrtl", *key, *macros, *COMMIT, version]
+    whole_key += [*_headers(Path(str(runtime))), *_common_key(command)]
+    return built(whole_key, ".so", build)
 
 
 class VerilatorEngine(WindowedEngine):

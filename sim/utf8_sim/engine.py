@@ -25,7 +25,8 @@ WATCHDOG = 64
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
 
 DRAIN = 8
-"""Cycles without output after the last input, while the consumer is ready, that end a run."""
+"""Cycles without output after the last input, while the consumer is ready, that end a run: as many
+as the longest latency, that of a decoder whose extra place is taken."""
 
 IDLE_VALUE = 0xFF
 """What the pins of an input carry while nothing is offered, with ``last``.

@@ -23,21 +23,16 @@ BY_NAME = {(what.component, what.name): what for what in PROPERTIES}
 
 Edits = list[tuple[str, str]]
 
+VALID = """\
+        with m.If(free):
+            m.d.sync += self.o.valid.eq(sending | self.i.valid)
+"""
 VALID_FROM_READY = """\
         shown = Signal()
         m.d.comb += self.o.valid.eq(shown & self.o.ready)
-        with m.If({moves}):
-            m.d.sync += shown.eq({comes})
+        with m.If(free):
+            m.d.sync += shown.eq(sending | self.i.valid)
 """
-VALID = """\
-        with m.If({moves}):
-            m.d.sync += self.o.valid.eq({comes})
-"""
-
-
-def valid_from_ready(**words: str) -> Edits:
-    return [(VALID.format(**words), VALID_FROM_READY.format(**words))]
-
 
 OFFERED = "offered = Cat(self.i.p.data, self.i.p.last)"
 STUCK = [("self.i.valid | extra_taken, valid", "(self.i.valid & ~stuck) | extra_taken, valid")]
@@ -86,9 +81,7 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
             "[self.o.valid.eq(sending | self.i.valid), self.o.p.eq(0)]",
         )
     ],
-    ("encoder", "valid-independent"): valid_from_ready(
-        moves="free", comes="sending | self.i.valid"
-    ),
+    ("encoder", "valid-independent"): [(VALID, VALID_FROM_READY)],
     ("encoder", "input-stream"): [("m.If(free & self.i.valid)", "m.If(free)")],
     ("encoder", "last-arrives"): "last forgotten",
     ("encoder", "reset"): NOT_RESET,

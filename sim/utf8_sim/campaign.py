@@ -155,18 +155,13 @@ def decoder_campaign(profile: Profile, seed: int) -> list[Part]:
     edges = _edges(classes)
     encodings = boundary_encodings(profile)
     toggled = [encode(value) for value in toggled_values(profile)]
+    starts = beginnings(profile)
     after_beginnings = [
-        start + bytes([byte]) + tail
-        for start in beginnings(profile)
-        for byte in edges
-        for tail in (b"", b"A")
+        start + bytes([byte]) + tail for start in starts for byte in edges for tail in (b"", b"A")
     ]
     continuations = [byte for byte in edges if is_continuation(byte)]
     after_texts = [
-        text
-        for start in beginnings(profile)[1:]
-        for byte in continuations
-        for text in (start, bytes([byte]))
+        text for start in starts[1:] for byte in continuations for text in (start, bytes([byte]))
     ]
     pairs = [bytes(pair) for pair in product(edges, repeat=2)]
     return [

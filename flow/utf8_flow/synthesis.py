@@ -163,7 +163,7 @@ class Netlist:
         bits: dict[str, Any] = {}
         for name, net in module["netnames"].items():
             for place, bit in enumerate(net["bits"]):
-                indexed = f"{name}[{place}]" if len(net["bits"]) > 1 else name
+                indexed = _bit(name, place, len(net["bits"]))
                 known = self._readable(indexed)
                 self._names.setdefault(bit, []).append((net["hide_name"], len(known), known))
                 bits[indexed] = bit
@@ -242,6 +242,11 @@ def synthesize(component: Component, device: Device, fields: Collection[str]) ->
         return Netlist(device, (folder / "design.json").read_text(), *_bits(design))
 
 
+def _bit(name: str, place: int, width: int) -> str:
+    """What a bit of a signal is called; a signal of one bit has the name alone."""
+    return f"{name}[{place}]" if width > 1 else name
+
+
 def _bits(design: str) -> tuple[dict[str, str], set[str]]:
     """Bits that have names of fields in RTLIL, and bits that begin with 1, see :class:`Netlist`."""
     names, ones = {}, set()
@@ -253,13 +258,12 @@ def _bits(design: str) -> tuple[dict[str, str], set[str]]:
         elif field := re.match(r"connect \\(\S+)\.(\w+) \\\1 \[(\d+)(?::(\d+))?\]", line):
             signal, high, low = scope + field[1], int(field[3]), int(field[4] or field[3])
             for place in range(low, high + 1):
-                index = f"[{place - low}]" if high > low else ""
-                names[f"{signal}[{place}]"] = f"{signal}.{field[2]}{index}"
+                bit = _bit(f"{signal}.{field[2]}", place - low, high - low + 1)
+                names[f"{signal}[{place}]"] = bit
         elif attribute := re.match(r"\s*attribute \\init \d+'([01]+)", line):
             init = attribute[1]
         elif wire := re.match(r"\s*wire .*\\(\S+)$", line):
             name, levels = scope + wire[1], init[::-1]
-            wide = len(levels) > 1
-            ones |= {f"{name}[{n}]" if wide else name for n, one in enumerate(levels) if one == "1"}
+            ones |= {_bit(name, n, len(levels)) for n, one in enumerate(levels) if one == "1"}
             init = ""
     return names, ones

@@ -90,10 +90,18 @@ def on_all_cores(
 def _interrupts_later() -> Iterator[None]:
     """Put off Ctrl-C, for this thread and the processes that it starts."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    late: list[int] = []
+    # The system may give it to another thread, and Python's main thread heeds it all the same.
+    heeds = threading.current_thread() is threading.main_thread()
+    usual = signal.signal(signal.SIGINT, lambda number, _: late.append(number)) if heeds else None
     try:
         yield
     finally:
+        if heeds:
+            signal.signal(signal.SIGINT, usual)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if late:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _begin(

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from command import needs_proc, wait_until
+from utf8_flow import workers
 from utf8_flow.output import Refused
 from utf8_flow.workers import cores, on_all_cores
 
@@ -52,6 +54,24 @@ def test_temporary_files_are_removed_even_if_nobody_else_does(tmp_path, monkeypa
     names = [name for _, name in on_all_cores(tempfile.mkdtemp, ["-one", "-other"])]
     assert all(Path(name).parent.parent == tmp_path for name in names)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_that_another_thread_is_given_is_put_off_too():
+    go, steps = threading.Event(), []
+    thread = threading.Thread(target=lambda: (go.wait(), signal.raise_signal(signal.SIGINT)))
+    thread.start()
+    usual = signal.getsignal(signal.SIGINT)
+
+    def work():
+        with workers._interrupts_later():
+            go.set()
+            thread.join()
+            steps.append("all done")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert steps == ["all done"]
+    assert signal.getsignal(signal.SIGINT) is usual
 
 
 SCRIPT = """

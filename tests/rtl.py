@@ -112,7 +112,7 @@ ALL_RULES = {
 }
 """Every named profile with every combination of overrides."""
 
-MOVES = "will_move = ~pipeline.waits & _select(pipeline.stands, byte.valid, next_valid)"
+MOVES = "will_move.eq(~pipeline.waits & _select(pipeline.stands, byte.valid, next_valid))"
 READY = "self.i.ready.eq(self.o.ready | (runs & ~extra_taken))"
 
 # What is wrong with a decoder, and the edit to its source that makes it so.
@@ -143,16 +143,16 @@ BREAKS = {
     "pair: of two that share a bit, one": ("_any(refused[n : n + 2])", "refused[n]"),
     "pair: what was there in a gap counts": ("_select(split.valid, matches, register)", "matches"),
     "pair: a refused byte joins": ("pair.continuation & ~refused", "pair.continuation"),
-    "joins nothing": ("joins = byte.follows & ~start", "joins = byte.follows"),
+    "joins nothing": ("joins.eq(byte.follows & ~start)", "joins.eq(byte.follows)"),
     # The state machine.
     "state: two at once": (
         "(byte.begins_any | (byte.follows_on & more_needed))",
         "byte.begins_any",
     ),
-    "state: gaps count": (MOVES, "will_move = ~pipeline.waits"),
+    "state: gaps count": (MOVES, "will_move.eq(~pipeline.waits)"),
     "state: counts while it stands": (
         MOVES,
-        "will_move = _select(pipeline.stands, byte.valid, next_valid)",
+        "will_move.eq(_select(pipeline.stands, byte.valid, next_valid))",
     ),
     "interrupting byte swallowed": (
         'pipeline.valid("sequence", byte.valid)',
@@ -168,19 +168,16 @@ BREAKS = {
         "_select(start, sequence.new & ~sequence.unfinished, cut)",
     ),
     # The token.
-    "stale bits in the value": ("bits[bit] & sequence.has[form - 2]", "bits[bit]"),
+    "stale bits in the value": (" & sequence.has[form - 2].replicate(len(places))", ""),
     "value: bit 6 of the byte before": ("_select(sequence.has[0], bits[6], newest[6])", "bits[6]"),
     "value: six bits of a lone byte": ("_select(sequence.has[0], bits[6], newest[6])", "newest[6]"),
     "value: a group is skipped": (
-        "sequence.low_bits[0][:6], sequence.low_bits[1:])",
-        "sequence.low_bits[0][:6], sequence.low_bits[0][:6], sequence.low_bits[2:])",
+        "pairwise([byte.data, *sequence.low_bits])",
+        "pairwise([byte.data, sequence.low_bits[0], *sequence.low_bits])",
     ),
     "length counts from zero": ("for n in exactly if n >> bit", "for n in exactly if n - 1 >> bit"),
-    "length: of the sequence before": (" & joins.replicate(len(need))", ""),
-    "length: two bytes at once": (
-        "Cat(Const(1, 1), sequence.has)",
-        "Cat(Const(1, 1), sequence.has[0] | joins, sequence.has[1:])",
-    ),
+    "length: of the sequence before": ("more.eq(fewer & joins)", "more.eq(fewer)"),
+    "length: two bytes at once": ("more.eq(fewer & joins)", "more.eq((fewer | joins) & joins)"),
     # The slots.
     "payload changes under stall": ("with m.If(fill):", "with m.If(1):"),
     "payload depends on ready": ("Mux(show, slots[1]", "Mux(show & o.ready, slots[1]"),
@@ -217,10 +214,13 @@ BREAKS = {
     "token forgotten while the rest stands": ("with m.If(~pipeline.stands):", "with m.If(1):"),
     "token is lost while the rest stands": ("with m.If(pipeline.runs):", "with m.If(1):"),
     "never stands": (
-        "m.d.sync += [self.runs.eq(~waits), self.stands.eq(waits)]",
+        "m.d.sync += [self.runs.eq(~self.waits), self.stands.eq(self.waits)]",
         "m.d.sync += [self.runs.eq(1), self.stands.eq(0)]",
     ),
-    "runs at once": ("self.runs = Signal()", "self.runs = Signal(init=1)"),
+    "runs at once": (
+        'self.runs = self.register("runs")',
+        "self.runs = Signal(init=1)",
+    ),
     # What is accepted, and the extra place.
     "byte taken without room": (READY, "self.i.ready.eq(1)"),
     "half rate": (READY, "self.i.ready.eq(~self.o.valid)"),

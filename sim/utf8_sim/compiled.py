@@ -147,9 +147,8 @@ class VerilatorEngine(WindowedEngine):
         verilator, command = need("verilator", "Verilator 5 or newer"), compiler()
         root = run_tool([verilator, "--getenv", "VERILATOR_ROOT"]).strip()
         version = version_of(verilator)
-        component = self.interface.component
-        module, register = f"utf8_{component}", f"{component}_state"
-        visible = f'`verilator_config\npublic_flat_rd -module "{module}" -var "{register}"\n'
+        module = f"utf8_{self.interface.component}"
+        visible = f'`verilator_config\npublic_flat_rd -module "{module}" -var "state"\n'
         options = ["--cc", "-O3", "--prefix", "Vdesign", "--top-module", module, "-Wno-fatal"]
 
         def build(folder: Path) -> Path:
@@ -162,7 +161,7 @@ class VerilatorEngine(WindowedEngine):
             (folder / "design.cc").write_text("".join(f'#include "{part}"\n' for part in parts))
             runtime = [_verilator_runtime(command, root, version, part) for part in RUNTIME]
             code = ["-pthread", str(folder / "design.cc"), *map(str, runtime)]
-            macros = [f"-DSTATE={module}__DOT__{register}"]
+            macros = [f"-DSTATE={module}__DOT__state"]
             includes = _verilator_includes(root)
             return _compile(
                 command, self.interface, folder, "verilator.cc", [*includes, *macros, *code]

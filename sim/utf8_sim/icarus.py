@@ -55,7 +55,6 @@ class IcarusEngine(WindowedEngine):
         width = design.profile.utf32_width
         macros = {
             "DESIGN": f"utf8_{component}",
-            "STATE": f"{component}_state",
             "WINDOW": WINDOW,
             "VALUE_BITS": 8 if is_decoder else width,
             "TDATA_BITS": width if is_decoder else 8,

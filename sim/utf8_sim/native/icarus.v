@@ -54,7 +54,7 @@ module bench;
                 ready = !plan[cycle][1];
                 #5;
                 $display("%h %h %h %h %h %h %h %h %h %h", valid, value, last, ready, s_tready,
-                         m_tvalid, m_tdata, m_tuser, m_tlast, dut.`STATE);
+                         m_tvalid, m_tdata, m_tuser, m_tlast, dut.state);
                 took = valid && s_tready;
                 clk = 1;
                 #5 clk = 0;

@@ -1,0 +1,480 @@
+"""A netlist of Yosys as Verilog that a person can review: registers by stage, logic as expressions.
+
+It consists of registers in ``always @(posedge clk)`` and of continuous assignments, and of nothing
+else, so that every tool takes it the same way in every language mode.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
+
+LINE = 100
+"""The longest line, in characters."""
+
+SHORT = 64
+"""Characters of an expression that is repeated where it is needed again. A longer one is a wire."""
+
+STAGE = "stage"
+"""The attribute of a register that has the heading it belongs under; headings are sorted."""
+
+Bit = int | str
+"""A bit of a netlist: its number, or its level if it is constant."""
+
+Bits = tuple[Bit, ...]
+
+Control = tuple[Bit, bool] | None
+"""What enables or resets a register: a bit, and its level then."""
+
+BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
+REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|"}
+COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
+ARITHMETIC = {"$add": "+", "$sub": "-"}
+
+
+class Expression(NamedTuple):
+    """Verilog for a value, and its operator, if it needs parentheses beside another."""
+
+    text: str
+    operator: str = ""
+
+    def beside(self, operator: str) -> str:
+        """The text as an operand."""
+        return self.text if self.operator in ("", operator) else f"({self.text})"
+
+
+@dataclass(frozen=True, eq=False)
+class Vector:
+    """A port, a register or a wire."""
+
+    name: str
+    bits: Bits
+
+    @property
+    def declaration(self) -> str:
+        """Its range, if it has several bits, and its name."""
+        return f"[{len(self.bits) - 1}:0] {self.name}" if len(self.bits) > 1 else self.name
+
+    def part(self, low: int, high: int) -> str:
+        """Some of its bits."""
+        if high - low == len(self.bits) - 1:
+            return self.name
+        return f"{self.name}[{high}:{low}]" if high > low else f"{self.name}[{low}]"
+
+
+class Origin(NamedTuple):
+    """Where a bit is declared, which decides where its register is written."""
+
+    stage: str
+    rank: int
+    place: int
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """An operator or a register."""
+
+    type: str
+    parameters: dict[str, str]
+    pins: dict[str, Bits]
+
+    @property
+    def is_register(self) -> bool:
+        return "Q" in self.pins
+
+    @property
+    def result(self) -> Bits:
+        return self.pins["Q" if self.is_register else "Y"]
+
+    def operand(self, pin: str, low: int, high: int) -> Bits:
+        """Some bits of an operand, which has zeros above its highest."""
+        bits = self.pins[pin]
+        return tuple(bits[n] if n < len(bits) else "0" for n in range(low, high + 1))
+
+    def control(self, pin: str) -> Control:
+        """What enables or resets a register."""
+        polarity = self.parameters.get(f"{pin}_POLARITY", "1")
+        return (self.pins[pin][0], "1" in polarity) if pin in self.pins else None
+
+
+@dataclass
+class Run:
+    """Neighbouring bits of a vector or of a cell's result; constants; or one bit repeated."""
+
+    source: Vector | Cell | None
+    low: int
+    bits: list[Bit] = field(default_factory=list)
+    repeated: bool = False
+
+    @property
+    def high(self) -> int:
+        return self.low if self.repeated else self.low + len(self.bits) - 1
+
+    def takes(self, bit: Bit, source: Vector | Cell | None, place: int) -> bool:
+        """Add a bit above the others, if it belongs there."""
+        if source is None or self.source is None:
+            fits = source is self.source
+        elif bit == self.bits[0]:
+            fits = self.repeated = self.repeated or len(self.bits) == 1
+        else:
+            fits = source is self.source and place == self.high + 1 and not self.repeated
+        if fits:
+            self.bits.append(bit)
+        return fits
+
+
+Source = Callable[[Bit], tuple[Vector | Cell, int]]
+"""What a bit belongs to, and its place there."""
+
+
+class Netlist:
+    """One flat module, as Yosys leaves it after ``proc``, ``flatten`` and ``opt``.
+
+    Parameters
+    ----------
+    module : dict
+        The module, as ``write_json`` of Yosys describes it.
+    ports : sequence of str
+        The names of the ports, in order.
+    scope : str
+        The submodule whose signals are called what it calls them.
+    order : sequence of str
+        The names of the signals, in the order in which registers are declared.
+
+    Raises
+    ------
+    NotImplementedError
+        If there is a cell that this class has no Verilog for.
+    """
+
+    def __init__(
+        self, module: dict[str, Any], ports: Sequence[str], scope: str, order: Sequence[str]
+    ) -> None:
+        cells = [
+            Cell(cell["type"], cell["parameters"], {p: tuple(b) for p, b in pins.items()})
+            for cell in module["cells"].values()
+            if (pins := cell["connections"])
+        ]
+        self._registers = [cell for cell in cells if cell.is_register]
+        self._drivers = {bit: (cell, n) for cell in cells for n, bit in enumerate(cell.result)}
+        self._ports = [Vector(name, tuple(module["ports"][name]["bits"])) for name in ports]
+        directions = [module["ports"][name]["direction"] for name in ports]
+        self._inputs = [p for p, way in zip(self._ports, directions, strict=True) if way == "input"]
+        self._outputs = [port for port in self._ports if port not in self._inputs]
+        self._uses = Counter(bit for port in self._outputs for bit in set(port.bits))
+        for cell in cells:
+            for pin, bits in cell.pins.items():
+                self._uses.update(set(bits) if pin not in ("Q", "Y") else ())
+        nets = {
+            name.removeprefix(f"{scope}."): (tuple(net["bits"]), net["attributes"])
+            for name, net in module["netnames"].items()
+            if not net["hide_name"]
+        }
+        structures_first = sorted(nets, key=lambda name: name.count("."))
+        self._origins: dict[Bit, Origin] = {}
+        self._levels: dict[Bit, str] = {}
+        for name in structures_first:
+            bits, attributes = nets[name]
+            rank = order.index(name) if name in order else len(order)
+            for place, bit in enumerate(bits):
+                origin = Origin(attributes.get(STAGE, ""), rank, place)
+                self._origins.setdefault(bit, origin)
+            self._levels |= dict(zip(bits, reversed(attributes.get("init", "")), strict=False))
+        self._places: dict[Bit, tuple[Vector, int]] = {}
+        self._name_bits(
+            [
+                Vector(_flat(name), _without_constants_above(nets[name][0]))
+                for name in reversed(structures_first)
+                if name not in ports
+            ]
+        )
+        self._assigned: set[Vector] = set()
+        self._wires: list[str] = []
+        self._unnamed = 0
+
+    def _name_bits(self, signals: list[Vector]) -> None:
+        """Choose the vector that each bit is called by: that of a field, not of its structure."""
+        stored = {bit for cell in self._registers for bit in cell.result}
+        computed = set(self._drivers) - stored
+        aliases = {port.bits for port in self._outputs}
+        for vector in [
+            *self._inputs,
+            *(signal for signal in signals if stored.intersection(signal.bits)),
+            *(port for port in self._outputs if computed.issuperset(port.bits)),
+            *(s for s in signals if computed.issuperset(s.bits) and s.bits not in aliases),
+        ]:
+            for place, bit in enumerate(vector.bits):
+                if isinstance(bit, int):
+                    self._places.setdefault(bit, (vector, place))
+
+    # --- statements -----------------------------------------------------------------------------
+
+    def verilog(self, name: str) -> str:
+        """The module, under a name."""
+        states = {self._places[bit][0]: None for cell in self._registers for bit in cell.result}
+        by_stage = groupby(sorted(states, key=self._origin), lambda s: self._origin(s).stage)
+        groups = [(stage, list(group)) for stage, group in by_stage]
+        ports = [
+            f"{'input' if port in self._inputs else 'output'} wire {port.declaration}"
+            for port in self._ports
+        ]
+        sections = [_section(stage, map(self._declaration, group)) for stage, group in groups]
+        for stage, group in groups:
+            always = self._always(group)
+            sections.append(_section(stage, [*self._take_wires(), *always]))
+        outputs = [self._assignment(port) for port in self._outputs if port not in self._assigned]
+        sections.append(_section("Outputs", [*self._take_wires(), *outputs]))
+        head = ",\n".join(f"  {port}" for port in ports)
+        return f"module {name} (\n{head}\n);\n\n" + "\n".join(sections) + "endmodule\n"
+
+    def _origin(self, vector: Vector) -> Origin:
+        return self._origins[vector.bits[0]]
+
+    def _declaration(self, register: Vector) -> str:
+        initial = "".join(self._levels.get(bit, "0") for bit in register.bits)
+        return f"reg {register.declaration} = {_constant(initial)};"
+
+    def _take_wires(self) -> list[str]:
+        """The wires that were met since the last call."""
+        wires, self._wires = self._wires, []
+        return wires
+
+    def _assignment(self, vector: Vector) -> str:
+        """What drives a wire or an output, which then counts as assigned."""
+        self._assigned.add(vector)
+        if self._places.get(vector.bits[0], (None, 0))[0] is not vector:
+            return f"assign {vector.name} = {self._expression(vector.bits).text};"
+        runs = _runs(vector.bits, self._drivers.__getitem__)
+        value = _joined([self._run(run, self._operation) for run in runs]).text
+        if vector in self._outputs:
+            return f"assign {vector.name} = {value};"
+        return f"wire {vector.declaration} = {value};"
+
+    def _always(self, states: list[Vector]) -> list[str]:
+        """Registers; those with the same enable and reset are together."""
+        chains: dict[tuple[Control, Control, bool], list[tuple[str, str, str]]] = defaultdict(list)
+        clocks = set()
+        for state in states:
+            for target, cell, low, high in self._stored(state):
+                key = cell.control("EN"), cell.control("SRST"), cell.type == "$sdffce"
+                value = self._expression(cell.operand("D", low, high)).text
+                level = cell.parameters.get("SRST_VALUE", "")[::-1][low : high + 1]
+                chains[key].append((target, value, _constant(level)))
+                clocks.add(cell.control("CLK"))
+        [clock] = clocks
+        assert clock
+        edge = "posedge" if clock[1] else "negedge"
+        lines = [f"always @({edge} {self._expression((clock[0],)).text}) begin"]
+        for (enable, reset, enable_first), loads in chains.items():
+            load = [f"{target} <= {value};" for target, value, _ in loads]
+            clear = [f"{target} <= {initial};" for target, _, initial in loads]
+            if enable_first:
+                lines += _indented(self._if(enable, self._if(reset, clear, load)))
+            else:
+                lines += _indented(self._if(reset, clear, self._if(enable, load)))
+        return [*lines, "end"]
+
+    def _stored(self, state: Vector) -> Iterator[tuple[str, Cell, int, int]]:
+        """The parts of a vector that registers drive: the part, the register and its bits."""
+        place = 0
+        for run in _runs(state.bits, self._drivers.__getitem__):
+            part = state.part(place, place + len(run.bits) - 1)
+            place += len(run.bits)
+            if isinstance(run.source, Cell) and run.source.is_register:
+                yield part, run.source, run.low, run.high
+
+    def _if(self, control: Control, then: list[str], otherwise: Sequence[str] = ()) -> list[str]:
+        """One list of statements if a condition holds, and another one if not."""
+        if control is None:
+            return [*otherwise] or then
+        condition = self._expression((control[0],))
+        text = condition.text if control[1] else f"!{condition.beside('!')}"
+        lines = _block(f"if ({text})", then)
+        if not otherwise:
+            return lines
+        more = [f"else {otherwise[0]}", *otherwise[1:]]
+        if not otherwise[0].startswith("if "):
+            more = _block("else", otherwise)
+        return [*lines[:-1], f"end {more[0]}", *more[1:]] if lines[-1] == "end" else lines + more
+
+    # --- expressions ----------------------------------------------------------------------------
+
+    def _expression(self, bits: Bits) -> Expression:
+        """What some bits are, by the names that there are for them."""
+        return _joined([self._run(run, self._logic) for run in self._runs(bits)])
+
+    def _runs(self, bits: Bits) -> list[Run]:
+        return _runs(bits, lambda bit: self._places.get(bit) or self._drivers[bit])
+
+    def _run(self, run: Run, logic: Callable[[Cell, int, int], Expression]) -> Expression:
+        if run.source is None:
+            return Expression(_constant("".join(map(str, run.bits))))
+        if isinstance(run.source, Vector):
+            one = self._part(run.source, run.low, run.high)
+        else:
+            one = logic(run.source, run.low, run.high)
+        return Expression(f"{{{len(run.bits)}{{{one.text}}}}}") if run.repeated else one
+
+    def _part(self, vector: Vector, low: int, high: int) -> Expression:
+        """Some bits of a vector, which is a wire from now on if it is no port or register."""
+        driver = self._drivers.get(vector.bits[0])
+        is_wire = vector not in self._outputs and driver and not driver[0].is_register
+        if is_wire and vector not in self._assigned:
+            wire = self._assignment(vector)
+            self._wires.append(wire)
+        return Expression(vector.part(low, high))
+
+    def _logic(self, cell: Cell, low: int, high: int) -> Expression:
+        """Some bits of what an operator gives, which gets a name if it is long and needed twice."""
+        whole = high - low + 1 == len(cell.result)
+        if not whole and cell.type not in (*BITWISE, "$not", "$mux", "$pmux"):
+            return self._named(cell, low, high)
+        expression = self._operation(cell, low, high)
+        shared = any(self._uses[bit] > 1 for bit in cell.result[low : high + 1])
+        if shared and len(expression.text) > SHORT:
+            return self._named(cell, low, high)
+        return expression
+
+    def _named(self, cell: Cell, low: int, high: int) -> Expression:
+        stored = [register for register in self._registers if register.pins["D"] == cell.result]
+        if stored:
+            name = f"{self._places[stored[0].result[0]][0].name}_next"
+        else:
+            self._unnamed += 1
+            name = f"logic_{self._unnamed}"
+        vector = Vector(name, cell.result)
+        self._places |= {bit: (vector, place) for place, bit in enumerate(vector.bits)}
+        return self._part(vector, low, high)
+
+    def _operation(self, cell: Cell, low: int, high: int) -> Expression:
+        def operand(pin: str, operator: str, width: int = 0) -> str:
+            first, last = (0, width - 1) if width else (low, high)
+            return self._expression(cell.operand(pin, first, last)).beside(operator)
+
+        if operator := BITWISE.get(cell.type) or ARITHMETIC.get(cell.type):
+            return Expression(
+                f"{operand('A', operator)} {operator} {operand('B', operator)}", operator
+            )
+        if cell.type == "$not":
+            return Expression(f"~{operand('A', '~')}")
+        if cell.type == "$logic_not":
+            zero = _constant("0" * len(cell.pins["A"]))
+            return Expression(f"{self._expression(cell.pins['A']).beside('==')} == {zero}", "==")
+        if cell.type == "$mux":
+            return self._choice(cell, low, high)
+        if len(cell.result) == 1 and (operator := REDUCTIONS.get(cell.type)):
+            return self._reduction(cell, operator)
+        if len(cell.result) == 1 and (operator := COMPARISONS.get(cell.type)):
+            width = max(len(cell.pins["A"]), len(cell.pins["B"]))
+            sides = (operand(pin, operator, width) for pin in "AB")
+            return Expression(f" {operator} ".join(sides), operator)
+        if cell.type == "$pmux":
+            return self._priority(cell, low, high)
+        raise NotImplementedError(f"a cell {cell.type} in Verilog")
+
+    def _reduction(self, cell: Cell, operator: str) -> Expression:
+        """All bits of an operand, joined by an operator."""
+        runs = self._runs(cell.pins["A"])
+        parts = [self._run(run, self._logic) for run in runs]
+        if len(runs) == 1:
+            return Expression(operator + parts[0].beside(""), f"{operator} in front")
+        terms = [
+            part.beside(operator) if len(run.bits) == 1 else f"({operator}{part.beside('')})"
+            for run, part in zip(runs, parts, strict=True)
+        ]
+        return Expression(f" {operator} ".join(reversed(terms)), operator)
+
+    def _choice(self, cell: Cell, low: int, high: int) -> Expression:
+        """One of two values; the simpler one is written first."""
+        chosen = self._expression(cell.pins["S"])
+        then, otherwise = (self._expression(cell.operand(pin, low, high)) for pin in "BA")
+        condition = chosen.beside("?")
+        if then.operator == "?" != otherwise.operator:
+            condition, then, otherwise = f"!{chosen.beside('!')}", otherwise, then
+        return Expression(f"{condition} ? {then.beside('')} : {otherwise.beside('?')}", "?")
+
+    def _priority(self, cell: Cell, low: int, high: int) -> Expression:
+        """The first of several values whose condition holds."""
+        width = len(cell.result)
+        text = ""
+        for n, condition in enumerate(cell.pins["S"]):
+            value = self._expression(cell.operand("B", n * width + low, n * width + high))
+            text += f"{self._expression((condition,)).beside('?')} ? {value.beside('')} : "
+        otherwise = self._expression(cell.operand("A", low, high)).beside("?")
+        return Expression(text + otherwise, "?")
+
+
+def _joined(parts: list[Expression]) -> Expression:
+    """The concatenation of expressions, the lowest first."""
+    if len(parts) == 1:
+        return parts[0]
+    return Expression(f"{{{', '.join(part.text for part in reversed(parts))}}}")
+
+
+def _runs(bits: Bits, source: Source) -> list[Run]:
+    runs: list[Run] = []
+    for bit in bits:
+        origin, place = (None, 0) if isinstance(bit, str) else source(bit)
+        if not (runs and runs[-1].takes(bit, origin, place)):
+            runs.append(Run(origin, place, [bit]))
+    return runs
+
+
+def _constant(levels: str) -> str:
+    """A constant, from its levels, the lowest first."""
+    digits = levels[::-1].replace("x", "0") or "0"
+    return f"{len(digits)}'b{digits}" if len(digits) < 4 else f"{len(digits)}'h{int(digits, 2):X}"
+
+
+def _without_constants_above(bits: Bits) -> Bits:
+    """The bits up to the highest that is no constant."""
+    width = max(
+        (place for place, bit in enumerate(bits, start=1) if isinstance(bit, int)), default=0
+    )
+    return bits[:width]
+
+
+def _flat(name: str) -> str:
+    """A name without dots."""
+    return name.replace(".", "_").replace("__", "_")
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _block(head: str, statements: Sequence[str]) -> list[str]:
+    """Statements under a condition."""
+    line = f"{head} {statements[0]}"
+    if len(statements) == 1 and not statements[0].startswith("if ") and len(line) < LINE - 12:
+        return [line]
+    return [f"{head} begin", *_indented(statements), "end"]
+
+
+def _section(heading: str, lines: Iterable[str]) -> str:
+    """Some lines under a heading."""
+    headed = [f"// {heading}"] if heading else []
+    return "".join(f"{part}\n" for line in _indented([*headed, *lines]) for part in _folded(line))
+
+
+def _folded(line: str) -> list[str]:
+    """A line, in several if it is too long: broken where it is nested least, at commas first."""
+    indent = len(line) - len(line.lstrip())
+    breaks = defaultdict(list)
+    depth = 0
+    for place, (before, symbol) in enumerate(pairwise(line), start=1):
+        depth += (before in "({") - (before in ")}")
+        if symbol == " " and before in ",|&:" and place > indent:
+            breaks[depth, before != ","].append(place + 1)
+    if len(line) <= LINE or not breaks:
+        return [line]
+    (_, fill), places = min(breaks.items())
+    folded: list[str] = []
+    for begin, end in pairwise([0, *places, len(line)]):
+        part = line[begin:end].rstrip()
+        if folded and fill and len(folded[-1]) + len(part) < LINE:
+            folded[-1] += f" {part}"
+        else:
+            folded.append(" " * (indent + 4) * bool(folded) + part)
+    return [piece for part in folded for piece in _folded(part)]

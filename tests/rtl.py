@@ -1,6 +1,7 @@
 """The hardware, run for a test: traces, tokens, bytes, and designs broken on purpose."""
 
 import inspect
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -367,6 +368,14 @@ def broken(name: str) -> Decoder | Encoder:
         return altered("decoder", [edit])(profile)
     component = "decoder" if name in BREAKS else "encoder"
     return altered(component, [(BREAKS | ENCODER_BREAKS)[name]])()
+
+
+def verilog_ports(verilog: str) -> dict[str, int]:
+    """Names and widths of the ports of generated Verilog, in order."""
+    [module] = re.findall(r"^module \w+ \(\n(.*?)\n\);$", verilog, re.M | re.S)
+    ports = re.findall(r"^  (?:in|out)put wire (?:\[(\d+):0\] )?(\w+)(?:,|$)", module, re.M)
+    assert len(ports) == module.count("put ")
+    return {name: int(high or 0) + 1 for high, name in ports}
 
 
 def quick_engine(design: Decoder | Encoder) -> Engine:

@@ -12,13 +12,16 @@ from utf8_sim.build import run_python_tool
 from .netlist import Netlist
 from .output import Refused
 
+# No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.
 _TO_NETLIST = """\
 read_rtlil <<END_OF_RTLIL
 {rtlil}
 END_OF_RTLIL
 proc
 flatten
-opt
+opt -nodffe
+opt_dff -simple-dffe
+opt -nodffe
 clean
 write_json
 """

@@ -9,6 +9,9 @@ from amaranth.lib.wiring import In, Out
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile
 from .token import ENCODED_LAYOUT, code_point_layout
 
+REPLACEMENT_FORM = 3
+"""Bytes of U+FFFD."""
+
 
 class Encoder(wiring.Component):
     """UTF-8 encoder that gives one byte a cycle, always in the shortest form.
@@ -81,14 +84,12 @@ class Encoder(wiring.Component):
         state, State, longest = self.state, self.State, self.profile.longest_form
 
         refused = Signal()
-        value = Signal(FORM_BITS[longest])
         m.d.comb += refused.eq(self._refuses(self.i.p.code_point))
-        m.d.comb += value.eq(Mux(refused, REPLACEMENT, self.i.p.code_point))
-        lead, lead_state = self._lead(m, value)
+        lead, lead_state = self._lead(m, refused)
         more = lead_state != State.START
 
-        bits = Signal(6 * (longest - 1))
-        last = Signal()
+        bits = Signal(6 * (longest - 1), reset_less=True)
+        last = Signal(reset_less=True)
         sending = Signal()
         free = Signal()
         m.d.comb += free.eq(~self.o.valid | self.o.ready)
@@ -97,24 +98,27 @@ class Encoder(wiring.Component):
         m.d.comb += sending.eq(state != State.START)
         with m.If(free):
             m.d.sync += self.o.valid.eq(sending | self.i.valid)
+            with m.Switch(state):
+                for count in range(1, longest):
+                    with m.Case(State[_send(count)]):
+                        group = bits[6 * (count - 1) : 6 * count]
+                        m.d.sync += [
+                            self.o.p.data.eq(Cat(group, Const(0b10, 2))),
+                            self.o.p.last.eq(last if count == 1 else 0),
+                            state.eq(State[_send(count - 1)]),
+                        ]
+                with m.Default(), m.If(self.i.valid):
+                    m.d.sync += [
+                        self.o.p.data.eq(lead),
+                        self.o.p.last.eq(self.i.p.last & ~more),
+                        state.eq(lead_state),
+                    ]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
-                self.o.p.data.eq(lead),
                 self.o.p.error.eq(refused),
-                self.o.p.last.eq(self.i.p.last & ~more),
-                bits.eq(value),
+                bits.eq(Mux(refused, REPLACEMENT, self.i.p.code_point)),
                 last.eq(self.i.p.last),
-                state.eq(lead_state),
             ]
-        with m.Elif(free & sending), m.Switch(state):
-            for count in range(longest - 1, 0, -1):
-                with m.Case(State[_send(count)]) if count > 1 else m.Default():
-                    group = bits[6 * (count - 1) : 6 * count]
-                    m.d.sync += [
-                        self.o.p.data.eq(Cat(group, Const(0b10, 2))),
-                        self.o.p.last.eq(last if count == 1 else 0),
-                        state.eq(State[_send(count - 1)]),
-                    ]
         return m
 
     def _refuses(self, code_point: Value) -> Value:
@@ -132,20 +136,27 @@ class Encoder(wiring.Component):
             refused |= code_point[1:16].all() & ~above_16_bits
         return refused
 
-    def _lead(self, m: Module, value: Value) -> tuple[Value, Value]:
+    def _lead(self, m: Module, refused: Value) -> tuple[Value, Value]:
         """The lead byte of the shortest form, and the state in which the rest is sent."""
         lead = Signal(8)
         state = Signal(self.State, name="lead_state")
-        for form in range(1, self.profile.longest_form + 1):
-            fits = ~value[FORM_BITS[form] :].any()
-            with m.If(fits) if form == 1 else m.Elif(fits):
-                first = 6 * (form - 1)
-                own_bits = value[first : FORM_BITS[form]]
-                marker = "1" * form + "0" if form > 1 else "0"
-                marker = marker[: 8 - len(own_bits)]
-                m.d.comb += lead.eq(Cat(own_bits, Const(int(marker, 2), len(marker))))
+        longest = self.profile.longest_form
+        value = self.i.p.code_point[: FORM_BITS[longest]]
+        with m.If(refused):
+            m.d.comb += lead.eq(_lead_byte(Const(REPLACEMENT), REPLACEMENT_FORM))
+            m.d.comb += state.eq(self.State[_send(REPLACEMENT_FORM - 1)])
+        for form in range(1, longest + 1):
+            with m.Elif(~value[FORM_BITS[form] :].any()):
+                m.d.comb += lead.eq(_lead_byte(value, form))
                 m.d.comb += state.eq(self.State[_send(form - 1)])
         return lead, state
+
+
+def _lead_byte(value: Value, form: int) -> Value:
+    """The lead byte of a value in a form: as many ones as it has bytes, a zero, the high bits."""
+    own_bits = value[6 * (form - 1) : FORM_BITS[form]]
+    marker = ("1" * form + "0" if form > 1 else "0")[: 8 - len(own_bits)]
+    return Cat(own_bits, Const(int(marker, 2), len(marker)))
 
 
 def _send(count: int) -> str:

@@ -144,7 +144,7 @@ def test_crossed_wires_are_noticed(level):
 @needs_icarus
 def test_register_that_begins_with_the_wrong_level_is_noticed():
     netlist = netlist_of("gates-ecp5", "encoder")
-    register = re.search(r'REGSET\("RESET"\)(?=[^;]*\.Q\(encoder_o__valid\))', netlist)
+    register = re.search(r'REGSET\("RESET"\)(?=[^;]*\.Q\(o_valid\))', netlist)
     broken = netlist[: register.start()] + 'REGSET("SET")' + netlist[register.end() :]
     assert verdict("gates-ecp5", broken) == Difference(0, "o.valid", expected=0, actual=1)
 

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from needs import needs
+import utf8_hdl
+from needs import CXX, needs
+from reference import ref_tokens
+from rtl import verilog_ports
 from utf8_flow.cli import choose_profile
 from utf8_flow.verilog import generate
 from utf8_hdl import PROFILES, Decoder, Encoder, Kind, __version__
@@ -22,10 +25,10 @@ PORTS = [
 RUN_BENCH = """
 import sys
 from cocotb_tools.runner import get_runner
-source, toplevel, build = sys.argv[1:]
+source, toplevel, build, language = sys.argv[1:]
 runner = get_runner("icarus")
 runner.build(sources=[source], hdl_toplevel=toplevel, build_dir=build,
-             build_args=["-g2001", "-Wall"], timescale=("1ns", "1ps"))
+             build_args=["-g" + language, "-Wall"], timescale=("1ns", "1ps"))
 runner.test(hdl_toplevel=toplevel, test_module="verilog_bench", build_dir=build,
             results_xml=build + "/results.xml")
 """
@@ -58,6 +61,9 @@ OVERRIDDEN = [
 ]
 DECODER = NAMED[0]
 
+LANGUAGES = ["2001", "2005", "2005-sv", "2009", "2012"]
+"""What Icarus Verilog calls the languages that a user may choose."""
+
 WHOLE = [variant for variant in NAMED if variant.rules == ("unicode",)]
 QUICK = "boundary code points,random hostile bytes,random values"
 """Parts of the campaign for all but those. Elsewhere everybody gets the whole of it."""
@@ -76,22 +82,50 @@ def verilog(variant, tmp_path_factory) -> Path:
 
 
 def test_one_module_with_the_ports_of_the_contract(verilog, variant):
-    modules = re.findall(r"^module (\w+)\((.*)\);$", verilog.read_text(), re.M)
-    assert modules == [(f"utf8_{variant.component}", ", ".join(PORTS))]
+    text = verilog.read_text()
+    assert re.findall(r"^module (\w+) ", text, re.M) == [f"utf8_{variant.component}"]
+    assert [*verilog_ports(text)] == PORTS
 
 
 def test_widths_of_the_ports(verilog, variant):
-    text = verilog.read_text()
-    widths = {
-        name: int(high or 0) + 1
-        for high, name in re.findall(r"^  (?:in|out)put (?:\[(\d+):0\] )?(\w+);$", text, re.M)
-    }
     utf32 = 64 if variant.rules[0] == "extended" else 32
     if variant.component == "decoder":
         wide = {"s_axis_tdata": 8, "m_axis_tdata": utf32, "m_axis_tuser": 8}
     else:
         wide = {"s_axis_tdata": utf32, "m_axis_tdata": 8}
-    assert widths == {port: wide.get(port, 1) for port in PORTS}
+    widths = {port: wide.get(port, 1) for port in PORTS}
+    assert verilog_ports(verilog.read_text()) == widths
+
+
+def test_registers_and_expressions_and_nothing_else(verilog):
+    """No block but those of registers: some simulators never start an `always @*`."""
+    text = re.sub("//.*", "", verilog.read_text())
+    assert set(re.findall(r"\balways\b.*", text)) == {"always @(posedge clk) begin"}
+    assert not re.search(r"\b(initial|case|function|task|generate)\b", text)
+
+
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+def test_it_can_be_reviewed(component):
+    """Some 400 lines, none too long, and every name is one of the source."""
+    text = generate(Variant(component, ("unicode",)).design)
+    assert len(text.splitlines()) <= {"decoder": 400, "encoder": 100}[component]
+    code = text[text.index("\nmodule ") :]
+    assert max(map(len, code.splitlines())) <= 100
+    source = (Path(utf8_hdl.__file__).parent / f"{component}.py").read_text()
+    names = re.findall(r"^  (?:reg|wire) (?:\[\d+:0\] )?(\w+) = ", code, re.M)
+    assert len(names) > 5
+    for name in names:
+        word = name.removesuffix("_next").split("_")[0]
+        assert word in source or word == "logic", name
+
+
+def test_each_stage_has_its_registers_under_its_name():
+    code = generate(DECODER.design)
+    headings = re.findall(r"^  // (Stage \d)", code, re.M)
+    assert headings == [f"Stage {n}" for n in range(1, 8)] * 2
+    count = code.split("  // Stage 5")[2].split("  // Stage 6")[0]
+    assert "state <=" in count
+    assert "token_code_point" not in count
 
 
 def test_header_names_profile_version_and_codes(verilog, variant):
@@ -121,9 +155,10 @@ def test_same_bytes_on_every_run_and_no_paths(component):
 
 
 @needs("iverilog")
-def test_icarus_has_no_warning(verilog, tmp_path):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_icarus_has_no_warning(verilog, language):
     run = subprocess.run(
-        ["iverilog", "-g2001", "-Wall", "-o", tmp_path / "out", verilog],
+        ["iverilog", f"-g{language}", "-Wall", "-tnull", verilog],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert run.stdout + run.stderr == ""
@@ -150,9 +185,9 @@ def test_icarus_runs_it_in_lockstep_with_the_golden_model(verilog, variant, tmp_
 @pytest.mark.parametrize(
     ("good", "bad", "failures"),
     [
-        ("decoder_high_C & decoder_low_23456789ABCDEF", "decoder_high_C", 1),
-        ("~ decoder_pair_last", "1'b1", 1),
-        ("assign m_axis_tlast = ", "assign m_axis_tlast = ~", 3),
+        ("high_C & low_23456789ABCDEF", "high_C", 1),
+        ("& ~pair_last", "", 1),
+        ("slot_1_last : slot_0_last", "~slot_1_last : ~slot_0_last", 3),
     ],
     ids=["C0 and C1 are lead bytes", "text goes on after last", "last is inverted"],
 )
@@ -165,10 +200,117 @@ def test_bench_fails_on_broken_verilog(good, bad, failures, tmp_path):
     assert f" FAIL={failures} " in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
 
 
+HOSTILE = bytes.fromhex("41 E282AC EDA080 F09F9880 F09080 41 C0AF E08080 FF F49080 C2")
+CODE_POINTS = [0x41, 0xA9, 0x20AC, 0x1F600, 0xD800, 0x110000, 0x10FFFF, 0x80000041]
+
+
+def inputs_and_outputs(component: str) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """What `language_modes.v` offers, and what must come: data, tuser and tlast."""
+    if component == "encoder":
+        encoded = [
+            (byte, int(value > 0x10FFFF or value == 0xD800))
+            for value in CODE_POINTS
+            for byte in (
+                chr(value) if value < 0xD800 or 0xDFFF < value < 0x110000 else "\ufffd"
+            ).encode()
+        ]
+        last = len(encoded) - 1
+        return CODE_POINTS, [(byte, user, int(n == last)) for n, (byte, user) in enumerate(encoded)]
+    kinds = {kind.label: kind.value for kind in Kind}
+    return list(HOSTILE), [
+        (
+            token.code_point,
+            token.length << 4 | kinds[token.error or "none"] << 1 | bool(token.error),
+            int(token.offset + token.length == len(HOSTILE)),
+        )
+        for token in ref_tokens(HOSTILE)
+    ]
+
+
+def run_a_users_bench(
+    folder: Path, verilog: str, component: str, options: list[str], simulator: str
+):
+    """What `language_modes.v` prints, and what it must print."""
+    inputs, outputs = inputs_and_outputs(component)
+    widths = verilog_ports(verilog)
+    width = widths["s_axis_tdata"]
+    lasts = [0] * (len(inputs) - 1) + [1]
+    items = [f"{last << width | value:x}\n" for value, last in zip(inputs, lasts, strict=True)]
+    (folder / "inputs.hex").write_text("".join(items))
+    (folder / "design.v").write_text(verilog)
+    macros = {
+        "DUT": f"utf8_{component}", "IN": width, "OUT": widths["m_axis_tdata"],
+        "USER": widths["m_axis_tuser"], "COUNT": len(inputs),
+    }  # fmt: skip
+    sources = [*(f"-D{n}={v}" for n, v in macros.items()), *options, BENCH, "design.v"]
+    if simulator == "verilator":
+        tool = ["verilator", "--binary", "--timing", "-Wall", "-Wno-fatal", "--top-module", "bench"]
+        commands = [[*tool, "-o", "bench", *sources], ["obj_dir/bench"]]
+    else:
+        commands = [["iverilog", "-s", "bench", "-o", "bench", *sources], ["vvp", "-n", "bench"]]
+    for command in commands:
+        run = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    digits = [-(-widths[port] // 4) for port in ("m_axis_tdata", "m_axis_tuser", "m_axis_tlast")]
+    expected = [
+        " ".join(f"{level:0{width}x}" for level, width in zip(output, digits, strict=True))
+        for output in outputs
+    ]
+    return [line for line in run.stdout.splitlines() if "$finish" not in line], expected
+
+
+BENCH = Path(__file__).with_name("language_modes.v")
+
+
+@needs("iverilog")
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("style", [("-DDECLARED",), ()], ids=["declared", "initial"])
+@pytest.mark.parametrize("timescale", [("-DTIMESCALE",), ()], ids=["timescale", "none"])
+def test_a_users_bench_in_every_language(component, language, style, timescale, tmp_path):
+    variable = "reg" if language in ("2001", "2005") else "logic"
+    options = [f"-g{language}", f"-DVAR={variable}", "-DIDLE=1'b1", *style, *timescale]
+    verilog = generate(Variant(component, ("unicode",)).design)
+    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "icarus")
+    assert printed == expected
+
+
+@needs("verilator", CXX)
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+def test_a_users_bench_in_verilator(component, tmp_path):
+    styles = {"decoder": ["-DDECLARED"], "encoder": ["-DTIMESCALE"]}
+    options = ["-DVAR=logic", "-DIDLE=1'b1", *styles[component]]
+    verilog = generate(Variant(component, ("unicode",)).design)
+    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "verilator")
+    assert printed == expected
+
+
+@needs("iverilog")
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+def test_undefined_data_that_is_not_offered_does_no_harm(component, tmp_path):
+    verilog = generate(Variant(component, ("unicode",)).design)
+    options = ["-g2012", "-DVAR=logic", "-DIDLE=1'bx"]
+    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "icarus")
+    assert printed == expected
+
+
+@needs("iverilog")
+def test_a_users_bench_sees_broken_verilog(tmp_path):
+    verilog = generate(DECODER.design)
+    assert verilog.count("high_C & low_23456789ABCDEF") == 2
+    broken = verilog.replace("high_C & low_23456789ABCDEF", "high_C")
+    options = ["-g2012", "-DVAR=logic", "-DIDLE=1'b1"]
+    printed, expected = run_a_users_bench(tmp_path, broken, "decoder", options, "icarus")
+    assert printed != expected
+
+
+def language_of(variant: Variant) -> str:
+    """Each variant runs in one of the languages, so that all of them are used."""
+    return LANGUAGES[(NAMED + OVERRIDDEN).index(variant) % len(LANGUAGES)]
+
+
 def run_bench(verilog: Path, folder: Path, variant: Variant, stalls: float, parts: str = ""):
-    registers = re.findall(r"^  reg (?:\[\d+:0\] )?(\w+_\w+) = ", verilog.read_text(), re.M)
-    registers.remove("at_time_zero")
-    assert {f"{variant.component}_state", f"{variant.component}_o__valid"} <= set(registers)
+    registers = re.findall(r"^  reg (?:\[\d+:0\] )?(\w+) = ", verilog.read_text(), re.M)
+    assert {"state", "o_valid"} <= set(registers)
     environment = {
         "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
         "PYTHONPATH": str(Path(__file__).parent),
@@ -179,7 +321,8 @@ def run_bench(verilog: Path, folder: Path, variant: Variant, stalls: float, part
         "BENCH_PARTS": parts,
         "BENCH_REGISTERS": ",".join(registers),
     }
+    arguments = verilog, f"utf8_{variant.component}", folder / "build", language_of(variant)
     return subprocess.run(
-        [sys.executable, "-c", RUN_BENCH, verilog, f"utf8_{variant.component}", folder / "build"],
+        [sys.executable, "-c", RUN_BENCH, *arguments],
         capture_output=True, text=True, check=False, env=environment, cwd=folder,
     )  # fmt: skip

@@ -322,9 +322,7 @@ class Undefined(IcarusEngine):
     """A design whose registers have no level before the first token."""
 
     def __init__(self, design):
-        super().__init__(
-            design, generate(design).replace("decoder_o__valid = 1'h0", "decoder_o__valid")
-        )
+        super().__init__(design, generate(design).replace("o_valid = 1'b0", "o_valid"))
 
 
 @needs_icarus

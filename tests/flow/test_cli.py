@@ -435,7 +435,6 @@ def test_the_ports_stand_in_the_order_of_the_contract(profile):
         ("generate text.txt", "text.txt"),
         ("decode", "'decode'"),
         ("--wrong", "--wrong"),
-        ("", "command"),
     ],
 )
 def test_wrong_usage_is_refused_in_one_line(folder, arguments, named):

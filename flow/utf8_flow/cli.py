@@ -448,6 +448,7 @@ def prove(
 @app.command(
     epilog=_examples(
         "utf8-hdl mutate --component encoder --mutants 100",
+        "utf8-hdl mutate --profile ucs2 --seed 1",
     )
 )
 def mutate(

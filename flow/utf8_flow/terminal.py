@@ -68,7 +68,7 @@ def _lines(progress: Progress) -> Iterator[None]:
         pause = FIRST_LINE
         while not over.wait(pause):
             for task in progress.tasks:
-                say(progress.console, f"utf8-hdl: {_state(task)}")
+                say(progress.console, f"utf8-hdl: working: {_state(task)}")
             pause = NEXT_LINE
 
     teller = threading.Thread(target=tell, daemon=True)

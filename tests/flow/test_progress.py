@@ -23,7 +23,7 @@ def slow_machine(monkeypatch):
 
 
 def wait_for_line(line: str) -> None:
-    wait_until(lambda: f"utf8-hdl: {line}\n" in sys.stderr.getvalue())
+    wait_until(lambda: f"utf8-hdl: working: {line}\n" in sys.stderr.getvalue())
 
 
 @pytest.mark.usefixtures("slow_machine")
@@ -39,8 +39,8 @@ def test_lines_say_how_far_the_work_has_come():
             wait_for_line("[synthesis], 75%")
         assert threading.active_count() == threads
     assert {line.partition(",")[0] for line in err.getvalue().splitlines()} == {
-        "utf8-hdl: tools",
-        "utf8-hdl: [synthesis]",
+        "utf8-hdl: working: tools",
+        "utf8-hdl: working: [synthesis]",
     }
 
 
@@ -89,9 +89,9 @@ def test_a_long_simulation_shows_life_on_standard_error_only(folder, monkeypatch
     monkeypatch.setitem(cli.ENGINES, "amaranth", SlowEngine)
     result = run(command, "text.txt", "--engine", "amaranth")
     assert result.status == 0
-    assert f"utf8-hdl: {line}\n" in result.err
-    assert "utf8-hdl: " not in result.out
-    assert all(row.startswith("utf8-hdl: ") for row in result.err.splitlines())
+    assert f"utf8-hdl: working: {line}\n" in result.err
+    assert "working" not in result.out
+    assert all(row.startswith("utf8-hdl: working: ") for row in result.err.splitlines())
 
 
 @pytest.mark.usefixtures("slow_machine")

@@ -773,6 +773,11 @@ def _usage_error(error: TyperException, arguments: list[str]) -> str:
     message = error.format_message().rstrip(".")
     if isinstance(error, typer.BadParameter) and error.param and error.message:
         message = f"{error.param.opts[0]} {error.message}"
+    elif message.startswith("No such command") and "Did you mean" not in message:
+        names = [
+            command.callback.__name__ for command in app.registered_commands if command.callback
+        ]
+        message = f"{message}: choose from {', '.join(names)}"
     return f"{message} (see {path} --help)"
 
 
@@ -815,7 +820,7 @@ def main(arguments: list[str] | None = None) -> int:
         # pipe with the exit status 1, which is taken.
         cause = error.__context__ if isinstance(error, SystemExit) else error
         if isinstance(error, SystemExit) and cause is None:  # that is how completion ends
-            return int(error.code or 0)
+            return 2 if error.code else 0
         standard_output_failed()
         if isinstance(cause, BrokenPipeError):
             return 141

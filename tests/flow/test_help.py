@@ -119,6 +119,26 @@ def test_completion_can_be_set_up(shell):
     assert "utf8-hdl" in done.stdout.decode()
 
 
+def test_completion_is_installed_for_the_shell_that_is_used(tmp_path):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", "utf8-hdl --install-completion; exit $?"],
+        check=False, capture_output=True, text=True,
+        env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bash completion installed" in done.stdout
+    assert (tmp_path / ".bashrc").exists()
+
+
+@pytest.mark.parametrize("variable", ["complete_tcsh", "nonsense"])
+def test_a_shell_that_is_not_known_is_wrong_usage(variable):
+    environment = os.environ | {"_UTF8_HDL_COMPLETE": variable}
+    done = run_process(stdout=subprocess.PIPE, env=environment)
+    assert done.returncode == 2
+    assert_no_traceback(done.stderr)
+
+
 # --- errors of usage ----------------------------------------------------------------------------
 
 
@@ -140,6 +160,11 @@ def test_completion_can_be_set_up(shell):
         ("compare --seed", "Option '--seed' requires an argument"),
         ("simulate a b", "Got unexpected extra argument(s) (b)"),
         ("compere", "No such command 'compere'. Did you mean 'compare'?"),
+        (
+            "text.txt",
+            "No such command 'text.txt': choose from simulate, compare, generate, prove, mutate, "
+            "synthesize, bitstream",
+        ),
         ("--version=3", "Option '--version' does not take a value"),
     ],
 )

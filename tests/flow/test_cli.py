@@ -527,9 +527,10 @@ def test_a_name_with_a_line_break_is_refused_in_one_line():
     assert_refused(run("simulate", "no\nfile"), r"'no\nfile'")
 
 
-def test_closed_standard_input_is_refused(monkeypatch):
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_closed_standard_input_is_refused(monkeypatch, command):
     monkeypatch.setattr(sys, "stdin", None)
-    assert_refused(run("simulate", "-"), "'-'")
+    assert_refused(run(command, "-"), "cannot read '-': standard input is closed")
 
 
 # --- outputs are whole or not there -------------------------------------------------------------

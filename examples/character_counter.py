@@ -82,6 +82,9 @@ def count(text: bytes) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        print(f"usage: {sys.argv[0]} ['any text'], or the text on standard input", file=sys.stderr)
+        sys.exit(2)
     given = os.fsencode(sys.argv[1]) if len(sys.argv) > 1 else sys.stdin.buffer.read()
     characters, errors = count(given) if given else (0, 0)  # no byte could be the last one
     print(f"{characters} characters, {errors} errors")

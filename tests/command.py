@@ -134,10 +134,13 @@ class Process:
             self.process.send_signal(signal.SIGINT)
 
     def end(self) -> tuple[int, str, str]:
-        """Its exit status and outputs, once it has ended by itself and left no process."""
+        """Its exit status and outputs, once it has ended by itself and left no process.
+
+        How far it has come is not among them: that depends on how fast the machine is.
+        """
         out, err = self.process.communicate(timeout=60)
         wait_until(lambda: not self.alive(), seconds=10)
-        return self.process.returncode, out, err
+        return self.process.returncode, out, re.sub("^utf8-hdl: working: .*\n", "", err, flags=re.M)
 
     def __enter__(self) -> "Process":
         return self

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from needs import needs
 from reference import ref_tokens
+from utf8_flow.verilog import generate
+from utf8_hdl import Decoder
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STRESS = (EXAMPLES / "stress.txt").read_bytes()
@@ -151,6 +153,15 @@ def test_counter_prints_the_counts_of_an_argument_or_standard_input(text):
     assert piped.stdout == expected
 
 
+def test_counter_refuses_what_it_would_not_count():
+    refused = subprocess.run(
+        [sys.executable, COUNTER, "two", "words"], capture_output=True, text=True, check=False
+    )
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("usage: ")
+    assert refused.stderr.count("\n") == 1
+
+
 def test_counter_becomes_verilog():
     text = verilog.convert(counter_class()(), name="character_counter")
     ports = set(re.search(r"^module character_counter\((.*)\);$", text, re.M)[1].split(", "))
@@ -170,7 +181,7 @@ def cocotb_folder(tmp_path) -> Path:
     return folder
 
 
-def make(folder: Path, *targets: str) -> subprocess.CompletedProcess:
+def make(folder: Path, *targets: object) -> subprocess.CompletedProcess:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": path, "COCOTB_RANDOM_SEED": "1", "COCOTB_ANSI_OUTPUT": "0"}
     return subprocess.run(
@@ -187,6 +198,14 @@ def test_cocotb_bench_passes(cocotb_folder):
     assert re.search(r"200 texts: \d{3} characters and \d{3,4} errors, as in Python", passed.stdout)
 
 
+@needs("make")
+def test_cocotb_bench_is_for_the_verilog_of_the_utf8_hdl_that_is_installed_now(cocotb_folder):
+    verilog = cocotb_folder / "utf8_decoder.v"
+    verilog.write_text("// of an older version\n")
+    assert make(cocotb_folder, verilog).returncode == 0
+    assert verilog.read_text() == generate(Decoder())
+
+
 @needs("make", "iverilog")
 @pytest.mark.parametrize(
     ("port", "wrong"),
@@ -200,13 +219,11 @@ def test_cocotb_bench_passes(cocotb_folder):
     ids=["data", "error", "length", "text never ends", "bytes lost"],
 )
 def test_cocotb_bench_fails_on_broken_verilog(port, wrong, cocotb_folder):
-    assert make(cocotb_folder, f"{cocotb_folder}/utf8_decoder.v").returncode == 0
-    file = cocotb_folder / "utf8_decoder.v"
     text, found = re.subn(
-        rf"(?m)^  assign {port} = (.*);$", f"  assign {port} = {wrong};", file.read_text()
+        rf"(?m)^  assign {port} = (.*);$", f"  assign {port} = {wrong};", generate(Decoder())
     )
     assert found == 1
-    file.write_text(text)
-    failed = make(cocotb_folder)
+    (cocotb_folder / "broken.v").write_text(text)
+    failed = make(cocotb_folder, f"VERILOG_SOURCES={cocotb_folder}/broken.v")
     assert failed.returncode != 0
     assert " PASS=0 FAIL=1 " in failed.stdout

@@ -5,14 +5,15 @@ import json
 import math
 import os
 import signal
+import stat
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TextIO, TypeVar
 
 import typer
 from amaranth.hdl import UnusedElaboratable
@@ -27,9 +28,10 @@ from utf8_sim.stimulus import Mode, RandomStalls, Stimulus
 from .boards import BAUD, BOARDS, write_bitstream
 from .chart import chart
 from .comparison import PartsComparison, compare_exhaustively
-from .engines import AUTO, DESIGNS, ENGINES, keep_freed_memory, prepare_engine
+from .engines import AUTO, DESIGNS, ENGINES, expected_cycles, keep_freed_memory, prepare_engine
 from .exhaustive import LONGEST as LONGEST_EXHAUSTIVE
 from .exhaustive import Plan
+from .formal.properties import PROPERTIES
 from .formal.prover import tool_version as prover_version
 from .fusesoc import core_file, core_file_name
 from .mutants import mutation_score
@@ -51,7 +53,7 @@ from .terminal import (
 )
 from .texts import file_part, open_text
 from .verilog import generate as generate_verilog
-from .waves import check_drawing, drawing_range, save_file_name
+from .waves import check_drawing, check_drawn, drawing_range, save_file_name
 
 PATIENCE = 3.0
 """Seconds after Ctrl-C in which another one changes nothing."""
@@ -62,51 +64,80 @@ CAMPAIGN_STALLS = (0.0, 0.25)
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 """Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
 
+VERDICTS = {"accept": True, "reject": False}
+"""Whether code points are accepted, by the names of the options."""
+
 RESET_POLARITIES = {"high": False, "low": True}
 """Whether the reset is active low, by the names of ``generate``'s option."""
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 T = TypeVar("T")
 
-ComponentOption = Annotated[
-    str, typer.Option("--component", metavar="|".join(DESIGNS), help="Which piece of hardware.")
-]
 
-ProfileOption = Annotated[
-    str, typer.Option("--profile", metavar="|".join(PROFILES), help="Which UTF-8 is spoken.")
-]
+def _choice(names: Iterable[str], *declarations: str, help: str) -> Any:
+    """An option that takes one of some names, which the shell completes."""
+    names = list(names)
+    metavar = "|".join(names)
+    return typer.Option(*declarations, metavar=metavar, help=help, autocompletion=lambda: names)
+
+
+def _number(kind: Callable[[str], T], description: str) -> Callable[[str], T]:
+    """What reads a number, and says so in plain words if it is none."""
+
+    def parse(text: str) -> T:
+        try:
+            return kind(text)
+        except ValueError:
+            raise typer.BadParameter(f"must be {description}, not {text!r}") from None
+
+    return parse
+
+
+WHOLE_NUMBER = _number(int, "a whole number")
+NUMBER = _number(float, "a number")
+
+
+def _examples(*lines: str) -> str:
+    """The end of a command's help, which is not filled as other text is."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
+ComponentOption = Annotated[str, _choice(DESIGNS, "--component", help="Which piece of hardware.")]
+
+ProfileOption = Annotated[str, _choice(PROFILES, "--profile", help="Which UTF-8 is spoken.")]
 SurrogatesOption = Annotated[
-    str | None,
-    typer.Option(metavar="accept|reject", help="U+D800 to U+DFFF, instead of the profile's rule."),
+    str | None, _choice(VERDICTS, help="U+D800 to U+DFFF, instead of the profile's rule.")
 ]
 NoncharactersOption = Annotated[
-    str | None,
-    typer.Option(metavar="accept|reject", help="U+FFFE and U+FFFF, instead of the profile's rule."),
+    str | None, _choice(VERDICTS, help="U+FFFE and U+FFFF, instead of the profile's rule.")
 ]
 ErrorSpanOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="|".join(span.value for span in ErrorSpan), help="How many bytes one error covers."
-    ),
+    _choice([span.value for span in ErrorSpan], help="How many bytes one error covers."),
 ]
-OnlyComponentOption = Annotated[
-    str | None, typer.Option("--component", metavar="|".join(DESIGNS), help="Only this one.")
+OnlyComponentOption = Annotated[str | None, _choice(DESIGNS, "--component", help="Only this one.")]
+OnlyProfileOption = Annotated[str | None, _choice(PROFILES, "--profile", help="Only this one.")]
+EngineOption = Annotated[str, _choice([AUTO, *ENGINES], help="What simulates the hardware.")]
+SeedOption = Annotated[
+    int,
+    typer.Option(metavar="N", parser=WHOLE_NUMBER, help="Random seed."),
 ]
-OnlyProfileOption = Annotated[
-    str | None, typer.Option("--profile", metavar="|".join(PROFILES), help="Only this one.")
-]
-EngineOption = Annotated[
-    str, typer.Option(metavar="|".join([AUTO, *ENGINES]), help="What simulates the hardware.")
-]
-SeedOption = Annotated[int, typer.Option(metavar="N", help="What all that is random depends on.")]
 StallInputOption = Annotated[
     float | None,
-    typer.Option(metavar="P", help="Probability, each cycle, that no byte is offered."),
+    typer.Option(
+        metavar="P", parser=NUMBER, help="Probability, each cycle, that no byte is offered."
+    ),
 ]
 StallOutputOption = Annotated[
     float | None,
-    typer.Option(metavar="P", help="Probability, each cycle, that no token is taken."),
+    typer.Option(
+        metavar="P", parser=NUMBER, help="Probability, each cycle, that no token is taken."
+    ),
 ]
 TokensOption = Annotated[
     str | None,
@@ -130,19 +161,40 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(
+    invoke_without_command=True,
+    epilog=_examples(
+        "utf8-hdl simulate --text 'A€😀'",
+        "utf8-hdl generate -o utf8_decoder.v",
+        "utf8-hdl simulate --help",
+    ),
+)
 def _top(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
     ] = False,
 ) -> None:
     """UTF-8 in hardware: simulate it, compare it with its golden model, get its Verilog."""
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=sys.stderr)
+        raise typer.Exit(2)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "utf8-hdl simulate --text 'A€😀'",
+        "printf '\\xc0\\xaf\\xe2\\x82' | utf8-hdl simulate - --tokens -",
+        "utf8-hdl simulate --text 'A€' --stall-output 0.5 --seed 7 --vcd wave.vcd",
+        "utf8-hdl simulate --component encoder --code-points '20AC D800' --bytes out.txt",
+    )
+)
 def simulate(
-    file: Annotated[str | None, typer.Argument(metavar="[FILE|-]", show_default=False)] = None,
-    text: Annotated[str | None, typer.Option(help="Take this instead of a file.")] = None,
+    context: typer.Context,
+    file: Annotated[str | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Take this instead of a file.")
+    ] = None,
     code_points: Annotated[
         str | None,
         typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800, 110000'."),
@@ -167,34 +219,54 @@ def simulate(
         str, typer.Option(metavar="FIRST-LAST", help="Which cycles --wave draws.")
     ] = "0-31",
 ) -> None:
-    """Run the hardware on real bytes, next to the golden model, and show what it made of them.
+    """Run the hardware on real bytes, next to the golden model.
 
-    The text is FILE, standard input (-), or TEXT. A decoder gets its bytes. An encoder gets its
-    characters, surrogates and all other values too that its input can carry, or those of LIST.
-    Short texts are shown cycle by cycle.
+    What it made of them is shown, of short texts cycle by cycle. The text is FILE, standard input
+    (-), or TEXT. A decoder gets its bytes. An encoder gets its characters, surrogates and all other
+    values too that its input can carry, or those of LIST.
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     stalls = _stalls(seed, stall_input or 0.0, stall_output or 0.0)
     design = _choose("--component", component, DESIGNS)(rules)
-    if component == "decoder" and (code_points is not None or encoded is not None):
-        option = "--bytes" if code_points is None else "--code-points"
-        raise Refused(f"{option} is for --component encoder")
+    encoder = component == "encoder"
+    steady = stall_input is None and stall_output is None
+    _refuse_idle(
+        context,
+        code_points=not encoder and "without --component encoder",
+        encoded=not encoder and "without --component encoder",
+        error_span=encoder and "with --component encoder",
+        seed=steady and "without --stall-input or --stall-output",
+        wave_cycles=wave is None and "without --wave",
+    )
     names = {"--tokens": tokens, "--bytes": encoded, "--vcd": vcd, "--wave": wave}
     _check_outputs([file] if file else [], names)
     drawn = drawing_range(wave_cycles)
     show = report_console(names)
-    with open_text(file, text, code_points, AmaranthEngine(design)) as (text_pieces, size):
-        pieces, inputs = look_ahead(text_pieces)
-        simulator, engine_line = prepare_engine(engine, design, inputs)
+    facts = AmaranthEngine(design)
+    with open_text(file, text, code_points, facts) as (text_pieces, size):
+        pieces, ahead, whole = look_ahead(text_pieces, facts)
+        length = ahead if whole else size
+        if wave and length is not None and not any(side.probability for side in stalls):
+            check_drawn(drawn, length)
+        cycles = expected_cycles(ahead, [stalls])
+        simulator, engine_line = prepare_engine(engine, design, cycles)
         outputs = Outputs(tokens, encoded, vcd, wave)
         simulation = TextSimulation(simulator, Stimulus(pieces, *stalls), outputs, drawn)
         simulation.run(show, size)
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "utf8-hdl compare",
+        "utf8-hdl compare --component encoder --profile ucs4",
+        "printf 'A\\xe2\\x82' | utf8-hdl compare - --stall-input 0.9",
+        "utf8-hdl compare --exhaustive 2",
+    )
+)
 def compare(
-    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...")] = None,
+    context: typer.Context,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
     component: ComponentOption = "decoder",
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
@@ -209,44 +281,59 @@ def compare(
     wave: WaveOption = None,
     exhaustive: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Instead of FILEs: every text of N bytes, 1 to 4."),
+        typer.Option(
+            metavar="N",
+            parser=WHOLE_NUMBER,
+            help="Instead of FILEs: every text of N bytes, 1 to 4.",
+        ),
     ] = None,
     state: Annotated[
         str,
         typer.Option(metavar="FILE", help="Where --exhaustive keeps what is done, to go on later."),
     ] = "utf8-hdl-exhaustive.json",
 ) -> None:
-    """Drive many stimuli and compare every output pin with the golden model, cycle by cycle.
+    """Compare hardware and golden model, cycle by cycle.
 
-    The stimuli are the FILEs, or without any the built-in campaign. Each runs at full rate and
-    with stalls on either side and both. --vcd and --wave name what is kept if there is a
-    difference.
+    The stimuli are the FILEs (- is standard input), or without any the built-in campaign. Each runs
+    at full rate and with stalls on either side and both. --vcd and --wave name what is kept if
+    there is a difference.
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     modes = _modes(seed, stall_input, stall_output)
     design = _choose("--component", component, DESIGNS)(rules)
+    steady = exhaustive is not None and stall_input is None and stall_output is None
+    _refuse_idle(
+        context,
+        error_span=component == "encoder" and "with --component encoder",
+        seed=steady and "with --exhaustive, without --stall-input or --stall-output",
+        state=exhaustive is None and "without --exhaustive",
+    )
     outputs = {"--tokens": tokens, "--vcd": vcd, "--wave": wave}
-    kept: dict[str, str | None] = {} if exhaustive is None else {"--state": state}
     if state == "-":
         raise Refused("--state needs the name of a file")
-    _check_outputs(files or [], outputs | kept)
+    _check_outputs(files or [], outputs if exhaustive is None else {**outputs, "--state": state})
+    if (files or []).count("-") > 1:
+        raise Refused("- is standard input, which can be read only once: give it once")
     show = report_console(outputs)
     if exhaustive is not None:
         if files or tokens or component != "decoder":
             raise Refused("--exhaustive is for the decoder, without FILEs and without --tokens")
-        if not 1 <= exhaustive <= LONGEST_EXHAUSTIVE:
-            raise Refused(f"--exhaustive must be 1 to {LONGEST_EXHAUSTIVE} bytes, not {exhaustive}")
-        inputs = exhaustive * 256**exhaustive
-        simulator, engine_line = prepare_engine(engine, design, inputs)
+        _check_length(exhaustive)
         rates = stall_input or 0.0, stall_output or 0.0
+        cycles = expected_cycles(exhaustive * 256**exhaustive, [_stalls(seed, *rates)])
+        simulator, engine_line = prepare_engine(engine, design, cycles)
         plan = Plan(exhaustive, rules, simulator.name, rates, seed)
         compare_exhaustively(show, plan, simulator, engine_line, state, vcd or DIFFERENCE_VCD, wave)
         return
 
     facts = AmaranthEngine(design)
-    parts = [file_part(name, facts) for name in files] if files else campaign(facts, seed)
-    inputs = len(modes) * sum(part.size for part in parts)
-    simulator, engine_line = prepare_engine(engine, design, inputs)
+    parts = [context.with_resource(file_part(name, facts)) for name in files or []]
+    parts = parts or campaign(facts, seed)
+    # A code point of the campaign becomes so many bytes, at most; of files, bytes are known.
+    bytes_each = rules.longest_form if component == "encoder" and not files else 1
+    size = bytes_each * sum(part.size for part in parts)
+    cycles = expected_cycles(size, [stalls for _, stalls in modes])
+    simulator, engine_line = prepare_engine(engine, design, cycles)
     say(show, f"profile {rules.describe()}")
     say(show, f"engine {engine_line}")
     names = ", ".join(name for name, _ in modes)
@@ -258,7 +345,7 @@ def compare(
     if comparison.differs or comparison.failure:
         say(show, f"stimulus: {comparison.stimulus}, seed {seed}")
     else:
-        print_lines(show, coverage_table(coverage))
+        print_lines(show, coverage_table(coverage, blank="" if files else "NEVER"))
         if not files:
             gaps = coverage.gaps()
             columns = "state" if coverage.is_decoder else "output"
@@ -269,8 +356,15 @@ def compare(
     conclude(show, comparison.differs, comparison.failure, comparison.cycles)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "utf8-hdl generate -o utf8_decoder.v",
+        "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
+        "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
+    )
+)
 def generate(
+    context: typer.Context,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
     ] = "-",
@@ -285,8 +379,8 @@ def generate(
     ] = None,
     reset_polarity: Annotated[
         str,
-        typer.Option(
-            metavar="|".join(RESET_POLARITIES),
+        _choice(
+            RESET_POLARITIES,
             help="high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
         ),
     ] = "high",
@@ -294,9 +388,10 @@ def generate(
         bool, typer.Option("--fusesoc", help="Write FILE.core too, for FILE.v: a FuseSoC core.")
     ] = False,
 ) -> None:
-    """Write Verilog: module utf8_decoder or utf8_encoder, with AXI4-Stream ports."""
+    """Write Verilog with AXI4-Stream ports, for an FPGA."""
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     design = _choose("--component", component, DESIGNS)(rules)
+    _refuse_idle(context, error_span=component == "encoder" and "with --component encoder")
     active_low_reset = _choose("--reset-polarity", reset_polarity, RESET_POLARITIES)
     module = f"utf8_{component}" if module is None else module
     files = {output: generate_verilog(design, module, active_low_reset)}
@@ -307,7 +402,12 @@ def generate(
             opened.enter_context(open_output(name)).write(content)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "utf8-hdl prove --component encoder --profile unicode",
+        "utf8-hdl prove --property line-rate",
+    )
+)
 def prove(
     component: OnlyComponentOption = None,
     profile: OnlyProfileOption = None,
@@ -315,15 +415,22 @@ def prove(
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
     name: Annotated[
-        str | None, typer.Option("--property", metavar="NAME", help="Only this one.")
+        str | None,
+        typer.Option(
+            "--property",
+            metavar="NAME",
+            help="Only this one.",
+            autocompletion=lambda: list(dict.fromkeys(what.name for what in PROPERTIES)),
+        ),
     ] = None,
     vcd: Annotated[
         str, typer.Option(metavar="OUT.vcd", help="Where to write a counterexample's waveform.")
     ] = "utf8-hdl-counterexample.vcd",
 ) -> None:
-    """Prove the properties of the designs, for all inputs of any length under any stalls.
+    """Prove the properties of the designs, for all inputs.
 
-    Without --profile, in all of them, and in unicode with each of its rules turned round.
+    These may be of any length, under any stalls. Without --profile, in all of them, and in unicode
+    with each of its rules inverted.
     """
     if component is not None:
         _choose("--component", component, DESIGNS)
@@ -338,7 +445,12 @@ def prove(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "utf8-hdl mutate --component encoder --mutants 100",
+        "utf8-hdl mutate --profile ucs2 --seed 1",
+    )
+)
 def mutate(
     component: OnlyComponentOption = None,
     profile: ProfileOption = "unicode",
@@ -346,12 +458,15 @@ def mutate(
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
     seed: SeedOption = 0,
-    mutants: Annotated[int, typer.Option(metavar="N", help="How many of each component.")] = 1000,
+    mutants: Annotated[
+        int,
+        typer.Option(metavar="N", parser=WHOLE_NUMBER, help="How many of each component."),
+    ] = 1000,
 ) -> None:
-    """Break the synthesised designs, one gate at a time, and count what notices.
+    """Break the designs gate by gate, and count what notices.
 
-    Each mutant meets the built-in campaign of compare and the properties of prove. One that none
-    of them kills must be proved to do the same as the design.
+    They are synthesised before. Each mutant meets the built-in campaign of compare and the
+    properties of prove. One that none of them kills must be proved to do the same as the design.
     """
     if component is not None:
         _choose("--component", component, DESIGNS)
@@ -367,25 +482,35 @@ def mutate(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "utf8-hdl synthesize --component decoder --profile unicode --device ecp5-25f",
+        "utf8-hdl synthesize --seeds 0 --json cells.json",
+    )
+)
 def synthesize(
+    context: typer.Context,
     component: OnlyComponentOption = None,
     profile: OnlyProfileOption = None,
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="|".join(DEVICES), help="Only this one.")
-    ] = None,
+    device: Annotated[str | None, _choice(DEVICES, help="Only this one.")] = None,
     fields: Annotated[
         str | None,
         typer.Option(metavar="LIST", help="Outputs that are used, such as code_point,error."),
     ] = None,
     seeds: Annotated[
         int,
-        typer.Option(metavar="N", help="How often each is placed and routed; 0: only count cells."),
+        typer.Option(
+            metavar="N",
+            parser=WHOLE_NUMBER,
+            help="How often each is placed and routed; 0: only count cells.",
+        ),
     ] = 5,
-    seed: Annotated[int, typer.Option(metavar="N", help="The first of the seeds.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", parser=WHOLE_NUMBER, help="The first of the seeds.")
+    ] = 0,
     json_file: Annotated[
         str | None,
         typer.Option("--json", metavar="OUT.json", help="Write all results; - is stdout."),
@@ -394,9 +519,10 @@ def synthesize(
         str | None, typer.Option(metavar="OUT.svg", help="Draw frequency and area.")
     ] = None,
 ) -> None:
-    """Synthesise, place and route: area and clock frequency on real devices.
+    """Measure area and clock frequency on real devices.
 
-    Without --profile, in all of them, and in unicode with each of its rules turned round.
+    The designs are synthesised, placed and routed. Without --profile, in all of them, and in
+    unicode with each of its rules inverted.
     """
     if component is not None:
         _choose("--component", component, DESIGNS)
@@ -405,6 +531,11 @@ def synthesize(
     profiles = _choose_profiles(profile, surrogates, noncharacters, error_span)
     if min(seed, seeds) < 0 or seed + seeds > SEEDS:
         raise Refused(f"--seed and --seeds must be 0 or more, and together at most {SEEDS}")
+    _refuse_idle(
+        context,
+        error_span=component == "encoder" and "with --component encoder",
+        seed=not seeds and "with --seeds 0",
+    )
     if plot is not None and not seeds:
         raise Refused("--plot shows frequencies: it needs --seeds 1 or more")
     outputs = {"--json": json_file, "--plot": plot}
@@ -423,9 +554,14 @@ def synthesize(
             file.write(chart(results))
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "utf8-hdl bitstream --board icebreaker",
+        "utf8-hdl bitstream --board ulx3s --baud 9600 --profile ucs2 -o demo.bit",
+    )
+)
 def bitstream(
-    board: Annotated[str, typer.Option(metavar="|".join(BOARDS), help="Which board.")],
+    board: Annotated[str, _choice(BOARDS, help="Which board.")],
     output: Annotated[
         str | None,
         typer.Option(
@@ -435,13 +571,18 @@ def bitstream(
             help="Where to write; - is stdout. Without it utf8_demo_BOARD.bin or .bit.",
         ),
     ] = None,
-    baud: Annotated[int, typer.Option(metavar="N", help="Bits per second.")] = BAUD,
+    baud: Annotated[
+        int, typer.Option(metavar="N", parser=WHOLE_NUMBER, help="Bits per second.")
+    ] = BAUD,
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
     noncharacters: NoncharactersOption = None,
     error_span: ErrorSpanOption = None,
 ) -> None:
-    """Build the demo for a board: bytes in on its UART, code points and errors out, as text."""
+    """Build the demo for a board, as a bitstream.
+
+    It takes bytes on the board's UART and gives code points and errors, as text.
+    """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     _choose("--board", board, BOARDS)
     write_bitstream(board, rules, baud, output)
@@ -455,7 +596,7 @@ def _choose_profiles(profile: str | None, *overrides: str | None) -> list[Profil
 
 
 def _overridden(profile: Profile) -> list[Profile]:
-    """The profile with each of its rules turned round, one at a time."""
+    """The profile with each of its rules inverted, one at a time."""
     return [
         replace(profile, accept_surrogates=not profile.accept_surrogates),
         replace(profile, accept_noncharacters=not profile.accept_noncharacters),
@@ -488,12 +629,11 @@ def choose_profile(
         If a value is unknown.
     """
     profile = _choose("--profile", name, PROFILES)
-    verdicts = {"accept": True, "reject": False}
     if surrogates is not None:
-        accept = _choose("--surrogates", surrogates, verdicts)
+        accept = _choose("--surrogates", surrogates, VERDICTS)
         profile = replace(profile, accept_surrogates=accept)
     if noncharacters is not None:
-        accept = _choose("--noncharacters", noncharacters, verdicts)
+        accept = _choose("--noncharacters", noncharacters, VERDICTS)
         profile = replace(profile, accept_noncharacters=accept)
     if error_span is not None:
         spans = {span.value: span for span in ErrorSpan}
@@ -527,6 +667,46 @@ def _modes(seed: int, stall_input: float | None, stall_output: float | None) -> 
     ]
 
 
+def _check_length(exhaustive: int) -> None:
+    if not 1 <= exhaustive <= LONGEST_EXHAUSTIVE:
+        raise Refused(f"--exhaustive must be 1 to {LONGEST_EXHAUSTIVE} bytes, not {exhaustive}")
+
+
+def _refuse_idle(context: typer.Context, **circumstances: str | bool) -> None:
+    """Refuse options that were given and have no effect.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Of the command.
+    circumstances : dict of str to str or bool
+        By names of parameters: in which circumstances they have no effect; false if they have.
+    """
+    options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    for name, circumstance in circumstances.items():
+        source = context.get_parameter_source(name)
+        if circumstance and source and source.name == "COMMANDLINE":
+            raise Refused(f"{options[name]} has no effect {circumstance}")
+
+
+def _file_identity(name: str, standard: TextIO | None) -> tuple[int, int] | None:
+    """What tells a file or a pipe from all others, whatever its name; None for a device.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file; ``-`` is the stream,
+    standard : text file or None
+        which is standard input or output.
+    """
+    try:
+        status = os.stat(standard.fileno() if name == "-" and standard else name)
+    except (OSError, ValueError):
+        return None
+    is_file = stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)
+    return (status.st_dev, status.st_ino) if is_file else None
+
+
 def _check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
     """Refuse outputs that cannot be written, to one place, or over an input."""
     if outputs.get("--wave") is not None:
@@ -545,10 +725,11 @@ def _check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
             raise Refused(f"{first_option} and {option} both name {first_name!r}: choose another")
         places[place] = option, name
         check_output(name)
-    for name in inputs:
-        if name != "-" and os.path.realpath(name) in places:
-            option, _ = places[os.path.realpath(name)]
-            raise Refused(f"{option} would replace the input {name!r}: choose another file")
+    for option, output in outputs.items():
+        written = _file_identity(output, sys.stdout) if output else None
+        for name in inputs:
+            if written and written == _file_identity(name, sys.stdin):
+                raise Refused(f"{option} would overwrite the input {name!r}: choose another file")
 
 
 @contextmanager
@@ -584,6 +765,22 @@ def _one_interrupt() -> Iterator[None]:
         sys.unraisablehook = usual_hook
 
 
+def _usage_error(error: TyperException, arguments: list[str]) -> str:
+    """What is wrong with the command line, and where the right one is described."""
+    context = getattr(error, "ctx", None)
+    command = [word for word in arguments[:1] if not word.startswith("-")]
+    path = context.command_path if context else " ".join(["utf8-hdl", *command])
+    message = error.format_message().rstrip(".")
+    if isinstance(error, typer.BadParameter) and error.param and error.message:
+        message = f"{error.param.opts[0]} {error.message}"
+    elif message.startswith("No such command") and "Did you mean" not in message:
+        names = [
+            command.callback.__name__ for command in app.registered_commands if command.callback
+        ]
+        message = f"{message}: choose from {', '.join(names)}"
+    return f"{message} (see {path} --help)"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command.
 
@@ -602,7 +799,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         try:
             with _one_interrupt():
-                status = app(arguments, standalone_mode=False) or 0
+                status = app(arguments, prog_name="utf8-hdl", standalone_mode=False) or 0
                 if status == INTERRUPTED:
                     raise KeyboardInterrupt
                 return status
@@ -612,7 +809,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (Refused, EngineError) as error:
         message = str(error)
     except TyperException as error:
-        message = f"{error.format_message().rstrip('.')} (see utf8-hdl --help)"
+        message = _usage_error(error, arguments or sys.argv[1:])
     except GivenUp:
         return INTERRUPTED
     except (Abort, KeyboardInterrupt):
@@ -622,6 +819,8 @@ def main(arguments: list[str] | None = None) -> int:
         # Files have errors of their own, so this is standard output's. Typer answers to a closed
         # pipe with the exit status 1, which is taken.
         cause = error.__context__ if isinstance(error, SystemExit) else error
+        if isinstance(error, SystemExit) and cause is None:  # that is how completion ends
+            return 2 if error.code else 0
         standard_output_failed()
         if isinstance(cause, BrokenPipeError):
             return 141

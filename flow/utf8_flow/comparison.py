@@ -14,7 +14,7 @@ from utf8_sim.stimulus import Mode, Stimulus
 from .exhaustive import SHARD, Plan, State, run_shards, seconds_for
 from .output import Refused, open_output
 from .report import coverage_table, plural, report
-from .terminal import conclude, give_up, print_lines, progress_bar, report_difference, say
+from .terminal import conclude, duration, give_up, print_lines, progress_bar, report_difference, say
 from .workers import cores
 
 
@@ -138,9 +138,9 @@ def compare_exhaustively(
     count = f"{plan.texts} texts, every one of {plural(plan.length, 'byte')}"
     if shards:
         left = len(shards) / plan.shards
-        duration = _duration(seconds_for(plan, engine, len(shards)))
+        time = duration(seconds_for(plan, engine, len(shards)))
         to_do = f"{count}, {left:.1%} of them left" if left < 1 else count
-        say(show, f"{to_do}: about {duration} on {plural(cores(), 'core')}")
+        say(show, f"{to_do}: about {time} on {plural(cores(), 'core')}")
         wrong = _first_wrong_shard(show, plan, engine, state, shards)
     else:
         say(show, f"{count}: all done before")
@@ -185,11 +185,3 @@ def _first_wrong_shard(
             say(show, f"{done:.1%} done: the same command goes on from there ({state.path})")
             give_up(show, state.cycles)
     return None
-
-
-def _duration(seconds: float) -> str:
-    """About how long that is, for a person."""
-    for unit, size in (("hour", 3600), ("minute", 60), ("second", 1)):
-        if seconds >= 2 * size:
-            return plural(round(seconds / size), unit)
-    return "a second or two"

@@ -1,7 +1,7 @@
 """Which engine simulates a design: the one that the user names, or the one that fits the work."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -9,6 +9,7 @@ from utf8_hdl import Decoder, Encoder
 from utf8_sim.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engine import AmaranthEngine, Engine, EngineError
 from utf8_sim.icarus import IcarusEngine
+from utf8_sim.stimulus import RandomStalls
 
 from .gates import Ecp5Engine, Ice40Engine
 from .output import Refused
@@ -18,7 +19,7 @@ from .verilog import generate
 AUTO = "auto"
 
 WORTH_COMPILING = 1 << 14
-"""Inputs that take Amaranth's simulator about as long as a compiler takes for a design."""
+"""Cycles that take Amaranth's simulator about as long as a compiler takes for a design."""
 
 DESIGNS: dict[str, Any] = {"decoder": Decoder, "encoder": Encoder}
 """The components by name; each takes a profile."""
@@ -34,7 +35,22 @@ ENGINES: dict[str, Callable[[Decoder | Encoder], Engine]] = {
 """The engines by name; each takes a design."""
 
 
-def prepare_engine(name: str, design: Decoder | Encoder, inputs: int) -> tuple[Engine, str]:
+def expected_cycles(size: int, stalls: Iterable[tuple[RandomStalls, RandomStalls]]) -> int:
+    """About how many cycles some texts take, once with each of some stalls.
+
+    Parameters
+    ----------
+    size : int
+        How many bytes go into the decoder, or come out of the encoder: one in a cycle.
+    stalls : iterable of RandomStalls
+        Those at the input and at the output.
+    """
+    return round(
+        size * sum(sum(1 / (1 - side.probability) for side in sides) - 1 for sides in stalls)
+    )
+
+
+def prepare_engine(name: str, design: Decoder | Encoder, cycles: int) -> tuple[Engine, str]:
     """An engine, and a line that says which.
 
     Parameters
@@ -43,8 +59,8 @@ def prepare_engine(name: str, design: Decoder | Encoder, inputs: int) -> tuple[E
         Its name; ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
     design : Decoder or Encoder
         What is simulated.
-    inputs : int
-        How many bytes or code points there are to simulate, about.
+    cycles : int
+        How many there are to simulate, about.
 
     Raises
     ------
@@ -55,7 +71,7 @@ def prepare_engine(name: str, design: Decoder | Encoder, inputs: int) -> tuple[E
     """
     if name not in (AUTO, *ENGINES):
         raise Refused(f"unknown --engine {name!r}: choose from {', '.join([AUTO, *ENGINES])}")
-    if name == AUTO and inputs < WORTH_COMPILING:
+    if name == AUTO and cycles < WORTH_COMPILING:
         name = AmaranthEngine.name
     with progress_bar() as progress:
         progress.add_task("preparing the engine", total=None)

@@ -297,8 +297,16 @@ def _places(count: int, first: list[int]) -> str:
     return ", ".join(map(str, first)) + (", ..." if count > len(first) else "")
 
 
-def coverage_table(coverage: Coverage) -> list[Text]:
-    """How often each class met each state, and what came out."""
+def coverage_table(coverage: Coverage, blank: str = "") -> list[Text]:
+    """How often each class met each state, and what came out.
+
+    Parameters
+    ----------
+    coverage : Coverage
+        What was exercised.
+    blank : str
+        What stands in the place of what never happened.
+    """
     names = [class_name(members) for members in coverage.classes]
     head, width = max(map(len, names)) + 2, max(map(len, coverage.columns)) + 2
     what = "bytes" if coverage.is_decoder else "code points"
@@ -310,7 +318,8 @@ def coverage_table(coverage: Coverage) -> list[Text]:
     for name, counts in zip(names, coverage.cells.tolist(), strict=True):
         line = Text(f"{name:<{head}}")
         for count in counts:
-            line.append(f"{count or 'NEVER':>{width}}", style="" if count else "bold red")
+            line.append(f"{count or blank:>{width}}", style="" if count else "bold red")
+        line.rstrip()
         lines.append(line)
     if coverage.is_decoder:
         lines += _token_counts(coverage)

@@ -1,17 +1,20 @@
 """One text, simulated next to the golden model, and everything that is said about it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from utf8_hdl.profile import REPLACEMENT
 from utf8_sim.engine import DesignError, Engine
 from utf8_sim.lockstep import Lockstep
+from utf8_sim.model import encode, form_maximum
 from utf8_sim.stimulus import Piece, Stimulus
-from utf8_sim.trace import Interface, Trace, field
+from utf8_sim.trace import DECODER, Interface, Trace, field
 
 from .output import Refused, open_binary_output, open_output
 from .report import active_cycles, cycle_table, report
@@ -34,10 +37,34 @@ class Outputs:
     wave: str | None
 
 
-def look_ahead(pieces: Iterator[Piece]) -> tuple[Iterator[Piece], int]:
-    """The same pieces, and how many inputs the first one has, which is all of a short text."""
+def look_ahead(pieces: Iterator[Piece], engine: Engine) -> tuple[Iterator[Piece], int, bool]:
+    """The same pieces, and how long the first one is, which is all of a short text.
+
+    Parameters
+    ----------
+    pieces : iterator of Piece
+        A text, as a design takes it.
+    engine : Engine
+        What simulates the design.
+
+    Returns
+    -------
+    iterator of Piece, int, bool
+        The same pieces; how many bytes the first one has, or becomes in an encoder; and whether it
+        is all of the text.
+    """
     first = list(islice(pieces, 1))
-    return chain(first, pieces), sum(len(values) for values, _ in first)
+    size = sum(_count_bytes(values, engine) for values, _ in first)
+    return chain(first, pieces), size, all(np.any(ends) for _, ends in first)
+
+
+def _count_bytes(values: Sequence[int] | np.ndarray, engine: Engine) -> int:
+    if engine.interface == DECODER:
+        return len(values)
+    profile, code_points = engine.profile, np.asarray(values, dtype=np.uint64)
+    maxima = [form_maximum(length) for length in range(1, profile.longest_form)]
+    lengths = np.searchsorted(np.array(maxima, dtype=np.uint64), code_points) + 1
+    return int(np.where(code_points > profile.highest, len(encode(REPLACEMENT)), lengths).sum())
 
 
 class TextSimulation:

@@ -1,19 +1,34 @@
 """What the commands print: where it goes, progress, the verdict."""
 
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from utf8_sim.engine import DesignError, Engine
 from utf8_sim.lockstep import Lockstep
 
 from .output import Refused
+from .report import plural
 from .waves import draw_difference, write_wave_around_difference
+
+FIRST_LINE = 5.0
+"""Seconds after which work that goes on is long, and says what it is,"""
+
+NEXT_LINE = 60.0
+"""and between two lines about how far it has come, where there is no terminal."""
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -30,18 +45,57 @@ def report_console(outputs: dict[str, str | None]) -> Console:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A progress bar on standard error, if a person is looking."""
-    console = Console(stderr=True)
+    """A progress bar on standard error; in a file or a pipe, now and then a line if it is long."""
+    console = Console(stderr=True, highlight=False)
+    bar = console.is_interactive
     columns = (
         TextColumn("{task.description}", markup=False),  # it may hold the name of a file
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
+    progress = Progress(*columns, console=console, transient=True, disable=not bar)
+    with progress, nullcontext() if bar else _lines(progress):
         yield progress
+
+
+@contextmanager
+def _lines(progress: Progress) -> Iterator[None]:
+    """Now and then a line about the task of a progress bar that is not shown."""
+    over = threading.Event()
+
+    def tell() -> None:
+        pause = FIRST_LINE
+        while not over.wait(pause):
+            for task in progress.tasks:
+                say(progress.console, f"utf8-hdl: working: {_state(task)}")
+            pause = NEXT_LINE
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+
+
+def _state(task: Task) -> str:
+    """What is done, how far it has come, and how long it will take, as far as that is known."""
+    words = [task.description]
+    if task.total is not None:
+        words.append(f"{task.percentage:.0f}%")
+        if task.time_remaining:
+            words.append(f"about {duration(task.time_remaining)} left")
+    return ", ".join(words)
+
+
+def duration(seconds: float) -> str:
+    """About how long that is, for a person."""
+    for unit, size in (("hour", 3600), ("minute", 60), ("second", 1)):
+        if seconds >= 2 * size:
+            return plural(round(seconds / size), unit)
+    return "a second or two"
 
 
 def say(show: Console, line: str, style: str = "") -> None:

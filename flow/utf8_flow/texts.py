@@ -1,11 +1,12 @@
 """Where texts come from: files, standard input, the command line; as bytes or as code points."""
 
-import io
 import os
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -19,6 +20,7 @@ from utf8_sim.stimulus import Piece, Stimulus, file_pieces
 from utf8_sim.trace import DECODER, field
 
 from .output import Refused
+from .terminal import progress_bar
 
 _LAX = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
 
@@ -35,7 +37,12 @@ def _refusing_to_read(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _open_binary(name: str) -> Iterator[io.BufferedReader]:
+def _open_binary(name: str) -> Iterator[BinaryIO]:
+    if name == "-":
+        if sys.stdin is None:
+            raise Refused("cannot read '-': standard input is closed")
+        yield sys.stdin.buffer
+        return
     with _refusing_to_read(name):
         file = open(name, "rb")  # noqa: SIM115
     with file:
@@ -74,31 +81,46 @@ def _code_point_list(words: str, engine: Engine) -> list[int]:
     return values
 
 
-def file_part(name: str, engine: Engine) -> Part:
+@contextmanager
+def file_part(name: str, engine: Engine) -> Iterator[Part]:
     """A file as a part of a comparison, which reads it more than once.
 
     Parameters
     ----------
     name : str
-        Name of the file.
+        Name of the file. What can be read only once, as standard input (``-``) and pipes, is kept
+        in a temporary file meanwhile.
     engine : Engine
         What simulates the design.
 
     Raises
     ------
     Refused
-        If it cannot be read, or only once.
+        If it cannot be read.
     """
-
-    def pieces() -> Iterator[Piece]:
+    with ExitStack() as stack:
+        copy: BinaryIO | None = None
         with _open_binary(name) as stream:
-            yield from _items(_pieces(stream, name), engine)
+            if name == "-" or not stream.seekable():
+                copy = stack.enter_context(_copied(stream, name))
+            size = os.fstat((copy or stream).fileno()).st_size
 
-    with _open_binary(name) as stream:
-        if not stream.seekable():
-            raise Refused(f"cannot read {name!r} more than once: name a file, not a pipe")
-        size = os.fstat(stream.fileno()).st_size
-    return Part(name, size, pieces)
+        def pieces() -> Iterator[Piece]:
+            with nullcontext(copy) if copy else _open_binary(name) as stream:
+                stream.seek(0)
+                yield from _items(_pieces(stream, name), engine)
+
+        yield Part("standard input" if name == "-" else name, size, pieces)
+
+
+@contextmanager
+def _copied(stream: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    with tempfile.TemporaryFile() as copy:
+        with progress_bar() as progress, _refusing_to_read(name):
+            progress.add_task("reading standard input" if name == "-" else name, total=None)
+            shutil.copyfileobj(stream, copy)
+            copy.flush()
+        yield copy
 
 
 @contextmanager
@@ -138,12 +160,9 @@ def open_text(
             _items(iter([(data, True)] if data else []), engine),
             len(data) if takes_bytes else None,
         )
-    elif file == "-":
-        if sys.stdin is None:
-            raise Refused("cannot read '-': standard input is closed")
-        yield _items(_pieces(sys.stdin.buffer, "-"), engine), None
     else:
         assert file is not None
         with _open_binary(file) as stream:
-            size = os.fstat(stream.fileno()).st_size if takes_bytes else None
+            known = takes_bytes and file != "-"
+            size = os.fstat(stream.fileno()).st_size if known else None
             yield _items(_pieces(stream, file), engine), size or None

@@ -17,6 +17,9 @@ from .tools import need_packages
 
 MOST_CYCLES_DRAWN = 256
 
+MOST_CYCLES_AFTER = 24
+"""A run at full rate is over so soon after the last byte."""
+
 VCD_AROUND = 1024, 64
 """Cycles in a waveform before and after a difference."""
 
@@ -89,6 +92,28 @@ def drawing_range(cycles: str) -> range:
             f"--wave-cycles must be FIRST-LAST, at most {MOST_CYCLES_DRAWN} cycles, not {cycles!r}"
         )
     return chosen
+
+
+def check_drawn(cycles: range, size: int) -> None:
+    """Refuse to draw cycles that a run at full rate cannot have.
+
+    Parameters
+    ----------
+    cycles : range
+        The cycles.
+    size : int
+        How many bytes the text has, or becomes: one in a cycle.
+
+    Raises
+    ------
+    Refused
+        If all of them are after its end.
+    """
+    if cycles.start > size + MOST_CYCLES_AFTER:
+        raise Refused(
+            f"--wave-cycles {cycles[0]}-{cycles[-1]} are after the end: "
+            f"the text takes about {size} cycles, one for each byte"
+        )
 
 
 def check_drawing() -> None:

@@ -6,6 +6,7 @@ that one mistake cannot hide in both.
 """
 
 import enum
+import re
 from dataclasses import dataclass
 
 SURROGATES = range(0xD800, 0xE000)
@@ -37,7 +38,7 @@ class Profile:
     Parameters
     ----------
     name : str
-        What messages and generated files call it.
+        What messages and generated files call it: letters, digits, ``-`` and ``_``.
     longest_form : int
         The longest sequence in bytes, 3 to 8.
     highest : int
@@ -53,7 +54,7 @@ class Profile:
     Raises
     ------
     ValueError
-        If the rules contradict each other.
+        If the name cannot stand in generated files, or the rules contradict each other.
     """
 
     name: str
@@ -64,6 +65,8 @@ class Profile:
     error_span: ErrorSpan = ErrorSpan.MAXIMAL_SUBPART
 
     def __post_init__(self) -> None:
+        if not re.fullmatch(r"[\w-]+", self.name, re.ASCII):
+            raise ValueError(f"name must be letters, digits, '-' and '_', not {self.name!r}")
         if self.longest_form not in range(3, 9):
             raise ValueError(
                 f"longest_form must be 3 to 8 bytes, so that U+FFFD fits, not {self.longest_form!r}"

@@ -4,12 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from utf8_flow import terminal
+
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch):
     """What makes Rich believe that a person is looking."""
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def fast_machine(monkeypatch):
+    """Nothing takes so long that it says how far it has come."""
+    monkeypatch.setattr(terminal, "FIRST_LINE", 1e6)
 
 
 @pytest.fixture

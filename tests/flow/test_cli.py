@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 from itertools import islice
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from vcd.reader import TokenKind, tokenize
 
 from command import (
+    COMMAND,
     Run,
     assert_is_waveform,
     assert_no_traceback,
@@ -29,6 +31,7 @@ from reference import ref_tokens
 from rtl import broken, verilog_ports
 from utf8_flow import cli, texts
 from utf8_hdl import __version__
+from utf8_sim.campaign import Part
 from utf8_sim.engine import AmaranthEngine, HangError
 
 SURROGATE = b"\xed\xa0\x80"
@@ -50,6 +53,8 @@ COMMON_OPTIONS = [
     *("--profile", "--surrogates", "--noncharacters", "--error-span"),
     *("--engine", "--seed", "--stall-input", "--stall-output", "--tokens", "--vcd"),
 ]
+
+LINUX = pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs /dev/stdin")
 
 VCD_BEGINS = "$timescale 1 ns $end\n$version utf8-hdl $end\n"
 
@@ -342,13 +347,54 @@ def test_compare_with_tokens_on_standard_output_leaves_the_report_to_standard_er
     assert "agree" in result.err
 
 
-def test_compare_does_not_agree_on_a_pipe_that_it_cannot_read_twice():
+@pytest.fixture
+def scratch(tmp_path, monkeypatch) -> Path:
+    """Where temporary files go."""
+    place = tmp_path / "scratch"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return place
+
+
+def test_compare_reads_a_pipe_as_often_as_it_must(scratch):
     reader, writer = os.pipe()
     os.write(writer, b"A")
     os.close(writer)
     result = run("compare", f"/dev/fd/{reader}", "--tokens", "-")
     os.close(reader)
-    assert result.status == 2 or len(result.out.splitlines()) == 4
+    assert (result.status, len(result.out.splitlines())) == (0, 4)
+    assert not list(scratch.iterdir())
+
+
+@pytest.mark.parametrize("options", [[], ["--component", "encoder"]])
+def test_compare_reads_standard_input_as_often_as_it_must(scratch, folder, options):
+    command = ["compare", "-", "text.txt", "--tokens", "tokens", *options]
+    result = run_process(*command, input=b"A\xc2\xa9", stdout=subprocess.PIPE)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert b"8 runs: 2 stimuli" in result.stdout
+    lines = Path("tokens").read_text().splitlines()
+    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
+    assert not list(scratch.iterdir())
+
+
+def test_standard_input_is_given_once(folder):
+    assert_refused(run("compare", "-", "-"), "only once")
+
+
+def test_compare_says_never_only_of_what_the_campaign_has_to_meet(folder):
+    result = run("compare", "text.txt")
+    assert result.status == 0
+    assert "00..7F 4" in squeezed(result.out)
+    assert "E0" in squeezed(result.out)
+    assert "NEVER" not in result.out
+
+
+def test_a_campaign_that_misses_something_says_never(folder, monkeypatch):
+    monkeypatch.setattr(cli, "campaign", lambda *_: [Part("one", 1, lambda: iter([(b"A", True)]))])
+    result = run("compare")
+    assert "00..7F 4 NEVER NEVER NEVER" in squeezed(result.out)
+    assert "never met: " in result.out
 
 
 def test_compare_takes_a_file_of_any_name_on_a_terminal(folder):
@@ -434,7 +480,6 @@ def test_the_ports_stand_in_the_order_of_the_contract(profile):
         ("generate text.txt", "text.txt"),
         ("decode", "'decode'"),
         ("--wrong", "--wrong"),
-        ("", "command"),
     ],
 )
 def test_wrong_usage_is_refused_in_one_line(folder, arguments, named):
@@ -442,6 +487,33 @@ def test_wrong_usage_is_refused_in_one_line(folder, arguments, named):
     assert_refused(run(*arguments.split()), named)
     assert {path.name for path in folder.iterdir()} == {"text.txt", "link.txt"}
     assert Path("text.txt").read_bytes() == b"A\xc2\xa9"
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("simulate - --tokens text.txt < text.txt", "--tokens would overwrite the input '-'"),
+        ("simulate - --vcd ./text.txt < text.txt", "--vcd would overwrite the input '-'"),
+        ("compare - --tokens text.txt < text.txt", "--tokens would overwrite the input '-'"),
+        ("simulate hard.txt --tokens text.txt", "'hard.txt'"),
+        ("simulate text.txt --tokens hard.txt", "'text.txt'"),
+        ("simulate text.txt --tokens - >> text.txt", "--tokens would overwrite the input"),
+        pytest.param("simulate /dev/stdin --tokens hard.txt < text.txt", "/dev/stdin", marks=LINUX),
+        pytest.param("simulate - --tokens /dev/stdout <text.txt >>text.txt", "'-'", marks=LINUX),
+    ],
+)
+def test_an_input_is_known_again_under_any_name(folder, command, named):
+    Path("hard.txt").hardlink_to("text.txt")
+    done = subprocess.run(
+        ["sh", "-c", f"exec {COMMAND} {command}"], capture_output=True, text=True, check=False
+    )
+    assert_refused(Run(done.returncode, done.stdout, done.stderr), named)
+    assert Path("text.txt").read_bytes() == b"A\xc2\xa9"
+    assert sorted(path.name for path in folder.iterdir()) == ["hard.txt", "text.txt"]
+
+
+def test_an_input_that_is_no_file_may_be_the_output(folder):
+    assert run("simulate", os.devnull, "--tokens", os.devnull).status == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
@@ -454,9 +526,10 @@ def test_a_name_with_a_line_break_is_refused_in_one_line():
     assert_refused(run("simulate", "no\nfile"), r"'no\nfile'")
 
 
-def test_closed_standard_input_is_refused(monkeypatch):
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_closed_standard_input_is_refused(monkeypatch, command):
     monkeypatch.setattr(sys, "stdin", None)
-    assert_refused(run("simulate", "-"), "'-'")
+    assert_refused(run(command, "-"), "cannot read '-': standard input is closed")
 
 
 # --- outputs are whole or not there -------------------------------------------------------------

@@ -1,8 +1,10 @@
 """`--engine`: which one is taken, what is said if it is not there, and that all do the same."""
 
+import io
 import json
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,32 @@ def test_a_short_text_is_for_amaranth(folder, command):
 def test_a_long_text_is_compiled(folder, arguments, size):
     Path("text.txt").write_bytes(b"A" * size)
     assert engine_line(run(*arguments.split())) == "engine cxxrtl"
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("arguments", "size"),
+    [
+        ("simulate text.txt --stall-input 0.5", 1 << 13),
+        ("simulate text.txt --stall-output 0.5", 1 << 13),
+        ("compare text.txt --stall-output 0.9", 1 << 11),
+        ("simulate - --component encoder", 1 << 14),
+        ("compare --component encoder", 0),
+        ("compare --exhaustive 1 --stall-input 0.99", 0),
+    ],
+)
+def test_what_counts_is_how_many_cycles_are_to_come(folder, monkeypatch, arguments, size):
+    text = "€".encode() * (size // 3 + 1)
+    Path("text.txt").write_bytes(text)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert engine_line(run(*arguments.split())) == "engine cxxrtl"
+
+
+@needs_compiler
+def test_an_encoder_takes_a_cycle_for_each_byte():
+    encoder = ["--component", "encoder", "--code-points"]
+    assert engine_line(run("simulate", *encoder, "41 " * 6000)) == "engine amaranth"
+    assert engine_line(run("simulate", *encoder, "D800 " * 6000)) == "engine cxxrtl"
 
 
 def test_a_text_just_too_short_is_not_compiled(folder):

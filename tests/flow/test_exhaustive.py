@@ -231,7 +231,7 @@ def test_a_damaged_state_is_refused_and_untouched(folder, damaged_states, damage
     [
         ["--exhaustive", 2, "--engine", "amaranth"],
         ["--exhaustive", 1, "--stall-input", 0.3],
-        ["--exhaustive", 1, "--seed", 1],
+        ["--exhaustive", 1, "--stall-input", 0, "--seed", 1],
         ["--exhaustive", 1, "--profile", "ucs4"],
         ["--exhaustive", 1, "--surrogates", "accept"],
     ],

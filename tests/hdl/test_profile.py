@@ -49,6 +49,17 @@ def test_rules_that_make_no_sense_are_refused(longest_form, highest, message):
         Profile(name="odd", longest_form=longest_form, highest=highest)
 
 
+@pytest.mark.parametrize("name", ["", "two words", "line\nbreak", "*/", "../up", "naïve", "a\n"])
+def test_a_name_that_cannot_stand_in_generated_files_is_refused(name):
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - compared as a whole
+        replace(UNICODE, name=name)
+    assert str(refused.value) == f"name must be letters, digits, '-' and '_', not {name!r}"
+
+
+def test_a_name_of_ones_own_is_kept():
+    assert replace(UNICODE, name="My-UTF_8").describe().startswith("My-UTF_8: 1 to 4 bytes")
+
+
 def test_description_names_every_rule():
     odd = replace(UNICODE, accept_surrogates=True, error_span=ErrorSpan.WHOLE_SEQUENCE)
     assert odd.describe() == (

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import re
 import signal
 import sys
 import threading
@@ -22,7 +23,7 @@ from typer.exceptions import Abort, TyperException
 from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile, __version__
 from utf8_sim.campaign import campaign
 from utf8_sim.engine import AmaranthEngine, EngineError
-from utf8_sim.stimulus import Mode, RandomStalls, Stimulus
+from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls, Stimulus
 
 from .boards import BAUD, BOARDS, write_bitstream
 from .chart import chart
@@ -43,13 +44,11 @@ from .synthesis import DEVICES
 from .terminal import (
     INTERRUPTED,
     GivenUp,
-    conclude,
     print_lines,
     report_console,
-    report_difference,
     say,
 )
-from .texts import file_part, open_text
+from .texts import file_part, open_text, typed_part
 from .verilog import generate as generate_verilog
 from .waves import check_drawing, drawing_range, save_file_name
 
@@ -61,6 +60,9 @@ CAMPAIGN_STALLS = (0.0, 0.25)
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 """Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
+
+LAST_STALLED_CYCLE = (1 << 20) - 1
+"""The highest number of a cycle that may be stalled by number."""
 
 RESET_POLARITIES = {"high": False, "low": True}
 """Whether the reset is active low, by the names of ``generate``'s option."""
@@ -100,6 +102,17 @@ EngineOption = Annotated[
     str, typer.Option(metavar="|".join([AUTO, *ENGINES]), help="What simulates the hardware.")
 ]
 SeedOption = Annotated[int, typer.Option(metavar="N", help="What all that is random depends on.")]
+TextOption = Annotated[str | None, typer.Option(help="Take this instead of a file.")]
+HexOption = Annotated[
+    str | None,
+    typer.Option(
+        "--hex", metavar="BYTES", help="Bytes such as 'E2 82 AC'; / between texts: 'E2 82 / AC'."
+    ),
+]
+CodePointsOption = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800 / 110000'."),
+]
 StallInputOption = Annotated[
     float | None,
     typer.Option(metavar="P", help="Probability, each cycle, that no byte is offered."),
@@ -107,6 +120,14 @@ StallInputOption = Annotated[
 StallOutputOption = Annotated[
     float | None,
     typer.Option(metavar="P", help="Probability, each cycle, that no token is taken."),
+]
+StallInputCyclesOption = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no byte is offered."),
+]
+StallOutputCyclesOption = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no token is taken."),
 ]
 TokensOption = Annotated[
     str | None,
@@ -142,11 +163,9 @@ def _top(
 @app.command()
 def simulate(
     file: Annotated[str | None, typer.Argument(metavar="[FILE|-]", show_default=False)] = None,
-    text: Annotated[str | None, typer.Option(help="Take this instead of a file.")] = None,
-    code_points: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800, 110000'."),
-    ] = None,
+    text: TextOption = None,
+    hexadecimal: HexOption = None,
+    code_points: CodePointsOption = None,
     component: ComponentOption = "decoder",
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
@@ -156,6 +175,8 @@ def simulate(
     seed: SeedOption = 0,
     stall_input: StallInputOption = None,
     stall_output: StallOutputOption = None,
+    stall_input_cycles: StallInputCyclesOption = None,
+    stall_output_cycles: StallOutputCyclesOption = None,
     tokens: TokensOption = None,
     encoded: Annotated[
         str | None,
@@ -174,16 +195,17 @@ def simulate(
     Short texts are shown cycle by cycle.
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
-    stalls = _stalls(seed, stall_input or 0.0, stall_output or 0.0)
+    stalls = _stalls(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
     design = _choose("--component", component, DESIGNS)(rules)
-    if component == "decoder" and (code_points is not None or encoded is not None):
-        option = "--bytes" if code_points is None else "--code-points"
-        raise Refused(f"{option} is for --component encoder")
+    facts = AmaranthEngine(design)
+    typed = typed_part(text, hexadecimal, code_points, facts)
+    if component == "decoder" and encoded is not None:
+        raise Refused("--bytes is for --component encoder")
     names = {"--tokens": tokens, "--bytes": encoded, "--vcd": vcd, "--wave": wave}
     _check_outputs([file] if file else [], names)
     drawn = drawing_range(wave_cycles)
     show = report_console(names)
-    with open_text(file, text, code_points, AmaranthEngine(design)) as (text_pieces, size):
+    with open_text(file, typed, facts) as (text_pieces, size):
         pieces, inputs = look_ahead(text_pieces)
         simulator, engine_line = prepare_engine(engine, design, inputs)
         outputs = Outputs(tokens, encoded, vcd, wave)
@@ -195,6 +217,9 @@ def simulate(
 @app.command()
 def compare(
     files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...")] = None,
+    text: TextOption = None,
+    hexadecimal: HexOption = None,
+    code_points: CodePointsOption = None,
     component: ComponentOption = "decoder",
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
@@ -204,6 +229,8 @@ def compare(
     seed: SeedOption = 0,
     stall_input: StallInputOption = None,
     stall_output: StallOutputOption = None,
+    stall_input_cycles: StallInputCyclesOption = None,
+    stall_output_cycles: StallOutputCyclesOption = None,
     tokens: TokensOption = None,
     vcd: VcdOption = None,
     wave: WaveOption = None,
@@ -223,7 +250,7 @@ def compare(
     difference.
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
-    modes = _modes(seed, stall_input, stall_output)
+    modes = _modes(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
     design = _choose("--component", component, DESIGNS)(rules)
     outputs = {"--tokens": tokens, "--vcd": vcd, "--wave": wave}
     kept: dict[str, str | None] = {} if exhaustive is None else {"--state": state}
@@ -231,9 +258,17 @@ def compare(
         raise Refused("--state needs the name of a file")
     _check_outputs(files or [], outputs | kept)
     show = report_console(outputs)
+    facts = AmaranthEngine(design)
+    typed = typed_part(text, hexadecimal, code_points, facts)
+    if files and typed:
+        raise Refused(f"give FILEs or {typed.name}, not both")
     if exhaustive is not None:
-        if files or tokens or component != "decoder":
-            raise Refused("--exhaustive is for the decoder, without FILEs and without --tokens")
+        cycles = stall_input_cycles is not None or stall_output_cycles is not None
+        if files or typed or tokens or cycles or component != "decoder":
+            raise Refused(
+                "--exhaustive is for the decoder, without FILEs or other texts, without --tokens "
+                "and without stalls by cycles"
+            )
         if not 1 <= exhaustive <= LONGEST_EXHAUSTIVE:
             raise Refused(f"--exhaustive must be 1 to {LONGEST_EXHAUSTIVE} bytes, not {exhaustive}")
         inputs = exhaustive * 256**exhaustive
@@ -243,8 +278,9 @@ def compare(
         compare_exhaustively(show, plan, simulator, engine_line, state, vcd or DIFFERENCE_VCD, wave)
         return
 
-    facts = AmaranthEngine(design)
-    parts = [file_part(name, facts) for name in files] if files else campaign(facts, seed)
+    parts = [typed] if typed else [file_part(name, facts) for name in files or []]
+    is_campaign = not parts
+    parts = parts or campaign(facts, seed)
     inputs = len(modes) * sum(part.size for part in parts)
     simulator, engine_line = prepare_engine(engine, design, inputs)
     say(show, f"profile {rules.describe()}")
@@ -259,14 +295,12 @@ def compare(
         say(show, f"stimulus: {comparison.stimulus}, seed {seed}")
     else:
         print_lines(show, coverage_table(coverage))
-        if not files:
+        if is_campaign:
             gaps = coverage.gaps()
             columns = "state" if coverage.is_decoder else "output"
             met = f"every class met every {columns}"
             say(show, f"never met: {', '.join(gaps)}" if gaps else met)
-    if comparison.lockstep and comparison.differs:
-        report_difference(show, comparison.lockstep, simulator, vcd or DIFFERENCE_VCD, wave)
-    conclude(show, comparison.differs, comparison.failure, comparison.cycles)
+    comparison.tell(show, vcd or DIFFERENCE_VCD, wave)
 
 
 @app.command()
@@ -358,7 +392,7 @@ def mutate(
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     if mutants < 1:
         raise Refused(f"--mutants must be 1 or more, not {mutants}")
-    modes = _modes(seed, None, None)
+    modes = _modes(seed)
     show = Console(highlight=False)
     say(show, prover_version())
     names = [component] if component else list(DESIGNS)
@@ -502,29 +536,73 @@ def choose_profile(
 
 
 def _stalls(
-    seed: int, stall_input: float, stall_output: float
-) -> tuple[RandomStalls, RandomStalls]:
+    seed: int,
+    stall_input: float | None = None,
+    stall_output: float | None = None,
+    input_cycles: str | None = None,
+    output_cycles: str | None = None,
+) -> tuple[Stalls, Stalls]:
     if seed < 0:
         raise Refused(f"--seed must be 0 or more, not {seed}")
-    for option, probability in (("--stall-input", stall_input), ("--stall-output", stall_output)):
-        if not 0 <= probability < 1:
+    return (
+        _side_stalls("--stall-input", stall_input, input_cycles, (seed, 1)),
+        _side_stalls("--stall-output", stall_output, output_cycles, (seed, 2)),
+    )
+
+
+def _side_stalls(
+    option: str, probability: float | None, cycles: str | None, seed: tuple[int, int]
+) -> Stalls:
+    if cycles is not None:
+        if probability is not None:
+            raise Refused(f"give {option} or {option}-cycles, not both")
+        return FixedStalls(_stalled_cycles(f"{option}-cycles", cycles))
+    probability = probability or 0.0
+    if not 0 <= probability < 1:
+        raise Refused(
+            f"{option} must be at least 0 and below 1 (at 1 nothing would ever move), "
+            f"not {probability:g}"
+        )
+    return RandomStalls(probability, seed)
+
+
+def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
+    """A pattern of stalls from a list of cycles such as ``3,5-9``."""
+    stalled: set[int] = set()
+    for word in cycles.split(","):
+        numbers = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", word)
+        first, last = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (1, 0)
+        if not first <= last <= LAST_STALLED_CYCLE:
             raise Refused(
-                f"{option} must be at least 0 and below 1 (at 1 nothing would ever move), "
-                f"not {probability:g}"
+                f"{option} takes numbers of cycles up to {LAST_STALLED_CYCLE} such as 3,5-9, "
+                f"not {word!r}"
             )
-    return RandomStalls(stall_input, (seed, 1)), RandomStalls(stall_output, (seed, 2))
+        stalled.update(range(first, last + 1))
+    return tuple(cycle in stalled for cycle in range(max(stalled) + 1))
 
 
-def _modes(seed: int, stall_input: float | None, stall_output: float | None) -> list[Mode]:
+def _modes(
+    seed: int,
+    stall_input: float | None = None,
+    stall_output: float | None = None,
+    input_cycles: str | None = None,
+    output_cycles: str | None = None,
+) -> list[Mode]:
     """The stalls that ``compare`` tries, with their names; full rate is always among them."""
-    if stall_input is None and stall_output is None:
-        pairs = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
-    else:
-        pairs = [(0.0, 0.0), (stall_input or 0.0, stall_output or 0.0)]
-    return [
-        (f"stalls in {i:g} out {o:g}" if i or o else "full rate", _stalls(seed, i, o))
-        for i, o in pairs
-    ]
+    given = stall_input, stall_output, input_cycles, output_cycles
+    if given == (None,) * 4:
+        rates = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
+        return [(_mode_name(i, o), _stalls(seed, i, o)) for i, o in rates]
+    sides = (input_cycles or stall_input, output_cycles or stall_output)
+    return [(_mode_name(0, 0), _stalls(seed)), (_mode_name(*sides), _stalls(seed, *given))]
+
+
+def _mode_name(*sides: float | str | None) -> str:
+    """Which stalls: probabilities, or cycles."""
+    if not any(sides):
+        return "full rate"
+    i, o = (f"{side or 0:g}" if not isinstance(side, str) else f"cycles {side}" for side in sides)
+    return f"stalls in {i} out {o}"
 
 
 def _check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:

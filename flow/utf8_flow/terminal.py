@@ -9,11 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from utf8_sim.engine import DesignError, Engine
-from utf8_sim.lockstep import Lockstep
-
-from .output import Refused
-from .waves import draw_difference, write_wave_around_difference
+from utf8_sim.engine import DesignError
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -51,25 +47,6 @@ def say(show: Console, line: str, style: str = "") -> None:
 def print_lines(show: Console, lines: list[Text]) -> None:
     for line in lines:
         show.print(line, soft_wrap=True)
-
-
-def report_difference(
-    show: Console, lockstep: Lockstep, engine: Engine, vcd: str | None, wave: str | None
-) -> None:
-    """Say where hardware and golden model part, and keep the waveform around it."""
-    say(show, f"DIFFERENCE: {lockstep.difference}", "bold red")
-    writers = (
-        ("waveform", vcd, write_wave_around_difference),
-        ("timing diagram", wave, draw_difference),
-    )
-    for what, name, write in writers:
-        if name is None:
-            continue
-        try:
-            write(name, lockstep, engine)
-            say(show, f"{what} around it: {name}")
-        except Refused as error:  # the difference is the news, and decides the exit status
-            say(show, f"no {what}: {error}")
 
 
 def give_up(show: Console, cycles: int) -> None:

@@ -74,10 +74,6 @@ class RandomStalls:
             yield generator.random(size, dtype=np.float32) < threshold
 
 
-Mode = tuple[str, tuple[RandomStalls, RandomStalls]]
-"""A name, and how the two sides stall."""
-
-
 @dataclass(frozen=True)
 class FixedStalls:
     """Pauses in the given cycles, and never after them.
@@ -98,6 +94,10 @@ class FixedStalls:
             yield window
         while True:
             yield np.zeros(size, dtype=bool)
+
+
+Mode = tuple[str, tuple[Stalls, Stalls]]
+"""A name, and how the two sides stall."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from utf8_sim.campaign import RUNS_TO_THE_STATE
 from utf8_sim.diagram import character, named
 from utf8_sim.engine import Engine, state_name
 from utf8_sim.lockstep import Window, shown_level
-from utf8_sim.trace import DECODER, Interface, Trace, meaningful
+from utf8_sim.trace import DECODER, Interface, Trace
 
 from .report import active_cycles, plural
 
@@ -50,18 +50,21 @@ def cycle_table(
         handshakes = [_levels(trace, side, place) for side in "io"] if pins else []
         inside = _state(trace, engine, place, met.get(place))
         cells = [*handshakes[:1], _input(trace, place), inside, *handshakes[1:]]
-        mark = "> " if number == marked else ""
-        rows.append([f"{mark}{number}", *cells, shown_output(trace, place)])
-    lines = _aligned([*_headings(engine.interface, pins), *rows])
+        rows.append([str(number), *cells, shown_output(trace, place)])
+    headings = _headings(engine.interface, pins)
+    lines = _aligned([*headings, *rows])
     errors = trace["o.valid"] & trace["o.error"]
     for number, line in zip(cycles, lines[-len(rows) :], strict=True):
         place = number - begin
         line.stylize("red" if errors[place] else "")
         if pins and (contradicted := "; ".join(_contradicted(window, place))):
             line.append(f"  <- {contradicted}", "bold red")
-    for line in lines[: -len(rows)]:
+    for line in lines[: len(headings)]:
         line.stylize("bold")
-    return lines
+    if marked is None:
+        return lines
+    marks = [" "] * len(headings) + [">" if number == marked else " " for number in cycles]
+    return [Text(f"{mark} ").append_text(line) for mark, line in zip(marks, lines, strict=True)]
 
 
 def _headings(interface: Interface, pins: bool) -> list[list[str]]:
@@ -156,10 +159,8 @@ def _contradicted(window: Window, place: int) -> Iterator[str]:
     actual = window.actual[place : place + 1]
     expected = window.expected[place : place + 1]
     pins = window.actual.interface.observed
-    if (actual["o.valid"] != expected["o.valid"]).any():
+    if not (actual["o.valid"] & expected["o.valid"]).any():
         pins = pins[:2]
-    if (meaningful(actual.words) == expected.words).all():
-        return
     for pin in pins:
         levels = [int(trace[pin][0]) for trace in (actual, expected)]
         if levels[0] != levels[1]:

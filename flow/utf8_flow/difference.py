@@ -84,8 +84,9 @@ def _explanation(recording: Window, difference: Difference, engine: Engine) -> l
     inputs = recording.inputs()
     begin = min(int(inputs.cycles[first]) if first < len(inputs.cycles) else place, place)
     cycles = _around(difference.cycle, recording, min(begin - 1, difference.cycle - ROWS[1]))
+    outputs = [Text(f"{what:<12}expected {expected}, actual {actual}")]
     return [
-        Text(f"{what:<12}expected {expected}, actual {actual}"),
+        *(outputs if difference.pin != "i.ready" else []),
         Text(f"{'text':<12}{_text_around(recording, first, count)}"),
         *cycle_table(recording, engine, cycles, pins=True, marked=difference.cycle),
     ]

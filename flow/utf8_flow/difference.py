@@ -143,7 +143,7 @@ def _words(values: list[int], recording: Window) -> list[str]:
 def _report_shortest(
     show: Console, recording: Window, difference: Difference, engine: Engine
 ) -> None:
-    """Look for a shorter input that shows a difference at the same pin, and say how to run it."""
+    """Look for a shorter input that shows a difference, and say how to run it."""
     found: Case | None = None
     remark = ""
     try:

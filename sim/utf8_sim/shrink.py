@@ -93,7 +93,9 @@ Attempt = Callable[[Case], Shown | None]
 
 
 def attempts(engine: Engine, pin: str) -> Attempt:
-    """Runs that look for a difference at a pin.
+    """Runs that look for a difference on the same side as one.
+
+    A lost byte may show itself at any pin of the output; which one is a matter of what follows.
 
     Parameters
     ----------
@@ -102,6 +104,7 @@ def attempts(engine: Engine, pin: str) -> Attempt:
     pin : str
         Name of the pin that differs first.
     """
+    side = pin.partition(".")[0]
 
     def attempt(case: Case) -> Shown | None:
         lockstep = Lockstep(engine, case.stimulus())
@@ -109,7 +112,7 @@ def attempts(engine: Engine, pin: str) -> Attempt:
             difference = lockstep.run()
         except DesignError:
             return None
-        if difference is None or difference.pin != pin:
+        if difference is None or difference.pin.partition(".")[0] != side:
             return None
         return Shown(difference.cycle, lockstep.recording().inputs().cycles.tolist())
 

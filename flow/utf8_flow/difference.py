@@ -120,8 +120,11 @@ def _about(recording: Window, difference: Difference) -> tuple[int, int]:
 def _text_around(recording: Window, first: int, count: int) -> str:
     """Inputs around some of them, which are in brackets, within their text; and their offset."""
     values, lasts, _ = recording.inputs()
+    if not len(values):
+        return "none"
     ends = np.flatnonzero(lasts) + 1
-    begin = max((end for end in ends.tolist() if end <= first), default=0)
+    # Behind the last input there is no other text.
+    begin = max((end for end in ends.tolist() if end <= min(first, len(values) - 1)), default=0)
     end = min((end for end in ends.tolist() if end > first), default=len(values))
     offset = first - begin + (0 if begin else recording.before.of_text)
     around = range(max(begin, first - INPUTS_AROUND), min(end, first + count + INPUTS_AROUND))

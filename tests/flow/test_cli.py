@@ -4,7 +4,6 @@ import io
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -214,7 +213,7 @@ def test_tokens_in_a_file_leave_the_report_on_standard_output(folder):
     assert_tokens_are_cpythons(Path("out.jsonl").read_text(), b"A\xc2\xa9")
 
 
-# --- bytes in hexadecimal, stalls by number --------------------------------------------------------
+# --- bytes in hexadecimal, stalls by number -----------------------------------------------------
 
 
 @pytest.mark.parametrize(

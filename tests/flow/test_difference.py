@@ -277,21 +277,32 @@ def test_a_byte_is_beside_the_state_that_it_meets_under_stalls():
     ]
 
 
-class WrongAtTheEnd(AmaranthEngine):
+def wrong_at_the_end(pin: str) -> type[AmaranthEngine]:
     """A design that drives a pin wrongly in the last cycle, in which nothing else happens."""
 
-    def run(self, stimulus):
-        for trace in super().run(stimulus):
-            trace.words[-1] ^= bits("i.ready", 1)
-            yield trace
+    class Engine(AmaranthEngine):
+        def run(self, stimulus):
+            for trace in super().run(stimulus):
+                trace.words[-1] ^= bits(pin, 1)
+                yield trace
+
+    return Engine
 
 
 def test_the_last_cycle_is_in_the_table(folder, monkeypatch):
-    monkeypatch.setitem(engines.ENGINES, "amaranth", WrongAtTheEnd)
+    monkeypatch.setitem(engines.ENGINES, "amaranth", wrong_at_the_end("i.ready"))
     result = run("simulate", "--text", "A")
     [cycle] = re.findall(r"DIFFERENCE: cycle (\d+)", result.out)
     marked = table(result)[-1]
     assert squeezed(marked) == [f"> {cycle} 0 0 START 0 1 <- i.ready 0, golden 1"]
+
+
+@pytest.mark.parametrize(("digits", "shown"), [("42 / 41", "41 [] at offset 1"), ("", "none")])
+def test_a_token_after_the_last_byte_is_about_none(folder, monkeypatch, digits, shown):
+    monkeypatch.setitem(engines.ENGINES, "amaranth", wrong_at_the_end("o.valid"))
+    facts = squeezed(run("simulate", "--hex", digits).out)
+    assert any(fact.startswith("token expected none, actual U+") for fact in facts)
+    assert f"text {shown}" in facts
 
 
 def test_a_hang_is_shown_where_it_began(folder, monkeypatch):

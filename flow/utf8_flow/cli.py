@@ -190,9 +190,9 @@ def simulate(
 ) -> None:
     """Run the hardware on real bytes, next to the golden model, and show what it made of them.
 
-    The text is FILE, standard input (-), or what --text or --hex gives. A decoder gets its bytes. An encoder gets its
-    characters, surrogates and all other values too that its input can carry, or those of LIST.
-    Short texts are shown cycle by cycle.
+    The text is FILE, standard input (-), or what --text or --hex gives. A decoder gets its bytes.
+    An encoder gets its characters, surrogates and all other values too that its input can carry,
+    or those of LIST. Short texts are shown cycle by cycle.
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     stalls = _stalls(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
@@ -246,9 +246,8 @@ def compare(
     """Drive many stimuli and compare every output pin with the golden model, cycle by cycle.
 
     The stimuli are the FILEs, or what --text, --hex or --code-points gives, or without any the
-    built-in campaign. Each runs at full rate and
-    with stalls on either side and both. --vcd and --wave name what is kept if there is a
-    difference.
+    built-in campaign. Each runs at full rate and with stalls on either side and both. --vcd and
+    --wave name what is kept if there is a difference.
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     modes = _modes(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)

@@ -81,9 +81,8 @@ def _explanation(recording: Window, difference: Difference, engine: Engine) -> l
     is_decoder = engine.interface == DECODER
     what = "token" if is_decoder else "byte"
     first, count = _about(recording, difference)
-    inputs = recording.inputs()
-    begin = min(int(inputs.cycles[first]) if first < len(inputs.cycles) else place, place)
-    cycles = _around(difference.cycle, recording, min(begin - 1, difference.cycle - ROWS[1]))
+    came = int(np.append(recording.inputs().cycles, recording.end)[first])
+    cycles = _around(difference.cycle, recording, min(came - 1, difference.cycle - ROWS[1]))
     outputs = [Text(f"{what:<12}expected {expected}, actual {actual}")]
     return [
         *(outputs if difference.pin != "i.ready" else []),
@@ -110,7 +109,7 @@ def _about(recording: Window, difference: Difference) -> tuple[int, int]:
     if difference.pin == "i.ready":
         return accepted, 1
     if recording.actual.interface != DECODER:
-        return accepted - is_valid, 1
+        return max(accepted - is_valid, 0), 1
     covered = int(before["o.length"].compress(before.is_taken).sum(dtype=int))
     first = covered - recording.before.in_flight
     length = int(expected["o.length"][0]) if is_valid else 1

@@ -224,7 +224,7 @@ class _Search:
         size = count()
         while size:
             begin = 0
-            while begin < count():
+            while begin < count() and self._go_on():
                 if not any(map(self._try, without(begin, min(begin + size, count())))):
                     begin += size
             size //= 2

@@ -230,6 +230,7 @@ def test_the_text_of_a_difference_may_begin_before_what_is_shown(folder, monkeyp
     assert "text ... 41 41 41 41 41 41 41 41 [ED] BF 42 42 42 42 42 42 42 ... at offset 9000" in (
         squeezed(result.out)
     )
+    assert table(result)[2].split()[0] == "8999"  # the cycle before ED
 
 
 @pytest.mark.parametrize("component", ["decoder", "encoder"])

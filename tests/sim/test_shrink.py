@@ -75,9 +75,13 @@ def test_what_is_left_is_needed(case, shows):
 
 
 def test_without_time_the_first_case_stays():
-    case = Case((1, 2, 3), (False, False, True))
-    found = list(shrunk(case, Shown(LATE, range(3)), attempt_of(lambda _: True), lambda: False))
-    assert found == [case]
+    case = Case((1, 2, 3) * 100, (False, False, True) * 100)
+    time_left = iter([True] * 4)
+    attempt = attempt_of(lambda case: len(case.values) > 200)
+    shown = Shown(LATE, range(300))
+    assert list(shrunk(case, shown, attempt, lambda: False)) == [case]
+    *_, result = shrunk(case, shown, attempt, lambda: next(time_left, False))
+    assert 200 < len(result.values) <= 300
 
 
 def test_what_comes_too_late_is_cut():

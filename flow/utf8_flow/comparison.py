@@ -11,7 +11,7 @@ from utf8_sim.engine import DesignError, Engine, EngineError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
 
-from .difference import report_difference, report_failure
+from .difference import report_difference, report_failure, text_of
 from .exhaustive import SHARD, Plan, State, run_shards, seconds_for
 from .output import Refused, open_output
 from .report import coverage_table, plural, report
@@ -187,6 +187,8 @@ def compare_exhaustively(
         lockstep.run()
     except DesignError as error:
         failure = error
+    if lockstep.difference:
+        say(show, f"text {text_of(lockstep)}")
     _tell(show, engine, lockstep, failure, vcd, wave)
     if not (lockstep.difference or failure):
         say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")

@@ -116,15 +116,29 @@ def _about(recording: Window, difference: Difference) -> tuple[int, int]:
     return max(first, 0), max(1, length + min(first, 0))
 
 
+def text_of(lockstep: Lockstep) -> str:
+    """The text that a difference is about, in hexadecimal, as far as it is recorded."""
+    assert lockstep.difference
+    recording = lockstep.recording()
+    text = _text_limits(recording, _about(recording, lockstep.difference)[0])
+    return " ".join(_words(recording.inputs().values[text].tolist(), recording))
+
+
+def _text_limits(recording: Window, place: int) -> slice:
+    """Which of the inputs are the text of one of them; behind the last one, of that."""
+    ends = [0, *(np.flatnonzero(recording.inputs().lasts) + 1).tolist()]
+    count = len(recording.inputs().values)
+    begin = max(end for end in ends if end <= max(0, min(place, count - 1)))
+    return slice(begin, min((end for end in ends if end > begin), default=count))
+
+
 def _text_around(recording: Window, first: int, count: int) -> str:
     """Inputs around some of them, which are in brackets, within their text; and their offset."""
     values, lasts, _ = recording.inputs()
     if not len(values):
         return "none"
-    ends = np.flatnonzero(lasts) + 1
-    # Behind the last input there is no other text.
-    begin = max((end for end in ends.tolist() if end <= min(first, len(values) - 1)), default=0)
-    end = min((end for end in ends.tolist() if end > first), default=len(values))
+    text = _text_limits(recording, first)
+    begin, end = text.start, text.stop
     offset = first - begin + (0 if begin else recording.before.of_text)
     around = range(max(begin, first - INPUTS_AROUND), min(end, first + count + INPUTS_AROUND))
     words = _words(values[around.start : around.stop].tolist(), recording)

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import re
 import signal
 import stat
 import sys
@@ -23,7 +24,7 @@ from typer.exceptions import Abort, TyperException
 from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile, __version__
 from utf8_sim.campaign import campaign
 from utf8_sim.engine import AmaranthEngine, EngineError
-from utf8_sim.stimulus import Mode, RandomStalls, Stimulus
+from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls, Stimulus
 
 from .boards import BAUD, BOARDS, write_bitstream
 from .chart import chart
@@ -38,20 +39,17 @@ from .mutants import mutation_score
 from .output import Refused, check_output, open_output, standard_output_failed
 from .placement import SEEDS, choose_jobs, measure
 from .proofs import choose_goals, prove_all
-from .report import coverage_table
 from .results import document, summary
 from .simulation import Outputs, TextSimulation, look_ahead
 from .synthesis import DEVICES
 from .terminal import (
     INTERRUPTED,
     GivenUp,
-    conclude,
     print_lines,
     report_console,
-    report_difference,
     say,
 )
-from .texts import file_part, open_text
+from .texts import file_part, open_text, typed_part
 from .verilog import generate as generate_verilog
 from .waves import check_drawing, check_drawn, drawing_range, save_file_name
 
@@ -66,6 +64,8 @@ DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 
 VERDICTS = {"accept": True, "reject": False}
 """Whether code points are accepted, by the names of the options."""
+LAST_STALLED_CYCLE = (1 << 20) - 1
+"""The highest number of a cycle that may be stalled by number."""
 
 RESET_POLARITIES = {"high": False, "low": True}
 """Whether the reset is active low, by the names of ``generate``'s option."""
@@ -127,6 +127,19 @@ SeedOption = Annotated[
     int,
     typer.Option(metavar="N", parser=WHOLE_NUMBER, help="Random seed."),
 ]
+TextOption = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Take this instead of a file.")
+]
+HexOption = Annotated[
+    str | None,
+    typer.Option(
+        "--hex", metavar="BYTES", help="Bytes such as 'E2 82 AC'; / between texts: 'E2 82 / AC'."
+    ),
+]
+CodePointsOption = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800 / 110000'."),
+]
 StallInputOption = Annotated[
     float | None,
     typer.Option(
@@ -138,6 +151,14 @@ StallOutputOption = Annotated[
     typer.Option(
         metavar="P", parser=NUMBER, help="Probability, each cycle, that no token is taken."
     ),
+]
+StallInputCyclesOption = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no byte is offered."),
+]
+StallOutputCyclesOption = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no token is taken."),
 ]
 TokensOption = Annotated[
     str | None,
@@ -192,13 +213,9 @@ def _top(
 def simulate(
     context: typer.Context,
     file: Annotated[str | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
-    text: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Take this instead of a file.")
-    ] = None,
-    code_points: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800, 110000'."),
-    ] = None,
+    text: TextOption = None,
+    hexadecimal: HexOption = None,
+    code_points: CodePointsOption = None,
     component: ComponentOption = "decoder",
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
@@ -208,6 +225,8 @@ def simulate(
     seed: SeedOption = 0,
     stall_input: StallInputOption = None,
     stall_output: StallOutputOption = None,
+    stall_input_cycles: StallInputCyclesOption = None,
+    stall_output_cycles: StallOutputCyclesOption = None,
     tokens: TokensOption = None,
     encoded: Annotated[
         str | None,
@@ -222,31 +241,34 @@ def simulate(
     """Run the hardware on real bytes, next to the golden model.
 
     What it made of them is shown, of short texts cycle by cycle. The text is FILE, standard input
-    (-), or TEXT. A decoder gets its bytes. An encoder gets its characters, surrogates and all other
-    values too that its input can carry, or those of LIST.
+    (-), or what --text or --hex gives. A decoder gets its bytes. An encoder gets its characters,
+    surrogates and all other values too that its input can carry, or those of LIST.
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
-    stalls = _stalls(seed, stall_input or 0.0, stall_output or 0.0)
+    stalls = _stalls(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
     design = _choose("--component", component, DESIGNS)(rules)
     encoder = component == "encoder"
-    steady = stall_input is None and stall_output is None
+    steady = (stall_input, stall_output, stall_input_cycles, stall_output_cycles) == (None,) * 4
     _refuse_idle(
         context,
         code_points=not encoder and "without --component encoder",
         encoded=not encoder and "without --component encoder",
         error_span=encoder and "with --component encoder",
-        seed=steady and "without --stall-input or --stall-output",
+        seed=stall_input is None
+        and stall_output is None
+        and "without --stall-input or --stall-output",
         wave_cycles=wave is None and "without --wave",
     )
+    facts = AmaranthEngine(design)
+    typed = typed_part(text, hexadecimal, code_points, facts)
     names = {"--tokens": tokens, "--bytes": encoded, "--vcd": vcd, "--wave": wave}
     _check_outputs([file] if file else [], names)
     drawn = drawing_range(wave_cycles)
     show = report_console(names)
-    facts = AmaranthEngine(design)
-    with open_text(file, text, code_points, facts) as (text_pieces, size):
-        pieces, ahead, whole = look_ahead(text_pieces, facts)
+    with open_text(file, typed, facts) as (text_pieces, size):
+        pieces, ahead, whole = look_ahead(text_pieces, facts, None if typed else 1)
         length = ahead if whole else size
-        if wave and length is not None and not any(side.probability for side in stalls):
+        if wave and length is not None and steady:
             check_drawn(drawn, length)
         cycles = expected_cycles(ahead, [stalls])
         simulator, engine_line = prepare_engine(engine, design, cycles)
@@ -267,6 +289,9 @@ def simulate(
 def compare(
     context: typer.Context,
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
+    text: TextOption = None,
+    hexadecimal: HexOption = None,
+    code_points: CodePointsOption = None,
     component: ComponentOption = "decoder",
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
@@ -276,6 +301,8 @@ def compare(
     seed: SeedOption = 0,
     stall_input: StallInputOption = None,
     stall_output: StallOutputOption = None,
+    stall_input_cycles: StallInputCyclesOption = None,
+    stall_output_cycles: StallOutputCyclesOption = None,
     tokens: TokensOption = None,
     vcd: VcdOption = None,
     wave: WaveOption = None,
@@ -294,12 +321,12 @@ def compare(
 ) -> None:
     """Compare hardware and golden model, cycle by cycle.
 
-    The stimuli are the FILEs (- is standard input), or without any the built-in campaign. Each runs
-    at full rate and with stalls on either side and both. --vcd and --wave name what is kept if
-    there is a difference.
+    The stimuli are the FILEs (- is standard input), or what --text, --hex or --code-points gives,
+    or without any the built-in campaign. Each runs at full rate and with stalls on either side and
+    both. --vcd and --wave name what is kept if there is a difference.
     """
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
-    modes = _modes(seed, stall_input, stall_output)
+    modes = _modes(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
     design = _choose("--component", component, DESIGNS)(rules)
     steady = exhaustive is not None and stall_input is None and stall_output is None
     _refuse_idle(
@@ -315,9 +342,17 @@ def compare(
     if (files or []).count("-") > 1:
         raise Refused("- is standard input, which can be read only once: give it once")
     show = report_console(outputs)
+    facts = AmaranthEngine(design)
+    typed = typed_part(text, hexadecimal, code_points, facts)
+    if files and typed:
+        raise Refused(f"give FILEs or {typed.name}, not both")
     if exhaustive is not None:
-        if files or tokens or component != "decoder":
-            raise Refused("--exhaustive is for the decoder, without FILEs and without --tokens")
+        by_cycles = stall_input_cycles is not None or stall_output_cycles is not None
+        if files or typed or tokens or by_cycles or component != "decoder":
+            raise Refused(
+                "--exhaustive is for the decoder, without FILEs or other texts, without --tokens "
+                "and without stalls by cycles"
+            )
         _check_length(exhaustive)
         rates = stall_input or 0.0, stall_output or 0.0
         cycles = expected_cycles(exhaustive * 256**exhaustive, [_stalls(seed, *rates)])
@@ -326,8 +361,8 @@ def compare(
         compare_exhaustively(show, plan, simulator, engine_line, state, vcd or DIFFERENCE_VCD, wave)
         return
 
-    facts = AmaranthEngine(design)
-    parts = [context.with_resource(file_part(name, facts)) for name in files or []]
+    parts = [typed] if typed else [context.with_resource(file_part(n, facts)) for n in files or []]
+    is_campaign = not parts
     parts = parts or campaign(facts, seed)
     # A code point of the campaign becomes so many bytes, at most; of files, bytes are known.
     bytes_each = rules.longest_form if component == "encoder" and not files else 1
@@ -341,19 +376,7 @@ def compare(
     say(show, f"{len(parts) * len(modes)} runs: {stimuli}, each at {names}")
     comparison = PartsComparison(simulator, parts, modes)
     comparison.run(show, tokens)
-    coverage = comparison.coverage
-    if comparison.differs or comparison.failure:
-        say(show, f"stimulus: {comparison.stimulus}, seed {seed}")
-    else:
-        print_lines(show, coverage_table(coverage, blank="" if files else "NEVER"))
-        if not files:
-            gaps = coverage.gaps()
-            columns = "state" if coverage.is_decoder else "output"
-            met = f"every class met every {columns}"
-            say(show, f"never met: {', '.join(gaps)}" if gaps else met)
-    if comparison.lockstep and comparison.differs:
-        report_difference(show, comparison.lockstep, simulator, vcd or DIFFERENCE_VCD, wave)
-    conclude(show, comparison.differs, comparison.failure, comparison.cycles)
+    comparison.tell(show, seed, is_campaign, vcd or DIFFERENCE_VCD, wave)
 
 
 @app.command(
@@ -473,7 +496,7 @@ def mutate(
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     if mutants < 1:
         raise Refused(f"--mutants must be 1 or more, not {mutants}")
-    modes = _modes(seed, None, None)
+    modes = _modes(seed)
     show = Console(highlight=False)
     say(show, prover_version())
     names = [component] if component else list(DESIGNS)
@@ -642,29 +665,73 @@ def choose_profile(
 
 
 def _stalls(
-    seed: int, stall_input: float, stall_output: float
-) -> tuple[RandomStalls, RandomStalls]:
+    seed: int,
+    stall_input: float | None = None,
+    stall_output: float | None = None,
+    input_cycles: str | None = None,
+    output_cycles: str | None = None,
+) -> tuple[Stalls, Stalls]:
     if seed < 0:
         raise Refused(f"--seed must be 0 or more, not {seed}")
-    for option, probability in (("--stall-input", stall_input), ("--stall-output", stall_output)):
-        if not 0 <= probability < 1:
+    return (
+        _side_stalls("--stall-input", stall_input, input_cycles, (seed, 1)),
+        _side_stalls("--stall-output", stall_output, output_cycles, (seed, 2)),
+    )
+
+
+def _side_stalls(
+    option: str, probability: float | None, cycles: str | None, seed: tuple[int, int]
+) -> Stalls:
+    if cycles is not None:
+        if probability is not None:
+            raise Refused(f"give {option} or {option}-cycles, not both")
+        return FixedStalls(_stalled_cycles(f"{option}-cycles", cycles))
+    probability = probability or 0.0
+    if not 0 <= probability < 1:
+        raise Refused(
+            f"{option} must be at least 0 and below 1 (at 1 nothing would ever move), "
+            f"not {probability:g}"
+        )
+    return RandomStalls(probability, seed)
+
+
+def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
+    """A pattern of stalls from a list of cycles such as ``3,5-9``."""
+    stalled: set[int] = set()
+    for word in cycles.split(","):
+        numbers = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", word)
+        first, last = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (1, 0)
+        if not first <= last <= LAST_STALLED_CYCLE:
             raise Refused(
-                f"{option} must be at least 0 and below 1 (at 1 nothing would ever move), "
-                f"not {probability:g}"
+                f"{option} takes numbers of cycles up to {LAST_STALLED_CYCLE} such as 3,5-9, "
+                f"not {word!r}"
             )
-    return RandomStalls(stall_input, (seed, 1)), RandomStalls(stall_output, (seed, 2))
+        stalled.update(range(first, last + 1))
+    return tuple(cycle in stalled for cycle in range(max(stalled) + 1))
 
 
-def _modes(seed: int, stall_input: float | None, stall_output: float | None) -> list[Mode]:
+def _modes(
+    seed: int,
+    stall_input: float | None = None,
+    stall_output: float | None = None,
+    input_cycles: str | None = None,
+    output_cycles: str | None = None,
+) -> list[Mode]:
     """The stalls that ``compare`` tries, with their names; full rate is always among them."""
-    if stall_input is None and stall_output is None:
-        pairs = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
-    else:
-        pairs = [(0.0, 0.0), (stall_input or 0.0, stall_output or 0.0)]
-    return [
-        (f"stalls in {i:g} out {o:g}" if i or o else "full rate", _stalls(seed, i, o))
-        for i, o in pairs
-    ]
+    given = stall_input, stall_output, input_cycles, output_cycles
+    if given == (None,) * 4:
+        rates = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
+        return [(_mode_name(i, o), _stalls(seed, i, o)) for i, o in rates]
+    sides = (input_cycles or stall_input, output_cycles or stall_output)
+    return [(_mode_name(0, 0), _stalls(seed)), (_mode_name(*sides), _stalls(seed, *given))]
+
+
+def _mode_name(*sides: float | str | None) -> str:
+    """Which stalls: probabilities, or cycles."""
+    if not any(sides):
+        return "full rate"
+    i, o = (f"{side or 0:g}" if not isinstance(side, str) else f"cycles {side}" for side in sides)
+    return f"stalls in {i} out {o}"
 
 
 def _check_length(exhaustive: int) -> None:

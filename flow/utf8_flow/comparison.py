@@ -11,10 +11,11 @@ from utf8_sim.engine import DesignError, Engine, EngineError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
 
+from .difference import report_difference, report_failure, text_of
 from .exhaustive import SHARD, Plan, State, run_shards, seconds_for
 from .output import Refused, open_output
 from .report import coverage_table, plural, report
-from .terminal import conclude, duration, give_up, print_lines, progress_bar, report_difference, say
+from .terminal import conclude, duration, give_up, print_lines, progress_bar, say
 from .workers import cores
 
 
@@ -104,6 +105,47 @@ class PartsComparison:
                 print_lines(show, coverage_table(self.coverage))
                 give_up(show, self.cycles)
 
+    def tell(self, show: Console, seed: int, is_campaign: bool, vcd: str, wave: str | None) -> None:
+        """Print the verdict, and what explains it.
+
+        Parameters
+        ----------
+        show : Console
+            Where to.
+        seed : int
+            What was random depends on it.
+        is_campaign : bool
+            Whether the parts are the campaign, which must exercise everything.
+        vcd, wave : str or None
+            Names of the waveform and the timing diagram of a difference.
+        """
+        if self.differs or self.failure:
+            say(show, f"stimulus: {self.stimulus}, seed {seed}")
+        else:
+            print_lines(show, coverage_table(self.coverage, blank="NEVER" if is_campaign else ""))
+            if is_campaign:
+                gaps = self.coverage.gaps()
+                columns = "state" if self.coverage.is_decoder else "output"
+                met = f"every class met every {columns}"
+                say(show, f"never met: {', '.join(gaps)}" if gaps else met)
+        _tell(show, self._engine, self.lockstep, self.failure, vcd, wave)
+        conclude(show, self.differs, self.failure, self.cycles)
+
+
+def _tell(
+    show: Console,
+    engine: Engine,
+    lockstep: Lockstep | None,
+    failure: DesignError | None,
+    vcd: str,
+    wave: str | None,
+) -> None:
+    """What explains that something is wrong, if anything is."""
+    if lockstep and lockstep.difference:
+        report_difference(show, lockstep, engine, vcd, wave)
+    elif lockstep and failure:
+        report_failure(show, lockstep, engine)
+
 
 def compare_exhaustively(
     show: Console,
@@ -149,30 +191,35 @@ def compare_exhaustively(
         state.forget()
         conclude(show, False, None, state.cycles)
         return
-    first = f"{wrong * SHARD:0{2 * plan.length}X}"
+    shard, seen = wrong
+    first = f"{shard * SHARD:0{2 * plan.length}X}"
     say(show, "hardware and golden model differ")
     say(show, f"stimulus: the texts from {first} on, one after the other, seed {plan.seed}")
-    lockstep, failure = Lockstep(engine, plan.stimulus(wrong)), None
+    lockstep, failure = Lockstep(engine, plan.stimulus(shard)), None
     try:
         lockstep.run()
     except DesignError as error:
         failure = error
     if lockstep.difference:
-        report_difference(show, lockstep, engine, vcd, wave)
-    conclude(show, lockstep.difference is not None, failure, lockstep.cycles)
+        say(show, f"text {text_of(lockstep)}")
+    _tell(show, engine, lockstep, failure, vcd, wave)
+    if not (lockstep.difference or failure):
+        say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
+    conclude(show, True, failure, lockstep.cycles)
 
 
 def _first_wrong_shard(
     show: Console, plan: Plan, engine: Engine, state: State, shards: list[int]
-) -> int | None:
+) -> tuple[int, str] | None:
+    """Its number, and what is wrong in it."""
     with progress_bar() as progress:
         task = progress.add_task(
             "every text", total=plan.shards, completed=plan.shards - len(shards)
         )
         try:
-            for shard, cycles, agrees in run_shards(plan, engine, shards):
-                if not agrees:
-                    return shard
+            for shard, cycles, wrong in run_shards(plan, engine, shards):
+                if wrong:
+                    return shard, wrong
                 state.add(shard, cycles)
                 progress.advance(task)
         except (Refused, EngineError):

@@ -9,7 +9,7 @@ from utf8_hdl import Decoder, Encoder
 from utf8_sim.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engine import AmaranthEngine, Engine, EngineError
 from utf8_sim.icarus import IcarusEngine
-from utf8_sim.stimulus import RandomStalls
+from utf8_sim.stimulus import Stalls
 
 from .gates import Ecp5Engine, Ice40Engine
 from .output import Refused
@@ -35,14 +35,14 @@ ENGINES: dict[str, Callable[[Decoder | Encoder], Engine]] = {
 """The engines by name; each takes a design."""
 
 
-def expected_cycles(size: int, stalls: Iterable[tuple[RandomStalls, RandomStalls]]) -> int:
+def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
     """About how many cycles some texts take, once with each of some stalls.
 
     Parameters
     ----------
     size : int
         How many bytes go into the decoder, or come out of the encoder: one in a cycle.
-    stalls : iterable of RandomStalls
+    stalls : iterable of pairs of Stalls
         Those at the input and at the output.
     """
     return round(

@@ -184,17 +184,17 @@ def seconds_for(plan: Plan, engine: Engine, shards: int) -> float:
     return min(SHARD * shards, plan.texts) * plan.length / rate / min(cores(), shards)
 
 
-def run_shard(plan: Plan, engine: Engine, shard: int) -> tuple[int, bool]:
-    """Cycles that agree in a shard, and whether all of it does."""
+def run_shard(plan: Plan, engine: Engine, shard: int) -> tuple[int, str]:
+    """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
     lockstep = Lockstep(engine, plan.stimulus(shard))
     try:
-        agrees = lockstep.run() is None
-    except DesignError:
-        agrees = False
-    return lockstep.cycles, agrees
+        wrong = str(lockstep.run() or "")
+    except DesignError as error:
+        wrong = f"{error.label}: {error}"
+    return lockstep.cycles, wrong
 
 
-def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, bool]]:
+def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
     """Run shards, on all cores if there are several.
 
     Parameters
@@ -208,8 +208,9 @@ def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[
 
     Yields
     ------
-    int, int, bool
-        Number of a shard, its cycles, and whether hardware and golden model agree in it.
+    int, int, str
+        Number of a shard, its cycles, and what is wrong in it; nothing, if hardware and golden
+        model agree.
 
     Raises
     ------
@@ -219,8 +220,8 @@ def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[
     if len(shards) == 1:
         yield shards[0], *run_shard(plan, engine, shards[0])
         return
-    for shard, (cycles, agrees) in on_all_cores(_work, shards, _start, (plan,)):
-        yield shard, cycles, agrees
+    for shard, (cycles, wrong) in on_all_cores(_work, shards, _start, (plan,)):
+        yield shard, cycles, wrong
 
 
 _worker: tuple[Plan, Engine]
@@ -233,5 +234,5 @@ def _start(plan: Plan) -> None:
     _worker = plan, ENGINES[plan.engine](DESIGNS["decoder"](plan.profile))
 
 
-def _work(shard: int) -> tuple[int, bool]:
+def _work(shard: int) -> tuple[int, str]:
     return run_shard(*_worker, shard)

@@ -219,7 +219,7 @@ class Netlist:
             f"{'input' if port in self._inputs else 'output'} wire {port.declaration}"
             for port in self._ports
         ]
-        sections = [_section(stage, map(self._declaration, group)) for stage, group in groups]
+        sections = [_section(stage, self._declarations(group)) for stage, group in groups]
         for stage, group in groups:
             always = self._always(group)
             sections.append(_section(stage, [*self._take_wires(), *always]))
@@ -231,9 +231,17 @@ class Netlist:
     def _origin(self, vector: Vector) -> Origin:
         return self._origins[vector.bits[0]]
 
-    def _declaration(self, register: Vector) -> str:
-        initial = "".join(self._levels.get(bit, "0") for bit in register.bits)
-        return f"reg {register.declaration} = {_constant(initial)};"
+    def _declarations(self, registers: list[Vector]) -> list[str]:
+        """Registers and their initial levels: apart, because linters ask for that."""
+        initial = [
+            f"{state.name} = {_constant(''.join(self._levels.get(bit, '0') for bit in state.bits))};"
+            for state in registers
+        ]
+        lines = _filled(initial, LINE - 4)
+        return [
+            *(f"reg {register.declaration};" for register in registers),
+            *(["initial begin", *_indented(lines), "end"]),
+        ]
 
     def _take_wires(self) -> list[str]:
         """The wires that were met since the last call."""
@@ -450,6 +458,17 @@ def _block(head: str, statements: Sequence[str]) -> list[str]:
     if len(statements) == 1 and not statements[0].startswith("if ") and len(line) < LINE - 12:
         return [line]
     return [f"{head} begin", *_indented(statements), "end"]
+
+
+def _filled(parts: Iterable[str], width: int) -> list[str]:
+    """As many parts on a line as it has room for."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(part) < width:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    return lines
 
 
 def _section(heading: str, lines: Iterable[str]) -> str:

@@ -12,11 +12,12 @@ from utf8_hdl import Profile
 from utf8_sim.engine import AmaranthEngine
 from utf8_sim.lockstep import Window, expectation
 
+from .cycles import cycle_table
 from .engines import DESIGNS
 from .formal.properties import PROPERTIES, Property
 from .formal.prover import Proof, prove
 from .output import Refused
-from .report import cycle_table, plural, short_name
+from .report import plural, short_name
 from .terminal import print_lines, progress_bar, say
 from .waves import open_wave
 from .workers import on_all_cores
@@ -134,11 +135,13 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
     for name, trace in proof.counterexample.items():
         engine = AmaranthEngine(DESIGNS[trace.interface.component](goal.profile))
         say(show, name)
-        print_lines(show, cycle_table(trace, engine))
         first = name == goal.property.component
         file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
         window = Window(0, trace, partial(expectation, goal.profile, trace))
-        if difference := window.difference():
+        difference = window.difference()
+        marked = difference.cycle if difference else None
+        print_lines(show, cycle_table(window, engine, range(len(trace)), pins=True, marked=marked))
+        if difference:
             say(show, f"the golden model, from reset on, says otherwise: {difference}")
         with open_wave(file, engine) as wave:
             wave.write(window)

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from utf8_hdl import PROFILES, ErrorSpan, Kind, Profile
 from utf8_sim.campaign import Coverage, class_name
-from utf8_sim.diagram import character, named
-from utf8_sim.engine import Engine, state_name
+from utf8_sim.diagram import character
+from utf8_sim.engine import Engine
 from utf8_sim.model import form
 from utf8_sim.trace import DECODER, Trace, field
 
@@ -41,61 +41,10 @@ def short_name(profile: Profile) -> str:
     return " ".join(words)
 
 
-def cycle_table(trace: Trace, engine: Engine) -> list[Text]:
-    """One line for each cycle: what is offered, the state of the machine, what comes out.
-
-    Idle cycles at the end are left out.
-    """
-    if engine.interface == DECODER:
-        width, heads, cells = 14, ("byte in", "token out"), (_byte_cell, _token_cell)
-    else:
-        width = engine.profile.utf32_width // 4 + 15
-        heads, cells = ("code point in", "byte out"), (_code_point_cell, _encoded_cell)
-    lines = [Text(f"{'cycle':>5}  {heads[0]:<{width}}{'state':<10}{heads[1]}", style="bold")]
-    for number, cycle in enumerate(trace[: active_cycles(trace)].table()):
-        offered, result = "", ""
-        if cycle["i.valid"]:
-            offered = _with_remarks(cells[0](cycle), cycle["i.last"], not cycle["i.ready"])
-        if cycle["o.valid"]:
-            result = _with_remarks(cells[1](cycle), cycle["o.last"], not cycle["o.ready"])
-        state = state_name(engine.state_names, int(cycle["state"]))
-        line = Text(f"{number:>5}  {offered:<{width}}{state:<10}")
-        line.append(result, style="red" if cycle["o.error"] else "")
-        line.rstrip()
-        lines.append(line)
-    return lines
-
-
 def active_cycles(trace: Trace) -> int:
     """How many cycles pass until nothing is offered on either side any more."""
     active = np.flatnonzero(trace.i_valid | trace["o.valid"])
     return int(active[-1]) + 1 if active.size else 0
-
-
-def _byte_cell(cycle: np.void) -> str:
-    byte = int(cycle["i.data"])
-    return f"{byte:02X} {character(byte) if byte < 0x80 else '':<1}"
-
-
-def _code_point_cell(cycle: np.void) -> str:
-    return named(int(cycle["i.code_point"]))
-
-
-def _token_cell(cycle: np.void) -> str:
-    if cycle["o.error"]:
-        shown = f"error {Kind(int(cycle['o.kind'])).label}"
-    else:
-        shown = named(int(cycle["o.code_point"]))
-    return f"{shown} ({plural(int(cycle['o.length']), 'byte')})"
-
-
-def _encoded_cell(cycle: np.void) -> str:
-    return f"{int(cycle['o.data']):02X}" + (" error" if cycle["o.error"] else "")
-
-
-def _with_remarks(shown: str, last: bool, waits: bool) -> str:
-    remarks = [name for name, holds in (("last", last), ("waits", waits)) if holds]
-    return " ".join([shown, *remarks]).rstrip()
 
 
 class Report(Protocol):

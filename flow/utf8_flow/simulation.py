@@ -11,14 +11,16 @@ from rich.text import Text
 
 from utf8_hdl.profile import REPLACEMENT
 from utf8_sim.engine import DesignError, Engine
-from utf8_sim.lockstep import Lockstep
+from utf8_sim.lockstep import Lockstep, Window
 from utf8_sim.model import encode, form_maximum
 from utf8_sim.stimulus import Piece, Stimulus
 from utf8_sim.trace import DECODER, Interface, Trace, field
 
+from .cycles import cycle_table
+from .difference import report_difference, report_failure
 from .output import Refused, open_binary_output, open_output
-from .report import active_cycles, cycle_table, report
-from .terminal import conclude, give_up, print_lines, progress_bar, report_difference, say
+from .report import active_cycles, plural, report
+from .terminal import conclude, give_up, print_lines, progress_bar, say
 from .waves import draw, open_wave
 
 SHORT_TEXT = 64
@@ -37,8 +39,10 @@ class Outputs:
     wave: str | None
 
 
-def look_ahead(pieces: Iterator[Piece], engine: Engine) -> tuple[Iterator[Piece], int, bool]:
-    """The same pieces, and how long the first one is, which is all of a short text.
+def look_ahead(
+    pieces: Iterator[Piece], engine: Engine, count: int | None = 1
+) -> tuple[Iterator[Piece], int, bool]:
+    """The same pieces, and how long the first ones are; one is all of a short text.
 
     Parameters
     ----------
@@ -46,14 +50,16 @@ def look_ahead(pieces: Iterator[Piece], engine: Engine) -> tuple[Iterator[Piece]
         A text, as a design takes it.
     engine : Engine
         What simulates the design.
+    count : int or None
+        How many are looked at; all of them, if there is no number.
 
     Returns
     -------
     iterator of Piece, int, bool
-        The same pieces; how many bytes the first one has, or becomes in an encoder; and whether it
-        is all of the text.
+        The same pieces; how many bytes the first ones have, or become in an encoder; and whether
+        that is all.
     """
-    first = list(islice(pieces, 1))
+    first = list(islice(pieces, count))
     size = sum(_count_bytes(values, engine) for values, _ in first)
     return chain(first, pieces), size, all(np.any(ends) for _, ends in first)
 
@@ -150,8 +156,12 @@ class TextSimulation:
             Where to keep the waveform around a difference, unless all of it is written anyway.
         """
         lockstep, outputs = self._lockstep, self._outputs
+        stopped = lockstep.difference or self._failure
         try:
-            if self._summary.inputs <= SHORT_TEXT:
+            if stopped:
+                cycles = plural(lockstep.cycles, "cycle")
+                say(show, f"stopped after {cycles}: what follows is only a part", "bold")
+            elif self._summary.inputs <= SHORT_TEXT:
                 print_lines(show, self._table())
             print_lines(show, [*self._summary.lines(), Text(f"engine      {engine_line}")])
         except KeyboardInterrupt:
@@ -161,7 +171,9 @@ class TextSimulation:
         if lockstep.difference:
             vcd = None if outputs.vcd else difference_vcd
             report_difference(show, lockstep, self._engine, vcd, outputs.wave)
-        elif outputs.wave:
+        elif self._failure:
+            report_failure(show, lockstep, self._engine)
+        if outputs.wave and not lockstep.difference:
             try:
                 self._draw(outputs.wave)
             except Refused as error:
@@ -175,8 +187,8 @@ class TextSimulation:
     def _table(self) -> list[Text]:
         """The cycles of a short text, with a line about those left out."""
         trace = self._beginning.trace()
-        table = cycle_table(trace, self._engine)
-        if len(table) == 1:  # only the heading
+        table = cycle_table(Window(0, trace, lambda: trace), self._engine)
+        if not table:
             return []
         left_out = self._lockstep.cycles - len(trace)
         return [*table, *([Text(f"... and {left_out} more cycles")] if left_out else []), Text()]

@@ -17,12 +17,9 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from utf8_sim.engine import DesignError, Engine
-from utf8_sim.lockstep import Lockstep
+from utf8_sim.engine import DesignError
 
-from .output import Refused
 from .report import plural
-from .waves import draw_difference, write_wave_around_difference
 
 FIRST_LINE = 5.0
 """Seconds after which work that goes on is long, and says what it is,"""
@@ -105,25 +102,6 @@ def say(show: Console, line: str, style: str = "") -> None:
 def print_lines(show: Console, lines: list[Text]) -> None:
     for line in lines:
         show.print(line, soft_wrap=True)
-
-
-def report_difference(
-    show: Console, lockstep: Lockstep, engine: Engine, vcd: str | None, wave: str | None
-) -> None:
-    """Say where hardware and golden model part, and keep the waveform around it."""
-    say(show, f"DIFFERENCE: {lockstep.difference}", "bold red")
-    writers = (
-        ("waveform", vcd, write_wave_around_difference),
-        ("timing diagram", wave, draw_difference),
-    )
-    for what, name, write in writers:
-        if name is None:
-            continue
-        try:
-            write(name, lockstep, engine)
-            say(show, f"{what} around it: {name}")
-        except Refused as error:  # the difference is the news, and decides the exit status
-            say(show, f"no {what}: {error}")
 
 
 def give_up(show: Console, cycles: int) -> None:

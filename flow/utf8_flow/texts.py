@@ -27,6 +27,10 @@ _LAX = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
 ANYTHING = {32: replace(_LAX, longest_form=7, highest=0xFFFF_FFFF), 64: _LAX}
 """How an encoder's text is read, by the width of its input: all that fits may be offered to it."""
 
+ONE_TEXT = (
+    "give one text: FILE, - for standard input, --text TEXT, --hex BYTES, or --code-points LIST"
+)
+
 
 @contextmanager
 def _refusing_to_read(name: str) -> Iterator[None]:
@@ -67,10 +71,9 @@ def _items(pieces: Iterator[Piece], engine: Engine) -> Iterator[Piece]:
         yield field(words, "o.code_point"), bool(lasts[-1:].any())
 
 
-def _code_point_list(words: str, engine: Engine) -> list[int]:
+def _code_points(text: str, width: int) -> list[int]:
     values = []
-    width = engine.profile.utf32_width
-    for word in words.replace(",", " ").split():
+    for word in text.replace(",", " ").split():
         number = re.fullmatch(r"(?:U\+|0X)?([0-9A-F]+)", word.upper())
         if not number:
             raise Refused(f"--code-points takes hexadecimal numbers, not {word!r}")
@@ -79,6 +82,59 @@ def _code_point_list(words: str, engine: Engine) -> list[int]:
             raise Refused(f"--code-points must be 0 to {(1 << width) - 1:X}, not {word!r}")
         values.append(value)
     return values
+
+
+def _bytes(text: str) -> bytes:
+    digits = "".join(text.split())
+    wrong = re.search(r"[^0-9A-Fa-f]", digits)
+    if wrong:
+        raise Refused(f"--hex takes bytes in hexadecimal and / between texts, not {wrong[0]!r}")
+    if len(digits) % 2:
+        raise Refused(f"--hex needs two digits for each byte, not {text.strip()!r}")
+    return bytes.fromhex(digits)
+
+
+def typed_part(
+    text: str | None, hexadecimal: str | None, code_points: str | None, engine: Engine
+) -> Part | None:
+    """What is given on the command line itself, as a part of a comparison.
+
+    Parameters
+    ----------
+    text, hexadecimal, code_points : str or None
+        A text, bytes, or for an encoder code points; in the latter two a slash ends a text and
+        begins another.
+    engine : Engine
+        What simulates the design.
+
+    Returns
+    -------
+    Part or None
+        Nothing, if none of them is given.
+
+    Raises
+    ------
+    Refused
+        If more than one is given, or one is no such thing.
+    """
+    if [text, hexadecimal, code_points].count(None) < 2:
+        raise Refused(ONE_TEXT)
+    if code_points is not None:
+        if engine.interface == DECODER:
+            raise Refused("--code-points is for --component encoder")
+        width = engine.profile.utf32_width
+        lists = [_code_points(part, width) for part in code_points.split("/")]
+        lists = [values for values in lists if values]
+        return Part("--code-points", sum(map(len, lists)), lambda: ((v, True) for v in lists))
+    if text is not None:
+        name, texts = "--text", [os.fsencode(text)]
+    elif hexadecimal is not None:
+        name, texts = "--hex", [_bytes(part) for part in hexadecimal.split("/")]
+    else:
+        return None
+    texts = [data for data in texts if data]
+    size = sum(map(len, texts))
+    return Part(name, size, lambda: _items(((data, True) for data in texts), engine))
 
 
 @contextmanager
@@ -125,14 +181,16 @@ def _copied(stream: BinaryIO, name: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_text(
-    file: str | None, text: str | None, code_points: str | None, engine: Engine
+    file: str | None, typed: Part | None, engine: Engine
 ) -> Iterator[tuple[Iterator[Piece], int | None]]:
     """The one text that is given, as its design takes it.
 
     Parameters
     ----------
-    file, text, code_points : str or None
-        Name of a file (``-`` is standard input), a text, or code points for an encoder.
+    file : str or None
+        Name of a file; ``-`` is standard input.
+    typed : Part or None
+        What is given on the command line itself.
     engine : Engine
         What simulates the design.
 
@@ -146,20 +204,12 @@ def open_text(
     Refused
         If not exactly one is given, or it cannot be read.
     """
-    if [file, text, code_points].count(None) != 2:
-        raise Refused(
-            "give one text: FILE, - for standard input, --text TEXT, or --code-points LIST"
-        )
+    if (file is None) == (typed is None):
+        raise Refused(ONE_TEXT)
     takes_bytes = engine.interface == DECODER
-    if code_points is not None:
-        values = _code_point_list(code_points, engine)
-        yield iter([(values, True)]), len(values)
-    elif text is not None:
-        data = os.fsencode(text)
-        yield (
-            _items(iter([(data, True)] if data else []), engine),
-            len(data) if takes_bytes else None,
-        )
+    if typed:
+        # An encoder takes fewer code points than there are bytes.
+        yield typed.pieces(), typed.size if takes_bytes else None
     else:
         assert file is not None
         with _open_binary(file) as stream:

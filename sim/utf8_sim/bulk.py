@@ -9,6 +9,7 @@ Tokens and bytes are words here, laid out as in a :class:`~utf8_sim.trace.Trace`
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -306,6 +307,14 @@ class BulkCycles(ABC):
     def readable(self) -> CycleModel:
         """The readable model, as it stands at this point of the run."""
 
+    def progress(self) -> "Progress":
+        """Whether a decoder runs in the next cycle, and whether its extra place is taken."""
+        return Progress()
+
+    def in_flight(self) -> int:
+        """How many of the bytes that a decoder accepted are covered by no token taken."""
+        return 0
+
     def _payloads(self, words: np.ndarray) -> list[Payload]:
         places = [OBSERVED_BITS[f"o.{field}"] for field in self._interface.result]
         return [
@@ -411,6 +420,12 @@ class BulkDecoderCycles(BulkCycles):
             self._progress.runs,
             self._progress.extra,
         )
+
+    def progress(self) -> Progress:
+        return copy(self._progress)
+
+    def in_flight(self) -> int:
+        return len(self._text.pending) + int(field(self._outputs, "o.length").sum(dtype=int))
 
 
 class BulkEncoderCycles(BulkCycles):

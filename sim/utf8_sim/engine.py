@@ -225,46 +225,69 @@ class AmaranthEngine:
         self.state_names = {state.value: state.name for state in design.State}
         self._design = design
 
+        self._idle: list[_Simulation] = []
+
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
-        design, bench = self._design, TestBench(stimulus, self.interface.item_type)
+        simulation = self._idle.pop() if self._idle else _Simulation(self._design, self.interface)
+        try:
+            yield from simulation.run(TestBench(stimulus, self.interface.item_type))
+        finally:
+            self._idle.append(simulation)
+
+
+class _Simulation:
+    """A design in Amaranth's simulator, which takes ten times as long to make as a short run."""
+
+    def __init__(self, design: Decoder | Encoder, interface: Interface) -> None:
+        self._interface = interface
+        self._design = design
+        self._bench: TestBench | None = None
+        self._cycles: list[tuple[int, ...]] = []
+        self._simulator = Simulator(design)
+        self._simulator.add_clock(10e-9)
+        # A process, not a test bench: its pins change together, and settle once a cycle.
+        self._simulator.add_process(self._drive)
+
+    def run(self, bench: TestBench) -> Generator[Trace, None, None]:
+        """Simulate from reset."""
+        if self._bench:
+            self._simulator.reset()
+        self._bench = bench
+        self._cycles.clear()
+        while not bench.ending.over:
+            self._simulator.advance()
+            if len(self._cycles) >= WINDOW:
+                yield self._trace()
+                self._cycles.clear()
+        if self._cycles:
+            yield self._trace()
+        if bench.ending.hang:
+            raise HangError(bench.ending.hang)
+
+    async def _drive(self, ctx: Any) -> None:
+        design, bench = self._design, self._bench
+        assert bench
         # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
         i_payload, o_payload = Value.cast(design.i.p), Value.cast(design.o.p)
         last_bit = len(i_payload) - 1
         inputs = design.i.valid, i_payload, design.o.ready
         pins = design.i.ready, design.o.valid, o_payload, design.state
-        cycles: list[tuple[int, ...]] = []
-
-        async def drive(ctx: Any) -> None:
-            observed = ctx.tick().sample(*pins).__aiter__()
-            before = 0, 0, 0
-            while not bench.ending.over:
-                i_valid, item, last, o_ready = bench.drive()
-                driven = i_valid, last << last_bit | item, o_ready
-                for pin, old, new in zip(inputs, before, driven, strict=True):
-                    if old != new:  # setting a pin is slow
-                        ctx.set(pin, new)
-                before = driven
-                _, _, *levels = await observed.__anext__()
-                cycles.append((i_valid, item, last, o_ready, *levels))
-                bench.observe(levels[0], levels[1])
-
-        simulator = Simulator(design)
-        simulator.add_clock(10e-9)
-        # A process, not a test bench: its pins change together, and settle once a cycle.
-        simulator.add_process(drive)
+        observed = ctx.tick().sample(*pins).__aiter__()
+        before = 0, 0, 0
         while not bench.ending.over:
-            simulator.advance()
-            if len(cycles) >= WINDOW:
-                yield self._trace(cycles)
-                cycles.clear()
-        if cycles:
-            yield self._trace(cycles)
-        if bench.ending.hang:
-            raise HangError(bench.ending.hang)
+            i_valid, item, last, o_ready = bench.drive()
+            driven = i_valid, last << last_bit | item, o_ready
+            for pin, old, new in zip(inputs, before, driven, strict=True):
+                if old != new:  # setting a pin is slow
+                    ctx.set(pin, new)
+            before = driven
+            _, _, *levels = await observed.__anext__()
+            self._cycles.append((i_valid, item, last, o_ready, *levels))
+            bench.observe(levels[0], levels[1])
 
-    def _trace(self, cycles: list[tuple[int, ...]]) -> Trace:
+    def _trace(self) -> Trace:
         """Cycles as (driven pins, i.ready, o.valid, payload, state), the payload taken apart."""
-        columns = np.array(cycles, dtype=np.uint64).T
+        columns = np.array(self._cycles, dtype=np.uint64).T
         i_valid, item, i_last, o_ready, i_ready, o_valid, payload, state = columns
         words = bits("i.ready", i_ready) | bits("o.valid", o_valid)
         for name, field in self._design.o.p.shape():
@@ -273,5 +296,5 @@ class AmaranthEngine:
         i_valid, i_last, o_ready, state = (
             column.astype(np.uint8) for column in (i_valid, i_last, o_ready, state)
         )
-        item = item.astype(self.interface.item_type)
-        return Trace(self.interface, i_valid, item, i_last, o_ready, words, state)
+        item = item.astype(self._interface.item_type)
+        return Trace(self._interface, i_valid, item, i_last, o_ready, words, state)

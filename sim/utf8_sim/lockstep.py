@@ -1,8 +1,9 @@
 """Hold a trace against the golden model, every output pin in every cycle."""
 
+import dataclasses
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from utf8_hdl import Kind, Profile
 
-from .bulk import bulk_cycles
+from .bulk import Progress, bulk_cycles
 from .engine import Engine
 from .model import CycleModel
 from .stimulus import Stimulus
@@ -26,16 +27,47 @@ class Difference(NamedTuple):
     actual: int
 
     def __str__(self) -> str:
-        expected, actual = (_level(self.pin, level) for level in (self.expected, self.actual))
+        expected, actual = (shown_level(self.pin, level) for level in (self.expected, self.actual))
         return f"cycle {self.cycle}, pin {self.pin}: expected {expected}, actual {actual}"
 
 
-def _level(pin: str, level: int) -> str:
+def shown_level(pin: str, level: int) -> str:
+    """A level of a pin, for a person."""
     if pin in ("o.code_point", "o.data"):
         return f"{level:X}"
     if pin == "o.kind":
         return f"{level} ({Kind(level).label})"
     return str(level)
+
+
+@dataclass(frozen=True)
+class Before:
+    """What came before some cycles of a run.
+
+    Parameters
+    ----------
+    of_text : int
+        How many inputs were accepted of a text that has not ended.
+    in_flight : int
+        How many bytes a decoder accepted that no token covers which was taken.
+    progress : Progress
+        Whether a decoder runs in the first of the cycles.
+    """
+
+    of_text: int = 0
+    in_flight: int = 0
+    progress: Progress = dataclasses.field(default_factory=Progress)
+
+
+class Inputs(NamedTuple):
+    """What was offered: values, whether each ends a text, and in which cycle each was accepted.
+
+    The last one may not have been accepted; its cycle is the one after the last.
+    """
+
+    values: np.ndarray
+    lasts: np.ndarray
+    cycles: np.ndarray
 
 
 class Window:
@@ -49,17 +81,41 @@ class Window:
         The cycles as they were.
     expect : callable
         Gives the cycles as they should have been. It is called once, when they are asked for.
+    before : Before
+        What came before them; without it, reset.
     """
 
-    def __init__(self, first_cycle: int, actual: Trace, expect: Callable[[], Trace]) -> None:
+    def __init__(
+        self,
+        first_cycle: int,
+        actual: Trace,
+        expect: Callable[[], Trace],
+        before: Before | None = None,
+    ) -> None:
         self.first_cycle = first_cycle
         self.actual = actual
+        self.before = before or Before()
         self._expect = expect
 
     @cached_property
     def expected(self) -> Trace:
         """The cycles as they should have been, given the pins that were driven."""
         return self._expect()
+
+    @property
+    def end(self) -> int:
+        """The number of the cycle after the last."""
+        return self.first_cycle + len(self.actual)
+
+    def inputs(self) -> Inputs:
+        """The inputs that were accepted, and the one that was on offer at last."""
+        trace = self.actual
+        is_shown = trace.is_accepted
+        cycles = np.arange(self.first_cycle, self.end)
+        if len(trace) and trace.i_valid[-1] and not is_shown[-1]:
+            is_shown[-1] = True
+            cycles[-1] += 1
+        return Inputs(trace.item[is_shown], trace.i_last[is_shown].astype(bool), cycles[is_shown])
 
     def part(self, begin: int, end: int) -> "Window":
         """The cycles from number ``begin`` up to ``end``, as far as they are here."""
@@ -104,6 +160,9 @@ class Lockstep:
         The last two windows, uncut, for a look at what happened around the difference.
     """
 
+    _of_text = 0
+    """Inputs accepted of a text that has not ended."""
+
     def __init__(self, engine: Engine, stimulus: Stimulus) -> None:
         self._engine = engine
         self._stimulus = stimulus
@@ -114,7 +173,10 @@ class Lockstep:
     def __iter__(self) -> Iterator[Trace]:
         model = bulk_cycles(self._engine.interface, self._engine.profile)
         for trace in _ahead(self._engine.run(self._stimulus)):
-            window = Window(self.cycles, trace, partial(_expected, model.readable(), trace))
+            expect = partial(_expected, model.readable(), trace)
+            before = Before(self._of_text, model.in_flight(), model.progress())
+            window = Window(self.cycles, trace, expect, before)
+            self._count_inputs(trace)
             self.recent = [*self.recent[-1:], window]
             wrong = model.first_difference(trace)
             if wrong is None:
@@ -127,6 +189,21 @@ class Lockstep:
             self.cycles += wrong + 1
             yield trace[: wrong + 1]
             return
+
+    def _count_inputs(self, trace: Trace) -> None:
+        lasts = trace.i_last.compress(trace.is_accepted)
+        ends = np.flatnonzero(lasts)
+        self._of_text = len(lasts) - 1 - int(ends[-1]) if len(ends) else self._of_text + len(lasts)
+
+    def recording(self) -> Window:
+        """The recent windows as one."""
+        windows = self.recent
+        actual = Trace.join([window.actual for window in windows])
+
+        def expect() -> Trace:
+            return Trace.join([window.expected for window in windows])
+
+        return Window(windows[0].first_cycle, actual, expect, windows[0].before)
 
     def run(self) -> Difference | None:
         """Simulate to the end, or to the first difference, which is returned."""

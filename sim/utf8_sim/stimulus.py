@@ -31,7 +31,16 @@ def file_pieces(stream: BinaryIO) -> Iterator[Piece]:
 
 
 class Stalls(Protocol):
-    """In which cycles one side pauses."""
+    """In which cycles one side pauses.
+
+    Attributes
+    ----------
+    probability : float
+        That of a pause in a cycle, in the long run.
+    """
+
+    @property
+    def probability(self) -> float: ...
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         """Endless booleans, true to pause, ``size`` cycles at a time; the same on every call."""
@@ -74,10 +83,6 @@ class RandomStalls:
             yield generator.random(size, dtype=np.float32) < threshold
 
 
-Mode = tuple[str, tuple[RandomStalls, RandomStalls]]
-"""A name, and how the two sides stall."""
-
-
 @dataclass(frozen=True)
 class FixedStalls:
     """Pauses in the given cycles, and never after them.
@@ -90,6 +95,10 @@ class FixedStalls:
 
     pattern: tuple[bool, ...] = ()
 
+    @property
+    def probability(self) -> float:
+        return 0.0
+
     def windows(self, size: int) -> Iterator[np.ndarray]:
         for begin in range(0, len(self.pattern), size):
             window = np.zeros(size, dtype=bool)
@@ -98,6 +107,10 @@ class FixedStalls:
             yield window
         while True:
             yield np.zeros(size, dtype=bool)
+
+
+Mode = tuple[str, tuple[Stalls, Stalls]]
+"""A name, and how the two sides stall."""
 
 
 @dataclass(frozen=True)

@@ -218,18 +218,74 @@ def test_tokens_in_a_file_leave_the_report_on_standard_output(folder):
     assert_tokens_are_cpythons(Path("out.jsonl").read_text(), b"A\xc2\xa9")
 
 
+# --- bytes in hexadecimal, stalls by number -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "digits", ["E2 82 AC 41", "e282ac41", " E2\t82 A\nC41 ", "E282 AC 41 / / "]
+)
+def test_bytes_are_written_in_hexadecimal(digits):
+    result = run("simulate", "--hex", digits, "--tokens", "-")
+    assert result.out == run("simulate", "--text", "€A", "--tokens", "-").out
+
+
+def test_a_slash_is_between_two_texts():
+    result = run("simulate", "--hex", "E2 82 / AC", "--tokens", "-")
+    tokens = [json.loads(line) for line in result.out.splitlines()]
+    errors = [(token["offset"], token["length"], token["error"]) for token in tokens]
+    assert errors == [(0, 2, "truncated"), (2, 1, "unexpected-continuation")]
+
+
+@pytest.mark.parametrize("digits", ["", "/", " "])
+def test_no_bytes_are_an_empty_text(digits):
+    assert "bytes       0\n" in run("simulate", "--hex", digits).out
+
+
+@pytest.mark.parametrize("option", [["--hex", "E2 82 / AC"], ["--text", "€A"]])
+def test_compare_takes_what_is_typed(option):
+    result = run("compare", *option, "--engine", "amaranth")
+    assert result.status == 0
+    assert "4 runs: 1 stimulus, each at full rate" in result.out
+    assert "never met" not in result.out
+    assert "every class met" not in result.out
+
+
+def test_stalls_are_where_they_are_wanted():
+    result = run(
+        "simulate", "--hex", "41 42 43 44",
+        "--stall-input-cycles", " 1, 3-4", "--stall-output-cycles", "9-10,8",
+    )  # fmt: skip
+    rows = result.out.partition("\n\n")[0].splitlines()[1:]
+    column = rows[0].index("byte in")
+    offered = [row.split()[0] for row in rows[1:] if row[column : column + 2].strip()]
+    assert offered == ["0", "2", "5", "6"]
+    waits = [row.split()[0] for row in rows if row.endswith("waits")]
+    assert waits == ["8", "9", "10"]
+
+
+def test_compare_stalls_where_it_is_wanted():
+    result = run("compare", "--text", "AB", "--stall-output-cycles", "8-9")
+    assert result.status == 0
+    assert "2 runs: 1 stimulus, each at full rate, stalls in 0 out cycles 8-9" in result.out
+    assert "output in 2 cycles" in result.out
+
+
 # --- simulate: the report -----------------------------------------------------------------------
 
 
 def test_a_short_text_is_shown_cycle_by_cycle():
     report = run("simulate", "--text", "A©").out
-    assert squeezed(report)[:13] == [
-        "cycle byte in state token out",
+    assert squeezed(report)[:14] == [
+        "in the state machine",
+        "cycle byte in byte state token out",
         "0 41 A START",
         "1 C2 START",
         "2 A9 last START",
-        *(f"{cycle} START" for cycle in range(3, 7)),
-        "7 NEED_1",
+        "3 START",
+        "4 START",
+        "5 41 A START -> START",
+        "6 C2 START -> NEED_1",
+        "7 A9 NEED_1 -> START",
         "8 START U+0041 A (1 byte)",
         "9 START",
         "10 START U+00A9 © (2 bytes) last",
@@ -463,6 +519,28 @@ def test_the_ports_stand_in_the_order_of_the_contract(profile):
         ("simulate text.txt --tokens - --vcd -", "'-'"),
         ("simulate text.txt --wrong", "--wrong"),
         ("simulate text.txt --tokens", "--tokens"),
+        ("simulate --hex 4", "two digits"),
+        ("simulate --hex 41/4", "two digits"),
+        ("simulate --hex 4x", "'x'"),
+        ("simulate --hex 41,42", "','"),
+        ("simulate --hex 41 --text A", "--hex"),
+        ("simulate text.txt --hex 41", "--hex"),
+        ("simulate - --hex 41", "--hex"),
+        ("simulate", "--hex"),
+        ("compare text.txt --hex 41", "--hex"),
+        ("compare text.txt --text A", "--text"),
+        ("compare --text A --hex 41", "--hex"),
+        ("compare --hex xy", "'x'"),
+        ("compare --exhaustive 1 --hex 41", "--exhaustive"),
+        ("compare --exhaustive 1 --stall-input-cycles 4", "--exhaustive"),
+        ("simulate text.txt --stall-input-cycles x", "'x'"),
+        ("simulate text.txt --stall-input-cycles=", "--stall-input-cycles"),
+        ("simulate text.txt --stall-input-cycles 5-3", "'5-3'"),
+        ("simulate text.txt --stall-output-cycles 1,,2", "--stall-output-cycles"),
+        ("simulate text.txt --stall-output-cycles 1048576", "'1048576'"),
+        ("simulate text.txt --stall-output-cycles 0-999999999999", "up to 1048575"),
+        ("simulate text.txt --stall-output-cycles 1 --stall-output 0.1", "not both"),
+        ("compare text.txt --stall-input-cycles 1 --stall-input 0", "not both"),
         ("compare missing.txt", "'missing.txt'"),
         ("compare text.txt missing.txt", "'missing.txt'"),
         ("compare .", "'.'"),

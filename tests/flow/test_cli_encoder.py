@@ -378,6 +378,25 @@ def test_any_bytes_become_well_formed(tmp_path_factory, data, profile):
     assert (encoded.decode() == "") == (data == b"")
 
 
+def simulate_encoded(*arguments: str) -> list[dict]:
+    result = run("simulate", *ENCODER, *arguments, "--tokens", "-")
+    assert result.status == 0
+    return list(map(json.loads, result.out.splitlines()))
+
+
+def test_a_slash_is_between_two_texts_of_code_points():
+    encoded = simulate_encoded("--code-points", "20AC 41 / E9 /")
+    assert [byte["byte"] for byte in encoded] == list("€Aé".encode())
+    assert [byte["last"] for byte in encoded] == [False] * 3 + [True, False, True]
+
+
+@pytest.mark.parametrize("option", [["--hex", "41 ED A0 80"], ["--text", "A\udced\udca0\udc80"]])
+def test_bytes_are_read_as_laxly_as_a_file(folder, option):
+    Path("wrong.bin").write_bytes(b"A\xed\xa0\x80")
+    assert simulate(*option)[0] == simulate("wrong.bin")[0]
+    assert run("compare", *ENCODER, *option).status == 0
+
+
 # --- the report ---------------------------------------------------------------------------------
 
 
@@ -595,7 +614,10 @@ def test_verilog_is_the_same_wherever_it_goes(folder):
         ("compare --component coder", "'coder'"),
         ("compare --component encoder missing.txt", "'missing.txt'"),
         ("compare --component encoder text.txt --tokens text.txt", "'text.txt'"),
-        ("compare --component encoder --code-points 41", "--code-points"),
+        ("compare text.txt --code-points 41", "--component encoder"),
+        ("compare --component encoder text.txt --code-points 41", "--code-points"),
+        ("compare --component encoder --text A --code-points 41", "--code-points"),
+        ("compare --component encoder --code-points 41/xyz", "'xyz'"),
         ("compare --component encoder text.txt --bytes out.bin", "--bytes"),
         ("generate --component coder", "'coder'"),
     ],

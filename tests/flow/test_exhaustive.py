@@ -154,23 +154,26 @@ DIFFERENCES = {
     1: (
         "range: F5 is in range",
         "DIFFERENCE: cycle 253, pin o.kind: expected 5 (out-of-range), actual 6 (truncated)",
+        "F5",
     ),
     # B0 of the text ED B0 is accepted in cycle 2 * 0xEDB0 + 1, and cuts ED short.
     2: (
         "range: ED BF is no surrogate",
         "DIFFERENCE: cycle 121704, pin o.valid: expected 1, actual 0",
+        "ED B0",
     ),
 }
 
 
 @pytest.mark.parametrize("length", [1, pytest.param(2, marks=needs_compiler)])
 def test_a_difference_is_found(folder, monkeypatch, length):
-    fault, difference = DIFFERENCES[length]
+    fault, difference, text = DIFFERENCES[length]
     monkeypatch.setitem(cli.DESIGNS, "decoder", lambda profile: broken(fault))
     result = run("compare", "--exhaustive", length)
     assert result.status == 1
     assert difference in result.out.splitlines()
     assert f"the texts from {'0' * 2 * length} on" in result.out
+    assert f"text {text}" in result.out.splitlines()
     assert "agree" not in result.out
     assert_is_waveform("utf8-hdl-difference.vcd")
     assert Path("utf8-hdl-difference.gtkw").exists()

@@ -22,7 +22,7 @@ from command import (
 )
 from needs import each_engine, needs_compiler, needs_icarus
 from rtl import broken
-from utf8_flow import cli, comparison, engines, report, simulation, terminal
+from utf8_flow import cli, comparison, difference, engines, report
 from utf8_sim import campaign, compiled
 from utf8_sim.engine import AmaranthEngine
 
@@ -203,7 +203,6 @@ def wrong_decoder(folder, monkeypatch):
     [
         ("simulate", report.DecoderReport, "add"),
         ("compare", campaign.Coverage, "add"),
-        ("simulate", simulation, "cycle_table"),
         ("simulate", report.DecoderReport, "lines"),
     ],
 )
@@ -223,7 +222,7 @@ def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
     def interrupt(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(terminal, "write_wave_around_difference", interrupt)
+    monkeypatch.setattr(difference, "write_wave_around_difference", interrupt)
     result = run(command, "wrong.bin")
     assert DIFFERENCE in result.out
     assert "agree" not in result.out
@@ -233,7 +232,7 @@ def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
 
 @pytest.mark.usefixtures("wrong_decoder")
 def test_an_interrupt_while_a_shard_is_run_again_does_not_hide_that_it_is_wrong(monkeypatch):
-    monkeypatch.setattr(comparison, "run_shards", lambda *_: iter([(0, 100, False)]))
+    monkeypatch.setattr(comparison, "run_shards", lambda *_: iter([(0, 100, "it differs")]))
     monkeypatch.setattr(comparison, "Lockstep", interrupting(comparison.Lockstep))
     result = run("compare", "--exhaustive", 1)
     assert result.status in (1, 130)

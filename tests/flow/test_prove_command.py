@@ -113,10 +113,15 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
     assert verdict == f"FAILED: decoder, unicode, tokens: {statement('decoder', 'tokens')}"
     assert heading == "counterexample of 9 cycles to decoder, unicode, tokens"
     assert name == "decoder"
-    assert table[0].startswith("cycle byte in state token out")
-    rows = [row for row in table if row[0].isdigit()]
-    assert [int(row.split()[0]) for row in rows] == list(range(9))
-    assert "START error truncated (1 byte)" in rows[8]
+    assert table[:2] == [
+        "i.valid in the state machine o.valid",
+        "cycle | i.ready byte in byte state | o.ready token out",
+    ]
+    rows = [row for row in table if row.removeprefix("> ")[0].isdigit()]
+    assert [int(row.removeprefix("> ").split()[0]) for row in rows] == list(range(9))
+    assert rows[8].startswith("> 8 ")
+    assert re.search(r"START 1 [01] error truncated \(1 byte\)", rows[8])
+    assert "<- o.kind 6 (truncated), golden " in rows[8]
     assert wave == f"waveform: {VCD}"
     assert_is_waveform(VCD)
     assert names(folder) == {"text.txt", VCD, VCD.replace(".vcd", ".gtkw")}

@@ -363,7 +363,7 @@ class Undefined(IcarusEngine):
     """A design whose registers have no level before the first token."""
 
     def __init__(self, design):
-        super().__init__(design, generate(design).replace("o_valid = 1'b0", "o_valid"))
+        super().__init__(design, generate(design).replace(" o_valid = 1'b0;", ""))
 
 
 @needs_icarus

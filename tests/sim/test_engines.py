@@ -291,8 +291,8 @@ VALUE = "o_payload_code_point};"
 VALUE_OF_ERROR = "o_payload_error ? {} : o_payload_code_point}};"
 
 UNDEFINED = {
-    "register without reset": ("o_valid = 1'b0;", "o_valid;", 0, "m_axis_tvalid"),
-    "state without reset": (" state = 4'h1;", " state;", 0, "the state register"),
+    "register without reset": (" o_valid = 1'b0;", "", 0, "m_axis_tvalid"),
+    "state without reset": (" state = 4'h1;", "", 0, "the state register"),
     "value of an error": (VALUE, VALUE_OF_ERROR.format("21'bx"), 10, "m_axis_tdata"),
     "one bit": (VALUE, VALUE_OF_ERROR.format("21'b01x01"), 10, "m_axis_tdata"),
     "not connected": ("assign m_axis_tlast =", "wire nowhere =", 0, "m_axis_tlast"),

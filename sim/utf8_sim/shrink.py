@@ -1,0 +1,257 @@
+"""Shorter inputs that show a difference too: by halves, then one by one."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .engine import DesignError, Engine
+from .lockstep import Difference, Lockstep, Window
+from .stimulus import FixedStalls, Piece, Stimulus
+
+FIRST_SPAN, SPAN_FACTOR = 32, 4
+"""How many cycles before a difference are tried first, and how many times as many then."""
+
+PATIENCE = 8.0
+"""Seconds after which the shortest input found is good enough."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything that decides a run, in a form that can be cut.
+
+    Parameters
+    ----------
+    values : tuple of int
+        The inputs. Here and in what follows, what is not given is false.
+    lasts : tuple of bool
+        Whether a text ends with an input. The last one ends one in any case.
+    gaps, stalls : tuple of bool
+        Whether nothing is offered, or nothing taken, in a cycle.
+    """
+
+    values: tuple[int, ...]
+    lasts: tuple[bool, ...]
+    gaps: tuple[bool, ...] = ()
+    stalls: tuple[bool, ...] = ()
+
+    def stimulus(self) -> Stimulus:
+        ends = np.array([*self.lasts[:-1], True])
+        pieces: list[Piece] = [(self.values, ends)] if self.values else []
+        return Stimulus(pieces, FixedStalls(self.gaps), FixedStalls(self.stalls))
+
+    def texts(self) -> Iterator[tuple[int, ...]]:
+        """The inputs of each text."""
+        begin = 0
+        for end, last in enumerate(self.lasts, start=1):
+            if last or end == len(self.values):
+                yield self.values[begin:end]
+                begin = end
+
+    def without(self, begin: int, end: int, cycles: Iterable[int] = ()) -> "Case":
+        """Without some inputs, and without some cycles of the pauses."""
+        gone = set(cycles)
+        return Case(
+            self.values[:begin] + self.values[end:],
+            self.lasts[:begin] + self.lasts[end:],
+            tuple(level for cycle, level in enumerate(self.gaps) if cycle not in gone),
+            tuple(level for cycle, level in enumerate(self.stalls) if cycle not in gone),
+        )
+
+    def until(self, cycle: int, accepted: Sequence[int]) -> "Case":
+        """Without what comes too late to matter in a cycle.
+
+        The input on offer in it is followed by another one, which is not, unless it ends its text.
+        """
+        offered = sum(when < cycle for when in accepted) + 1
+        count = offered if self.lasts[offered - 1 : offered] == (True,) else offered + 1
+        return Case(
+            self.values[:count],
+            self.lasts[:count],
+            _without_tail(self.gaps[: cycle + 1]),
+            _without_tail(self.stalls[: cycle + 1]),
+        )
+
+
+def _without_tail(pattern: tuple[bool, ...]) -> tuple[bool, ...]:
+    """Without the cycles after the last pause."""
+    length = max((cycle for cycle, pauses in enumerate(pattern, start=1) if pauses), default=0)
+    return pattern[:length]
+
+
+class Shown(NamedTuple):
+    """A difference has shown itself: in which cycle, and when the inputs before were accepted."""
+
+    cycle: int
+    accepted: Sequence[int]
+
+
+Attempt = Callable[[Case], Shown | None]
+"""Runs a case; gives nothing if it does not show what is looked for."""
+
+
+def attempts(engine: Engine, pin: str) -> Attempt:
+    """Runs that look for a difference on the same side as one.
+
+    A lost byte may show itself at any pin of the output; which one is a matter of what follows.
+
+    Parameters
+    ----------
+    engine : Engine
+        What simulates.
+    pin : str
+        Name of the pin that differs first.
+    """
+    side = pin.partition(".")[0]
+
+    def attempt(case: Case) -> Shown | None:
+        lockstep = Lockstep(engine, case.stimulus())
+        try:
+            difference = lockstep.run()
+        except DesignError:
+            return None
+        if difference is None or difference.pin.partition(".")[0] != side:
+            return None
+        return Shown(difference.cycle, lockstep.recording().inputs().cycles.tolist())
+
+    return attempt
+
+
+def shortest(recording: Window, difference: Difference, attempt: Attempt) -> Iterator[Case]:
+    """Ever shorter inputs that show a difference, from reset on.
+
+    Parameters
+    ----------
+    recording : Window
+        The last cycles of the run that found it.
+    difference : Difference
+        What it found.
+    attempt : Attempt
+        Runs a case.
+
+    Yields
+    ------
+    Case
+        Each one shorter than the one before; none if the cycles recorded do not show it alone.
+    """
+    end = time.monotonic() + PATIENCE
+    for case in _endings(recording, difference.cycle):
+        shown = attempt(case)
+        if shown:
+            yield from shrunk(case, shown, attempt, lambda: time.monotonic() < end)
+            return
+
+
+def _endings(recording: Window, cycle: int) -> Iterator[Case]:
+    """The last cycles before a difference, from few to all; first at once, then after an idle one.
+
+    The idle one makes up for the cycle after reset, in which a decoder does not run yet.
+    """
+    values, lasts, cycles = recording.inputs()
+    span = FIRST_SPAN
+    while True:
+        begin = max(cycle - span, recording.first_cycle)
+        part = recording.part(begin, cycle + 1).actual
+        first = int(np.searchsorted(cycles, begin))
+        case = Case(
+            tuple(values[first:].tolist()),
+            tuple(lasts[first:].tolist()),
+            tuple((part.i_valid == 0).tolist()),
+            tuple((part.o_ready == 0).tolist()),
+        ).until(cycle - begin, (cycles[first:] - begin).tolist())
+        yield case
+        if begin == recording.first_cycle:
+            return
+        yield replace(case, gaps=(True, *case.gaps), stalls=(False, *case.stalls))
+        span *= SPAN_FACTOR
+
+
+def shrunk(
+    case: Case, shown: Shown, attempt: Attempt, go_on: Callable[[], bool] = lambda: True
+) -> Iterator[Case]:
+    """Ever shorter cases; in the end, each input and each pause in it is needed.
+
+    Parameters
+    ----------
+    case : Case
+        The first, which shows what is looked for.
+    shown : Shown
+        How.
+    attempt : Attempt
+        Runs a case.
+    go_on : callable
+        Whether there is time left.
+    """
+    search = _Search(case, shown, attempt, go_on)
+    yield search.case
+    before = None
+    while search.case != before and go_on():
+        before = search.case
+        search.marks("gaps")
+        search.marks("stalls")
+        yield search.case
+        search.inputs()
+        yield search.case
+        search.marks("lasts")
+        yield search.case
+
+
+class _Search:
+    """The shortest case so far, and what was tried."""
+
+    def __init__(
+        self, case: Case, shown: Shown, attempt: Attempt, go_on: Callable[[], bool]
+    ) -> None:
+        self._attempt = attempt
+        self._go_on = go_on
+        self._take(case, shown)
+
+    def _take(self, case: Case, shown: Shown) -> None:
+        self.case = case.until(*shown)
+        self._accepted = shown.accepted
+
+    def _try(self, case: Case) -> bool:
+        shown = self._attempt(case) if self._go_on() else None
+        if shown:
+            self._take(case, shown)
+        return bool(shown)
+
+    def _by_halves(
+        self, count: Callable[[], int], without: Callable[[int, int], Iterator[Case]]
+    ) -> None:
+        size = count()
+        while size:
+            begin = 0
+            while begin < count() and self._go_on():
+                if not any(map(self._try, without(begin, min(begin + size, count())))):
+                    begin += size
+            size //= 2
+
+    def inputs(self) -> None:
+        """Without some inputs; at best without the cycles in which they were accepted, too."""
+
+        def without(begin: int, end: int) -> Iterator[Case]:
+            cycles = self._accepted[begin:end]
+            if any(cycle < max(len(self.case.gaps), len(self.case.stalls)) for cycle in cycles):
+                yield self.case.without(begin, end, cycles)
+            yield self.case.without(begin, end)
+
+        self._by_halves(lambda: len(self.case.values), without)
+
+    def marks(self, name: str) -> None:
+        """With fewer ends of texts, or pauses on one side."""
+
+        def places() -> list[int]:
+            marks = getattr(self.case, name)
+            # The last input ends a text in any case.
+            return np.flatnonzero(marks[:-1] if name == "lasts" else marks).tolist()
+
+        def without(begin: int, end: int) -> Iterator[Case]:
+            marks = list(getattr(self.case, name))
+            for place in places()[begin:end]:
+                marks[place] = False
+            yield replace(self.case, **{name: tuple(marks)})
+
+        self._by_halves(lambda: len(places()), without)

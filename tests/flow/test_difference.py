@@ -1,0 +1,331 @@
+"""What is said about a difference: tokens, bytes, cycles, and a command that shows it again."""
+
+import re
+import shlex
+
+import pytest
+from rich.cells import cell_len
+
+from command import Run, run, squeezed
+from needs import each_engine
+from rtl import BREAKS_OF_OTHER_RULES, ENCODER_BREAKS, broken
+from utf8_flow import cli, comparison, difference, engines
+from utf8_hdl import PROFILES, Decoder
+from utf8_sim.engine import AmaranthEngine, HangError
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.shrink import Case
+from utf8_sim.stimulus import Stimulus
+from utf8_sim.trace import bits
+
+TEXT = "41 E2 82 AC ED BF BF C2 A9 F0 80 80 42"
+
+
+def break_design(monkeypatch, name: str) -> list[str]:
+    """Have the design broken from now on; the options that choose it."""
+    component = "encoder" if name in ENCODER_BREAKS else "decoder"
+    monkeypatch.setitem(cli.DESIGNS, component, lambda profile: broken(name))
+    return ["--component", component]
+
+
+def printed_command(result: Run) -> list[str]:
+    [line] = [line for line in result.out.splitlines() if line.startswith("utf8-hdl ")]
+    name, *arguments = shlex.split(line)
+    assert name == "utf8-hdl"
+    return arguments
+
+
+def assert_shown_again(result: Run) -> list[str]:
+    """What is printed is run, and shows a difference on the same side."""
+    assert result.status == 1
+    arguments = printed_command(result)
+    again = run(*arguments)
+    assert again.status == 1
+    side = r"DIFFERENCE: cycle \d+, pin ([io])\."
+    assert re.search(side, again.out)[1] == re.search(side, result.out)[1]
+    assert len(printed_command(again)) <= len(arguments)
+    return arguments
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wrong kind",
+        "interrupting byte swallowed",
+        "missed last: text goes on",
+        "stale bits in the value",
+        "payload changes under stall",
+        "valid waits for ready",
+        "slots: the second token is forgotten",
+        "extra: byte lost in it",
+        "never ready",
+        "range: DFFF is no surrogate",
+        "last forgotten",
+        "byte changes under stall",
+    ],
+)
+def test_the_printed_command_shows_it_again(folder, monkeypatch, name):
+    options = [*break_design(monkeypatch, name), "--engine", "amaranth"]
+    arguments = assert_shown_again(run("compare", *options))
+    inputs = arguments[arguments.index("--hex" if "decoder" in options else "--code-points") + 1]
+    assert len(inputs.replace("/", " ").split()) <= 4
+
+
+@each_engine("amaranth", "cxxrtl", "icarus")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_every_engine_and_command_shows_it_again(folder, monkeypatch, command, engine):
+    break_design(monkeypatch, "payload changes under stall")
+    stalls = ["--stall-output", 0.5, "--stall-input", 0.2]
+    result = run(command, "--hex", TEXT, *stalls, "--engine", engine)
+    arguments = assert_shown_again(result)
+    assert arguments[1:3] == ["--engine", engine]
+    assert "--stall-output-cycles" in arguments
+
+
+@pytest.mark.parametrize("name", ["noncharacter: FFFF is one no more", "whole sequence: truncated"])
+def test_the_profile_is_in_the_command(folder, monkeypatch, name):
+    break_design(monkeypatch, name)
+    profile = BREAKS_OF_OTHER_RULES[name][0]
+    span = profile.error_span.value
+    result = run("compare", "--profile", "ucs4", "--error-span", span, "--engine", "amaranth")
+    arguments = assert_shown_again(result)
+    assert arguments[1:3] == ["--profile", "ucs4"]
+    usual = PROFILES["ucs4"].error_span is profile.error_span
+    assert ("--error-span" in arguments) != usual
+
+
+def test_every_override_is_in_the_command():
+    rules = cli.choose_profile("ucs2", "accept", "accept", "whole-sequence")
+    case = Case((0x41, 0x42, 0x43), (True, False, True), (True, False, True, True), (True,))
+    assert difference.command(case, AmaranthEngine(Decoder(rules))) == (
+        "utf8-hdl simulate --profile ucs2 --surrogates accept --noncharacters accept "
+        "--error-span whole-sequence --engine amaranth --hex '41 / 42 43' "
+        "--stall-input-cycles 0,2-3 --stall-output-cycles 0"
+    )
+
+
+def test_exhaustive_names_the_text_and_shows_it_again(folder, monkeypatch):
+    break_design(monkeypatch, "range: F5 is in range")
+    result = run("compare", "--exhaustive", 1)
+    assert "text [F5] at offset 0" in squeezed(result.out)
+    assert assert_shown_again(result)[-1] == "F5"
+
+
+def test_an_interrupt_ends_only_the_search(folder, monkeypatch):
+    def interrupted(*arguments):
+        yield Case((0xED, 0xBF), (False, True))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(difference, "shortest", interrupted)
+    break_design(monkeypatch, "range: ED BF is no surrogate")
+    result = run("simulate", "--hex", TEXT)
+    assert result.status == 1
+    assert "shortest input found until interrupted: 2 bytes" in result.out
+    assert printed_command(result)[-1] == "ED BF"
+
+
+class OnceWrong(AmaranthEngine):
+    """A simulator that is wrong in its first run only."""
+
+    runs = 0
+
+    def run(self, stimulus):
+        OnceWrong.runs += 1
+        wrong = OnceWrong.runs == 1
+        for trace in super().run(stimulus):
+            if wrong:
+                trace.words[-1] ^= bits("i.ready", 1)
+            yield trace
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_what_does_not_come_again_is_a_difference_all_the_same(folder, monkeypatch, command):
+    monkeypatch.setattr(OnceWrong, "runs", 0)
+    monkeypatch.setitem(engines.ENGINES, "amaranth", OnceWrong)
+    result = run(command, "--hex", TEXT)
+    assert result.status == 1
+    assert "not reproducible" in result.out
+    assert "agree" not in result.out
+
+
+def test_a_worker_that_saw_a_difference_is_believed(folder, monkeypatch):
+    seen = "cycle 9, pin o.valid: expected 1, actual 0"
+    monkeypatch.setattr(comparison, "run_shards", lambda *_: iter([(0, 100, seen)]))
+    result = run("compare", "--exhaustive", 1)
+    assert result.status == 1
+    assert f"not reproducible: {seen}" in result.out
+    assert "agree" not in result.out
+    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+
+
+def test_a_shard_that_a_worker_saw_differ_is_not_done(folder, monkeypatch):
+    def shards(plan, engine, numbers):
+        yield 0, 100, ""
+        yield 1, 100, "cycle 9, pin o.valid: expected 1, actual 0"
+
+    def nothing(engine, _):
+        return Lockstep(engine, Stimulus([]))
+
+    monkeypatch.setattr(comparison, "run_shards", shards)
+    monkeypatch.setattr(comparison, "Lockstep", nothing)
+    monkeypatch.setattr("utf8_flow.exhaustive.SAVE_EVERY", 0.0)
+    result = run("compare", "--exhaustive", 3, "--engine", "amaranth", "--state", "state.json")
+    assert result.status == 1
+    assert "agree" not in result.out
+    monkeypatch.setattr(
+        comparison, "run_shards", lambda plan, engine, left: iter([(left[0], 1, "x")])
+    )
+    again = run("compare", "--exhaustive", 3, "--engine", "amaranth", "--state", "state.json")
+    assert "the texts from 040000 on" in again.out  # shard 0 is done, shard 1 is not
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def table(result: Run) -> list[str]:
+    """The lines of the table, the headings among them."""
+    lines = result.out.splitlines()
+    begin = next(
+        number for number, line in enumerate(lines) if "i.valid" in line and ":" not in line
+    )
+    return [line for line in lines[begin:] if line[:1] in " >"]
+
+
+def test_a_difference_is_explained(folder, monkeypatch):
+    break_design(monkeypatch, "range: ED BF is no surrogate")
+    result = run("simulate", "--hex", TEXT)
+    facts = squeezed(result.out)
+    at = facts.index("DIFFERENCE: cycle 12, pin o.valid: expected 1, actual 0")
+    assert facts[at + 1] == "token expected error surrogate (1 byte), actual none"
+    assert facts[at + 2] == "text 41 E2 82 AC [ED] BF BF C2 A9 F0 80 80 42 at offset 4"
+    assert "stopped after 13 cycles: what follows is only a part" in facts
+    rows = squeezed("\n".join(table(result)))
+    [marked] = [row for row in rows if row.startswith("> ")]
+    assert marked.startswith("> 12 ")
+    assert marked.endswith("0 1 <- o.valid 0, golden 1")
+    assert any("BF NEED_2 -> NEED_1" in row for row in rows)
+
+
+def test_the_kind_of_a_token_is_contradicted(folder, monkeypatch):
+    break_design(monkeypatch, "wrong kind")
+    result = run("simulate", "--hex", "ED B0 80")
+    assert "actual error truncated (1 byte)" in result.out
+    assert "<- o.kind 6 (truncated), golden 4 (surrogate)" in result.out
+
+
+def test_the_byte_of_an_encoder_is_contradicted(folder, monkeypatch):
+    options = break_design(monkeypatch, "last forgotten")
+    result = run("simulate", *options, "--code-points", "41 / E9 / 42")
+    facts = squeezed(result.out)
+    assert "byte expected A9 last, actual A9" in facts
+    assert "text [00E9] at offset 0" in facts
+    assert "> 3 1 1 U+0042 B last START 1 1 A9 <- o.last 0, golden 1" in facts
+
+
+def test_the_text_of_a_difference_may_begin_before_what_is_shown(folder, monkeypatch):
+    break_design(monkeypatch, "range: ED BF is no surrogate")
+    result = run("simulate", "--hex", "41" * 9000 + "ED BF" + "42" * 20, "--engine", "amaranth")
+    assert "text ... 41 41 41 41 41 41 41 41 [ED] BF 42 42 42 42 42 42 42 ... at offset 9000" in (
+        squeezed(result.out)
+    )
+    assert table(result)[2].split()[0] == "8999"  # the cycle before ED
+
+
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+def test_columns_are_aligned(component):
+    text = "a≠漢😀é" + "A" * 9
+    stalls = ["--stall-output", 0.4]
+    result = run("simulate", "--component", component, "--text", text, *stalls)
+    lines = result.out.partition("\n\n")[0].splitlines()
+    heading = next(number for number, line in enumerate(lines) if "cycle  " in line)
+    rows = lines[heading + 1 :]
+    state = lines[heading].index("state")
+    assert len(rows) > 20
+    for row in rows:
+        before = re.match(r".*?(?=START|NEED|SEND)", row)[0]
+        assert cell_len(before) == state
+
+
+def test_both_sides_wait():
+    result = run("simulate", "--hex", "41 42 43", "--stall-output-cycles", "8-12")
+    rows = squeezed(result.out)
+    assert "8 START U+0041 A (1 byte) waits" in rows
+    result = run("simulate", "--hex", "41" * 20, "--stall-output-cycles", "8-12")
+    rows = squeezed(result.out)
+    assert any(re.match(r"\d+ 41 A waits .*U\+0041 A \(1 byte\) waits$", row) for row in rows)
+
+
+def test_a_byte_is_beside_the_state_that_it_meets_under_stalls():
+    stalls = ["--stall-input", 0.4, "--stall-output", 0.4, "--seed", 5]
+    rows = squeezed(run("simulate", "--hex", "E2 82 AC F0 9F 98 80 41 C2", *stalls).out)
+    met = [
+        match.groups()
+        for row in rows
+        if (match := re.search(r"(\w\w)(?: \S)? (\w+) -> (\w+)", row))
+    ]
+    assert met == [
+        ("E2", "START", "NEED_2"),
+        ("82", "NEED_2", "NEED_1"),
+        ("AC", "NEED_1", "START"),
+        ("F0", "START", "NEED_3"),
+        ("9F", "NEED_3", "NEED_2"),
+        ("98", "NEED_2", "NEED_1"),
+        ("80", "NEED_1", "START"),
+        ("41", "START", "START"),
+        ("C2", "START", "START"),  # with the last byte of the text nothing more is needed
+    ]
+
+
+def wrong_at_the_end(pin: str) -> type[AmaranthEngine]:
+    """A design that drives a pin wrongly in the last cycle, in which nothing else happens."""
+
+    class Engine(AmaranthEngine):
+        def run(self, stimulus):
+            for trace in super().run(stimulus):
+                trace.words[-1] ^= bits(pin, 1)
+                yield trace
+
+    return Engine
+
+
+def test_the_last_cycle_is_in_the_table(folder, monkeypatch):
+    monkeypatch.setitem(engines.ENGINES, "amaranth", wrong_at_the_end("i.ready"))
+    result = run("simulate", "--text", "A")
+    [cycle] = re.findall(r"DIFFERENCE: cycle (\d+)", result.out)
+    marked = table(result)[-1]
+    assert squeezed(marked) == [f"> {cycle} 0 0 START 0 1 <- i.ready 0, golden 1"]
+
+
+@pytest.mark.parametrize(("digits", "shown"), [("42 / 41", "41 [] at offset 1"), ("", "none")])
+def test_a_token_after_the_last_byte_is_about_none(folder, monkeypatch, digits, shown):
+    monkeypatch.setitem(engines.ENGINES, "amaranth", wrong_at_the_end("o.valid"))
+    facts = squeezed(run("simulate", "--hex", digits).out)
+    assert any(fact.startswith("token expected none, actual U+") for fact in facts)
+    assert f"text {shown}" in facts
+
+
+def test_a_hang_is_shown_where_it_began(folder, monkeypatch):
+    class Hangs(AmaranthEngine):
+        def run(self, stimulus):
+            yield from super().run(stimulus)
+            raise HangError("nothing moves")
+
+    monkeypatch.setitem(engines.ENGINES, "amaranth", Hangs)
+    result = run("simulate", "--text", "AB")
+    assert result.status == 1
+    assert "is only a part" in result.out
+    assert "9 0 1 START 1 1 U+0042 B (1 byte) last" in squeezed(result.out)
+    assert result.out.endswith("HANG: nothing moves\n")
+
+
+# --- standard output ----------------------------------------------------------------------------
+
+
+def test_standard_output_stays_clean(folder, monkeypatch):
+    break_design(monkeypatch, "range: ED BF is no surrogate")
+    result = run("simulate", "--hex", TEXT, "--tokens", "-")
+    assert result.status == 1
+    assert all(line.startswith("{") for line in result.out.splitlines())
+    assert "utf8-hdl simulate" in result.err

@@ -45,7 +45,6 @@ from .synthesis import DEVICES
 from .terminal import (
     INTERRUPTED,
     GivenUp,
-    print_lines,
     report_console,
     say,
 )

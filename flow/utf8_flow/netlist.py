@@ -233,15 +233,16 @@ class Netlist:
 
     def _declarations(self, registers: list[Vector]) -> list[str]:
         """Registers and their initial levels: apart, because linters ask for that."""
-        initial = [
-            f"{state.name} = {_constant(''.join(self._levels.get(bit, '0') for bit in state.bits))};"
-            for state in registers
-        ]
-        lines = _filled(initial, LINE - 4)
+        initial = [f"{state.name} = {self._initial(state.bits)};" for state in registers]
         return [
-            *(f"reg {register.declaration};" for register in registers),
-            *(["initial begin", *_indented(lines), "end"]),
+            *(f"reg {state.declaration};" for state in registers),
+            "initial begin",
+            *_indented(_filled(initial, LINE - 4)),
+            "end",
         ]
+
+    def _initial(self, bits: Bits) -> str:
+        return _constant("".join(self._levels.get(bit, "0") for bit in bits))
 
     def _take_wires(self) -> list[str]:
         """The wires that were met since the last call."""

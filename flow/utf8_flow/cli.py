@@ -1,16 +1,20 @@
 """The command ``utf8-hdl``."""
 
+import atexit
 import io
 import json
 import math
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
+import uuid
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Annotated, TypeVar
 
@@ -22,6 +26,7 @@ from typer.exceptions import Abort, TyperException
 from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile, __version__
 from utf8_sim.campaign import campaign
 from utf8_sim.engine import AmaranthEngine, EngineError
+from utf8_sim.interrupts import ENDING
 from utf8_sim.stimulus import Mode, RandomStalls, Stimulus
 
 from .boards import BAUD, BOARDS, write_bitstream
@@ -33,7 +38,7 @@ from .exhaustive import Plan
 from .formal.prover import tool_version as prover_version
 from .fusesoc import core_file, core_file_name
 from .mutants import mutation_score
-from .output import Refused, check_output, open_output, standard_output_failed
+from .output import Refused, check_output, open_output, standard_output_failed, visible
 from .placement import SEEDS, choose_jobs, measure
 from .proofs import choose_goals, prove_all
 from .report import coverage_table
@@ -552,36 +557,85 @@ def _check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
 
 
 @contextmanager
-def _one_interrupt() -> Iterator[None]:
-    """Heed Ctrl-C, but not again at once: that would only disturb the clearing up."""
-    heeded = -math.inf
+def _one_interrupt(heeded: list[int]) -> Iterator[None]:
+    """Heed Ctrl-C, SIGTERM and SIGHUP, but not again at once: that would disturb the clearing up.
+
+    Parameters
+    ----------
+    heeded : list of int
+        Gets the numbers of the signals.
+    """
+    patient_until = -math.inf
 
     def interrupt(number: int, frame: object) -> None:
-        nonlocal heeded
-        if time.monotonic() - heeded > PATIENCE:
-            heeded = time.monotonic()
+        nonlocal patient_until
+        if time.monotonic() > patient_until:
+            patient_until = time.monotonic() + PATIENCE
+            heeded.append(number)
             raise KeyboardInterrupt
 
     def unraisable(lost: "sys.UnraisableHookArgs") -> None:
-        """A finaliser cannot raise: press Ctrl-C once more for it, when it is over."""
-        nonlocal heeded
+        """A finaliser cannot raise: send the signal once more, when it is over."""
+        nonlocal patient_until
         if lost.exc_type is not KeyboardInterrupt:
             sys.__unraisablehook__(lost)
             return
-        heeded = -math.inf
-        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        patient_until = -math.inf
+        threading.Timer(0.05, os.kill, (os.getpid(), heeded.pop())).start()
 
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
+    usual = {number: signal.getsignal(number) for number in ENDING}
+    chosen = [number for number in ENDING if usual[number] not in (None, signal.SIG_IGN)]
     usual_hook, sys.unraisablehook = sys.unraisablehook, unraisable
-    signal.signal(signal.SIGINT, interrupt)
     try:
+        for number in chosen:
+            signal.signal(number, interrupt)
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in chosen:
+            signal.signal(number, usual[number])
         sys.unraisablehook = usual_hook
+
+
+@contextmanager
+def _own_temporary_folder() -> Iterator[None]:
+    """For all temporary files, so that what an interrupt leaves there goes at the end."""
+    usual, folder = tempfile.tempdir, None
+    try:
+        with suppress(OSError):  # who needs one will say that there is none
+            folder = os.path.join(tempfile.gettempdir(), f"utf8-hdl-{uuid.uuid4().hex}")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)  # if interrupted below
+            os.mkdir(folder, mode=0o700)
+            tempfile.tempdir = folder
+        yield
+    finally:
+        tempfile.tempdir = usual
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_current_folder() -> None:
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise Refused(
+            f"the current folder cannot be used ({error.strerror}): go to another one"
+        ) from error
+
+
+def _what_failed(error: BaseException | None) -> str:
+    """What the operating system says; errors of output files and tools have their own words."""
+    reason = getattr(error, "strerror", None) or str(error)
+    name = getattr(error, "filename", None)
+    if name is not None:
+        return f"cannot use {os.fsdecode(name)!r}: {reason}"
+    return f"cannot go on: {reason} (temporary files are in {tempfile.tempdir!r})"
+
+
+def _status_after(heeded: list[int]) -> int:
+    return 128 + heeded[0] if heeded else INTERRUPTED
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -591,7 +645,8 @@ def main(arguments: list[str] | None = None) -> int:
     -------
     int
         0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
-        input, 130 after an interrupt, 141 if the reader of standard output went away.
+        input, 128 and the signal's number after an interrupt, 141 if the reader of standard output
+        went away.
     """
     keep_freed_memory()
     # A design may be made and then not used, because what follows is refused.
@@ -599,9 +654,11 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may lack most characters
             stream.reconfigure(errors="backslashreplace")
+    heeded: list[int] = []
     try:
         try:
-            with _one_interrupt():
+            with _one_interrupt(heeded), _own_temporary_folder():
+                _check_current_folder()
                 status = app(arguments, standalone_mode=False) or 0
                 if status == INTERRUPTED:
                     raise KeyboardInterrupt
@@ -614,17 +671,16 @@ def main(arguments: list[str] | None = None) -> int:
     except TyperException as error:
         message = f"{error.format_message().rstrip('.')} (see utf8-hdl --help)"
     except GivenUp:
-        return INTERRUPTED
+        return _status_after(heeded)
     except (Abort, KeyboardInterrupt):
-        print("utf8-hdl: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        message = "interrupted"
     except (SystemExit, OSError) as error:
-        # Files have errors of their own, so this is standard output's. Typer answers to a closed
-        # pipe with the exit status 1, which is taken.
+        # Typer answers to a closed pipe with the exit status 1, which is taken.
         cause = error.__context__ if isinstance(error, SystemExit) else error
-        standard_output_failed()
         if isinstance(cause, BrokenPipeError):
+            standard_output_failed()
             return 141
-        message = f"cannot write standard output: {getattr(cause, 'strerror', error)}"
-    print(f"utf8-hdl: {' '.join(message.split())}", file=sys.stderr)
-    return 2
+        message = _what_failed(cause)
+    with suppress(OSError):
+        print(f"utf8-hdl: {visible(' '.join(message.split()))}", file=sys.stderr)
+    return _status_after(heeded) if heeded or message == "interrupted" else 2

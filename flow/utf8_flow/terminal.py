@@ -6,13 +6,20 @@ from contextlib import contextmanager
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from utf8_sim.engine import DesignError, Engine
 from utf8_sim.lockstep import Lockstep
 
-from .output import Refused
+from .output import Refused, visible
 from .waves import draw_difference, write_wave_around_difference
 
 INTERRUPTED = 130
@@ -28,12 +35,19 @@ def report_console(outputs: dict[str, str | None]) -> Console:
     return Console(file=sys.stderr if "-" in outputs.values() else sys.stdout, highlight=False)
 
 
+class _Description(ProgressColumn):
+    """What is done; it may hold the name of a file."""
+
+    def render(self, task: Task) -> Text:
+        return Text(visible(task.description))
+
+
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A progress bar on standard error, if a person is looking."""
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}", markup=False),  # it may hold the name of a file
+        _Description(),
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
@@ -45,7 +59,7 @@ def progress_bar() -> Iterator[Progress]:
 
 
 def say(show: Console, line: str, style: str = "") -> None:
-    show.print(Text(line, style=style), soft_wrap=True)
+    show.print(Text(visible(line), style=style), soft_wrap=True)
 
 
 def print_lines(show: Console, lines: list[Text]) -> None:

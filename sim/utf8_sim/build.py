@@ -16,15 +16,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import resources
-from importlib.resources.abc import Traversable
 from multiprocessing import parent_process
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
 from .engine import EngineError
 from .interrupts import interrupts_later
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable  # as of Python 3.11
 
 NATIVE = resources.files(__package__) / "native"
 """What is compiled or interpreted together with a design."""
@@ -176,7 +178,7 @@ def version_of(*command: str) -> str:
     return run_tool([*command, "--version"])
 
 
-def contents(folder: Traversable) -> list[bytes]:
+def contents(folder: "Traversable") -> list[bytes]:
     """What the files of a folder contain, in the order of their names."""
     files = (file for file in folder.iterdir() if file.is_file())
     return [file.read_bytes() for file in sorted(files, key=lambda file: file.name)]

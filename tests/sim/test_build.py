@@ -273,6 +273,100 @@ def test_runtime_of_verilator_is_compiled_once(verilog, tmp_path, move_cache, re
     assert len(real_compiler.calls) == 4
 
 
+# Where programs are looked for
+
+
+@pytest.mark.parametrize("path", [".", "", "here", "./here"])
+def test_programs_of_the_current_folder_are_not_found(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    for folder in (tmp_path, tmp_path / "here"):
+        script(folder / "c++", "exit 1")
+    monkeypatch.setenv("PATH", path)
+    assert build.find("c++") is None
+    monkeypatch.setenv("PATH", f"{path}{os.pathsep}{tmp_path / 'here'}")
+    assert build.find("c++") == str(tmp_path / "here" / "c++")
+
+
+def test_programs_that_pip_installs_are_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert build.find("utf8-hdl") == str(Path(sys.executable).with_name("utf8-hdl"))
+    package = tmp_path / "verilator"
+    (package / "bin").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    script(package / "bin" / "verilator", "exit 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert build.find("verilator") == str(package / "bin" / "verilator")
+
+
+# What is kept, and for how long
+
+USE = """
+import sys
+from pathlib import Path
+from utf8_sim import build
+
+build.MOST_KEPT = int(sys.argv[1])
+
+def size(folder):
+    (folder / "product").write_bytes(bytes(400))
+    return folder / "product"
+
+for key in sys.argv[2:]:
+    print(build.built([key], ".so", size), flush=True)
+input()
+"""
+
+
+class User:
+    """A process that uses what is in the cache, until it is told to end."""
+
+    def __init__(self, *keys: str, most_kept: int = 1000) -> None:
+        command = [sys.executable, "-c", USE, str(most_kept), *keys]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(command, text=True, **pipes)
+        self.files = [Path(self.process.stdout.readline().strip()) for _ in keys]
+
+    def __enter__(self) -> list[Path]:
+        return self.files
+
+    def __exit__(self, *_error: object) -> None:
+        self.process.communicate("\n")
+
+
+def test_what_was_not_used_for_longest_goes(folder):
+    with User("one", "two", "three", most_kept=10_000) as (one, two, three):
+        assert set(kept(folder)) == {one, two, three}
+    for age, file in enumerate((three, two, one)):
+        os.utime(file, (10_000 - age, 10_000 - age))
+    with User("one", most_kept=10_000):  # it is used, so it is not the oldest any more
+        assert set(kept(folder)) == {one, two, three}
+    with User("three"):
+        assert set(kept(folder)) == {one, three}
+
+
+def test_nothing_goes_while_another_process_uses_it(folder):
+    (folder / "building-abc").mkdir(parents=True)
+    folder.chmod(0o700)
+    with User("one", "two") as (one, two), User("three") as [three]:
+        left = {one, two, three}
+        assert set(kept(folder)) == left
+    with User("four"):
+        assert len(set(kept(folder)) & left) == 2
+
+
+def test_what_a_killed_build_left_goes(folder):
+    with User("one"):
+        killed = User("two")
+        (folder / "building-abc").mkdir()
+        killed.process.kill()
+        killed.process.communicate()
+        with User("one"):
+            assert (folder / "building-abc").exists()
+    with User("one"):
+        assert not (folder / "building-abc").exists()
+
+
 # Nobody else can change what is run
 
 
@@ -479,6 +573,7 @@ def test_compiler_that_is_none(failure, folder, tmp_path, monkeypatch):
 def test_nothing_is_installed(engine, verilog, folder, tmp_path, monkeypatch):
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "verilator", None)
     make_it = {
         "cxxrtl": lambda: CxxrtlEngine(DESIGN),
         "icarus": lambda: IcarusEngine(DESIGN, verilog),

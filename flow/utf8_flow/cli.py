@@ -38,7 +38,14 @@ from .exhaustive import Plan
 from .formal.prover import tool_version as prover_version
 from .fusesoc import core_file, core_file_name
 from .mutants import mutation_score
-from .output import Refused, check_output, open_output, standard_output_failed, visible
+from .output import (
+    OutputFailed,
+    Refused,
+    check_output,
+    open_output,
+    standard_output_failed,
+    visible,
+)
 from .placement import SEEDS, choose_jobs, measure
 from .proofs import choose_goals, prove_all
 from .report import coverage_table
@@ -602,10 +609,11 @@ def _one_interrupt(heeded: list[int]) -> Iterator[None]:
 @contextmanager
 def _own_temporary_folder() -> Iterator[None]:
     """For all temporary files, so that what an interrupt leaves there goes at the end."""
-    usual, folder = tempfile.tempdir, None
+    usual = folder = None
     try:
         with suppress(OSError):  # who needs one will say that there is none
-            folder = os.path.join(tempfile.gettempdir(), f"utf8-hdl-{uuid.uuid4().hex}")
+            usual = tempfile.gettempdir()
+            folder = os.path.join(usual, f"utf8-hdl-{uuid.uuid4().hex}")
             atexit.register(shutil.rmtree, folder, ignore_errors=True)  # if interrupted below
             os.mkdir(folder, mode=0o700)
             tempfile.tempdir = folder
@@ -631,7 +639,8 @@ def _what_failed(error: BaseException | None) -> str:
     name = getattr(error, "filename", None)
     if name is not None:
         return f"cannot use {os.fsdecode(name)!r}: {reason}"
-    return f"cannot go on: {reason} (temporary files are in {tempfile.tempdir!r})"
+    place = f" (temporary files are in {tempfile.tempdir!r})" if tempfile.tempdir else ""
+    return f"cannot go on: {reason}{place}"
 
 
 def _status_after(heeded: list[int]) -> int:
@@ -667,6 +676,8 @@ def main(arguments: list[str] | None = None) -> int:
             if sys.stdout:
                 sys.stdout.flush()
     except (Refused, EngineError) as error:
+        if isinstance(error, OutputFailed):
+            standard_output_failed()
         message = str(error)
     except TyperException as error:
         message = f"{error.format_message().rstrip('.')} (see utf8-hdl --help)"

@@ -16,6 +16,10 @@ class Refused(Exception):
     """Wrong usage or unreadable input; the message is the one line that the user sees."""
 
 
+class OutputFailed(Refused):
+    """Standard output cannot be written."""
+
+
 def visible(text: str) -> str:
     """A text on one line that does nothing to a terminal: what cannot be printed is escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -53,8 +57,7 @@ def _refusing_output() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        standard_output_failed()
-        raise Refused(f"cannot write standard output: {error.strerror}") from error
+        raise OutputFailed(f"cannot write standard output: {error.strerror}") from error
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def run_for_bytes(*arguments: object) -> BinaryRun:
 def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
     """The command, in a process of its own."""
     command = [COMMAND, *map(str, arguments)]
-    return subprocess.run(command, stderr=subprocess.PIPE, timeout=60, check=False, **options)
+    return subprocess.run(command, stderr=subprocess.PIPE, timeout=300, check=False, **options)
 
 
 def start_process(*arguments: object) -> subprocess.Popen:

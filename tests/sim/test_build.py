@@ -57,6 +57,11 @@ def folder(move_cache, tmp_path) -> Path:
     return move_cache(tmp_path / "cache")
 
 
+def kept(folder: Path) -> list[Path]:
+    """What was built there, and what is being built."""
+    return [file for file in folder.iterdir() if file.suffix != ".lock"]
+
+
 def make(engine: str, verilog: str) -> Engine:
     return CxxrtlEngine(DESIGN) if engine == "cxxrtl" else IcarusEngine(DESIGN, verilog)
 
@@ -140,7 +145,7 @@ def test_file_is_built_once_and_kept(folder):
     assert file.read_bytes() == b"content"
     assert built(["design", b"code"], ".so", builder) == file
     assert builder.built == 1
-    assert list(folder.iterdir()) == [file]
+    assert kept(folder) == [file]
     assert file.suffix == ".so"
 
 
@@ -168,7 +173,7 @@ def test_damaged_file_is_built_again(folder, damage):
     file.write_bytes(damage(file.read_bytes()))
     assert built(["design"], ".so", builder).read_bytes() == b"some content"
     assert builder.built == 2
-    assert len(list(folder.iterdir())) == 1
+    assert len(kept(folder)) == 1
 
 
 def test_renamed_file_of_another_key_is_not_taken(folder):
@@ -186,11 +191,11 @@ def test_what_a_killed_process_left_does_no_harm(folder):
 @engines
 def test_second_construction_builds_nothing(engine, verilog, folder, monkeypatch, real_compiler):
     first = make(engine, verilog)
-    files, calls = list(folder.iterdir()), real_compiler.calls
+    files, calls = kept(folder), real_compiler.calls
     assert (len(files), len(calls)) == (1, 1 if engine == "cxxrtl" else 0)
-    monkeypatch.setattr("tempfile.TemporaryDirectory", None)  # where something would be built
+    monkeypatch.setattr(build, "_scratch", None)  # where something would be built
     second = make(engine, verilog)
-    assert list(folder.iterdir()) == files
+    assert kept(folder) == files
     assert real_compiler.calls == calls
     assert decoded(first) == decoded(second) == RIGHT
 
@@ -199,11 +204,11 @@ def test_second_construction_builds_nothing(engine, verilog, folder, monkeypatch
 @pytest.mark.parametrize("damage", ["truncated", "one bit flipped"])
 def test_damaged_program_is_built_again(engine, damage, verilog, folder):
     make(engine, verilog)
-    [file] = folder.iterdir()
+    [file] = kept(folder)
     good = file.read_bytes()
     file.write_bytes(DAMAGE[damage](good))
     assert decoded(make(engine, verilog)) == RIGHT
-    [file] = folder.iterdir()
+    [file] = kept(folder)
     assert len(file.read_bytes()) == len(good)
 
 
@@ -251,10 +256,10 @@ def test_interpreted_program_depends_on_verilog_and_version(verilog, folder, tmp
     version.write_text("Icarus Verilog version 98")
     IcarusEngine(DESIGN, verilog)
     IcarusEngine(DESIGN, verilog + "// changed\n")
-    assert len(list(folder.iterdir())) == 2
+    assert len(kept(folder)) == 2
     version.write_text("Icarus Verilog version 99")
     IcarusEngine(DESIGN, verilog)
-    assert len(list(folder.iterdir())) == 3
+    assert len(kept(folder)) == 3
 
 
 @needs_verilator
@@ -266,6 +271,100 @@ def test_runtime_of_verilator_is_compiled_once(verilog, tmp_path, move_cache, re
     assert len(real_compiler.calls) == 3
     VerilatorEngine(Decoder(UCS2), generate(Decoder(UCS2)))
     assert len(real_compiler.calls) == 4
+
+
+# Where programs are looked for
+
+
+@pytest.mark.parametrize("path", [".", "", "here", "./here"])
+def test_programs_of_the_current_folder_are_not_found(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    for folder in (tmp_path, tmp_path / "here"):
+        script(folder / "c++", "exit 1")
+    monkeypatch.setenv("PATH", path)
+    assert build.find("c++") is None
+    monkeypatch.setenv("PATH", f"{path}{os.pathsep}{tmp_path / 'here'}")
+    assert build.find("c++") == str(tmp_path / "here" / "c++")
+
+
+def test_programs_that_pip_installs_are_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert build.find("utf8-hdl") == str(Path(sys.executable).with_name("utf8-hdl"))
+    package = tmp_path / "verilator"
+    (package / "bin").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    script(package / "bin" / "verilator", "exit 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert build.find("verilator") == str(package / "bin" / "verilator")
+
+
+# What is kept, and for how long
+
+USE = """
+import sys
+from pathlib import Path
+from utf8_sim import build
+
+build.MOST_KEPT = int(sys.argv[1])
+
+def size(folder):
+    (folder / "product").write_bytes(bytes(400))
+    return folder / "product"
+
+for key in sys.argv[2:]:
+    print(build.built([key], ".so", size), flush=True)
+input()
+"""
+
+
+class User:
+    """A process that uses what is in the cache, until it is told to end."""
+
+    def __init__(self, *keys: str, most_kept: int = 1000) -> None:
+        command = [sys.executable, "-c", USE, str(most_kept), *keys]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(command, text=True, **pipes)
+        self.files = [Path(self.process.stdout.readline().strip()) for _ in keys]
+
+    def __enter__(self) -> list[Path]:
+        return self.files
+
+    def __exit__(self, *_error: object) -> None:
+        self.process.communicate("\n")
+
+
+def test_what_was_not_used_for_longest_goes(folder):
+    with User("one", "two", "three", most_kept=10_000) as (one, two, three):
+        assert set(kept(folder)) == {one, two, three}
+    for age, file in enumerate((three, two, one)):
+        os.utime(file, (10_000 - age, 10_000 - age))
+    with User("one", most_kept=10_000):  # it is used, so it is not the oldest any more
+        assert set(kept(folder)) == {one, two, three}
+    with User("three"):
+        assert set(kept(folder)) == {one, three}
+
+
+def test_nothing_goes_while_another_process_uses_it(folder):
+    (folder / "building-abc").mkdir(parents=True)
+    folder.chmod(0o700)
+    with User("one", "two") as (one, two), User("three") as [three]:
+        left = {one, two, three}
+        assert set(kept(folder)) == left
+    with User("four"):
+        assert len(set(kept(folder)) & left) == 2
+
+
+def test_what_a_killed_build_left_goes(folder):
+    with User("one"):
+        killed = User("two")
+        (folder / "building-abc").mkdir()
+        killed.process.kill()
+        killed.process.communicate()
+        with User("one"):
+            assert (folder / "building-abc").exists()
+    with User("one"):
+        assert not (folder / "building-abc").exists()
 
 
 # Nobody else can change what is run
@@ -335,30 +434,58 @@ def test_engine_names_the_folder_that_others_may_write_to(engine, verilog, folde
 # What is said when building fails
 
 
-def test_folder_that_cannot_be_written_to(folder, monkeypatch):
-    def mkdir(path, mode):  # root could write to any folder
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+NO_CACHE = """
+import os
+from utf8_sim.build import built
 
-    folder.mkdir(mode=0o700)
-    monkeypatch.setattr(Path, "mkdir", lambda *arguments, **options: None)
-    monkeypatch.setattr(os, "mkdir", mkdir)
-    with pytest.raises(EngineError, match=f"^cannot build in '{folder}.*': Permission denied$"):
-        built(["design"], ".so", Builder())
+def build(folder):
+    (folder / "product").write_text("content")
+    return folder / "product"
+
+file = built(["design"], ".so", build)
+assert file == built(["design"], ".so", None)
+assert file.read_text() == "content"
+print(file)
+"""
 
 
-@pytest.mark.parametrize("name", ["cache", "cache/utf8-hdl"])
-def test_file_in_place_of_the_folder(name, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / name).parent.mkdir(exist_ok=True)
-    (tmp_path / name).touch()
-    with pytest.raises(EngineError, match=f"^cannot build in '{tmp_path}/cache/utf8-hdl': "):
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("/proc/cache", "'/proc/cache': No such file or directory"),
+        ("{tmp_path}/file", "'{tmp_path}/file/utf8-hdl': Not a directory"),
+        ("{tmp_path}/folder", "'{tmp_path}/folder/utf8-hdl': File exists"),
+    ],
+)
+def test_without_a_cache_folder_a_temporary_one_serves(place, reason, tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "utf8-hdl").touch()
+    (tmp_path / "scratch").mkdir()
+    place, reason = (text.format(tmp_path=tmp_path) for text in (place, reason))
+    run = subprocess.run(
+        [sys.executable, "-c", NO_CACHE], capture_output=True, check=True, text=True,
+        env={**os.environ, "XDG_CACHE_HOME": place, "TMPDIR": str(tmp_path / "scratch")},
+    )  # fmt: skip
+    assert Path(run.stdout).is_relative_to(tmp_path / "scratch")
+    assert run.stderr == f"utf8-hdl: no cache folder ({reason}): what is built is not kept\n"
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_neither_a_cache_folder_nor_a_temporary_one(tmp_path, monkeypatch):
+    def mkdtemp(prefix):
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/cache")
+    monkeypatch.setattr("tempfile.mkdtemp", mkdtemp)
+    with pytest.raises(EngineError, match=r"^cannot build in 'TMPDIR': No usable temporary dir"):
         built(["design"], ".so", Builder())
 
 
 def test_build_that_leaves_nothing(folder):
     with pytest.raises(EngineError, match=r"^cannot build in .*: No such file"):
         built(["design"], ".so", lambda folder: folder / "product")
-    assert list(folder.iterdir()) == []
+    assert kept(folder) == []
 
 
 def test_interrupted_build_leaves_nothing(folder):
@@ -368,7 +495,7 @@ def test_interrupted_build_leaves_nothing(folder):
 
     with pytest.raises(KeyboardInterrupt):
         built(["design"], ".so", interrupted)
-    assert list(folder.iterdir()) == []
+    assert kept(folder) == []
 
 
 @needs_icarus
@@ -379,7 +506,7 @@ def test_full_disk(verilog, folder, monkeypatch):
     monkeypatch.setattr(Path, "write_text", write_text)
     with pytest.raises(EngineError, match=f"^cannot build in '{folder}.*': No space left on dev"):
         IcarusEngine(DESIGN, verilog)
-    assert list(folder.iterdir()) == []
+    assert kept(folder) == []
 
 
 FAILURES = {
@@ -419,7 +546,7 @@ def test_failing_compiler(failure, folder, tmp_path, monkeypatch, no_yosys):
     monkeypatch.setenv("CXX", str(Compiler(tmp_path, then).path))
     with pytest.raises(EngineError, match=f"^{message}$"):
         CxxrtlEngine(DESIGN)
-    assert list(folder.iterdir()) == []
+    assert kept(folder) == []
 
 
 NO_COMPILER = {
@@ -446,6 +573,7 @@ def test_compiler_that_is_none(failure, folder, tmp_path, monkeypatch):
 def test_nothing_is_installed(engine, verilog, folder, tmp_path, monkeypatch):
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "verilator", None)
     make_it = {
         "cxxrtl": lambda: CxxrtlEngine(DESIGN),
         "icarus": lambda: IcarusEngine(DESIGN, verilog),
@@ -471,7 +599,7 @@ def test_any_name_of_the_folder(name, verilog, tmp_path, move_cache):
     assert decoded(CxxrtlEngine(DESIGN)) == RIGHT
     if shutil.which("iverilog"):
         assert decoded(IcarusEngine(DESIGN, verilog)) == RIGHT
-    assert {file.suffix for file in folder.iterdir()} <= {".so", ".vvp"}
+    assert {file.suffix for file in kept(folder)} <= {".so", ".vvp"}
 
 
 def test_relative_name_of_the_folder_does_not_count(tmp_path, monkeypatch):
@@ -526,7 +654,7 @@ def test_four_processes_at_once(engine, verilog, folder):
     processes = [subprocess.Popen(command, text=True, **pipes) for _ in range(4)]
     outputs = [process.communicate(verilog) for process in processes]
     assert [output for output, _ in outputs] == [f"{RIGHT}\n"] * 4, outputs
-    [file] = folder.iterdir()
+    [file] = kept(folder)
     before = file.stat()
     assert decoded(make(engine, verilog)) == RIGHT
     assert file.stat().st_ino == before.st_ino  # valid, or it would have been built again

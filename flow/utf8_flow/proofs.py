@@ -20,10 +20,10 @@ from .output import Refused
 from .report import plural, short_name
 from .terminal import print_lines, progress_bar, say
 from .waves import open_wave
-from .workers import on_all_cores
+from .workers import cores, on_all_cores
 
-HARD = "self-synchronisation", "order", "bytes", "round-trip"
-"""What takes longest, and is begun first."""
+HARD = "round-trip", "bytes", "order", "well-formed-passes", "self-synchronisation"
+"""What takes longest, the longest last."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Goal:
 
 
 def choose_goals(component: str | None, name: str | None, profiles: list[Profile]) -> list[Goal]:
-    """What is to be proved, the hard ones first.
+    """What is to be proved.
 
     Parameters
     ----------
@@ -57,14 +57,23 @@ def choose_goals(component: str | None, name: str | None, profiles: list[Profile
     if name is not None and name not in names:
         raise Refused(f"unknown --property {name!r}: choose from {', '.join(names)}")
     goals = [Goal(what, rules) for rules in profiles for what in chosen]
-    goals = [goal for goal in goals if name in (None, goal.property.name)]
-    return sorted(goals, key=_effort, reverse=True)
+    return [goal for goal in goals if name in (None, goal.property.name)]
+
+
+def schedule(goals: list[Goal], workers: int) -> list[Goal]:
+    """The order in which to begin: the quick ones first, so that results come at once.
+
+    All workers but one begin with the longest ones, which would otherwise be waited for at the end.
+    """
+    quick_first = sorted(goals, key=_effort)
+    rest = max(0, len(goals) - (workers - 1))
+    return [*reversed(quick_first[rest:]), *quick_first[:rest]]
 
 
 def _effort(goal: Goal) -> float:
     """Grows with how long a proof takes."""
     name = goal.property.name
-    place = len(HARD) - HARD.index(name) if name in HARD else 0
+    place = 1 + HARD.index(name) if name in HARD else 0
     return place + math.log2(goal.profile.longest_form)
 
 
@@ -74,7 +83,7 @@ def attempt(goal: Goal) -> Proof:
 
 
 def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
-    """Prove everything, and show the first counterexample.
+    """Prove everything, and show a counterexample to each property that fails.
 
     Parameters
     ----------
@@ -83,7 +92,8 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
     goals : list of Goal
         What is to be proved.
     vcd : str
-        Name of the counterexample's waveform.
+        Name of the waveform of the first counterexample. The others add to it which one they are
+        of.
 
     Returns
     -------
@@ -109,13 +119,14 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
             if proof.verdict != "proved":
                 wrong.append((goal, proof))
             progress.advance(task)
+    wrong.sort(key=lambda result: goals.index(result[0]))  # whichever was done first
     for goal, proof in wrong:
         say(show, f"{proof.verdict}: {goal}: {goal.property.statement}", "bold red")
         if proof.unreached:
             say(show, f"not reached: {', '.join(proof.unreached)}")
     failed = [(goal, proof) for goal, proof in wrong if proof.counterexample]
-    if failed:
-        _show_counterexample(show, *failed[0], vcd)
+    for number, (goal, proof) in enumerate(failed):
+        _show_counterexample(show, goal, proof, _wave_name(vcd, goal) if number else vcd)
     if not wrong:
         done = "1 property" if len(goals) == 1 else f"{len(goals)} properties"
         say(show, f"{done} proved, {plural(covers, 'cover')} reached", "green")
@@ -126,7 +137,13 @@ def _attempts(goals: list[Goal]) -> Iterator[tuple[Goal, Proof]]:
     if len(goals) == 1:
         yield goals[0], attempt(goals[0])
         return
-    yield from on_all_cores(attempt, goals)
+    yield from on_all_cores(attempt, schedule(goals, cores()))
+
+
+def _wave_name(vcd: str, goal: Goal) -> str:
+    """Of a counterexample that is not the first."""
+    words = [*short_name(goal.profile).split(), goal.property.name]
+    return "-".join([vcd.removesuffix(".vcd"), goal.property.component, *words]) + ".vcd"
 
 
 def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:

@@ -9,7 +9,7 @@ from amaranth.hdl import Const, Signal
 from amaranth.sim import Simulator
 
 from rtl import altered, broken
-from utf8_flow.formal import bench, properties, prover, specification
+from utf8_flow.formal import bench, properties, prover, specification, well_formed
 from utf8_flow.formal.properties import PROPERTIES
 from utf8_flow.formal.prover import Proof, prove
 from utf8_flow.verilog import generate
@@ -99,7 +99,7 @@ def named(keys: Any) -> Any:
 
 def profile_for(name: str) -> Profile:
     """The quickest profile where proofs take long. `make prove` has them all."""
-    return UCS2 if name in ("self-synchronisation", "well-formed-passes") else UNICODE
+    return UCS2 if name == "self-synchronisation" else UNICODE
 
 
 def flawed(component: str, flaw: str | Edits) -> Callable[[Profile], Any]:
@@ -187,6 +187,66 @@ def replayed(design: Any, trace: Trace) -> list[tuple[int, ...]]:
     simulator.add_testbench(run)
     simulator.run()
     return cycles
+
+
+REJECTS = [
+    "pair: what was there in a gap counts",
+    "state: two at once",
+    "state: gaps count",
+    "state: counts while it stands",
+    "cut by a gap",
+    "slots: a full one is filled",
+    "slots: the same token again",
+    "registers move while the rest stands",
+    "valid bits move while the rest stands",
+    "token is lost while the rest stands",
+    "never stands",
+    "byte taken without room",
+    "extra: byte lost in it",
+    "extra: byte behind it lost",
+    "extra: the later byte goes first",
+    "extra: last of the later byte",
+    "noncharacter: EFFF is one",
+    "noncharacter: of four bytes",
+]
+"""Designs that find errors in well-formed text, some only with stalls or pauses."""
+
+
+@pytest.mark.parametrize("flaw", REJECTS)
+def test_a_design_that_finds_errors_in_well_formed_text_is_found_out(flaw):
+    design = broken(flaw)
+    made = bench.Bench(design.profile, {"decoder": lambda _: design})
+    properties.well_formed_passes(made, "decoder")
+    assert prover.fails_within(prover.to_circuit(made).only(prover.WRONG), 20)
+
+
+@pytest.mark.parametrize(
+    ("lead", "bounds"),
+    [(0xE0, (0x9F, 0xBF)), (0xED, (0x80, 0xA0)), (0xF0, (0x8F, 0xBF)), (0xF4, (0x80, 0x90))],
+)
+def test_text_that_is_not_well_formed_does_not_pass(monkeypatch, lead, bounds):
+    monkeypatch.setitem(well_formed.SECOND, lead, bounds)
+    assert proof_of("decoder", "well-formed-passes").verdict == "FAILED"
+
+
+@pytest.mark.parametrize(
+    ("lead", "bounds", "unreached"),
+    [
+        (0xE0, (0xA1, 0xBF), ["U+0800"]),
+        (0xED, (0x80, 0x9E), ["U+D7FF"]),
+    ],
+)
+def test_well_formed_text_that_never_comes_is_noticed(monkeypatch, lead, bounds, unreached):
+    monkeypatch.setitem(well_formed.SECOND, lead, bounds)
+    proof = proof_of("decoder", "well-formed-passes", profile=UCS2)
+    assert (proof.verdict, list(proof.unreached)) == ("VACUOUS", unreached)
+
+
+def test_well_formed_text_knows_nothing_of_the_specification(monkeypatch):
+    """Without table and specification it is proved all the same."""
+    monkeypatch.setattr(specification, "TABLE_3_7", "FF")
+    monkeypatch.setattr(specification.DecoderSpecification, "elaborate", None)
+    assert proof_of("decoder", "well-formed-passes", profile=UCS2).verdict == "proved"
 
 
 def test_order_is_more_than_the_right_bytes(monkeypatch):

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from command import Process, assert_is_waveform, assert_refused, needs_proc, run, squeezed
-from rtl import altered, broken
-from utf8_flow import cli, tools
+from rtl import BREAKS, altered, broken
+from utf8_flow import cli, proofs, tools
 from utf8_flow.formal.properties import PROPERTIES
+from utf8_hdl import PROFILES
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -70,6 +71,29 @@ def test_all_properties_of_a_component_on_all_cores(folder):
     assert all(" proved " in line for line in lines)
     assert re.fullmatch(rf"{len(own)} properties proved, \d+ covers reached", end)
     assert names(folder) == {"text.txt"}
+
+
+def test_results_come_while_long_proofs_go_on(folder):
+    with Process("prove") as running:
+        *_, result = (running.process.stdout.readline() for _ in range(3))
+        assert running.process.poll() is None
+        running.interrupt()
+        assert running.end()[0] == 130
+    assert " proved " in result
+    assert result.split()[2] not in proofs.HARD
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 8, 1000])
+def test_all_workers_but_one_begin_with_the_longest_proofs(workers):
+    goals = proofs.choose_goals(None, None, list(PROFILES.values()))
+    order = proofs.schedule(goals, workers)
+    assert sorted(map(goals.index, order)) == list(range(len(goals)))
+    names = [goal.property.name for goal in order]
+    if workers < len(goals):
+        assert set(names[: workers - 1]) <= set(proofs.HARD)
+        assert not set(names[workers - 1 : 40]) & set(proofs.HARD)
+    if workers > 1:
+        assert str(order[0]) == "decoder, extended, self-synchronisation"
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -134,6 +158,37 @@ def test_the_counterexample_goes_where_it_is_wanted(folder, monkeypatch):
     assert result.out.endswith("waveform: slow.vcd\n")
     assert_is_waveform("slow.vcd")
     assert names(folder) == {"text.txt", "slow.vcd", "slow.gtkw"}
+
+
+def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
+    """The first keeps the waveform's name, whichever is found first."""
+    slow = altered("decoder", [BREAKS["half rate"]])
+    monkeypatch.setitem(cli.DESIGNS, "decoder", slow)
+    monkeypatch.setattr(
+        proofs, "on_all_cores", lambda work, goals: ((goal, work(goal)) for goal in goals[::-1])
+    )
+    result = run("prove", "--property", "line-rate", "--vcd", "slow.vcd")
+    assert (result.status, result.err) == (1, "")
+    goals = [
+        "unicode",
+        "ucs2",
+        "ucs4",
+        "extended",
+        "unicode surrogates accepted",
+        "unicode noncharacters rejected",
+        "unicode whole-sequence",
+    ]
+    verdicts = re.findall("^FAILED: decoder, (.*), line-rate: ", result.out, re.MULTILINE)
+    assert verdicts == goals
+    tables = re.findall(
+        r"^counterexample of \d+ cycles? to decoder, ([^,]*), line-rate\n.*?^waveform: (\S*)$",
+        result.out,
+        re.MULTILINE | re.DOTALL,
+    )
+    others = [f"slow-decoder-{goal.replace(' ', '-')}-line-rate.vcd" for goal in goals[1:]]
+    assert tables == list(zip(goals, ["slow.vcd", *others], strict=True))
+    for _, file in tables:
+        assert_is_waveform(file)
 
 
 def test_another_design_in_the_same_run_has_its_own_waveform(folder, monkeypatch):

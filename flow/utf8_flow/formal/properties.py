@@ -34,6 +34,7 @@ from .specification import (
     is_continuation,
     well_formed,
 )
+from .well_formed import WellFormedText, row_ends
 
 
 @dataclass(frozen=True)
@@ -224,19 +225,24 @@ def only_well_formed(b: Bench, name: str) -> None:
 
 
 def well_formed_passes(b: Bench, name: str) -> None:
-    """Texts that are made of whole characters give no error."""
-    m = b.m
-    m.submodules.encoding = encoding = EncoderSpecification(b.profile)
-    following = b.free(b.profile.utf32_width, "following")
-    character, index = Signal.like(following), Signal(3)
-    whole = index + 1 == encoding.count
-    m.d.comb += encoding.code_point.eq(Mux(index == 0, following, character))
-    decoder = b.design(name, item=Array(encoding.sequence)[index], i_last=whole & b.free(1, "ends"))
-    with m.If(accepts(decoder)):
-        m.d.sync += [character.eq(encoding.code_point), index.eq(Mux(whole, 0, index + 1))]
-    b.never(ExpectedTokens(b, decoder).wrong, decoder.o.valid & decoder.o.p.error)
+    """No token is an error in texts that are made of whole characters, each of any lead byte that
+    Unicode Table 3-7 or its continuation has, and any bytes that may follow it."""
+    text = b.m.submodules.text = WellFormedText(b.profile)
+    decoder = b.design(name, i_valid=b.free(1, "offers") & text.fits)
+    o = decoder.o
+    b.m.d.comb += [
+        Cat(text.byte, text.last).eq(input_of(decoder)),
+        text.accept.eq(accepts(decoder)),
+    ]
+    b.never(o.valid & o.p.error)
     for length in range(1, b.profile.longest_form + 1):
-        b.reaches(f"a character of {length}", decoder.o.valid & (decoder.o.p.length == length))
+        b.reaches(f"a character of {length}", o.valid & (o.p.length == length))
+    for end in row_ends(b.profile):
+        b.reaches(f"U+{end:04X}", o.valid & (o.p.code_point == end))
+    b.reaches("a character that waits, in mid-text", waits(decoder) & ~o.p.last)
+    b.reaches("a text that ends", gives(decoder) & o.p.last)
+    b.reaches("a byte that cannot be taken", decoder.i.valid & ~decoder.i.ready)
+    b.reaches("a pause in the input", b.since(o.valid) & ~decoder.i.valid & decoder.i.ready)
 
 
 def self_synchronisation(b: Bench, name: str) -> None:

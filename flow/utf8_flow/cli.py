@@ -30,7 +30,7 @@ from .exhaustive import LONGEST as LONGEST_EXHAUSTIVE
 from .exhaustive import Plan
 from .formal.properties import PROPERTIES
 from .formal.prover import tool_version as prover_version
-from .fusesoc import core_file, core_file_name
+from .fusesoc import core_file
 from .mutants import mutation_score
 from .output import (
     OutputFailed,
@@ -59,6 +59,8 @@ from .terminal import (
 )
 from .texts import file_part, open_text, typed_part
 from .verilog import generate as generate_verilog
+from .verilog import name_beside
+from .vhdl import vhdl_package
 from .waves import check_drawing, check_drawn, drawing_range, save_file_name
 
 CAMPAIGN_STALLS = (0.0, 0.25)
@@ -389,6 +391,7 @@ def compare(
         "utf8-hdl generate -o utf8_decoder.v",
         "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
         "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
+        "utf8-hdl generate -o utf8_decoder.v --vhdl-component",
     )
 )
 def generate(
@@ -415,6 +418,12 @@ def generate(
     fusesoc: Annotated[
         bool, typer.Option("--fusesoc", help="Write FILE.core too, for FILE.v: a FuseSoC core.")
     ] = False,
+    vhdl_component: Annotated[
+        bool,
+        typer.Option(
+            "--vhdl-component", help="Write FILE.vhd too, for FILE.v: its component in VHDL."
+        ),
+    ] = False,
 ) -> None:
     """Write Verilog with AXI4-Stream ports, for an FPGA."""
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
@@ -424,7 +433,10 @@ def generate(
     module = f"utf8_{component}" if module is None else module
     files = {output: generate_verilog(design, module, active_low_reset)}
     if fusesoc:
-        files[core_file_name(output)] = core_file(design, module, output)
+        files[name_beside(output, ".core", "--fusesoc")] = core_file(design, module, output)
+    if vhdl_component:
+        package = vhdl_package(files[output], module)
+        files[name_beside(output, ".vhd", "--vhdl-component")] = package
     with ExitStack() as opened:
         for name, content in files.items():
             opened.enter_context(open_output(name)).write(content)

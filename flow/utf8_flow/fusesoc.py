@@ -1,11 +1,8 @@
 """FuseSoC core files: what tells FuseSoC how to use a generated Verilog file."""
 
-import re
 from pathlib import Path
 
 from utf8_hdl import Decoder, Encoder, __version__
-
-from .output import Refused
 
 _CORE = """\
 CAPI=2:
@@ -33,27 +30,6 @@ targets:
 """
 
 
-def core_file_name(verilog: str) -> str:
-    """Name of the core file that belongs to a Verilog file, in the same folder.
-
-    Parameters
-    ----------
-    verilog : str
-        Name of the Verilog file.
-
-    Raises
-    ------
-    Refused
-        If a core file cannot name the file, or the tools that read its name could not.
-    """
-    path = Path(verilog)
-    if not re.fullmatch(r"\w[\w.-]*\.v", path.name, re.ASCII):
-        raise Refused(
-            f"--fusesoc needs -o NAME.v, NAME of letters, digits and '_', '.', '-', not {verilog!r}"
-        )
-    return str(path.with_suffix(".core"))
-
-
 def core_file(component: Decoder | Encoder, module: str, verilog: str) -> str:
     """A core file in FuseSoC's format CAPI2, for a Verilog file beside it.
 
@@ -64,7 +40,7 @@ def core_file(component: Decoder | Encoder, module: str, verilog: str) -> str:
     module : str
         Name of its module, and of the core.
     verilog : str
-        Name of the Verilog file, as for :func:`core_file_name`.
+        Name of the Verilog file.
 
     Returns
     -------

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 from amaranth.back import rtlil
 
@@ -138,6 +139,31 @@ def generate(
         for switch in ("off", "on")
     )
     return header + off + _convert(design, module) + on
+
+
+def name_beside(verilog: str, suffix: str, option: str) -> str:
+    """Name of a file that belongs to a Verilog file, in the same folder.
+
+    Parameters
+    ----------
+    verilog : str
+        Name of the Verilog file.
+    suffix : str
+        Of the other file's name.
+    option : str
+        What asks for it.
+
+    Raises
+    ------
+    Refused
+        If the tools that read the other file could not find the Verilog file by its name.
+    """
+    path = Path(verilog)
+    if not re.fullmatch(r"\w[\w.-]*\.v", path.name, re.ASCII):
+        raise Refused(
+            f"{option} needs -o NAME.v, NAME of letters, digits and '_', '.', '-', not {verilog!r}"
+        )
+    return str(path.with_suffix(suffix))
 
 
 def _is_name(name: str) -> bool:

@@ -36,6 +36,8 @@ class IcarusEngine(WindowedEngine):
         What the Verilog describes.
     verilog : str
         Its module ``utf8_decoder`` or ``utf8_encoder``.
+    language : str
+        In which language it is read: ``2001``, ``2005``, ``2005-sv``, ``2009`` or ``2012``.
 
     Raises
     ------
@@ -46,7 +48,7 @@ class IcarusEngine(WindowedEngine):
     name = "icarus"
     window = WINDOW
 
-    def __init__(self, design: Decoder | Encoder, verilog: str) -> None:
+    def __init__(self, design: Decoder | Encoder, verilog: str, language: str = "2001") -> None:
         super().__init__(design)
         iverilog = need("iverilog", "Icarus Verilog")
         self._vvp = need("vvp", "Icarus Verilog")
@@ -61,7 +63,7 @@ class IcarusEngine(WindowedEngine):
             "TUSER_BITS": 8 if is_decoder else 1,
         }
         settings = [f"-D{name}={value}" for name, value in macros.items()]
-        options = ["-g2001", "-s", "bench", *settings]
+        options = [f"-g{language}", "-s", "bench", *settings]
 
         def build(folder: Path) -> Path:
             (folder / "design.v").write_text(verilog)

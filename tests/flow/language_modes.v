@@ -3,7 +3,8 @@
 // Macros: DUT is the module, IN, OUT and USER are the widths of its ports, COUNT is how many inputs
 // there are in inputs.hex (each with `last` above its highest bit). VAR is the type of variables,
 // reg or logic. DECLARED: they are initialised where they are declared, not in an initial block.
-// TIMESCALE: there is one. IDLE: the level of data and `last` while nothing is offered.
+// TIMESCALE: there is one. IDLE: the level of data and `last` while nothing is offered. UNDEFINED: an
+// input that is x for some cycles, in which bytes flow, before one cycle of reset.
 
 `ifdef TIMESCALE
 `timescale 1ns / 1ps
@@ -47,6 +48,18 @@ module bench;
         $readmemh("inputs.hex", inputs);
         repeat (2) @(negedge clk);
         rst = 0;
+`ifdef UNDEFINED
+        valid = 1;
+        ready = 1;
+        data = 'hE2;
+        repeat (9) @(negedge clk);
+        `UNDEFINED = 'bx;
+        repeat (9) @(negedge clk);
+        {rst, valid, last, ready} = 4'b1000;
+        data = 0;
+        @(negedge clk);
+        rst = 0;
+`endif
         next = 0;
         for (cycle = 0; cycle < 4 * `COUNT + 20; cycle = cycle + 1) begin
             // A pause in every third cycle, once what was offered is taken, and in every fourth.

@@ -200,7 +200,7 @@ def test_bench_fails_on_broken_verilog(good, bad, failures, tmp_path):
     assert f" FAIL={failures} " in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
 
 
-HOSTILE = bytes.fromhex("41 E282AC EDA080 F09F9880 F09080 41 C0AF E08080 FF F49080 C2")
+HOSTILE = bytes.fromhex("80 41 E282AC EDA080 F09F9880 F09080 41 C0AF E08080 FF F49080 C2")
 CODE_POINTS = [0x41, 0xA9, 0x20AC, 0x1F600, 0xD800, 0x110000, 0x10FFFF, 0x80000041]
 
 
@@ -291,6 +291,20 @@ def test_undefined_data_that_is_not_offered_does_no_harm(component, tmp_path):
     options = ["-g2012", "-DVAR=logic", "-DIDLE=1'bx"]
     printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "icarus")
     assert printed == expected
+
+
+@needs("iverilog")
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+@pytest.mark.parametrize("wire", ["data", "last", "valid", "ready", "rst"])
+def test_a_cycle_of_reset_heals_what_an_undefined_input_did(component, wire, tmp_path):
+    verilog = generate(Variant(component, ("unicode",)).design)
+    options = ["-g2012", "-DVAR=logic", "-DIDLE=1'b1", f"-DUNDEFINED={wire}"]
+    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "icarus")
+    assert printed == expected
+    # Without that reset, it would not.
+    without = verilog.replace("if (rst) ", "if (1'b0) ")
+    printed, _ = run_a_users_bench(tmp_path, without, component, options, "icarus")
+    assert printed != expected
 
 
 @needs("iverilog")

@@ -228,6 +228,19 @@ def test_difference_far_into_a_run(engine):
     assert lockstep.cycles == 5009
 
 
+@needs_icarus
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+@pytest.mark.parametrize("language", ["2005", "2005-sv", "2009", "2012"])
+def test_icarus_gives_the_same_trace_in_every_language(component, language):
+    name = f"unicode {component}"
+    stimulus = Stimulus(
+        [(b"A\xe2\x82\xac\xf0\x90\x80A\xed\xa0\x80\xff" * 9, True)],
+        *(RandomStalls(0.3, seed) for seed in (1, 2)),
+    )
+    simulator = IcarusEngine(design_of(name), verilog_of(name), language)
+    assert_same(table(simulator, stimulus), table(make("amaranth", name), stimulus))
+
+
 def edited(name: str, good: str, bad: str) -> str:
     """The Verilog of a design, with an edit."""
     text = verilog_of(name)

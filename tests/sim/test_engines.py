@@ -309,7 +309,7 @@ UNDEFINED = {
     "value of an error": (VALUE, VALUE_OF_ERROR.format("21'bx"), 10, "m_axis_tdata"),
     "one bit": (VALUE, VALUE_OF_ERROR.format("21'b01x01"), 10, "m_axis_tdata"),
     "not connected": ("assign m_axis_tlast =", "wire nowhere =", 0, "m_axis_tlast"),
-    "z": ("slot_1_last : slot_0_last;", "1'bz : slot_0_last;", 8, "m_axis_tlast"),
+    "z": ("slot_1_last : slot_0_last;", "1'bz : slot_0_last;", 9, "m_axis_tlast"),
 }
 
 
@@ -333,7 +333,7 @@ def test_undefined_level_far_into_a_run():
 @verilog_engines
 @pytest.mark.parametrize("high", ["22'h200000", "22'h000040"], ids=["bit 63", "bit 48"])
 def test_too_high_a_code_point_is_not_cut_to_fit(engine, high):
-    text = edited("extended decoder", "tdata = { 22'h000000,", f"tdata = {{ {high},")
+    text = edited("extended decoder", "tdata = {22'h0,", f"tdata = {{{high},")
     difference = Lockstep(engine(Decoder(EXTENDED), text), Stimulus([(b"A", True)])).run()
     assert difference == Difference(8, "o.code_point", expected=0x41, actual=(1 << 48) - 1)
 

@@ -27,10 +27,13 @@ Bits = tuple[Bit, ...]
 Control = tuple[Bit, bool] | None
 """What enables or resets a register: a bit, and its level then."""
 
+REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce")
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
 REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|"}
 COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
 ARITHMETIC = {"$add": "+", "$sub": "-"}
+CHAINED = ("&", "|", "^", "+", "?")
+"""What needs no parentheses as an operand of the same operator; a choice only after the colon."""
 
 
 class Expression(NamedTuple):
@@ -41,7 +44,8 @@ class Expression(NamedTuple):
 
     def beside(self, operator: str) -> str:
         """The text as an operand."""
-        return self.text if self.operator in ("", operator) else f"({self.text})"
+        bare = not self.operator or (self.operator == operator and operator in CHAINED)
+        return self.text if bare else f"({self.text})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +86,10 @@ class Cell:
     @property
     def is_register(self) -> bool:
         return "Q" in self.pins
+
+    @property
+    def is_signed(self) -> bool:
+        return any("1" in self.parameters.get(f"{pin}_SIGNED", "") for pin in "AB")
 
     @property
     def result(self) -> Bits:
@@ -156,6 +164,9 @@ class Netlist:
             for cell in module["cells"].values()
             if (pins := cell["connections"])
         ]
+        for cell in cells:
+            if cell.is_signed or (cell.is_register and cell.type not in REGISTERS):
+                raise NotImplementedError(f"a cell {cell.type} in Verilog")
         self._registers = [cell for cell in cells if cell.is_register]
         self._drivers = {bit: (cell, n) for cell in cells for n, bit in enumerate(cell.result)}
         self._ports = [Vector(name, tuple(module["ports"][name]["bits"])) for name in ports]
@@ -198,15 +209,20 @@ class Netlist:
         stored = {bit for cell in self._registers for bit in cell.result}
         computed = set(self._drivers) - stored
         aliases = {port.bits for port in self._outputs}
+        registers = (s for s in signals if stored.issuperset(b for b in s.bits if _is_net(b)))
+        for vector in [*self._inputs, *registers]:
+            self._name(vector)
         for vector in [
-            *self._inputs,
-            *(signal for signal in signals if stored.intersection(signal.bits)),
             *(port for port in self._outputs if computed.issuperset(port.bits)),
             *(s for s in signals if computed.issuperset(s.bits) and s.bits not in aliases),
         ]:
-            for place, bit in enumerate(vector.bits):
-                if isinstance(bit, int):
-                    self._places.setdefault(bit, (vector, place))
+            if self._places.keys().isdisjoint(vector.bits):  # one that overlaps would need itself
+                self._name(vector)
+
+    def _name(self, vector: Vector) -> None:
+        for place, bit in enumerate(vector.bits):
+            if _is_net(bit):
+                self._places.setdefault(bit, (vector, place))
 
     # --- statements -----------------------------------------------------------------------------
 
@@ -398,7 +414,7 @@ class Netlist:
         """One of two values; the simpler one is written first."""
         chosen = self._expression(cell.pins["S"])
         then, otherwise = (self._expression(cell.operand(pin, low, high)) for pin in "BA")
-        condition = chosen.beside("?")
+        condition = chosen.beside("")
         if then.operator == "?" != otherwise.operator:
             condition, then, otherwise = f"!{chosen.beside('!')}", otherwise, then
         return Expression(f"{condition} ? {then.beside('')} : {otherwise.beside('?')}", "?")
@@ -409,9 +425,14 @@ class Netlist:
         text = ""
         for n, condition in enumerate(cell.pins["S"]):
             value = self._expression(cell.operand("B", n * width + low, n * width + high))
-            text += f"{self._expression((condition,)).beside('?')} ? {value.beside('')} : "
+            text += f"{self._expression((condition,)).beside('')} ? {value.beside('')} : "
         otherwise = self._expression(cell.operand("A", low, high)).beside("?")
         return Expression(text + otherwise, "?")
+
+
+def _is_net(bit: Bit) -> bool:
+    """Whether a bit is no constant."""
+    return isinstance(bit, int)
 
 
 def _joined(parts: list[Expression]) -> Expression:

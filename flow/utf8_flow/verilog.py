@@ -138,7 +138,10 @@ def generate(
         "".join(f"// verilator lint_{switch} {rule}\n" for rule in _WAIVERS)
         for switch in ("off", "on")
     )
-    return header + off + _convert(design, module) + on
+    text = _convert(design, module)
+    if re.search(rf"^  (?:reg|wire|(?:in|out)put wire) .*\b{module}(?:[,;]|$| = )", text, re.M):
+        raise Refused(f"--module must not be the name of a signal inside the module: {module!r} is")
+    return header + off + text + on
 
 
 def name_beside(verilog: str, suffix: str, option: str) -> str:

@@ -26,8 +26,15 @@ def test_a_name_that_no_module_can_have_is_refused(name, folder):
     assert not (folder / "x.v").exists()
 
 
+@pytest.mark.parametrize("name", ["clk", "s_axis_tdata", "m_axis_tuser", "state", "waits"])
+def test_a_name_that_is_used_inside_is_refused(name, folder):
+    """Verilator refuses such a module."""
+    assert_refused(run("generate", "--module", name, "-o", "x.v"), repr(name))
+    assert not (folder / "x.v").exists()
+
+
 @needs("iverilog")
-@pytest.mark.parametrize("names", [("narrow", "wide"), ("clk", "decoder"), ("state", "runs")])
+@pytest.mark.parametrize("names", [("narrow", "wide"), ("Clk", "decoder"), ("top_", "_1_")])
 def test_two_profiles_in_one_design(names, folder):
     for name, profile in zip(names, ("ucs2", "ucs4"), strict=True):
         assert (

@@ -42,6 +42,7 @@ from .output import (
 )
 from .placement import SEEDS, choose_jobs, measure
 from .proofs import choose_goals, prove_all
+from .report import plural
 from .results import document, summary
 from .session import (
     allow_any_character,
@@ -335,11 +336,17 @@ def compare(
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
     modes = _modes(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
     design = _choose("--component", component, DESIGNS)(rules)
-    steady = exhaustive is not None and stall_input is None and stall_output is None
+    by_cycles = stall_input_cycles is not None or stall_output_cycles is not None
+    is_campaign = not files and (text, hexadecimal, code_points) == (None,) * 3
+    nothing_random = exhaustive is not None or (by_cycles and not is_campaign)
     _refuse_idle(
         context,
         error_span=component == "encoder" and "with --component encoder",
-        seed=steady and "with --exhaustive, without --stall-input or --stall-output",
+        seed=nothing_random
+        and stall_input is None
+        and stall_output is None
+        and f"with {'--exhaustive' if exhaustive is not None else 'stalls by cycles'}, "
+        "without --stall-input or --stall-output",
         state=exhaustive is None and "without --exhaustive",
     )
     outputs = {"--tokens": tokens, "--vcd": vcd, "--wave": wave}
@@ -354,7 +361,6 @@ def compare(
     if files and typed:
         raise Refused(f"give FILEs or {typed.name}, not both")
     if exhaustive is not None:
-        by_cycles = stall_input_cycles is not None or stall_output_cycles is not None
         if files or typed or tokens or by_cycles or component != "decoder":
             raise Refused(
                 "--exhaustive is for the decoder, without FILEs or other texts, without --tokens "
@@ -369,7 +375,6 @@ def compare(
         return
 
     parts = [typed] if typed else [context.with_resource(file_part(n, facts)) for n in files or []]
-    is_campaign = not parts
     parts = parts or campaign(facts, seed)
     # A code point of the campaign becomes so many bytes, at most; of files, bytes are known.
     bytes_each = rules.longest_form if component == "encoder" and not files else 1
@@ -380,7 +385,7 @@ def compare(
     say(show, f"engine {engine_line}")
     names = ", ".join(name for name, _ in modes)
     stimuli = "1 stimulus" if len(parts) == 1 else f"{len(parts)} stimuli"
-    say(show, f"{len(parts) * len(modes)} runs: {stimuli}, each at {names}")
+    say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")
     comparison = PartsComparison(simulator, parts, modes)
     comparison.run(show, tokens)
     comparison.tell(show, seed, is_campaign, vcd or DIFFERENCE_VCD, wave)
@@ -449,6 +454,7 @@ def generate(
     )
 )
 def prove(
+    context: typer.Context,
     component: OnlyComponentOption = None,
     profile: OnlyProfileOption = None,
     surrogates: SurrogatesOption = None,
@@ -475,6 +481,7 @@ def prove(
     if component is not None:
         _choose("--component", component, DESIGNS)
     profiles = _choose_profiles(profile, surrogates, noncharacters, error_span)
+    _refuse_idle(context, error_span=component == "encoder" and "with --component encoder")
     goals = choose_goals(component, name, profiles)
     if vcd == "-":
         raise Refused("--vcd needs the name of a file")
@@ -492,6 +499,7 @@ def prove(
     )
 )
 def mutate(
+    context: typer.Context,
     component: OnlyComponentOption = None,
     profile: ProfileOption = "unicode",
     surrogates: SurrogatesOption = None,
@@ -511,6 +519,7 @@ def mutate(
     if component is not None:
         _choose("--component", component, DESIGNS)
     rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    _refuse_idle(context, error_span=component == "encoder" and "with --component encoder")
     if mutants < 1:
         raise Refused(f"--mutants must be 1 or more, not {mutants}")
     modes = _modes(seed)
@@ -740,7 +749,8 @@ def _modes(
         rates = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
         return [(_mode_name(i, o), _stalls(seed, i, o)) for i, o in rates]
     sides = (input_cycles or stall_input, output_cycles or stall_output)
-    return [(_mode_name(0, 0), _stalls(seed)), (_mode_name(*sides), _stalls(seed, *given))]
+    modes = {_mode_name(0, 0): _stalls(seed), _mode_name(*sides): _stalls(seed, *given)}
+    return list(modes.items())
 
 
 def _mode_name(*sides: float | str | None) -> str:

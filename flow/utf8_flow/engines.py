@@ -45,9 +45,7 @@ def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
     stalls : iterable of pairs of Stalls
         Those at the input and at the output.
     """
-    return round(
-        size * sum(sum(1 / (1 - side.probability) for side in sides) - 1 for sides in stalls)
-    )
+    return round(sum(sum(side.cycles_for(size) for side in sides) - size for sides in stalls))
 
 
 def prepare_engine(name: str, design: Decoder | Encoder, cycles: int) -> tuple[Engine, str]:

@@ -109,10 +109,11 @@ def check_drawn(cycles: range, size: int) -> None:
     Refused
         If all of them are after its end.
     """
-    if cycles.start > size + MOST_CYCLES_AFTER:
+    end = size + MOST_CYCLES_AFTER
+    if cycles.start > end:
         raise Refused(
-            f"--wave-cycles {cycles[0]}-{cycles[-1]} are after the end: "
-            f"the text takes about {size} cycles, one for each byte"
+            f"--wave-cycles {cycles[0]}-{cycles[-1]} are after the end, "
+            f"which at full rate comes before cycle {end}"
         )
 
 

@@ -31,16 +31,11 @@ def file_pieces(stream: BinaryIO) -> Iterator[Piece]:
 
 
 class Stalls(Protocol):
-    """In which cycles one side pauses.
+    """In which cycles one side pauses."""
 
-    Attributes
-    ----------
-    probability : float
-        That of a pause in a cycle, in the long run.
-    """
-
-    @property
-    def probability(self) -> float: ...
+    def cycles_for(self, size: int) -> float:
+        """About how many cycles so many inputs or outputs take."""
+        ...
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         """Endless booleans, true to pause, ``size`` cycles at a time; the same on every call."""
@@ -73,6 +68,9 @@ class RandomStalls:
                 f"probability must be at least 0 and below 1, not {self.probability:g}"
             )
 
+    def cycles_for(self, size: int) -> float:
+        return size / (1 - self.probability)
+
     def windows(self, size: int) -> Iterator[np.ndarray]:
         generator = np.random.default_rng(self.seed)
         while not self.probability:
@@ -95,9 +93,8 @@ class FixedStalls:
 
     pattern: tuple[bool, ...] = ()
 
-    @property
-    def probability(self) -> float:
-        return 0.0
+    def cycles_for(self, size: int) -> float:
+        return size + sum(self.pattern)
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         for begin in range(0, len(self.pattern), size):

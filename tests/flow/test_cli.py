@@ -270,6 +270,12 @@ def test_compare_stalls_where_it_is_wanted():
     assert "output in 2 cycles" in result.out
 
 
+def test_compare_runs_at_full_rate_once():
+    result = run("compare", "--text", "AB", "--stall-input", "0", "--stall-output", "0")
+    assert result.status == 0
+    assert "1 run: 1 stimulus, each at full rate\n" in result.out
+
+
 # --- simulate: the report -----------------------------------------------------------------------
 
 

@@ -102,6 +102,8 @@ def test_a_long_text_is_compiled(folder, arguments, size):
     [
         ("simulate text.txt --stall-input 0.5", 1 << 13),
         ("simulate text.txt --stall-output 0.5", 1 << 13),
+        ("simulate text.txt --stall-output-cycles 9,16-16400", 0),
+        ("compare text.txt --stall-input-cycles 0-16400", 0),
         ("compare text.txt --stall-output 0.9", 1 << 11),
         ("simulate - --component encoder", 1 << 14),
         ("compare --component encoder", 0),

@@ -208,10 +208,22 @@ def test_an_error_of_usage_is_in_plain_words_and_points_to_the_commands_help(arg
             "synthesize --component encoder --error-span whole-sequence",
             "--error-span has no effect with --component encoder",
         ),
+        (
+            "prove --component encoder --error-span whole-sequence",
+            "--error-span has no effect with --component encoder",
+        ),
+        (
+            "mutate --component encoder --error-span whole-sequence",
+            "--error-span has no effect with --component encoder",
+        ),
         ("compare text.txt --state s.json", "--state has no effect without --exhaustive"),
         (
             "compare --exhaustive 1 --seed 7",
             "--seed has no effect with --exhaustive, without --stall-input or --stall-output",
+        ),
+        (
+            "compare text.txt --stall-input-cycles 3 --seed 7",
+            "--seed has no effect with stalls by cycles, without --stall-input or --stall-output",
         ),
         ("synthesize --seeds 0 --seed 7", "--seed has no effect with --seeds 0"),
     ],
@@ -227,6 +239,7 @@ def test_an_option_without_effect_is_refused(folder, arguments, message):
     [
         "simulate text.txt --stall-input 0 --seed 7",  # one of many runs of somebody's script
         "compare text.txt --seed 7",
+        "compare text.txt --stall-input-cycles 3 --stall-output 0.5 --seed 7",
         "simulate text.txt --engine auto --profile unicode",
         "compare --exhaustive 1 --state s.json",
     ],

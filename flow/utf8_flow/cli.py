@@ -213,7 +213,7 @@ def _top(
 @app.command(
     epilog=_examples(
         "utf8-hdl simulate --text 'A€😀'",
-        "printf '\\xc0\\xaf\\xe2\\x82' | utf8-hdl simulate - --tokens -",
+        "utf8-hdl simulate --hex 'C0 AF E2 82' --tokens -",
         "utf8-hdl simulate --text 'A€' --stall-output 0.5 --seed 7 --vcd wave.vcd",
         "utf8-hdl simulate --component encoder --code-points '20AC D800' --bytes out.txt",
     )
@@ -289,7 +289,7 @@ def simulate(
 @app.command(
     epilog=_examples(
         "utf8-hdl compare",
-        "utf8-hdl compare --component encoder --profile ucs4",
+        "utf8-hdl compare --hex 'E2 82 / ED A0 80'",
         "printf 'A\\xe2\\x82' | utf8-hdl compare - --stall-input 0.9",
         "utf8-hdl compare --exhaustive 2",
     )

@@ -123,6 +123,8 @@ class PartsComparison:
             say(show, f"stimulus: {self.stimulus}, seed {seed}")
         else:
             print_lines(show, coverage_table(self.coverage, blank="NEVER" if is_campaign else ""))
+            if not self.coverage.cells.any():
+                say(show, "the input is empty: no more than the pins at rest was compared")
             if is_campaign:
                 gaps = self.coverage.gaps()
                 columns = "state" if self.coverage.is_decoder else "output"
@@ -180,9 +182,10 @@ def compare_exhaustively(
     count = f"{plan.texts} texts, every one of {plural(plan.length, 'byte')}"
     if shards:
         left = len(shards) / plan.shards
-        time = duration(seconds_for(plan, engine, len(shards)))
+        seconds = seconds_for(plan, engine, len(shards))
+        time = "" if seconds is None else f"about {duration(seconds)} "
         to_do = f"{count}, {left:.1%} of them left" if left < 1 else count
-        say(show, f"{to_do}: about {time} on {plural(cores(), 'core')}")
+        say(show, f"{to_do}: {time}on {plural(cores(), 'core')}")
         wrong = _first_wrong_shard(show, plan, engine, state, shards)
     else:
         say(show, f"{count}: all done before")

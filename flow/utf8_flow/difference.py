@@ -1,6 +1,7 @@
 """What is said about a run in which hardware and golden model part, or that cannot go on."""
 
 import shlex
+import time
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -11,7 +12,7 @@ from rich.text import Text
 from utf8_hdl import PROFILES, Profile
 from utf8_sim.engine import Engine, EngineError
 from utf8_sim.lockstep import Difference, Lockstep, Window
-from utf8_sim.shrink import Case, attempts, shortest
+from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
 from utf8_sim.trace import DECODER
 
 from .cycles import cycle_table, shown_output
@@ -162,12 +163,15 @@ def _report_shortest(
     """Look for a shorter input that shows a difference, and say how to run it."""
     found: Case | None = None
     remark = ""
+    begin = time.monotonic()
     try:
         with progress_bar() as progress:
             progress.add_task("looking for a shorter input", total=None)
             attempt = attempts(engine, difference.pin)
             for found in shortest(recording, difference, attempt):  # noqa: B007 - the last counts
                 pass
+        if time.monotonic() - begin > PATIENCE:
+            remark = f" in {PATIENCE:.0f} seconds"
     except KeyboardInterrupt:
         remark = " until interrupted"
     except EngineError as error:

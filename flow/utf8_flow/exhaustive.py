@@ -5,7 +5,6 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -172,14 +171,22 @@ class State:
             raise Refused(f"cannot remove {self.path!r}: {error.strerror}") from error
 
 
-def seconds_for(plan: Plan, engine: Engine, shards: int) -> float:
-    """About how long so many shards take on all cores, from a trial of a few texts."""
+def seconds_for(plan: Plan, engine: Engine, shards: int) -> float | None:
+    """About how long so many shards take on all cores, from a trial of a few texts.
+
+    There is no telling if something is wrong with these already.
+    """
     inputs, begin = 0, time.monotonic()
-    with suppress(DesignError):  # the comparison will find it again
-        for trace in Lockstep(engine, plan.stimulus(0)):
+    lockstep = Lockstep(engine, plan.stimulus(0))
+    try:
+        for trace in lockstep:
             inputs += int(np.count_nonzero(trace.is_accepted))
             if time.monotonic() - begin > TRIAL:
                 break
+    except DesignError:  # the comparison will find it again
+        return None
+    if lockstep.difference:
+        return None
     rate = max(inputs, 1) / (time.monotonic() - begin)
     return min(SHARD * shards, plan.texts) * plan.length / rate / min(cores(), shards)
 

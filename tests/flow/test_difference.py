@@ -126,6 +126,24 @@ def test_an_interrupt_ends_only_the_search(folder, monkeypatch):
     assert printed_command(result)[-1] == "ED BF"
 
 
+def test_a_search_that_ran_out_of_time_says_so(folder, monkeypatch):
+    monkeypatch.setattr(difference, "PATIENCE", 0.0)
+    break_design(monkeypatch, "range: ED BF is no surrogate")
+    assert "shortest input found in 0 seconds: " in run("simulate", "--hex", TEXT).out
+
+
+def test_no_time_is_named_for_what_is_wrong_from_the_beginning(folder, monkeypatch):
+    assert "every one of 1 byte: about " in run("compare", "--exhaustive", 1).out
+    break_design(monkeypatch, "range: F5 is in range")
+    assert "every one of 1 byte: on " in run("compare", "--exhaustive", 1).out
+
+
+@pytest.mark.parametrize("options", [("--text", ""), ("--hex", " / ")])
+def test_an_empty_input_is_called_so(options, folder):
+    assert "the input is empty" in run("compare", *options).out
+    assert "the input is empty" not in run("compare", "--hex", "41").out
+
+
 class OnceWrong(AmaranthEngine):
     """A simulator that is wrong in its first run only."""
 

@@ -238,10 +238,10 @@ def _keep(folder: Path) -> None:
     Who clears it must be alone, so that nobody loses what he has found there.
     """
     lock = os.open(folder / "in-use.lock", os.O_RDWR | os.O_CREAT, 0o600)  # for ever
-    with suppress(OSError):  # a file system may have no locks: nothing is cleared there
-        with suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _clear(folder)
+    with suppress(OSError):  # it is in use, or the file system has no locks: nothing is cleared
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _clear(folder)
+    with suppress(OSError):
         fcntl.flock(lock, fcntl.LOCK_SH)
 
 

@@ -11,11 +11,20 @@ from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES, ENCODER_BREAKS, broken
 from utf8_flow import cli, comparison, difference, engines
 from utf8_hdl import PROFILES, Decoder
+from utf8_sim import shrink
 from utf8_sim.engine import AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.shrink import Case
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.trace import bits
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """However slow the machine is, the search for a shorter input comes to its end."""
+    for module in (shrink, difference):
+        monkeypatch.setattr(module, "PATIENCE", 600.0)
+
 
 TEXT = "41 E2 82 AC ED BF BF C2 A9 F0 80 80 42"
 

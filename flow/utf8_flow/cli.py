@@ -8,7 +8,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Annotated, Any, TextIO, TypeVar
 
@@ -36,8 +36,8 @@ from .output import (
     OutputFailed,
     Refused,
     check_output,
+    give_up_on,
     open_output,
-    standard_output_failed,
     visible,
 )
 from .placement import SEEDS, choose_jobs, measure
@@ -884,7 +884,7 @@ def main(arguments: list[str] | None = None) -> int:
                 sys.stdout.flush()
     except (Refused, EngineError) as error:
         if isinstance(error, OutputFailed):
-            standard_output_failed()
+            give_up_on(sys.stdout)
         message = str(error)
     except TyperException as error:
         message = _usage_error(error, arguments or sys.argv[1:])
@@ -898,9 +898,11 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(error, SystemExit) and cause is None:  # that is how completion ends
             return 2 if error.code else 0
         if isinstance(cause, BrokenPipeError):
-            standard_output_failed()
+            give_up_on(sys.stdout)
             return 141
         message = _what_failed(cause)
-    with suppress(OSError):
-        print(f"utf8-hdl: {visible(' '.join(message.split()))}", file=sys.stderr)
+    try:
+        print(f"utf8-hdl: {visible(' '.join(message.split()))}", file=sys.stderr, flush=True)
+    except OSError:
+        give_up_on(sys.stderr)
     return _status_after(heeded) if heeded or message == "interrupted" else 2

@@ -126,10 +126,10 @@ def check_output(path: str) -> None:
                 temporary.unlink()
 
 
-def standard_output_failed() -> None:
-    """Give up on standard output, so that what it still holds does no more harm at exit."""
+def give_up_on(stream: TextIO) -> None:
+    """Write no more to standard output or error, so that what it holds does no harm at exit."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager

@@ -60,10 +60,13 @@ def test_standard_output_is_blamed_for_what_is_its_own(folder, arguments):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-def test_standard_error_that_cannot_be_written_changes_no_exit_status(folder):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_standard_error_that_cannot_be_written_changes_no_exit_status(folder, unbuffered):
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "wb") as full:
         command = [COMMAND, "simulate", "nonexistent"]
-        assert subprocess.run(command, stderr=full, check=False).returncode == 2
+        run = subprocess.run(command, stderr=full, check=False, env=environment)
+    assert run.returncode == 2
 
 
 ESCAPE = "a\x1b[31m\nred\x07\u202e.txt"

@@ -294,10 +294,11 @@ def test_registers_without_reset_do_not_matter(random, pauses):
 
 
 def test_reset_fails_on_a_decoder_without():
-    good = 'valid = Signal(name=f"{stage}_valid")'
-    bad = 'valid = Signal(name=f"{stage}_valid", reset_less=True)'
+    good = 'valid = self.register(f"{stage}_valid")'
+    bad = 'valid = self.register(f"{stage}_valid", reset_less=True)'
+    broken_design = Overwritten(altered("decoder", [(good, bad)])())
     with pytest.raises(AssertionError):
-        check_reset(Overwritten(altered("decoder", [(good, bad)])()), ALL_ONES, ())
+        check_reset(broken_design, ALL_ONES, ())
 
 
 # --- the checks themselves ----------------------------------------------------------------------

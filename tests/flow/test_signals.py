@@ -78,7 +78,6 @@ MOMENTS = {
     "building": ("simulate big --engine cxxrtl", appeared("cache/*/building-*"), ()),
     "compiler": ("simulate big --engine cxxrtl", started("cxxrtl.cc"), needs_compiler),
     "simulator": ("compare --engine icarus", started("vvp\x00-n"), needs_icarus),
-    "output": ("simulate big --tokens out", appeared("folder/.utf8-hdl-*"), ()),
     "first worker": (EXHAUSTIVE, started("spawn_main"), needs_icarus),
     "all workers": (EXHAUSTIVE, workers, needs_icarus),
     "prover's workers": ("prove", started("spawn_main"), PROVES),

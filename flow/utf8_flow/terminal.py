@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from utf8_sim.engine import DesignError
+from utf8_sim.interrupts import interrupts_later
 
 from .output import visible
 from .report import plural
@@ -60,7 +61,11 @@ def progress_bar() -> Iterator[Progress]:
         TimeRemainingColumn(),
     )
     progress = Progress(*columns, console=console, transient=True, disable=not bar)
-    with progress, nullcontext() if bar else _lines(progress):
+    with ExitStack() as stack:
+        with interrupts_later():  # a thread that has only half started could not be ended
+            stack.enter_context(progress)
+            if not bar:
+                stack.enter_context(_lines(progress))
         yield progress
 
 

@@ -13,6 +13,7 @@ from utf8_hdl import Kind, Profile
 
 from .bulk import Progress, bulk_cycles
 from .engine import Engine
+from .interrupts import interrupts_later
 from .model import CycleModel
 from .stimulus import Stimulus
 from .trace import Trace, bits, meaningful
@@ -232,7 +233,8 @@ def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:
     """The same windows, each of them simulated while the one before it is looked at."""
     worker = ThreadPoolExecutor(1)
     try:
-        following = worker.submit(next, windows, None)
+        with interrupts_later():  # a thread that has started and is not in the pool yet is lost
+            following = worker.submit(next, windows, None)
         while (window := following.result()) is not None:
             following = worker.submit(next, windows, None)
             yield window

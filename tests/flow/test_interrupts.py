@@ -151,6 +151,39 @@ Lockstep.__iter__ = count_and_finalise
 """
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_while_a_thread_starts_ends_the_run(folder, tmp_path_factory, number):
+    patch = tmp_path_factory.mktemp("patch")
+    (patch / "sitecustomize.py").write_text(WHILE_A_THREAD_STARTS.format(number=int(number)))
+    arguments = [zeros(2**20), "--engine", "amaranth", "--tokens", "out.jsonl"]
+    with Process("simulate", *arguments, PYTHONPATH=str(patch)) as running:
+        status, out, err = running.end()
+    assert (status, err) == (128 + number, "")
+    assert "cycles, which agree" in out
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+WHILE_A_THREAD_STARTS = """\
+import os, threading
+from utf8_sim import lockstep
+
+pool, start = lockstep.ThreadPoolExecutor, threading.Thread.start
+
+
+def start_and_interrupt(thread):
+    start(thread)
+    os.kill(os.getpid(), {number})
+
+
+def make_pool(size):
+    threading.Thread.start = start_and_interrupt
+    return pool(size)
+
+
+lockstep.ThreadPoolExecutor = make_pool
+"""
+
+
 class Interrupted(AmaranthEngine):
     """Ctrl-C is pressed while the third window is simulated."""
 

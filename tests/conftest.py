@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from utf8_sim.build import find
+from utf8_sim.tools.programs import find
 
 
 def pytest_configure(config):

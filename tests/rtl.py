@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -22,10 +23,11 @@ from utf8_hdl import (
     Profile,
     decoder,
     encoder,
+    tables,
 )
 from utf8_sim.campaign import campaign
-from utf8_sim.compiled import CxxrtlEngine
-from utf8_sim.engine import AmaranthEngine, Engine, HangError
+from utf8_sim.engines.compiled import CxxrtlEngine
+from utf8_sim.engines.engine import AmaranthEngine, Engine, HangError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
 from utf8_sim.trace import Trace
@@ -121,17 +123,17 @@ BREAKS = {
     # What the bytes mean.
     "range: ED BF is no surrogate": ("range(0xA0, 0xC0), Kind", "range(0xA0, 0xB0), Kind"),
     "range: F4 90 is in range": ("highest_second + 1, 0xC0", "highest_second + 2, 0xC0"),
-    "range: E0 9F is not overlong": ("0x80 + (1 << 8 - form)", "0x7F + (1 << 8 - form)"),
+    "range: E0 9F is not overlong": ("0x80 + (1 << 8 - length)", "0x7F + (1 << 8 - length)"),
     "range: C1 is not overlong": ("byte in (0xC0, 0xC1)", "byte == 0xC0"),
     "range: F5 is in range": (
-        "byte > _highest_start(profile)[0]",
-        "byte > _highest_start(profile)[0] + 1",
+        "byte > highest_start(profile)[0]",
+        "byte > highest_start(profile)[0] + 1",
     ),
-    "kind: FF is out of range": ("if form <= 6 else", "if form <= 8 else"),
+    "kind: FF is out of range": ("if length <= 6 else", "if length <= 8 else"),
     "kind: without its highest bit": ("for bit in range(3)", "for bit in range(2)"),
     "kind: ED begins no surrogate": (
-        "if byte in refusals:",
-        "if byte in refusals and byte != 0xED:",
+        "if byte in of_pairs:",
+        "if byte in of_pairs and byte != 0xED:",
     ),
     "wrong kind": ("sequence.unfinished & ~refused, truncated", "sequence.unfinished, truncated"),
     "missed last: refused by the next text": (
@@ -285,7 +287,7 @@ BREAKS_OF_OTHER_RULES = {
     ),
     "whole sequence: a wrong lead byte is one": (
         WHOLE_UCS4,
-        "and not whole_sequence",
+        "and not may_be_wrong",
         "",
     ),
     "whole sequence: the kind of the newest byte": (
@@ -351,15 +353,20 @@ ENCODER_BREAKS = {
 
 
 def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] | type[Encoder]:
-    """The class of a component whose source is edited."""
-    source = inspect.getsource({"decoder": decoder, "encoder": encoder}[component])
+    """The class of a component whose source is edited, or that of the tables which it uses."""
+    modules = {"tables": tables, component: {"decoder": decoder, "encoder": encoder}[component]}
+    sources = {name: inspect.getsource(module) for name, module in modules.items()}
     for good, bad in edits:
-        if source.count(good) != 1:  # no AssertionError, which some tests expect of a design
+        if sum(source.count(good) for source in sources.values()) != 1:
+            # No AssertionError, which some tests expect of a design.
             raise LookupError(f"{good!r} is not in the {component}'s source once")
-        source = source.replace(good, bad)
-    namespace = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
-    exec(compile(source, "<broken design>", "exec"), namespace)
-    return namespace[component.capitalize()]
+        sources = {name: source.replace(good, bad) for name, source in sources.items()}
+    edited = {}
+    for name, source in sources.items():
+        edited[name] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
+        exec(compile(source, f"<broken {name}>", "exec"), edited[name])
+    edited[component]["tables"] = SimpleNamespace(**edited["tables"])
+    return edited[component][component.capitalize()]
 
 
 def broken(name: str) -> Decoder | Encoder:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from amaranth.sim import Simulator
 
 from reference import RefToken, ref_tokens
-from utf8_hdl.demo import Demo
+from utf8_demo.demo import Demo
 
 LONGEST_LINE = 50
 """Characters; no line of a demo is longer."""

@@ -10,8 +10,8 @@ import pytest
 from amaranth.sim import Simulator
 
 from needs import needs
+from utf8_flow.export.verilog import generate
 from utf8_flow.formal.properties import PROPERTIES
-from utf8_flow.verilog import generate
 from utf8_hdl import Decoder
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from needs import needs
 from reference import ref_tokens
-from utf8_flow.verilog import generate
+from utf8_flow.export.verilog import generate
 from utf8_hdl import Decoder
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

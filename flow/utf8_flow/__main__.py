@@ -7,20 +7,20 @@ import sys
 
 
 def main() -> int:
-    """Run the command, as :func:`utf8_flow.cli.main`."""
+    """Run the command, as :func:`utf8_flow.cli.commands.main`."""
     if importlib.util.find_spec("fcntl") is None:
         print("utf8-hdl: it needs Linux or macOS; on Windows, use it in WSL", file=sys.stderr)
         return 2
-    from utf8_sim.interrupts import ENDING  # noqa: PLC0415
+    from utf8_sim.tools.interrupts import ENDING  # noqa: PLC0415
 
     heeded = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
     for number in heeded:
         signal.signal(number, _end)
-    from . import cli, output  # noqa: PLC0415
+    from .cli import commands, output  # noqa: PLC0415
 
     output.guard_standard_output()
     try:
-        return cli.main()
+        return commands.main()
     finally:
         for number in heeded:
             signal.signal(number, signal.SIG_IGN)  # it ends anyway

@@ -2,8 +2,8 @@
 
 from .decoder import Decoder
 from .encoder import Encoder
+from .layouts import BYTE_LAYOUT, ENCODED_LAYOUT, Kind, code_point_layout, token_layout
 from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
-from .token import BYTE_LAYOUT, ENCODED_LAYOUT, Kind, code_point_layout, token_layout
 
 __version__ = "0.1.0"
 

@@ -12,11 +12,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from . import tables
+from .layouts import BYTE_LAYOUT, Kind, token_layout
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, ErrorSpan, Profile
-from .token import BYTE_LAYOUT, Kind, token_layout
-
-BYTES = range(0x100)
-CONTINUATION_BYTES = range(0x80, 0xC0)
 
 
 class Decoder(wiring.Component):
@@ -149,7 +147,7 @@ class Decoder(wiring.Component):
             pipeline.load(register, _select(split.valid, matches, register))
             return register
 
-        refusals = _refusals(profile)
+        refusals = tables.refusals(profile)
         after = {lead: before(f"{lead:02X}", among([lead])) for lead in refusals}
         refused = [after[lead] & among(kinds) for lead, kinds in refusals.items()]
         beyond = [
@@ -162,26 +160,30 @@ class Decoder(wiring.Component):
             # U+FFFE is EF BF BE, and U+FFFF is EF BF BF.
             after_ef_bf = before("EF_BF", before("EF", among([0xEF])) & among([0xBF]))
             noncharacter = after_ef_bf & among([0xBE, 0xBF])
-        announced = [_announced(profile, byte) for byte in BYTES]
-        kinds = _kinds(profile, refusals)
+        announced = [tables.announced(profile, byte) for byte in tables.BYTES]
+        kinds = tables.kinds(profile)
         return pipeline.stage(
             "pair",
             split,
             data=split.data[:7],
             last=split.last,
             high=split.data[7],
-            continuation=among(CONTINUATION_BYTES),
+            continuation=among(tables.CONTINUATION_BYTES),
             # Not more of them in one bit than a lookup table takes.
             refused=Cat(_any(refused[n : n + 2]) for n in range(0, len(refused), 2)),
             beyond=_any(beyond),
             noncharacter=noncharacter,
-            announces=among(byte for byte in BYTES if announced[byte]),
+            announces=among(byte for byte in tables.BYTES if announced[byte]),
             begins=Cat(
-                among(byte for byte in BYTES if announced[byte] == count) & ~split.last
+                among(byte for byte in tables.BYTES if announced[byte] == count) & ~split.last
                 for count in self._counts
             ),
-            wrong=among(byte for byte in BYTES if _wrong(profile, byte) is not Kind.NONE),
-            kind=Cat(among(b for b in BYTES if kinds[b].value >> bit & 1) for bit in range(3)),
+            wrong=among(
+                byte for byte in tables.BYTES if tables.first_fault(profile, byte) is not Kind.NONE
+            ),
+            kind=Cat(
+                among(b for b in tables.BYTES if kinds[b].value >> bit & 1) for bit in range(3)
+            ),
         )
 
     def _classify(self, pipeline: "_Pipeline", pair: SimpleNamespace) -> SimpleNamespace:
@@ -497,75 +499,3 @@ def _length(has: list[Signal], width: int) -> Value:
     at_least = [Const(1, 1), *has, Const(0, 1)]
     exactly = {n: at_least[n - 1] & ~at_least[n] for n in range(1, len(at_least))}
     return Cat(_any(exactly[n] for n in exactly if n >> bit & 1) for bit in range(width))
-
-
-def _form(lead: int) -> int:
-    """How many bytes a lead byte announces: its leading ones."""
-    return f"{lead:08b}0".index("0")
-
-
-def _first_lead(form: int) -> int:
-    return 0xFF00 >> form & 0xFF
-
-
-def _highest_start(profile: Profile) -> tuple[int, int]:
-    """The lead byte and the second byte of the profile's highest value."""
-    form = profile.longest_form
-    top_bits = profile.highest >> 6 * (form - 2)
-    return _first_lead(form) | top_bits >> 6, 0x80 | top_bits & 0x3F
-
-
-def _wrong(profile: Profile, byte: int) -> Kind:
-    """What is wrong with a byte where a character must begin."""
-    form = _form(byte)
-    if form == 1:
-        return Kind.UNEXPECTED_CONTINUATION
-    if form > profile.longest_form:
-        return Kind.OUT_OF_RANGE if form <= 6 else Kind.INVALID_BYTE
-    if byte in (0xC0, 0xC1):
-        return Kind.OVERLONG
-    return Kind.OUT_OF_RANGE if byte > _highest_start(profile)[0] else Kind.NONE
-
-
-def _announced(profile: Profile, byte: int) -> int:
-    """How many continuation bytes may follow a byte where a character must begin."""
-    form = _form(byte)
-    whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-    if form > profile.longest_form or (
-        _wrong(profile, byte) is not Kind.NONE and not whole_sequence
-    ):
-        return 0
-    return max(0, form - 1)
-
-
-def _refusals(profile: Profile) -> dict[int, dict[int, Kind]]:
-    """Second bytes that lead bytes refuse, each with the kind of error that it reveals.
-
-    A sequence is overlong if the bits it has beyond those of the next shorter form are zero: five
-    bits, or six in the form of eight bytes. All of the lead byte's bits are among them, the rest
-    are the top ``form - 2`` of the second byte.
-    """
-    refusals: dict[int, dict[int, Kind]] = defaultdict(dict)
-    for form in range(3, profile.longest_form + 1):
-        for second in range(0x80, 0x80 + (1 << 8 - form)):
-            refusals[_first_lead(form)][second] = Kind.OVERLONG
-    if not profile.accept_surrogates:
-        refusals[0xED] = dict.fromkeys(range(0xA0, 0xC0), Kind.SURROGATE)
-    lead, highest_second = _highest_start(profile)
-    for second in range(highest_second + 1, 0xC0):
-        refusals[lead][second] = Kind.OUT_OF_RANGE
-    return refusals
-
-
-def _kinds(profile: Profile, refusals: dict[int, dict[int, Kind]]) -> list[Kind]:
-    """The kind of error that each byte is, or is if its second byte is refused.
-
-    Where it is neither any kind will do, and that of the byte below makes for the fewest gates.
-    """
-    kinds = [Kind.NONE]
-    for byte in BYTES[1:]:
-        kind = _wrong(profile, byte)
-        if byte in refusals:
-            kind = next(iter(refusals[byte].values()))
-        kinds.append(kinds[-1] if kind is Kind.NONE else kind)
-    return kinds

@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .layouts import ENCODED_LAYOUT, code_point_layout
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile
-from .token import ENCODED_LAYOUT, code_point_layout
 
 REPLACEMENT_FORM = 3
 """Bytes of U+FFFD."""

@@ -14,9 +14,9 @@ import numpy as np
 from utf8_hdl import Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from .bulk import Progress
-from .engine import Engine
-from .model import TextModel, encode, form_maximum, is_continuation
+from .engines.engine import Engine
+from .golden.arrays import Progress
+from .golden.model import TextModel, encode, form_maximum, is_continuation
 from .stimulus import Piece
 from .trace import DECODER, Trace, field
 

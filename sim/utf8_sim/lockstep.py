@@ -11,11 +11,11 @@ import numpy as np
 
 from utf8_hdl import Kind, Profile
 
-from .bulk import Progress, bulk_cycles
-from .engine import Engine
-from .interrupts import interrupts_later
-from .model import CycleModel
+from .engines.engine import Engine
+from .golden.arrays import Progress, bulk_cycles
+from .golden.model import CycleModel
 from .stimulus import Stimulus
+from .tools.interrupts import interrupts_later
 from .trace import Trace, bits, meaningful
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .engine import DesignError, Engine
+from .engines.engine import DesignError, Engine
 from .lockstep import Difference, Lockstep, Window
 from .stimulus import FixedStalls, Piece, Stimulus
 

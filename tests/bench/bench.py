@@ -26,17 +26,20 @@ from typing import NamedTuple
 import numpy as np
 from amaranth.hdl import UnusedElaboratable
 
-from utf8_flow.engines import ENGINES, keep_freed_memory
-from utf8_flow.verilog import generate
-from utf8_flow.workers import cores
+from utf8_flow.export.verilog import generate
+from utf8_flow.verify.engines import ENGINES, keep_freed_memory
 from utf8_hdl import Decoder, __version__
-from utf8_sim.build import need
-from utf8_sim.engine import EngineError
 from utf8_sim.stimulus import Stimulus, file_pieces
+from utf8_sim.tools.cores import cores
+from utf8_sim.tools.programs import ToolError, need
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parents[1] / "examples" / "scripts.txt"
-COMMAND = [sys.executable, "-c", "import sys; from utf8_flow.cli import main; sys.exit(main())"]
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import sys; from utf8_flow.cli.commands import main; sys.exit(main())",
+]
 
 MEGA = 10**6
 FILE_SIZE = 32 * MEGA
@@ -309,7 +312,7 @@ def contestants(texts: Texts, folder: Path) -> Iterator[tuple[str, Callable[[], 
                 yield name, cocotb_loop_rate(own, text)
             else:
                 yield name, engine_rate(name, text)
-        except (EngineError, FailedError) as error:
+        except (ToolError, FailedError) as error:
             say(f"  {name} is left out: {error}")
 
 

@@ -10,12 +10,12 @@ from command import assert_refused, run, run_for_bytes, squeezed
 from needs import needs
 from reference import ref_tokens
 from serial_line import bench_output, token_lines
-from utf8_flow import tools
-from utf8_flow.boards import BOARDS, BoardDemo, build_bitstream, reached_frequency
-from utf8_flow.output import Refused
+from utf8_demo.demo import Demo
+from utf8_flow.cli.output import Refused
+from utf8_flow.fpga.boards import BOARDS, BoardDemo, build_bitstream, reached_frequency
 from utf8_hdl import UCS2, UNICODE
-from utf8_hdl.demo import Demo
-from utf8_sim.engine import EngineError
+from utf8_sim.tools import yowasp as tools
+from utf8_sim.tools.programs import ToolError
 
 icebreaker = pytest.importorskip(
     "amaranth_boards.icebreaker", reason="amaranth-boards is not installed"
@@ -178,5 +178,5 @@ def test_says_what_to_install(folder, monkeypatch):
 def test_a_tool_that_fails_is_named(monkeypatch):
     """Here nextpnr, which is told of an option that it does not have."""
     monkeypatch.setenv("AMARANTH_nextpnr_opts", "--no-such-option")
-    with pytest.raises(EngineError, match="nextpnr-ice40: "):
+    with pytest.raises(ToolError, match="nextpnr-ice40: "):
         build_bitstream(BOARDS["icebreaker"], UNICODE, 115_200)

@@ -29,10 +29,11 @@ from command import (
 )
 from reference import ref_tokens
 from rtl import broken, verilog_ports
-from utf8_flow import cli, texts
+from utf8_flow.cli import commands as cli
+from utf8_flow.cli import texts
 from utf8_hdl import __version__
 from utf8_sim.campaign import Part
-from utf8_sim.engine import AmaranthEngine, HangError
+from utf8_sim.engines.engine import AmaranthEngine, HangError
 
 SURROGATE = b"\xed\xa0\x80"
 EVERY_BYTE = bytes(range(256))

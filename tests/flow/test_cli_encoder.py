@@ -24,7 +24,8 @@ from command import (
 )
 from reference import ref_tokens
 from rtl import verilog_ports
-from utf8_flow import cli, texts
+from utf8_flow.cli import commands as cli
+from utf8_flow.cli import texts
 from utf8_hdl import Encoder
 from utf8_sim import stimulus
 

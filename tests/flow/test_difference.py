@@ -9,10 +9,11 @@ from rich.cells import cell_len
 from command import Run, run, squeezed
 from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES, ENCODER_BREAKS, broken
-from utf8_flow import cli, comparison, difference, engines
+from utf8_flow.cli import commands as cli
+from utf8_flow.verify import comparison, difference, engines
 from utf8_hdl import PROFILES, Decoder
 from utf8_sim import shrink
-from utf8_sim.engine import AmaranthEngine, HangError
+from utf8_sim.engines.engine import AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.shrink import Case
 from utf8_sim.stimulus import Stimulus
@@ -197,7 +198,7 @@ def test_a_shard_that_a_worker_saw_differ_is_not_done(folder, monkeypatch):
 
     monkeypatch.setattr(comparison, "run_shards", shards)
     monkeypatch.setattr(comparison, "Lockstep", nothing)
-    monkeypatch.setattr("utf8_flow.exhaustive.SAVE_EVERY", 0.0)
+    monkeypatch.setattr("utf8_flow.verify.exhaustive.SAVE_EVERY", 0.0)
     result = run("compare", "--exhaustive", 3, "--engine", "amaranth", "--state", "state.json")
     assert result.status == 1
     assert "agree" not in result.out

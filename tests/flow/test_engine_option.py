@@ -13,7 +13,8 @@ from command import Run, assert_is_waveform, assert_refused, run, run_for_bytes
 from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
 from rtl import broken
-from utf8_flow import cli, engines
+from utf8_flow.cli import commands as cli
+from utf8_flow.verify import engines
 from utf8_hdl import Encoder
 
 COMPILER_MISSING = "no C++ compiler is installed: install g++ or clang++"

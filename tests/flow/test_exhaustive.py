@@ -23,19 +23,19 @@ from command import (
 )
 from needs import each_engine, needs_compiler
 from rtl import broken
-from utf8_flow import cli
-from utf8_flow.exhaustive import Plan, State
+from utf8_flow.cli import commands as cli
+from utf8_flow.verify.exhaustive import Plan, State
 from utf8_hdl import UNICODE
 
 STATE = "utf8-hdl-exhaustive.json"
 
 
 ED_B0_IS_NO_SURROGATE = """\
-from utf8_hdl import Kind, decoder
+from utf8_hdl import Kind, tables
 
-refusals = decoder._refusals
+refusals = tables.refusals
 surrogates = dict.fromkeys(range(0xA0, 0xB0), Kind.SURROGATE)
-decoder._refusals = lambda profile: refusals(profile) | {0xED: surrogates}
+tables.refusals = lambda profile: refusals(profile) | {0xED: surrogates}
 """
 """B0..BF after ED are taken for the beginning of a character."""
 

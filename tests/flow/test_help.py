@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from command import assert_no_traceback, assert_refused, run, run_process
-from utf8_flow import cli, placement
+from utf8_flow.cli import commands as cli
+from utf8_flow.fpga import placement
 
 QUICK = ["simulate", "compare", "generate"]
 SLOW = ["prove", "mutate", "synthesize", "bitstream"]

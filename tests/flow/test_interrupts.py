@@ -22,9 +22,11 @@ from command import (
 )
 from needs import each_engine, needs_compiler, needs_icarus
 from rtl import broken
-from utf8_flow import cli, comparison, difference, engines, report
-from utf8_sim import campaign, compiled
-from utf8_sim.engine import AmaranthEngine
+from utf8_flow.cli import commands as cli
+from utf8_flow.verify import comparison, difference, engines, report
+from utf8_sim import campaign
+from utf8_sim.engines import compiled
+from utf8_sim.engines.engine import AmaranthEngine
 
 both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
 engines_at_work = each_engine("amaranth", "cxxrtl", "icarus")
@@ -98,7 +100,7 @@ def test_control_c_pressed_twice_ends_a_run_as_well(folder, tmp_path_factory, co
 
 TWICE = """\
 import os, signal, time
-from utf8_sim.engine import AmaranthEngine
+from utf8_sim.engines.engine import AmaranthEngine
 
 run = AmaranthEngine.run
 

@@ -10,14 +10,14 @@ from command import assert_refused, run
 from rtl import STALLS
 from utf8_hdl import UCS2, Encoder
 from utf8_sim.campaign import campaign
-from utf8_sim.engine import AmaranthEngine
+from utf8_sim.engines.engine import AmaranthEngine
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
-from utf8_flow import mutants as command_mutants
-from utf8_flow.engines import DESIGNS
 from utf8_flow.formal.circuit import Circuit
 from utf8_flow.formal.mutation import MutantEngine, Trial, circuits, make_mutants
+from utf8_flow.verify import mutants as command_mutants
+from utf8_flow.verify.engines import DESIGNS
 
 COUNT = 24
 

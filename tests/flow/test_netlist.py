@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Sig
 from amaranth.sim import Simulator
 
 from needs import needs
-from utf8_flow.verilog import _convert
+from utf8_flow.export.verilog import _convert
 
 WIDTHS = 1, 1, 3, 4, 7
 CYCLES = 200

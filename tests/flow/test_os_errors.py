@@ -11,7 +11,7 @@ import pytest
 
 from command import COMMAND, assert_refused, run, run_process
 from rtl import broken
-from utf8_flow.output import visible
+from utf8_flow.cli.output import visible
 
 IN_A_DELETED_FOLDER = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
 
@@ -31,13 +31,15 @@ def test_a_temporary_folder_that_is_full_is_named(folder, monkeypatch):
     def write_text(self, *arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # has no name, as in real life
 
-    monkeypatch.setattr("utf8_flow.cli.generate_verilog", lambda *_: write_text(None))
+    monkeypatch.setattr("utf8_flow.cli.commands.generate_verilog", lambda *_: write_text(None))
     result = run("generate")
     assert_refused(result, "cannot go on: No space left on device (temporary files are in '/")
 
 
 def test_a_file_that_the_system_refuses_is_named(folder, monkeypatch):
-    monkeypatch.setattr("utf8_flow.cli.generate_verilog", lambda *_: os.listdir("/nonexistent"))
+    monkeypatch.setattr(
+        "utf8_flow.cli.commands.generate_verilog", lambda *_: os.listdir("/nonexistent")
+    )
     assert_refused(run("generate"), "cannot use '/nonexistent': No such file or directory")
 
 
@@ -102,7 +104,7 @@ def test_no_message_has_an_escape_in_it(folder, arguments):
 def test_no_report_has_an_escape_in_it(folder, monkeypatch):
     Path(ESCAPE).write_bytes(b"A\xed\xbf\xbf")
     monkeypatch.setitem(
-        sys.modules["utf8_flow.cli"].DESIGNS,
+        sys.modules["utf8_flow.cli.commands"].DESIGNS,
         "decoder",
         lambda profile: broken("range: ED BF is no surrogate"),
     )

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from utf8_flow.output import Refused, open_output
+from utf8_flow.cli.output import Refused, open_output
 
 needs_full_disk = pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="needs a disk that is always full"

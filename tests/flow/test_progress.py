@@ -11,8 +11,10 @@ import pytest
 from rich.progress import Progress
 
 from command import run, run_process, wait_until
-from utf8_flow import cli, proofs, terminal
-from utf8_sim.engine import AmaranthEngine
+from utf8_flow.cli import commands as cli
+from utf8_flow.cli import terminal
+from utf8_flow.verify import proofs
+from utf8_sim.engines.engine import AmaranthEngine
 
 
 @pytest.fixture

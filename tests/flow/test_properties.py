@@ -9,10 +9,10 @@ from amaranth.hdl import Const, Signal
 from amaranth.sim import Simulator
 
 from rtl import altered, broken
+from utf8_flow.export.verilog import generate
 from utf8_flow.formal import bench, properties, prover, specification, well_formed
 from utf8_flow.formal.properties import PROPERTIES
 from utf8_flow.formal.prover import Proof, prove
-from utf8_flow.verilog import generate
 from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile
 from utf8_sim.trace import Trace
 

@@ -9,9 +9,11 @@ import pytest
 
 from command import Process, assert_is_waveform, assert_refused, needs_proc, run, squeezed
 from rtl import BREAKS, altered, broken
-from utf8_flow import cli, proofs, tools
+from utf8_flow.cli import commands as cli
 from utf8_flow.formal.properties import PROPERTIES
+from utf8_flow.verify import proofs
 from utf8_hdl import PROFILES
+from utf8_sim.tools import yowasp as tools
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 

@@ -9,7 +9,7 @@ import pytest
 from command import assert_refused, run
 from needs import needs
 from rtl import verilog_ports
-from utf8_flow.verilog import generate
+from utf8_flow.export.verilog import generate
 from utf8_hdl import EXTENDED, UCS2, Decoder, Encoder
 
 BENCH = Path(__file__).with_name("reset_polarity.v")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from needs import needs
-from utf8_flow.verilog import generate
+from utf8_flow.export.verilog import generate
 from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Decoder, Encoder, Profile
 
 pytestmark = needs("verilator", "g++", "make")

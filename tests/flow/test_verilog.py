@@ -12,8 +12,8 @@ import utf8_hdl
 from needs import CXX, needs
 from reference import ref_tokens
 from rtl import verilog_ports
-from utf8_flow.cli import choose_profile
-from utf8_flow.verilog import generate
+from utf8_flow.cli.commands import choose_profile
+from utf8_flow.export.verilog import generate
 from utf8_hdl import PROFILES, Decoder, Encoder, Kind, __version__
 
 PORTS = [
@@ -142,7 +142,7 @@ def test_header_names_profile_version_and_codes(verilog, variant):
 def test_same_bytes_on_every_run_and_no_paths(component):
     text = generate(Variant(component, ("unicode",)).design)
     script = (
-        "from utf8_flow.verilog import generate; from utf8_hdl import Decoder, Encoder;"
+        "from utf8_flow.export.verilog import generate; from utf8_hdl import Decoder, Encoder;"
         f"print(generate({component.title()}()), end='')"
     )
     other_run = subprocess.run(

@@ -19,10 +19,11 @@ from command import (
 )
 from needs import each_engine, needs, needs_icarus
 from rtl import broken
-from utf8_flow import cli, engines
-from utf8_flow.verilog import generate
-from utf8_sim.engine import AmaranthEngine, HangError
-from utf8_sim.icarus import IcarusEngine
+from utf8_flow.cli import commands as cli
+from utf8_flow.export.verilog import generate
+from utf8_flow.verify import engines
+from utf8_sim.engines.engine import AmaranthEngine, HangError
+from utf8_sim.engines.icarus import IcarusEngine
 
 HOSTILE = "Aé≠😀".encode() * 5 + b"\xc0\xaf\xe2\x82|\xed\xa0\x80\xff"
 

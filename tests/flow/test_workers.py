@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from command import needs_proc, wait_until
-from utf8_flow.output import Refused
-from utf8_flow.workers import cores, on_all_cores
-from utf8_sim.interrupts import interrupts_later
+from utf8_flow.cli.output import Refused
+from utf8_sim.tools.cores import cores, on_all_cores
+from utf8_sim.tools.interrupts import interrupts_later
 
 
 def test_every_item_is_done_once():
@@ -76,7 +76,7 @@ def test_an_interrupt_that_another_thread_is_given_is_put_off_too():
 
 SCRIPT = """
 import subprocess, sys
-from utf8_flow.workers import on_all_cores
+from utf8_sim.tools.cores import on_all_cores
 
 if __name__ == "__main__":
     list(on_all_cores(subprocess.call, [["sleep", sys.argv[1]]] * 2))

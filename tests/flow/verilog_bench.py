@@ -7,11 +7,11 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-from utf8_flow.cli import choose_profile
+from utf8_flow.cli.commands import choose_profile
 from utf8_hdl import Decoder, Encoder
 from utf8_sim.campaign import campaign
-from utf8_sim.engine import AmaranthEngine, TestBench
-from utf8_sim.model import DecoderCycles, EncoderCycles, TextModel
+from utf8_sim.engines.engine import AmaranthEngine, TestBench
+from utf8_sim.golden.model import DecoderCycles, EncoderCycles, TextModel
 from utf8_sim.stimulus import RandomStalls, Stimulus
 
 PROFILE = choose_profile(*(word or None for word in os.environ["BENCH_RULES"].split(",")))

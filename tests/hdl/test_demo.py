@@ -27,9 +27,10 @@ from serial_line import (
     expected_answer,
     token_lines,
 )
-from utf8_hdl import EXTENDED, PROFILES, UCS2, UNICODE, Decoder, demo, uart
-from utf8_hdl.demo import Demo, Mark, ReceiveBuffer
-from utf8_hdl.uart import cycles_per_bit
+from utf8_demo import demo, uart
+from utf8_demo.demo import Demo, Mark, ReceiveBuffer
+from utf8_demo.uart import cycles_per_bit
+from utf8_hdl import EXTENDED, PROFILES, UCS2, UNICODE, Decoder
 
 BAUD = 100_000
 PAUSE = 30

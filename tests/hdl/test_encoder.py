@@ -21,7 +21,7 @@ from rtl import (
 )
 from utf8_hdl import EXTENDED, PROFILES, UCS4, Encoder
 from utf8_sim.campaign import campaign
-from utf8_sim.engine import AmaranthEngine, HangError
+from utf8_sim.engines.engine import AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import FixedStalls, Stimulus
 

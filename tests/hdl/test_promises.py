@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reference import BOUNDARY_BYTES, ref_tokens
 from rtl import NO_STALLS, STALLS, accepted, altered, broken, lockstep, rtl_trace, taken
 from utf8_hdl import Decoder
-from utf8_sim.engine import HangError
+from utf8_sim.engines.engine import HangError
 from utf8_sim.stimulus import FixedStalls
 
 HOSTILE = {

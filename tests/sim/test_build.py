@@ -14,14 +14,15 @@ from pathlib import Path
 import pytest
 
 from needs import CXX, each_engine, needs_compiler, needs_icarus, needs_verilator
-from utf8_flow.verilog import generate
+from utf8_flow.export.verilog import generate
 from utf8_hdl import PROFILES, UCS2, Decoder
-from utf8_sim import build, compiled
-from utf8_sim.build import built, version_of
-from utf8_sim.compiled import CxxrtlEngine, VerilatorEngine
-from utf8_sim.engine import Engine, EngineError
-from utf8_sim.icarus import IcarusEngine
+from utf8_sim.engines import compiled
+from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
+from utf8_sim.engines.engine import Engine
+from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.stimulus import Stimulus
+from utf8_sim.tools import programs as build
+from utf8_sim.tools.programs import ToolError, built, version_of
 from utf8_sim.trace import Trace
 
 DESIGN = Decoder()
@@ -216,7 +217,7 @@ def test_damaged_program_is_built_again(engine, damage, verilog, folder):
 @needs_compiler
 def test_program_that_cannot_be_loaded(folder):
     engine = CxxrtlEngine(DESIGN)
-    with pytest.raises(EngineError, match=f"^cannot load '{re.escape(str(engine.library))}'"):
+    with pytest.raises(ToolError, match=f"^cannot load '{re.escape(str(engine.library))}'"):
         list(engine.run(Stimulus([])))
 
 
@@ -304,7 +305,7 @@ def test_programs_that_pip_installs_are_found(tmp_path, monkeypatch):
 USE = """
 import sys
 from pathlib import Path
-from utf8_sim import build
+from utf8_sim.tools import programs as build
 
 build.MOST_KEPT = int(sys.argv[1])
 
@@ -404,7 +405,7 @@ def test_folder_that_others_may_write_to_is_refused(folder, bits, when):
     folder.chmod(bits)
     builder = Builder()
     message = rf"^others may write to the cache folder '{folder}': .*chmod 700.*XDG_CACHE_HOME$"
-    with pytest.raises(EngineError, match=message):
+    with pytest.raises(ToolError, match=message):
         built(["design"], ".so", builder)
     assert builder.built == 0
 
@@ -419,7 +420,7 @@ def test_folder_of_another_user_is_refused(folder, monkeypatch):
     folder.mkdir(parents=True, mode=0o700)
     other = folder.stat().st_uid + 1
     monkeypatch.setattr(os, "getuid", lambda: other)
-    with pytest.raises(EngineError, match="others may write"):
+    with pytest.raises(ToolError, match="others may write"):
         built(["design"], ".so", Builder())
 
 
@@ -427,7 +428,7 @@ def test_folder_of_another_user_is_refused(folder, monkeypatch):
 def test_engine_names_the_folder_that_others_may_write_to(engine, verilog, folder):
     folder.mkdir(parents=True)
     folder.chmod(0o777)
-    with pytest.raises(EngineError, match=f"others may write to the cache folder '{folder}'"):
+    with pytest.raises(ToolError, match=f"others may write to the cache folder '{folder}'"):
         make(engine, verilog)
 
 
@@ -436,7 +437,7 @@ def test_engine_names_the_folder_that_others_may_write_to(engine, verilog, folde
 
 NO_CACHE = """
 import os
-from utf8_sim.build import built
+from utf8_sim.tools.programs import built
 
 def build(folder):
     (folder / "product").write_text("content")
@@ -478,12 +479,12 @@ def test_neither_a_cache_folder_nor_a_temporary_one(tmp_path, monkeypatch):
 
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/cache")
     monkeypatch.setattr("tempfile.mkdtemp", mkdtemp)
-    with pytest.raises(EngineError, match=r"^cannot build in 'TMPDIR': No usable temporary dir"):
+    with pytest.raises(ToolError, match=r"^cannot build in 'TMPDIR': No usable temporary dir"):
         built(["design"], ".so", Builder())
 
 
 def test_build_that_leaves_nothing(folder):
-    with pytest.raises(EngineError, match=r"^cannot build in .*: No such file"):
+    with pytest.raises(ToolError, match=r"^cannot build in .*: No such file"):
         built(["design"], ".so", lambda folder: folder / "product")
     assert kept(folder) == []
 
@@ -504,7 +505,7 @@ def test_full_disk(verilog, folder, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
 
     monkeypatch.setattr(Path, "write_text", write_text)
-    with pytest.raises(EngineError, match=f"^cannot build in '{folder}.*': No space left on dev"):
+    with pytest.raises(ToolError, match=f"^cannot build in '{folder}.*': No space left on dev"):
         IcarusEngine(DESIGN, verilog)
     assert kept(folder) == []
 
@@ -544,7 +545,7 @@ FAILURES = {
 def test_failing_compiler(failure, folder, tmp_path, monkeypatch, no_yosys):
     then, message = FAILURES[failure]
     monkeypatch.setenv("CXX", str(Compiler(tmp_path, then).path))
-    with pytest.raises(EngineError, match=f"^{message}$"):
+    with pytest.raises(ToolError, match=f"^{message}$"):
         CxxrtlEngine(DESIGN)
     assert kept(folder) == []
 
@@ -564,7 +565,7 @@ def test_compiler_that_is_none(failure, folder, tmp_path, monkeypatch):
     (tmp_path / "text").write_text("text")
     (tmp_path / "text").chmod(0o700)
     monkeypatch.setenv("CXX", command.format(tmp_path=tmp_path))
-    with pytest.raises(EngineError, match=message):
+    with pytest.raises(ToolError, match=message):
         CxxrtlEngine(DESIGN)
     assert not folder.exists()
 
@@ -584,7 +585,7 @@ def test_nothing_is_installed(engine, verilog, folder, tmp_path, monkeypatch):
         "icarus": "^iverilog is not installed: install Icarus Verilog$",
         "verilator": "^verilator is not installed: install Verilator 5 or newer$",
     }[engine]
-    with pytest.raises(EngineError, match=message):
+    with pytest.raises(ToolError, match=message):
         make_it()
     assert not folder.exists()
 
@@ -683,7 +684,7 @@ def test_tools_are_run_without_a_shell(tmp_path):
 
 
 HOLD = """
-from utf8_sim.build import taking_turns
+from utf8_sim.tools.programs import taking_turns
 with taking_turns("stamp"):
     print("mine", flush=True)
     input()
@@ -709,5 +710,5 @@ def test_a_turn_ends_with_its_process(folder):
 def test_no_turn_in_a_folder_that_others_write_to(folder):
     folder.mkdir()
     folder.chmod(0o777)
-    with pytest.raises(EngineError, match="others may write"), build.taking_turns("stamp"):
+    with pytest.raises(ToolError, match="others may write"), build.taking_turns("stamp"):
         pytest.fail("it was its turn")

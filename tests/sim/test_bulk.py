@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from naive import encoding
 from rtl import ALL_RULES, ODD_PROFILES
 from utf8_hdl import PROFILES, Profile
-from utf8_sim import bulk
-from utf8_sim.bulk import BulkDecoder, BulkEncoder, Progress, bulk_cycles
 from utf8_sim.campaign import boundary_encodings, boundary_values
-from utf8_sim.model import DecoderCycles, EncoderCycles, TextModel, decode, encode_character
+from utf8_sim.golden import arrays as bulk
+from utf8_sim.golden.arrays import BulkDecoder, BulkEncoder, Progress, bulk_cycles
+from utf8_sim.golden.model import DecoderCycles, EncoderCycles, TextModel, decode, encode_character
 from utf8_sim.trace import DECODER, ENCODER, OBSERVED_BITS, Interface, Trace, bits, field
 
 VARIANTS = ALL_RULES | ODD_PROFILES

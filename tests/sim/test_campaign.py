@@ -17,9 +17,9 @@ from utf8_sim.campaign import (
     toggled_values,
     value_classes,
 )
-from utf8_sim.engine import AmaranthEngine
+from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.golden.model import TextModel, encode
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.model import TextModel, encode
 from utf8_sim.stimulus import Stimulus
 
 profiles = pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from reference import ref_tokens
 from rtl import STALLS
 from utf8_hdl import EXTENDED, UNICODE, Decoder, Encoder
-from utf8_sim.diagram import DiagramError, character, timing_diagram
-from utf8_sim.engine import AmaranthEngine
+from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.trace import Trace, bits
+from utf8_sim.waves.diagram import DiagramError, character, timing_diagram
 
 SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
@@ -327,8 +327,9 @@ def test_the_same_bytes_on_every_run():
     svg = timing_diagram(run(engine, b"\xe2\x82\xacA\xff<"), engine)
     assert svg.endswith("</svg>\n")
     again = (
-        "import sys; from utf8_hdl import Decoder; from utf8_sim.diagram import timing_diagram\n"
-        "from utf8_sim.engine import AmaranthEngine; from utf8_sim.stimulus import Stimulus\n"
+        "import sys; from utf8_hdl import Decoder; from utf8_sim.stimulus import Stimulus\n"
+        "from utf8_sim.engines.engine import AmaranthEngine\n"
+        "from utf8_sim.waves.diagram import timing_diagram\n"
         "engine = AmaranthEngine(Decoder())\n"
         r"(trace,) = engine.run(Stimulus([(b'\xe2\x82\xacA\xff<', True)]))"
         "\n"

@@ -11,17 +11,18 @@ import pytest
 
 from needs import each_engine, needs_icarus, needs_verilator
 from rtl import NO_STALLS, STALLS, broken
-from utf8_flow.verilog import generate
+from utf8_flow.export.verilog import generate
 from utf8_hdl import EXTENDED, PROFILES, Decoder, Encoder
-from utf8_sim import icarus
 from utf8_sim.campaign import campaign
-from utf8_sim.compiled import CxxrtlEngine, VerilatorEngine
-from utf8_sim.engine import DRAIN, AmaranthEngine, Engine, EngineError, HangError, UndefinedError
-from utf8_sim.icarus import IcarusEngine
+from utf8_sim.engines import icarus
+from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
+from utf8_sim.engines.engine import DRAIN, AmaranthEngine, Engine, HangError, UndefinedError
+from utf8_sim.engines.icarus import IcarusEngine
+from utf8_sim.engines.windowed import BLOCK
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import FixedStalls, Piece, RandomStalls, Stimulus
+from utf8_sim.tools.programs import ToolError
 from utf8_sim.trace import Trace
-from utf8_sim.windowed import BLOCK
 
 engines = each_engine("cxxrtl", "verilator", "icarus")
 verilog_engines = pytest.mark.parametrize(
@@ -342,13 +343,13 @@ def test_too_high_a_code_point_is_not_cut_to_fit(engine, high):
 def test_verilog_that_does_not_compile(engine):
     text = edited("unicode decoder", "endmodule", "")
     tool = "verilator" if engine is VerilatorEngine else "iverilog"
-    with pytest.raises(EngineError, match=f"^{tool} failed .*rror"):
+    with pytest.raises(ToolError, match=f"^{tool} failed .*rror"):
         engine(Decoder(), text)
 
 
 @verilog_engines
 def test_verilog_without_the_module(engine):
-    with pytest.raises(EngineError, match=r"failed \(exit status \d+\)"):
+    with pytest.raises(ToolError, match=r"failed \(exit status \d+\)"):
         engine(Decoder(), verilog_of("unicode encoder"))
 
 
@@ -371,7 +372,7 @@ def test_vvp_killed_in_the_middle(processes):
     run = make("icarus", "unicode decoder").run(Stimulus([(b"A" * 10000, True)]))
     next(run)
     processes[-1].kill()
-    with pytest.raises(EngineError, match=f"vvp stopped in cycle {icarus.WINDOW} and said nothing"):
+    with pytest.raises(ToolError, match=f"vvp stopped in cycle {icarus.WINDOW} and said nothing"):
         next(run)
     assert processes[-1].stdout.closed
 
@@ -402,4 +403,4 @@ def test_vvp_that_fails(fault, tmp_path: Path, monkeypatch):
     fake.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     simulator = make("icarus", "unicode decoder")
-    assert windows_until(EngineError, f"vvp stopped in {message}$", simulator, b"A" * 9000) == []
+    assert windows_until(ToolError, f"vvp stopped in {message}$", simulator, b"A" * 9000) == []

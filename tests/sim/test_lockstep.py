@@ -12,11 +12,11 @@ from vcd.reader import TokenKind, tokenize
 from rtl import STALLS, broken, rtl_trace
 from utf8_hdl import Decoder, Encoder
 from utf8_sim.campaign import Coverage
-from utf8_sim.engine import DRAIN, WINDOW, AmaranthEngine, HangError
+from utf8_sim.engines.engine import DRAIN, WINDOW, AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep, expectation
 from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.trace import DECODER, OBSERVED_BITS, Trace, bits, meaningful
-from utf8_sim.waveform import PERIOD, WaveWriter
+from utf8_sim.waves.vcd import PERIOD, WaveWriter
 
 
 def run(design: Decoder, data: bytes, *stalls) -> Lockstep:

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from utf8_sim.engine import DRAIN, WATCHDOG, TestBench
+from utf8_sim.engines.engine import DRAIN, WATCHDOG, TestBench
 from utf8_sim.stimulus import PIECE_SIZE, FixedStalls, RandomStalls, Stimulus, file_pieces
 
 

@@ -10,11 +10,11 @@ from vcd.reader import TokenKind, tokenize
 
 from rtl import NO_STALLS, STALLS, broken
 from utf8_hdl import EXTENDED, UCS2, UNICODE, Decoder, Encoder
-from utf8_sim.engine import DRAIN, AmaranthEngine
+from utf8_sim.engines.engine import DRAIN, AmaranthEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.trace import DECODER, Trace, meaningful
-from utf8_sim.waveform import PERIOD, SAVE_FILE_MARK, WaveWriter, save_file
+from utf8_sim.waves.vcd import PERIOD, SAVE_FILE_MARK, WaveWriter, save_file
 
 DESIGNS = [
     *(Decoder(profile) for profile in (UNICODE, UCS2, EXTENDED)),

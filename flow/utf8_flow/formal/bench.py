@@ -18,7 +18,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8_hdl import Profile, token_layout
-from utf8_sim.engine import interface_of
+from utf8_sim.engines.engine import interface_of
 
 from .specification import DecoderSpecification, EncoderSpecification
 

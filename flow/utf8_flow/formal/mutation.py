@@ -17,11 +17,11 @@ from amaranth.lib import wiring
 from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
 from utf8_sim.campaign import Part
-from utf8_sim.compiled import Compiled, cxxrtl_library, load
-from utf8_sim.engine import DesignError
+from utf8_sim.engines.compiled import Compiled, cxxrtl_library, load
+from utf8_sim.engines.engine import DesignError
+from utf8_sim.engines.windowed import WindowedEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
-from utf8_sim.windowed import WindowedEngine
 
 from .bench import Bench, Designs, driven_pins, pins_differ
 from .circuit import Circuit
@@ -118,7 +118,7 @@ def make_mutants(design: Any, count: int, seed: int) -> Mutants:
 
     Raises
     ------
-    EngineError
+    ToolError
         If Yosys fails.
     """
     top = AxiStream(design)
@@ -175,7 +175,7 @@ class MutantEngine(WindowedEngine):
 
     Raises
     ------
-    EngineError
+    ToolError
         If there is no C++ compiler, or it fails.
     """
 

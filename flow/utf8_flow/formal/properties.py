@@ -13,7 +13,7 @@ from amaranth.hdl import Array, Cat, ClockSignal, Instance, Mux, Signal, Value
 
 from utf8_hdl import ErrorSpan, Kind
 
-from ..verilog import generate
+from ..export.verilog import generate
 from .bench import (
     ENCODER_LATENCY,
     Bench,

@@ -13,11 +13,11 @@ from amaranth.back import rtlil
 from amaranth.hdl import Signal, Value
 
 from utf8_hdl import Profile
-from utf8_sim.build import LONGEST_MESSAGE, run_python_tool, run_tool
-from utf8_sim.engine import EngineError, interface_of
+from utf8_sim.engines.engine import interface_of
+from utf8_sim.tools.programs import LONGEST_MESSAGE, ToolError, run_python_tool, run_tool
+from utf8_sim.tools.yowasp import need_packages, package_versions, versions_line
 from utf8_sim.trace import Trace, bits
 
-from ..tools import need_packages, package_versions, versions_line
 from .bench import Bench, Designs, driven_pins, observed_pins
 from .circuit import Circuit
 from .properties import Property
@@ -118,7 +118,7 @@ def prove(what: Property, profile: Profile, designs: Designs) -> Proof:
 
     Raises
     ------
-    EngineError
+    ToolError
         If a tool fails.
     """
     begin = time.monotonic()
@@ -149,7 +149,7 @@ def to_circuit(bench: Bench) -> Circuit:
 
     Raises
     ------
-    EngineError
+    ToolError
         If Yosys fails.
     RuntimeError
         If an input is not free, or something else is.
@@ -270,7 +270,7 @@ def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tupl
         (folder / "circuit.aig").write_bytes(circuit.file())
         said = run_tool([str(abc), "-q", f"read_aiger circuit.aig; strash; {commands}"], folder)
         if "Error" in said:
-            raise EngineError(f"yosys-abc failed: {' '.join(said.split())[:LONGEST_MESSAGE]}")
+            raise ToolError(f"yosys-abc failed: {' '.join(said.split())[:LONGEST_MESSAGE]}")
         return said, (folder / result).read_bytes() if result else b""
 
 

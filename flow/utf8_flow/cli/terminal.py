@@ -1,0 +1,134 @@
+"""What the commands print: where it goes, progress, the verdict."""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from utf8_sim.engines.engine import DesignError
+from utf8_sim.tools.interrupts import interrupts_later
+
+from ..verify.report import plural
+from .output import visible
+
+FIRST_LINE = 5.0
+"""Seconds after which work that goes on is long, and says what it is,"""
+
+NEXT_LINE = 60.0
+"""and between two lines about how far it has come, where there is no terminal."""
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+
+
+class GivenUp(Exception):
+    """An interrupted run has said how far it came."""
+
+
+def report_console(outputs: dict[str, str | None]) -> Console:
+    """Where the report goes: standard output, unless that carries data."""
+    return Console(file=sys.stderr if "-" in outputs.values() else sys.stdout, highlight=False)
+
+
+class _Description(ProgressColumn):
+    """What is done; it may hold the name of a file."""
+
+    def render(self, task: Task) -> Text:
+        return Text(visible(task.description))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A progress bar on standard error; in a file or a pipe, now and then a line if it is long."""
+    console = Console(stderr=True, highlight=False)
+    bar = console.is_interactive
+    columns = (
+        _Description(),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    progress = Progress(*columns, console=console, transient=True, disable=not bar)
+    with ExitStack() as stack:
+        with interrupts_later():  # a thread that has only half started could not be ended
+            stack.enter_context(progress)
+            if not bar:
+                stack.enter_context(_lines(progress))
+        yield progress
+
+
+@contextmanager
+def _lines(progress: Progress) -> Iterator[None]:
+    """Now and then a line about the task of a progress bar that is not shown."""
+    over = threading.Event()
+
+    def tell() -> None:
+        pause = FIRST_LINE
+        while not over.wait(pause):
+            for task in progress.tasks:
+                say(progress.console, f"utf8-hdl: working: {_state(task)}")
+            pause = NEXT_LINE
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+
+
+def _state(task: Task) -> str:
+    """What is done, how far it has come, and how long it will take, as far as that is known."""
+    words = [task.description]
+    if task.total is not None:
+        words.append(f"{task.percentage:.0f}%")
+        if task.time_remaining:
+            words.append(f"about {duration(task.time_remaining)} left")
+    return ", ".join(words)
+
+
+def duration(seconds: float) -> str:
+    """About how long that is, for a person."""
+    for unit, size in (("hour", 3600), ("minute", 60), ("second", 1)):
+        if seconds >= 2 * size:
+            return plural(round(seconds / size), unit)
+    return "a second or two"
+
+
+def say(show: Console, line: str, style: str = "") -> None:
+    show.print(Text(visible(line), style=style), soft_wrap=True)
+
+
+def print_lines(show: Console, lines: list[Text]) -> None:
+    for line in lines:
+        show.print(line, soft_wrap=True)
+
+
+def give_up(show: Console, cycles: int) -> None:
+    """The end of an interrupted run that has found no difference."""
+    say(show, f"interrupted after {cycles} cycles, which agree")
+    raise GivenUp
+
+
+def conclude(show: Console, difference: bool, failure: DesignError | None, cycles: int) -> None:
+    """The verdict, in words and as exit status."""
+    if failure:
+        say(show, f"{failure.label}: {failure}", "bold red")
+    if failure or difference:
+        raise typer.Exit(1)
+    say(
+        show, f"hardware and golden model agree on every output pin in all {cycles} cycles", "green"
+    )

@@ -1,0 +1,218 @@
+"""Where texts come from: files, standard input, the command line; as bytes or as code points."""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from typing import BinaryIO
+
+import numpy as np
+
+from utf8_hdl import EXTENDED
+from utf8_sim.campaign import Part
+from utf8_sim.engines.engine import Engine
+from utf8_sim.golden.arrays import BulkDecoder
+from utf8_sim.stimulus import Piece, Stimulus, file_pieces
+from utf8_sim.trace import DECODER, field
+
+from .output import Refused
+from .terminal import progress_bar
+
+_LAX = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
+
+ANYTHING = {32: replace(_LAX, longest_form=7, highest=0xFFFF_FFFF), 64: _LAX}
+"""How an encoder's text is read, by the width of its input: all that fits may be offered to it."""
+
+ONE_TEXT = (
+    "give one text: FILE, - for standard input, --text TEXT, --hex BYTES, or --code-points LIST"
+)
+
+
+@contextmanager
+def _refusing_to_read(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Refused(f"cannot read {name!r}: {error.strerror}") from error
+
+
+@contextmanager
+def _open_binary(name: str) -> Iterator[BinaryIO]:
+    if name == "-":
+        if sys.stdin is None:
+            raise Refused("cannot read '-': standard input is closed")
+        yield sys.stdin.buffer
+        return
+    with _refusing_to_read(name):
+        file = open(name, "rb")  # noqa: SIM115
+    with file:
+        with _refusing_to_read(name):
+            file.peek(1)
+        yield file
+
+
+def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
+    with _refusing_to_read(name):
+        yield from file_pieces(file)
+
+
+def _items(pieces: Iterator[Piece], engine: Engine) -> Iterator[Piece]:
+    """Pieces of bytes as the design takes them: an encoder takes the code points of the text."""
+    if engine.interface == DECODER:
+        yield from pieces
+        return
+    model = BulkDecoder(ANYTHING[engine.profile.utf32_width])
+    for values, lasts in Stimulus(pieces).items(np.uint8):
+        words, _ = model.feed(values, lasts)
+        yield field(words, "o.code_point"), bool(lasts[-1:].any())
+
+
+def _code_points(text: str, width: int) -> list[int]:
+    values = []
+    for word in text.replace(",", " ").split():
+        number = re.fullmatch(r"(?:U\+|0X)?([0-9A-F]+)", word.upper())
+        if not number:
+            raise Refused(f"--code-points takes hexadecimal numbers, not {word!r}")
+        value = int(number[1], 16)
+        if value >= 1 << width:
+            raise Refused(f"--code-points must be 0 to {(1 << width) - 1:X}, not {word!r}")
+        values.append(value)
+    return values
+
+
+def _bytes(text: str) -> bytes:
+    digits = "".join(text.split())
+    wrong = re.search(r"[^0-9A-Fa-f]", digits)
+    if wrong:
+        raise Refused(f"--hex takes bytes in hexadecimal and / between texts, not {wrong[0]!r}")
+    if len(digits) % 2:
+        raise Refused(f"--hex needs two digits for each byte, not {text.strip()!r}")
+    return bytes.fromhex(digits)
+
+
+def typed_part(
+    text: str | None, hexadecimal: str | None, code_points: str | None, engine: Engine
+) -> Part | None:
+    """What is given on the command line itself, as a part of a comparison.
+
+    Parameters
+    ----------
+    text, hexadecimal, code_points : str or None
+        A text, bytes, or for an encoder code points; in the latter two a slash ends a text and
+        begins another.
+    engine : Engine
+        What simulates the design.
+
+    Returns
+    -------
+    Part or None
+        Nothing, if none of them is given.
+
+    Raises
+    ------
+    Refused
+        If more than one is given, or one is no such thing.
+    """
+    if [text, hexadecimal, code_points].count(None) < 2:
+        raise Refused(ONE_TEXT)
+    if code_points is not None:
+        if engine.interface == DECODER:
+            raise Refused("--code-points is for --component encoder")
+        width = engine.profile.utf32_width
+        lists = [_code_points(part, width) for part in code_points.split("/")]
+        lists = [values for values in lists if values]
+        return Part("--code-points", sum(map(len, lists)), lambda: ((v, True) for v in lists))
+    if text is not None:
+        name, texts = "--text", [os.fsencode(text)]
+    elif hexadecimal is not None:
+        name, texts = "--hex", [_bytes(part) for part in hexadecimal.split("/")]
+    else:
+        return None
+    texts = [data for data in texts if data]
+    size = sum(map(len, texts))
+    return Part(name, size, lambda: _items(((data, True) for data in texts), engine))
+
+
+@contextmanager
+def file_part(name: str, engine: Engine) -> Iterator[Part]:
+    """A file as a part of a comparison, which reads it more than once.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file. What can be read only once, as standard input (``-``) and pipes, is kept
+        in a temporary file meanwhile.
+    engine : Engine
+        What simulates the design.
+
+    Raises
+    ------
+    Refused
+        If it cannot be read.
+    """
+    with ExitStack() as stack:
+        copy: BinaryIO | None = None
+        with _open_binary(name) as stream:
+            if name == "-" or not stream.seekable():
+                copy = stack.enter_context(_copied(stream, name))
+            size = os.fstat((copy or stream).fileno()).st_size
+
+        def pieces() -> Iterator[Piece]:
+            with nullcontext(copy) if copy else _open_binary(name) as stream:
+                stream.seek(0)
+                yield from _items(_pieces(stream, name), engine)
+
+        yield Part("standard input" if name == "-" else name, size, pieces)
+
+
+@contextmanager
+def _copied(stream: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    with tempfile.TemporaryFile() as copy:
+        with progress_bar() as progress, _refusing_to_read(name):
+            progress.add_task("reading standard input" if name == "-" else name, total=None)
+            shutil.copyfileobj(stream, copy)
+            copy.flush()
+        yield copy
+
+
+@contextmanager
+def open_text(
+    file: str | None, typed: Part | None, engine: Engine
+) -> Iterator[tuple[Iterator[Piece], int | None]]:
+    """The one text that is given, as its design takes it.
+
+    Parameters
+    ----------
+    file : str or None
+        Name of a file; ``-`` is standard input.
+    typed : Part or None
+        What is given on the command line itself.
+    engine : Engine
+        What simulates the design.
+
+    Yields
+    ------
+    iterator of Piece, int or None
+        The text, and how many inputs the design will accept, if that is known.
+
+    Raises
+    ------
+    Refused
+        If not exactly one is given, or it cannot be read.
+    """
+    if (file is None) == (typed is None):
+        raise Refused(ONE_TEXT)
+    takes_bytes = engine.interface == DECODER
+    if typed:
+        # An encoder takes fewer code points than there are bytes.
+        yield typed.pieces(), typed.size if takes_bytes else None
+    else:
+        assert file is not None
+        with _open_binary(file) as stream:
+            known = takes_bytes and file != "-"
+            size = os.fstat(stream.fileno()).st_size if known else None
+            yield _items(_pieces(stream, file), engine), size or None

@@ -1,0 +1,1 @@
+"""What leaves for other tools: Verilog, VHDL, FuseSoC."""

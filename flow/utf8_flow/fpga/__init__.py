@@ -1,0 +1,1 @@
+"""FPGA families and boards: area, clock frequency, bitstreams."""

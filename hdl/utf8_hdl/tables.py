@@ -1,0 +1,90 @@
+"""What the rules of a profile say of single bytes and of pairs of them.
+
+For ``unicode`` it is Table 3-7 of the Unicode Standard (RFC 3629, section 4): which bytes begin a
+character, how many follow, and the second bytes that E0, ED, F0 and F4 refuse. Only the gateware
+uses this; the golden model has its own way from the same rules.
+"""
+
+from collections import defaultdict
+
+from .layouts import Kind
+from .profile import ErrorSpan, Profile
+
+BYTES = range(0x100)
+CONTINUATION_BYTES = range(0x80, 0xC0)
+
+
+def form(lead: int) -> int:
+    """How many bytes a lead byte announces: its leading ones (RFC 3629, section 3)."""
+    return f"{lead:08b}0".index("0")
+
+
+def first_lead(length: int) -> int:
+    """The lowest lead byte of a form."""
+    return 0xFF00 >> length & 0xFF
+
+
+def highest_start(profile: Profile) -> tuple[int, int]:
+    """The lead byte and the second byte of the profile's highest value: F4 8F in ``unicode``."""
+    length = profile.longest_form
+    top_bits = profile.highest >> 6 * (length - 2)
+    return first_lead(length) | top_bits >> 6, 0x80 | top_bits & 0x3F
+
+
+def first_fault(profile: Profile, byte: int) -> Kind:
+    """What is wrong with a byte where a character must begin; NONE if it begins one."""
+    length = form(byte)
+    if length == 1:
+        return Kind.UNEXPECTED_CONTINUATION
+    if length > profile.longest_form:
+        return Kind.OUT_OF_RANGE if length <= 6 else Kind.INVALID_BYTE
+    if byte in (0xC0, 0xC1):
+        return Kind.OVERLONG
+    return Kind.OUT_OF_RANGE if byte > highest_start(profile)[0] else Kind.NONE
+
+
+def announced(profile: Profile, byte: int) -> int:
+    """How many continuation bytes may follow a byte where a character must begin.
+
+    With ``whole-sequence`` errors they follow a lead byte that is wrong, too.
+    """
+    length = form(byte)
+    may_be_wrong = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+    wrong = first_fault(profile, byte) is not Kind.NONE
+    if length > profile.longest_form or (wrong and not may_be_wrong):
+        return 0
+    return max(0, length - 1)
+
+
+def refusals(profile: Profile) -> dict[int, dict[int, Kind]]:
+    """Second bytes that lead bytes refuse, each with the kind of error that it reveals.
+
+    A sequence is overlong if the bits it has beyond those of the next shorter form are zero: five
+    bits, or six in the form of eight bytes. All of the lead byte's bits are among them, the rest
+    are the top ``form - 2`` of the second byte.
+    """
+    refused: dict[int, dict[int, Kind]] = defaultdict(dict)
+    for length in range(3, profile.longest_form + 1):
+        for second in range(0x80, 0x80 + (1 << 8 - length)):
+            refused[first_lead(length)][second] = Kind.OVERLONG
+    if not profile.accept_surrogates:
+        refused[0xED] = dict.fromkeys(range(0xA0, 0xC0), Kind.SURROGATE)
+    lead, highest_second = highest_start(profile)
+    for second in range(highest_second + 1, 0xC0):
+        refused[lead][second] = Kind.OUT_OF_RANGE
+    return refused
+
+
+def kinds(profile: Profile) -> list[Kind]:
+    """The kind of error that each byte is, or is if its second byte is refused.
+
+    Where it is neither, any kind will do, and that of the byte below makes for the fewest gates.
+    """
+    of_pairs = refusals(profile)
+    found = [Kind.NONE]
+    for byte in BYTES[1:]:
+        kind = first_fault(profile, byte)
+        if byte in of_pairs:
+            kind = next(iter(of_pairs[byte].values()))
+        found.append(found[-1] if kind is Kind.NONE else kind)
+    return found

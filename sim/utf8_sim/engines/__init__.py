@@ -1,0 +1,1 @@
+"""What simulates a design."""

@@ -1,0 +1,107 @@
+"""Engines at the gate level: a design as cells of a device, with Yosys's own models of them."""
+
+from pathlib import Path
+
+from utf8_flow.export.verilog import generate
+from utf8_flow.fpga.synthesis import DEVICES, YOSYS
+from utf8_hdl import Decoder, Encoder
+
+from ..tools.programs import built
+from ..tools.yowasp import need_packages, package_versions, run_yowasp
+from .compiled import VerilatorEngine
+from .engine import interface_of
+
+# Synthesis may store a register inverted, or leave out bits that nothing needs. A trace shows the
+# state, so its register is an output until synthesis is done: an output has the levels that the
+# source gives it. (The attribute `keep` does not make sure of that, as of Yosys 0.70.)
+_SYNTHESIZE = """\
+read_verilog input.v
+expose w:state
+{synthesis} -top {module}
+delete -output w:state
+write_verilog -noattr output.v
+"""
+
+# A model is elaborated only if a cell needs it (-defer), which saves a minute; one file includes
+# another twice, and its models too (-nooverwrite). A cell without a model is an error (-check).
+_REPLACE = """\
+read_verilog input.v
+read_verilog -defer -nooverwrite {models}
+hierarchy -check -top {module}
+proc
+flatten
+write_verilog -noattr output.v
+"""
+
+
+class GateLevelEngine(VerilatorEngine):
+    """The netlist that Yosys makes of the generated Verilog, compiled by way of Verilator.
+
+    Every cell of the netlist is simulated by the model that Yosys brings for it. Registers begin
+    with what the device loads into them.
+
+    Parameters
+    ----------
+    design : Decoder or Encoder
+        What is simulated.
+
+    Raises
+    ------
+    ToolError
+        If Yosys is not installed.
+    ToolError
+        If Verilator or a C++ compiler is not installed, or a tool fails.
+    """
+
+    synthesis: str
+    """The pass of Yosys for a family of devices."""
+    models: str
+    """The file that Yosys has for the cells of the family."""
+
+    def __init__(self, design: Decoder | Encoder) -> None:
+        need_packages(f"--engine {self.name}", [YOSYS], "fpga")
+        super().__init__(design, self.with_models(design, self.netlist(design)))
+
+    @classmethod
+    def netlist(cls, design: Decoder | Encoder) -> str:
+        """What synthesis makes of a design: Verilog that connects cells.
+
+        The state register keeps its name and its levels, which may take some lookup tables.
+        """
+        return _run(_SYNTHESIZE, generate(design), design, synthesis=cls.synthesis)
+
+    @classmethod
+    def with_models(cls, design: Decoder | Encoder, netlist: str) -> str:
+        """A netlist of a design with the model of each cell in the cell's place."""
+        return _run(_REPLACE, netlist, design, models=cls.models)
+
+
+class Ice40Engine(GateLevelEngine):
+    """The design as cells of an iCE40."""
+
+    name = "gates-ice40"
+    synthesis = DEVICES["ice40-hx8k"].synthesis
+    models = "+/ice40/cells_sim.v"
+
+
+class Ecp5Engine(GateLevelEngine):
+    """The design as cells of an ECP5."""
+
+    name = "gates-ecp5"
+    synthesis = DEVICES["ecp5-25f"].synthesis
+    models = "+/ecp5/cells_sim.v"
+
+
+def _run(script: str, verilog: str, design: Decoder | Encoder, **settings: str) -> str:
+    """What a script of Yosys makes of Verilog; kept for the next time."""
+    commands = script.format(module=f"utf8_{interface_of(design).component}", **settings)
+
+    def build(folder: Path) -> Path:
+        (folder / "input.v").write_text(verilog)
+        (folder / "script.ys").write_text(commands)
+        # No warnings of tri-states: they are in models of pins, which are read and not needed.
+        run_yowasp(YOSYS, "-q", "-w", "tri-state", "script.ys", folder=folder)
+        return folder / "output.v"
+
+    key = [verilog, commands, *package_versions([YOSYS]).values()]
+    return built(key, ".v", build).read_text()

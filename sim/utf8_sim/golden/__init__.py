@@ -1,0 +1,1 @@
+"""The golden model: what the hardware must say, and when."""

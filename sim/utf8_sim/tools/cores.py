@@ -1,0 +1,127 @@
+"""Work on all cores, in processes that end with this one."""
+
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+from .interrupts import ENDING, interrupts_later
+from .programs import ToolError, prepare_cache
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """How many processes can run at the same time."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def on_all_cores(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    start: Callable[..., None] | None = None,
+    arguments: tuple[Any, ...] = (),
+) -> Iterator[tuple[Item, Result]]:
+    """Do the same to many things, as many at a time as there are cores.
+
+    Parameters
+    ----------
+    work : callable
+        What to do, in another process. The programs that it runs end with that process if they
+        are in its process group.
+    items : iterable
+        To what.
+    start : callable or None
+        What each new process does first,
+    arguments : tuple
+        with these arguments.
+
+    Yields
+    ------
+    item, result
+        As they are done.
+
+    Raises
+    ------
+    ToolError
+        If a process dies.
+    """
+    workers = cores()
+    context = get_context("spawn")  # not forked: this process has threads
+    prepare_cache()  # for all of them
+    alive, hold_alive = context.Pipe(duplex=False)
+    scratch = tempfile.TemporaryDirectory()  # what processes leave that are ended is removed here
+    first = alive, os.getcwd(), scratch.name, start, arguments
+    with _starting():
+        pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
+    try:
+        waiting = iter(items)
+        running: dict[Future[Result], Item] = {}
+        while True:
+            with _starting():
+                for item in islice(waiting, 2 * workers - len(running)):
+                    running[pool.submit(work, item)] = item
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                result = future.result()
+                yield running.pop(future), result
+    except BrokenProcessPool as error:
+        raise ToolError(
+            "a worker process died (killed, or not enough memory): run the same command again"
+        ) from error
+    finally:
+        with interrupts_later():
+            hold_alive.close()
+            pool.shutdown(cancel_futures=True)
+            alive.close()
+            scratch.cleanup()
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """For new processes: they leave signals to this one, and import nothing from where it is."""
+    with interrupts_later():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        here = os.open(".", os.O_RDONLY)
+        os.chdir("/")
+        try:
+            yield
+        finally:
+            os.fchdir(here)
+            os.close(here)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin(
+    alive: Connection,
+    folder: str,
+    scratch: str,
+    start: Callable[..., None] | None,
+    arguments: tuple[Any, ...],
+) -> None:
+    """In a new process."""
+    os.setsid()  # a group of its own, for all that it starts
+    os.chdir(folder)
+    tempfile.tempdir = scratch
+    threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+    if start:
+        start(*arguments)
+
+
+def _end_with(alive: Connection) -> None:
+    """End at once when the parent closes its end, or is killed: nobody waits for the result."""
+    with suppress(EOFError, OSError):
+        alive.recv()
+    os.killpg(0, signal.SIGKILL)

@@ -1,0 +1,112 @@
+"""Tools that come as packages from PyPI: whether they are there, which, and how they are run."""
+
+import importlib.util
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from .programs import ToolError, run_python_tool, taking_turns
+
+
+def need_packages(who: str, packages: Iterable[str], extra: str) -> None:
+    """Refuse to begin what packages are missing for.
+
+    Parameters
+    ----------
+    who : str
+        The command or option that needs them.
+    packages : iterable of str
+        What PyPI calls them.
+    extra : str
+        The extra of this project that has them.
+
+    Raises
+    ------
+    ToolError
+        If one is not installed.
+    """
+    for package in packages:
+        if importlib.util.find_spec(_module(package)) is None:
+            raise ToolError(f"{who} needs {package}: pip install 'utf8-hdl[{extra}]'")
+
+
+def package_versions(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of installed packages, by their names."""
+    return {package: metadata.version(package) for package in packages}
+
+
+def versions_line(versions: dict[str, str]) -> str:
+    """Names and versions on one line."""
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def run_yowasp(
+    package: str, *arguments: str, tool: str | None = None, folder: Path | None = None
+) -> None:
+    """Run a tool of the YoWASP project.
+
+    Parameters
+    ----------
+    package : str
+        The PyPI package that it is in.
+    *arguments : str
+        For the tool.
+    tool : str or None
+        Its name, if it is not the one that the package is named after.
+    folder : Path or None
+        Where it runs. It sees nothing outside.
+
+    Raises
+    ------
+    ToolError
+        If it fails.
+    """
+    tool = tool or _tool_of(package)
+    prepare(package, tool)
+    _run(package, tool, *arguments, folder=folder)
+
+
+@cache
+def prepare(package: str, tool: str | None = None) -> None:
+    """Let a tool of the YoWASP project translate its WebAssembly, which takes a while, once.
+
+    Processes take turns: of two that translate at the same time, the one that is ready last would
+    rewrite the file that the other one runs from by then, and end it that way (SIGBUS). Where it is
+    translated already, this takes no longer than the tool to start.
+
+    Parameters
+    ----------
+    package : str
+        The PyPI package that it is in.
+    tool : str or None
+        Its name, if it is not the one that the package is named after.
+
+    Raises
+    ------
+    ToolError
+        If the cache folder cannot be used.
+    """
+    tool = tool or _tool_of(package)
+    with taking_turns(tool), suppress(ToolError):  # not all of them know this option
+        _run(package, tool, "--version")
+
+
+def _run(package: str, tool: str, *arguments: str, folder: Path | None = None) -> None:
+    module = _module(package)
+    call = f"import sys, {module}; sys.exit({module}.run_{_module(tool)}(sys.argv[1:]))"
+    try:
+        run_python_tool("-c", call, *arguments, folder=folder)
+    except ToolError as error:
+        raise ToolError(f"{tool}: {error}") from error
+
+
+def _tool_of(package: str) -> str:
+    """The tool that a package of the YoWASP project is named after."""
+    return package.removeprefix("yowasp-")
+
+
+def _module(name: str) -> str:
+    """How Python spells a name with hyphens."""
+    return name.replace("-", "_")

@@ -1,0 +1,1 @@
+"""Traces as pictures: VCD for a viewer, SVG for a document."""

@@ -1,0 +1,189 @@
+"""Traces as waveforms, for GTKWave, Surfer and whatever else reads VCD."""
+
+import io
+from collections.abc import Iterable, Iterator
+from os.path import splitext
+from types import TracebackType
+from typing import Any, TextIO
+
+import numpy as np
+from vcd import VCDWriter
+from vcd.gtkw import GTKWSave
+
+from utf8_hdl import Kind
+
+from ..engines.engine import Engine, state_name
+from ..lockstep import Window
+from ..trace import DECODER, Trace
+from .diagram import GROUPS
+
+PERIOD = 10
+"""Nanoseconds of a clock cycle in the waveform. A cycle begins when the clock rises."""
+
+SAVE_FILE_MARK = "[*] written by utf8-hdl"
+"""First line of a save file of ours. GTKWave drops it when a user saves his own view."""
+
+EXPECTED_SCOPE = "golden"
+"""Where a waveform has the output pins that the golden model expected."""
+
+DECIMAL = "o.kind", "o.length"
+"""Numbers that are read as such; all others are in hexadecimal."""
+
+
+class WaveWriter:
+    """Writes windows of a trace as VCD. A context manager.
+
+    The waveform shows the design's pins, its state and (of a decoder) the token on offer as text,
+    and below them the output pins that the golden model expected.
+
+    Parameters
+    ----------
+    file : text file
+        Where the waveform goes.
+    engine : Engine
+        Whose trace it is: widths and names of states.
+    first_cycle : int
+        The number of the first cycle written.
+    """
+
+    def __init__(self, file: TextIO, engine: Engine, first_cycle: int = 0) -> None:
+        self._engine = engine
+        self._cycle = first_cycle
+        self._writer = VCDWriter(
+            file, timescale="1 ns", date="", version="utf8-hdl", init_timestamp=first_cycle * PERIOD
+        )
+        interface = engine.interface
+        scope = interface.component
+        self._clock = self._writer.register_var(scope, "clk", "wire", size=1, init=0)
+        pins = (*interface.driven, *interface.observed)
+        self._pins = {pin: self._register(scope, pin) for pin in pins}
+        self._state = self._writer.register_var(scope, "state", "string", init="")
+        self._token = (
+            self._writer.register_var(scope, "token", "string", init="")
+            if interface == DECODER
+            else None
+        )
+        self._expected = {pin: self._register(EXPECTED_SCOPE, pin) for pin in interface.observed}
+
+    def _register(self, scope: str, pin: str) -> Any:
+        width = _width(self._engine, pin)
+        return self._writer.register_var(scope, _name(pin), "wire", size=width, init=0)
+
+    def write(self, window: Window) -> None:
+        """Append the cycles of a window."""
+        due: list[list[tuple[Any, int | str]]] = [[] for _ in range(len(window.actual))]
+        for variable, cycles, values in self._changes(window):
+            for cycle, value in zip(cycles.tolist(), values, strict=True):
+                due[cycle].append((variable, value))
+        change = self._writer.change
+        for changes in due:
+            begin = self._cycle * PERIOD
+            change(self._clock, begin, 1)
+            for variable, value in changes:
+                change(variable, begin, value)
+            change(self._clock, begin + PERIOD // 2, 0)
+            self._cycle += 1
+
+    def _changes(self, window: Window) -> Iterator[tuple[Any, np.ndarray, list[Any]]]:
+        """Each variable, the cycles in which it may have changed, and its values there."""
+        trace = window.actual
+        for variables, levels in ((self._pins, trace), (self._expected, window.expected)):
+            for pin, variable in variables.items():
+                cycles = _changed(levels[pin])
+                yield variable, cycles, levels[pin][cycles].tolist()
+        cycles, names = _changed(trace.state), self._engine.state_names
+        yield self._state, cycles, [state_name(names, state) for state in trace.state[cycles]]
+        if self._token:
+            cycles = _changed(np.where(trace["o.valid"], trace.words, np.uint64(0)))
+            yield self._token, cycles, _token_texts(trace[cycles])
+
+    def __enter__(self) -> "WaveWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:  # else the file is given up, perhaps in the middle of a cycle
+            self._writer.close(self._cycle * PERIOD)
+
+
+def save_file(engine: Engine, vcd_name: str) -> str:
+    """A save file for GTKWave, which shows nothing of a waveform until it is told what.
+
+    Parameters
+    ----------
+    engine : Engine
+        Whose trace the waveform shows.
+    vcd_name : str
+        The waveform that :class:`WaveWriter` wrote. The save file belongs into its folder.
+
+    Returns
+    -------
+    str
+        The text of the file. Its first line is :data:`SAVE_FILE_MARK`.
+    """
+    interface = engine.interface
+    text, scope = io.StringIO(), interface.component
+    text.write(f"{SAVE_FILE_MARK}\n")
+    save = GTKWSave(text)
+    if vcd_name.isprintable() and '"' not in vcd_name:  # no other name can be written in it
+        save.dumpfile(vcd_name, abspath=False)
+        # With both names GTKWave looks for the waveform next to the save file, wherever it runs.
+        save.savefile(f"{splitext(vcd_name)[0]}.gtkw", abspath=False)
+    save.treeopen(scope)
+    save.trace(f"{scope}.clk", datafmt="bin")
+    inputs, results = GROUPS[scope]
+    with save.group(inputs):
+        _show_pins(save, engine, scope, ("i.valid", "i.ready", f"i.{interface.item}", "i.last"))
+    save.trace(f"{scope}.state", datafmt="ascii")
+    with save.group(results):
+        _show_pins(save, engine, scope, ("o.valid", "o.ready"))
+        if interface == DECODER:
+            save.trace(f"{scope}.token", datafmt="ascii")
+        _show_pins(save, engine, scope, [f"o.{field}" for field in interface.result])
+    with save.group("golden model"):
+        _show_pins(save, engine, EXPECTED_SCOPE, interface.observed)
+    return text.getvalue()
+
+
+def _show_pins(save: GTKWSave, engine: Engine, scope: str, pins: Iterable[str]) -> None:
+    for pin in pins:
+        width = _width(engine, pin)
+        bit_range = f"[{width - 1}:0]" if width > 1 else ""
+        radix = "bin" if width == 1 else "dec" if pin in DECIMAL else "hex"
+        save.trace(f"{scope}.{_name(pin)}{bit_range}", datafmt=radix)
+
+
+def _name(pin: str) -> str:
+    """A pin's name in a waveform."""
+    return pin.replace(".", "_")
+
+
+def _width(engine: Engine, pin: str) -> int:
+    profile = engine.profile
+    widths = {
+        "i.data": 8,
+        "o.data": 8,
+        "i.code_point": profile.utf32_width,
+        "o.code_point": profile.code_point_width,
+        "o.kind": 3,
+        "o.length": profile.longest_form.bit_length(),
+    }
+    return widths.get(pin, 1)
+
+
+def _changed(levels: np.ndarray) -> np.ndarray:
+    """The cycles whose level is not that of the cycle before; the first is always among them."""
+    return np.flatnonzero(np.concatenate([[True], levels[1:] != levels[:-1]])[: len(levels)])
+
+
+def _token_texts(trace: Trace) -> list[str]:
+    """The token on offer in each cycle."""
+    pins = (trace[pin].tolist() for pin in ("o.valid", "o.error", "o.kind", "o.code_point"))
+    return [
+        "" if not valid else Kind(kind).label if error else f"U+{code_point:04X}"
+        for valid, error, kind, code_point in zip(*pins, strict=True)
+    ]

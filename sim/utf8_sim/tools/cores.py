@@ -62,16 +62,17 @@ def on_all_cores(
     prepare_cache()  # for all of them
     alive, hold_alive = context.Pipe(duplex=False)
     scratch = tempfile.TemporaryDirectory()  # what processes leave that are ended is removed here
-    first = alive, os.getcwd(), scratch.name, start, arguments
+    everything = list(items)
+    first = alive, os.getcwd(), scratch.name, work, everything, start, arguments
     with _starting():
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
     try:
-        waiting = iter(items)
+        waiting = iter(range(len(everything)))
         running: dict[Future[Result], Item] = {}
         while True:
             with _starting():
-                for item in islice(waiting, 2 * workers - len(running)):
-                    running[pool.submit(work, item)] = item
+                for number in islice(waiting, 2 * workers - len(running)):
+                    running[pool.submit(_do, number)] = everything[number]
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -108,16 +109,32 @@ def _begin(
     alive: Connection,
     folder: str,
     scratch: str,
+    work: Callable[[Any], Any],
+    everything: list[Any],
     start: Callable[..., None] | None,
     arguments: tuple[Any, ...],
 ) -> None:
-    """In a new process."""
+    """In a new process.
+
+    It gets all items at once, and then only their numbers: CPython before 3.11.5 waits for ever if
+    a process dies to which something is sent that does not fit into a pipe.
+    """
+    global _work, _everything
+    _work, _everything = work, everything
     os.setsid()  # a group of its own, for all that it starts
     os.chdir(folder)
     tempfile.tempdir = scratch
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     if start:
         start(*arguments)
+
+
+_work: Callable[[Any], Any]
+_everything: list[Any]
+
+
+def _do(number: int) -> Any:
+    return _work(_everything[number])
 
 
 def _end_with(alive: Connection) -> None:

@@ -76,9 +76,13 @@ def packages_for(devices: Iterable[str]) -> list[str]:
 
 
 def choose_jobs(
-    components: list[str], profiles: list[Profile], devices: list[str], fields: str | None
+    components: list[str],
+    profiles: list[Profile],
+    devices: list[str],
+    fields: str | None,
+    compact: bool = False,
 ) -> list[Job]:
-    """What is to be measured: all combinations, compact variants where there are any.
+    """What is to be measured: all combinations.
 
     Parameters
     ----------
@@ -90,6 +94,8 @@ def choose_jobs(
         For which devices.
     fields : str or None
         The fields of the output that are used, with commas between; all, if there is none.
+    compact : bool
+        Whether compact variants alone are measured, of components that have one.
 
     Raises
     ------
@@ -111,8 +117,9 @@ def choose_jobs(
                 )
         used = tuple(field for field in known if field in wanted)
         takes = inspect.signature(DESIGNS[component]).parameters
-        for compact in (False, True) if "compact" in takes else (False,):
-            jobs.append(Job(component, compact, profile, device, used))
+        for variant in (False, True) if "compact" in takes else (False,):
+            if variant or not compact:
+                jobs.append(Job(component, variant, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 

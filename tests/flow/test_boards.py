@@ -104,6 +104,7 @@ def test_bitstream_for_ulx3s(folder):
     assert lines[0] == f"profile {UCS2.describe()}"
     assert lines[1].startswith("UART 1000000 baud")
     assert lines[2] == "device LFE5U-85F-BG381"
+    assert re.fullmatch(r"uses \d+ of 83640 logic cells, \d+ of 208 memories", lines[3])
     assert bytes.fromhex("FFFFBDB3") in content  # where an ECP5's configuration begins
     assert ULX3S_DEVICES["ulx3s"][1].to_bytes(4, "big") in content
 

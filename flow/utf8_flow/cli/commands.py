@@ -31,9 +31,9 @@ from ..formal.properties import PROPERTIES
 from ..formal.prover import tool_version as prover_version
 from ..fpga.boards import BAUD, BOARDS, write_bitstream
 from ..fpga.chart import chart
+from ..fpga.families import DEVICES
 from ..fpga.placement import SEEDS, choose_jobs, measure
 from ..fpga.results import document, summary
-from ..fpga.synthesis import DEVICES
 from ..verify.comparison import PartsComparison, compare_exhaustively
 from ..verify.engines import (
     AUTO,

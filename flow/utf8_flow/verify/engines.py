@@ -8,7 +8,7 @@ from typing import Any
 from utf8_hdl import Decoder, Encoder
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import AmaranthEngine, Engine
-from utf8_sim.engines.gates import Ecp5Engine, Ice40Engine
+from utf8_sim.engines.gates import GateLevelEngine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.stimulus import Stalls
 from utf8_sim.tools.programs import ToolError
@@ -16,6 +16,7 @@ from utf8_sim.tools.programs import ToolError
 from ..cli.output import Refused
 from ..cli.terminal import progress_bar
 from ..export.verilog import generate
+from ..fpga.families import FAMILIES
 
 AUTO = "auto"
 
@@ -25,13 +26,21 @@ WORTH_COMPILING = 1 << 14
 DESIGNS: dict[str, Any] = {"decoder": Decoder, "encoder": Encoder}
 """The components by name; each takes a profile."""
 
+
+def _gate_level(family: str) -> Callable[[Decoder | Encoder], Engine]:
+    """The engine for the netlist of a family of devices."""
+    cells = FAMILIES[family]
+    return lambda design: GateLevelEngine(
+        f"gates-{family}", design, generate(design), cells.synthesis, cells.models
+    )
+
+
 ENGINES: dict[str, Callable[[Decoder | Encoder], Engine]] = {
     AmaranthEngine.name: AmaranthEngine,
     CxxrtlEngine.name: CxxrtlEngine,
     VerilatorEngine.name: lambda design: VerilatorEngine(design, generate(design)),
     IcarusEngine.name: lambda design: IcarusEngine(design, generate(design)),
-    Ice40Engine.name: Ice40Engine,
-    Ecp5Engine.name: Ecp5Engine,
+    **{f"gates-{family}": _gate_level(family) for family in FAMILIES},
 }
 """The engines by name; each takes a design."""
 

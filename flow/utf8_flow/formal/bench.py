@@ -323,7 +323,7 @@ class ExpectedTokens(Elaboratable):
         begins_known = heeds is None
         self.specification = DecoderSpecification(b.profile)
         self._runs = Signal(init=not begins_known)
-        self.extra_taken = Signal() if begins_known else decoder.extra_taken
+        self.extra_taken = Signal() if begins_known else decoder.skid_taken
         self._shown = _Place(b.profile, begins_known)
         o, runs = decoder.o, self._runs
         self.ready = o.ready | (runs & ~self.extra_taken)

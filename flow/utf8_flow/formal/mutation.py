@@ -206,8 +206,7 @@ class _Mutant(wiring.Component):
         super().__init__(design.signature)
         self.profile = design.profile
         self._number = number
-        top: Any = self
-        self._top = AxiStream(top)
+        self._top = AxiStream(design)
 
     def elaborate(self, platform: Any) -> Module:
         m, i, o = Module(), self.i, self.o

@@ -58,7 +58,7 @@ def check_lengths(trace: np.ndarray) -> None:
 def check_latency(texts: Sequence[bytes], trace: np.ndarray) -> None:
     """A token is there from the cycle on in which it must be, until it is taken; else none is."""
     enabled = enabled_cycles(trace)
-    entered: list[int] = []  # for each byte in which of them: the first one, behind those before
+    entered: list[int] = []  # for each byte in which of them, behind the bytes before
     for cycle in np.flatnonzero(trace["i.valid"] & trace["i.ready"]):
         following = entered[-1] + 1 if entered else 0
         entered.append(max(int(np.searchsorted(enabled, cycle)), following))

@@ -81,7 +81,8 @@ def enabled_cycles(trace: np.ndarray) -> np.ndarray:
 
 
 def decisions(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """For each token the byte that decides it, and in how many enabled cycles from there it is out."""
+    # For each byte, in which of the enabled cycles it enters: the first one, behind those before.
+    entered: list[int] = []
     begin = 0
     for text in texts:
         for token in ref_tokens(text):

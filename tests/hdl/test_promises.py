@@ -81,8 +81,7 @@ def enabled_cycles(trace: np.ndarray) -> np.ndarray:
 
 
 def decisions(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    # For each byte, in which of the enabled cycles it enters: the first one, behind those before.
-    entered: list[int] = []
+    """For each token the byte that decides it, and after how many enabled cycles it is out."""
     begin = 0
     for text in texts:
         for token in ref_tokens(text):

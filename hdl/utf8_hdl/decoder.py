@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from . import tables
 from .byte_sets import ByteSets
+from .compact_decoder import CompactDecoder
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
 from .layouts import BYTE_LAYOUT, Kind, token_layout
@@ -98,8 +99,6 @@ class Decoder(wiring.Component):
         self.state = Signal(self.State, init=self.State.START)
         self.skid_taken = Signal()
         if compact:
-            from .compact_decoder import CompactDecoder  # type: ignore[import-untyped]  # noqa: PLC0415
-
             self._compact = CompactDecoder(profile)
             self.i, self.o = self._compact.i, self._compact.o
             self.State, self.state = self._compact.State, self._compact.state

@@ -46,8 +46,8 @@ class CompactDecoder(wiring.Component):
     1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input; and while ``o.valid``
        is low. Both registers are stalled in all other cycles.
     2. Latency: a token is at the output 1 cycle after the byte that decides it: its last byte, or
-       the byte that cuts it. The token of a byte that cuts a sequence and is a token of its own
-       takes the place of the error, in the cycle after that was taken.
+       the byte that cuts it. The own token of a byte that cuts a sequence, if it has one, comes
+       right behind that error. Cycles in which the output waits are not counted.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
        depends on ``o.ready`` within a cycle; ``i.ready`` does. The payload is don't care while
        ``o.valid`` is low.
@@ -120,20 +120,31 @@ class CompactDecoder(wiring.Component):
                 with m.Case(State(count)):
                     m.d.comb += unfinished.eq(1)
                     with m.If(follows):
-                        m.d.comb += joins.eq(1)
-                        m.d.comb += ends.eq(i.valid & (now.last | (count == 1)))
-                        m.d.comb += error.eq(so_far != Kind.TRUNCATED if count == 1 else now.last)
-                        m.d.comb += next_state.eq(Mux(now.last, State.START, State(count - 1)))
+                        m.d.comb += [
+                            joins.eq(1),
+                            ends.eq(i.valid & (now.last | (count == 1))),
+                            error.eq(so_far != Kind.TRUNCATED if count == 1 else now.last),
+                            next_state.eq(Mux(now.last, State.START, State(count - 1))),
+                        ]
                     with m.Else():
-                        m.d.comb += [ends.eq(i.valid), error.eq(1)]
-                        m.d.comb += next_state.eq(Mux(begins, announced, State.HELD))
+                        m.d.comb += [
+                            ends.eq(i.valid),
+                            error.eq(1),
+                            next_state.eq(Mux(begins, announced, State.HELD)),
+                        ]
             with m.Case("1" + "-" * (len(state) - 1)):  # HELD
-                m.d.comb += [ends.eq(1), error.eq(before.data[7])]
-                otherwise = Mux(i.valid, State.HELD, State.START)
-                m.d.comb += next_state.eq(Mux(begins, announced, otherwise))
+                emptied = Mux(i.valid, State.HELD, State.START)
+                m.d.comb += [
+                    ends.eq(1),
+                    error.eq(before.data[7]),
+                    next_state.eq(Mux(begins, announced, emptied)),
+                ]
             with m.Default():  # START
-                m.d.comb += [ends.eq(i.valid & ~begins), error.eq(now.data[7])]
-                m.d.comb += next_state.eq(Mux(begins, announced, State.START))
+                m.d.comb += [
+                    ends.eq(i.valid & ~begins),
+                    error.eq(now.data[7]),
+                    next_state.eq(Mux(begins, announced, State.START)),
+                ]
 
         # The token: of the sequence, or of one byte.
         single, token = Signal.like(now), Signal(o.p.shape())
@@ -143,14 +154,21 @@ class CompactDecoder(wiring.Component):
             is_second = before.data[6]
             value = Mux(is_second, self._value_bits(before.data), o.p.code_point)
             length = Mux(is_second, 1, o.p.length)
-            m.d.comb += token.code_point.eq(Cat(now.data[:6], value))
-            m.d.comb += [token.kind.eq(so_far), token.last.eq(now.last & joins)]
-            m.d.comb += token.length.eq(length + joins)
+            m.d.comb += [
+                token.code_point.eq(Cat(now.data[:6], value)),
+                token.kind.eq(so_far),
+                token.length.eq(length + joins),
+                token.last.eq(now.last & joins),
+            ]
         with m.Else():
-            m.d.comb += [token.code_point.eq(single.data[:7]), token.kind.eq(single.kind)]
-            m.d.comb += [token.length.eq(1), token.last.eq(single.last)]
+            m.d.comb += [
+                token.code_point.eq(single.data[:7]),
+                token.kind.eq(single.kind),
+                token.length.eq(1),
+                token.last.eq(single.last),
+            ]
 
-        # The registers.
+        # The registers. What is stalled keeps its contents.
         stalled = o.valid & ~o.ready
         m.d.comb += i.ready.eq(~stalled)
         m.d.sync += o.valid.eq(stalled | ends)

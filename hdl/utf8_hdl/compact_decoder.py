@@ -148,12 +148,13 @@ class CompactDecoder(wiring.Component):
 
         # The token: of the sequence, or of one byte.
         single, token = Signal.like(now), Signal(o.p.shape())
+        shown = Signal(o.p.shape(), reset_less=True)
         m.d.comb += [single.eq(Mux(held, before, now)), token.error.eq(error)]
         with m.If(unfinished):
             # Behind a lead byte, the output register may hold the token before.
             is_second = before.data[6]
-            value = Mux(is_second, self._value_bits(before.data), o.p.code_point)
-            length = Mux(is_second, 1, o.p.length)
+            value = Mux(is_second, self._value_bits(before.data), shown.code_point)
+            length = Mux(is_second, 1, shown.length)
             m.d.comb += [
                 token.code_point.eq(Cat(now.data[:6], value)),
                 token.kind.eq(so_far),
@@ -170,18 +171,18 @@ class CompactDecoder(wiring.Component):
 
         # The registers. What is stalled keeps its contents.
         stalled = o.valid & ~o.ready
-        m.d.comb += i.ready.eq(~stalled)
+        m.d.comb += [i.ready.eq(~stalled), o.p.eq(shown)]
         m.d.sync += o.valid.eq(stalled | ends)
         with m.If(~stalled & (i.valid | ~unfinished)):
-            m.d.sync += [state.eq(next_state), before.eq(now), o.p.eq(token)]
+            m.d.sync += [state.eq(next_state), before.eq(now), shown.eq(token)]
             if self._whole_sequence:
                 with m.If(joins):
                     m.d.sync += before.kind.eq(so_far)
             # So written, these constants are set and reset inputs of flip-flops, and no gates.
             with m.If(error):
-                m.d.sync += o.p.code_point.eq(REPLACEMENT)
+                m.d.sync += shown.code_point.eq(REPLACEMENT)
             with m.Else():
-                m.d.sync += o.p.kind.eq(Kind.NONE)
+                m.d.sync += shown.kind.eq(Kind.NONE)
         return m
 
     def _bytes(self, m: Module) -> tuple[Any, Any]:

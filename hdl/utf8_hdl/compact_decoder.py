@@ -36,9 +36,9 @@ class CompactDecoder(wiring.Component):
     still to be made. That takes the next step, together with what the next byte does. No sequence
     can be cut in that step, so one register is enough for any input::
 
-        i.p      C2    41    42    43    E2    82    AC
-        state    START NEED1 HELD  HELD  HELD  NEED2 NEED1 START
-        o.p                  error 41    42    43          20AC
+        i.p    C2     41      42     43    E2    82      AC
+        state  START  NEED_1  HELD   HELD  HELD  NEED_2  NEED_1  START
+        o.p                   error  41    42    43              20AC
 
     While a sequence is unfinished nothing is on offer, and the output register has its value and
     length so far.

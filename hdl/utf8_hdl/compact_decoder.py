@@ -36,9 +36,9 @@ class CompactDecoder(wiring.Component):
     still to be made. That takes the next step, together with what the next byte does. No sequence
     can be cut in that step, so one register is enough for any input::
 
-        i.p      C2    41    42    43    E2    82    AC
-        state    START NEED1 HELD  HELD  HELD  NEED2 NEED1 START
-        o.p                  error 41    42    43          20AC
+        i.p    C2     41      42     43    E2    82      AC
+        state  START  NEED_1  HELD   HELD  HELD  NEED_2  NEED_1  START
+        o.p                   error  41    42    43              20AC
 
     While a sequence is unfinished nothing is on offer, and the output register has its value and
     length so far.
@@ -46,8 +46,8 @@ class CompactDecoder(wiring.Component):
     1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input; and while ``o.valid``
        is low. Both registers are stalled in all other cycles.
     2. Latency: a token is at the output 1 cycle after the byte that decides it: its last byte, or
-       the byte that cuts it. The token of a byte that cuts a sequence and is a token of its own
-       takes the place of the error, in the cycle after that was taken.
+       the byte that cuts it. The own token of a byte that cuts a sequence, if it has one, comes
+       right behind that error. Cycles in which the output waits are not counted.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
        depends on ``o.ready`` within a cycle; ``i.ready`` does. The payload is don't care while
        ``o.valid`` is low.
@@ -120,50 +120,69 @@ class CompactDecoder(wiring.Component):
                 with m.Case(State(count)):
                     m.d.comb += unfinished.eq(1)
                     with m.If(follows):
-                        m.d.comb += joins.eq(1)
-                        m.d.comb += ends.eq(i.valid & (now.last | (count == 1)))
-                        m.d.comb += error.eq(so_far != Kind.TRUNCATED if count == 1 else now.last)
-                        m.d.comb += next_state.eq(Mux(now.last, State.START, State(count - 1)))
+                        m.d.comb += [
+                            joins.eq(1),
+                            ends.eq(i.valid & (now.last | (count == 1))),
+                            error.eq(so_far != Kind.TRUNCATED if count == 1 else now.last),
+                            next_state.eq(Mux(now.last, State.START, State(count - 1))),
+                        ]
                     with m.Else():
-                        m.d.comb += [ends.eq(i.valid), error.eq(1)]
-                        m.d.comb += next_state.eq(Mux(begins, announced, State.HELD))
+                        m.d.comb += [
+                            ends.eq(i.valid),
+                            error.eq(1),
+                            next_state.eq(Mux(begins, announced, State.HELD)),
+                        ]
             with m.Case("1" + "-" * (len(state) - 1)):  # HELD
-                m.d.comb += [ends.eq(1), error.eq(before.data[7])]
-                otherwise = Mux(i.valid, State.HELD, State.START)
-                m.d.comb += next_state.eq(Mux(begins, announced, otherwise))
+                emptied = Mux(i.valid, State.HELD, State.START)
+                m.d.comb += [
+                    ends.eq(1),
+                    error.eq(before.data[7]),
+                    next_state.eq(Mux(begins, announced, emptied)),
+                ]
             with m.Default():  # START
-                m.d.comb += [ends.eq(i.valid & ~begins), error.eq(now.data[7])]
-                m.d.comb += next_state.eq(Mux(begins, announced, State.START))
+                m.d.comb += [
+                    ends.eq(i.valid & ~begins),
+                    error.eq(now.data[7]),
+                    next_state.eq(Mux(begins, announced, State.START)),
+                ]
 
         # The token: of the sequence, or of one byte.
         single, token = Signal.like(now), Signal(o.p.shape())
+        shown = Signal(o.p.shape(), reset_less=True)
         m.d.comb += [single.eq(Mux(held, before, now)), token.error.eq(error)]
         with m.If(unfinished):
             # Behind a lead byte, the output register may hold the token before.
             is_second = before.data[6]
-            value = Mux(is_second, self._value_bits(before.data), o.p.code_point)
-            length = Mux(is_second, 1, o.p.length)
-            m.d.comb += token.code_point.eq(Cat(now.data[:6], value))
-            m.d.comb += [token.kind.eq(so_far), token.last.eq(now.last & joins)]
-            m.d.comb += token.length.eq(length + joins)
+            value = Mux(is_second, self._value_bits(before.data), shown.code_point)
+            length = Mux(is_second, 1, shown.length)
+            m.d.comb += [
+                token.code_point.eq(Cat(now.data[:6], value)),
+                token.kind.eq(so_far),
+                token.length.eq(length + joins),
+                token.last.eq(now.last & joins),
+            ]
         with m.Else():
-            m.d.comb += [token.code_point.eq(single.data[:7]), token.kind.eq(single.kind)]
-            m.d.comb += [token.length.eq(1), token.last.eq(single.last)]
+            m.d.comb += [
+                token.code_point.eq(single.data[:7]),
+                token.kind.eq(single.kind),
+                token.length.eq(1),
+                token.last.eq(single.last),
+            ]
 
-        # The registers.
+        # The registers. What is stalled keeps its contents.
         stalled = o.valid & ~o.ready
-        m.d.comb += i.ready.eq(~stalled)
+        m.d.comb += [i.ready.eq(~stalled), o.p.eq(shown)]
         m.d.sync += o.valid.eq(stalled | ends)
         with m.If(~stalled & (i.valid | ~unfinished)):
-            m.d.sync += [state.eq(next_state), before.eq(now), o.p.eq(token)]
+            m.d.sync += [state.eq(next_state), before.eq(now), shown.eq(token)]
             if self._whole_sequence:
                 with m.If(joins):
                     m.d.sync += before.kind.eq(so_far)
             # So written, these constants are set and reset inputs of flip-flops, and no gates.
             with m.If(error):
-                m.d.sync += o.p.code_point.eq(REPLACEMENT)
+                m.d.sync += shown.code_point.eq(REPLACEMENT)
             with m.Else():
-                m.d.sync += o.p.kind.eq(Kind.NONE)
+                m.d.sync += shown.kind.eq(Kind.NONE)
         return m
 
     def _bytes(self, m: Module) -> tuple[Any, Any]:

@@ -95,7 +95,7 @@ class Decoder(wiring.Component):
         self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
         names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
         self.State: Any = enum.Enum("State", {name: 1 << bit for bit, name in enumerate(names)})
-        self.state: Any = Signal(self.State, init=self.State.START)
+        self.state = Signal(self.State, init=self.State.START)
         self.skid_taken = Signal()
         if compact:
             from .compact_decoder import CompactDecoder  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -131,6 +131,7 @@ class Decoder(wiring.Component):
         profile, among = self.profile, sets.among
         refusals, kinds = tables.refusals(profile), tables.kinds(profile)
         announced = [tables.announced(profile, byte) for byte in tables.BYTES]
+        wrong = [b for b in tables.BYTES if tables.first_fault(profile, b) is not Kind.NONE]
         pair = pipeline.stage(
             "pair",
             "what the byte begins, and what the one before it refuses",
@@ -168,9 +169,8 @@ class Decoder(wiring.Component):
                 among(byte for byte in tables.BYTES if announced[byte] == count) & ~split.p.last
                 for count in range(1, profile.longest_form)
             ),
-            wrong=among(
-                byte for byte in tables.BYTES if tables.first_fault(profile, byte) is not Kind.NONE
-            ),
+            # Only needed where an error goes on after its first byte.
+            wrong=among(wrong if self._whole_sequence else ()),
             kind=Cat(
                 among(b for b in tables.BYTES if kinds[b].value >> bit & 1) for bit in range(3)
             ),
@@ -197,10 +197,10 @@ class Decoder(wiring.Component):
         )
 
     def _count(self, pipeline: Pipeline, byte: Stage) -> Stage:
-        """Stage 5: the state, and the sequence that the byte belongs to, as far as it is there."""
+        """Stage 5: the state, and the sequence that the byte belongs to."""
         count = pipeline.stage(
             "count",
-            "the bytes of the sequence that are still needed",
+            "the state, and the sequence as far as it is there",
             byte.valid,
             _sequence_layout(self.profile),
         )

@@ -172,16 +172,16 @@ class Stage(Section):
 
     def keep(self, name: str, value: Value) -> Signal:
         """A register beside the payload that takes a value in every enabled cycle."""
-        register = self.register(name, len(value), reset_less=True)
-        with self.m.If(self._enable):
-            self.m.d.sync += register.eq(value)
-        return register
+        return self._loaded(self.register(name, len(value), reset_less=True), value)
 
     def remember(self, name: str, value: Value, valid: Value) -> Signal:
         """A register beside the payload that takes a value with every item, ``valid`` before it."""
         register = self.register(name, len(value), reset_less=True)
+        return self._loaded(register, select(valid, value, register))
+
+    def _loaded(self, register: Signal, value: Value) -> Signal:
         with self.m.If(self._enable):
-            self.m.d.sync += register.eq(select(valid, value, register))
+            self.m.d.sync += register.eq(value)
         return register
 
     def load(self, *, when: Value | None = None, **fields: Any) -> "Stage":

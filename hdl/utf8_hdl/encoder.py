@@ -248,10 +248,12 @@ class Encoder(wiring.Component):
             m.d.sync += is_lead.eq(start)
         entered = Cat(~long, classify.p.sends & long.replicate(len(sends)))
         # A state without any bit, to which only an upset leads, must not last.
-        one_less = Cat(sends, ~state.any())
+        lost = send.register("lost", reset_less=True)
+        one_less = Cat(sends, lost)
         following = select(stalled, state, select(start, entered, one_less))
         m.d.sync += [
             state.eq(following),
+            lost.eq(~state.any()),
             advance.eq(following[0] & ~pipeline.will_stall),
         ]
         return send, is_lead

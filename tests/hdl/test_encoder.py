@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from amaranth.hdl import Signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from rtl import (
     ENCODER_BREAKS,
     ODD_PROFILES,
     STALLS,
+    altered,
     broken,
     design_of,
     rtl_encode,
@@ -198,6 +200,25 @@ def test_checks_fail_on_a_broken_encoder(compact, check, flaw):
     design = broken(f"compact: {flaw}" if compact else flaw)
     with pytest.raises((AssertionError, HangError)):
         check(rtl_trace([[ord(c) for c in OF_ALL_LENGTHS * 3]], stalls, design))
+
+
+def check_upset(design: Encoder, upset: int) -> None:
+    """Whatever is in the state register at first, the bytes of the text are all there."""
+    design.state = Signal(4, name="state", init=upset)
+    text = OF_ALL_LENGTHS * 2
+    trace = rtl_trace([[ord(c) for c in text]], STALLS["both slow"], design)
+    assert bytes(taken(trace)["o.data"].tolist()).endswith(text.encode())
+
+
+@BOTH
+@pytest.mark.parametrize("upset", range(16))
+def test_no_state_lasts(compact, upset):
+    check_upset(Encoder(compact=compact), upset)
+
+
+def test_check_fails_on_an_encoder_in_which_a_state_lasts():
+    with pytest.raises(HangError):
+        check_upset(altered("encoder", [("Cat(sends, lost)", "Cat(sends, 0)")])(), 0)
 
 
 @BOTH

@@ -17,10 +17,11 @@ from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile
 class Encoder(wiring.Component):
     """UTF-8 encoder that gives one byte a cycle, always in the shortest form.
 
-    A pipeline of seven stages, each of them one lookup table deep in ``unicode``. It is stalled in
-    the cycle after one in which ``o`` waits; the output buffer has room for the byte that is in
-    flight then. The stages up to *send* advance only when that has sent the last byte of its
-    character::
+    A pipeline of seven stages; in ``unicode`` each of them is one lookup table deep, but for the
+    state machine. It is stalled in the cycle after one in which ``o`` waits; the output buffer has
+    room for the byte that is in flight then. The stages up to *send* advance only with the last
+    byte of a character. Their clock enable is a register, and it is ``i.ready`` as well: that is
+    why there is no skid register::
 
                                                state
                                              +-------+
@@ -60,16 +61,18 @@ class Encoder(wiring.Component):
 
     1. Throughput: while the consumer is ready and code points are offered, there is a byte in every
        cycle, from the first lead byte on.
-    2. Latency: the lead byte is at the output 7 cycles after its code point was accepted. Cycles in
-       which ``o`` waits are not counted, and none in which *send* had continuation bytes of code
-       points before.
+    2. Latency: the lead byte is at the output 7 cycles after its code point was accepted. Not
+       counted are cycles in which ``o`` waits, and enabled cycles with a low ``i.ready``, in which
+       characters before it are sent.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
        depends on ``o.ready`` within a cycle, and nor does ``i.ready``, which is a register. While
        ``o.valid`` is low the payload is a don't care.
     4. Nothing is lost or invented: a code point gives the bytes of its shortest form, in order.
 
-    The compact encoder, :class:`~utf8_hdl.compact_encoder.CompactEncoder`, keeps the same promises
-    with a latency of 1, and its own timing.
+    From any contents of the registers, what is accepted later is encoded as it should be.
+
+    The compact encoder, :class:`~utf8_hdl.compact_encoder.CompactEncoder`, gives the same bytes
+    with a latency of 1. Its ``i.ready`` depends on ``o.ready``.
 
     Parameters
     ----------

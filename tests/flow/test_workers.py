@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from command import needs_proc, wait_until
-from utf8_flow.cli.output import Refused
 from utf8_sim.tools.cores import cores, on_all_cores
+from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.interrupts import interrupts_later
 
 
@@ -37,7 +37,7 @@ def test_an_error_comes_through():
 
 
 def test_a_process_that_dies_is_said():
-    with pytest.raises(Refused, match="a worker process died"):
+    with pytest.raises(ToolError, match="a worker process died"):
         list(on_all_cores(os._exit, [1]))
 
 

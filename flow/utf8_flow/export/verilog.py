@@ -8,9 +8,9 @@ from amaranth.back import rtlil
 
 from utf8_hdl import Decoder, Encoder, Kind, __version__
 from utf8_hdl.axi import AxiStream
-from utf8_sim.tools.programs import run_python_tool
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.yowasp import run_python_tool
 
-from ..cli.output import Refused
 from .netlist import Netlist
 
 # No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.

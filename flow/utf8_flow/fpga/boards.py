@@ -12,10 +12,11 @@ from amaranth.lib import io
 
 from utf8_demo.demo import Demo
 from utf8_hdl import Profile
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import check_output, open_binary_output
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_yowasp, versions_line
 
-from ..cli.output import Refused, check_output, open_binary_output
-from ..cli.terminal import progress_bar, report_console, say
+from ..terminal import progress_bar, report_console, say
 from .synthesis import YOSYS
 
 BAUD = 115_200

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from utf8_hdl import ErrorSpan, Profile
 from utf8_sim.tools.cores import on_all_cores
+from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.yowasp import need_packages, prepare, run_yowasp
 
-from ..cli.output import Refused
-from ..cli.terminal import progress_bar
-from ..verify.engines import DESIGNS
+from ..components import make_design
+from ..terminal import progress_bar
 from .synthesis import DEVICES, YOSYS, Netlist, synthesize
 
 CONTROLS = {"CEN": " (enable)", "CE": " (enable)", "SR": " (reset)", "LSR": " (reset)"}
@@ -32,6 +32,7 @@ class Job(NamedTuple):
     device: str
     #: The fields of the output that are used.
     fields: tuple[str, ...]
+    compact: bool = False
 
 
 class Run(NamedTuple):
@@ -61,7 +62,11 @@ def packages_for(devices: Iterable[str]) -> list[str]:
 
 
 def choose_jobs(
-    components: list[str], profiles: list[Profile], devices: list[str], fields: str | None
+    components: list[str],
+    profiles: list[Profile],
+    devices: list[str],
+    fields: str | None,
+    compact: bool = False,
 ) -> list[Job]:
     """What is to be measured: all combinations.
 
@@ -75,6 +80,8 @@ def choose_jobs(
         For which devices.
     fields : str or None
         The fields of the output that are used, with commas between; all, if there is none.
+    compact : bool
+        Whether the designs have one register stage only.
 
     Raises
     ------
@@ -87,7 +94,7 @@ def choose_jobs(
         profile = rules
         if component == "encoder":  # to which the span of an error means nothing
             profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
-        known = list(DESIGNS[component](profile).o.payload.shape().members)
+        known = list(make_design(component, profile, compact).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
@@ -95,7 +102,7 @@ def choose_jobs(
                     f"unknown --fields {field!r} of the {component}: choose from {', '.join(known)}"
                 )
         used = tuple(field for field in known if field in wanted)
-        jobs.append(Job(component, profile, device, used))
+        jobs.append(Job(component, profile, device, used, compact))
     return list(dict.fromkeys(jobs))
 
 
@@ -140,7 +147,8 @@ def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:
 
 
 def _synthesize(job: Job) -> Netlist:
-    return synthesize(DESIGNS[job.component](job.profile), DEVICES[job.device], job.fields)
+    design = make_design(job.component, job.profile, job.compact)
+    return synthesize(design, DEVICES[job.device], job.fields)
 
 
 def _place_and_route(trial: tuple[Netlist, Job, int]) -> Run:

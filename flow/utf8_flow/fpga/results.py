@@ -40,7 +40,7 @@ def document(measured: list[Measured]) -> dict[str, Any]:
 def _design(measured: Measured) -> dict[str, Any]:
     job, netlist, runs = measured
     found: dict[str, Any] = {
-        "component": job.component,
+        "component": f"compact {job.component}" if job.compact else job.component,
         "profile": short_name(job.profile),
         "device": job.device,
         "fields": list(job.fields),

@@ -6,7 +6,7 @@ from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.synthesis import DEVICES, YOSYS
 from utf8_hdl import Decoder, Encoder
 
-from ..tools.programs import built
+from ..tools.cache import built
 from ..tools.yowasp import need_packages, package_versions, run_yowasp
 from .compiled import VerilatorEngine
 from .engine import interface_of

@@ -16,23 +16,17 @@ MAY_IMPORT = {
 
 ROOMS = {
     "sim/utf8_sim/tools": {"tools"},
-    "flow/utf8_flow/export": {"export", "components", "terminal"},
-    "flow/utf8_flow/formal": {"formal", "export", "components", "terminal"},
-    "flow/utf8_flow/fpga": {"fpga", "export", "verify", "components", "terminal"},
-    "flow/utf8_flow/verify": {"verify", "formal", "fpga", "export", "components", "terminal"},
+    "flow/utf8_flow/export": {"export", "designs", "terminal"},
+    "flow/utf8_flow/formal": {"formal", "export", "designs", "terminal"},
+    "flow/utf8_flow/fpga": {"fpga", "export", "verify", "designs", "terminal"},
+    "flow/utf8_flow/verify": {"verify", "formal", "fpga", "export", "designs", "terminal"},
 }
 """What a room may use of its own package: tools are below all, and the command line above all."""
 
 
 def project_imports(source: str) -> set[str]:
     """Packages of this project that a module imports by name, anywhere in it."""
-    names = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.add((node.module or "").split(".")[0])
-    return {name for name in names if name.startswith("utf8_")}
+    return {name[0] for name in rooms_used(source, ())}
 
 
 def rooms_used(source: str, place: tuple[str, ...]) -> set[tuple[str, ...]]:

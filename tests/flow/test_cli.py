@@ -29,7 +29,7 @@ from command import (
 )
 from reference import ref_tokens
 from rtl import broken, verilog_ports
-from utf8_flow import components
+from utf8_flow import designs
 from utf8_flow.cli import simulation, texts
 from utf8_flow.verify import engines
 from utf8_hdl import __version__
@@ -718,7 +718,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(folder, big_file, opti
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `surrogate.bin` brings to light."""
     monkeypatch.setitem(
-        components.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
+        designs.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
     )
     Path("surrogate.bin").write_bytes(b"\xed\xbf\xbf")
 

@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from command import assert_no_traceback, assert_refused, run, run_process
+from utf8_flow import designs
 from utf8_flow.cli import proving, synthesis
 from utf8_flow.fpga import placement
+from utf8_flow.verify import mutants, proofs
+from utf8_hdl import Decoder
+from utf8_sim.tools.errors import ToolError
 
 QUICK = ["simulate", "compare", "generate"]
 SLOW = ["prove", "mutate", "synthesize", "bitstream"]
@@ -249,3 +253,39 @@ def test_an_option_without_effect_is_refused(folder, arguments, message):
 )
 def test_an_option_that_may_have_an_effect_is_taken(folder, arguments):
     assert run(*arguments.split()).status == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "simulate --text A",
+        "compare --text A",
+        "compare --exhaustive 1",
+        "generate",
+        "prove --component decoder --profile unicode --property latency",
+        "mutate --component decoder",
+        "synthesize --component decoder --profile unicode",
+    ],
+)
+@pytest.mark.parametrize("option", ["", "--compact"])
+def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, command, option):
+    asked = []
+
+    def make(profile, compact=False):
+        asked.append(compact)
+        return Decoder(profile)
+
+    def prove(_property, profile, makers):
+        makers["decoder"](profile)
+        work()
+
+    def work(*_arguments):
+        raise ToolError("that is enough")
+
+    monkeypatch.setitem(designs.DESIGNS, "decoder", make)
+    monkeypatch.setattr(proofs, "prove", prove)
+    monkeypatch.setattr(mutants, "make_mutants", work)
+    monkeypatch.setattr(synthesis, "measure", work)
+    run(*command.split(), *option.split())
+    assert asked
+    assert set(asked) == {option == "--compact"}

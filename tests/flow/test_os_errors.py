@@ -10,7 +10,7 @@ import pytest
 
 from command import COMMAND, assert_refused, run, run_process
 from rtl import broken
-from utf8_flow import components
+from utf8_flow import designs
 from utf8_flow.terminal import visible
 
 IN_A_DELETED_FOLDER = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
@@ -104,7 +104,7 @@ def test_no_message_has_an_escape_in_it(folder, arguments):
 def test_no_report_has_an_escape_in_it(folder, monkeypatch):
     Path(ESCAPE).write_bytes(b"A\xed\xbf\xbf")
     monkeypatch.setitem(
-        components.DESIGNS,
+        designs.DESIGNS,
         "decoder",
         lambda profile: broken("range: ED BF is no surrogate"),
     )

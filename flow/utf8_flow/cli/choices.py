@@ -10,7 +10,7 @@ from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
 
-from ..components import DESIGNS, IDLE_OPTIONS, make_design
+from ..designs import DESIGNS, idle_options, make_design
 from .options import VERDICTS
 
 CAMPAIGN_STALLS = (0.0, 0.25)
@@ -174,7 +174,7 @@ def refuse_idle(
     circumstances : dict of str to str or bool
         By names of parameters: in which circumstances they have no effect; false if they have.
     """
-    idle = IDLE_OPTIONS.get(component or "", ())
+    idle = idle_options(component)
     for parameter in context.command.params:
         name, option = parameter.name or "", parameter.opts[0]
         source = context.get_parameter_source(name)

@@ -7,7 +7,7 @@ import typer
 
 from utf8_hdl import PROFILES, ErrorSpan
 
-from ..components import DESIGNS
+from ..designs import DESIGNS
 from ..verify.engines import AUTO, ENGINES
 
 VERDICTS = {"accept": True, "reject": False}

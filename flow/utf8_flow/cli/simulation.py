@@ -11,7 +11,7 @@ from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.stimulus import Mode, Stimulus
 from utf8_sim.tools.errors import Refused
 
-from ..components import cycles_each
+from ..designs import cycles_each
 from ..terminal import plural, report_console, say
 from ..verify.comparison import PartsComparison, compare_exhaustively
 from ..verify.engines import AUTO, expected_cycles, prepare_engine

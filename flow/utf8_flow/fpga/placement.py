@@ -13,7 +13,7 @@ from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.yowasp import need_packages, prepare, run_yowasp
 
-from ..components import make_design
+from ..designs import make_design
 from ..terminal import progress_bar
 from .synthesis import DEVICES, YOSYS, Netlist, synthesize
 

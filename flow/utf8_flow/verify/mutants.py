@@ -11,7 +11,7 @@ from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.stimulus import Mode
 from utf8_sim.tools.cores import on_all_cores
 
-from ..components import make_design, makers
+from ..designs import make_design, makers
 from ..formal.circuit import Circuit
 from ..formal.mutation import Fate, MutantEngine, Mutants, Trial, circuits, make_mutants
 from ..terminal import plural, progress_bar, say

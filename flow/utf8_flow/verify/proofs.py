@@ -14,7 +14,7 @@ from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused
 
-from ..components import make_design, makers
+from ..designs import make_design, makers
 from ..formal.properties import PROPERTIES, Property
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say

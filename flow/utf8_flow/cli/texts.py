@@ -17,10 +17,10 @@ from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.arrays import BulkDecoder
 from utf8_sim.stimulus import Piece, Stimulus, file_pieces
+from utf8_sim.tools.errors import Refused
 from utf8_sim.trace import DECODER, field
 
-from .output import Refused
-from .terminal import progress_bar
+from ..terminal import progress_bar
 
 _LAX = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
 

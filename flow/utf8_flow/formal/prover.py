@@ -14,8 +14,9 @@ from amaranth.hdl import Signal, Value
 
 from utf8_hdl import Profile
 from utf8_sim.engines.engine import interface_of
-from utf8_sim.tools.programs import LONGEST_MESSAGE, ToolError, run_python_tool, run_tool
-from utf8_sim.tools.yowasp import need_packages, package_versions, versions_line
+from utf8_sim.tools.errors import ToolError
+from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
+from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
 from utf8_sim.trace import Trace, bits
 
 from .bench import Bench, Designs, driven_pins, observed_pins

@@ -12,6 +12,8 @@ from amaranth.lib import io
 
 from utf8_demo.demo import Demo
 from utf8_hdl import Profile
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import check_output, open_binary_output
 from utf8_sim.tools.yowasp import (
     YOSYS,
     need_packages,
@@ -20,8 +22,7 @@ from utf8_sim.tools.yowasp import (
     versions_line,
 )
 
-from ..cli.output import Refused, check_output, open_binary_output
-from ..cli.terminal import progress_bar, report_console, say
+from ..terminal import progress_bar, report_console, say
 from .families import FAMILIES, Family
 
 BAUD = 115_200

@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any, NamedTuple
 
-from ..verify.report import plural
+from ..terminal import plural
 from .families import DEVICES
 from .results import variant
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any, NamedTuple
 
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import ToolError
 
 
 class Family(NamedTuple):

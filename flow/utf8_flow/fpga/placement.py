@@ -1,6 +1,5 @@
 """How large and how fast designs are on devices: through nextpnr, with several seeds."""
 
-import inspect
 import json
 import tempfile
 from collections.abc import Collection, Iterable
@@ -11,11 +10,11 @@ from typing import Any, NamedTuple
 
 from utf8_hdl import ErrorSpan, Profile
 from utf8_sim.tools.cores import on_all_cores
+from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..cli.output import Refused
-from ..cli.terminal import progress_bar
-from ..verify.engines import DESIGNS
+from ..designs import make_design
+from ..terminal import progress_bar
 from .families import DEVICES
 from .synthesis import Netlist, synthesize
 
@@ -35,8 +34,7 @@ class Job(NamedTuple):
 
     def netlist(self, registered: bool = False) -> Netlist:
         """The design in its harness, see :class:`~utf8_flow.fpga.synthesis.Harness`."""
-        variant = {"compact": True} if self.compact else {}
-        design = DESIGNS[self.component](self.profile, **variant)
+        design = make_design(self.component, self.profile, self.compact)
         return synthesize(design, DEVICES[self.device], self.fields, registered)
 
 
@@ -80,22 +78,22 @@ def choose_jobs(
     profiles: list[Profile],
     devices: list[str],
     fields: str | None,
-    compact: bool = False,
+    variants: Collection[bool] = (False,),
 ) -> list[Job]:
     """What is to be measured: all combinations.
 
     Parameters
     ----------
     components : list of str
-        Names of ``DESIGNS``.
+        Their names.
     profiles : list of Profile
         In which profiles.
     devices : list of str
         For which devices.
     fields : str or None
         The fields of the output that are used, with commas between; all, if there is none.
-    compact : bool
-        Whether compact variants alone are measured, of components that have one.
+    variants : collection of bool
+        Compact, or not, or both.
 
     Raises
     ------
@@ -108,7 +106,7 @@ def choose_jobs(
         profile = rules
         if component == "encoder":  # which does not care how long an error is
             profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
-        known = list(DESIGNS[component](profile).o.payload.shape().members)
+        known = list(make_design(component, profile).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
@@ -116,10 +114,8 @@ def choose_jobs(
                     f"unknown --fields {field!r} of the {component}: choose from {', '.join(known)}"
                 )
         used = tuple(field for field in known if field in wanted)
-        takes = inspect.signature(DESIGNS[component]).parameters
-        for variant in (False, True) if "compact" in takes else (False,):
-            if variant or not compact:
-                jobs.append(Job(component, variant, profile, device, used))
+        for compact in variants:
+            jobs.append(Job(component, compact, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 

@@ -11,13 +11,13 @@ from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
 from utf8_sim.tools.cores import cores
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.files import open_output
 
-from ..cli.output import Refused, open_output
-from ..cli.terminal import conclude, duration, give_up, print_lines, progress_bar, say
+from ..terminal import conclude, duration, give_up, plural, print_lines, progress_bar, say
 from .difference import report_difference, report_failure, text_of
 from .exhaustive import SHARD, Plan, State, run_shards, seconds_for
-from .report import coverage_table, plural, report
+from .report import coverage_table, report
 
 
 class PartsComparison:

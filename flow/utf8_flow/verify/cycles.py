@@ -14,7 +14,8 @@ from utf8_sim.lockstep import Window, shown_level
 from utf8_sim.trace import DECODER, Interface, Trace
 from utf8_sim.waves.diagram import character, named
 
-from .report import active_cycles, plural
+from ..terminal import plural
+from .report import active_cycles
 
 
 def cycle_table(

@@ -13,13 +13,11 @@ from utf8_hdl import PROFILES, Profile
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import Refused, ToolError
 from utf8_sim.trace import DECODER
 
-from ..cli.output import Refused
-from ..cli.terminal import print_lines, progress_bar, say
+from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
-from .report import plural
 from .waves import draw_difference, write_wave_around_difference
 
 ROWS = 32, 8, 5

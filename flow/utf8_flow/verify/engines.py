@@ -3,7 +3,6 @@
 import ctypes
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
 
 from utf8_hdl import Decoder, Encoder
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
@@ -11,20 +10,16 @@ from utf8_sim.engines.engine import AmaranthEngine, Engine
 from utf8_sim.engines.gates import GateLevelEngine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.stimulus import Stalls
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import Refused, ToolError
 
-from ..cli.output import Refused
-from ..cli.terminal import progress_bar
 from ..export.verilog import generate
 from ..fpga.families import FAMILIES
+from ..terminal import progress_bar
 
 AUTO = "auto"
 
 WORTH_COMPILING = 1 << 14
 """Cycles that take Amaranth's simulator about as long as a compiler takes for a design."""
-
-DESIGNS: dict[str, Any] = {"decoder": Decoder, "encoder": Encoder}
-"""The components by name; each takes a profile."""
 
 
 def _gate_level(family: str) -> Callable[[Decoder | Encoder], Engine]:

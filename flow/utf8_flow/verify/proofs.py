@@ -12,14 +12,14 @@ from utf8_hdl import Profile
 from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
+from utf8_sim.tools.errors import Refused
 
-from ..cli.output import Refused
-from ..cli.terminal import print_lines, progress_bar, say
+from ..designs import make_design, makers
 from ..formal.properties import PROPERTIES, Property
 from ..formal.prover import Proof, prove
+from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
-from .engines import DESIGNS
-from .report import plural, short_name
+from .report import short_name
 from .waves import open_wave
 
 HARD = "round-trip", "bytes", "order", "well-formed-passes", "self-synchronisation"
@@ -32,12 +32,16 @@ class Goal:
 
     property: Property
     profile: Profile
+    compact: bool = False
 
     def __str__(self) -> str:
-        return f"{self.property.component}, {short_name(self.profile)}, {self.property.name}"
+        design = f"{'compact ' if self.compact else ''}{self.property.component}"
+        return f"{design}, {short_name(self.profile)}, {self.property.name}"
 
 
-def choose_goals(component: str | None, name: str | None, profiles: list[Profile]) -> list[Goal]:
+def choose_goals(
+    component: str | None, name: str | None, profiles: list[Profile], compact: bool = False
+) -> list[Goal]:
     """What is to be proved.
 
     Parameters
@@ -46,6 +50,8 @@ def choose_goals(component: str | None, name: str | None, profiles: list[Profile
         Of which component, and which property; all, if there is none.
     profiles : list of Profile
         In which profiles.
+    compact : bool
+        Whether the designs have one register stage only.
 
     Raises
     ------
@@ -56,7 +62,7 @@ def choose_goals(component: str | None, name: str | None, profiles: list[Profile
     names = {what.name: None for what in chosen}
     if name is not None and name not in names:
         raise Refused(f"unknown --property {name!r}: choose from {', '.join(names)}")
-    goals = [Goal(what, rules) for rules in profiles for what in chosen]
+    goals = [Goal(what, rules, compact) for rules in profiles for what in chosen]
     return [goal for goal in goals if name in (None, goal.property.name)]
 
 
@@ -79,7 +85,7 @@ def _effort(goal: Goal) -> float:
 
 def attempt(goal: Goal) -> Proof:
     """Prove it, or not."""
-    return prove(goal.property, goal.profile, DESIGNS)
+    return prove(goal.property, goal.profile, makers(goal.compact))
 
 
 def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
@@ -150,7 +156,8 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
     """The cycles of a run that contradicts a property, for each design in it, and its waveform."""
     say(show, f"counterexample of {plural(_cycles(proof), 'cycle')} to {goal}", "bold")
     for name, trace in proof.counterexample.items():
-        engine = AmaranthEngine(DESIGNS[trace.interface.component](goal.profile))
+        design = make_design(trace.interface.component, goal.profile, goal.compact)
+        engine = AmaranthEngine(design)
         say(show, name)
         first = name == goal.property.component
         file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"

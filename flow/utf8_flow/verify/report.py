@@ -13,6 +13,8 @@ from utf8_sim.golden.model import form
 from utf8_sim.trace import DECODER, Trace, field
 from utf8_sim.waves.diagram import character
 
+from ..terminal import plural
+
 FIRST_ERRORS = 5
 """How many offsets a summary gives for each kind of error."""
 
@@ -21,10 +23,6 @@ PREVIEW = 60
 
 LENGTHS = 16
 """More than any character has bytes."""
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def short_name(profile: Profile) -> str:

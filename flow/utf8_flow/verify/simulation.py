@@ -14,13 +14,14 @@ from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.golden.model import encode, form_maximum
 from utf8_sim.lockstep import Lockstep, Window
 from utf8_sim.stimulus import Piece, Stimulus
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import open_binary_output, open_output
 from utf8_sim.trace import DECODER, Interface, Trace, field
 
-from ..cli.output import Refused, open_binary_output, open_output
-from ..cli.terminal import conclude, give_up, print_lines, progress_bar, say
+from ..terminal import conclude, give_up, plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .difference import report_difference, report_failure
-from .report import active_cycles, plural, report
+from .report import active_cycles, report
 from .waves import draw, open_wave
 
 SHORT_TEXT = 64

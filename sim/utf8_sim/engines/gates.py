@@ -4,7 +4,7 @@ from pathlib import Path
 
 from utf8_hdl import Decoder, Encoder
 
-from ..tools.programs import built
+from ..tools.cache import built
 from ..tools.yowasp import YOSYS, need_packages, package_versions, run_yowasp
 from .compiled import VerilatorEngine
 from .engine import interface_of

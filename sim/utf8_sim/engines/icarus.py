@@ -10,7 +10,9 @@ import numpy as np
 
 from utf8_hdl import Decoder, Encoder
 
-from ..tools.programs import ToolError, built, need, run_tool, started
+from ..tools.cache import built
+from ..tools.errors import ToolError
+from ..tools.programs import need, run_tool, started
 from ..trace import DECODER, OBSERVED_BITS, Interface, Trace, bits
 from .engine import UndefinedError
 from .windowed import NATIVE, WindowedEngine

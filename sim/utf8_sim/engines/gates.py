@@ -1,15 +1,15 @@
 """Engines at the gate level: a design as cells of a device, with Yosys's own models of them."""
 
 from pathlib import Path
+from typing import Any
 
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.synthesis import DEVICES, YOSYS
-from utf8_hdl import Decoder, Encoder
 
+from ..components import component_of
 from ..tools.programs import built
 from ..tools.yowasp import need_packages, package_versions, run_yowasp
 from .compiled import VerilatorEngine
-from .engine import interface_of
 
 # Synthesis may store a register inverted, or leave out bits that nothing needs. A trace shows the
 # state, so its register is an output until synthesis is done: an output has the levels that the
@@ -42,7 +42,7 @@ class GateLevelEngine(VerilatorEngine):
 
     Parameters
     ----------
-    design : Decoder or Encoder
+    design : wiring.Component
         What is simulated.
 
     Raises
@@ -58,12 +58,12 @@ class GateLevelEngine(VerilatorEngine):
     models: str
     """The file that Yosys has for the cells of the family."""
 
-    def __init__(self, design: Decoder | Encoder) -> None:
+    def __init__(self, design: Any) -> None:
         need_packages(f"--engine {self.name}", [YOSYS], "fpga")
         super().__init__(design, self.with_models(design, self.netlist(design)))
 
     @classmethod
-    def netlist(cls, design: Decoder | Encoder) -> str:
+    def netlist(cls, design: Any) -> str:
         """What synthesis makes of a design: Verilog that connects cells.
 
         The state register keeps its name and its levels, which may take some lookup tables.
@@ -71,7 +71,7 @@ class GateLevelEngine(VerilatorEngine):
         return _run(_SYNTHESIZE, generate(design), design, synthesis=cls.synthesis)
 
     @classmethod
-    def with_models(cls, design: Decoder | Encoder, netlist: str) -> str:
+    def with_models(cls, design: Any, netlist: str) -> str:
         """A netlist of a design with the model of each cell in the cell's place."""
         return _run(_REPLACE, netlist, design, models=cls.models)
 
@@ -92,9 +92,9 @@ class Ecp5Engine(GateLevelEngine):
     models = "+/ecp5/cells_sim.v"
 
 
-def _run(script: str, verilog: str, design: Decoder | Encoder, **settings: str) -> str:
+def _run(script: str, verilog: str, design: Any, **settings: str) -> str:
     """What a script of Yosys makes of Verilog; kept for the next time."""
-    commands = script.format(module=f"utf8_{interface_of(design).component}", **settings)
+    commands = script.format(module=f"utf8_{component_of(design).name}", **settings)
 
     def build(folder: Path) -> Path:
         (folder / "input.v").write_text(verilog)

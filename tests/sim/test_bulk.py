@@ -18,7 +18,7 @@ from utf8_sim.engines.engine import interface_of
 from utf8_sim.golden import arrays as bulk
 from utf8_sim.golden.arrays import ArrayCycles, ArrayDecoder, ArrayEncoder, Outputs, Pace
 from utf8_sim.golden.text import TextModel, decode, encode_character
-from utf8_sim.golden.timing import Compact, CycleModel, Elastic, Timing
+from utf8_sim.golden.timing import Compact, CycleModel, Elastic, Serial, Timing
 from utf8_sim.trace import Columns, Interface, Trace
 
 VARIANTS = ALL_RULES | ODD_PROFILES
@@ -38,7 +38,8 @@ TIMINGS = {
     "short pipeline": (DECODER, Elastic(latency=2, latency_of_state=1)),
     "compact": (DECODER, Compact(spare=1)),
     "the encoder's": (ENCODER, ENCODER.timing(Encoder())),
-    "pipeline of bytes": (ENCODER, Compact(spare=3)),
+    "one that sends": (ENCODER, Serial(before=3, after=2)),
+    "one that sends at once": (ENCODER, Serial(before=1, after=1)),
 }
 timings = pytest.mark.parametrize(("component", "timing"), TIMINGS.values(), ids=TIMINGS)
 
@@ -78,8 +79,8 @@ def random_bytes(profile: Profile, size: int, seed: int) -> list[Item]:
 
 
 def random_values(profile: Profile, size: int, seed: int) -> list[Item]:
-    rng, boundaries = random.Random(seed), boundary_values(profile)
-    width = profile.utf32_width
+    rng, width = random.Random(seed), profile.utf32_width
+    boundaries = [value for value in boundary_values(profile) if value < 1 << width]
     choices = (lambda: rng.choice(boundaries), lambda: rng.getrandbits(rng.randint(1, width)))
     return [(rng.choice(choices)(), rng.random() < 0.1) for _ in range(size)]
 

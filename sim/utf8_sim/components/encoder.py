@@ -11,19 +11,20 @@ from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 from ..campaign import Coverage, Part, boundary_values, edges_of
 from ..golden.arrays import ArrayEncoder
 from ..golden.text import EncoderTransducer, form_maximum
-from ..golden.timing import Compact, Timing
+from ..golden.timing import Compact, Serial, Timing
 from ..shown import named, shown_byte
 from ..trace import Columns
 from .component import Component, Lane, Levels, register
 
 RANDOM_VALUES = 1024
 
+PIPELINED = Serial(before=3, after=2)
 COMPACT = Compact(spare=0)
 
 
 def timing(design: Any) -> Timing:
-    """That of one stage."""
-    return COMPACT
+    """The pipeline's, or that of one stage."""
+    return COMPACT if getattr(design, "compact", True) else PIPELINED
 
 
 def value_classes(profile: Profile) -> list[range]:

@@ -29,7 +29,17 @@ from .text import (
     form_maximum,
     is_continuation,
 )
-from .timing import Compact, CompactCycles, CycleModel, Cycles, Elastic, ElasticCycles, Timing
+from .timing import (
+    Compact,
+    CompactCycles,
+    CycleModel,
+    Cycles,
+    Elastic,
+    ElasticCycles,
+    Serial,
+    SerialCycles,
+    Timing,
+)
 
 BYTES = range(256)
 
@@ -440,9 +450,67 @@ class _CompactMeetings:
         return np.flatnonzero(trace.is_accepted)
 
 
+class ArraySerial(ArrayTiming):
+    """A pipeline in which one stage sends several outputs."""
+
+    def __init__(self, timing: Serial) -> None:
+        self._timing = timing
+        self._pace = Pace()
+        self._counts = np.zeros(timing.before, dtype=np.int64)
+        """How many outputs each of the stages before *send* will send, the last stage first."""
+        self._advances = 0
+        """In how many enabled cycles they advance."""
+        self._arrives = np.zeros(0, dtype=np.int64)
+        """In how many enabled cycles the outputs sent, or being sent, are at the pins."""
+
+    def flow(
+        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        pace = self._pace.add(trace)
+        enabled_cycles = int(np.count_nonzero(pace.enabled))
+        buffered = left - len(self._arrives) - int(self._counts.sum())
+
+        advance_cycles = np.flatnonzero(pace.enabled & trace["i.ready"].view(bool))
+        advances = pace.enabled_before.take(advance_cycles)
+        by_advance = np.searchsorted(advance_cycles, when).take(outputs.brought_by)
+        counts = np.bincount(by_advance, minlength=len(advances))[: len(advances)]
+        counts = np.concatenate([self._counts, counts])
+        sent, self._counts = counts[: len(advances)], counts[len(advances) :]
+
+        first = np.repeat(advances + self._timing.after + 2, sent)
+        arrives = first + np.arange(len(first)) - np.repeat(sums_before(sent), sent)
+        arrives = np.concatenate([self._arrives, arrives])
+        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
+        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
+
+        due = np.append(self._advances, advances + np.maximum(sent, 1))
+        self._advances = int(due[-1]) - enabled_cycles
+        ready = np.zeros(enabled_cycles + 1, dtype=bool)
+        ready[due[due < enabled_cycles]] = True
+        arrived = buffered + arrived_by.take(pace.enabled_before)
+        return arrived, pace.enabled & ready.take(pace.enabled_before)
+
+    def readable(self, payloads: list[tuple[int, ...]]) -> SerialCycles:
+        timing, where = self._timing, self._arrives.tolist()
+        stages: list[list[tuple[int, ...]]] = []
+        left = len(payloads) - int(self._counts.sum())
+        buffered, sent = payloads[: left - len(where)], payloads[left - len(where) : left]
+        for count in self._counts.tolist():
+            stages.insert(0, payloads[left : left + count])
+            left += count
+        on_the_way = dict(zip(where, sent, strict=True))
+        after = [on_the_way.get(distance) for distance in range(timing.after, 0, -1)]
+        sending = [payload for a, payload in on_the_way.items() if a > timing.after]
+        return SerialCycles(list(stages), sending, after, buffered, self._pace.enabled)
+
+    def meetings(self) -> "_CompactMeetings":
+        return _CompactMeetings()
+
+
 ARRAY_TIMINGS: dict[type, Callable[[Any], ArrayTiming]] = {
     Elastic: ArrayElastic,
     Compact: ArrayCompact,
+    Serial: ArraySerial,
 }
 """For each timing, the same by whole arrays."""
 

@@ -7,7 +7,7 @@ first cycle in which its output is at the pins.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -207,6 +207,92 @@ class CompactCycles:
         if self._left and o_ready:
             self._left.popleft()
         self._left.extend(payload for payload, _ in brought or ())
+
+
+@dataclass(frozen=True)
+class Serial:
+    """A pipeline with a shared clock enable, in which one stage *sends* the outputs of an input.
+
+    It is enabled in every cycle but the first after reset, and those after a cycle in which an
+    output was stalled. An input is accepted in an enabled cycle in which *send* is empty or has the
+    last output of its input. Then it and the stages before it advance by one; what is offered, an
+    input or nothing, goes into the first. In each enabled cycle an output goes from *send* on.
+
+    Parameters
+    ----------
+    before, after : int
+        Stages before *send*, and between it and the output buffer.
+    """
+
+    before: int
+    after: int
+
+    @property
+    def latency(self) -> int:
+        return self.before + self.after + 2
+
+    @property
+    def latency_of_cut(self) -> int:
+        return self.latency
+
+    @property
+    def latency_of_state(self) -> int:
+        return 0
+
+    def cycles(self) -> "SerialCycles":
+        return SerialCycles([()] * self.before, (), [None] * self.after)
+
+
+class SerialCycles:
+    """Such a pipeline at some cycle of a run.
+
+    Parameters
+    ----------
+    stages : list of sequence of Payload
+        What each of the stages before *send* will send, the first stage first.
+    sending : iterable of Payload
+        What is left in *send*.
+    after : list of Payload or None
+        What is in the stages behind it, the first stage first.
+    buffered : iterable of Payload
+        What is in the output buffer, the output at the pins first.
+    enabled : bool
+        Whether it is.
+    """
+
+    def __init__(
+        self,
+        stages: list[Sequence[Payload]],
+        sending: Iterable[Payload],
+        after: list[Payload | None],
+        buffered: Iterable[Payload] = (),
+        enabled: bool = False,
+    ) -> None:
+        self._stages = stages
+        self._sending = deque(sending)
+        self._after = after
+        self._buffer = deque(buffered)
+        self._enabled = enabled
+
+    def offered(self) -> Payload | None:
+        return self._buffer[0] if self._buffer else None
+
+    def ready(self, o_ready: bool) -> bool:
+        return self._enabled and len(self._sending) <= 1
+
+    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
+        advances, stalled = self.ready(o_ready), bool(self._buffer) and not o_ready
+        if self._buffer and o_ready:
+            self._buffer.popleft()
+        if self._enabled:
+            sent = self._sending.popleft() if self._sending else None
+            *self._after, arrived = [sent, *self._after]
+            if arrived is not None:
+                self._buffer.append(arrived)
+        if advances:
+            *self._stages, last = [[payload for payload, _ in brought or ()], *self._stages]
+            self._sending = deque(last)
+        self._enabled = not stalled
 
 
 class CycleModel:

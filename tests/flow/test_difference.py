@@ -18,7 +18,6 @@ from utf8_sim.engines.engine import AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.shrink import Case
 from utf8_sim.stimulus import Stimulus
-from utf8_sim.trace import bits
 
 
 @pytest.fixture(autouse=True)
@@ -165,7 +164,7 @@ class OnceWrong(AmaranthEngine):
         wrong = OnceWrong.runs == 1
         for trace in super().run(stimulus):
             if wrong:
-                trace.words[-1] ^= bits("i.ready", 1)
+                trace["i.ready"][-1] ^= 1
             yield trace
 
 
@@ -313,7 +312,7 @@ def wrong_at_the_end(pin: str) -> type[AmaranthEngine]:
     class Engine(AmaranthEngine):
         def run(self, stimulus):
             for trace in super().run(stimulus):
-                trace.words[-1] ^= bits(pin, 1)
+                trace[pin][-1] ^= 1
                 yield trace
 
     return Engine

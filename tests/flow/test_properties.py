@@ -169,8 +169,9 @@ def observed(trace: Trace) -> list[str]:
 def replayed(design: Any, trace: Trace) -> list[tuple[int, ...]]:
     """What a design shows in each cycle if it is driven as in a trace."""
     i, o = design.i, design.o
-    driven = i.valid, i.p[trace.interface.item], i.p.last, o.ready
-    results = [getattr(o.p, name) for name in trace.interface.result]
+    fields = (i.p[pin.name.removeprefix("i.")] for pin in trace.interface.inputs)
+    driven = i.valid, *fields, o.ready
+    results = [o.p[pin.name.removeprefix("o.")] for pin in trace.interface.outputs]
     simulator = Simulator(design)
     simulator.add_clock(10e-9)
     cycles = []

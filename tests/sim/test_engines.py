@@ -120,7 +120,7 @@ def reference(name: str, scenario: str) -> np.ndarray:
 def test_every_pin_and_the_state_as_in_amaranth(engine, name):
     simulator, amaranth = make(engine, name), make("amaranth", name)
     assert simulator.name == engine
-    assert simulator.interface is amaranth.interface
+    assert simulator.interface == amaranth.interface
     assert simulator.profile == amaranth.profile
     assert simulator.state_names == amaranth.state_names
     for scenario, stimulus in scenarios(name).items():

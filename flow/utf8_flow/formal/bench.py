@@ -152,7 +152,7 @@ class Bench(Elaboratable):
 
 def driven_pins(design: Any) -> dict[str, Value]:
     """What a test bench drives: ``i_valid``, ``item``, ``i_last`` and ``o_ready``."""
-    i, o, item = design.i, design.o, interface_of(design).item
+    i, o, item = design.i, design.o, interface_of(design).item.removeprefix("i.")
     return {
         "i_valid": i.valid,
         "item": Value.cast(i.p[item]),
@@ -164,7 +164,7 @@ def driven_pins(design: Any) -> dict[str, Value]:
 def observed_pins(design: Any) -> dict[str, Value]:
     """What a design drives, by the names that traces use."""
     i, o = design.i, design.o
-    results = {f"o.{name}": Value.cast(o.p[name]) for name in interface_of(design).result}
+    results = {pin.name: Value.cast(o.p[pin.name[2:]]) for pin in interface_of(design).outputs}
     return {"i.ready": i.ready, "o.valid": o.valid, **results}
 
 

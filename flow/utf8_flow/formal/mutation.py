@@ -19,6 +19,7 @@ from utf8_hdl.axi import AxiStream
 from utf8_sim.campaign import Part
 from utf8_sim.engines.compiled import Compiled, cxxrtl_library, load
 from utf8_sim.engines.engine import DesignError
+from utf8_sim.engines.ports import axi_places
 from utf8_sim.engines.windowed import WindowedEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
@@ -186,7 +187,12 @@ class MutantEngine(WindowedEngine):
         super().__init__(design)
         self.mutant = 0
         self.library = cxxrtl_library(
-            self.interface, PACKAGE, [mutants.code], lambda: mutants.code, ["-DMUTANTS"]
+            self.interface,
+            axi_places(self.interface, mutants.verilog),
+            PACKAGE,
+            [mutants.code],
+            lambda: mutants.code,
+            [f"-DMUTANTS={mutants.width}"],
         )
 
     @contextmanager
@@ -207,6 +213,7 @@ class _Mutant(wiring.Component):
         self.profile = design.profile
         self._number = number
         self._top = AxiStream(design)
+        self.component_name = self._top.name
 
     def elaborate(self, platform: Any) -> Module:
         m, i, o = Module(), self.i, self.o

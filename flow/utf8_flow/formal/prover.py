@@ -17,7 +17,7 @@ from utf8_sim.engines.engine import interface_of
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
-from utf8_sim.trace import Trace, bits
+from utf8_sim.trace import Columns, Trace
 
 from .bench import Bench, Designs, driven_pins, observed_pins
 from .circuit import Circuit
@@ -306,14 +306,8 @@ def _levels(name: str, component: Any, cycle: dict[str, int]) -> dict[str, int]:
 
 def _trace(component: Any, cycles: list[dict[str, int]]) -> Trace:
     interface = interface_of(component)
-    words = np.zeros(len(cycles), dtype=np.uint64)
-    for pin in interface.observed:
-        words |= bits(pin, np.array([cycle[pin] for cycle in cycles], dtype=np.uint64))
-    types = (np.uint8, interface.item_type, np.uint8, np.uint8)
-    driven: list[np.ndarray] = [
-        np.array([cycle[pin] for cycle in cycles], dtype=kind)
-        for pin, kind in zip(interface.driven, types, strict=True)
-    ]
-    i_valid, item, i_last, o_ready = driven
-    state = np.array([cycle.get("state", 0) for cycle in cycles], dtype=np.uint8)
-    return Trace(interface, i_valid, item, i_last, o_ready, words, state)
+    columns: Columns = {
+        pin.name: np.array([cycle.get(pin.name, 0) for cycle in cycles], dtype=pin.dtype)
+        for pin in interface.pins
+    }
+    return Trace(interface, columns)

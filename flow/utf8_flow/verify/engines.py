@@ -3,8 +3,8 @@
 import ctypes
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import Any
 
-from utf8_hdl import Decoder, Encoder
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import AmaranthEngine, Engine
 from utf8_sim.engines.gates import GateLevelEngine
@@ -22,7 +22,7 @@ WORTH_COMPILING = 1 << 14
 """Cycles that take Amaranth's simulator about as long as a compiler takes for a design."""
 
 
-def _gate_level(family: str) -> Callable[[Decoder | Encoder], Engine]:
+def _gate_level(family: str) -> Callable[[Any], Engine]:
     """The engine for the netlist of a family of devices."""
     cells = FAMILIES[family]
     return lambda design: GateLevelEngine(
@@ -30,7 +30,7 @@ def _gate_level(family: str) -> Callable[[Decoder | Encoder], Engine]:
     )
 
 
-ENGINES: dict[str, Callable[[Decoder | Encoder], Engine]] = {
+ENGINES: dict[str, Callable[[Any], Engine]] = {
     AmaranthEngine.name: AmaranthEngine,
     CxxrtlEngine.name: CxxrtlEngine,
     VerilatorEngine.name: lambda design: VerilatorEngine(design, generate(design)),
@@ -46,21 +46,21 @@ def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
     Parameters
     ----------
     size : int
-        How many bytes go into the decoder, or come out of the encoder: one in a cycle.
+        How many bytes they have: one in a cycle.
     stalls : iterable of pairs of Stalls
         Those at the input and at the output.
     """
     return round(sum(sum(side.cycles_for(size) for side in sides) - size for sides in stalls))
 
 
-def prepare_engine(name: str, design: Decoder | Encoder, cycles: int) -> tuple[Engine, str]:
+def prepare_engine(name: str, design: Any, cycles: int) -> tuple[Engine, str]:
     """An engine, and a line that says which.
 
     Parameters
     ----------
     name : str
         Its name; ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
-    design : Decoder or Encoder
+    design : wiring.Component
         What is simulated.
     cycles : int
         How many there are to simulate, about.

@@ -35,7 +35,7 @@ def mutation_score(
     show : Console
         Where the news go.
     component : str
-        ``decoder`` or ``encoder``.
+        Of which component.
     profile : Profile
         Which UTF-8 is spoken.
     count : int

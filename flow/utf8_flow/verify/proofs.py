@@ -161,7 +161,7 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         say(show, name)
         first = name == goal.property.component
         file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
-        window = Window(0, trace, partial(expectation, goal.profile, trace))
+        window = Window(0, trace, partial(expectation, engine, trace))
         difference = window.difference()
         marked = difference.cycle if difference else None
         print_lines(show, cycle_table(window, engine, range(len(trace)), pins=True, marked=marked))

@@ -1,13 +1,12 @@
 """The engine at the gate level: a design as cells of a device, with Yosys's own models of them."""
 
 from pathlib import Path
+from typing import Any
 
-from utf8_hdl import Decoder, Encoder
-
+from ..components import component_of
 from ..tools.cache import built
 from ..tools.yowasp import YOSYS, need_packages, package_versions, run_yowasp
 from .compiled import VerilatorEngine
-from .engine import interface_of
 
 # Synthesis may store a register inverted, or leave out bits that nothing needs. A trace shows the
 # state, so its register is an output until synthesis is done: an output has the levels that the
@@ -59,15 +58,13 @@ class GateLevelEngine(VerilatorEngine):
         If Verilator or a C++ compiler is not installed, or a tool fails.
     """
 
-    def __init__(
-        self, name: str, design: Decoder | Encoder, verilog: str, synthesis: str, models: str
-    ) -> None:
+    def __init__(self, name: str, design: Any, verilog: str, synthesis: str, models: str) -> None:
         self.name = name
         need_packages(f"--engine {name}", [YOSYS], "fpga")
         super().__init__(design, with_models(design, netlist(design, verilog, synthesis), models))
 
 
-def netlist(design: Decoder | Encoder, verilog: str, synthesis: str) -> str:
+def netlist(design: Any, verilog: str, synthesis: str) -> str:
     """What synthesis makes of a design: Verilog that connects cells.
 
     The state register keeps its name and its levels, which may take some lookup tables.
@@ -75,14 +72,14 @@ def netlist(design: Decoder | Encoder, verilog: str, synthesis: str) -> str:
     return _run(_SYNTHESIZE, verilog, design, synthesis=synthesis)
 
 
-def with_models(design: Decoder | Encoder, netlist: str, models: str) -> str:
+def with_models(design: Any, netlist: str, models: str) -> str:
     """A netlist of a design with the model of each cell in the cell's place."""
     return _run(_REPLACE, netlist, design, models=models)
 
 
-def _run(script: str, verilog: str, design: Decoder | Encoder, **settings: str) -> str:
+def _run(script: str, verilog: str, design: Any, **settings: str) -> str:
     """What a script of Yosys makes of Verilog; kept for the next time."""
-    commands = script.format(module=f"utf8_{interface_of(design).component}", **settings)
+    commands = script.format(module=f"utf8_{component_of(design).name}", **settings)
 
     def build(folder: Path) -> Path:
         (folder / "input.v").write_text(verilog)

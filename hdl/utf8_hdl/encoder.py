@@ -69,7 +69,7 @@ class Encoder(wiring.Component):
        ``o.valid`` is low the payload is a don't care.
     4. Nothing is lost or invented: a code point gives the bytes of its shortest form, in order.
 
-    From any contents of the registers, what is accepted later is encoded as it should be.
+    No contents of the state register last: it comes back to ``START`` whatever is in it.
 
     The compact encoder, :class:`~utf8_hdl.compact_encoder.CompactEncoder`, gives the same bytes
     with a latency of 1. Its ``i.ready`` depends on ``o.ready``.

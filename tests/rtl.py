@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from types import SimpleNamespace
 
@@ -41,14 +42,22 @@ STALLS = {
 }
 
 
+@cache
+def engine_of(component: type[Decoder] | type[Encoder], profile: Profile) -> AmaranthEngine:
+    """The one for a design as it should be: making it takes longer than a short run."""
+    return AmaranthEngine(component(profile))
+
+
 def rtl_trace(
     texts: Iterable[Sequence[int]],
     stalls=(NO_STALLS, NO_STALLS),
-    design: Decoder | Encoder | None = None,
+    design: Decoder | Encoder | AmaranthEngine | None = None,
 ) -> np.ndarray:
     """Every cycle of a simulation, as the engine recorded it: an array with a field a pin."""
+    design = design or engine_of(Decoder, UNICODE)
+    engine = design if isinstance(design, AmaranthEngine) else AmaranthEngine(design)
     stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Trace.join(list(AmaranthEngine(design or Decoder()).run(stimulus))).table()
+    return Trace.join(list(engine.run(stimulus))).table()
 
 
 def accepted(trace: np.ndarray) -> np.ndarray:
@@ -63,7 +72,7 @@ def taken(trace: np.ndarray) -> np.ndarray:
 
 def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE):
     """Tokens of one text, in the form of `ref_tokens`."""
-    tokens = taken(rtl_trace([data] if data else [], stalls, Decoder(profile)))
+    tokens = taken(rtl_trace([data] if data else [], stalls, engine_of(Decoder, profile)))
     ends = np.cumsum(tokens["o.length"], dtype=int)
     return [
         RefToken(
@@ -80,7 +89,7 @@ def rtl_encode(
     values: Sequence[int], stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE
 ) -> tuple[bytes, list[int]]:
     """The bytes of one text of code points, and the indices of those flagged as errors."""
-    encoded = taken(rtl_trace([values] if len(values) else [], stalls, Encoder(profile)))
+    encoded = taken(rtl_trace([values] if len(values) else [], stalls, engine_of(Encoder, profile)))
     return bytes(encoded["o.data"].tolist()), np.flatnonzero(encoded["o.error"]).tolist()
 
 
@@ -91,7 +100,8 @@ def lockstep(
 ):
     """The first difference between hardware and golden model, or None."""
     stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Lockstep(AmaranthEngine(design or Decoder()), stimulus).run()
+    engine = AmaranthEngine(design) if design else engine_of(Decoder, UNICODE)
+    return Lockstep(engine, stimulus).run()
 
 
 ODD_PROFILES = {

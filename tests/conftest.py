@@ -6,7 +6,7 @@ of a whole matrix is marked `sample`: some of its cases remain in `make test`, t
 
 import os
 import signal
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import pytest
 
@@ -46,13 +46,20 @@ def spread(cases, count):
 
 
 def covering(cases):
-    """Enough of them that every value of every parameter occurs."""
-    values = {case: set(case.callspec.indices.items()) for case in cases}
-    missing, chosen = set().union(*values.values()), []
+    """Enough of them that every value of every parameter occurs, none much oftener than others."""
+    values = {
+        case: {(name, id(value)) for name, value in case.callspec.params.items()} for case in cases
+    }
+    missing, chosen, uses = set().union(*values.values()), [], Counter()
     while missing:
-        chosen.append(max(cases, key=lambda case: len(values[case] & missing)))
+        chosen.append(max(cases, key=lambda case: _gain(values[case], missing, uses)))
         missing -= values[chosen[-1]]
+        uses.update(values[chosen[-1]])
     return chosen
+
+
+def _gain(values, missing, uses):
+    return len(values & missing), -sum(uses[value] for value in values)
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -206,6 +206,7 @@ def test_cocotb_bench_is_for_the_verilog_of_the_utf8_hdl_that_is_installed_now(c
     assert verilog.read_text() == generate(Decoder())
 
 
+@pytest.mark.sample(1)
 @needs("make", "iverilog")
 @pytest.mark.parametrize(
     ("port", "wrong"),

@@ -103,6 +103,7 @@ def test_answer(case):
     check(case)
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("cycles", [8.039, 9, 13])
 def test_far_end_with_another_idea_of_the_baud_rate(cycles, rate):
@@ -312,6 +313,7 @@ def test_a_broken_demo_is_caught(name):
         check(case, slow_demo(module, good, bad))
 
 
+@pytest.mark.sample(1)
 @needs("iverilog")
 @pytest.mark.parametrize(("clock", "error"), [(12_000_000, 0.03), (25_000_000, -0.03)])
 def test_verilog_of_the_demo_on_another_bench(tmp_path, clock, error):

@@ -121,6 +121,7 @@ def compare_decoders(profile: Profile, items: list[Item], rng: random.Random) ->
     assert pending == [pending_after[part.stop] for part in parts]
 
 
+@pytest.mark.sample(8)
 @variants
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
@@ -129,12 +130,14 @@ def test_any_bytes_in_any_parts(profile, data):
     compare_decoders(profile, items, data.draw(st.randoms(use_true_random=False)))
 
 
+@pytest.mark.sample(9)
 @variants
 @pytest.mark.parametrize("size", [600, 6000])
 def test_many_hostile_bytes(profile, size):
     compare_decoders(profile, random_bytes(profile, size, seed=size), random.Random(size))
 
 
+@pytest.mark.sample(8)
 @variants
 def test_every_pair_of_a_lead_byte_and_any_other(profile):
     items = [item for pair in product(LEADS, range(256)) for item in zip(pair, (0, 1), strict=True)]
@@ -142,6 +145,7 @@ def test_every_pair_of_a_lead_byte_and_any_other(profile):
     assert tokens == readable_tokens(profile, items)[0]
 
 
+@pytest.mark.sample(8)
 @variants
 def test_bytes_one_at_a_time(profile):
     items = random_bytes(profile, 300, seed=1)
@@ -150,6 +154,7 @@ def test_bytes_one_at_a_time(profile):
     assert (tokens, pending) == (expected, pending_after[1:])
 
 
+@pytest.mark.sample(8)
 @variants
 def test_every_boundary_encoding_is_a_text(profile):
     encodings = boundary_encodings(profile)
@@ -178,6 +183,7 @@ def readable_bytes(profile: Profile, items: list[Item]) -> list[tuple[int, ...]]
     ]
 
 
+@pytest.mark.sample(5)
 @encoder_variants
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
@@ -190,6 +196,7 @@ def test_any_values_are_encoded_in_any_parts(profile, data):
     assert encoded == readable_bytes(profile, items)
 
 
+@pytest.mark.sample(5)
 @encoder_variants
 def test_every_boundary_value_is_encoded(profile):
     items = [(value, index % 3 == 0) for index, value in enumerate(boundary_values(profile))]
@@ -287,6 +294,7 @@ def check_windows(interface: Interface, profile: Profile, trace: Trace, parts: l
         assert [readable.cycle(*pins) for pins in driven[following]] == expected[following]
 
 
+@pytest.mark.sample(9)
 @components
 @rejecting_variants
 @settings(max_examples=25, deadline=None)
@@ -300,6 +308,7 @@ def test_every_pin_in_any_windows(interface, profile, data):
     check_windows(interface, profile, trace, parts)
 
 
+@pytest.mark.sample(9)
 @components
 @variants
 def test_every_pin_in_windows_of_any_size(interface, profile):
@@ -308,6 +317,7 @@ def test_every_pin_in_windows_of_any_size(interface, profile):
         check_windows(interface, profile, trace, list(chunks(len(trace), rng)))
 
 
+@pytest.mark.sample
 @components
 @pytest.mark.parametrize("busy", BUSY, ids=str)
 def test_every_pin_cycle_by_cycle_in_windows(interface, busy):
@@ -365,6 +375,7 @@ def test_a_model_that_forgets_at_the_end_of_a_window_is_found(flaw, monkeypatch)
         check_windows(DECODER, profile, trace, [slice(n, n + 3) for n in range(0, 90, 3)])
 
 
+@pytest.mark.sample(5)
 @components
 @rejecting_variants
 def test_first_wrong_bit_is_found_in_its_cycle(interface, profile):

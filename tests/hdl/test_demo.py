@@ -250,7 +250,7 @@ class SlowDecoder(wiring.Component):
 
 def slow_demo(module=demo, good="", bad=""):
     """The class with a `SlowDecoder`, and an edit to the source of one of its modules."""
-    namespace = {"__name__": "utf8_hdl.edited", "__package__": "utf8_hdl"}
+    namespace = {"__name__": "utf8_demo.edited", "__package__": "utf8_demo"}
     exec(inspect.getsource(demo), namespace)
     exec(inspect.getsource(module).replace(good, bad), namespace)
     namespace["Decoder"] = SlowDecoder

@@ -6,19 +6,22 @@ BIN    := $(VENV)/bin
 BUILD  := build
 BOARD  ?= icebreaker
 
-.PHONY: help sim test compare bench verilog diagram prove mutate synth bitstream \
+.PHONY: help sim test test-all compare bench verilog diagram prove mutate synth bitstream \
         lint format clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 sim: $(VENV)/base ## Decode the sample texts in simulated hardware, next to the golden model
 	$(BIN)/utf8-hdl simulate --text 'A © ≠ 😀'
 	$(BIN)/utf8-hdl simulate examples/scripts.txt
 	$(BIN)/utf8-hdl simulate examples/stress.txt
 
-test: $(VENV)/dev ## Run the whole suite
+test: $(VENV)/dev ## Run the tests, but for the long ones
 	$(BIN)/pytest -n auto -q
+
+test-all: test ## Run the long tests as well
+	$(BIN)/pytest -n auto -q -m long
 
 compare: $(VENV)/base ## Compare hardware and golden model on the built-in campaign
 	$(BIN)/utf8-hdl compare

@@ -1,7 +1,12 @@
-"""What holds for the whole suite."""
+"""What holds for the whole suite.
+
+Some tests are marked `long`: `make test` leaves them out, `make test-all` runs them as well. A test
+of a whole matrix is marked `sample`: some of its cases remain in `make test`, the others are long.
+"""
 
 import os
 import signal
+from collections import Counter, defaultdict
 
 import pytest
 
@@ -19,6 +24,47 @@ def pytest_configure(config):
         if signal.getsignal(number) is signal.SIG_IGN:
             usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
             signal.signal(number, usual)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    matrices = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sample"):
+            matrices[item.nodeid.partition("[")[0]].append(item)
+    for cases in matrices.values():
+        count = cases[0].get_closest_marker("sample").args
+        short = spread(cases, *count) if count else covering(cases)
+        for case in cases:
+            if case not in short:
+                case.add_marker(pytest.mark.long)
+
+
+def spread(cases, count):
+    """So many of them, one here and one there, the first among them."""
+    return [cases[number * len(cases) // count] for number in range(min(count, len(cases)))]
+
+
+def covering(cases):
+    """Enough of them that every value of every parameter occurs, none much oftener than others."""
+    values = {
+        case: {(name, id(value)) for name, value in case.callspec.params.items()} for case in cases
+    }
+    missing, chosen, uses = set().union(*values.values()), [], Counter()
+    while missing:
+        chosen.append(max(cases, key=lambda case: _gain(values[case], missing, uses)))
+        missing -= values[chosen[-1]]
+        uses.update(values[chosen[-1]])
+    return chosen
+
+
+def _gain(values, missing, uses):
+    return len(values & missing), -sum(uses[value] for value in values)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.option.markexpr == "not long":
+        terminalreporter.write_line("long tests are left out; `make test-all` runs them as well")
 
 
 @pytest.hookimpl(trylast=True)

@@ -45,26 +45,22 @@ STALLS = {
 }
 
 
+@cache
+def engine_of(component: type, *parameters: Any) -> AmaranthEngine:
+    """The one for a design as it should be: making it takes longer than a short run."""
+    return AmaranthEngine(component(*parameters))
+
+
 def rtl_trace(
     texts: Iterable[Sequence[int]],
     stalls=(NO_STALLS, NO_STALLS),
-    design: Decoder | Encoder | None = None,
+    design: Decoder | Encoder | AmaranthEngine | None = None,
 ) -> np.ndarray:
     """Every cycle of a simulation, as the engine recorded it: an array with a field a pin."""
+    design = design or engine_of(Decoder, UNICODE)
+    engine = design if isinstance(design, AmaranthEngine) else AmaranthEngine(design)
     stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Trace.join(list(_engine(design or Decoder()).run(stimulus))).table()
-
-
-@cache
-def _engine(design: Decoder | Encoder) -> AmaranthEngine:
-    """Making one takes as long as a thousand cycles."""
-    return AmaranthEngine(design)
-
-
-@cache
-def design_of(component: type, *parameters: Any) -> Any:
-    """The same design for the same parameters, so that its engine is made once."""
-    return component(*parameters)
+    return Trace.join(list(engine.run(stimulus))).table()
 
 
 def accepted(trace: np.ndarray) -> np.ndarray:
@@ -79,7 +75,7 @@ def taken(trace: np.ndarray) -> np.ndarray:
 
 def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE):
     """Tokens of one text, in the form of `ref_tokens`."""
-    tokens = taken(rtl_trace([data] if data else [], stalls, design_of(Decoder, profile)))
+    tokens = taken(rtl_trace([data] if data else [], stalls, engine_of(Decoder, profile)))
     ends = np.cumsum(tokens["o.length"], dtype=int)
     return [
         RefToken(
@@ -99,9 +95,8 @@ def rtl_encode(
     compact: bool = False,
 ) -> tuple[bytes, list[int]]:
     """The bytes of one text of code points, and the indices of those flagged as errors."""
-    encoded = taken(
-        rtl_trace([values] if len(values) else [], stalls, design_of(Encoder, profile, compact))
-    )
+    engine = engine_of(Encoder, profile, compact)
+    encoded = taken(rtl_trace([values] if len(values) else [], stalls, engine))
     return bytes(encoded["o.data"].tolist()), np.flatnonzero(encoded["o.error"]).tolist()
 
 
@@ -112,7 +107,8 @@ def lockstep(
 ):
     """The first difference between hardware and golden model, or None."""
     stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Lockstep(AmaranthEngine(design or Decoder()), stimulus).run()
+    engine = AmaranthEngine(design) if design else engine_of(Decoder, UNICODE)
+    return Lockstep(engine, stimulus).run()
 
 
 ODD_PROFILES = {

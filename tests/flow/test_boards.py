@@ -70,6 +70,7 @@ def test_every_board_is_tried_here():
     assert set(BOARDS) == {"icebreaker", *ULX3S_DEVICES}
 
 
+@pytest.mark.long
 def test_bitstream_for_icebreaker(folder):
     result = run("bitstream", "--board", "icebreaker")
     assert result.status == 0

@@ -83,6 +83,7 @@ def test_the_printed_command_shows_it_again(folder, monkeypatch, name):
     assert len(inputs.replace("/", " ").split()) <= 4
 
 
+@pytest.mark.sample(2)
 @each_engine("amaranth", "cxxrtl", "icarus")
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 def test_every_engine_and_command_shows_it_again(folder, monkeypatch, command, engine):

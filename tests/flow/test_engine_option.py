@@ -71,6 +71,7 @@ def test_every_engine_is_tried_here():
 # --- which one is taken -------------------------------------------------------------------------
 
 
+@pytest.mark.sample
 @every_engine
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 def test_the_report_names_the_engine_that_was_asked_for(folder, command, engine):
@@ -97,6 +98,7 @@ def test_a_long_text_is_compiled(folder, arguments, size):
     assert engine_line(run(*arguments.split())) == "engine cxxrtl"
 
 
+@pytest.mark.sample(4)
 @needs_compiler
 @pytest.mark.parametrize(
     ("arguments", "size"),
@@ -238,6 +240,7 @@ DIFFERENCES = {
 }
 
 
+@pytest.mark.sample
 @every_engine
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 @pytest.mark.parametrize("component", DIFFERENCES)

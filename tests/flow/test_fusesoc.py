@@ -156,6 +156,7 @@ def test_same_bytes_on_every_run_wherever_they_go(folder):
     assert (folder / "design.v").read_text() == run("generate").out
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "output", ["-", "/dev/null", "design.core", "design", ".v", "two words.v", "naïve.v", "-x.v"]
 )

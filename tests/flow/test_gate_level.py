@@ -68,6 +68,7 @@ def comparable(engine: Engine, stimulus: Stimulus) -> np.ndarray:
     return table
 
 
+@pytest.mark.sample
 @needs_verilator
 @each_level
 @pytest.mark.parametrize("component", DESIGNS)
@@ -79,6 +80,7 @@ def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
 
 
 # Each component in every profile, on the families in turns.
+@pytest.mark.sample(3)
 @needs_icarus
 @pytest.mark.parametrize(
     ("profile", "component", "level"),

@@ -373,6 +373,7 @@ def peak_memory(size: int) -> int:
     return int(measured.stdout) // 1024
 
 
+@pytest.mark.long
 @needs_compiler
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
 def test_memory_does_not_grow_with_the_text(folder):

@@ -124,6 +124,7 @@ def contradicted(component: str, name: str) -> Proof:
         return proof_of(component, name)
 
 
+@pytest.mark.sample(9)
 @named(list(BY_NAME))
 def test_the_design_has_the_property(component, name):
     profile = profile_for(name)

@@ -251,6 +251,7 @@ properties.generate = altered
 # --- interrupts ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(1)
 @needs_proc
 @pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
 def test_control_c_ends_the_workers_and_their_programs(folder, tmp_path_factory, group):

@@ -37,11 +37,13 @@ def test_every_value_of_unicode(tmp_path):
     assert "PASS 1114112 values, 1048576 of the longest form" in printed
 
 
+@pytest.mark.long
 def test_every_value_of_ucs2(tmp_path):
     rules = {"COUNT": 0x10000, "REFUSE_NONCHARACTERS": 1}
     assert "PASS 65536 values" in roundtrip(tmp_path, *verilog(UCS2), **rules)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("profile", "bits"), [(UCS4, 31), (EXTENDED, 42)], ids=["ucs4", "extended"]
 )
@@ -53,6 +55,7 @@ def test_a_million_values_of_the_larger_profiles(profile, bits, tmp_path):
     assert int(re.search(r"PASS 1000000 values, (\d+) of the longest", printed)[1]) > 100_000
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("design", "good", "bad", "message"),
     [

@@ -86,6 +86,7 @@ MOMENTS = {
 }
 
 
+@pytest.mark.sample
 @SIGNALS
 @pytest.mark.parametrize(
     ("command", "moment"),

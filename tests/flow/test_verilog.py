@@ -155,6 +155,7 @@ def test_same_bytes_on_every_run_and_no_paths(component):
     assert not re.search(r"\.py\b|\.cc\b|/home|/usr|/tmp", text)
 
 
+@pytest.mark.sample
 @needs("iverilog")
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_icarus_has_no_warning(verilog, language):
@@ -165,6 +166,7 @@ def test_icarus_has_no_warning(verilog, language):
     assert run.stdout + run.stderr == ""
 
 
+@pytest.mark.sample(5)
 @needs("verilator")
 def test_verilator_has_no_warning(verilog):
     run = subprocess.run(
@@ -173,6 +175,7 @@ def test_verilator_has_no_warning(verilog):
     assert (run.returncode, run.stdout + run.stderr) == (0, "")
 
 
+@pytest.mark.sample(5)
 @needs("iverilog")
 def test_icarus_runs_it_in_lockstep_with_the_golden_model(verilog, variant, tmp_path):
     tests = 3 if variant.component == "decoder" else 2
@@ -262,6 +265,7 @@ def run_a_users_bench(
 BENCH = Path(__file__).with_name("language_modes.v")
 
 
+@pytest.mark.sample
 @needs("iverilog")
 @pytest.mark.parametrize("component", ["decoder", "encoder"])
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -294,6 +298,7 @@ def test_undefined_data_that_is_not_offered_does_no_harm(component, tmp_path):
     assert printed == expected
 
 
+@pytest.mark.sample
 @needs("iverilog")
 @pytest.mark.parametrize("component", ["decoder", "encoder"])
 @pytest.mark.parametrize("wire", ["data", "last", "valid", "ready", "rst"])

@@ -103,6 +103,7 @@ def test_answer(case):
     check(case)
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("cycles", [8.039, 9, 13])
 def test_far_end_with_another_idea_of_the_baud_rate(cycles, rate):
@@ -249,7 +250,7 @@ class SlowDecoder(wiring.Component):
 
 def slow_demo(module=demo, good="", bad=""):
     """The class with a `SlowDecoder`, and an edit to the source of one of its modules."""
-    namespace = {"__name__": "utf8_hdl.edited", "__package__": "utf8_hdl"}
+    namespace = {"__name__": "utf8_demo.edited", "__package__": "utf8_demo"}
     exec(inspect.getsource(demo), namespace)
     exec(inspect.getsource(module).replace(good, bad), namespace)
     namespace["Decoder"] = SlowDecoder
@@ -312,6 +313,7 @@ def test_a_broken_demo_is_caught(name):
         check(case, slow_demo(module, good, bad))
 
 
+@pytest.mark.sample(1)
 @needs("iverilog")
 @pytest.mark.parametrize(("clock", "error"), [(12_000_000, 0.03), (25_000_000, -0.03)])
 def test_verilog_of_the_demo_on_another_bench(tmp_path, clock, error):

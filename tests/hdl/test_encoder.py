@@ -7,6 +7,7 @@ import pytest
 from amaranth.hdl import Signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from utf8_sim.golden.model import EncoderCycles
 
 from encoder_timing import PipelinedEncoderCycles
 from rtl import (
@@ -17,7 +18,7 @@ from rtl import (
     STALLS,
     altered,
     broken,
-    design_of,
+    engine_of,
     rtl_encode,
     rtl_tokens,
     rtl_trace,
@@ -26,7 +27,6 @@ from rtl import (
 from utf8_hdl import EXTENDED, PROFILES, UCS4, UNICODE, Encoder, ErrorSpan
 from utf8_sim.campaign import boundary_values, campaign
 from utf8_sim.engines.engine import AmaranthEngine, HangError
-from utf8_sim.golden.model import EncoderCycles
 from utf8_sim.stimulus import FixedStalls
 from utf8_sim.trace import ENCODER
 
@@ -118,7 +118,7 @@ def test_any_text_is_encoded_as_in_cpython_under_any_stalls(
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=12), PATTERN, PATTERN)
 def test_every_pin_is_as_predicted_under_any_stalls(compact, values, input_stalls, output_stalls):
     texts = [values] if values else []
-    assert agrees(texts, (input_stalls, output_stalls), design_of(Encoder, UNICODE, compact))
+    assert agrees(texts, (input_stalls, output_stalls), engine_of(Encoder, UNICODE, compact))
 
 
 @BOTH
@@ -173,7 +173,7 @@ def check_stream_rules(trace: np.ndarray) -> None:
 @BOTH
 def test_one_byte_a_cycle_while_there_is_work(compact):
     trace = rtl_trace(
-        [[ord(c) for c in OF_ALL_LENGTHS * 5]], design=design_of(Encoder, UNICODE, compact)
+        [[ord(c) for c in OF_ALL_LENGTHS * 5]], design=engine_of(Encoder, UNICODE, compact)
     )
     check_rate(trace)
     assert trace["o.valid"].argmax() - trace["i.ready"].argmax() == LATENCY[compact]
@@ -183,7 +183,7 @@ def test_one_byte_a_cycle_while_there_is_work(compact):
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 def test_stream_rules_and_last(compact, stalls):
     texts = [[ord(c) for c in OF_ALL_LENGTHS], [0x20AC], [0x41], [0xD800]]
-    trace = rtl_trace(texts, stalls, design_of(Encoder, UNICODE, compact))
+    trace = rtl_trace(texts, stalls, engine_of(Encoder, UNICODE, compact))
     check_stream_rules(trace)
     last = np.flatnonzero(taken(trace)["o.last"]) + 1
     first_text = len(OF_ALL_LENGTHS.encode("utf-8"))
@@ -245,7 +245,7 @@ def test_campaign_catches_a_broken_encoder(name):
 
 def sequences(values: list[int], profile) -> list[bytes]:
     """The encoding of each value, cut where the hardware begins a new character."""
-    trace = taken(rtl_trace([[value] for value in values], design=design_of(Encoder, profile)))
+    trace = taken(rtl_trace([[value] for value in values], design=engine_of(Encoder, profile)))
     ends = np.flatnonzero(trace["o.last"]) + 1
     data = bytes(trace["o.data"].tolist())
     return [data[first:end] for first, end in pairwise([0, *ends.tolist()])]

@@ -62,6 +62,7 @@ def test_hostile_bytes(profile):
     assert rtl_tokens(data, profile=profile) == naive_tokens(data, profile)
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("profile", VARIANTS.values(), ids=VARIANTS)
 def test_every_pin_with_stalls(profile):
     texts = [hostile_bytes(size, seed=size) for size in (1, 2, 3, 5, 8, 200)]

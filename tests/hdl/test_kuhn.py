@@ -32,27 +32,21 @@ MALFORMED = {
 }
 
 
-def sequences(groups: dict[str, str]) -> list[bytes]:
-    return [bytes.fromhex(word) for words in groups.values() for word in words.split()]
-
-
-@pytest.mark.parametrize("sequence", sequences(VALID), ids=lambda s: s.hex().upper())
-def test_well_formed_sequence_is_one_character(sequence):
-    tokens = rtl_tokens(b"a" + sequence + b"z", profile=RULES)
-    assert [(token.length, token.error) for token in tokens] == [
-        (1, None),
-        (len(sequence), None),
-        (1, None),
-    ]
-
-
-@pytest.mark.parametrize("sequence", sequences(MALFORMED), ids=lambda s: s.hex().upper())
-def test_malformed_sequence_is_one_error(sequence):
-    tokens = rtl_tokens(b"a" + sequence + b"z", profile=RULES)
+@pytest.mark.parametrize(
+    ("words", "malformed"),
+    [
+        pytest.param(words, malformed, id=name)
+        for malformed, groups in enumerate((VALID, MALFORMED))
+        for name, words in groups.items()
+    ],
+)
+def test_each_sequence_is_one_character_or_one_error(words, malformed):
+    sequences = [bytes.fromhex(word) for word in words.split()]
+    tokens = rtl_tokens(b"".join(b"a" + sequence + b"z" for sequence in sequences), profile=RULES)
     assert [(token.length, bool(token.error)) for token in tokens] == [
-        (1, False),
-        (len(sequence), True),
-        (1, False),
+        token
+        for sequence in sequences
+        for token in ((1, False), (len(sequence), bool(malformed)), (1, False))
     ]
 
 

@@ -101,6 +101,7 @@ def test_line_rate(data):
     assert len(accepted(trace[: len(data)])) == len(data)
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 @hostile
 def test_promises_under_stalls(data, stalls):

@@ -265,6 +265,7 @@ def test_interpreted_program_depends_on_verilog_and_version(verilog, folder, tmp
     assert len(kept(folder)) == 3
 
 
+@pytest.mark.long
 @needs_verilator
 def test_runtime_of_verilator_is_compiled_once(verilog, tmp_path, move_cache, real_compiler):
     move_cache(tmp_path / ODD_NAME)

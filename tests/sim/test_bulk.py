@@ -134,6 +134,7 @@ def compare_decoders(profile: Profile, items: list[Item], rng: random.Random) ->
     assert pending == [pending_after[part.stop] for part in parts]
 
 
+@pytest.mark.sample(8)
 @variants
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
@@ -142,12 +143,14 @@ def test_any_bytes_in_any_parts(profile, data):
     compare_decoders(profile, items, data.draw(st.randoms(use_true_random=False)))
 
 
+@pytest.mark.sample(9)
 @variants
 @pytest.mark.parametrize("size", [600, 6000])
 def test_many_hostile_bytes(profile, size):
     compare_decoders(profile, random_bytes(profile, size, seed=size), random.Random(size))
 
 
+@pytest.mark.sample(8)
 @variants
 def test_every_pair_of_a_lead_byte_and_any_other(profile):
     items = [item for pair in product(LEADS, range(256)) for item in zip(pair, (0, 1), strict=True)]
@@ -155,6 +158,7 @@ def test_every_pair_of_a_lead_byte_and_any_other(profile):
     assert tokens == readable_tokens(profile, items)[0]
 
 
+@pytest.mark.sample(8)
 @variants
 def test_bytes_one_at_a_time(profile):
     items = random_bytes(profile, 300, seed=1)
@@ -163,6 +167,7 @@ def test_bytes_one_at_a_time(profile):
     assert (tokens, pending) == (expected, pending_after[1:])
 
 
+@pytest.mark.sample(8)
 @variants
 def test_every_boundary_encoding_is_a_text(profile):
     encodings = boundary_encodings(profile)
@@ -193,6 +198,7 @@ def readable_bytes(profile: Profile, items: list[Item]) -> list[tuple[int, ...]]
     ]
 
 
+@pytest.mark.sample(5)
 @encoder_variants
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
@@ -206,6 +212,7 @@ def test_any_values_are_encoded_in_any_parts(profile, data):
     assert encoded == readable_bytes(profile, items)
 
 
+@pytest.mark.sample(5)
 @encoder_variants
 def test_every_boundary_value_is_encoded(profile):
     tried = [value for value in boundary_values(profile) if value < 1 << profile.utf32_width]
@@ -316,6 +323,7 @@ def check_windows(
         assert [readable.cycle(*pins) for pins in driven[following]] == expected[following]
 
 
+@pytest.mark.sample(9)
 @timings
 @rejecting_variants
 @settings(max_examples=10, deadline=None)
@@ -330,6 +338,7 @@ def test_every_pin_in_any_windows(component, timing, profile, data):
     check_windows(component, profile, timing, trace, parts)
 
 
+@pytest.mark.sample(9)
 @timings
 @variants
 def test_every_pin_in_windows_of_any_size(component, timing, profile):
@@ -400,6 +409,7 @@ def test_a_model_that_forgets_at_the_end_of_a_window_is_found(flaw, monkeypatch)
         check_windows(DECODER, profile, PIPELINED, trace, windows)
 
 
+@pytest.mark.sample(5)
 @timings
 @rejecting_variants
 def test_first_wrong_bit_is_found_in_its_cycle(component, timing, profile):

@@ -80,6 +80,7 @@ def test_another_seed_gives_other_random_bytes_and_the_same_seed_the_same():
     assert first != other
 
 
+@pytest.mark.sample
 @profiles
 @pytest.mark.parametrize("design", [Decoder, Encoder])
 def test_campaign_agrees_and_leaves_no_gap(design, profile):

@@ -115,6 +115,7 @@ def reference(name: str, scenario: str) -> np.ndarray:
     return table(make("amaranth", name), scenarios(name)[scenario])
 
 
+@pytest.mark.sample
 @engines
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_pin_and_the_state_as_in_amaranth(engine, name):
@@ -137,6 +138,7 @@ def test_scenarios_show_every_state_and_stall(name):
         assert len(set(zip(trace[valid].tolist(), trace[ready].tolist(), strict=True))) == 4
 
 
+@pytest.mark.sample
 @engines
 @pytest.mark.parametrize("blocks", [1, 2, 3])
 @pytest.mark.parametrize("name", ["unicode decoder", "ucs4 encoder"])
@@ -157,6 +159,7 @@ def texts_of_many_lengths() -> dict[int, np.ndarray]:
     return {length: table(amaranth, Stimulus([(b"\xf4" * length, True)])) for length in lengths}
 
 
+@pytest.mark.sample
 @engines
 @pytest.mark.parametrize("blocks", [1, 2])
 def test_runs_that_end_anywhere_in_a_window(engine, blocks, monkeypatch):
@@ -212,6 +215,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.sample
 @engines
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_design_shows_in_the_same_cycle(engine, name):
@@ -229,6 +233,7 @@ def test_difference_far_into_a_run(engine):
     assert lockstep.cycles == 5009
 
 
+@pytest.mark.sample
 @needs_icarus
 @pytest.mark.parametrize("component", ["decoder", "encoder"])
 @pytest.mark.parametrize("language", ["2005", "2005-sv", "2009", "2012"])
@@ -288,6 +293,7 @@ def closed(first: int, end: int) -> str:
     return text.replace("(s_axis_tvalid |", "((s_axis_tvalid & !closed) |")
 
 
+@pytest.mark.sample
 @needs_icarus
 @pytest.mark.parametrize("first", [0, 1, 31, 32, 90, 100, 120, 127, 128, 129, 200])
 @pytest.mark.parametrize("blocks", [1, 2, 4])

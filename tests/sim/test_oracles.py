@@ -145,12 +145,14 @@ def test_every_text_of_one_and_two_bytes(profile):
     assert differs_from_naive(texts, profile) is None
 
 
+@pytest.mark.sample(8)
 @each_variant
 def test_every_text_of_three_boundary_bytes(profile):
     texts = [bytes(values) for values in product(BYTES, BYTES, b"\x41\x80\xbf")]
     assert differs_from_naive(texts, profile) is None
 
 
+@pytest.mark.sample(8)
 @each_variant
 def test_every_beginning_of_a_boundary_value_and_one_or_two_bytes_more(profile):
     assert differs_from_naive(HOSTILE, profile) is None

@@ -31,6 +31,8 @@ class AxiStream(Elaboratable):
         ``decoder`` or ``encoder``.
     ports : list of Signal
         All ports, in order.
+    parts : dict of str to Value
+        The pins of the component that the ports of its streams carry, by their names.
 
     Members
     -------
@@ -90,22 +92,30 @@ class AxiStream(Elaboratable):
             self.m_axis_tuser,
         ]
 
+        self.parts: dict[str, Any] = {
+            "s_axis_tdata": self._input,
+            "s_axis_tvalid": component.i.valid,
+            "s_axis_tready": component.i.ready,
+            "s_axis_tlast": component.i.p.last,
+            "m_axis_tdata": self._output,
+            "m_axis_tvalid": component.o.valid,
+            "m_axis_tready": component.o.ready,
+            "m_axis_tlast": token.last,
+            "m_axis_tuser": self._user,
+        }
+
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.domains.sync = self._domain
         if self._active_low_reset:
             m.d.comb += self._domain.rst.eq(~self._reset)
-        component = self.component
-        m.submodules[self.name] = component
-        m.d.comb += [
-            self._input.eq(self.s_axis_tdata),
-            component.i.valid.eq(self.s_axis_tvalid),
-            self.s_axis_tready.eq(component.i.ready),
-            component.i.p.last.eq(self.s_axis_tlast),
-            self.m_axis_tdata.eq(self._output),
-            self.m_axis_tvalid.eq(component.o.valid),
-            component.o.ready.eq(self.m_axis_tready),
-            self.m_axis_tlast.eq(component.o.p.last),
-            self.m_axis_tuser.eq(self._user),
-        ]
+        m.submodules[self.name] = self.component
+        for name, part in self.parts.items():
+            port = getattr(self, name)
+            m.d.comb += part.eq(port) if is_input(name) else port.eq(part)
         return m
+
+
+def is_input(port: str) -> bool:
+    """Whether a port of a stream goes into the component, by its name."""
+    return port.startswith("s_axis") != port.endswith("tready")

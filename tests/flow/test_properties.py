@@ -34,16 +34,15 @@ VALID_FROM_READY = """\
             m.d.sync += shown.eq(sending | self.i.valid)
 """
 
-OFFERED = "offered = Cat(self.i.p.data, self.i.p.last)"
-STUCK = [("self.i.valid | extra_taken, valid", "(self.i.valid & ~stuck) | extra_taken, valid")]
-"""With a signal of this name, bytes are lost while it is high."""
 
 STATE = "self.state = Signal(self.State"
 NOT_RESET = [(STATE, f"{STATE}, reset_less=True")]
 
 
 def stuck(definition: str) -> Edits:
-    return [(OFFERED, f"{definition}\n        {OFFERED}"), *STUCK]
+    """While a signal of this name is high, bytes are lost."""
+    lost = f"{definition}\n        self.valid = (i.valid & ~stuck) | skid_taken"
+    return [("self.valid = i.valid | skid_taken", lost)]
 
 
 FLAWS: dict[tuple[str, str], str | Edits] = {
@@ -53,7 +52,7 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
     ("decoder", "conservation"): "interrupting byte swallowed",
     ("decoder", "only-well-formed"): "range: C1 is not overlong",
     # Every second byte after E0 counts as overlong.
-    ("decoder", "well-formed-passes"): [("0x80 + (1 << 8 - form)", "0xC0")],
+    ("decoder", "well-formed-passes"): [("0x80 + (1 << 8 - length)", "0xC0")],
     # Never set from reset on; what is there at first keeps bytes back.
     ("decoder", "self-synchronisation"): stuck(
         "stuck = Signal()\n        m.d.sync += stuck.eq(stuck)"
@@ -193,19 +192,19 @@ REJECTS = [
     "pair: what was there in a gap counts",
     "state: two at once",
     "state: gaps count",
-    "state: counts while it stands",
+    "state: moves while stalled",
     "cut by a gap",
-    "slots: a full one is filled",
-    "slots: the same token again",
-    "registers move while the rest stands",
-    "valid bits move while the rest stands",
-    "token is lost while the rest stands",
-    "never stands",
+    "buffer: a full entry is filled",
+    "buffer: the same token again",
+    "payloads move while stalled",
+    "valid bits move while stalled",
+    "token is lost while stalled",
+    "never stalled",
     "byte taken without room",
-    "extra: byte lost in it",
-    "extra: byte behind it lost",
-    "extra: the later byte goes first",
-    "extra: last of the later byte",
+    "skid: byte lost in it",
+    "skid: byte behind it lost",
+    "skid: the later byte goes first",
+    "skid: last of the later byte",
     "noncharacter: EFFF is one",
     "noncharacter: of four bytes",
 ]
@@ -403,7 +402,7 @@ def test_a_prover_that_gives_up_decides_nothing(monkeypatch):
     [
         "stuck = Signal()\n        m.d.sync += stuck.eq(0)",
         "a, b, stuck = Signal(), Signal(), Signal()\n"
-        "        m.d.sync += [a.eq(self.i.p.data[0]), b.eq(self.i.p.data[0])]\n"
+        "        m.d.sync += [a.eq(i.p.data[0]), b.eq(i.p.data[0])]\n"
         "        m.d.comb += stuck.eq(a ^ b)",
     ],
     ids=["a constant register", "two equal registers"],

@@ -205,9 +205,7 @@ def test_another_design_in_the_same_run_has_its_own_waveform(folder, monkeypatch
 
 
 def test_what_is_not_reached_is_said(folder, monkeypatch):
-    silent = altered(
-        "decoder", [("o.valid.eq(pipeline.waits | both_full | comes)", "o.valid.eq(0)")]
-    )
+    silent = altered("decoder", [("o.valid.eq(will_stall | both_full | comes)", "o.valid.eq(0)")])
     monkeypatch.setitem(cli.DESIGNS, "decoder", silent)
     result = run("prove", *ONE, "output-stream")
     assert (result.status, result.err) == (1, "")

@@ -129,7 +129,7 @@ def test_promises_under_any_stalls(texts, input_stalls, output_stalls):
         pytest.param(b"\xe2\x82\xac", (True,), [3 + 7], id="the last of three"),
         pytest.param(b"\xc2A", (True,), [2 + 6, 2 + 7], id="one that cuts"),
         pytest.param(b"\xe0\x80", (True,), [2 + 6, 2 + 7], id="one that is refused"),
-        pytest.param(b"A", (), [0 + 8], id="in the first cycle, in which nothing runs"),
+        pytest.param(b"A", (), [0 + 8], id="in the first cycle, in which nothing is enabled"),
         pytest.param(b"AB", (False,) + (True,) * 50, [8, 51 + 7], id="although nothing follows"),
     ],
 )
@@ -267,8 +267,8 @@ def test_stream_is_right_again_whichever_register_was_all_ones(name):
 
 
 def test_recovery_fails_on_a_decoder_that_remembers():
-    """From reset on it does not matter whether the slots know of each other."""
-    known = "show.eq(_select(pipeline.waits, show, fill_next ^ both_full))"
+    """From reset on it does not matter whether the entries know of each other."""
+    known = "show.eq(select(will_stall, show, load_next ^ both_full))"
     remembers = altered("decoder", [(known, "show.eq(show ^ (o.valid & o.ready))")])()
     assert lockstep([HOSTILE["pairs"]], STALLS["both slow"], remembers) is None
     with pytest.raises(AssertionError):
@@ -294,8 +294,8 @@ def test_registers_without_reset_do_not_matter(random, pauses):
 
 
 def test_reset_fails_on_a_decoder_without():
-    good = 'valid = self.register(f"{stage}_valid")'
-    bad = 'valid = self.register(f"{stage}_valid", reset_less=True)'
+    good = 'valid = self.register(f"{name}_valid")'
+    bad = 'valid = self.register(f"{name}_valid", reset_less=True)'
     broken_design = Overwritten(altered("decoder", [(good, bad)])())
     with pytest.raises(AssertionError):
         check_reset(broken_design, ALL_ONES, ())
@@ -310,15 +310,15 @@ def test_reset_fails_on_a_decoder_without():
         (check_line_rate, "full rate", "half rate"),
         (check_line_rate, "slow consumer", "rate: a cycle lost after every pause"),
         (check_stream_rules, "both slow", "payload changes under stall"),
-        (check_stream_rules, "both slow", "slots: a full one is filled"),
+        (check_stream_rules, "both slow", "buffer: a full entry is filled"),
         (check_stream_rules, "both slow", "valid waits for ready"),
         (check_lengths, "both slow", "interrupting byte swallowed"),
         (check_lengths, "both slow", "interrupted sequence dropped"),
         (check_lengths, "both slow", "byte taken without room"),
         (check_lengths, "both slow", "byte taken that was not offered"),
-        (check_lengths, "both slow", "extra: byte behind it lost"),
-        (check_lengths, "both slow", "slots: the second token is forgotten"),
-        (check_lengths, "both slow", "slots: the same token again"),
+        (check_lengths, "both slow", "skid: byte behind it lost"),
+        (check_lengths, "both slow", "buffer: the second token is forgotten"),
+        (check_lengths, "both slow", "buffer: the same token again"),
     ],
 )
 def test_checks_fail_on_a_broken_decoder(check, stalls, flaw):
@@ -329,10 +329,10 @@ def test_checks_fail_on_a_broken_decoder(check, stalls, flaw):
 @pytest.mark.parametrize(
     ("stalls", "flaw"),
     [
-        ("full rate", "runs at once"),
+        ("full rate", "enabled at once"),
         ("slow consumer", "half rate"),
         ("slow producer", "missed last: cut character kept"),
-        ("both slow", "never stands"),
+        ("both slow", "never stalled"),
     ],
 )
 def test_latency_fails_on_a_broken_decoder(stalls, flaw):

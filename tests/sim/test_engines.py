@@ -310,7 +310,7 @@ UNDEFINED = {
     "value of an error": (VALUE, VALUE_OF_ERROR.format("21'bx"), 10, "m_axis_tdata"),
     "one bit": (VALUE, VALUE_OF_ERROR.format("21'b01x01"), 10, "m_axis_tdata"),
     "not connected": ("assign m_axis_tlast =", "wire nowhere =", 0, "m_axis_tlast"),
-    "z": ("slot_1_last : slot_0_last;", "1'bz : slot_0_last;", 9, "m_axis_tlast"),
+    "z": ("entry_1_last : entry_0_last;", "1'bz : entry_0_last;", 9, "m_axis_tlast"),
 }
 
 

@@ -15,7 +15,7 @@ from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Signal
 from amaranth.lib import wiring
 
 from utf8_hdl import Profile
-from utf8_hdl.axi import AxiStream, is_input
+from utf8_hdl.axi import AxiStream
 from utf8_sim.campaign import Part
 from utf8_sim.engines.compiled import Compiled, cxxrtl_library, load
 from utf8_sim.engines.engine import DesignError
@@ -206,22 +206,21 @@ class _Mutant(wiring.Component):
         super().__init__(design.signature)
         self.profile = design.profile
         self._number = number
-        top: Any = self
-        self._top = AxiStream(top)
+        self.axi_widths = getattr(design, "axi_widths", {})
+        self._top = AxiStream(self)
 
     def elaborate(self, platform: Any) -> Module:
-        m, parts = Module(), self._top.parts
-        results = {port: part for port, part in parts.items() if not is_input(port)}
-        shown = {port: Signal(len(getattr(self._top, port)), name=port) for port in results}
+        m, top = Module(), self._top
+        shown = {port: Signal(len(getattr(top, port)), name=port) for port in top.outputs}
         m.submodules.mutants = Instance(
             MODULE,
             i_clk=ClockSignal(),
             i_rst=ResetSignal(allow_reset_less=True),
             i_mutant=self._number,
-            **{f"i_{port}": part for port, part in parts.items() if is_input(port)},
+            **{f"i_{port}": part for port, part in top.inputs.items()},
             **{f"o_{port}": signal for port, signal in shown.items()},
         )
-        m.d.comb += [part.eq(shown[port]) for port, part in results.items()]
+        m.d.comb += [part.eq(shown[port]) for port, part in top.outputs.items()]
         return m
 
 

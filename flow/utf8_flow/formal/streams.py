@@ -4,7 +4,7 @@ from typing import Any
 
 from amaranth.hdl import ClockSignal, Instance, Signal
 
-from utf8_hdl.axi import AxiStream, is_input
+from utf8_hdl.axi import AxiStream
 
 from ..export.verilog import generate
 from .bench import (
@@ -69,17 +69,15 @@ def verilog(b: Bench, name: str) -> None:
     design = b.design(name, reset=rst)
     top = AxiStream(design)
     b.sources.append(generate(design))
-    inputs = {f"i_{port}": pin for port, pin in top.parts.items() if is_input(port)}
-    outputs = {port: pin for port, pin in top.parts.items() if not is_input(port)}
-    shown = {port: Signal(len(getattr(top, port)), name=f"verilog_{port}") for port in outputs}
+    shown = {port: Signal(len(getattr(top, port)), name=f"verilog_{port}") for port in top.outputs}
     b.m.submodules.verilog = Instance(
         f"utf8_{top.name}",
         i_clk=ClockSignal(),
         i_rst=rst,
-        **inputs,
+        **{f"i_{port}": pin for port, pin in top.inputs.items()},
         **{f"o_{port}": signal for port, signal in shown.items()},
     )
-    b.never(*(shown[port] != pin for port, pin in outputs.items()))
+    b.never(*(shown[port] != pin for port, pin in top.outputs.items()))
     b.reaches("an output of the Verilog", shown["m_axis_tvalid"] & shown["m_axis_tlast"])
 
 

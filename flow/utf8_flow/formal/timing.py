@@ -154,7 +154,7 @@ class ElasticTiming(Timing):
         super().__init__(b, design, specification, heeds)
         self._stages = stages
         self._enable = Signal(init=heeds is not None)
-        self.backlog = Signal() if self._begins_known else design.extra_taken
+        self.backlog = Signal() if self._begins_known else design.skid_taken
         self._shown = self._place("shown")
         self.known, self.valid, self.result = self._shown
         self.ready = design.o.ready | (self._enable & ~self.backlog)

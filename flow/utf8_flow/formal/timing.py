@@ -237,7 +237,7 @@ class CompactTiming(Timing):
         self.known, self.valid, self.result = self._shown
         if not self._begins_known:
             # Whether something was cut, which is not known, is told by where the result is.
-            held = design.state == design.State.HELD
+            held = Value.cast(design.state) >= design.State.HELD.value  # what is above, too
             self._sure = self._exact | (b.since(self._heeds) & ~held)
             follows = self._first & ~held & self._behind.valid
             self.backlog = self._behind.valid & ~follows

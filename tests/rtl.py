@@ -131,7 +131,7 @@ BREAKS = {
         "byte > highest_start(profile)[0] + 1",
     ),
     "kind: FF is out of range": ("if length <= 6 else", "if length <= 8 else"),
-    "kind: without its highest bit": ("for bit in range(3)", "for bit in range(2)"),
+    "kind: without its highest bit": ("bit)) for bit in range(3)", "bit)) for bit in range(2)"),
     "kind: ED begins no surrogate": (
         "if byte in of_pairs:",
         "if byte in of_pairs and byte != 0xED:",
@@ -168,7 +168,7 @@ BREAKS = {
     ),
     "cut by a gap": ("cut = byte.valid & ~byte.p.follows", "cut = ~byte.p.follows"),
     "missed last: text goes on": ("follows_on=follows & ~pair.p.last", "follows_on=follows"),
-    "missed last: lead byte waits for the next text": (") & ~split.p.last\n", ")\n"),
+    "missed last: lead byte waits for the next text": ("& ~split.p.last for n", "for n"),
     "missed last: token without it": ("            last=p.last,", "            last=Const(0, 1),"),
     "missed last: cut character kept": (
         'select(self._is_in("START"), sequence.valid, cut)',

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from . import tables
 from .byte_sets import ByteSets
+from .compact_decoder import CompactDecoder
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
 from .layouts import BYTE_LAYOUT, Kind, token_layout
@@ -35,7 +36,7 @@ class Decoder(wiring.Component):
        if the text ends there, or if the byte in stage 4 does not follow: it *cuts* the sequence.
     7. *deliver*: the output buffer.
 
-    No byte ends more than one token, so there is never more than one to make.
+    No byte ends more than one token, so there is never more than one to make. What it promises:
 
     1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input.
     2. Latency: a token is at the output 7 cycles after its last byte was accepted, and if it is cut
@@ -98,8 +99,6 @@ class Decoder(wiring.Component):
         self.state = Signal(self.State, init=self.State.START)
         self.skid_taken = Signal()
         if compact:
-            from .compact_decoder import CompactDecoder  # type: ignore[import-untyped]  # noqa: PLC0415
-
             self._compact = CompactDecoder(profile)
             self.i, self.o = self._compact.i, self._compact.o
             self.State, self.state = self._compact.State, self._compact.state
@@ -128,10 +127,8 @@ class Decoder(wiring.Component):
 
     def _pair(self, pipeline: Pipeline, split: Stage, sets: ByteSets) -> Stage:
         """Stage 3: what a byte is by itself, and to the one or two before it."""
-        profile, among = self.profile, sets.among
-        refusals, kinds = tables.refusals(profile), tables.kinds(profile)
-        announced = [tables.announced(profile, byte) for byte in tables.BYTES]
-        wrong = [b for b in tables.BYTES if tables.first_fault(profile, b) is not Kind.NONE]
+        profile, among, counts = self.profile, sets.among, range(1, self.profile.longest_form)
+        refusals = tables.refusals(profile)
         pair = pipeline.stage(
             "pair",
             "what the byte begins, and what the one before it refuses",
@@ -144,6 +141,7 @@ class Decoder(wiring.Component):
             """Whether the byte before, some cycles ago perhaps, was one of some."""
             return pair.remember(f"after_{name}", matches, split.valid)
 
+        # Unicode Table 3-7: the second bytes that E0, ED, F0 and F4 refuse.
         after = {lead: before(f"{lead:02X}", among([lead])) for lead in refusals}
         refused = [after[lead] & among(seconds) for lead, seconds in refusals.items()]
         beyond = [
@@ -164,20 +162,18 @@ class Decoder(wiring.Component):
             refused=Cat(any_of(refused[n : n + 2]) for n in range(0, len(refused), 2)),
             beyond=any_of(beyond),
             noncharacter=noncharacter,
-            announces=among(byte for byte in tables.BYTES if announced[byte]),
-            begins=Cat(
-                among(byte for byte in tables.BYTES if announced[byte] == count) & ~split.p.last
-                for count in range(1, profile.longest_form)
-            ),
+            announces=among(tables.announcing(profile, *counts)),
+            begins=Cat(among(tables.announcing(profile, n)) & ~split.p.last for n in counts),
             # Only needed where an error goes on after its first byte.
-            wrong=among(wrong if self._whole_sequence else ()),
-            kind=Cat(
-                among(b for b in tables.BYTES if kinds[b].value >> bit & 1) for bit in range(3)
-            ),
+            wrong=among(tables.faulty(profile) if self._whole_sequence else ()),
+            kind=Cat(among(tables.with_kind_bit(profile, bit)) for bit in range(3)),
         )
 
     def _classify(self, pipeline: Pipeline, pair: Stage) -> Stage:
-        """Stage 4: whether a byte may follow the one before it, whatever the state."""
+        """Stage 4: whether a byte may follow the one before it, whatever the state.
+
+        One that may not ends a maximal subpart (Unicode D93b), and begins anew itself.
+        """
         fields = _byte_layout(self.profile)
         classify = pipeline.stage(
             "classify",
@@ -295,7 +291,7 @@ class Decoder(wiring.Component):
         return kind & sequence.error.replicate(3)
 
     def _code_point(self, sequence: Any) -> Value:
-        """The value: each byte's low bits, as far as the form has them; U+FFFD in an error."""
+        """The value, with the bits of its form (RFC 3629, section 3); U+FFFD in an error."""
         bits, has, is_error = sequence.low_bits, sequence.has, sequence.error
         parts = [
             Mux(is_error, REPLACEMENT & 0x3F, bits[:6]),

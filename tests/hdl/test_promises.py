@@ -57,16 +57,16 @@ def check_lengths(trace: np.ndarray) -> None:
 
 def check_latency(texts: Sequence[bytes], trace: np.ndarray) -> None:
     """A token is there from the cycle on in which it must be, until it is taken; else none is."""
-    runs = runs_of(trace)
-    sets_out: list[int] = []  # for each byte in which run: the first one, behind those before
+    enabled = enabled_cycles(trace)
+    entered: list[int] = []  # for each byte in which of them, behind the bytes before
     for cycle in np.flatnonzero(trace["i.valid"] & trace["i.ready"]):
-        following = sets_out[-1] + 1 if sets_out else 0
-        sets_out.append(max(int(np.searchsorted(runs, cycle)), following))
+        following = entered[-1] + 1 if entered else 0
+        entered.append(max(int(np.searchsorted(enabled, cycle)), following))
     expected = np.zeros(len(trace), dtype=np.uint8)
     free_from = 0
     ends = np.flatnonzero(trace["o.valid"] & trace["o.ready"])
-    for (byte, runs_needed), end in zip(decisions(texts), ends, strict=True):
-        arrives = runs[sets_out[byte] + runs_needed - 1] + 1
+    for (byte, needed), end in zip(decisions(texts), ends, strict=True):
+        arrives = enabled[entered[byte] + needed - 1] + 1
         expected[max(arrives, free_from) : end + 1] = 1
         free_from = end + 1
     assert np.array_equal(
@@ -74,14 +74,14 @@ def check_latency(texts: Sequence[bytes], trace: np.ndarray) -> None:
     )  # no lists: pytest would compare them for ever
 
 
-def runs_of(trace: np.ndarray) -> np.ndarray:
-    """The cycles in which it runs: but for the first, all that do not follow a wait."""
+def enabled_cycles(trace: np.ndarray) -> np.ndarray:
+    """But for the first, all cycles that do not follow a wait."""
     waits = (trace["o.valid"] == 1) & (trace["o.ready"] == 0)
     return np.flatnonzero(~waits[:-1]) + 1
 
 
 def decisions(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """For each token the byte that decides it, and in how many runs from there it is out."""
+    """For each token the byte that decides it, and after how many enabled cycles it is out."""
     begin = 0
     for text in texts:
         for token in ref_tokens(text):
@@ -139,7 +139,7 @@ def test_latency_in_numbers(data, pauses, cycles):
 
 
 def test_a_wait_costs_a_cycle():
-    """What was on its way comes one cycle later, and so does the byte of the cycle after it."""
+    """What was in flight comes one cycle later, and so does the byte of the cycle after it."""
     pause_in_9 = FixedStalls((False,) * 9 + (True,))
     trace = rtl_trace([b"ABCDEFGHIJKLM"], (FixedStalls((True,)), pause_in_9))
     came_in = np.flatnonzero(trace["i.valid"] & trace["i.ready"])

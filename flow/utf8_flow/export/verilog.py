@@ -71,7 +71,7 @@ _DECODER_PORTS = """\
 {kinds}
 //   tuser[7:4]     length: how many bytes the token covers
 //
-// While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast mean nothing.
+// While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't cares.
 //
 // Line rate: s_axis_tready is high whenever m_axis_tready is.
 // Latency: a token is at the output 7 cycles after its last byte was taken, or 6 after the byte

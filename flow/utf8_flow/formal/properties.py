@@ -10,7 +10,7 @@ from typing import Any
 from . import decoder, encoder
 from .bench import Property
 from .streams import EVERY
-from .timing import ElasticTiming, SerialTiming
+from .timing import CompactTiming, ElasticTiming, SerialTiming
 
 
 def properties_of(component: str, own: dict[str, Any], lemmas: Any, timing: Any) -> list[Property]:
@@ -28,3 +28,7 @@ PROPERTIES = [
     ),
     *properties_of("encoder", encoder.ENCODER, encoder.LEMMAS, SerialTiming),
 ]
+"""Of the pipelined decoder and the encoder."""
+
+COMPACT = properties_of("decoder", decoder.DECODER, decoder.COMPACT_TIMING, CompactTiming)
+"""Of the compact decoder. Its specification is that of the pipelined one."""

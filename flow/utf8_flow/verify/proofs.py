@@ -23,7 +23,7 @@ from .engines import DESIGNS
 from .report import plural, short_name
 from .waves import open_wave
 
-HARD = "round-trip", "bytes", "order", "well-formed-passes", "self-synchronisation"
+HARD = "valid-independent", "reset", "tokens", "bytes", "self-synchronisation"
 """What takes longest, the longest last."""
 
 

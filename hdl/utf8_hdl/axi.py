@@ -37,6 +37,8 @@ class AxiStream(Elaboratable):
         The name of its class in lower case.
     ports : list of Signal
         All ports, in order.
+    inputs, outputs : dict of str to Value
+        The pins of the component that go with each port of its streams, by the ports' names.
 
     Members
     -------
@@ -75,10 +77,8 @@ class AxiStream(Elaboratable):
         vars(self).update(streams)
         self.ports: list[Any] = [self._domain.clk, self._reset, *streams.values()]
         driven = {name for name in parts if name.startswith("m_axis")} ^ _READY
-        self._wires = [
-            streams[name].eq(part) if name in driven else part.eq(streams[name])
-            for name, part in parts.items()
-        ]
+        self.inputs = {name: part for name, part in parts.items() if name not in driven}
+        self.outputs = {name: part for name, part in parts.items() if name in driven}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -86,7 +86,8 @@ class AxiStream(Elaboratable):
         if self._active_low_reset:
             m.d.comb += self._domain.rst.eq(~self._reset)
         m.submodules[self.name] = self.component
-        m.d.comb += self._wires
+        m.d.comb += [part.eq(getattr(self, name)) for name, part in self.inputs.items()]
+        m.d.comb += [getattr(self, name).eq(part) for name, part in self.outputs.items()]
         return m
 
 

@@ -232,10 +232,10 @@ def test_workers_find_a_counterexample_too(folder, tmp_path_factory):
 # An encoder's Verilog is that of one that accepts surrogates.
 SURROGATES_IN_VERILOG = """\
 from dataclasses import replace
-from utf8_flow.formal import properties
+from utf8_flow.formal import streams
 from utf8_hdl import Encoder
 
-generate = properties.generate
+generate = streams.generate
 
 
 def altered(design):
@@ -244,7 +244,7 @@ def altered(design):
     return generate(design)
 
 
-properties.generate = altered
+streams.generate = altered
 """
 
 

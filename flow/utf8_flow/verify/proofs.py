@@ -15,14 +15,15 @@ from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused
 
 from ..designs import make_design, makers
-from ..formal.properties import PROPERTIES, Property
+from ..formal.bench import Property
+from ..formal.properties import PROPERTIES
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .report import short_name
 from .waves import open_wave
 
-HARD = "round-trip", "bytes", "order", "well-formed-passes", "self-synchronisation"
+HARD = "valid-independent", "reset", "tokens", "bytes", "self-synchronisation"
 """What takes longest, the longest last."""
 
 
@@ -130,7 +131,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
         say(show, f"{proof.verdict}: {goal}: {goal.property.statement}", "bold red")
         if proof.unreached:
             say(show, f"not reached: {', '.join(proof.unreached)}")
-    failed = [(goal, proof) for goal, proof in wrong if proof.counterexample]
+    failed = [(goal, proof) for goal, proof in wrong if proof.inputs]
     for number, (goal, proof) in enumerate(failed):
         _show_counterexample(show, goal, proof, _wave_name(vcd, goal) if number else vcd)
     if not wrong:
@@ -154,7 +155,10 @@ def _wave_name(vcd: str, goal: Goal) -> str:
 
 def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:
     """The cycles of a run that contradicts a property, for each design in it, and its waveform."""
-    say(show, f"counterexample of {plural(_cycles(proof), 'cycle')} to {goal}", "bold")
+    say(show, f"counterexample of {plural(len(proof.inputs), 'cycle')} to {goal}", "bold")
+    if not proof.counterexample:
+        lines = [", ".join(f"{name} {level:X}" for name, level in c.items()) for c in proof.inputs]
+        print_lines(show, [Text(f"{number:>5} | {line}") for number, line in enumerate(lines)])
     for name, trace in proof.counterexample.items():
         design = make_design(trace.interface.component, goal.profile, goal.compact)
         engine = AmaranthEngine(design)
@@ -170,7 +174,3 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         with open_wave(file, engine) as wave:
             wave.write(window)
         say(show, f"waveform: {file}")
-
-
-def _cycles(proof: Proof) -> int:
-    return max(len(trace) for trace in proof.counterexample.values())

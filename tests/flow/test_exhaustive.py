@@ -17,13 +17,13 @@ from command import (
     assert_no_traceback,
     assert_refused,
     needs_proc,
+    replace_design,
     run,
     run_process,
     wait_until,
 )
 from needs import each_engine, needs_compiler
 from rtl import broken
-from utf8_flow import designs
 from utf8_flow.verify.exhaustive import Plan, State
 from utf8_hdl import UNICODE
 
@@ -168,7 +168,7 @@ DIFFERENCES = {
 @pytest.mark.parametrize("length", [1, pytest.param(2, marks=needs_compiler)])
 def test_a_difference_is_found(folder, monkeypatch, length):
     fault, difference, text = DIFFERENCES[length]
-    monkeypatch.setitem(designs.DESIGNS, "decoder", lambda profile: broken(fault))
+    replace_design(monkeypatch, "decoder", lambda profile: broken(fault))
     result = run("compare", "--exhaustive", length)
     assert result.status == 1
     assert difference in result.out.splitlines()
@@ -250,7 +250,7 @@ def test_the_state_of_another_comparison_is_refused_and_untouched(folder, option
 
 def test_the_state_of_another_design_is_refused(folder, monkeypatch):
     state_of(1, engine="amaranth")
-    monkeypatch.setitem(designs.DESIGNS, "decoder", lambda profile: broken("range: F5 is in range"))
+    replace_design(monkeypatch, "decoder", lambda profile: broken("range: F5 is in range"))
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert_refused(result, "'state.json' is the state of another comparison")
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from utf8_hdl import Profile, __version__
-from utf8_sim.components import COMPONENTS
 from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Piece, RandomStalls, Stimulus
@@ -22,7 +21,7 @@ from utf8_sim.tools.programs import contents
 
 from ..cli.output import Refused, open_output
 from ..export.verilog import generate
-from .engines import ENGINES, keep_freed_memory
+from .engines import DESIGNS, ENGINES, keep_freed_memory
 
 LONGEST = 4
 SHARD = 1 << 18
@@ -65,12 +64,12 @@ class Plan:
     engine: str
     stalls: tuple[float, float]
     seed: int
-    component: str = next(iter(COMPONENTS))
+    component: str = next(iter(DESIGNS))
     options: tuple[tuple[str, Any], ...] = ()
 
     def design(self) -> Any:
         """What is simulated."""
-        return COMPONENTS[self.component].make(self.profile, **dict(self.options))
+        return DESIGNS[self.component](self.profile, **dict(self.options))
 
     @property
     def texts(self) -> int:

@@ -498,9 +498,9 @@ class ArraySerial(ArrayTiming):
         for count in self._counts.tolist():
             stages.insert(0, payloads[left : left + count])
             left += count
-        on_the_way = dict(zip(where, sent, strict=True))
-        after = [on_the_way.get(distance) for distance in range(timing.after, 0, -1)]
-        sending = [payload for a, payload in on_the_way.items() if a > timing.after]
+        in_flight = dict(zip(where, sent, strict=True))
+        after = [in_flight.get(distance) for distance in range(timing.after, 0, -1)]
+        sending = [payload for a, payload in in_flight.items() if a > timing.after]
         return SerialCycles(list(stages), sending, after, buffered, self._pace.enabled)
 
     def meetings(self) -> "_CompactMeetings":

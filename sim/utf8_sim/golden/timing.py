@@ -105,8 +105,8 @@ class ElasticCycles:
     timing : Elastic
         Its parameters.
     in_flight : iterable of (int, Payload)
-        Outputs on the way to the pins, and in how many enabled cycles they are there. Without this
-        and the following, as after reset.
+        Outputs in flight, and in how many enabled cycles they are at the pins. Without this and the
+        following, the initial state.
     buffered : iterable of Payload
         Those in the output buffer, the one at the pins first.
     enabled, skid : bool

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from .text import Output, Transducer
 
-Payload = tuple[int, ...]
+Payload = tuple[Any, ...]
+"""The fields of an output: numbers, and lists of them where a field is an array."""
 
 
 class Cycles(Protocol):
@@ -320,12 +321,12 @@ class CycleModel:
         ----------
         i_valid : int
             Level of the pin.
-        *driven : int
+        *driven : int or list of int
             The fields of the input's payload, and ``o.ready``.
 
         Returns
         -------
-        tuple of int
+        tuple
             ``i.ready``, ``o.valid``, and the fields of the output's payload, which are don't care
             and here zero while ``o.valid`` is low.
         """
@@ -334,4 +335,4 @@ class CycleModel:
         i_ready = cycles.ready(bool(o_ready))
         brought = self._transducer.feed(*item) if i_valid and i_ready else None
         cycles.tick(brought, bool(o_ready))
-        return int(i_ready), int(offered is not None), *map(int, offered or self._nothing)
+        return int(i_ready), int(offered is not None), *(offered or self._nothing)

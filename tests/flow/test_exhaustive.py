@@ -25,7 +25,8 @@ from command import (
 from needs import each_engine, needs_compiler
 from rtl import broken
 from utf8_flow.verify.exhaustive import Plan, State
-from utf8_hdl import UNICODE
+from utf8_hdl import UNICODE, Decoder
+from utf8_sim.engines.engine import interface_of
 
 STATE = "utf8-hdl-exhaustive.json"
 
@@ -50,7 +51,8 @@ def plan(length: int, engine: str = "cxxrtl", stalls: tuple[float, float] = (0.0
 def texts(length: int, shard: int) -> np.ndarray:
     """The texts of a shard as numbers, the first byte the highest."""
     numbers = []
-    for values, lasts in plan(length).stimulus(shard).items(np.uint8):
+    for items in plan(length).stimulus(shard).items(interface_of(Decoder())):
+        values, lasts = items["i.data"], items["i.last"]
         assert (np.flatnonzero(lasts) == np.arange(length - 1, len(values), length)).all()
         columns = values.reshape(-1, length).astype(np.int64).T
         numbers.append(sum(column << 8 * place for place, column in enumerate(columns[::-1])))

@@ -222,7 +222,7 @@ DAMAGES = [
 ]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_state_is_refused_and_untouched(folder, damaged_states, damage):
     Path("state.json").write_bytes(damaged_states[damage])

@@ -32,6 +32,7 @@ def side_by_side(folder: Path, high: str, low: str) -> str:
     ).stdout
 
 
+@pytest.mark.sample
 @needs("iverilog")
 @pytest.mark.parametrize("design", DESIGNS, ids=NAMES)
 def test_both_behave_the_same_under_resets_at_any_moment(design, tmp_path):

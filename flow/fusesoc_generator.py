@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml  # FuseSoC, which calls, depends on it
 
-from utf8_flow.cli.commands import main
+from utf8_flow.cli.session import main
 
 job = yaml.safe_load(Path(sys.argv[1]).read_text(encoding="utf-8"))
 options = [f"--{name}={value}" for name, value in (job["parameters"] or {}).items()]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 from vcd.reader import tokenize
 
-from utf8_flow.cli import commands as cli
+from utf8_flow.cli import session as cli
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="needs /proc to look for processes"

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from utf8_hdl import (
     ErrorSpan,
     Kind,
     Profile,
+    compact_encoder,
     decoder,
+    elastic,
     encoder,
     tables,
 )
@@ -43,9 +46,9 @@ STALLS = {
 
 
 @cache
-def engine_of(component: type[Decoder] | type[Encoder], profile: Profile) -> AmaranthEngine:
+def engine_of(component: type, *parameters: Any) -> AmaranthEngine:
     """The one for a design as it should be: making it takes longer than a short run."""
-    return AmaranthEngine(component(profile))
+    return AmaranthEngine(component(*parameters))
 
 
 def rtl_trace(
@@ -86,10 +89,14 @@ def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UN
 
 
 def rtl_encode(
-    values: Sequence[int], stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE
+    values: Sequence[int],
+    stalls=(NO_STALLS, NO_STALLS),
+    profile: Profile = UNICODE,
+    compact: bool = False,
 ) -> tuple[bytes, list[int]]:
     """The bytes of one text of code points, and the indices of those flagged as errors."""
-    encoded = taken(rtl_trace([values] if len(values) else [], stalls, engine_of(Encoder, profile)))
+    engine = engine_of(Encoder, profile, compact)
+    encoded = taken(rtl_trace([values] if len(values) else [], stalls, engine))
     return bytes(encoded["o.data"].tolist()), np.flatnonzero(encoded["o.error"]).tolist()
 
 
@@ -125,8 +132,8 @@ ALL_RULES = {
 }
 """Every named profile with every combination of overrides."""
 
-MOVES = "will_move.eq(~pipeline.waits & _select(pipeline.stands, byte.valid, next_valid))"
-READY = "self.i.ready.eq(self.o.ready | (runs & ~extra_taken))"
+MOVES = "return ~self.will_stall & stage.next_valid"
+READY = "m.d.comb += i.ready.eq(o_ready | (enable & ~skid_taken))"
 
 # What is wrong with a decoder, and the edit to its source that makes it so.
 BREAKS = {
@@ -140,7 +147,7 @@ BREAKS = {
         "byte > highest_start(profile)[0] + 1",
     ),
     "kind: FF is out of range": ("if length <= 6 else", "if length <= 8 else"),
-    "kind: without its highest bit": ("for bit in range(3)", "for bit in range(2)"),
+    "kind: without its highest bit": ("bit)) for bit in range(3)", "bit)) for bit in range(2)"),
     "kind: ED begins no surrogate": (
         "if byte in of_pairs:",
         "if byte in of_pairs and byte != 0xED:",
@@ -150,115 +157,147 @@ BREAKS = {
         "refused = byte.refused & ~sequence.last",
         "refused = byte.refused",
     ),
-    "value of an error": ("with m.If(sequence.error):", "with m.If(0):"),
-    "value of an error: its high bits": ("is_error = sequence.error", "is_error = Const(0, 1)"),
+    "value of an error": ("Mux(is_error, REPLACEMENT & 0x3F, bits[:6])", "bits[:6]"),
+    "value of an error: its high bits": ("is_error.replicate(len(places))", "is_error"),
+    "value of an error: bit 6": ("sequence.bit_6) | is_error", "sequence.bit_6)"),
     # The pairs of a lead byte and what follows.
-    "pair: of two that share a bit, one": ("_any(refused[n : n + 2])", "refused[n]"),
-    "pair: what was there in a gap counts": ("_select(split.valid, matches, register)", "matches"),
-    "pair: a refused byte joins": ("pair.continuation & ~refused", "pair.continuation"),
-    "joins nothing": ("joins.eq(byte.follows & ~start)", "joins.eq(byte.follows)"),
+    "pair: of two that share a bit, one": ("any_of(refused[n : n + 2])", "refused[n]"),
+    "pair: what was there in a gap counts": ("select(valid, value, register)", "value"),
+    "pair: a refused byte joins": ("pair.p.continuation & ~refused", "pair.p.continuation"),
+    "joins nothing": ('joins = p.follows & ~self._is_in("START")', "joins = p.follows"),
     # The state machine.
     "state: two at once": (
-        "(byte.begins_any | (byte.follows_on & more_needed))",
-        "byte.begins_any",
+        "~(byte.begins_any | (byte.follows_on & self._needs_more()))",
+        "~byte.begins_any",
     ),
-    "state: gaps count": (MOVES, "will_move.eq(~pipeline.waits)"),
-    "state: counts while it stands": (
-        MOVES,
-        "will_move.eq(_select(pipeline.stands, byte.valid, next_valid))",
-    ),
+    "state: gaps count": (MOVES, "return ~self.will_stall"),
+    "state: moves while stalled": (MOVES, "return stage.next_valid"),
+    "state: two bytes less": ("goes_to[one_less] |= byte", "goes_to[NEED[0]] |= byte"),
     "interrupting byte swallowed": (
-        'pipeline.valid("sequence", byte.valid)',
-        'pipeline.valid("sequence", byte.valid & (start | byte.follows))',
+        '"the state, and the sequence as far as it is there",\n            byte.valid,',
+        '"the state, and the sequence as far as it is there",\n'
+        '            byte.valid & (self._is_in("START") | byte.p.follows),',
     ),
-    "interrupted sequence dropped": ("_select(start, sequence.new, cut)", "start & sequence.new"),
-    "cut by a gap": ("cut = byte.valid & ~byte.follows", "cut = ~byte.follows"),
-    "missed last: text goes on": ("follows_on=follows & ~pair.last", "follows_on=follows"),
-    "missed last: lead byte waits for the next text": (") & ~split.last\n", ")\n"),
-    "missed last: token without it": ("sequence.last.eq(byte.last)", "sequence.last.eq(0)"),
+    "interrupted sequence dropped": (
+        'select(self._is_in("START"), sequence.valid, cut)',
+        'self._is_in("START") & sequence.valid',
+    ),
+    "cut by a gap": ("cut = byte.valid & ~byte.p.follows", "cut = ~byte.p.follows"),
+    "missed last: text goes on": ("follows_on=follows & ~pair.p.last", "follows_on=follows"),
+    "missed last: lead byte waits for the next text": ("& ~split.p.last for n", "for n"),
+    "missed last: token without it": ("            last=p.last,", "            last=Const(0, 1),"),
     "missed last: cut character kept": (
-        "_select(start, sequence.new, cut)",
-        "_select(start, sequence.new & ~sequence.unfinished, cut)",
+        'select(self._is_in("START"), sequence.valid, cut)',
+        'select(self._is_in("START"), sequence.valid & ~sequence.p.unfinished, cut)',
     ),
     # The token.
-    "stale bits in the value": (" & sequence.has[form - 2].replicate(len(places))", ""),
-    "value: bit 6 of the byte before": ("_select(sequence.has[0], bits[6], newest[6])", "bits[6]"),
-    "value: six bits of a lone byte": ("_select(sequence.has[0], bits[6], newest[6])", "newest[6]"),
+    "stale bits in the value": (" & has[form - 2].replicate(len(places))", ""),
+    "value: bit 6 of the byte before": ("select(has[0], bits[6], sequence.bit_6)", "bits[6]"),
+    "value: six bits of a lone byte": (
+        "select(has[0], bits[6], sequence.bit_6)",
+        "sequence.bit_6",
+    ),
     "value: a group is skipped": (
-        "pairwise([byte.data, *sequence.low_bits])",
-        "pairwise([byte.data, sequence.low_bits[0], *sequence.low_bits])",
+        "Cat(p.data[:6], sequence.low_bits)",
+        "Cat(p.data[:6], sequence.low_bits[:6], sequence.low_bits)",
     ),
     "length counts from zero": ("for n in exactly if n >> bit", "for n in exactly if n - 1 >> bit"),
-    "length: of the sequence before": ("more.eq(fewer & joins)", "more.eq(fewer)"),
-    "length: two bytes at once": ("more.eq(fewer & joins)", "more.eq((fewer | joins) & joins)"),
-    # The slots.
-    "payload changes under stall": ("with m.If(fill):", "with m.If(1):"),
-    "payload depends on ready": ("Mux(show, slots[1]", "Mux(show & o.ready, slots[1]"),
-    "slots: a full one is filled": (
-        "fills[0].eq(~pipeline.waits & ~other_next)",
-        "fills[0].eq(~other_next)",
+    "length: of the sequence before": (
+        "sequence.has) & joins.replicate(len(sequence.has))",
+        "sequence.has) & Cat(joins, Const(-1, len(sequence.has)))",
     ),
-    "slots: one of them is shown": ("Mux(show, slots[1], slots[0])", "slots[0]"),
-    "slots: the second token is forgotten": (
-        "both_full.eq(pipeline.waits & (both_full | comes))",
+    "length: two bytes at once": (
+        "Cat(Const(1, 1), sequence.has) &",
+        "Cat(Const(3, 2), sequence.has) &",
+    ),
+    # The output buffer.
+    "payload changes under stall": ("with m.If(load):", "with m.If(1):"),
+    "payload depends on ready": ("Mux(show, entries[1]", "Mux(show & o.ready, entries[1]"),
+    "buffer: a full entry is filled": (
+        "loads[0].eq(~will_stall & ~other_next)",
+        "loads[0].eq(~other_next)",
+    ),
+    "buffer: one entry is shown": ("Mux(show, entries[1], entries[0])", "entries[0]"),
+    "buffer: the second token is forgotten": (
+        "both_full.eq(will_stall & (both_full | comes))",
         "both_full.eq(0)",
     ),
-    "slots: the same token again": (
-        "comes = token_valid & ~pipeline.stands",
-        "comes = token_valid",
+    "buffer: the same token again": (
+        "comes = stage.valid & ~stalled",
+        "comes = stage.valid",
     ),
     "valid waits for ready": (
-        "o.valid.eq(pipeline.waits | both_full | comes)",
-        "o.valid.eq((pipeline.waits | both_full | comes) & o.ready)",
+        "o.valid.eq(will_stall | both_full | comes)",
+        "o.valid.eq((will_stall | both_full | comes) & o.ready)",
     ),
     "valid depends on ready": (
-        "m.d.sync += [\n            o.valid.eq(pipeline.waits",
+        "m.d.sync += [\n            o.valid.eq(will_stall",
         "shown = Signal()\n"
         "        m.d.comb += o.valid.eq(shown & o.ready)\n"
-        "        m.d.sync += [\n            shown.eq(pipeline.waits",
+        "        m.d.sync += [\n            shown.eq(will_stall",
     ),
-    # What moves, and what stands.
-    "valid bits move while the rest stands": (
-        "valid.eq(_select(self.stands, valid, value))",
-        "valid.eq(value)",
+    # The clock enable.
+    "valid bits move while stalled": (
+        "stage.next_valid = select(self.stalled, stage.valid, valid)",
+        "stage.next_valid = valid",
     ),
-    "registers move while the rest stands": ("with self.m.If(self.runs):", "with self.m.If(1):"),
-    "state moves, and the rest of the sequence stands": ("with m.If(moves):", "with m.If(0):"),
-    "token forgotten while the rest stands": ("with m.If(~pipeline.stands):", "with m.If(1):"),
-    "token is lost while the rest stands": ("with m.If(pipeline.runs):", "with m.If(1):"),
-    "never stands": (
-        "m.d.sync += [self.runs.eq(~self.waits), self.stands.eq(self.waits)]",
-        "m.d.sync += [self.runs.eq(1), self.stands.eq(0)]",
+    "payloads move while stalled": (
+        "self._enable if when is None else when",
+        "1 if when is None else when",
     ),
-    "runs at once": (
-        'self.runs = self.register("runs")',
-        "self.runs = Signal(init=1)",
+    "what is beside payloads moves while stalled": (
+        "with self.m.If(self._enable):",
+        "with self.m.If(1):",
     ),
-    # What is accepted, and the extra place.
-    "byte taken without room": (READY, "self.i.ready.eq(1)"),
-    "half rate": (READY, "self.i.ready.eq(~self.o.valid)"),
-    "rate: a cycle lost after every pause": (READY, "self.i.ready.eq(runs & ~extra_taken)"),
-    "never ready": (READY, "self.i.ready.eq(0)"),
+    "the first payload moves while stalled": ("with self.m.If(self.enable):", "with self.m.If(1):"),
+    "the first valid bit is that of the next item": (
+        "select(enable, valid, stage.valid)",
+        "valid & enable",
+    ),
+    "state moves, and the rest of the sequence does not": ("when=moves,", "when=Const(0, 1),"),
+    "token forgotten while stalled": ("with m.If(~self.stalled):", "with m.If(1):"),
+    "token is lost while stalled": ("return make.load(", "return make.load(when=Const(1, 1), "),
+    "never stalled": (
+        "m.d.sync += [self.enable.eq(~self.will_stall), self.stalled.eq(self.will_stall)]",
+        "m.d.sync += [self.enable.eq(1), self.stalled.eq(0)]",
+    ),
+    "enabled at once": ('self.enable = self.register("enable")', "self.enable = Signal(init=1)"),
+    # What is accepted, and the skid register.
+    "byte taken without room": (READY, "m.d.comb += i.ready.eq(1)"),
+    "half rate": (
+        READY,
+        "half = Signal()\n"
+        "        m.d.sync += half.eq(~half)\n"
+        "        m.d.comb += i.ready.eq(half & (o_ready | (enable & ~skid_taken)))",
+    ),
+    "rate: a cycle lost after every pause": (
+        READY,
+        "m.d.comb += i.ready.eq(enable & ~skid_taken)",
+    ),
+    "never ready": (READY, "m.d.comb += i.ready.eq(0)"),
     "byte taken that was not offered": (
-        "_select(runs, self.i.valid | extra_taken, valid)",
-        "_select(runs, self.i.ready | extra_taken, valid)",
+        "self.valid = i.valid | skid_taken",
+        "self.valid = i.ready | skid_taken",
     ),
-    "extra: two bytes in it": (READY, "self.i.ready.eq(self.o.ready | runs)"),
-    "extra: taken by what was not offered": (
-        "extra_taken.eq(self.i.valid & self.i.ready &",
-        "extra_taken.eq(self.i.ready &",
+    "skid: two bytes in it": (READY, "m.d.comb += i.ready.eq(o_ready | enable)"),
+    "skid: taken by what was not offered": (
+        "skid_taken.eq(i.valid & i.ready &",
+        "skid_taken.eq(i.ready &",
     ),
-    "extra: byte lost in it": (
-        "_select(runs, self.i.valid | extra_taken, valid)",
-        "_select(runs, self.i.valid, valid)",
+    "skid: byte lost in it": (
+        "self.valid = i.valid | skid_taken",
+        "self.valid = i.valid",
     ),
-    "extra: byte behind it lost": ("(extra_taken | ~runs)),", "~runs),"),
-    "extra: never taken": ("(extra_taken | ~runs)),", "extra_taken),"),
-    "extra: the later byte goes first": (
-        "item = _select(extra_taken, extra, offered)",
-        "item = offered",
+    "skid: byte behind it lost": ("(skid_taken | ~enable)),", "~enable),"),
+    "skid: never taken": ("(skid_taken | ~enable)),", "skid_taken),"),
+    "skid: the later byte goes first": (
+        "select(skid_taken, Value.cast(skid), Value.cast(i.p))",
+        "Value.cast(i.p)",
     ),
-    "extra: last of the later byte": ("last=item[8])", "last=self.i.p.last)"),
+    "skid: last of the later byte": (
+        "select(skid_taken, Value.cast(skid), Value.cast(i.p))",
+        "select(skid_taken, skid.data | (i.p.last << 8), Value.cast(i.p))",
+    ),
 }
 
 WHOLE_UCS4 = replace(UCS4, error_span=ErrorSpan.WHOLE_SEQUENCE)
@@ -268,12 +307,16 @@ BREAKS_OF_OTHER_RULES = {
     "noncharacter: FFFF is one no more": (UCS4, "among([0xBE, 0xBF])", "among([0xBE])"),
     "noncharacter: EFFF is one": (UCS4, "among([0xEF])", "among([0xEE, 0xEF])"),
     "noncharacter: of four bytes": (UCS4, 'before("EF", among([0xEF])) & among', "among"),
-    "noncharacter: across texts": (UCS4, "joins & byte.noncharacter", "byte.noncharacter"),
-    "noncharacter: a character in the value": (UCS4, "need[0] & ~byte.noncharacter", "need[0]"),
+    "noncharacter: across texts": (UCS4, "joins & p.noncharacter", "p.noncharacter"),
+    "noncharacter: a character in the value": (
+        UCS4,
+        "& ~p.noncharacter & ~sequence",
+        "& ~sequence",
+    ),
     "noncharacter: truncated": (
         UCS4,
-        "next_kind | noncharacter.replicate(3)",
-        "next_kind",
+        "kind | noncharacter.replicate(3)",
+        "kind",
     ),
     "out of range: overlong": (
         ODD_PROFILES["F0 restricted twice"],
@@ -282,17 +325,17 @@ BREAKS_OF_OTHER_RULES = {
     ),
     "out of range: the kind of the lead byte": (
         ODD_PROFILES["FF restricted twice"],
-        "_select(byte.beyond, out_of_range, sequence.kind)",
+        "select(byte.beyond, out_of_range, sequence.kind)",
         "sequence.kind",
     ),
     "out of range: the kind of the lead byte, whole sequence": (
         ODD_PROFILES["F0 restricted twice, whole sequence"],
-        "old_kind = Mux(byte.beyond, Kind.OUT_OF_RANGE, kind)",
-        "old_kind = kind",
+        "old_kind = Mux(p.beyond, Kind.OUT_OF_RANGE, sequence.kind)",
+        "old_kind = sequence.kind",
     ),
     "whole sequence: cut by a refused byte": (
         WHOLE_UCS4,
-        "pair.continuation if self._whole_sequence else",
+        "pair.p.continuation if self._whole_sequence else",
         "",
     ),
     "whole sequence: a wrong lead byte is one": (
@@ -302,33 +345,33 @@ BREAKS_OF_OTHER_RULES = {
     ),
     "whole sequence: the kind of the newest byte": (
         WHOLE_UCS4,
-        "next_kind = Mux(joins, old_kind, byte.kind)",
-        "next_kind = byte.kind",
+        "kind = Mux(joins, old_kind, p.kind)",
+        "kind = p.kind",
     ),
     "whole sequence: forgiven by the next byte": (
         WHOLE_UCS4,
-        "known | byte.refused",
-        "byte.refused",
+        "sequence.known | p.refused",
+        "p.refused",
     ),
-    "whole sequence: a wrong lead byte forgiven": (WHOLE_UCS4, ", byte.wrong)", ", 0)"),
+    "whole sequence: a wrong lead byte forgiven": (WHOLE_UCS4, ", p.wrong)", ", 0)"),
     "whole sequence: nothing refused": (
         WHOLE_UCS4,
-        "known | byte.refused | byte.noncharacter",
-        "known | byte.noncharacter",
+        "sequence.known | p.refused | p.noncharacter",
+        "sequence.known | p.noncharacter",
     ),
     "whole sequence: noncharacter without a kind": (
         WHOLE_UCS4,
-        "known | byte.refused | byte.noncharacter",
-        "known | byte.refused",
+        "sequence.known | p.refused | p.noncharacter",
+        "sequence.known | p.refused",
     ),
     "whole sequence: an error is a character": (
         WHOLE_UCS4,
-        "~byte.noncharacter & ~known",
-        "~byte.noncharacter",
+        "~p.noncharacter & ~sequence.known",
+        "~p.noncharacter",
     ),
     "whole sequence: truncated": (
         WHOLE_UCS4,
-        "_select(sequence.known, sequence.kind, unknown)",
+        "select(sequence.known, sequence.kind, unknown)",
         "unknown",
     ),
     "whole sequence: never truncated": (
@@ -339,32 +382,102 @@ BREAKS_OF_OTHER_RULES = {
 }
 
 
+# What is wrong with a pipelined encoder.
 ENCODER_BREAKS = {
+    # What the code points mean.
     "range: DFFF is no surrogate": (
-        "code_point[11:16] == 0b11011",
-        "code_point[10:16] == 0b110110",
+        "special |= code_point[11:16] == 0b11011",
+        "special |= code_point[10:16] == 0b110110",
     ),
-    "range: 110000 is in range": ("profile.highest >> second_byte", "0x110"),
-    "range: high bits are cut off": ("refused = code_point[width:].any()", "refused = 0"),
-    "overlong: 7F in two bytes": ("~value[FORM_BITS[form] :]", "~value[FORM_BITS[form] - 1 :]"),
-    "groups in the wrong order": (
+    "range: 110000 is in range": ("exceeds=take.p.exceeds &", "exceeds=0 &"),
+    "range: 10000 is out of range": ("& take.p.code_point[-1]", ""),
+    "range: high bits are cut off": (
+        "too_high = ones[-1] | measure.p.exceeds",
+        "too_high = measure.p.exceeds",
+    ),
+    "range: a surrogate with a stray high bit": ("(special & ~ones[2:].any())", "special"),
+    "overlong: 80 to 87 in one byte": (
+        "parts = [take.p.ones[n : n + 4]",
+        "parts = [take.p.ones[1:]",
+    ),
+    "overlong: 7F in two bytes": (
+        "borders = [*(FORM_BITS[form] for form",
+        "borders = [*(FORM_BITS[form] - (form == 1) for form",
+    ),
+    "form: a refused value in its own": (
+        "in_form | too_high if shorter == 2",
+        "in_form if shorter == 2",
+    ),
+    # The bytes.
+    "groups in the wrong order": ("6 * n : 6 * n + 6] & sent", "18 - 6 * n : 24 - 6 * n] & sent"),
+    "lead byte: a bit short": ("Cat(sends[6 - bit :])", "Cat(sends[7 - bit :])"),
+    "lead byte: 40 to 7F without their bit": ("(~start | code_point[6])", "~start"),
+    "last with every byte": ("last=send.p.last & start", "last=send.p.last"),
+    "last forgotten": ("last=self.i.p.last,", "last=0,"),
+    "no error flag": ("error=send.p.error", "error=0"),
+    "refused value sent": (
+        "select(refused, Const(REPLACEMENT, len(code_point)), code_point)",
+        "code_point",
+    ),
+    # Flow control.
+    "taken while sending": ("i.ready.eq(advance)", "i.ready.eq(pipeline.enable)"),
+    "nothing offered is taken": ("            self.i.valid,\n", "            Const(1),\n"),
+    "pause: characters advance": (
+        "advance.eq(following[0] & ~pipeline.will_stall)",
+        "advance.eq(following[0])",
+    ),
+    "pause: bytes advance": ("select(stalled, state, select(", "select(Const(0), state, select("),
+    "byte changes under stall": ("with m.If(load):", "with m.If(1):"),
+    "bubble after every byte": ("o.valid & ~o.ready)", "o.valid)"),
+    "bubble after every character": (
+        "following[0] & ~pipeline",
+        "following[0] & ~advance & ~pipeline",
+    ),
+    "a state for nothing": ("comes_long = measure.valid & ", "comes_long = "),
+}
+
+# What is wrong with a compact one.
+COMPACT_ENCODER_BREAKS = {
+    "compact: range: DFFF is no surrogate": (
+        "refused |= (code_point[11:16] == 0b11011",
+        "refused |= (code_point[10:16] == 0b110110",
+    ),
+    "compact: range: 110000 is in range": ("profile.highest >> second_byte", "0x110"),
+    "compact: range: high bits are cut off": ("refused = code_point[width:].any()", "refused = 0"),
+    "compact: overlong: 7F in two bytes": (
+        "~value[FORM_BITS[form] :]",
+        "~value[FORM_BITS[form] - 1 :]",
+    ),
+    "compact: groups in the wrong order": (
         "6 * (count - 1) : 6 * count]",
         "6 * (longest - 1 - count) : 6 * (longest - count)]",
     ),
-    "last with every byte": ("last if count == 1 else 0", "last"),
-    "last with the lead byte": ("self.i.p.last & ~more", "self.i.p.last"),
-    "last forgotten": (" last.eq(self.i.p.last),", " last.eq(0),"),
-    "no error flag": ("self.o.p.error.eq(refused)", "self.o.p.error.eq(0)"),
-    "refused value sent": ("Mux(refused, REPLACEMENT, self.i.p.code_point)", "self.i.p.code_point"),
-    "taken while sending": ("self.i.ready.eq(free & ~sending)", "self.i.ready.eq(free)"),
-    "byte changes under stall": ("free.eq(~self.o.valid | self.o.ready)", "free.eq(1)"),
-    "bubble after every byte": ("free.eq(~self.o.valid | self.o.ready)", "free.eq(~self.o.valid)"),
+    "compact: last with every byte": ("last if count == 1 else 0", "last"),
+    "compact: last with the lead byte": ("self.i.p.last & ~more", "self.i.p.last"),
+    "compact: last forgotten": (" last.eq(self.i.p.last),", " last.eq(0),"),
+    "compact: no error flag": ("self.o.p.error.eq(refused)", "self.o.p.error.eq(0)"),
+    "compact: refused value sent": (
+        "Mux(refused, REPLACEMENT, self.i.p.code_point)",
+        "self.i.p.code_point",
+    ),
+    "compact: taken while sending": ("self.i.ready.eq(free & ~sending)", "self.i.ready.eq(free)"),
+    "compact: byte changes under stall": ("free.eq(~self.o.valid | self.o.ready)", "free.eq(1)"),
+    "compact: bubble after every byte": (
+        "free.eq(~self.o.valid | self.o.ready)",
+        "free.eq(~self.o.valid)",
+    ),
 }
 
 
 def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] | type[Encoder]:
-    """The class of a component whose source is edited, or that of the tables which it uses."""
-    modules = {"tables": tables, component: {"decoder": decoder, "encoder": encoder}[component]}
+    """The class of a component whose source is edited, or that of the modules which it uses."""
+    modules: dict[str, ModuleType] = {
+        "tables": tables,
+        "elastic": elastic,
+        component: {"decoder": decoder, "encoder": encoder}[component],
+    }
+    if component == "encoder":
+        modules["compact_encoder"] = compact_encoder
     sources = {name: inspect.getsource(module) for name, module in modules.items()}
     for good, bad in edits:
         if sum(source.count(good) for source in sources.values()) != 1:
@@ -375,8 +488,12 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
     for name, source in sources.items():
         edited[name] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
         exec(compile(source, f"<broken {name}>", "exec"), edited[name])
-    edited[component]["tables"] = SimpleNamespace(**edited["tables"])
-    return edited[component][component.capitalize()]
+    used = edited[component]
+    used["tables"] = SimpleNamespace(**edited["tables"])
+    for name in edited.keys() - {"tables", component}:
+        own = edited[name]
+        used |= {key: own[key] for key in vars(modules[name]).keys() & used if key[0].isupper()}
+    return used[component.capitalize()]
 
 
 def broken(name: str) -> Decoder | Encoder:
@@ -384,6 +501,8 @@ def broken(name: str) -> Decoder | Encoder:
     if name in BREAKS_OF_OTHER_RULES:
         profile, *edit = BREAKS_OF_OTHER_RULES[name]
         return altered("decoder", [edit])(profile)
+    if name in COMPACT_ENCODER_BREAKS:
+        return altered("encoder", [COMPACT_ENCODER_BREAKS[name]])(compact=True)
     component = "decoder" if name in BREAKS else "encoder"
     return altered(component, [(BREAKS | ENCODER_BREAKS)[name]])()
 

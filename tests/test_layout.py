@@ -1,4 +1,4 @@
-"""Imports point one way only: hdl <- sim <- flow."""
+"""Imports point one way only: hdl <- sim <- flow, and inside these between the rooms."""
 
 import ast
 import sys
@@ -14,16 +14,53 @@ MAY_IMPORT = {
     "flow/utf8_flow": {"utf8_hdl", "utf8_demo", "utf8_sim", "utf8_flow"},
 }
 
+ROOMS = {
+    "sim/utf8_sim/tools": {"tools"},
+    "flow/utf8_flow/export": {"export", "designs", "terminal"},
+    "flow/utf8_flow/formal": {"formal", "export", "designs", "terminal"},
+    "flow/utf8_flow/fpga": {"fpga", "export", "verify", "designs", "terminal"},
+    "flow/utf8_flow/verify": {"verify", "formal", "fpga", "export", "designs", "terminal"},
+}
+"""What a room may use of its own package: tools are below all, and the command line above all."""
+
 
 def project_imports(source: str) -> set[str]:
     """Packages of this project that a module imports by name, anywhere in it."""
-    names = set()
+    return {name[0] for name in rooms_used(source, ())}
+
+
+def rooms_used(source: str, place: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """Modules of this project that a module in a folder imports, by their whole names."""
+    used = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.add((node.module or "").split(".")[0])
-    return {name for name in names if name.startswith("utf8_")}
+            used |= {tuple(alias.name.split(".")) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = place[: len(place) - node.level + 1] if node.level else ()
+            module = (*base, *(node.module or "").split("."))
+            used |= {(*filter(None, module), alias.name) for alias in node.names}
+    return {name for name in used if name[0].startswith("utf8_")}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_what_is_beside_or_below_it(room):
+    place = Path(room).parts[1:]
+    modules = list((ROOT / room).rglob("*.py"))
+    assert modules
+    for module in modules:
+        for name in rooms_used(module.read_text(), place):
+            assert name[0] != place[0] or name[1] in ROOMS[room], (module, name)
+
+
+def test_the_check_sees_every_way_to_import_a_room():
+    for source in (
+        "from ..cli.output import x",
+        "from .. import cli",
+        "import utf8_flow.cli.output",
+        "def f():\n    from utf8_flow.cli import output",
+    ):
+        (name,) = rooms_used(source, ("utf8_flow", "verify"))
+        assert name[:2] == ("utf8_flow", "cli")
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)
@@ -35,7 +72,7 @@ def test_a_package_imports_only_what_is_below_it(package):
 
 
 def test_the_check_sees_an_import_inside_a_function():
-    assert project_imports("def f():\n    from utf8_flow.cli.commands import main\n") == {
+    assert project_imports("def f():\n    from utf8_flow.cli.session import main\n") == {
         "utf8_flow"
     }
 

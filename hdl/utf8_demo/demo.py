@@ -27,7 +27,7 @@ class Demo(wiring.Component):
     """A decoder between two UARTs, which writes a line of text for each token.
 
     A line is sent at the same rate at which bytes come, and is longer than the bytes that it is
-    about; so a buffer stands before the decoder::
+    about; so there is a buffer before the decoder::
 
              +----------+   +--------+   +---------+   +------------+   +-------------+
         rx ->| receiver |-->| buffer |-->| decoder |-->| LineWriter |-->| transmitter |-> tx

@@ -71,7 +71,7 @@ class UartReceiver(wiring.Component):
     framing_error : ``Out(1)``
         High for that cycle instead if there is no stop bit.
     idle : ``Out(1)``
-        The line is high, and no byte is on its way.
+        The line is high, and no byte is in flight.
     """
 
     rx: Any

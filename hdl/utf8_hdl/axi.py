@@ -1,15 +1,21 @@
-"""The components with flat AXI4-Stream ports, as Verilog users expect to plug them in."""
+"""Any component with flat AXI4-Stream ports, as Verilog users expect to plug it in."""
 
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal
+from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
+from amaranth.lib import data
 
-from .decoder import Decoder
-from .encoder import Encoder
+SIDEBAND = {"last": "tlast"}
+"""Fields of a payload that have a port of their own, in the order of the ports."""
 
 
 class AxiStream(Elaboratable):
-    """A decoder or an encoder with flat ports, in the order of the Verilog module.
+    """A component with flat ports, in the order of the Verilog module.
+
+    Its streams ``i`` and ``o`` say what the ports are. The first field of a payload is ``tdata``,
+    the fields of :data:`SIDEBAND` have a port each, and all others are ``tuser``, the first one
+    lowest. There is no port where there is no field. A component that wants a port wider than
+    that, with zeros above, says so in an attribute ``axi_widths``: a dictionary of widths by port.
 
     The clock domain is part of it. Its reset is synchronous in both namings: it acts at rising
     edges of the clock. During reset ``s_axis_tready`` may be high, and nothing is taken;
@@ -17,7 +23,7 @@ class AxiStream(Elaboratable):
 
     Parameters
     ----------
-    component : Decoder or Encoder
+    component : wiring.Component
         What is inside.
     active_low_reset : bool
         Whether clock and reset are ``aclk`` and ``aresetn``, active low, the names of AXI, instead
@@ -25,87 +31,76 @@ class AxiStream(Elaboratable):
 
     Attributes
     ----------
-    component : Decoder or Encoder
+    component : wiring.Component
         As given.
     name : str
-        ``decoder`` or ``encoder``.
+        The name of its class in lower case.
     ports : list of Signal
         All ports, in order.
+    inputs, outputs : dict of str to Value
+        The pins of the component that go with each port of its streams, by the ports' names.
 
     Members
     -------
     clk, rst : Signal, in
         Clock and reset; or ``aclk`` and ``aresetn``.
-    s_axis_tdata : Signal, in
-        A byte (8 bits), or for an encoder a code point as in UTF-32 (32 bits; 64 where the profile
-        needs them). With ``s_axis_tvalid`` and ``s_axis_tlast`` in and ``s_axis_tready`` out.
-    m_axis_tdata : Signal, out
-        A code point, zero-extended as in UTF-32, or for an encoder a byte. With ``m_axis_tvalid``
-        and ``m_axis_tlast`` out and ``m_axis_tready`` in.
-    m_axis_tuser : Signal, out
-        Of a decoder (8 bits) bit 0 ``error``, bits 3:1 ``kind``, bits 7:4 ``length``; of an
-        encoder (1 bit) ``error``.
+    s_axis_tdata, s_axis_tvalid, s_axis_tready, s_axis_tlast, s_axis_tuser : Signal
+        The input. Of a decoder ``tdata`` is a byte; of an encoder a code point as in UTF-32, of 32
+        bits (64 where the profile needs them).
+    m_axis_tdata, m_axis_tvalid, m_axis_tready, m_axis_tlast, m_axis_tuser : Signal
+        The output. Of a decoder ``tdata`` is a code point, zero-extended as in UTF-32, and
+        ``tuser`` (8 bits) has ``error`` in bit 0, ``kind`` in bits 3:1 and ``length`` in bits 7:4;
+        of an encoder ``tdata`` is a byte and ``tuser`` (1 bit) ``error``.
     """
 
-    def __init__(self, component: Decoder | Encoder, active_low_reset: bool = False) -> None:
-        self.component = component
-        token = component.o.p
-        if "code_point" in component.i.p.shape().members:
-            self.name = "encoder"
-            self._input = component.i.p.code_point
-            self._output, output_width = token.data, 8
-            self._user, user_width = token.error, 1
-        else:
-            self.name = "decoder"
-            self._input = component.i.p.data
-            self._output, output_width = token.code_point, component.profile.utf32_width
-            self._user, user_width = Cat(token.error, token.kind, token.length), 8
+    m_axis_tdata: Signal
+    m_axis_tuser: Signal
 
+    def __init__(self, component: Any, active_low_reset: bool = False) -> None:
+        self.component = component
+        self.name = type(component).__name__.lower()
         self._domain: Any = ClockDomain("sync")
         self._reset: Any = self._domain.rst
         self._active_low_reset = active_low_reset
         if active_low_reset:
             self._domain.clk = Signal(name="aclk")
             self._reset = Signal(name="aresetn")
-        self.s_axis_tdata = Signal(len(self._input))
-        self.s_axis_tvalid = Signal()
-        self.s_axis_tready = Signal()
-        self.s_axis_tlast = Signal()
-        self.m_axis_tdata = Signal(output_width)
-        self.m_axis_tvalid = Signal()
-        self.m_axis_tready = Signal()
-        self.m_axis_tlast = Signal()
-        self.m_axis_tuser = Signal(user_width)
-        self.ports: list[Any] = [
-            self._domain.clk,
-            self._reset,
-            self.s_axis_tdata,
-            self.s_axis_tvalid,
-            self.s_axis_tready,
-            self.s_axis_tlast,
-            self.m_axis_tdata,
-            self.m_axis_tvalid,
-            self.m_axis_tready,
-            self.m_axis_tlast,
-            self.m_axis_tuser,
-        ]
+        i, o = component.i, component.o
+        parts = {
+            **{f"s_axis_{name}": part for name, part in _parts(i).items()},
+            **{f"m_axis_{name}": part for name, part in _parts(o).items()},
+        }
+        widths = getattr(component, "axi_widths", {})
+        streams = {
+            name: Signal(widths.get(name, len(part)), name=name) for name, part in parts.items()
+        }
+        vars(self).update(streams)
+        self.ports: list[Any] = [self._domain.clk, self._reset, *streams.values()]
+        driven = {name for name in parts if name.startswith("m_axis")} ^ _READY
+        self.inputs = {name: part for name, part in parts.items() if name not in driven}
+        self.outputs = {name: part for name, part in parts.items() if name in driven}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.domains.sync = self._domain
         if self._active_low_reset:
             m.d.comb += self._domain.rst.eq(~self._reset)
-        component = self.component
-        m.submodules[self.name] = component
-        m.d.comb += [
-            self._input.eq(self.s_axis_tdata),
-            component.i.valid.eq(self.s_axis_tvalid),
-            self.s_axis_tready.eq(component.i.ready),
-            component.i.p.last.eq(self.s_axis_tlast),
-            self.m_axis_tdata.eq(self._output),
-            self.m_axis_tvalid.eq(component.o.valid),
-            component.o.ready.eq(self.m_axis_tready),
-            self.m_axis_tlast.eq(component.o.p.last),
-            self.m_axis_tuser.eq(self._user),
-        ]
+        m.submodules[self.name] = self.component
+        m.d.comb += [part.eq(getattr(self, name)) for name, part in self.inputs.items()]
+        m.d.comb += [getattr(self, name).eq(part) for name, part in self.outputs.items()]
         return m
+
+
+_READY = {"s_axis_tready", "m_axis_tready"}
+
+
+def _parts(stream: Any) -> dict[str, Value]:
+    """What each port of a stream carries, in order."""
+    fields = {"": stream.p}
+    if isinstance(stream.p.shape(), data.StructLayout):
+        fields = {name: stream.p[name] for name in stream.p.shape().members}
+    values = {name: Value.cast(field) for name, field in fields.items()}
+    parts = {"tdata": values.pop(next(iter(values)))}
+    parts |= {"tvalid": stream.valid, "tready": stream.ready}
+    parts |= {port: values.pop(field) for field, port in SIDEBAND.items() if field in values}
+    return parts | ({"tuser": Cat(values.values())} if values else {})

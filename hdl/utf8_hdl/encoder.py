@@ -1,57 +1,95 @@
 """The encoder: a stream of code points in, a stream of bytes out."""
 
+from itertools import pairwise
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .compact_encoder import CompactEncoder
+from .elastic import Pipeline, Stage
+from .gates import any_of, select
 from .layouts import ENCODED_LAYOUT, code_point_layout
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile
-
-REPLACEMENT_FORM = 3
-"""Bytes of U+FFFD."""
 
 
 class Encoder(wiring.Component):
     """UTF-8 encoder that gives one byte a cycle, always in the shortest form.
 
-    A code point is taken apart when it is accepted: its lead byte goes to the output register, the
-    rest waits in a register from which the continuation bytes follow::
+    A pipeline of seven stages; in ``unicode`` each of them is one lookup table deep, but for the
+    state machine. It is stalled in the cycle after one in which ``o`` waits; the output buffer has
+    room for the byte that is in flight then. The stages up to *send* advance only with the last
+    byte of a character. Their clock enable is a register, and it is ``i.ready`` as well: that is
+    why there is no skid register::
 
-                  +----------------+
-        i ------> | state bits last| ------+
-        code      +----------------+       v
-        point             |              +---+
-                          +------------> | o | ------> o
-                             lead byte   +---+  byte
+                                               state
+                                             +-------+
+        -> take -> measure -> classify ----> | send  | ----> choose -> form -> output buffer ->
+        i                                    +-------+                                        o
+        code   advance                         enable                                      byte
+        point  (i.ready)
 
-    States: ``START``, a code point may come; ``SEND_n``, n continuation bytes have still to go to
-    the output register.
+    1. *take* the code point, and look at up to four of its bits at a time.
+    2. *measure* it: between which forms does it have bits?
+    3. *classify*: its form, and whether the profile refuses it.
+    4. *send* its bytes. This is the state machine: ``START``, the next code point may come;
+       ``SEND_n``, n continuation bytes follow the byte that is sent. It has a register for each
+       state.
+    5. *choose* the six bits that go into the byte, out of two groups at a time.
+    6. *form* the byte.
+    7. The output buffer.
 
     A code point that the profile refuses (above its highest value, a surrogate or a noncharacter
-    where these are rejected) is replaced by U+FFFD, and ``error`` is set with each of the three
-    bytes EF BF BD. Every value of ``code_point`` may be offered; none is cut to fit.
+    where these are rejected; RFC 3629 section 3, Unicode D92) is replaced by U+FFFD, and ``error``
+    is set with each of the three bytes EF BF BD. Every value of ``code_point`` may be offered; none
+    is cut to fit.
 
-    1. Rate: while the consumer is ready and code points are offered, there is a byte in every
-       cycle: ``i.ready`` is high when the last byte of a character is taken, or none waits.
-    2. Latency: the lead byte is at the output 1 cycle after its code point was accepted.
+    The timing, in cycles from 0, the first one after reset; ``o`` *waits* in a cycle if ``o.valid``
+    is high and ``o.ready`` is low:
+
+    1. Cycle 0 is not enabled. Any other cycle is, if ``o`` did not wait in the cycle before.
+    2. ``i.ready`` is high in an enabled cycle if *send* is empty or has the last byte of its
+       character. Then *take*, *measure*, *classify* and *send* advance by one stage, and what is
+       offered goes into *take*: a code point or, if ``i.valid`` is low, nothing, which also takes
+       one cycle in *send*.
+    3. In an enabled cycle the byte in *send* moves to *choose*, that in *choose* to *form*, and
+       that in *form* to the output buffer. It is at the output in the next cycle or, if there is
+       a byte before it, in the cycle after that one is taken.
+
+    What follows from it:
+
+    1. Throughput: while the consumer is ready and code points are offered, there is a byte in every
+       cycle, from the first lead byte on.
+    2. Latency: the lead byte is at the output 7 cycles after its code point was accepted. Not
+       counted are cycles in which ``o`` waits, and enabled cycles with a low ``i.ready``, in which
+       characters before it are sent.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
-       depends on ``o.ready`` within a cycle; ``i.ready`` does. While ``o.valid`` is low the
-       payload keeps its last value (zero after reset).
+       depends on ``o.ready`` within a cycle, and nor does ``i.ready``, which is a register. While
+       ``o.valid`` is low the payload is a don't care.
     4. Nothing is lost or invented: a code point gives the bytes of its shortest form, in order.
+
+    No contents of the state register last: it comes back to ``START`` whatever is in it.
+
+    The compact encoder, :class:`~utf8_hdl.compact_encoder.CompactEncoder`, gives the same bytes
+    with a latency of 1. Its ``i.ready`` depends on ``o.ready``.
 
     Parameters
     ----------
     profile : Profile
         Which UTF-8 is spoken. ``error_span`` has no meaning here.
+    compact : bool
+        Whether there is one register stage instead of the pipeline: half the area, and a lower
+        clock frequency.
 
     Attributes
     ----------
     profile : Profile
         As given.
+    compact : bool
+        As given.
     State : enum.Enum
-        The states of this profile's machine.
+        The states of this profile's machine; in the pipeline each has a bit of its own.
     state : Signal
         The state register, for waveforms and coverage.
 
@@ -66,99 +104,201 @@ class Encoder(wiring.Component):
     i: Any
     o: Any
 
-    def __init__(self, profile: Profile = UNICODE) -> None:
+    def __init__(self, profile: Profile = UNICODE, compact: bool = False) -> None:
         self.profile = profile
-        self.State: Any = enum.Enum(
-            "State", [_send(count) for count in range(profile.longest_form)], start=0
-        )
+        self.compact = compact
+        names = ["START", *(f"SEND_{count}" for count in range(1, profile.longest_form))]
+        codes = {name: n if compact else 1 << n for n, name in enumerate(names)}
+        self.State: Any = enum.Enum("State", codes)
         super().__init__(
             {
                 "i": In(stream.Signature(code_point_layout(profile))),
                 "o": Out(stream.Signature(ENCODED_LAYOUT)),
             }
         )
-        self.state = Signal(self.State)
+        self.state = Signal(self.State, init=self.State.START)
 
-    def elaborate(self, platform: Any) -> Module:
+    def elaborate(self, platform: Any) -> Any:
+        if self.compact:
+            return CompactEncoder(self)
         m = Module()
-        state, State, longest = self.state, self.State, self.profile.longest_form
-
-        refused = Signal()
-        m.d.comb += refused.eq(self._refuses(self.i.p.code_point))
-        lead, lead_state = self._lead(m, refused)
-        more = lead_state != State.START
-
-        bits = Signal(6 * (longest - 1), reset_less=True)
-        last = Signal(reset_less=True)
-        sending = Signal()
-        free = Signal()
-        m.d.comb += free.eq(~self.o.valid | self.o.ready)
-        m.d.comb += self.i.ready.eq(free & ~sending)
-
-        m.d.comb += sending.eq(state != State.START)
-        with m.If(free):
-            m.d.sync += self.o.valid.eq(sending | self.i.valid)
-            with m.Switch(state):
-                for count in range(1, longest):
-                    with m.Case(State[_send(count)]):
-                        group = bits[6 * (count - 1) : 6 * count]
-                        m.d.sync += [
-                            self.o.p.data.eq(Cat(group, Const(0b10, 2))),
-                            self.o.p.last.eq(last if count == 1 else 0),
-                            state.eq(State[_send(count - 1)]),
-                        ]
-                with m.Default(), m.If(self.i.valid):
-                    m.d.sync += [
-                        self.o.p.data.eq(lead),
-                        self.o.p.last.eq(self.i.p.last & ~more),
-                        state.eq(lead_state),
-                    ]
-        with m.If(self.i.valid & self.i.ready):
-            m.d.sync += [
-                self.o.p.error.eq(refused),
-                bits.eq(Mux(refused, REPLACEMENT, self.i.p.code_point)),
-                last.eq(self.i.p.last),
-            ]
+        pipeline = Pipeline(m, self.o)
+        advance = pipeline.register("advance")
+        m.d.comb += self.i.ready.eq(advance)
+        measured = self._measure(pipeline, advance)
+        classified = self._classify(pipeline, advance, measured)
+        sent = self._send(pipeline, advance, measured, classified)
+        pipeline.deliver(self._form(pipeline, *sent))
         return m
 
-    def _refuses(self, code_point: Value) -> Value:
-        """Whether the profile has no encoding for a code point of any size."""
-        profile = self.profile
+    def _measure(self, pipeline: Pipeline, advance: Signal) -> Stage:
+        """Stages 1 and 2: between which forms the code point has bits."""
+        profile, code_point = self.profile, self.i.p.code_point
         width = profile.code_point_width
-        refused = code_point[width:].any()
-        second_byte = 6 * (profile.longest_form - 2)  # where highest has only ones
-        if profile.highest < (1 << width) - 1:
-            refused |= code_point[second_byte:width] > profile.highest >> second_byte
-        above_16_bits = code_point[16:].any()
-        if not profile.accept_surrogates:
-            refused |= (code_point[11:16] == 0b11011) & ~above_16_bits
-        if not profile.accept_noncharacters:
-            refused |= code_point[1:16].all() & ~above_16_bits
-        return refused
+        borders = [*(FORM_BITS[form] for form in self._shorter_forms), width, profile.utf32_width]
+        pieces = [
+            range(low, min(low + 4, end))
+            for begin, end in pairwise(borders)
+            for low in range(begin, end, 4)
+        ]
+        take = pipeline.stage(
+            "take",
+            "the code point that is offered, and which groups of its bits are zero",
+            self.i.valid,
+            {"code_point": width, "last": 1, "ones": len(pieces), "exceeds": 1, "special": 1},
+            enable=advance,
+        )
+        take.load(
+            code_point=code_point,
+            last=self.i.p.last,
+            ones=Cat(code_point[piece.start : piece.stop].any() for piece in pieces),
+            # The highest bit, which every highest value has, comes in the next stage.
+            exceeds=_exceeds(code_point[: width - 1], profile.highest),
+            special=self._is_special(code_point),
+        )
+        ones = list(zip(pieces, take.p.ones, strict=True))
+        parts = [take.p.ones[n : n + 4].any() for n in range(0, len(pieces), 4)]
+        measure = pipeline.stage(
+            "measure",
+            "between which forms the code point has bits",
+            take.valid,
+            {
+                "code_point": width,
+                "last": 1,
+                "ones": len(borders) - 1,
+                "not_ascii": len(parts),
+                "exceeds": 1,
+                "special": 1,
+            },
+            enable=advance,
+        )
+        return measure.load(
+            code_point=take.p.code_point,
+            last=take.p.last,
+            ones=Cat(
+                any_of(one for piece, one in ones if begin <= piece.start < end)
+                for begin, end in pairwise(borders)
+            ),
+            not_ascii=Cat(parts),
+            exceeds=take.p.exceeds & take.p.code_point[-1],
+            special=take.p.special,
+        )
 
-    def _lead(self, m: Module, refused: Value) -> tuple[Value, Value]:
-        """The lead byte of the shortest form, and the state in which the rest is sent."""
-        lead = Signal(8)
-        state = Signal(self.State, name="lead_state")
-        longest = self.profile.longest_form
-        value = self.i.p.code_point[: FORM_BITS[longest]]
-        with m.If(refused):
-            m.d.comb += lead.eq(_lead_byte(Const(REPLACEMENT), REPLACEMENT_FORM))
-            m.d.comb += state.eq(self.State[_send(REPLACEMENT_FORM - 1)])
-        for form in range(1, longest + 1):
-            with m.Elif(~value[FORM_BITS[form] :].any()):
-                m.d.comb += lead.eq(_lead_byte(value, form))
-                m.d.comb += state.eq(self.State[_send(form - 1)])
-        return lead, state
+    @property
+    def _shorter_forms(self) -> range:
+        return range(1, self.profile.longest_form)
+
+    def _is_special(self, code_point: Value) -> Value:
+        """Whether the low 16 bits are those of a surrogate or a noncharacter that is refused."""
+        special: Value = Const(0, 1)
+        if not self.profile.accept_surrogates:
+            special |= code_point[11:16] == 0b11011
+        if not self.profile.accept_noncharacters:
+            special |= code_point[1:16].all()
+        return special
+
+    def _classify(self, pipeline: Pipeline, advance: Signal, measure: Stage) -> Stage:
+        """Stage 3: the form in which the code point is sent, and whether as U+FFFD."""
+        ones, special = measure.p.ones, measure.p.special
+        too_high = ones[-1] | measure.p.exceeds
+        forms = []
+        for shorter in self._shorter_forms:
+            is_longest = shorter == self._shorter_forms[-1]
+            longer = too_high if is_longest else ones[shorter:].any()
+            in_form = ones[shorter - 1 :].any() & ~longer
+            # Surrogates and noncharacters have three bytes, as has U+FFFD.
+            forms.append(in_form | too_high if shorter == 2 else in_form)
+        classify = pipeline.stage(
+            "classify",
+            "the form of the code point, and whether it is refused",
+            measure.valid,
+            {"code_point": len(measure.p.code_point), "last": 1, "error": 1, "sends": len(forms)},
+            enable=advance,
+        )
+        return classify.load(
+            code_point=measure.p.code_point,
+            last=measure.p.last,
+            error=too_high | (special & ~ones[2:].any()),
+            sends=Cat(forms),
+        )
+
+    def _send(
+        self, pipeline: Pipeline, advance: Signal, measure: Stage, classify: Stage
+    ) -> tuple[Stage, Signal]:
+        """Stage 4: the character whose bytes are sent, and whether the lead byte is."""
+        m, stalled = pipeline.m, pipeline.stalled
+        # Whether there is a character in stage 3 that has more than one byte.
+        long = classify.register("long")
+        comes_long = measure.valid & measure.p.not_ascii.any()
+        m.d.sync += long.eq(select(advance, comes_long, long))
+        send = pipeline.stage(
+            "send",
+            "the bytes of the character that still have to follow",
+            classify.valid,
+            {"code_point": len(classify.p.code_point), "error": 1, "last": 1},
+            enable=advance,
+        )
+        code_point, refused = classify.p.code_point, classify.p.error
+        send.load(
+            code_point=select(refused, Const(REPLACEMENT, len(code_point)), code_point),
+            error=refused,
+            last=classify.p.last,
+        )
+        state = Value.cast(send.adopt(self.state))
+        start, *sends = state
+        is_lead = send.register("is_lead", reset_less=True)
+        with m.If(pipeline.enable):
+            m.d.sync += is_lead.eq(start)
+        entered = Cat(~long, classify.p.sends & long.replicate(len(sends)))
+        # A state without any bit, to which only an upset leads, must not last.
+        lost = send.register("lost", reset_less=True)
+        one_less = Cat(sends, lost)
+        following = select(stalled, state, select(start, entered, one_less))
+        m.d.sync += [
+            state.eq(following),
+            lost.eq(~state.any()),
+            advance.eq(following[0] & ~pipeline.will_stall),
+        ]
+        return send, is_lead
+
+    def _form(self, pipeline: Pipeline, send: Stage, is_lead: Signal) -> Stage:
+        """Stages 5 and 6: the byte that is sent."""
+        state = Value.cast(self.state)
+        start, *sends = state
+        code_point = send.p.code_point
+        groups = [code_point[6 * n : 6 * n + 6] & sent.replicate(6) for n, sent in enumerate(state)]
+        pairs = [any_of(groups[n : n + 2]) for n in range(0, len(groups), 2)]
+        choose = pipeline.stage(
+            "choose",
+            "six bits of the code point, and what marks the byte",
+            send.valid,
+            {"bits": 6 * len(pairs), "marker": 8, "error": 1, "last": 1},
+        )
+        # A lead byte begins with as many ones as its character has bytes, an ASCII byte with none.
+        ones = (Cat(sends[6 - bit :]).any() for bit in range(6))
+        choose.load(
+            bits=Cat(pairs),
+            marker=Cat(
+                *(is_lead & one for one in ones),
+                is_lead & (~start | code_point[6]),
+                ~(is_lead & start),
+            ),
+            error=send.p.error,
+            last=send.p.last & start,
+        )
+        form = pipeline.stage("form", "the byte", choose.valid, ENCODED_LAYOUT)
+        bits = choose.p.bits
+        return form.load(
+            data=any_of(bits[n : n + 6] for n in range(0, len(bits), 6)) | choose.p.marker,
+            error=choose.p.error,
+            last=choose.p.last,
+        )
 
 
-def _lead_byte(value: Value, form: int) -> Value:
-    """The lead byte of a value in a form: as many ones as it has bytes, a zero, the high bits."""
-    own_bits = value[6 * (form - 1) : FORM_BITS[form]]
-    marker = ("1" * form + "0" if form > 1 else "0")[: 8 - len(own_bits)]
-    return Cat(own_bits, Const(int(marker, 2), len(marker)))
-
-
-def _send(count: int) -> str:
-    """Name of the state in which ``count`` continuation bytes have still to be sent."""
-    return f"SEND_{count}" if count else "START"
+def _exceeds(value: Value, limit: int) -> Value:
+    """Whether a value is above the bits of a limit that are as low, in plain gates."""
+    above: Value = Const(0, 1)
+    for place in range(len(value)):
+        bit = value[place]
+        above = bit & above if limit >> place & 1 else bit | above
+    return above

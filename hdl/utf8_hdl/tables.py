@@ -56,6 +56,16 @@ def announced(profile: Profile, byte: int) -> int:
     return max(0, length - 1)
 
 
+def announcing(profile: Profile, *counts: int) -> list[int]:
+    """The bytes that announce so many continuation bytes."""
+    return [byte for byte in BYTES if announced(profile, byte) in counts]
+
+
+def faulty(profile: Profile) -> list[int]:
+    """The bytes that cannot begin a character."""
+    return [byte for byte in BYTES if first_fault(profile, byte) is not Kind.NONE]
+
+
 def refusals(profile: Profile) -> dict[int, dict[int, Kind]]:
     """Second bytes that lead bytes refuse, each with the kind of error that it reveals.
 
@@ -73,6 +83,11 @@ def refusals(profile: Profile) -> dict[int, dict[int, Kind]]:
     for second in range(highest_second + 1, 0xC0):
         refused[lead][second] = Kind.OUT_OF_RANGE
     return refused
+
+
+def with_kind_bit(profile: Profile, bit: int) -> list[int]:
+    """The bytes that have a bit in the code of their :func:`kinds`."""
+    return [byte for byte, kind in enumerate(kinds(profile)) if kind.value >> bit & 1]
 
 
 def kinds(profile: Profile) -> list[Kind]:

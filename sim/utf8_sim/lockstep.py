@@ -1,22 +1,21 @@
 """Hold a trace against the golden model, every output pin in every cycle."""
 
-import dataclasses
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from utf8_hdl import Kind, Profile
+from utf8_hdl import Kind
 
 from .engines.engine import Engine
-from .golden.arrays import Progress, bulk_cycles
-from .golden.model import CycleModel
-from .stimulus import Stimulus
+from .golden.arrays import ArrayCycles, StateMeetings
+from .golden.timing import CycleModel
+from .stimulus import LAST, Stimulus
 from .tools.interrupts import interrupts_later
-from .trace import Trace, bits, meaningful
+from .trace import Trace
 
 
 class Difference(NamedTuple):
@@ -32,13 +31,15 @@ class Difference(NamedTuple):
         return f"cycle {self.cycle}, pin {self.pin}: expected {expected}, actual {actual}"
 
 
+DECIMAL = "o.kind", "o.length"
+"""Numbers that are read as such; all others are in hexadecimal."""
+
+
 def shown_level(pin: str, level: int) -> str:
     """A level of a pin, for a person."""
-    if pin in ("o.code_point", "o.data"):
-        return f"{level:X}"
     if pin == "o.kind":
         return f"{level} ({Kind(level).label})"
-    return str(level)
+    return str(level) if pin in DECIMAL else f"{level:X}"
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,20 @@ class Before:
     of_text : int
         How many inputs were accepted of a text that has not ended.
     in_flight : int
-        How many bytes a decoder accepted that no token covers which was taken.
-    progress : Progress
-        Whether a decoder runs in the first of the cycles.
+        How many inputs were accepted since the first one that the next output is about.
+    meetings : StateMeetings or None
+        When the inputs from here on meet the state machine; without it, as after reset.
     """
 
     of_text: int = 0
     in_flight: int = 0
-    progress: Progress = dataclasses.field(default_factory=Progress)
+    meetings: StateMeetings | None = None
 
 
 class Inputs(NamedTuple):
     """What was offered: values, whether each ends a text, and in which cycle each was accepted.
+
+    The value is the first field of the input.
 
     The last one may not have been accepted; its cycle is the one after the last.
     """
@@ -113,10 +116,11 @@ class Window:
         trace = self.actual
         is_shown = trace.is_accepted
         cycles = np.arange(self.first_cycle, self.end)
-        if len(trace) and trace.i_valid[-1] and not is_shown[-1]:
+        if len(trace) and trace["i.valid"][-1] and not is_shown[-1]:
             is_shown[-1] = True
             cycles[-1] += 1
-        return Inputs(trace.item[is_shown], trace.i_last[is_shown].astype(bool), cycles[is_shown])
+        values, lasts = trace[trace.interface.item], trace[LAST].astype(bool)
+        return Inputs(values[is_shown], lasts[is_shown], cycles[is_shown])
 
     def part(self, begin: int, end: int) -> "Window":
         """The cycles from number ``begin`` up to ``end``, as far as they are here."""
@@ -126,16 +130,27 @@ class Window:
 
     def difference(self) -> Difference | None:
         """The first output pin that is not as expected."""
-        actual = replace(self.actual, words=meaningful(self.actual.words))
-        wrong = actual.words != self.expected.words
-        if not wrong.any():
+        is_valid = self.actual["o.valid"].astype(bool)
+        wrong = {
+            pin: _differs(self.actual[pin], self.expected[pin])
+            & (True if pin in HANDSHAKE else is_valid)
+            for pin in self.actual.interface.observed
+        }
+        cycles = np.flatnonzero(np.logical_or.reduce(list(wrong.values())))
+        if not len(cycles):
             return None
-        at = int(wrong.argmax())
-        for pin in actual.interface.observed:
-            levels = int(self.expected[pin][at]), int(actual[pin][at])
-            if levels[0] != levels[1]:
-                return Difference(self.first_cycle + at, pin, *levels)
-        raise AssertionError("words differ only where there is no pin")
+        at = int(cycles[0])
+        pin = next(pin for pin, where in wrong.items() if where[at])
+        number = self.actual.interface.pin(pin).number
+        levels = (number(trace[pin][at].tolist()) for trace in (self.expected, self.actual))
+        return Difference(self.first_cycle + at, pin, *levels)
+
+
+HANDSHAKE = "i.ready", "o.valid"
+
+
+def _differs(levels: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return (levels != others).reshape(len(levels), -1).any(axis=1)
 
 
 class Lockstep:
@@ -172,10 +187,10 @@ class Lockstep:
         self.recent: list[Window] = []
 
     def __iter__(self) -> Iterator[Trace]:
-        model = bulk_cycles(self._engine.interface, self._engine.profile)
+        model = _golden(self._engine)
         for trace in _ahead(self._engine.run(self._stimulus)):
             expect = partial(_expected, model.readable(), trace)
-            before = Before(self._of_text, model.in_flight(), model.progress())
+            before = Before(self._of_text, model.in_flight(), model.meetings())
             window = Window(self.cycles, trace, expect, before)
             self._count_inputs(trace)
             self.recent = [*self.recent[-1:], window]
@@ -192,7 +207,7 @@ class Lockstep:
             return
 
     def _count_inputs(self, trace: Trace) -> None:
-        lasts = trace.i_last.compress(trace.is_accepted)
+        lasts = trace[LAST].compress(trace.is_accepted)
         ends = np.flatnonzero(lasts)
         self._of_text = len(lasts) - 1 - int(ends[-1]) if len(ends) else self._of_text + len(lasts)
 
@@ -213,20 +228,28 @@ class Lockstep:
         return self.difference
 
 
-def expectation(profile: Profile, trace: Trace) -> Trace:
+def expectation(engine: Engine, trace: Trace) -> Trace:
     """What the golden model says to the pins that were driven, from reset on."""
-    return _expected(bulk_cycles(trace.interface, profile).readable(), trace)
+    return _expected(_golden(engine).readable(), trace)
+
+
+def _golden(engine: Engine) -> ArrayCycles:
+    """The golden model of what an engine simulates, at its first cycle after reset."""
+    transducer = engine.component.array_transducer(engine.design)
+    return ArrayCycles(engine.interface, transducer, engine.timing)
 
 
 def _expected(model: CycleModel, trace: Trace) -> Trace:
-    """What the golden model says to the pins that were driven, from where it stands."""
+    """What the golden model says to the pins that were driven, from where it is."""
     interface = trace.interface
     driven = zip(*(trace[pin].tolist() for pin in interface.driven), strict=True)
     outputs = [model.cycle(*levels) for levels in driven]
-    words = np.zeros(len(trace), dtype=np.uint64)
-    for pin, levels in zip(interface.observed, zip(*outputs, strict=True), strict=True):
-        words |= bits(pin, np.array(levels, dtype=np.uint64))
-    return replace(trace, words=words)
+    columns = {}
+    for number, pin in enumerate(interface.observed):
+        column = columns[pin] = np.zeros_like(trace[pin])
+        for cycle, output in enumerate(outputs):
+            column[cycle] = output[number]
+    return trace.replaced(columns)
 
 
 def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:

@@ -147,7 +147,7 @@ def shortest(recording: Window, difference: Difference, attempt: Attempt) -> Ite
 def _endings(recording: Window, cycle: int) -> Iterator[Case]:
     """The last cycles before a difference, from few to all; first at once, then after an idle one.
 
-    The idle one makes up for the cycle after reset, in which a decoder does not run yet.
+    The idle one makes up for the cycle after reset, in which a pipeline is not enabled yet.
     """
     values, lasts, cycles = recording.inputs()
     span = FIRST_SPAN
@@ -158,8 +158,8 @@ def _endings(recording: Window, cycle: int) -> Iterator[Case]:
         case = Case(
             tuple(values[first:].tolist()),
             tuple(lasts[first:].tolist()),
-            tuple((part.i_valid == 0).tolist()),
-            tuple((part.o_ready == 0).tolist()),
+            tuple((part["i.valid"] == 0).tolist()),
+            tuple((part["o.ready"] == 0).tolist()),
         ).until(cycle - begin, (cycles[first:] - begin).tolist())
         yield case
         if begin == recording.first_cycle:

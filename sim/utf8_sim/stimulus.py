@@ -6,13 +6,18 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
-Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray]
-"""Bytes or code points of a text, and whether the text ends with them.
+from .trace import Columns, Interface
 
-Where many short texts are one piece, that is an array: whether a text ends, with each of them.
+Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray] | Columns
+"""Bytes or code points of a text, and whether the text ends with them; or all fields of the inputs.
+
+Where many short texts are one piece, the second is an array: whether a text ends, with each input.
+Columns have the names of the input's pins.
 """
 
 PIECE_SIZE = 1 << 16
+
+LAST = "i.last"
 
 
 def file_pieces(stream: BinaryIO) -> Iterator[Piece]:
@@ -128,22 +133,27 @@ class Stimulus:
     input_stalls: Stalls = field(default_factory=RandomStalls)
     output_stalls: Stalls = field(default_factory=RandomStalls)
 
-    def items(self, item_type: type) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """All inputs in order: arrays of values, and of whether a text ends with each.
+    def items(self, interface: Interface) -> Iterator[Columns]:
+        """All inputs in order, as columns: values, and whether a text ends with each.
 
         Parameters
         ----------
-        item_type : type
-            Of the values.
+        interface : Interface
+            The pins that they are for. A piece of values is for its first field and ``i.last``.
         """
-        for values, ends in self.pieces:
+        value = interface.inputs[0]
+        for piece in self.pieces:
+            if isinstance(piece, dict):
+                yield {pin.name: piece[pin.name].astype(pin.dtype) for pin in interface.inputs}
+                continue
+            values, ends = piece
             if isinstance(values, bytes | bytearray):
                 array = np.frombuffer(values, dtype=np.uint8)
             else:
-                array = np.asarray(values, dtype=item_type)
+                array = np.asarray(values, dtype=value.dtype)
             if isinstance(ends, np.ndarray):
                 lasts = ends.astype(np.uint8)
             else:
                 lasts = np.zeros(len(array), dtype=np.uint8)
                 lasts[-1:] = ends
-            yield array.astype(item_type, copy=False), lasts
+            yield {value.name: array.astype(value.dtype, copy=False), LAST: lasts}

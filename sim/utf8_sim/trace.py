@@ -1,117 +1,176 @@
-"""What a simulation saw: every pin in every cycle."""
+"""What a simulation saw: every pin in every cycle, in named columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from functools import cached_property
+from typing import Any, NamedTuple, overload
 
 import numpy as np
+from amaranth.hdl import Shape
+from amaranth.lib import data
+
+Columns = dict[str, np.ndarray]
+"""Levels of pins by name, a row for each cycle or for each item."""
+
+LARGEST_PART = 64
+"""Bits of the widest integer that numpy has."""
+
+
+class Pin(NamedTuple):
+    """A pin: a handshake signal, a field of a payload, or the state register.
+
+    A field of one number is one part. An array of N numbers has N parts, and so has a number too
+    wide for numpy, lowest bits first: such a column has a second axis.
+
+    Parameters
+    ----------
+    name : str
+        ``o.code_point``.
+    parts : tuple of (int, int)
+        The lowest bit in its payload, and the width, of each part.
+    """
+
+    name: str
+    parts: tuple[tuple[int, int], ...] = ((0, 1),)
+
+    @property
+    def width(self) -> int:
+        """Bits of all parts."""
+        return sum(width for _, width in self.parts)
+
+    @property
+    def dtype(self) -> type:
+        """Of its column: 32 bits or more if 8 are too few, so that a wider port fits too."""
+        widest = max(width for _, width in self.parts)
+        return np.uint8 if widest <= 8 else np.uint32 if widest <= 32 else np.uint64
+
+    def column(self, rows: int) -> np.ndarray:
+        """A column for so many rows."""
+        shape = (rows, len(self.parts)) if len(self.parts) > 1 else rows
+        return np.empty(shape, dtype=self.dtype)
+
+    def of_integers(self, levels: Sequence[int], payload_width: int) -> np.ndarray:
+        """The column from the levels of the whole payload."""
+        whole = np.array(levels, dtype=np.uint64 if payload_width <= LARGEST_PART else object)
+        column = self.column(len(levels))
+        by_part = column.reshape(len(levels), len(self.parts))
+        for number, (lowest, width) in enumerate(self.parts):
+            mask = whole.dtype.type((1 << width) - 1)
+            by_part[:, number] = whole >> whole.dtype.type(lowest) & mask
+        return column
+
+    def number(self, level: Any) -> int:
+        """One level, an element of the column as a list, as one number."""
+        if len(self.parts) == 1:
+            return int(level)
+        number = 0
+        for part, (_, width) in zip(reversed(level), reversed(self.parts), strict=True):
+            number = number << width | int(part)
+        return number
+
+    def integer(self, level: Any) -> int:
+        """What one level, an element of the column as a list, is in an integer for the payload."""
+        levels = level if len(self.parts) > 1 else (level,)
+        return sum(
+            int(part) << lowest for part, (lowest, _) in zip(levels, self.parts, strict=True)
+        )
+
+
+def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
+    """A pin for each field of a payload; the fields of structures in it are named like its own."""
+
+    def fields(shape: Any, name: str, lowest: int) -> Iterator[tuple[str, int, int]]:
+        if isinstance(shape, data.ArrayLayout):
+            for _, field in shape:
+                yield from fields(field.shape, name, lowest + field.offset)
+        elif isinstance(shape, data.Layout):
+            for key, field in shape:
+                yield from fields(field.shape, str(key), lowest + field.offset)
+        else:
+            width = Shape.cast(shape).width
+            for begin in range(0, width, LARGEST_PART):
+                yield name, lowest + begin, min(width - begin, LARGEST_PART)
+
+    parts: dict[str, list[tuple[int, int]]] = {}
+    for name, lowest, width in fields(layout, "", 0):
+        parts.setdefault(f"{side}.{name}", []).append((lowest, width))
+    return tuple(Pin(name, tuple(where)) for name, where in parts.items())
 
 
 @dataclass(frozen=True)
 class Interface:
-    """The pins of a component, by the names that traces and reports use.
+    """The pins of a component, derived from the payloads of its streams ``i`` and ``o``.
 
     Parameters
     ----------
     component : str
         What the command line calls it.
-    item : str
-        The field of the input's payload that carries a value.
-    item_type : type
-        Of the values offered, as arrays hold them.
-    result : tuple of str
-        The fields of the output's payload.
+    inputs, outputs : tuple of Pin
+        The fields of what goes in and of what comes out.
+    state_width : int
+        Bits of the state register; 0 if there is none to be seen.
     """
 
     component: str
-    item: str
-    item_type: type
-    result: tuple[str, ...]
+    inputs: tuple[Pin, ...]
+    outputs: tuple[Pin, ...]
+    state_width: int = 0
+
+    @classmethod
+    def of(cls, component: str, design: Any) -> "Interface":
+        """The interface of a design."""
+        state = len(design.state) if hasattr(design, "state") else 0
+        inputs, outputs = (pins_of(side, getattr(design, side).p.shape()) for side in "io")
+        return cls(component, inputs, outputs, state)
 
     @property
+    def item(self) -> str:
+        """The pin of the input's value: its first field."""
+        return self.inputs[0].name
+
+    @cached_property
     def driven(self) -> tuple[str, ...]:
-        """The pins that a test bench drives."""
-        return "i.valid", f"i.{self.item}", "i.last", "o.ready"
+        """Names of the pins that a test bench drives."""
+        return "i.valid", *(pin.name for pin in self.inputs), "o.ready"
 
-    @property
+    @cached_property
     def observed(self) -> tuple[str, ...]:
-        """The pins that the design drives."""
-        return "i.ready", "o.valid", *(f"o.{field}" for field in self.result)
+        """Names of the pins that the design drives."""
+        return "i.ready", "o.valid", *(pin.name for pin in self.outputs)
+
+    @cached_property
+    def pins(self) -> tuple[Pin, ...]:
+        """All pins: those driven, those observed, and the state if there is one."""
+        state = [Pin("state", ((0, self.state_width),))] if self.state_width else []
+        offered, accepted = [Pin("i.valid"), *self.inputs], [Pin("o.ready"), Pin("i.ready")]
+        return (*offered, *accepted, Pin("o.valid"), *self.outputs, *state)
+
+    def pin(self, name: str) -> Pin:
+        """The pin of a name."""
+        return next(pin for pin in self.pins if pin.name == name)
+
+    def columns(self, rows: int) -> Columns:
+        """Columns for the pins, with anything in them."""
+        return {pin.name: pin.column(rows) for pin in self.pins}
 
 
-DECODER = Interface("decoder", "data", np.uint8, ("code_point", "error", "kind", "length", "last"))
-ENCODER = Interface("encoder", "code_point", np.uint64, ("data", "error", "last"))
-
-OBSERVED_BITS = {
-    "o.code_point": (0, 48),
-    "o.data": (0, 8),
-    "o.error": (48, 1),
-    "o.kind": (49, 3),
-    "o.length": (52, 4),
-    "o.last": (56, 1),
-    "o.valid": (57, 1),
-    "i.ready": (58, 1),
-}
-"""Where a pin that the design drives stands in a word of a trace: its lowest bit and its width.
-
-The same for both components, in the order of the Verilog module: ``tdata``, ``tuser``, ``tlast``.
-"""
-
-
-def bits(pin: str, levels: np.ndarray | int) -> np.ndarray:
-    """Levels of a pin that the design drives, at their place in the words of a trace."""
-    return np.asarray(levels, dtype=np.uint64) << np.uint64(OBSERVED_BITS[pin][0])
-
-
-def field(words: np.ndarray, pin: str) -> np.ndarray:
-    """Levels of a pin that the design drives, from the words of a trace."""
-    lowest, width = OBSERVED_BITS[pin]
-    if width > 8:
-        return words >> np.uint64(lowest) & np.uint64((1 << width) - 1)
-    return (words >> np.uint64(lowest)).astype(np.uint8) & np.uint8((1 << width) - 1)
-
-
-def meaningful(words: np.ndarray) -> np.ndarray:
-    """Words without the payload where ``o.valid`` is low, and the payload means nothing."""
-    valid = words >> np.uint64(OBSERVED_BITS["o.valid"][0]) & np.uint64(1)
-    control = np.uint64(sum(1 << OBSERVED_BITS[pin][0] for pin in ("o.valid", "i.ready")))
-    # All ones where it is valid: minus one wraps around.
-    return words & (control | (np.uint64(0) - valid))
-
-
-@dataclass(frozen=True)
 class Trace:
     """Cycles of a simulation. A name of a pin gives its levels, a slice or a mask fewer cycles.
-
-    The pins that the design drives are kept in one word a cycle, so that comparing all of them is
-    one operation.
 
     Parameters
     ----------
     interface : Interface
         The pins.
-    i_valid, item, i_last, o_ready : numpy.ndarray
-        Levels of the pins driven.
-    words : numpy.ndarray
-        Levels of the pins observed, by :data:`OBSERVED_BITS`.
-    state : numpy.ndarray
-        The state register.
+    columns : dict of str to numpy.ndarray
+        The levels of each, by name.
     """
 
-    interface: Interface
-    i_valid: np.ndarray
-    item: np.ndarray
-    i_last: np.ndarray
-    o_ready: np.ndarray
-    words: np.ndarray
-    state: np.ndarray
+    def __init__(self, interface: Interface, columns: Columns) -> None:
+        self.interface = interface
+        self.columns = columns
 
     def __len__(self) -> int:
-        return len(self.words)
-
-    @property
-    def _columns(self) -> tuple[np.ndarray, ...]:
-        return self.i_valid, self.item, self.i_last, self.o_ready, self.words, self.state
+        return len(self.columns["o.valid"])
 
     @overload
     def __getitem__(self, key: str) -> np.ndarray: ...
@@ -120,44 +179,54 @@ class Trace:
     def __getitem__(self, key: slice | np.ndarray) -> "Trace": ...
 
     def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, str):
-            return Trace(self.interface, *(column[key] for column in self._columns))
-        if key == "state":
-            return self.state
-        if key in self.interface.driven:
-            return self._columns[self.interface.driven.index(key)]
-        return field(self.words, key)
+        if isinstance(key, str):
+            return self.columns[key]
+        return Trace(self.interface, {name: column[key] for name, column in self.columns.items()})
 
     @property
     def is_accepted(self) -> np.ndarray:
         """In which cycles an input was accepted, as a mask."""
-        return self.i_valid.view(bool) & self["i.ready"].view(bool)
+        return self["i.valid"].view(bool) & self["i.ready"].view(bool)
 
     @property
     def is_taken(self) -> np.ndarray:
         """In which cycles an output was taken, as a mask."""
-        return self["o.valid"].view(bool) & self.o_ready.view(bool)
+        return self["o.valid"].view(bool) & self["o.ready"].view(bool)
+
+    def accepted(self) -> Columns:
+        """The inputs that were accepted, without the handshake."""
+        return rows(self.columns, (pin.name for pin in self.interface.inputs), self.is_accepted)
+
+    def taken(self) -> Columns:
+        """The outputs that were taken, without the handshake."""
+        return rows(self.columns, (pin.name for pin in self.interface.outputs), self.is_taken)
+
+    def replaced(self, columns: Columns) -> "Trace":
+        """The same with other levels of some pins."""
+        return Trace(self.interface, self.columns | columns)
 
     def table(self) -> np.ndarray:
         """The same as one array with a field for each pin, handy for a look at single cycles."""
-        pins = (*self.interface.driven, *self.interface.observed, "state")
-        columns = [self[pin] for pin in pins]
-        names = ((pin, column.dtype) for pin, column in zip(pins, columns, strict=True))
-        table = np.empty(len(self), dtype=list(names))
-        for pin, column in zip(pins, columns, strict=True):
-            table[pin] = column
+        columns = self.columns.items()
+        fields = [(name, column.dtype, column.shape[1:]) for name, column in columns]
+        table = np.empty(len(self), dtype=fields)
+        for name, column in columns:
+            table[name] = column
         return table
 
     @classmethod
     def empty(cls, interface: Interface) -> "Trace":
         """A trace without cycles."""
-        none = np.zeros(0, dtype=np.uint8)
-        items: np.ndarray
-        items, words = none.astype(interface.item_type), none.astype(np.uint64)
-        return cls(interface, none, items, none, none, words, none)
+        return cls(interface, interface.columns(0))
 
     @classmethod
     def join(cls, traces: Sequence["Trace"]) -> "Trace":
         """Traces of the same interface, one after the other."""
-        columns = zip(*(trace._columns for trace in traces), strict=True)
-        return cls(traces[0].interface, *map(np.concatenate, columns))
+        names = traces[0].columns
+        columns = {name: np.concatenate([trace[name] for trace in traces]) for name in names}
+        return cls(traces[0].interface, columns)
+
+
+def rows(columns: Columns, names: Iterable[str], mask: np.ndarray) -> Columns:
+    """The rows of some columns that a mask chooses."""
+    return {name: columns[name].compress(mask, axis=0) for name in names}

@@ -31,14 +31,15 @@ from utf8_flow.verify.engines import ENGINES, keep_freed_memory
 from utf8_hdl import Decoder, __version__
 from utf8_sim.stimulus import Stimulus, file_pieces
 from utf8_sim.tools.cores import cores
-from utf8_sim.tools.programs import ToolError, need
+from utf8_sim.tools.errors import ToolError
+from utf8_sim.tools.programs import need
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parents[1] / "examples" / "scripts.txt"
 COMMAND = [
     sys.executable,
     "-c",
-    "import sys; from utf8_flow.cli.commands import main; sys.exit(main())",
+    "import sys; from utf8_flow.cli.session import main; sys.exit(main())",
 ]
 
 MEGA = 10**6

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from utf8_flow.cli import terminal
+from utf8_flow import terminal
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,10 @@ from needs import needs
 from reference import ref_tokens
 from serial_line import bench_output, token_lines
 from utf8_demo.demo import Demo
-from utf8_flow.cli.output import Refused
 from utf8_flow.fpga.boards import BOARDS, BoardDemo, build_bitstream, reached_frequency
 from utf8_hdl import UCS2, UNICODE
 from utf8_sim.tools import yowasp as tools
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import Refused, ToolError
 
 icebreaker = pytest.importorskip(
     "amaranth_boards.icebreaker", reason="amaranth-boards is not installed"
@@ -106,6 +105,7 @@ def test_bitstream_for_ulx3s(folder):
     assert lines[0] == f"profile {UCS2.describe()}"
     assert lines[1].startswith("UART 1000000 baud")
     assert lines[2] == "device LFE5U-85F-BG381"
+    assert re.fullmatch(r"uses \d+ of 83640 logic cells, \d+ of 208 memories", lines[3])
     assert bytes.fromhex("FFFFBDB3") in content  # where an ECP5's configuration begins
     assert ULX3S_DEVICES["ulx3s"][1].to_bytes(4, "big") in content
 

@@ -25,6 +25,9 @@ WIDE = b"aig 66 65 0 1 1\n132\n" + bytes([2, 0x80, 0x01]) + b"o0 both\n"
 
 CYCLES = 400
 
+ITEM = {"decoder": "i_data", "encoder": "i_code_point"}
+"""The pins that carry the bytes and the code points."""
+
 
 # --- the format ---------------------------------------------------------------------------------
 
@@ -126,7 +129,7 @@ def stimulus(component: str, profile: Profile) -> list[dict[str, int]]:
     return [
         {
             "i_valid": int(generator.random() < 0.9),
-            "item": item,
+            ITEM[component]: item,
             "i_last": int(generator.random() < 0.1),
             "o_ready": int(generator.random() < 0.8),
         }
@@ -147,8 +150,7 @@ def levels_of(circuit: Circuit, component: str, cycles: list[dict[str, int]]) ->
 def simulated(design: Any, component: str, cycles: list[dict[str, int]]) -> list[dict[str, int]]:
     """Every pin and the state in each cycle, bit by bit, by Amaranth's simulator."""
     i, o = design.i, design.o
-    item = i.p.data if component == "decoder" else i.p.code_point
-    driven = {"i_valid": i.valid, "item": item, "i_last": i.p.last, "o_ready": o.ready}
+    driven = {pin.replace(".", "_"): value for pin, value in bench.driven_pins(design).items()}
     shown = {"i.ready": i.ready, "o.valid": o.valid, "state": design.state}
     shown |= {f"o.{name}": o.p[name] for name in o.p.shape().members}
     simulator = Simulator(design)

@@ -29,8 +29,9 @@ from command import (
 )
 from reference import ref_tokens
 from rtl import broken, verilog_ports
-from utf8_flow.cli import commands as cli
-from utf8_flow.cli import texts
+from utf8_flow import designs
+from utf8_flow.cli import simulation, texts
+from utf8_flow.verify import engines
 from utf8_hdl import __version__
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import AmaranthEngine, HangError
@@ -454,7 +455,8 @@ def test_compare_says_never_only_of_what_the_campaign_has_to_meet(folder):
 
 
 def test_a_campaign_that_misses_something_says_never(folder, monkeypatch):
-    monkeypatch.setattr(cli, "campaign", lambda *_: [Part("one", 1, lambda: iter([(b"A", True)]))])
+    part = Part("one", 1, lambda: iter([(b"A", True)]))
+    monkeypatch.setattr(simulation, "campaign", lambda *_: [part])
     result = run("compare")
     assert "00..7F 4 NEVER NEVER NEVER" in squeezed(result.out)
     assert "never met: " in result.out
@@ -672,7 +674,7 @@ def engine_that_raises(error: BaseException) -> type[AmaranthEngine]:
 
 
 def test_an_interrupt_prints_the_summary_so_far_and_leaves_no_file(folder, monkeypatch):
-    monkeypatch.setitem(cli.ENGINES, "amaranth", engine_that_raises(KeyboardInterrupt()))
+    monkeypatch.setitem(engines.ENGINES, "amaranth", engine_that_raises(KeyboardInterrupt()))
     Path("text.txt").write_bytes(b"A" * 5000)
     result = run("simulate", "text.txt", "--tokens", "out.jsonl", "--vcd", "out.vcd")
     assert result.status == 130
@@ -682,7 +684,7 @@ def test_an_interrupt_prints_the_summary_so_far_and_leaves_no_file(folder, monke
 
 
 def test_an_interrupted_comparison_prints_the_coverage_so_far(folder, monkeypatch):
-    monkeypatch.setitem(cli.ENGINES, "amaranth", engine_that_raises(KeyboardInterrupt()))
+    monkeypatch.setitem(engines.ENGINES, "amaranth", engine_that_raises(KeyboardInterrupt()))
     result = run("compare", "text.txt", "--tokens", "out.jsonl")
     assert result.status == 130
     assert "E1..EC" in result.out
@@ -717,7 +719,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(folder, big_file, opti
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `surrogate.bin` brings to light."""
     monkeypatch.setitem(
-        cli.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
+        designs.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
     )
     Path("surrogate.bin").write_bytes(b"\xed\xbf\xbf")
 
@@ -773,7 +775,7 @@ def test_a_design_is_right_as_long_as_its_mistake_is_not_met():
 
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 def test_a_design_that_hangs_is_said_to_hang(folder, monkeypatch, command):
-    monkeypatch.setitem(cli.ENGINES, "amaranth", engine_that_raises(HangError("nothing moves")))
+    monkeypatch.setitem(engines.ENGINES, "amaranth", engine_that_raises(HangError("nothing moves")))
     result = run(command, "text.txt", "--tokens", "out.jsonl")
     assert result.status == 1
     assert "HANG: nothing moves" in result.out

@@ -24,7 +24,7 @@ from command import (
 )
 from reference import ref_tokens
 from rtl import verilog_ports
-from utf8_flow.cli import commands as cli
+from utf8_flow import designs
 from utf8_flow.cli import texts
 from utf8_hdl import Encoder
 from utf8_sim import stimulus
@@ -615,7 +615,7 @@ def test_verilog_is_the_same_wherever_it_goes(folder):
         ("compare --component coder", "'coder'"),
         ("compare --component encoder missing.txt", "'missing.txt'"),
         ("compare --component encoder text.txt --tokens text.txt", "'text.txt'"),
-        ("compare text.txt --code-points 41", "--component encoder"),
+        ("compare text.txt --code-points 41", "--component decoder"),
         ("compare --component encoder text.txt --code-points 41", "--code-points"),
         ("compare --component encoder --text A --code-points 41", "--code-points"),
         ("compare --component encoder --code-points 41/xyz", "'xyz'"),
@@ -673,7 +673,7 @@ class WrongEncoder(Encoder):
 @pytest.fixture
 def wrong_encoder(folder, monkeypatch):
     """A design with a mistake, which the file `surrogate.bin` brings to light."""
-    monkeypatch.setitem(cli.DESIGNS, "encoder", WrongEncoder)
+    monkeypatch.setitem(designs.DESIGNS, "encoder", WrongEncoder)
     Path("surrogate.bin").write_bytes(b"A" + SURROGATE)
 
 

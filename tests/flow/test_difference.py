@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from command import Run, run, squeezed
 from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES, ENCODER_BREAKS, broken
-from utf8_flow.cli import commands as cli
+from utf8_flow import designs
+from utf8_flow.cli.choices import choose_profile
 from utf8_flow.verify import comparison, difference, engines
 from utf8_hdl import PROFILES, Decoder
 from utf8_sim import shrink
@@ -17,7 +18,6 @@ from utf8_sim.engines.engine import AmaranthEngine, HangError
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.shrink import Case
 from utf8_sim.stimulus import Stimulus
-from utf8_sim.trace import bits
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ TEXT = "41 E2 82 AC ED BF BF C2 A9 F0 80 80 42"
 def break_design(monkeypatch, name: str) -> list[str]:
     """Have the design broken from now on; the options that choose it."""
     component = "encoder" if name in ENCODER_BREAKS else "decoder"
-    monkeypatch.setitem(cli.DESIGNS, component, lambda profile: broken(name))
+    monkeypatch.setitem(designs.DESIGNS, component, lambda profile: broken(name))
     return ["--component", component]
 
 
@@ -69,8 +69,8 @@ def assert_shown_again(result: Run) -> list[str]:
         "stale bits in the value",
         "payload changes under stall",
         "valid waits for ready",
-        "slots: the second token is forgotten",
-        "extra: byte lost in it",
+        "buffer: the second token is forgotten",
+        "skid: byte lost in it",
         "never ready",
         "range: DFFF is no surrogate",
         "last forgotten",
@@ -109,7 +109,7 @@ def test_the_profile_is_in_the_command(folder, monkeypatch, name):
 
 
 def test_every_override_is_in_the_command():
-    rules = cli.choose_profile("ucs2", "accept", "accept", "whole-sequence")
+    rules = choose_profile("ucs2", "accept", "accept", "whole-sequence")
     case = Case((0x41, 0x42, 0x43), (True, False, True), (True, False, True, True), (True,))
     assert difference.command(case, AmaranthEngine(Decoder(rules))) == (
         "utf8-hdl simulate --profile ucs2 --surrogates accept --noncharacters accept "
@@ -166,7 +166,7 @@ class OnceWrong(AmaranthEngine):
         wrong = OnceWrong.runs == 1
         for trace in super().run(stimulus):
             if wrong:
-                trace.words[-1] ^= bits("i.ready", 1)
+                trace["i.ready"][-1] ^= 1
             yield trace
 
 
@@ -314,7 +314,7 @@ def wrong_at_the_end(pin: str) -> type[AmaranthEngine]:
     class Engine(AmaranthEngine):
         def run(self, stimulus):
             for trace in super().run(stimulus):
-                trace.words[-1] ^= bits(pin, 1)
+                trace[pin][-1] ^= 1
                 yield trace
 
     return Engine

@@ -13,7 +13,7 @@ from command import Run, assert_is_waveform, assert_refused, run, run_for_bytes
 from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
 from rtl import broken
-from utf8_flow.cli import commands as cli
+from utf8_flow import designs
 from utf8_flow.verify import engines
 from utf8_hdl import Encoder
 
@@ -245,7 +245,7 @@ DIFFERENCES = {
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 @pytest.mark.parametrize("component", DIFFERENCES)
 def test_a_difference_is_the_same(folder, monkeypatch, component, command, engine):
-    monkeypatch.setitem(cli.DESIGNS, component, WRONG[component])
+    monkeypatch.setitem(designs.DESIGNS, component, WRONG[component])
     Path("wrong.bin").write_bytes(WRONGLY_READ)
     result = run(command, "--component", component, "wrong.bin", "--engine", engine)
     assert result.status == 1

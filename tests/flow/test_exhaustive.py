@@ -23,7 +23,7 @@ from command import (
 )
 from needs import each_engine, needs_compiler
 from rtl import broken
-from utf8_flow.cli import commands as cli
+from utf8_flow import designs
 from utf8_flow.verify.exhaustive import Plan, State
 from utf8_hdl import UNICODE
 
@@ -168,7 +168,7 @@ DIFFERENCES = {
 @pytest.mark.parametrize("length", [1, pytest.param(2, marks=needs_compiler)])
 def test_a_difference_is_found(folder, monkeypatch, length):
     fault, difference, text = DIFFERENCES[length]
-    monkeypatch.setitem(cli.DESIGNS, "decoder", lambda profile: broken(fault))
+    monkeypatch.setitem(designs.DESIGNS, "decoder", lambda profile: broken(fault))
     result = run("compare", "--exhaustive", length)
     assert result.status == 1
     assert difference in result.out.splitlines()
@@ -251,7 +251,7 @@ def test_the_state_of_another_comparison_is_refused_and_untouched(folder, option
 
 def test_the_state_of_another_design_is_refused(folder, monkeypatch):
     state_of(1, engine="amaranth")
-    monkeypatch.setitem(cli.DESIGNS, "decoder", lambda profile: broken("range: F5 is in range"))
+    monkeypatch.setitem(designs.DESIGNS, "decoder", lambda profile: broken("range: F5 is in range"))
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert_refused(result, "'state.json' is the state of another comparison")
 

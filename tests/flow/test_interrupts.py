@@ -22,7 +22,7 @@ from command import (
 )
 from needs import each_engine, needs_compiler, needs_icarus
 from rtl import broken
-from utf8_flow.cli import commands as cli
+from utf8_flow import designs
 from utf8_flow.verify import comparison, difference, engines, report
 from utf8_sim import campaign
 from utf8_sim.engines import compiled
@@ -227,7 +227,7 @@ DIFFERENCE = "DIFFERENCE: cycle 9, pin o.valid: expected 1, actual 0"
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `wrong.bin` brings to light."""
     monkeypatch.setitem(
-        cli.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
+        designs.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
     )
     Path("wrong.bin").write_bytes(b"A\xed\xbf\xbf")
 

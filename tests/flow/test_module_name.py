@@ -27,7 +27,7 @@ def test_a_name_that_no_module_can_have_is_refused(name, folder):
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("name", ["clk", "s_axis_tdata", "m_axis_tuser", "state", "waits"])
+@pytest.mark.parametrize("name", ["clk", "s_axis_tdata", "m_axis_tuser", "state", "will_stall"])
 def test_a_name_that_is_used_inside_is_refused(name, folder):
     """Verilator refuses such a module."""
     assert_refused(run("generate", "--module", name, "-o", "x.v"), repr(name))

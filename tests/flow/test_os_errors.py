@@ -4,14 +4,14 @@ standard output that is not its fault."""
 import errno
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from command import COMMAND, assert_refused, run, run_process
 from rtl import broken
-from utf8_flow.cli.output import visible
+from utf8_flow import designs
+from utf8_flow.terminal import visible
 
 IN_A_DELETED_FOLDER = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
 
@@ -31,14 +31,14 @@ def test_a_temporary_folder_that_is_full_is_named(folder, monkeypatch):
     def write_text(self, *arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # has no name, as in real life
 
-    monkeypatch.setattr("utf8_flow.cli.commands.generate_verilog", lambda *_: write_text(None))
+    monkeypatch.setattr("utf8_flow.cli.generation.generate_verilog", lambda *_: write_text(None))
     result = run("generate")
     assert_refused(result, "cannot go on: No space left on device (temporary files are in '/")
 
 
 def test_a_file_that_the_system_refuses_is_named(folder, monkeypatch):
     monkeypatch.setattr(
-        "utf8_flow.cli.commands.generate_verilog", lambda *_: os.listdir("/nonexistent")
+        "utf8_flow.cli.generation.generate_verilog", lambda *_: os.listdir("/nonexistent")
     )
     assert_refused(run("generate"), "cannot use '/nonexistent': No such file or directory")
 
@@ -104,7 +104,7 @@ def test_no_message_has_an_escape_in_it(folder, arguments):
 def test_no_report_has_an_escape_in_it(folder, monkeypatch):
     Path(ESCAPE).write_bytes(b"A\xed\xbf\xbf")
     monkeypatch.setitem(
-        sys.modules["utf8_flow.cli.commands"].DESIGNS,
+        designs.DESIGNS,
         "decoder",
         lambda profile: broken("range: ED BF is no surrogate"),
     )

@@ -9,7 +9,8 @@ from threading import Thread
 
 import pytest
 
-from utf8_flow.cli.output import Refused, open_output
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import open_output
 
 needs_full_disk = pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="needs a disk that is always full"

@@ -11,9 +11,8 @@ import pytest
 from rich.progress import Progress
 
 from command import run, run_process, wait_until
-from utf8_flow.cli import commands as cli
-from utf8_flow.cli import terminal
-from utf8_flow.verify import proofs
+from utf8_flow import terminal
+from utf8_flow.verify import engines, proofs
 from utf8_sim.engines.engine import AmaranthEngine
 
 
@@ -88,7 +87,7 @@ class SlowEngine(AmaranthEngine):
 )
 def test_a_long_simulation_shows_life_on_standard_error_only(folder, monkeypatch, command, line):
     monkeypatch.setattr(SlowEngine, "line", line)
-    monkeypatch.setitem(cli.ENGINES, "amaranth", SlowEngine)
+    monkeypatch.setitem(engines.ENGINES, "amaranth", SlowEngine)
     result = run(command, "text.txt", "--engine", "amaranth")
     assert result.status == 0
     assert f"utf8-hdl: working: {line}\n" in result.err

@@ -9,7 +9,7 @@ import pytest
 
 from command import Process, assert_is_waveform, assert_refused, needs_proc, run, squeezed
 from rtl import BREAKS, altered, broken
-from utf8_flow.cli import commands as cli
+from utf8_flow import designs
 from utf8_flow.formal.properties import PROPERTIES
 from utf8_flow.verify import proofs
 from utf8_hdl import PROFILES
@@ -26,7 +26,7 @@ def names(folder: Path) -> set[str]:
 
 
 def broken_decoder(monkeypatch, flaw: str) -> None:
-    monkeypatch.setitem(cli.DESIGNS, "decoder", lambda profile: broken(flaw))
+    monkeypatch.setitem(designs.DESIGNS, "decoder", lambda profile: broken(flaw))
 
 
 def statement(component: str, name: str) -> str:
@@ -165,7 +165,7 @@ def test_the_counterexample_goes_where_it_is_wanted(folder, monkeypatch):
 def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
     """The first keeps the waveform's name, whichever is found first."""
     slow = altered("decoder", [BREAKS["half rate"]])
-    monkeypatch.setitem(cli.DESIGNS, "decoder", slow)
+    monkeypatch.setitem(designs.DESIGNS, "decoder", slow)
     monkeypatch.setattr(
         proofs, "on_all_cores", lambda work, goals: ((goal, work(goal)) for goal in goals[::-1])
     )
@@ -205,10 +205,8 @@ def test_another_design_in_the_same_run_has_its_own_waveform(folder, monkeypatch
 
 
 def test_what_is_not_reached_is_said(folder, monkeypatch):
-    silent = altered(
-        "decoder", [("o.valid.eq(pipeline.waits | both_full | comes)", "o.valid.eq(0)")]
-    )
-    monkeypatch.setitem(cli.DESIGNS, "decoder", silent)
+    silent = altered("decoder", [("o.valid.eq(will_stall | both_full | comes)", "o.valid.eq(0)")])
+    monkeypatch.setitem(designs.DESIGNS, "decoder", silent)
     result = run("prove", *ONE, "output-stream")
     assert (result.status, result.err) == (1, "")
     _, _, line, verdict, unreached = squeezed(result.out)
@@ -234,10 +232,10 @@ def test_workers_find_a_counterexample_too(folder, tmp_path_factory):
 # An encoder's Verilog is that of one that accepts surrogates.
 SURROGATES_IN_VERILOG = """\
 from dataclasses import replace
-from utf8_flow.formal import properties
+from utf8_flow.formal import streams
 from utf8_hdl import Encoder
 
-generate = properties.generate
+generate = streams.generate
 
 
 def altered(design):
@@ -246,7 +244,7 @@ def altered(design):
     return generate(design)
 
 
-properties.generate = altered
+streams.generate = altered
 """
 
 

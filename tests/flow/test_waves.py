@@ -19,7 +19,7 @@ from command import (
 )
 from needs import each_engine, needs, needs_icarus
 from rtl import broken
-from utf8_flow.cli import commands as cli
+from utf8_flow import designs
 from utf8_flow.export.verilog import generate
 from utf8_flow.verify import engines
 from utf8_sim.engines.engine import AmaranthEngine, HangError
@@ -72,7 +72,7 @@ DIFFERENCE = "DIFFERENCE: cycle 48, pin o.valid: expected 1, actual 0"
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `wrong.bin` brings to light."""
     monkeypatch.setitem(
-        cli.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
+        designs.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
     )
     Path("wrong.bin").write_bytes(b"A" * 40 + b"\xed\xbf\xbf" + b"B" * 40)
 

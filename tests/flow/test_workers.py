@@ -16,8 +16,8 @@ import pytest
 
 from command import needs_proc, wait_until
 from utf8_sim.tools.cores import cores, on_all_cores
+from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.interrupts import interrupts_later
-from utf8_sim.tools.programs import ToolError
 
 
 def test_every_item_is_done_once():

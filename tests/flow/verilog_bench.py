@@ -7,11 +7,12 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-from utf8_flow.cli.commands import choose_profile
-from utf8_hdl import Decoder, Encoder
+from utf8_flow.cli.choices import choose_profile
 from utf8_sim.campaign import campaign
-from utf8_sim.engines.engine import AmaranthEngine, TestBench
-from utf8_sim.golden.model import DecoderCycles, EncoderCycles, TextModel
+from utf8_sim.components import COMPONENTS
+from utf8_sim.engines.engine import AmaranthEngine, TestBench, interface_of
+from utf8_sim.golden.text import TextModel
+from utf8_sim.golden.timing import CycleModel
 from utf8_sim.stimulus import RandomStalls, Stimulus
 
 PROFILE = choose_profile(*(word or None for word in os.environ["BENCH_RULES"].split(",")))
@@ -24,7 +25,14 @@ PARTS = os.environ["BENCH_PARTS"].split(",")
 LATENCY = 8
 """In so many cycles a token is at the output at the latest, if none waits."""
 
-GoldenCycles = DecoderCycles if IS_DECODER else EncoderCycles
+COMPONENT = COMPONENTS[os.environ["BENCH_COMPONENT"]]
+DESIGN = COMPONENT.make(PROFILE)
+
+
+def golden_cycles() -> CycleModel:
+    """The golden model at its first cycle after reset."""
+    fields = len(interface_of(DESIGN).outputs)
+    return CycleModel(COMPONENT.transducer(DESIGN), COMPONENT.timing(DESIGN).cycles(), fields)
 
 
 async def reset(dut) -> None:
@@ -62,14 +70,14 @@ async def drive(dut, i_valid: int, value: int, last: int, o_ready: int) -> tuple
 async def campaign_in_lockstep(dut):
     """The stimuli of `utf8-hdl compare`, every output pin in every cycle."""
     Clock(dut.clk, 10, unit="ns").start()
-    engine = AmaranthEngine((Decoder if IS_DECODER else Encoder)(PROFILE))
+    engine = AmaranthEngine(DESIGN)
     parts = [part for part in campaign(engine, SEED) if PARTS == [""] or part.name in PARTS]
     assert len(parts) >= 2
     for part in parts:
         await reset(dut)
         stalls = RandomStalls(STALLS, 1), RandomStalls(STALLS, 2)
-        bench = TestBench(Stimulus(part.pieces(), *stalls), engine.interface.item_type)
-        model = GoldenCycles(PROFILE)
+        bench = TestBench(Stimulus(part.pieces(), *stalls), engine.interface)
+        model = golden_cycles()
         cycle = 0
         while not bench.ending.over:
             driven = bench.drive()
@@ -90,7 +98,7 @@ async def reset_forgets_everything(dut):
         await drive(dut, 1, value, 0, 0)
     await drive(dut, 1, 0xE2, 0, 1)  # the end of a pause, when the decoder's extra place is taken
     await reset(dut)
-    model = GoldenCycles(PROFILE)
+    model = golden_cycles()
     for value in b"\x82\xacB":
         assert await drive(dut, 1, value, 0, 1) == model.cycle(1, value, 0, 1)
     for _ in range(LATENCY):

@@ -17,6 +17,7 @@ from rtl import (
     lockstep,
     rtl_tokens,
     rtl_trace,
+    taken,
 )
 from utf8_hdl import EXTENDED, UCS4, UNICODE, Decoder
 from utf8_sim.stimulus import FixedStalls, RandomStalls
@@ -96,3 +97,15 @@ def test_a_state_for_each_number_of_missing_bytes():
     states = {state.name: state.value for state in Decoder(UNICODE).State}
     assert states == {"START": 1, "NEED_1": 2, "NEED_2": 4, "NEED_3": 8}
     assert [state.name for state in Decoder(EXTENDED).State][-1] == "NEED_7"
+
+
+@pytest.mark.parametrize("profile", [UNICODE, UCS4, EXTENDED], ids=lambda profile: profile.name)
+def test_a_compact_decoder_gives_the_same_tokens(profile):
+    texts = [bytes(pair) for pair in product(BOUNDARY_BYTES, repeat=2)][::7]
+    pipelined, compact = (
+        taken(rtl_trace(texts, STALLS["both slow"], Decoder(profile, compact=compact)))
+        for compact in (False, True)
+    )
+    fields = ["o.code_point", "o.error", "o.kind", "o.length", "o.last"]
+    assert len(pipelined) > len(texts)
+    assert compact[fields].tolist() == pipelined[fields].tolist()

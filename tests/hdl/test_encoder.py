@@ -1,30 +1,42 @@
-"""The encoder against CPython, its promises on the pins, and what UTF-8 promises of its bytes."""
+"""Both encoders against CPython, their promises on the pins, and what UTF-8 promises of bytes."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from amaranth.hdl import Signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from utf8_sim.golden.model import EncoderCycles
 
+from encoder_timing import PipelinedEncoderCycles
 from rtl import (
+    ALL_RULES,
+    COMPACT_ENCODER_BREAKS,
     ENCODER_BREAKS,
     ODD_PROFILES,
     STALLS,
+    altered,
     broken,
-    campaign_catches,
-    lockstep,
+    engine_of,
     rtl_encode,
     rtl_tokens,
     rtl_trace,
     taken,
 )
-from utf8_hdl import EXTENDED, PROFILES, UCS4, Encoder
-from utf8_sim.campaign import campaign
+from utf8_hdl import EXTENDED, PROFILES, UCS4, UNICODE, Encoder, ErrorSpan
+from utf8_sim.campaign import boundary_values, campaign
 from utf8_sim.engines.engine import AmaranthEngine, HangError
-from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import FixedStalls, Stimulus
+from utf8_sim.stimulus import FixedStalls
+from utf8_sim.trace import ENCODER
 
+BOTH = pytest.mark.parametrize("compact", [False, True], ids=["pipelined", "compact"])
+LATENCY = {False: 7, True: 1}
+RULES = ODD_PROFILES | {
+    name: profile
+    for name, profile in ALL_RULES.items()
+    if profile.error_span is ErrorSpan.MAXIMAL_SUBPART
+}
 PATTERN = st.lists(st.booleans(), max_size=40).map(tuple).map(FixedStalls)
 SCALARS = st.characters(exclude_categories=["Cs"])
 OF_ALL_LENGTHS = "A\x7f\x80\u00a9\u07ff\u0800\u2260\ud7ff\ue000\ufffd\U00010000\U0010ffff"
@@ -42,6 +54,7 @@ VALUES = {
 }
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("value", "encoded"),
     [
@@ -51,11 +64,12 @@ VALUES = {
         pytest.param(0x0A, "0A", id="line feed"),
     ],
 )
-def test_examples_of_the_sources(value, encoded):
+def test_examples_of_the_sources(compact, value, encoded):
     for profile in PROFILES.values():
-        assert rtl_encode([value], profile=profile) == (bytes.fromhex(encoded), [])
+        assert rtl_encode([value], profile=profile, compact=compact) == (bytes.fromhex(encoded), [])
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("value", "encoded"),
     [
@@ -77,48 +91,67 @@ def test_examples_of_the_sources(value, encoded):
         (0x3FFFFFFFFFF, "FF BF BF BF BF BF BF BF"),
     ],
 )
-def test_first_and_last_value_of_every_form(value, encoded):
-    assert rtl_encode([value], profile=EXTENDED) == (bytes.fromhex(encoded), [])
+def test_first_and_last_value_of_every_form(compact, value, encoded):
+    assert rtl_encode([value], profile=EXTENDED, compact=compact) == (bytes.fromhex(encoded), [])
 
 
+@BOTH
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
-def test_text_is_encoded_as_in_cpython(stalls):
+def test_text_is_encoded_as_in_cpython(compact, stalls):
     text = OF_ALL_LENGTHS * 20
-    assert rtl_encode([ord(c) for c in text], stalls) == (text.encode(), [])
+    assert rtl_encode([ord(c) for c in text], stalls, compact=compact) == (text.encode(), [])
 
 
+@BOTH
 @settings(max_examples=60, deadline=None)
 @given(st.text(SCALARS, max_size=16), PATTERN, PATTERN)
-def test_any_text_is_encoded_as_in_cpython_under_any_stalls(text, input_stalls, output_stalls):
+def test_any_text_is_encoded_as_in_cpython_under_any_stalls(
+    compact, text, input_stalls, output_stalls
+):
     values = [ord(c) for c in text]
-    assert rtl_encode(values, (input_stalls, output_stalls)) == (text.encode(), [])
+    stalls = input_stalls, output_stalls
+    assert rtl_encode(values, stalls, compact=compact) == (text.encode(), [])
 
 
+@BOTH
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=12), PATTERN, PATTERN)
-def test_every_pin_is_as_predicted_under_any_stalls(values, input_stalls, output_stalls):
-    assert lockstep([values] if values else [], (input_stalls, output_stalls), Encoder()) is None
+def test_every_pin_is_as_predicted_under_any_stalls(compact, values, input_stalls, output_stalls):
+    texts = [values] if values else []
+    assert agrees(texts, (input_stalls, output_stalls), engine_of(Encoder, UNICODE, compact))
 
 
+@BOTH
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-def test_a_refused_value_gives_a_flagged_replacement(profile):
+def test_a_refused_value_gives_a_flagged_replacement(compact, profile):
     values = [0x41, 0xD800, 0x42, profile.highest + 1, 0x43]
-    encoded, errors = rtl_encode(values, profile=profile)
+    encoded, errors = rtl_encode(values, profile=profile, compact=compact)
     assert encoded == "A\ufffdB\ufffdC".encode()
     assert errors == [1, 2, 3, 5, 6, 7]
 
 
-@pytest.mark.parametrize("profile", ODD_PROFILES.values(), ids=ODD_PROFILES)
-def test_profiles_of_ones_own(profile):
-    engine = AmaranthEngine(Encoder(profile))
-    for part in campaign(engine, seed=0)[:3]:
-        assert Lockstep(engine, Stimulus(part.pieces())).run() is None
-
-
-def test_no_value_is_cut_to_fit():
+@BOTH
+def test_no_value_is_cut_to_fit(compact):
     """A code point with a stray high bit is refused, not mistaken for the one without."""
     values = [0x41 | 1 << bit for bit in range(21, 32)]
-    assert rtl_encode(values)[0] == "\ufffd".encode() * len(values)
+    assert rtl_encode(values, compact=compact)[0] == "\ufffd".encode() * len(values)
+
+
+def agrees(texts, stalls, design: Encoder) -> bool:
+    """Whether every pin in every cycle is as the golden model has it."""
+    trace = rtl_trace(texts, stalls, design)
+    model = (EncoderCycles if design.compact else PipelinedEncoderCycles)(design.profile)
+    expected = [model.cycle(*driven) for driven in trace[[*ENCODER.driven]].tolist()]
+    actual = trace[[*ENCODER.observed]].tolist()
+    # While o.valid is low, its payload is a don't care.
+    return expected == [(*pins[:2], *(pins[2:] if pins[1] else (0, 0, 0))) for pins in actual]
+
+
+def check_campaign(design: Encoder) -> None:
+    for part in campaign(AmaranthEngine(design), seed=0):
+        texts = [text for text, _ in part.pieces()]
+        for stalls in (STALLS["full rate"], STALLS["both slow"]):
+            assert agrees(texts, stalls, design), part.name
 
 
 # --- promises on the pins -----------------------------------------------------------------------
@@ -137,35 +170,74 @@ def check_stream_rules(trace: np.ndarray) -> None:
             assert now[pins] == following[pins]
 
 
-def test_one_byte_a_cycle_while_there_is_work():
-    trace = rtl_trace([[ord(c) for c in OF_ALL_LENGTHS * 5]], design=Encoder())
+@BOTH
+def test_one_byte_a_cycle_while_there_is_work(compact):
+    trace = rtl_trace(
+        [[ord(c) for c in OF_ALL_LENGTHS * 5]], design=engine_of(Encoder, UNICODE, compact)
+    )
     check_rate(trace)
-    assert trace["o.valid"][1]
+    assert trace["o.valid"].argmax() - trace["i.ready"].argmax() == LATENCY[compact]
 
 
+@BOTH
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
-def test_stream_rules_and_last(stalls):
+def test_stream_rules_and_last(compact, stalls):
     texts = [[ord(c) for c in OF_ALL_LENGTHS], [0x20AC], [0x41], [0xD800]]
-    trace = rtl_trace(texts, stalls, Encoder())
+    trace = rtl_trace(texts, stalls, engine_of(Encoder, UNICODE, compact))
     check_stream_rules(trace)
     last = np.flatnonzero(taken(trace)["o.last"]) + 1
     first_text = len(OF_ALL_LENGTHS.encode("utf-8"))
     assert last.tolist() == [first_text, first_text + 3, first_text + 4, first_text + 7]
 
 
+@BOTH
 @pytest.mark.parametrize(
     ("check", "flaw"),
     [(check_rate, "bubble after every byte"), (check_stream_rules, "byte changes under stall")],
 )
-def test_checks_fail_on_a_broken_encoder(check, flaw):
+def test_checks_fail_on_a_broken_encoder(compact, check, flaw):
     stalls = STALLS["full rate" if check is check_rate else "slow consumer"]
+    design = broken(f"compact: {flaw}" if compact else flaw)
     with pytest.raises((AssertionError, HangError)):
-        check(rtl_trace([[ord(c) for c in OF_ALL_LENGTHS * 3]], stalls, broken(flaw)))
+        check(rtl_trace([[ord(c) for c in OF_ALL_LENGTHS * 3]], stalls, design))
 
 
-@pytest.mark.parametrize("name", ENCODER_BREAKS)
+def check_upset(design: Encoder, upset: int) -> None:
+    """Whatever is in the state register at first, the bytes of the text are all there."""
+    design.state = Signal(4, name="state", init=upset)
+    text = OF_ALL_LENGTHS * 2
+    trace = rtl_trace([[ord(c) for c in text]], STALLS["both slow"], design)
+    assert bytes(taken(trace)["o.data"].tolist()).endswith(text.encode())
+
+
+@BOTH
+@pytest.mark.parametrize("upset", range(16))
+def test_no_state_lasts(compact, upset):
+    check_upset(Encoder(compact=compact), upset)
+
+
+def test_check_fails_on_an_encoder_in_which_a_state_lasts():
+    with pytest.raises(HangError):
+        check_upset(altered("encoder", [("Cat(sends, lost)", "Cat(sends, 0)")])(), 0)
+
+
+@BOTH
+@pytest.mark.parametrize("profile", RULES.values(), ids=RULES)
+def test_every_pin_in_every_cycle_for_all_rules(compact, profile):
+    values = [*boundary_values(profile), *range(0xD7F0, 0xE010, 15)]
+    values = [value for value in values if value < 1 << profile.utf32_width]
+    assert agrees([values, values[::-1]], STALLS["both slow"], Encoder(profile, compact))
+
+
+@BOTH
+def test_campaign_finds_nothing(compact):
+    check_campaign(Encoder(compact=compact))
+
+
+@pytest.mark.parametrize("name", [*ENCODER_BREAKS, *COMPACT_ENCODER_BREAKS])
 def test_campaign_catches_a_broken_encoder(name):
-    assert campaign_catches(broken(name))
+    with pytest.raises((AssertionError, HangError)):
+        check_campaign(broken(name))
 
 
 # --- what UTF-8 promises ------------------------------------------------------------------------
@@ -173,14 +245,15 @@ def test_campaign_catches_a_broken_encoder(name):
 
 def sequences(values: list[int], profile) -> list[bytes]:
     """The encoding of each value, cut where the hardware begins a new character."""
-    trace = taken(rtl_trace([[value] for value in values], design=Encoder(profile)))
+    trace = taken(rtl_trace([[value] for value in values], design=engine_of(Encoder, profile)))
     ends = np.flatnonzero(trace["o.last"]) + 1
     data = bytes(trace["o.data"].tolist())
     return [data[first:end] for first, end in pairwise([0, *ends.tolist()])]
 
 
-def test_ascii_in_ascii_out():
-    assert rtl_encode(range(128)) == (bytes(range(128)), [])
+@BOTH
+def test_ascii_in_ascii_out(compact):
+    assert rtl_encode(range(128), compact=compact) == (bytes(range(128)), [])
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)

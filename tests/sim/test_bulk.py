@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -12,12 +11,15 @@ from hypothesis import strategies as st
 
 from naive import encoding
 from rtl import ALL_RULES, ODD_PROFILES
-from utf8_hdl import PROFILES, Profile
+from utf8_hdl import PROFILES, Decoder, Encoder, Profile
 from utf8_sim.campaign import boundary_encodings, boundary_values
+from utf8_sim.components import DECODER, ENCODER, Component
+from utf8_sim.engines.engine import interface_of
 from utf8_sim.golden import arrays as bulk
-from utf8_sim.golden.arrays import BulkDecoder, BulkEncoder, Progress, bulk_cycles
-from utf8_sim.golden.model import DecoderCycles, EncoderCycles, TextModel, decode, encode_character
-from utf8_sim.trace import DECODER, ENCODER, OBSERVED_BITS, Interface, Trace, bits, field
+from utf8_sim.golden.arrays import ArrayCycles, ArrayDecoder, ArrayEncoder, Outputs, Pace
+from utf8_sim.golden.text import TextModel, decode, encode_character
+from utf8_sim.golden.timing import Compact, CycleModel, Elastic, Serial, Timing
+from utf8_sim.trace import Columns, Interface, Trace
 
 VARIANTS = ALL_RULES | ODD_PROFILES
 LEADS = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, *range(0xC0, 0x100)]
@@ -30,7 +32,16 @@ def profiles(names: Collection[str]) -> pytest.MarkDecorator:
 variants = profiles(VARIANTS)
 encoder_variants = profiles([name for name in VARIANTS if "whole-sequence" not in name])
 rejecting_variants = profiles([name for name in VARIANTS if "True" not in name])
-components = pytest.mark.parametrize("interface", [DECODER, ENCODER], ids=["decoder", "encoder"])
+components = pytest.mark.parametrize("component", [DECODER, ENCODER], ids=["decoder", "encoder"])
+TIMINGS = {
+    "the decoder's": (DECODER, DECODER.timing(Decoder())),
+    "short pipeline": (DECODER, Elastic(latency=2, latency_of_state=1)),
+    "compact": (DECODER, Compact(spare=1)),
+    "the encoder's": (ENCODER, ENCODER.timing(Encoder())),
+    "one that sends": (ENCODER, Serial(before=3, after=2)),
+    "one that sends at once": (ENCODER, Serial(before=1, after=1)),
+}
+timings = pytest.mark.parametrize(("component", "timing"), TIMINGS.values(), ids=TIMINGS)
 
 Item = tuple[int, bool]
 """An input: its value, and whether it is its text's last."""
@@ -68,8 +79,8 @@ def random_bytes(profile: Profile, size: int, seed: int) -> list[Item]:
 
 
 def random_values(profile: Profile, size: int, seed: int) -> list[Item]:
-    rng, boundaries = random.Random(seed), boundary_values(profile)
-    width = profile.utf32_width
+    rng, width = random.Random(seed), profile.utf32_width
+    boundaries = [value for value in boundary_values(profile) if value < 1 << width]
     choices = (lambda: rng.choice(boundaries), lambda: rng.getrandbits(rng.randint(1, width)))
     return [(rng.choice(choices)(), rng.random() < 0.1) for _ in range(size)]
 
@@ -81,23 +92,25 @@ def chunks(size: int, rng: random.Random) -> Iterator[slice]:
     return (slice(*pair) for pair in pairwise(sorted([0, *cuts, size])))
 
 
-def arrays(items: list[Item], item_type: type) -> tuple[np.ndarray, np.ndarray]:
-    values, lasts = zip(*items, strict=True) if items else ((), ())
-    return np.array(values, dtype=item_type), np.array(lasts, dtype=np.uint8)
+def columns_of(items: list[Item], component: Component, profile: Profile) -> Columns:
+    """The inputs as columns."""
+    pins = interface_of(component.make(profile)).inputs
+    fields = zip(*items, strict=True) if items else ((), ())
+    return {pin.name: np.array(f, dtype=pin.dtype) for pin, f in zip(pins, fields, strict=True)}
 
 
-def outputs(words: np.ndarray, indices: np.ndarray, interface: Interface) -> list[tuple[int, ...]]:
+def outputs(fed: Outputs, start: int = 0) -> list[tuple[int, ...]]:
     """For each output the input that brought it about, and the fields of its payload."""
-    fields = (field(words, f"o.{name}").tolist() for name in interface.result)
-    return list(zip(indices.tolist(), *fields, strict=True))
+    fields = (column.tolist() for column in fed.columns.values())
+    return list(zip((fed.brought_by + start).tolist(), *fields, strict=True))
 
 
 def bulk_tokens(profile: Profile, items: list[Item], parts) -> tuple[list[tuple], list[bytes]]:
     """Tokens with their index in the whole, and what was pending after each of the parts."""
-    model, tokens, pending = BulkDecoder(profile), [], []
+    model, tokens, pending = ArrayDecoder(profile), [], []
     for part in parts:
-        words, indices = model.feed(*arrays(items[part], np.uint8))
-        tokens += outputs(words, indices + part.start, DECODER)
+        fed = model.feed(columns_of(items[part], DECODER, profile))
+        tokens += outputs(fed, part.start)
         pending.append(bytes(model.pending))
     return tokens, pending
 
@@ -159,19 +172,21 @@ def test_bytes_one_at_a_time(profile):
 def test_every_boundary_encoding_is_a_text(profile):
     encodings = boundary_encodings(profile)
     items = [(byte, at == len(text)) for text in encodings for at, byte in enumerate(text, start=1)]
-    words, _ = BulkDecoder(profile).feed(*arrays(items, np.uint8))
+    fed = ArrayDecoder(profile).feed(columns_of(items, DECODER, profile)).columns
     expected = [token for text in encodings for token in decode(text, profile)]
-    assert field(words, "o.code_point").tolist() == [token.code_point for token in expected]
-    assert field(words, "o.kind").tolist() == [token.kind.value for token in expected]
-    assert field(words, "o.length").tolist() == [token.length for token in expected]
-    assert field(words, "o.last").tolist() == [token.last for token in expected]
+    assert fed["o.code_point"].tolist() == [token.code_point for token in expected]
+    assert fed["o.kind"].tolist() == [token.kind.value for token in expected]
+    assert fed["o.length"].tolist() == [token.length for token in expected]
+    assert fed["o.last"].tolist() == [token.last for token in expected]
 
 
 def test_two_tokens_of_one_byte_and_none_of_another():
-    words, indices = BulkDecoder(PROFILES["unicode"]).feed(
-        *arrays([(0xE2, False), (0x82, False), (0xFF, True)], np.uint8)
-    )
-    assert outputs(words, indices, DECODER) == [(2, 0xFFFD, 1, 6, 2, 0), (2, 0xFFFD, 1, 2, 1, 1)]
+    profile = PROFILES["unicode"]
+    items = [(0xE2, False), (0x82, False), (0xFF, True)]
+    fed = ArrayDecoder(profile).feed(columns_of(items, DECODER, profile))
+    assert outputs(fed) == [(2, 0xFFFD, 1, 6, 2, 0), (2, 0xFFFD, 1, 2, 1, 1)]
+    assert fed.cut.tolist() == [True, False]
+    assert fed.begins.tolist() == [0, 2]
 
 
 def readable_bytes(profile: Profile, items: list[Item]) -> list[tuple[int, ...]]:
@@ -189,28 +204,37 @@ def readable_bytes(profile: Profile, items: list[Item]) -> list[tuple[int, ...]]
 @given(data=st.data())
 def test_any_values_are_encoded_in_any_parts(profile, data):
     items = data.draw(texts(st.lists(values(profile), max_size=12)))
-    model, encoded = BulkEncoder(profile), []
+    items = [(value & (1 << profile.utf32_width) - 1, last) for value, last in items]
+    model, encoded = ArrayEncoder(profile), []
     for part in chunks(len(items), data.draw(st.randoms(use_true_random=False))):
-        words, indices = model.feed(*arrays(items[part], np.uint64))
-        encoded += outputs(words, indices + part.start, ENCODER)
+        fed = model.feed(columns_of(items[part], ENCODER, profile))
+        encoded += outputs(fed, part.start)
     assert encoded == readable_bytes(profile, items)
 
 
 @pytest.mark.sample(5)
 @encoder_variants
 def test_every_boundary_value_is_encoded(profile):
-    items = [(value, index % 3 == 0) for index, value in enumerate(boundary_values(profile))]
-    words, indices = BulkEncoder(profile).feed(*arrays(items, np.uint64))
-    assert outputs(words, indices, ENCODER) == readable_bytes(profile, items)
-    ends = np.flatnonzero(np.diff(indices, append=len(items)))
-    for value, end in zip(boundary_values(profile), ends.tolist(), strict=True):
-        if not field(words, "o.error")[end]:
-            data = field(words, "o.data")[indices == indices[end]]
+    tried = [value for value in boundary_values(profile) if value < 1 << profile.utf32_width]
+    items = [(value, index % 3 == 0) for index, value in enumerate(tried)]
+    fed = ArrayEncoder(profile).feed(columns_of(items, ENCODER, profile))
+    assert outputs(fed) == readable_bytes(profile, items)
+    ends = np.flatnonzero(np.diff(fed.brought_by, append=len(items)))
+    for value, end in zip(tried, ends.tolist(), strict=True):
+        if not fed.columns["o.error"][end]:
+            data = fed.columns["o.data"][fed.brought_by == fed.brought_by[end]]
             assert bytes(data.tolist()) == encoding(value)  # in bits, knowing no profile
 
 
-def readable_cycles(interface: Interface, profile: Profile) -> DecoderCycles | EncoderCycles:
-    return (DecoderCycles if interface is DECODER else EncoderCycles)(profile)
+def readable_cycles(component: Component, profile: Profile, timing: Timing) -> CycleModel:
+    design = component.make(profile)
+    fields = len(interface_of(design).outputs)
+    return CycleModel(component.transducer(design), timing.cycles(), fields)
+
+
+def array_cycles(component: Component, profile: Profile, timing: Timing) -> ArrayCycles:
+    design = component.make(profile)
+    return ArrayCycles(interface_of(design), component.array_transducer(design), timing)
 
 
 def driven_by(items: list[Item], seed: int, busy: tuple[float, float]):
@@ -230,10 +254,15 @@ def driven_by(items: list[Item], seed: int, busy: tuple[float, float]):
 
 
 def predicted(
-    interface: Interface, profile: Profile, items: list[Item], seed: int, busy: tuple[float, float]
+    component: Component,
+    profile: Profile,
+    timing: Timing,
+    items: list[Item],
+    seed: int,
+    busy: tuple[float, float],
 ) -> Trace:
     """What the readable model predicts; where no output is valid the payload is anything."""
-    rng, model, cycles = random.Random(seed), readable_cycles(interface, profile), []
+    rng, model, cycles = random.Random(seed), readable_cycles(component, profile, timing), []
     driving, observed = driven_by(items, seed, busy), (None,)
     for _ in range(100 * len(items) + 1000):
         try:
@@ -244,46 +273,46 @@ def predicted(
         cycles.append(driven + observed)
     else:
         raise AssertionError("it never ends")
-    return trace_of(interface, cycles, rng)
+    return trace_of(interface_of(component.make(profile)), cycles, rng)
 
 
 def trace_of(interface: Interface, cycles: list[tuple[int, ...]], rng: random.Random) -> Trace:
     pins = interface.driven + interface.observed
-    columns = dict(zip(pins, zip(*cycles, strict=True), strict=True))
-    words = np.zeros(len(cycles), dtype=np.uint64)
-    for pin in interface.observed:
-        words |= bits(pin, np.array(columns[pin], dtype=np.uint64))
-    noise = [0 if valid else rng.getrandbits(VALID_BIT) for valid in columns["o.valid"]]
-    words |= np.array(noise, dtype=np.uint64)
-    i_valid, i_last, o_ready, state = (
-        np.array(column, dtype=np.uint8)
-        for column in (columns["i.valid"], columns["i.last"], columns["o.ready"], [0] * len(cycles))
-    )
-    item = np.array(columns[interface.driven[1]], dtype=interface.item_type)
-    return Trace(interface, i_valid, item, i_last, o_ready, words, state)
+    levels = dict(zip(pins, zip(*cycles, strict=True), strict=True))
+    levels["state"] = [0] * len(cycles)
+    columns = {pin.name: np.array(levels[pin.name], dtype=pin.dtype) for pin in interface.pins}
+    for pin in interface.outputs:
+        noise = [0 if valid else rng.getrandbits(pin.width) for valid in levels["o.valid"]]
+        columns[pin.name] |= np.array(noise, dtype=pin.dtype)
+    return Trace(interface, columns)
 
 
-VALID_BIT = OBSERVED_BITS["o.valid"][0]
 BUSY = [(1.0, 1.0), (0.5, 1.0), (1.0, 0.5), (0.6, 0.6), (1.0, 0.1), (0.1, 0.9), (0.95, 0.9)]
 
 
-def traces(interface: Interface, profile: Profile, size: int) -> Iterator[Trace]:
-    make = random_bytes if interface is DECODER else random_values
+def traces(component: Component, profile: Profile, timing: Timing, size: int) -> Iterator[Trace]:
     for seed, busy in enumerate(BUSY):
-        yield predicted(interface, profile, make(profile, size, seed), seed, busy)
+        items = random_items(component, profile, size, seed)
+        yield predicted(component, profile, timing, items, seed, busy)
 
 
-def of_component(interface: Interface, profile: Profile) -> st.SearchStrategy[list[Item]]:
+def random_items(component: Component, profile: Profile, size: int, seed: int) -> list[Item]:
+    return (random_bytes if component is DECODER else random_values)(profile, size, seed)
+
+
+def of_component(component: Component, profile: Profile) -> st.SearchStrategy[list[Item]]:
     """Inputs of a component."""
-    if interface is DECODER:
+    if component is DECODER:
         return texts(hostile_bytes(profile))
     width = profile.utf32_width
     return texts(st.lists(values(profile).map(lambda value: value & (1 << width) - 1), max_size=12))
 
 
-def check_windows(interface: Interface, profile: Profile, trace: Trace, parts: list[slice]) -> None:
+def check_windows(
+    component: Component, profile: Profile, timing: Timing, trace: Trace, parts: list[slice]
+) -> None:
     """Both models say the same in all windows, and the readable one goes on from the end of any."""
-    model = bulk_cycles(interface, profile)
+    model, interface = array_cycles(component, profile, timing), trace.interface
     driven = list(zip(*(trace[pin].tolist() for pin in interface.driven), strict=True))
     observed = list(zip(*(trace[pin].tolist() for pin in interface.observed), strict=True))
     expected = [pins if pins[1] else pins[:2] + (0,) * len(pins[2:]) for pins in observed]
@@ -295,106 +324,126 @@ def check_windows(interface: Interface, profile: Profile, trace: Trace, parts: l
 
 
 @pytest.mark.sample(9)
-@components
+@timings
 @rejecting_variants
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
-def test_every_pin_in_any_windows(interface, profile, data):
-    items = data.draw(of_component(interface, profile))
+def test_every_pin_in_any_windows(component, timing, profile, data):
+    items = data.draw(of_component(component, profile))
     busy = data.draw(st.tuples(*2 * [st.sampled_from([1.0, 0.9, 0.6, 0.3, 0.1])]))
-    trace = predicted(interface, profile, items, data.draw(st.integers(0, 1 << 32)), busy)
+    seed = data.draw(st.integers(0, 1 << 32))
+    trace = predicted(component, profile, timing, items, seed, busy)
     cuts = data.draw(st.lists(st.integers(0, len(trace)), max_size=12))
     parts = [slice(*pair) for pair in pairwise(sorted([0, *cuts, len(trace)]))]
-    check_windows(interface, profile, trace, parts)
+    check_windows(component, profile, timing, trace, parts)
 
 
 @pytest.mark.sample(9)
-@components
+@timings
 @variants
-def test_every_pin_in_windows_of_any_size(interface, profile):
+def test_every_pin_in_windows_of_any_size(component, timing, profile):
     rng = random.Random(1)
-    for trace in traces(interface, profile, 60):
-        check_windows(interface, profile, trace, list(chunks(len(trace), rng)))
+    for trace in traces(component, profile, timing, 60):
+        check_windows(component, profile, timing, trace, list(chunks(len(trace), rng)))
 
 
-@pytest.mark.sample
-@components
+@timings
 @pytest.mark.parametrize("busy", BUSY, ids=str)
-def test_every_pin_cycle_by_cycle_in_windows(interface, busy):
+def test_every_pin_cycle_by_cycle_in_windows(component, timing, busy):
     profile = VARIANTS["F0 restricted twice"]
-    make = random_bytes if interface is DECODER else random_values
-    trace = predicted(interface, profile, make(profile, 100, 5), 5, busy)
+    items = random_items(component, profile, 100, 5)
+    trace = predicted(component, profile, timing, items, 5, busy)
     for size in (1, 2, 3, 7):
         parts = [slice(at, min(at + size, len(trace))) for at in range(0, len(trace), size)]
-        check_windows(interface, profile, trace, parts)
+        check_windows(component, profile, timing, trace, parts)
 
 
-@components
-def test_every_pin_in_a_long_run(interface):
-    rng = random.Random(4)
-    for trace in traces(interface, PROFILES["ucs4"], 5000):
-        check_windows(interface, PROFILES["ucs4"], trace, list(chunks(len(trace), rng)))
+@timings
+def test_every_pin_in_a_long_run(component, timing):
+    rng, profile = random.Random(4), PROFILES["ucs4"]
+    for trace in traces(component, profile, timing, 5000):
+        check_windows(component, profile, timing, trace, list(chunks(len(trace), rng)))
 
 
-def test_progress_tells_what_a_waiting_decoder_accepts():
+PIPELINED = DECODER.timing(Decoder())
+
+
+def test_pace_tells_what_a_stalled_pipeline_accepts():
     """In windows of all sizes, also of none."""
     rng, met = random.Random(6), set()
-    for trace in traces(DECODER, PROFILES["unicode"], 200):
-        progress = Progress()
-        parts = [progress.add(trace[part]) for part in chunks(len(trace), rng)]
-        runs, extra, _ = map(np.concatenate, zip(*parts, strict=True))
-        waits = trace["o.ready"] == 0
-        assert (trace["i.ready"] == (runs & ~extra))[waits].all()
-        met |= set(zip(runs.tolist(), extra.tolist(), strict=True))
+    for trace in traces(DECODER, PROFILES["unicode"], PIPELINED, 200):
+        pace = Pace()
+        parts = [pace.add(trace[part]) for part in chunks(len(trace), rng)]
+        enabled, skid, _ = map(np.concatenate, zip(*parts, strict=True))
+        stalled = trace["o.ready"] == 0
+        assert (trace["i.ready"] == (enabled & ~skid))[stalled].all()
+        met |= set(zip(enabled.tolist(), skid.tolist(), strict=True))
     assert met == {(False, False), (True, False), (True, True)}
 
 
-class WithoutExtra(Progress):
-    """Forgets the extra place at the end of a window."""
+class WithoutSkid(Pace):
+    """Forgets the skid register at the end of a window."""
 
     def add(self, trace):
         cycles = super().add(trace)
-        self.extra = False
+        self.skid = False
         return cycles
 
 
-class Stopped(Progress):
-    """Stands at the beginning of every window."""
+class Stopped(Pace):
+    """Is not enabled at the beginning of any window."""
 
     def add(self, trace):
-        self.runs = False
+        self.enabled = False
         return super().add(trace)
 
 
-@pytest.mark.parametrize("flaw", [WithoutExtra, Stopped])
+@pytest.mark.parametrize("flaw", [WithoutSkid, Stopped])
 def test_a_model_that_forgets_at_the_end_of_a_window_is_found(flaw, monkeypatch):
-    monkeypatch.setattr(bulk, "Progress", flaw)
+    monkeypatch.setattr(bulk, "Pace", flaw)
     profile = PROFILES["unicode"]
-    trace = predicted(DECODER, profile, random_bytes(profile, 100, 7), 7, (1.0, 0.6))
+    items = random_bytes(profile, 100, 7)
+    trace = predicted(DECODER, profile, PIPELINED, items, 7, (1.0, 0.6))
+    windows = [slice(n, n + 3) for n in range(0, 90, 3)]
     with pytest.raises(AssertionError):
-        check_windows(DECODER, profile, trace, [slice(n, n + 3) for n in range(0, 90, 3)])
+        check_windows(DECODER, profile, PIPELINED, trace, windows)
 
 
 @pytest.mark.sample(5)
-@components
+@timings
 @rejecting_variants
-def test_first_wrong_bit_is_found_in_its_cycle(interface, profile):
+def test_first_wrong_bit_is_found_in_its_cycle(component, timing, profile):
     rng = random.Random(2)
-    places = [(pin, bit) for pin in interface.observed for bit in range(OBSERVED_BITS[pin][1])]
+    interface = interface_of(component.make(profile))
+    places = [(pin, bit) for pin in interface.observed for bit in range(interface.pin(pin).width)]
     control = [(pin, bit) for pin, bit in places if pin in ("i.ready", "o.valid")]
-    for trace in traces(interface, profile, 40):
+    for trace in traces(component, profile, timing, 40):
         with_output = np.flatnonzero(trace["o.valid"]).tolist()
         for pin, bit in control + rng.sample(places, min(len(places), 5)):
             matters = range(len(trace)) if (pin, bit) in control else with_output
             wrong = rng.choice(matters)
-            tampered = replace(trace, words=trace.words.copy())
-            tampered.words[wrong] ^= bits(pin, 1 << bit)
+            names = {pin, "o.valid"}
+            tampered = trace.replaced({name: trace[name].copy() for name in names})
+            tampered[pin][wrong] ^= tampered[pin].dtype.type(1 << bit)
             # Of several wrong cycles, the first counts.
-            tampered.words[wrong + 1 :][rng.randrange(9) :: 9] ^= bits("o.valid", 1)
-            model = bulk_cycles(interface, profile)
+            tampered["o.valid"][wrong + 1 :][rng.randrange(9) :: 9] ^= 1
+            model = array_cycles(component, profile, timing)
             for part in chunks(len(trace), rng):
                 found = model.first_difference(tampered[part])
                 if wrong < part.stop:
                     assert found == wrong - part.start, (pin, bit)
                     break
                 assert found is None
+
+
+def test_in_flight_are_the_inputs_whose_outputs_are_to_come():
+    model = array_cycles(DECODER, PROFILES["unicode"], PIPELINED)
+    items = [(byte, False) for byte in b"A\xe2\x82\xacB\xe2\x82"]
+    cycles = predicted(DECODER, PROFILES["unicode"], PIPELINED, items, 0, (1.0, 1.0))
+    seen = []
+    for cycle in range(len(cycles)):
+        seen.append(model.in_flight())
+        assert model.first_difference(cycles[cycle : cycle + 1]) is None
+    # One byte enters in a cycle; A leaves in cycle 8, the three bytes of the euro in 11, B in 12.
+    assert seen[:13] == [0, 1, 2, 3, 4, 5, 6, 7, 7, 6, 6, 6, 3]
+    assert seen[13] == 2

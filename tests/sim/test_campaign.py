@@ -6,19 +6,16 @@ import pytest
 
 from rtl import STALLS, quick_engine
 from utf8_hdl import PROFILES, UNICODE, Decoder, Encoder
-from utf8_sim.campaign import (
-    Coverage,
+from utf8_sim.campaign import boundary_encodings, campaign, class_name
+from utf8_sim.components.decoder import (
     beginnings,
-    boundary_encodings,
     byte_classes,
-    campaign,
-    class_name,
     decoder_campaign,
     toggled_values,
-    value_classes,
 )
+from utf8_sim.components.encoder import value_classes
 from utf8_sim.engines.engine import AmaranthEngine
-from utf8_sim.golden.model import TextModel, encode
+from utf8_sim.golden.text import TextModel, encode
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
 
@@ -89,7 +86,7 @@ def test_another_seed_gives_other_random_bytes_and_the_same_seed_the_same():
 @pytest.mark.parametrize("design", [Decoder, Encoder])
 def test_campaign_agrees_and_leaves_no_gap(design, profile):
     engine = quick_engine(design(profile))
-    coverage = Coverage(engine)
+    coverage = engine.component.coverage(engine)
     for part, stalls in product(campaign(engine, seed=0), ["full rate", "slow producer"]):
         lockstep = Lockstep(engine, Stimulus(part.pieces(), *STALLS[stalls]))
         for trace in lockstep:
@@ -100,7 +97,7 @@ def test_campaign_agrees_and_leaves_no_gap(design, profile):
 
 def test_coverage_counts_what_a_trace_shows():
     engine = AmaranthEngine(Decoder())
-    coverage = Coverage(engine)
+    coverage = engine.component.coverage(engine)
     stimulus = Stimulus([(b"A\xe2\x82\xac\xc0", True)])
     for trace in Lockstep(engine, stimulus):
         coverage.add(trace)

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -18,9 +17,10 @@ from reference import ref_tokens
 from rtl import STALLS
 from utf8_hdl import EXTENDED, UNICODE, Decoder, Encoder
 from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.shown import character
 from utf8_sim.stimulus import FixedStalls, Stimulus
-from utf8_sim.trace import Trace, bits
-from utf8_sim.waves.diagram import DiagramError, character, timing_diagram
+from utf8_sim.trace import Trace
+from utf8_sim.waves.diagram import DiagramError, timing_diagram
 
 SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
@@ -206,7 +206,7 @@ def test_what_waits_is_one_box_and_what_follows_another():
 def test_what_changes_while_it_waits_is_another_box():
     engine = ENGINES["decoder"]
     trace = run(engine, b"A", FixedStalls(), FixedStalls((False,) * 8 + (True, True)))
-    trace.words[9:11] ^= bits("o.code_point", ord("A") ^ ord("B"))
+    trace["o.code_point"][9:11] ^= ord("A") ^ ord("B")
     assert Diagram(timing_diagram(trace, engine)).boxes("token") == [
         Box("U+0041 A", RESULT, 8, 1),
         Box("U+0042 B", RESULT, 9, 2),
@@ -216,7 +216,7 @@ def test_what_changes_while_it_waits_is_another_box():
 def test_a_state_that_should_not_be():
     engine = ENGINES["decoder"]
     trace = run(engine, b"A")
-    trace = replace(trace, state=np.full_like(trace.state, 99))
+    trace["state"][:] = 99
     assert Diagram(timing_diagram(trace, engine)).labels("state") == ["illegal 99"]
 
 

@@ -21,7 +21,7 @@ from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.engines.windowed import BLOCK
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import FixedStalls, Piece, RandomStalls, Stimulus
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import ToolError
 from utf8_sim.trace import Trace
 
 engines = each_engine("cxxrtl", "verilator", "icarus")
@@ -121,7 +121,7 @@ def reference(name: str, scenario: str) -> np.ndarray:
 def test_every_pin_and_the_state_as_in_amaranth(engine, name):
     simulator, amaranth = make(engine, name), make("amaranth", name)
     assert simulator.name == engine
-    assert simulator.interface is amaranth.interface
+    assert simulator.interface == amaranth.interface
     assert simulator.profile == amaranth.profile
     assert simulator.state_names == amaranth.state_names
     for scenario, stimulus in scenarios(name).items():
@@ -316,7 +316,7 @@ UNDEFINED = {
     "value of an error": (VALUE, VALUE_OF_ERROR.format("21'bx"), 10, "m_axis_tdata"),
     "one bit": (VALUE, VALUE_OF_ERROR.format("21'b01x01"), 10, "m_axis_tdata"),
     "not connected": ("assign m_axis_tlast =", "wire nowhere =", 0, "m_axis_tlast"),
-    "z": ("slot_1_last : slot_0_last;", "1'bz : slot_0_last;", 9, "m_axis_tlast"),
+    "z": ("entry_1_last : entry_0_last;", "1'bz : entry_0_last;", 9, "m_axis_tlast"),
 }
 
 

@@ -23,7 +23,7 @@ from naive import encoding, naive_tokens
 from reference import BOUNDARY_BYTES, RefToken, ref_tokens
 from rtl import ALL_RULES
 from utf8_hdl import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
-from utf8_sim.golden.model import decode, encode
+from utf8_sim.golden.text import decode, encode
 
 ACCEPTING = {"accept_surrogates": True, "accept_noncharacters": True}
 CPYTHON = replace(UNICODE, accept_surrogates=True)

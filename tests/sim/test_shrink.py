@@ -103,7 +103,7 @@ def test_texts_are_told_apart():
         ("range: ED BF is no surrogate", 2),
         ("wrong kind", 2),
         ("byte changes under stall", 2),
-        ("extra: byte lost in it", 3),
+        ("skid: byte lost in it", 3),
         ("payload changes under stall", 3),
     ],
 )

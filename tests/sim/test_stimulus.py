@@ -6,12 +6,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from utf8_sim.engines.engine import DRAIN, WATCHDOG, TestBench
+from utf8_hdl import Decoder
+from utf8_sim.engines.engine import DRAIN, WATCHDOG, TestBench, interface_of
 from utf8_sim.stimulus import PIECE_SIZE, FixedStalls, RandomStalls, Stimulus, file_pieces
 
 
 def bench_for(stimulus: Stimulus) -> TestBench:
-    return TestBench(stimulus, np.uint8)
+    return TestBench(stimulus, interface_of(Decoder()))
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE_SIZE - 1, PIECE_SIZE, PIECE_SIZE + 1, 3 * PIECE_SIZE])

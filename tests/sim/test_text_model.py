@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import BOUNDARY_BYTES, RefToken, ref_tokens
-from utf8_sim.golden.model import decode, encode
+from utf8_sim.golden.text import decode, encode
 
 
 def model_tokens(data: bytes) -> list[RefToken]:

@@ -1,28 +1,21 @@
-"""Where output goes: whole or not at all."""
+"""Standard output and its errors; and which outputs of a command cannot be written together."""
 
 import io
 import os
+import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import TextIO
 
-from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import check_output
 
-
-class Refused(Exception):
-    """Wrong usage or unreadable input; the message is the one line that the user sees."""
+from ..verify.waves import check_drawing, save_file_name
 
 
 class OutputFailed(Refused):
     """Standard output cannot be written."""
-
-
-def visible(text: str) -> str:
-    """A text on one line that does nothing to a terminal: what cannot be printed is escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class StandardOutput(io.TextIOWrapper):
@@ -60,130 +53,50 @@ def _refusing_output() -> Iterator[None]:
         raise OutputFailed(f"cannot write standard output: {error.strerror}") from error
 
 
-@contextmanager
-def open_output(path: str) -> Iterator[TextIO]:
-    """A text file in UTF-8 to write; ``-`` is standard output.
-
-    The file appears under its name when it is complete. If the block is left by an exception, a
-    file that was there before is as it was, and no new one is left behind.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file.
-
-    Raises
-    ------
-    Refused
-        If the file cannot be written.
-    """
-    if path == "-":
-        if sys.stdout is None:
-            raise Refused("cannot write '-': standard output is closed")
-        with _refusing(path):  # whatever else may fail has its own message
-            yield sys.stdout
-            sys.stdout.flush()
-        return
-    with open_binary_output(path) as binary:
-        file = io.TextIOWrapper(binary, encoding="utf-8")
-        try:
-            yield file
-            file.flush()
-        finally:
-            file.detach()
-
-
-@contextmanager
-def open_binary_output(path: str) -> Iterator[BinaryIO]:
-    """As :func:`open_output`, for bytes."""
-    if path == "-":
-        if sys.stdout is None:
-            raise Refused("cannot write '-': standard output is closed")
-        with _refusing(path):
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-        return
-    temporary = None
-    try:
-        with interrupts_later():
-            target, temporary = _places(path)
-        with _Sink.open(temporary or path, shown=path) as file:
-            yield file
-        if temporary:
-            with _refusing(path):
-                os.replace(temporary, target)
-    finally:
-        if temporary:
-            temporary.unlink(missing_ok=True)
-
-
-def check_output(path: str) -> None:
-    """Refuse a file that :func:`open_output` could not write, without touching it."""
-    if path != "-":
-        with interrupts_later():
-            temporary = _places(path)[1]
-            if temporary:
-                temporary.unlink()
-
-
 def give_up_on(stream: TextIO) -> None:
     """Write no more to standard output or error, so that what it holds does no harm at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-@contextmanager
-def _refusing(path: str) -> Iterator[None]:
-    """Turn an error of the operating system into the line that names the file."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise Refused(f"cannot write {path!r}: {error.strerror}") from error
+def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
+    """Refuse outputs that cannot be written, to one place, or over an input."""
+    if outputs.get("--wave") is not None:
+        check_drawing()
+    if outputs.get("--vcd") not in (None, "", "-", os.devnull):
+        outputs = {**outputs, "the save file of --vcd": save_file_name(outputs["--vcd"] or "")}
+    places: dict[str, tuple[str, str]] = {}
+    for option, name in outputs.items():
+        if name is None:
+            continue
+        if not name:
+            raise Refused(f"{option} needs the name of a file, or - for standard output")
+        place = name if name == "-" else os.path.realpath(name)
+        if place in places and place != os.devnull:
+            first_option, first_name = places[place]
+            raise Refused(f"{first_option} and {option} both name {first_name!r}: choose another")
+        places[place] = option, name
+        check_output(name)
+    for option, output in outputs.items():
+        written = _file_identity(output, sys.stdout) if output else None
+        for name in inputs:
+            if written and written == _file_identity(name, sys.stdin):
+                raise Refused(f"{option} would overwrite the input {name!r}: choose another file")
 
 
-def _places(path: str) -> tuple[Path, Path | None]:
-    """Where the file belongs, and the temporary file beside it that takes its place when complete.
+def _file_identity(name: str, standard: TextIO | None) -> tuple[int, int] | None:
+    """What tells a file or a pipe from all others, whatever its name; None for a device.
 
-    A device or a pipe cannot be replaced; it has no temporary file.
+    Parameters
+    ----------
+    name : str
+        Name of the file; ``-`` is the stream,
+    standard : text file or None
+        which is standard input or output.
     """
-    target = Path(os.path.realpath(path))
-    with _refusing(path):
-        if _is_device(Path(path)):
-            return target, None
-        if target.is_dir():
-            raise IsADirectoryError(0, "Is a directory")
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        descriptor, name = tempfile.mkstemp(prefix=".utf8-hdl-", dir=target.parent)
-        os.close(descriptor)
-        os.chmod(name, mode)
-    return target, Path(name)
-
-
-def _is_device(path: Path) -> bool:
-    named_descriptor = path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm")
-    return path.exists() and not path.is_dir() and (named_descriptor or not path.is_file())
-
-
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
-
-
-class _Sink(io.FileIO):
-    """A file whose errors name it, whoever else is writing at the time."""
-
-    shown = ""
-
-    @classmethod
-    def open(cls, path: str | Path, shown: str) -> BinaryIO:
-        with _refusing(shown):
-            raw = cls(path, "w")
-        raw.shown = shown
-        return io.BufferedWriter(raw)
-
-    def write(self, data: Any, /) -> int:
-        with _refusing(self.shown):
-            return super().write(data)
+    try:
+        status = os.stat(standard.fileno() if name == "-" and standard else name)
+    except (OSError, ValueError):
+        return None
+    is_file = stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)
+    return (status.st_dev, status.st_ino) if is_file else None

@@ -1,86 +1,103 @@
-"""What surrounds a run of the command: signals, temporary files, the streams it was given."""
+"""A run of the command from begin to end: what surrounds it, what failed, its exit status."""
 
-import atexit
 import io
-import math
 import os
-import shutil
-import signal
 import sys
 import tempfile
-import threading
-import time
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import warnings
 
-from utf8_sim.tools.interrupts import ENDING
+import typer
+from amaranth.hdl import UnusedElaboratable
+from typer.exceptions import Abort, TyperException
 
-from .output import Refused
+from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.interrupts import one_interrupt
+from utf8_sim.tools.temporary import own_temporary_folder
 
-PATIENCE = 3.0
-"""Seconds after Ctrl-C in which another one changes nothing."""
+from ..terminal import INTERRUPTED, GivenUp, visible
+from ..verify.engines import keep_freed_memory
+from .commands import app
+from .output import OutputFailed, give_up_on
 
 
-@contextmanager
-def one_interrupt(heeded: list[int]) -> Iterator[None]:
-    """Heed Ctrl-C, SIGTERM and SIGHUP, but not again at once: that would disturb the clearing up.
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command.
 
-    Parameters
-    ----------
-    heeded : list of int
-        Gets the numbers of the signals.
+    Returns
+    -------
+    int
+        0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
+        input, 128 and the signal's number after an interrupt, 141 if the reader of standard output
+        went away.
     """
-    patient_until = -math.inf
-
-    def interrupt(number: int, frame: object) -> None:
-        nonlocal patient_until
-        if time.monotonic() > patient_until:
-            patient_until = time.monotonic() + PATIENCE
-            heeded.append(number)
-            raise KeyboardInterrupt
-
-    def unraisable(lost: "sys.UnraisableHookArgs") -> None:
-        """A finaliser cannot raise: send the signal once more, when it is over."""
-        nonlocal patient_until
-        if lost.exc_type is not KeyboardInterrupt:
-            sys.__unraisablehook__(lost)
-            return
-        patient_until = -math.inf
-        threading.Timer(0.05, os.kill, (os.getpid(), heeded.pop())).start()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    usual = {number: signal.getsignal(number) for number in ENDING}
-    chosen = [number for number in ENDING if usual[number] not in (None, signal.SIG_IGN)]
-    usual_hook, sys.unraisablehook = sys.unraisablehook, unraisable
+    keep_freed_memory()
+    # A design may be made and then not used, because what follows is refused.
+    warnings.filterwarnings("ignore", category=UnusedElaboratable)
+    allow_any_character()
+    heeded: list[int] = []
     try:
-        for number in chosen:
-            signal.signal(number, interrupt)
-        yield
-    finally:
-        for number in chosen:
-            signal.signal(number, usual[number])
-        sys.unraisablehook = usual_hook
-
-
-@contextmanager
-def own_temporary_folder() -> Iterator[None]:
-    """For all temporary files, so that what an interrupt leaves there goes at the end."""
-    usual = folder = None
+        try:
+            with one_interrupt(heeded), own_temporary_folder():
+                check_current_folder()
+                status = app(arguments, prog_name="utf8-hdl", standalone_mode=False) or 0
+                if status == INTERRUPTED:
+                    raise KeyboardInterrupt
+                return status
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
+    except (Refused, ToolError) as error:
+        if isinstance(error, OutputFailed):
+            give_up_on(sys.stdout)
+        message = str(error)
+    except TyperException as error:
+        message = _usage_error(error, arguments or sys.argv[1:])
+    except GivenUp:
+        return _status_after(heeded)
+    except (Abort, KeyboardInterrupt):
+        message = "interrupted"
+    except (SystemExit, OSError) as error:
+        # Typer answers to a closed pipe with the exit status 1, which is taken.
+        cause = error.__context__ if isinstance(error, SystemExit) else error
+        if isinstance(error, SystemExit) and cause is None:  # that is how completion ends
+            return 2 if error.code else 0
+        if isinstance(cause, BrokenPipeError):
+            give_up_on(sys.stdout)
+            return 141
+        message = _what_failed(cause)
     try:
-        with suppress(OSError):  # who needs one will say that there is none
-            usual = tempfile.gettempdir()
-            folder = os.path.join(usual, f"utf8-hdl-{uuid.uuid4().hex}")
-            atexit.register(shutil.rmtree, folder, ignore_errors=True)  # if interrupted below
-            os.mkdir(folder, mode=0o700)
-            tempfile.tempdir = folder
-        yield
-    finally:
-        tempfile.tempdir = usual
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
+        print(f"utf8-hdl: {visible(' '.join(message.split()))}", file=sys.stderr, flush=True)
+    except OSError:
+        give_up_on(sys.stderr)
+    return _status_after(heeded) if heeded or message == "interrupted" else 2
+
+
+def _usage_error(error: TyperException, arguments: list[str]) -> str:
+    """What is wrong with the command line, and where the right one is described."""
+    context = getattr(error, "ctx", None)
+    command = [word for word in arguments[:1] if not word.startswith("-")]
+    path = context.command_path if context else " ".join(["utf8-hdl", *command])
+    message = error.format_message().rstrip(".")
+    if isinstance(error, typer.BadParameter) and error.param and error.message:
+        message = f"{error.param.opts[0]} {error.message}"
+    elif message.startswith("No such command") and "Did you mean" not in message:
+        names = typer.main.get_group(app).commands
+        message = f"{message}: choose from {', '.join(names)}"
+    return f"{message} (see {path} --help)"
+
+
+def _what_failed(error: BaseException | None) -> str:
+    """What the operating system says; errors of output files and tools have their own words."""
+    reason = getattr(error, "strerror", None) or str(error)
+    name = getattr(error, "filename", None)
+    if name is not None:
+        return f"cannot use {os.fsdecode(name)!r}: {reason}"
+    place = f" (temporary files are in {tempfile.tempdir!r})" if tempfile.tempdir else ""
+    return f"cannot go on: {reason}{place}"
+
+
+def _status_after(heeded: list[int]) -> int:
+    return 128 + heeded[0] if heeded else INTERRUPTED
 
 
 def check_current_folder() -> None:

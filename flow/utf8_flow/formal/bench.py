@@ -1,36 +1,45 @@
-"""What properties are made of: designs with free inputs, and monitors beside them."""
+"""What properties are made of: components with free inputs, and what is said of their pins."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import (
-    Array,
-    Cat,
-    ClockDomain,
-    DomainRenamer,
-    Elaboratable,
-    Module,
-    Mux,
-    Signal,
-    Value,
-)
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import ClockDomain, DomainRenamer, Elaboratable, Module, Signal, Value
 
-from utf8_hdl import Profile, token_layout
-from utf8_sim.engines.engine import interface_of
-
-from .specification import DecoderSpecification, EncoderSpecification
-
-ENCODER_LATENCY = 1
-"""Cycles from a code point to its first byte, as documented."""
-
-IN_FLIGHT = 2
-"""Places for code points that are between the pins of an encoder. One more than there can be, so
-that a design that loses some is found out."""
+from utf8_hdl import Profile
 
 Designs = dict[str, Callable[[Profile], Any]]
 """The components by name; each takes a profile."""
+
+
+@dataclass(frozen=True)
+class Property:
+    """Something to prove.
+
+    Parameters
+    ----------
+    name : str
+        What the command line calls it.
+    component : str
+        Of which component.
+    state : callable
+        Says it on a bench; its docstring says it in words.
+    timing : type
+        The component's timing model.
+    is_lemma : bool
+        Whether it is about the specification or the timing model, with no design in it.
+    """
+
+    name: str
+    component: str
+    state: Callable[["Bench", str], None]
+    timing: Any
+    is_lemma: bool = False
+
+    @property
+    def statement(self) -> str:
+        """The property in words, on one line."""
+        return " ".join((self.state.__doc__ or "").split())
 
 
 class Bench(Elaboratable):
@@ -42,6 +51,8 @@ class Bench(Elaboratable):
         Which UTF-8 is spoken.
     designs : dict of str to callable
         The components by name; each takes a profile.
+    timing : type
+        The timing model of the component that it is about.
 
     Attributes
     ----------
@@ -51,8 +62,8 @@ class Bench(Elaboratable):
         Its clock. There is no reset but what a property makes.
     inputs : dict of str to Signal
         What is free in every cycle.
-    components : dict of str to Decoder or Encoder
-        The designs by name.
+    components : dict of str to Component
+        What is on the bench, by name.
     any_start : list of str
         Names of the designs whose registers may hold anything in the first cycle.
     wrong : Value
@@ -63,8 +74,9 @@ class Bench(Elaboratable):
         Verilog of the modules that are instantiated.
     """
 
-    def __init__(self, profile: Profile, designs: Designs) -> None:
+    def __init__(self, profile: Profile, designs: Designs, timing: Any = None) -> None:
         self.profile = profile
+        self.timing = timing
         self._designs = designs
         self.m = Module()
         domain = ClockDomain("sync", reset_less=True)
@@ -97,45 +109,55 @@ class Bench(Elaboratable):
         return signal
 
     def design(
-        self, name: str, *, any_start: bool = False, reset: Value | None = None, **driven: Value
+        self,
+        name: str,
+        driven: dict[str, Value] | None = None,
+        *,
+        any_start: bool = False,
+        reset: Value | None = None,
     ) -> Any:
-        """A decoder or an encoder.
+        """A design.
 
         Parameters
         ----------
         name : str
-            ``decoder`` or ``encoder``; with more behind a ``_``, for another one.
+            The component; with more behind a ``_``, for another one of it.
+        driven : dict of str to Value, or None
+            What drives the pins of :func:`driven_pins`. Those not named are free.
         any_start : bool
             Whether its registers may hold anything at first.
         reset : Value or None
             Its reset.
-        **driven : Value
-            What drives the pins of :func:`driven_pins`. Those not named are free.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
-        for pin, signal in driven_pins(component).items():
-            source = driven.get(pin)
-            if source is None:
-                source = self.free(len(signal), f"{name}.{pin}")
-            self.m.d.comb += signal.eq(source)
-        self.components[name] = component
+        inside: Any = component
         if any_start:
             self.any_start.append(name)
-        inside: Any = component
         if reset is not None:
             domain: Any = ClockDomain(f"{name}_domain")
             domain.clk = self.clock
             self.m.domains += domain
             self.m.d.comb += domain.rst.eq(reset)
             inside = DomainRenamer(domain.name)(component)
+        return self._place(name, component, inside, driven or {})
+
+    def reference(self, name: str, specification: Any) -> Any:
+        """In the place of a design what its pins must be: a specification behind the timing."""
+        component = self.timing.component(self, specification)
+        return self._place(name, component, component, {})
+
+    def _place(self, name: str, component: Any, inside: Any, driven: dict[str, Value]) -> Any:
+        for pin, signal in driven_pins(component).items():
+            source = driven[pin] if pin in driven else self.free(len(signal), input_name(name, pin))
+            self.m.d.comb += signal.eq(source)
+        self.components[name] = component
         self.m.submodules[name] = inside
         return component
 
-    def twin(self, design: Any, **driven: Value) -> Any:
+    def twin(self, design: Any, driven: dict[str, Value] | None = None, **options: Any) -> Any:
         """Another design of the same kind; pins that are not named are those of the first."""
-        name = interface_of(design).component
-        pins: Any = driven_pins(design) | driven
-        return self.design(f"{name}_twin", **pins)
+        [name] = [name for name, other in self.components.items() if other is design]
+        return self.design(f"{name}_twin", driven_pins(design) | (driven or {}), **options)
 
     def before(self, value: Value) -> Signal:
         """The value in the cycle before; zero in the first."""
@@ -150,32 +172,33 @@ class Bench(Elaboratable):
         return seen
 
 
+def input_name(design: str, pin: str) -> str:
+    """The free input that drives a pin of a design."""
+    return f"{design}.{pin.replace('.', '_')}"
+
+
 def driven_pins(design: Any) -> dict[str, Value]:
-    """What a test bench drives: ``i_valid``, ``item``, ``i_last`` and ``o_ready``."""
-    i, o, item = design.i, design.o, interface_of(design).item
-    return {
-        "i_valid": i.valid,
-        "item": Value.cast(i.p[item]),
-        "i_last": i.p.last,
-        "o_ready": o.ready,
-    }
+    """What a test bench drives, by the names that traces use."""
+    return {"i.valid": design.i.valid, **_fields("i", design.i.p), "o.ready": design.o.ready}
 
 
 def observed_pins(design: Any) -> dict[str, Value]:
     """What a design drives, by the names that traces use."""
-    i, o = design.i, design.o
-    results = {f"o.{name}": Value.cast(o.p[name]) for name in interface_of(design).result}
-    return {"i.ready": i.ready, "o.valid": o.valid, **results}
+    return {"i.ready": design.i.ready, "o.valid": design.o.valid, **_fields("o", design.o.p)}
+
+
+def _fields(stream: str, payload: Any) -> dict[str, Value]:
+    return {f"{stream}.{name}": Value.cast(payload[name]) for name, _ in payload.shape()}
 
 
 def offers_differ(design: Any, other: Any) -> Value:
-    """Whether two designs offer different outputs; what is not valid means nothing."""
+    """Whether two designs offer different outputs; a payload that is not valid is a don't care."""
     payloads = output_of(design) != output_of(other)
     return (design.o.valid != other.o.valid) | (design.o.valid & payloads)
 
 
 def pins_differ(design: Any, other: Any) -> Value:
-    """Whether two designs differ in any pin that means something."""
+    """Whether two designs differ in any pin that is no don't care."""
     return offers_differ(design, other) | (design.i.ready != other.i.ready)
 
 
@@ -202,251 +225,3 @@ def gives(design: Any) -> Value:
 def waits(design: Any) -> Value:
     """The output is not taken."""
     return design.o.valid & ~design.o.ready
-
-
-class Queue(wiring.Component):
-    """What an encoder accepted and has not given yet.
-
-    Parameters
-    ----------
-    layout
-        Of an entry.
-
-    Attributes
-    ----------
-    items : list of Signal
-        The entries, the newest first. One keeps its place until another comes.
-    ages : list of Signal
-        For how many cycles each was here, without those that ``hold``, up to two more than
-        :data:`ENCODER_LATENCY`.
-
-    Members
-    -------
-    push : ``In(1)``
-        An entry comes.
-    entry : ``In(layout)``
-        The entry.
-    pop : ``In(1)``
-        The oldest goes.
-    hold : ``In(1)``
-        The cycle does not count.
-    count : ``Out(4)``
-        How many have come and not gone.
-    lost : ``Out(1)``
-        That is more than there are places.
-    """
-
-    push: Any
-    entry: Any
-    pop: Any
-    hold: Any
-    count: Any
-    lost: Any
-
-    def __init__(self, layout: Any) -> None:
-        super().__init__(
-            {
-                "push": In(1),
-                "entry": In(layout),
-                "pop": In(1),
-                "hold": In(1),
-                "count": Out(4),
-                "lost": Out(1),
-            }
-        )
-        places = range(IN_FLIGHT)
-        self.items = [Signal(layout, name=f"item_{n}") for n in places]
-        self.ages = [Signal(range(ENCODER_LATENCY + 3), name=f"age_{n}") for n in places]
-
-    @property
-    def oldest(self) -> Any:
-        return Array(self.items)[(self.count - 1)[:4]]
-
-    @property
-    def oldest_age(self) -> Value:
-        return Array(self.ages)[(self.count - 1)[:4]]
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        older: list[Any] = [
-            Mux(self.hold | (age == ENCODER_LATENCY + 2), age, age + 1) for age in self.ages
-        ]
-        with m.If(self.push):
-            entries, ages = [self.entry, *self.items[:-1]], [1, *older[:-1]]
-            m.d.sync += [place.eq(new) for place, new in zip(self.items, entries, strict=True)]
-            m.d.sync += [place.eq(new) for place, new in zip(self.ages, ages, strict=True)]
-        with m.Else():
-            m.d.sync += [place.eq(new) for place, new in zip(self.ages, older, strict=True)]
-        m.d.sync += self.count.eq(self.count + self.push - self.pop)
-        m.d.comb += self.lost.eq(self.count > len(self.items))
-        return m
-
-
-class ExpectedTokens(Elaboratable):
-    """What the specification and the documented timing say of a decoder's pins.
-
-    Bytes pass through four stages, are then taken by the specification, and their tokens pass
-    through two more, and a queue of two, to the output. All stages stand in the cycle after one in
-    which the output waits. A byte that is accepted then goes to an extra place before the first
-    stage, and so does the next one, behind it, as long as there is one in every cycle.
-
-    Parameters
-    ----------
-    b : Bench
-        Where.
-    decoder : Decoder
-        Whose pins.
-    heeds : Value or None
-        From which byte on anything is known, for a decoder whose registers may hold anything. None
-        for one that begins as after reset. Of the former it is told by the decoder itself whether
-        the extra place is taken in the first cycle, which its pins may not show for long.
-
-    Attributes
-    ----------
-    specification : DecoderSpecification
-        What takes the bytes, at the end of the fourth stage.
-    ready, valid, token : Value
-        What the pins must be, the latter two if they are ``known``.
-    known : Value
-        Whether they are.
-    source : Value
-        The bytes of the token, and in the last place the byte that cuts it, or zero.
-    wrong : Value
-        The pins are something else.
-    extra_taken : Signal
-        Whether the extra place is taken.
-    """
-
-    def __init__(self, b: Bench, decoder: Any, heeds: Value | None = None) -> None:
-        self._decoder = decoder
-        self._heeds = Value.cast(1) if heeds is None else heeds
-        begins_known = heeds is None
-        self.specification = DecoderSpecification(b.profile)
-        self._runs = Signal(init=not begins_known)
-        self.extra_taken = Signal() if begins_known else decoder.extra_taken
-        self._shown = _Place(b.profile, begins_known)
-        o, runs = decoder.o, self._runs
-        self.ready = o.ready | (runs & ~self.extra_taken)
-        self._extra_is_taken_next = accepts(decoder) & (self.extra_taken | ~runs)
-        self.known, self.valid, self.token, self.source = self._shown
-        self.wrong = decoder.i.ready != self.ready
-        self.wrong |= self.known & (o.valid != self.valid)
-        self.wrong |= self.known & self.valid & (output_of(decoder) != Value.cast(self.token))
-        if not begins_known:
-            second_or_later = b.since(Value.cast(1))
-            third_or_later = b.before(second_or_later)
-            self._second_cycle = second_or_later & ~third_or_later
-            told = self.extra_taken != b.before(self._extra_is_taken_next)
-            self.wrong |= third_or_later & told
-        self._profile, self._begins_known = b.profile, begins_known
-        b.m.submodules += self
-
-    def elaborate(self, platform: Any) -> Module:
-        m, decoder, runs = Module(), self._decoder, self._runs
-        m.submodules.specification = specification = self.specification
-        holds = waits(decoder)
-        m.d.sync += runs.eq(~holds)
-
-        # An item is a byte with its `last`, whether there is one, and whether that is known.
-        offered = Cat(input_of(decoder), accepts(decoder), self._heeds)
-        extra = Signal.like(offered)
-        m.d.sync += extra.eq(offered)
-        if self._begins_known:
-            m.d.sync += self.extra_taken.eq(self._extra_is_taken_next)
-        item: Any = Mux(self.extra_taken, extra, offered)
-        for number in range(4):
-            if number == 1 and not self._begins_known:
-                # Did the byte of the first cycle set out in it? Not if it is in the extra place.
-                item = Cat(item[:-1], item[-1] & ~(self._second_cycle & self.extra_taken))
-            stage = Signal(len(offered), init=int(self._begins_known) << len(offered) - 1)
-            with m.If(runs):
-                m.d.sync += stage.eq(item)
-            item = stage
-        valid, known = item[-2], item[-1]
-        m.d.comb += [
-            specification.accept.eq(valid & known & runs),
-            Cat(specification.byte, specification.last).eq(item[: len(input_of(decoder))]),
-        ]
-        decided, made, behind = (_Place(self._profile, self._begins_known) for _ in range(3))
-        own, cut = specification.ends, specification.cuts
-        cut_source = Cat(specification.sequence, specification.byte)
-        shown = self._shown
-        with m.If(runs):
-            m.d.sync += [
-                *decided.set(known, own, specification.end, Cat(specification.now)),
-                *made.set(
-                    decided.known & known,
-                    decided.valid | cut,
-                    Mux(decided.valid, decided.token, specification.cut),
-                    Mux(decided.valid, decided.source, cut_source),
-                ),
-            ]
-            with m.If(holds):
-                m.d.sync += behind.set(*made)
-            with m.Else():
-                m.d.sync += shown.set(*made)
-        with m.Elif(~holds):
-            m.d.sync += [*shown.set(*behind), *behind.set(1, 0, behind.token, behind.source)]
-        return m
-
-
-class _Place:
-    """A place for a token, which may be known to be empty."""
-
-    def __init__(self, profile: Profile, begins_known: bool) -> None:
-        self.known = Signal(init=begins_known)
-        self.valid = Signal()
-        self.token: Any = Signal(token_layout(profile))
-        self.source = Signal(8 * (profile.longest_form + 1))
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.known, self.valid, self.token, self.source))
-
-    def set(self, *fields: Any) -> list[Any]:
-        return [register.eq(value) for register, value in zip(self, fields, strict=True)]
-
-
-class ExpectedBytes(Elaboratable):
-    """The bytes that the specification has for the code points that an encoder accepts.
-
-    Parameters
-    ----------
-    b : Bench
-        Where.
-    encoder : Encoder
-        Whose code points.
-
-    Attributes
-    ----------
-    queue : Queue
-        The code points of which not all bytes were given.
-    specification : EncoderSpecification
-        What it says of the oldest.
-    byte, last, error : Value
-        What is expected next.
-    """
-
-    def __init__(self, b: Bench, encoder: Any) -> None:
-        self._encoder = encoder
-        self.queue = Queue(encoder.i.p.shape())
-        self.specification = EncoderSpecification(b.profile)
-        self._index = Signal(3)
-        self._ends = self._index + 1 == self.specification.count
-        self.byte = Array(self.specification.sequence)[self._index]
-        self.last = self.queue.oldest.last & self._ends
-        self.error = self.specification.refused
-        b.m.submodules.expected = self
-
-    def elaborate(self, platform: Any) -> Module:
-        m, encoder = Module(), self._encoder
-        m.submodules.queue, m.submodules.specification = self.queue, self.specification
-        m.d.comb += [
-            self.queue.push.eq(accepts(encoder)),
-            self.queue.entry.eq(encoder.i.p),
-            self.queue.pop.eq(gives(encoder) & self._ends),
-            self.queue.hold.eq(waits(encoder)),
-            self.specification.code_point.eq(self.queue.oldest.code_point),
-        ]
-        with m.If(gives(encoder)):
-            m.d.sync += self._index.eq(Mux(self._ends, 0, self._index + 1))
-        return m

@@ -11,25 +11,27 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Signal, Value
+from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Signal
 from amaranth.lib import wiring
 
 from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
 from utf8_sim.campaign import Part
+from utf8_sim.components import component_of
 from utf8_sim.engines.compiled import Compiled, cxxrtl_library, load
 from utf8_sim.engines.engine import DesignError
+from utf8_sim.engines.ports import axi_places
 from utf8_sim.engines.windowed import WindowedEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
 
-from .bench import Bench, Designs, driven_pins, pins_differ
+from .bench import Bench, Designs, Property, driven_pins, pins_differ
 from .circuit import Circuit
 from .properties import PROPERTIES
 from .prover import PACKAGE, WRONG, decide, fails_within, run_yosys, to_circuit
 
 MODES = "inv", "const0", "const1"
-"""What Yosys does to one bit of one port of a gate: turn it round, or tie it."""
+"""What Yosys does to one bit of one port of a gate: invert it, or tie it."""
 
 NOT_MUTATED = "C", "Q"
 """A register's clock, which is not simulated, and its output, whose initial level Yosys would lose;
@@ -40,11 +42,11 @@ MODULE = "utf8_mutants"
 WINDOW = 2048
 """Cycles that a mutant is simulated before anything is compared: most are found out in them."""
 
-SPARED = "self-synchronisation", "order", "round-trip", "verilog", "covers"
-"""Properties that are not tried on mutants: what is slow, or not about the design alone."""
+SPARED = "self-synchronisation", "verilog", "covers"
+"""Properties that are not tried on mutants, like lemmas: slow, or not about the design alone."""
 
 CYCLES = 18
-"""In so many cycles a proof's property is looked for a contradiction."""
+"""Of a bounded check for a counterexample to a property."""
 
 _SYNTHESISE = """\
 read_rtlil design.il
@@ -186,7 +188,12 @@ class MutantEngine(WindowedEngine):
         super().__init__(design)
         self.mutant = 0
         self.library = cxxrtl_library(
-            self.interface, PACKAGE, [mutants.code], lambda: mutants.code, ["-DMUTANTS"]
+            self.interface,
+            axi_places(self.interface, mutants.verilog),
+            PACKAGE,
+            [mutants.code],
+            lambda: mutants.code,
+            [f"-DMUTANTS={mutants.width}"],
         )
 
     @contextmanager
@@ -206,35 +213,22 @@ class _Mutant(wiring.Component):
         super().__init__(design.signature)
         self.profile = design.profile
         self._number = number
-        top: Any = self
-        self._top = AxiStream(top)
+        self.axi_widths = getattr(design, "axi_widths", {})
+        self._top = AxiStream(self)
+        self.component_name = component_of(design).name
 
     def elaborate(self, platform: Any) -> Module:
-        m, i, o = Module(), self.i, self.o
-        decodes = self._top.name == "decoder"
-        result = Signal(len(self._top.m_axis_tdata))
-        user = Signal(len(self._top.m_axis_tuser))
+        m, top = Module(), self._top
+        shown = {port: Signal(len(getattr(top, port)), name=port) for port in top.outputs}
         m.submodules.mutants = Instance(
             MODULE,
             i_clk=ClockSignal(),
             i_rst=ResetSignal(allow_reset_less=True),
             i_mutant=self._number,
-            i_s_axis_tdata=i.p.data if decodes else i.p.code_point,
-            i_s_axis_tvalid=i.valid,
-            o_s_axis_tready=i.ready,
-            i_s_axis_tlast=i.p.last,
-            o_m_axis_tdata=result,
-            o_m_axis_tvalid=o.valid,
-            i_m_axis_tready=o.ready,
-            o_m_axis_tlast=o.p.last,
-            o_m_axis_tuser=user,
+            **{f"i_{port}": part for port, part in top.inputs.items()},
+            **{f"o_{port}": signal for port, signal in shown.items()},
         )
-        if decodes:
-            length = user[4 : 4 + len(o.p.length)]
-            m.d.comb += [o.p.code_point.eq(result), o.p.error.eq(user[0])]
-            m.d.comb += [Value.cast(o.p.kind).eq(user[1:4]), o.p.length.eq(length)]
-        else:
-            m.d.comb += [o.p.data.eq(result), o.p.error.eq(user)]
+        m.d.comb += [part.eq(shown[port]) for port, part in top.outputs.items()]
         return m
 
 
@@ -256,16 +250,15 @@ def circuits(mutants: Mutants, designs: Designs) -> dict[str, Circuit]:
     """
     component = mutants.component
     chosen = {
-        what.name: what.state
+        what.name: what
         for what in PROPERTIES
-        if what.component == component and what.name not in SPARED
+        if what.component == component and not what.is_lemma and what.name not in SPARED
     }
-    return {
-        name: _circuit(state, mutants, designs) for name, state in {**chosen, "": _differs}.items()
-    }
+    chosen[""] = Property("", component, _differs, None)
+    return {name: _circuit(what, mutants, designs) for name, what in chosen.items()}
 
 
-def _circuit(state: Any, mutants: Mutants, designs: Designs) -> Circuit:
+def _circuit(what: Property, mutants: Mutants, designs: Designs) -> Circuit:
     number = Signal(mutants.width, name="mutant")
     original = designs[mutants.component]
     bench = Bench(
@@ -274,10 +267,11 @@ def _circuit(state: Any, mutants: Mutants, designs: Designs) -> Circuit:
             mutants.component: lambda profile: _Mutant(original(profile), number),
             "original": original,
         },
+        what.timing,
     )
     bench.inputs["mutant"] = number
     bench.sources.append(mutants.verilog)
-    state(bench, mutants.component)
+    what.state(bench, mutants.component)
     return to_circuit(bench).only(WRONG)
 
 
@@ -285,8 +279,7 @@ def _differs(b: Bench, name: str) -> None:
     """A mutant and the design do the same, resets included."""
     rst = b.free(1, "rst")
     mutant = b.design(name, reset=rst)
-    pins: Any = driven_pins(mutant)
-    b.never(pins_differ(mutant, b.design("original", reset=rst, **pins)))
+    b.never(pins_differ(mutant, b.design("original", driven_pins(mutant), reset=rst)))
 
 
 @dataclass(frozen=True)

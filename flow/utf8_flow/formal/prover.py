@@ -14,13 +14,13 @@ from amaranth.hdl import Signal, Value
 
 from utf8_hdl import Profile
 from utf8_sim.engines.engine import interface_of
-from utf8_sim.tools.programs import LONGEST_MESSAGE, ToolError, run_python_tool, run_tool
-from utf8_sim.tools.yowasp import need_packages, package_versions, versions_line
-from utf8_sim.trace import Trace, bits
+from utf8_sim.tools.errors import ToolError
+from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
+from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
+from utf8_sim.trace import Columns, Trace
 
-from .bench import Bench, Designs, driven_pins, observed_pins
+from .bench import Bench, Designs, Property, driven_pins, input_name, observed_pins
 from .circuit import Circuit
-from .properties import Property
 
 PACKAGE = "pyosys"
 
@@ -82,6 +82,8 @@ class Proof:
     counterexample : dict of str to Trace
         For each design on the bench, its pins in a run that contradicts the property, up to the
         cycle in which it does.
+    inputs : list of dict of str to int
+        What is free beside these pins, in each cycle of that run.
     """
 
     verdict: str
@@ -90,6 +92,7 @@ class Proof:
     reached: int = 0
     unreached: tuple[str, ...] = ()
     counterexample: dict[str, Trace] = field(default_factory=dict)
+    inputs: list[dict[str, int]] = field(default_factory=list)
 
 
 def tool_version() -> str:
@@ -122,15 +125,16 @@ def prove(what: Property, profile: Profile, designs: Designs) -> Proof:
         If a tool fails.
     """
     begin = time.monotonic()
-    bench = Bench(profile, designs)
+    bench = Bench(profile, designs, what.timing)
     what.state(bench, what.component)
     circuit = to_circuit(bench)
     verdict, method = decide(circuit.only(WRONG))
-    counterexample = {}
+    counterexample, inputs = {}, []
     if verdict == "FAILED":
         stimulus = _shortest_run(circuit.only(WRONG))
         method = f"run of {len(stimulus)} cycles"
         counterexample = _traces(bench, circuit, stimulus)
+        inputs = _other_inputs(bench, circuit, stimulus)
     unreached = _unreached(bench, circuit)
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
@@ -141,6 +145,7 @@ def prove(what: Property, profile: Profile, designs: Designs) -> Proof:
         len(bench.reached) - len(unreached),
         unreached,
         counterexample,
+        inputs,
     )
 
 
@@ -225,7 +230,7 @@ def decide(circuit: Circuit) -> tuple[str, str]:
     if not merged.registers:
         said, _ = _ask_abc(merged, "sat")
         return ("proved", "SAT") if "UNSATISFIABLE" in said else ("FAILED", "SAT")
-    said, _ = _ask_abc(merged, "pdr")
+    said, _ = _ask_abc(merged, "pdr -sfyp")
     if "was asserted in frame" in said:
         return "FAILED", "PDR"
     found = re.search(r"Invariant F\[(\d+)\] : (\d+) clauses", said)
@@ -281,9 +286,24 @@ def run_yosys(script: str, folder: Path) -> None:
 
 def _pins(component: Any) -> dict[str, Value]:
     """The pins of a design, and its state register, as a trace has them."""
-    driven = zip(interface_of(component).driven, driven_pins(component).values(), strict=True)
     state = {"state": component.state} if hasattr(component, "state") else {}
-    return {**dict(driven), **observed_pins(component), **state}
+    return {**driven_pins(component), **observed_pins(component), **state}
+
+
+def _other_inputs(
+    bench: Bench, circuit: Circuit, stimulus: list[list[int]]
+) -> list[dict[str, int]]:
+    """The free inputs that are no pins of a design."""
+    designs = bench.components.items()
+    pins = {input_name(name, pin) for name, design in designs for pin in driven_pins(design)}
+    widths = {name: len(pin) for name, pin in bench.inputs.items() if name not in pins}
+    return [
+        {name: _level(name, width, levels) for name, width in widths.items()}
+        for levels in (
+            {names[0]: level for names, level in zip(circuit.inputs, cycle, strict=True)}
+            for cycle in stimulus
+        )
+    ]
 
 
 def _traces(bench: Bench, circuit: Circuit, stimulus: list[list[int]]) -> dict[str, Trace]:
@@ -296,23 +316,18 @@ def _traces(bench: Bench, circuit: Circuit, stimulus: list[list[int]]) -> dict[s
 
 
 def _levels(name: str, component: Any, cycle: dict[str, int]) -> dict[str, int]:
-    levels = {}
-    for pin, value in _pins(component).items():
-        names = _bit_names(f"{name}.{pin}", len(value))
-        levels[pin] = sum(cycle[bit] << number for number, bit in enumerate(names))
-    return levels
+    pins = _pins(component).items()
+    return {pin: _level(f"{name}.{pin}", len(value), cycle) for pin, value in pins}
+
+
+def _level(name: str, width: int, bits: dict[str, int]) -> int:
+    return sum(bits[bit] << number for number, bit in enumerate(_bit_names(name, width)))
 
 
 def _trace(component: Any, cycles: list[dict[str, int]]) -> Trace:
     interface = interface_of(component)
-    words = np.zeros(len(cycles), dtype=np.uint64)
-    for pin in interface.observed:
-        words |= bits(pin, np.array([cycle[pin] for cycle in cycles], dtype=np.uint64))
-    types = (np.uint8, interface.item_type, np.uint8, np.uint8)
-    driven: list[np.ndarray] = [
-        np.array([cycle[pin] for cycle in cycles], dtype=kind)
-        for pin, kind in zip(interface.driven, types, strict=True)
-    ]
-    i_valid, item, i_last, o_ready = driven
-    state = np.array([cycle.get("state", 0) for cycle in cycles], dtype=np.uint8)
-    return Trace(interface, i_valid, item, i_last, o_ready, words, state)
+    columns: Columns = {
+        pin.name: np.array([cycle.get(pin.name, 0) for cycle in cycles], dtype=pin.dtype)
+        for pin in interface.pins
+    }
+    return Trace(interface, columns)

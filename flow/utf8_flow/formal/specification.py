@@ -16,6 +16,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8_hdl import ErrorSpan, Kind, Profile, token_layout
+from utf8_hdl.layouts import BYTE_LAYOUT, ENCODED_LAYOUT, code_point_layout
 
 FORMS = {
     1: "0xxxxxxx",
@@ -123,6 +124,8 @@ class DecoderSpecification(wiring.Component):
 
     Attributes
     ----------
+    i_layout, o_layout : StructLayout
+        The payloads of a decoder.
     sequence : list of Signal
         The bytes of the pending sequence, of which there are :attr:`pending`.
     now : list of Signal
@@ -160,7 +163,8 @@ class DecoderSpecification(wiring.Component):
         self._whole = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._rows = well_formed(profile)
         self._errors = list(ill_formed(profile))
-        token = token_layout(profile)
+        self.i_layout, self.o_layout = BYTE_LAYOUT, token_layout(profile)
+        token = self.o_layout
         super().__init__(
             {
                 "accept": In(1),
@@ -176,6 +180,17 @@ class DecoderSpecification(wiring.Component):
         places = range(profile.longest_form)
         self.sequence = [Signal(8, name=f"byte_{n}") for n in places]
         self.now = [Signal(8, name=f"now_{n}") for n in places]
+
+    @property
+    def item(self) -> Value:
+        """The byte with its ``last``."""
+        return Cat(self.byte, self.last)
+
+    @property
+    def results(self) -> tuple[Value, Value]:
+        """``end`` and ``cut``, each with its bytes, and with the byte that cuts, or zero."""
+        own, cut = Cat(*self.now, Const(0, 8)), Cat(*self.sequence, self.byte)
+        return Cat(self.end, own), Cat(self.cut, cut)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -276,6 +291,11 @@ class EncoderSpecification(wiring.Component):
     profile : Profile
         One of the named ones, with any of the overrides.
 
+    Attributes
+    ----------
+    i_layout, o_layout : StructLayout
+        The payloads of an encoder.
+
     Members
     -------
     code_point : ``In(32)``, or 64 where the profile needs them
@@ -295,6 +315,7 @@ class EncoderSpecification(wiring.Component):
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
+        self.i_layout, self.o_layout = code_point_layout(profile), ENCODED_LAYOUT
         super().__init__(
             {
                 "code_point": In(profile.utf32_width),

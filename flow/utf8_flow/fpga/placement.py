@@ -1,4 +1,4 @@
-"""How fast a design is on a device: through nextpnr, with several seeds, on all cores."""
+"""How large and how fast designs are on devices: through nextpnr, with several seeds."""
 
 import json
 import tempfile
@@ -10,15 +10,13 @@ from typing import Any, NamedTuple
 
 from utf8_hdl import ErrorSpan, Profile
 from utf8_sim.tools.cores import on_all_cores
-from utf8_sim.tools.yowasp import need_packages, prepare, run_yowasp
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..cli.output import Refused
-from ..cli.terminal import progress_bar
-from ..verify.engines import DESIGNS
-from .synthesis import DEVICES, YOSYS, Netlist, synthesize
-
-CONTROLS = {"CEN": " (enable)", "CE": " (enable)", "SR": " (reset)", "LSR": " (reset)"}
-"""Ports of a register that are not its data, on all devices, and how a path's end is marked."""
+from ..designs import make_design
+from ..terminal import progress_bar
+from .families import DEVICES
+from .synthesis import Netlist, synthesize
 
 SEEDS = 1 << 31
 """How many seeds nextpnr tells apart."""
@@ -28,10 +26,25 @@ class Job(NamedTuple):
     """A design for a device."""
 
     component: str
+    compact: bool
     profile: Profile
     device: str
     #: The fields of the output that are used.
     fields: tuple[str, ...]
+
+    def netlist(self, registered: bool = False) -> Netlist:
+        """The design in its harness, see :class:`~utf8_flow.fpga.synthesis.Harness`."""
+        design = make_design(self.component, self.profile, self.compact)
+        return synthesize(design, DEVICES[self.device], self.fields, registered)
+
+
+class Area(NamedTuple):
+    """What a design takes, all by itself."""
+
+    registers: int
+    lookup_tables: int
+    #: As nextpnr packs them.
+    logic_cells: int
 
 
 class Run(NamedTuple):
@@ -40,10 +53,10 @@ class Run(NamedTuple):
     seed: int
     #: The highest frequency of the clock, in MHz.
     mhz: float
-    #: The registers between which the critical path runs.
+    #: The registers at the ends of the critical path.
     start: str
     end: str
-    #: Lookup tables, slice multiplexers and carries on the way.
+    #: Lookup tables, slice multiplexers and carries between them.
     levels: int
 
 
@@ -51,30 +64,36 @@ class Measured(NamedTuple):
     """What a design came to."""
 
     job: Job
-    netlist: Netlist
+    area: Area
     runs: list[Run]
 
 
 def packages_for(devices: Iterable[str]) -> list[str]:
     """The PyPI packages that synthesise, place and route for some of ``DEVICES``."""
-    return [YOSYS, *dict.fromkeys(DEVICES[device].placer for device in devices)]
+    return [YOSYS, *dict.fromkeys(DEVICES[device].family.placer for device in devices)]
 
 
 def choose_jobs(
-    components: list[str], profiles: list[Profile], devices: list[str], fields: str | None
+    components: list[str],
+    profiles: list[Profile],
+    devices: list[str],
+    fields: str | None,
+    variants: Collection[bool] = (False,),
 ) -> list[Job]:
     """What is to be measured: all combinations.
 
     Parameters
     ----------
     components : list of str
-        ``decoder``, ``encoder`` or both.
+        Their names.
     profiles : list of Profile
         In which profiles.
     devices : list of str
         For which devices.
     fields : str or None
         The fields of the output that are used, with commas between; all, if there is none.
+    variants : collection of bool
+        Compact, or not, or both.
 
     Raises
     ------
@@ -85,9 +104,9 @@ def choose_jobs(
     jobs = []
     for component, rules, device in product(components, profiles, devices):
         profile = rules
-        if component == "encoder":  # to which the span of an error means nothing
+        if component == "encoder":  # which does not care how long an error is
             profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
-        known = list(DESIGNS[component](profile).o.payload.shape().members)
+        known = list(make_design(component, profile).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
@@ -95,7 +114,8 @@ def choose_jobs(
                     f"unknown --fields {field!r} of the {component}: choose from {', '.join(known)}"
                 )
         used = tuple(field for field in known if field in wanted)
-        jobs.append(Job(component, profile, device, used))
+        for compact in variants:
+            jobs.append(Job(component, compact, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 
@@ -126,9 +146,10 @@ def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:
             prepare(package)
             progress.advance(task)
         progress.update(task, description="synthesis", completed=0, total=len(jobs))
+        areas: dict[Job, Area] = {}
         netlists: dict[Job, Netlist] = {}
-        for job, netlist in on_all_cores(_synthesize, jobs):
-            netlists[job] = netlist
+        for (job, _), found in on_all_cores(_synthesize, [(job, bool(seeds)) for job in jobs]):
+            areas[job], netlists[job] = found
             progress.advance(task)
         trials = [(netlists[job], job, seed) for job, seed in product(jobs, seeds)]
         progress.update(task, description="place and route", completed=0, total=len(trials))
@@ -136,16 +157,36 @@ def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:
         for (_, job, seed), run in on_all_cores(_place_and_route, trials):
             runs[job, seed] = run
             progress.advance(task)
-    return [Measured(job, netlists[job], [runs[job, seed] for seed in seeds]) for job in jobs]
+    return [Measured(job, areas[job], [runs[job, seed] for seed in seeds]) for job in jobs]
 
 
-def _synthesize(job: Job) -> Netlist:
-    return synthesize(DESIGNS[job.component](job.profile), DEVICES[job.device], job.fields)
+def _synthesize(wanted: tuple[Job, bool]) -> tuple[Area, Netlist]:
+    """What a design takes, and what is placed: in a harness with registers, if it will be."""
+    job, routed = wanted
+    bare = job.netlist()
+    return measure_area(bare), job.netlist(registered=True) if routed else bare
 
 
 def _place_and_route(trial: tuple[Netlist, Job, int]) -> Run:
     netlist, _, seed = trial
     return place_and_route(netlist, seed)
+
+
+def measure_area(netlist: Netlist) -> Area:
+    """What a design takes.
+
+    Parameters
+    ----------
+    netlist : Netlist
+        The design, in a harness without registers.
+
+    Raises
+    ------
+    ToolError
+        If nextpnr fails.
+    """
+    used, _ = netlist.device.family.logic_cells(*_nextpnr(netlist, "--pack-only"))
+    return Area(netlist.registers, netlist.lookup_tables, used)
 
 
 def place_and_route(netlist: Netlist, seed: int) -> Run:
@@ -165,15 +206,9 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
     ToolError
         If nextpnr fails.
     """
-    device = netlist.device
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "design.json").write_text(netlist.text)
-        # No frequency is asked for: it does its best, whatever that is, and only the verdict
-        # depends on it.
-        arguments = "--json", "design.json", "--report", "report.json", "--seed", str(seed)
-        run_yowasp(device.placer, *device.options, *arguments, "--quiet", folder=folder)
-        report = json.loads((folder / "report.json").read_text())
+    # No frequency is asked for: it does its best, whatever that is, and only the verdict depends
+    # on it.
+    report, _ = _nextpnr(netlist, "--seed", str(seed))
     (clock,) = report["fmax"].values()
     (path,) = (
         path["path"]
@@ -181,21 +216,32 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
         if "<async>" not in (path["from"], path["to"])
     )
     start, end = path[0]["from"], path[-1]["to"]
+    control = netlist.device.family.controls.get(end["port"])
     return Run(
         seed,
         round(clock["achieved"], 2),
         netlist.register_name(start["cell"]),
-        netlist.register_name(end["cell"]) + CONTROLS.get(end["port"], ""),
-        _levels(path),
+        netlist.register_name(end["cell"]) + (f" ({control})" if control else ""),
+        _levels(path, to_data=not control),
     )
 
 
-def _levels(path: list[dict[str, Any]]) -> int:
+def _nextpnr(netlist: Netlist, *arguments: str) -> tuple[dict[str, Any], str]:
+    """The report of nextpnr and its log."""
+    device = netlist.device
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "design.json").write_text(netlist.text)
+        files = "--json", "design.json", "--report", "report.json", "--log", "log.txt", "--quiet"
+        run_yowasp(device.family.placer, *device.options, *files, *arguments, folder=folder)
+        return json.loads((folder / "report.json").read_text()), (folder / "log.txt").read_text()
+
+
+def _levels(path: list[dict[str, Any]], to_data: bool) -> int:
     """Steps of logic on a path.
 
     On iCE40 the last lookup table is in one cell with the register, where it counts as set-up;
     a register without one has a cell with another ending.
     """
-    end = path[-1]["to"]
-    joined = end["cell"].endswith("_LC") and end["port"] not in CONTROLS
+    joined = path[-1]["to"]["cell"].endswith("_LC") and to_data
     return sum(step["type"] == "logic" for step in path) + joined

@@ -6,9 +6,13 @@ from utf8_hdl import __version__
 from utf8_sim.tools.yowasp import package_versions, versions_line
 
 from ..verify.report import short_name
+from .families import DEVICES
 from .placement import Measured, packages_for
 
-HEADS = "design", "device", "LUT4s", "registers", "MHz", "range", "MB/s", "critical path"
+HEADS = (
+    "design", "device", "LUT4s", "registers", "logic cells",
+    "nextpnr MHz", "range", "clock tree MHz", "usable MHz", "MB/s", "critical path",
+)  # fmt: skip
 """Of the columns of the summary."""
 
 
@@ -24,11 +28,13 @@ def document(measured: list[Measured]) -> dict[str, Any]:
     -------
     dict
         ``tools`` are the versions of all tools by name. Each of ``designs`` has the names of
-        ``component``, ``profile`` and ``device``, the ``fields`` used, ``registers``,
-        ``lookup_tables`` and ``runs``: for each ``seed`` the frequency in ``mhz``, ``start`` and
-        ``end`` of the critical path and its ``levels`` of logic. If there are runs, also
-        ``median``, the run in the middle (the slower, if there are two), and
-        ``bytes_per_second`` at its frequency.
+        ``component``, ``profile`` and ``device``, whether it is ``compact``, the ``fields`` used,
+        ``registers``, ``lookup_tables``, ``logic_cells``, the highest frequency of the device's
+        clock network as ``clock_tree_mhz``, and ``runs``: for each ``seed`` the frequency in
+        ``mhz``, ``start`` and ``end`` of the critical path and its ``levels`` of logic. If there
+        are runs, also ``median``, the run in the middle (the slower, if there are two),
+        ``usable_mhz``, its frequency or that of the clock network, whichever is lower, and
+        ``bytes_per_second`` at that.
     """
     versions = package_versions(packages_for(one.job.device for one in measured))
     return {
@@ -38,21 +44,30 @@ def document(measured: list[Measured]) -> dict[str, Any]:
 
 
 def _design(measured: Measured) -> dict[str, Any]:
-    job, netlist, runs = measured
+    job, area, runs = measured
+    clock_tree = DEVICES[job.device].clock_tree
     found: dict[str, Any] = {
         "component": job.component,
+        "compact": job.compact,
         "profile": short_name(job.profile),
         "device": job.device,
         "fields": list(job.fields),
-        **netlist.area._asdict(),
+        **area._asdict(),
+        "clock_tree_mhz": clock_tree,
         "runs": [run._asdict() for run in runs],
     }
     if runs:
         median = sorted(runs, key=lambda run: run.mhz)[(len(runs) - 1) // 2]
         found["median"] = median._asdict()
+        found["usable_mhz"] = min(median.mhz, clock_tree)
         # The decoder takes a byte in every cycle, and the encoder gives one.
-        found["bytes_per_second"] = round(median.mhz * 1e6)
+        found["bytes_per_second"] = round(found["usable_mhz"] * 1e6)
     return found
+
+
+def variant(design: dict[str, Any]) -> str:
+    """What a design of a document is called, without its profile."""
+    return f"{design['component']}{', compact' if design['compact'] else ''}"
 
 
 def summary(results: dict[str, Any]) -> list[str]:
@@ -79,19 +94,17 @@ def summary(results: dict[str, Any]) -> list[str]:
 
 
 def _cells(design: dict[str, Any]) -> tuple[str, ...]:
-    speed = ("", "", "", "")
+    speed = ("", "", str(design["clock_tree_mhz"]), "", "", "")
     if runs := design["runs"]:
         median, every = design["median"], [run["mhz"] for run in runs]
+        limit = " (clock tree)" if median["mhz"] > design["clock_tree_mhz"] else ""
         speed = (
             f"{median['mhz']:.0f}",
             f"{min(every):.0f} to {max(every):.0f}",
+            str(design["clock_tree_mhz"]),
+            f"{design['usable_mhz']:.0f}{limit}",
             f"{design['bytes_per_second'] / 1e6:.0f}",
             f"{median['start']} -> {median['end']}",
         )
-    return (
-        f"{design['component']}, {design['profile']}",
-        design["device"],
-        str(design["lookup_tables"]),
-        str(design["registers"]),
-        *speed,
-    )
+    counts = (str(design[name]) for name in ("lookup_tables", "registers", "logic_cells"))
+    return (f"{variant(design)}, {design['profile']}", design["device"], *counts, *speed)

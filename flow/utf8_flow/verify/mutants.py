@@ -11,15 +11,22 @@ from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.stimulus import Mode
 from utf8_sim.tools.cores import on_all_cores
 
-from ..cli.terminal import progress_bar, say
+from ..designs import make_design, makers
 from ..formal.circuit import Circuit
 from ..formal.mutation import Fate, MutantEngine, Mutants, Trial, circuits, make_mutants
-from .engines import DESIGNS, keep_freed_memory
-from .report import plural, short_name
+from ..terminal import plural, progress_bar, say
+from .engines import keep_freed_memory
+from .report import short_name
 
 
 def mutation_score(
-    show: Console, component: str, profile: Profile, count: int, seed: int, modes: list[Mode]
+    show: Console,
+    component: str,
+    profile: Profile,
+    count: int,
+    seed: int,
+    modes: list[Mode],
+    compact: bool = False,
 ) -> bool:
     """Try the checks on mutants of a design, and print what noticed how many.
 
@@ -28,7 +35,7 @@ def mutation_score(
     show : Console
         Where the news go.
     component : str
-        ``decoder`` or ``encoder``.
+        Of which component.
     profile : Profile
         Which UTF-8 is spoken.
     count : int
@@ -37,6 +44,8 @@ def mutation_score(
         Which.
     modes : list of Mode
         In which each stimulus of the campaign runs.
+    compact : bool
+        Whether the design has one register stage only.
 
     Returns
     -------
@@ -50,8 +59,8 @@ def mutation_score(
     """
     with progress_bar() as progress:
         task = progress.add_task(f"{component}: making mutants", total=count)
-        mutants = make_mutants(DESIGNS[component](profile), count, seed)
-        arguments = mutants, circuits(mutants, DESIGNS), modes, seed
+        mutants = make_mutants(make_design(component, profile, compact), count, seed)
+        arguments = mutants, circuits(mutants, makers(compact)), modes, seed, compact
         if not _trial(*arguments).judge(0).equivalent:
             raise RuntimeError("the design is not equivalent to itself")
         progress.update(task, description=f"{component}: mutants", total=len(mutants.places))
@@ -90,8 +99,10 @@ def _tell(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) ->
     return not survivors
 
 
-def _trial(mutants: Mutants, asked: dict[str, Circuit], modes: list[Mode], seed: int) -> Trial:
-    design = DESIGNS[mutants.component](mutants.profile)
+def _trial(
+    mutants: Mutants, asked: dict[str, Circuit], modes: list[Mode], seed: int, compact: bool
+) -> Trial:
+    design = make_design(mutants.component, mutants.profile, compact)
     parts = campaign(AmaranthEngine(design), seed)
     return Trial(MutantEngine(design, mutants), parts, modes, asked)
 

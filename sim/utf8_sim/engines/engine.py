@@ -9,13 +9,15 @@ from collections.abc import Generator, Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from amaranth.hdl import Shape, Value
+from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
-from utf8_hdl import Decoder, Encoder, Profile
+from utf8_hdl import Profile
 
+from ..components import Component, component_of
+from ..golden.timing import Timing
 from ..stimulus import Stimulus
-from ..trace import DECODER, ENCODER, Interface, Trace, bits
+from ..trace import Interface, Pin, Trace
 
 WINDOW = 4096
 """Cycles in one window of a trace, unless an engine has a better size."""
@@ -25,13 +27,7 @@ WATCHDOG = 64
 
 DRAIN = 8
 """Cycles without output after the last input, while the consumer is ready, that end a run: as many
-as the longest latency, that of a decoder whose extra place is taken."""
-
-IDLE_VALUE = 0xFF
-"""What the pins of an input carry while nothing is offered, with ``last``.
-
-A design that looks at them anyway gives itself away.
-"""
+as the longest latency, that of a decoder whose skid register is taken."""
 
 
 class DesignError(Exception):
@@ -59,8 +55,14 @@ class Engine(Protocol):
     ----------
     name : str
         What the command line calls it.
+    design : wiring.Component
+        What is simulated.
+    component : Component
+        The design's entry in the registry.
     interface : Interface
         The design's pins.
+    timing : Timing
+        When its outputs are due.
     profile : Profile
         Which UTF-8 the design speaks.
     state_names : dict of int to str
@@ -68,7 +70,10 @@ class Engine(Protocol):
     """
 
     name: str
+    design: Any
+    component: Component
     interface: Interface
+    timing: Timing
     profile: Profile
     state_names: dict[int, str]
 
@@ -100,9 +105,28 @@ def state_name(names: dict[int, str], state: int) -> str:
     return names.get(state, f"illegal {state}")
 
 
-def interface_of(design: Decoder | Encoder) -> Interface:
+def interface_of(design: Any) -> Interface:
     """The pins of a design."""
-    return DECODER if "data" in design.i.p.shape().members else ENCODER
+    return Interface.of(component_of(design).name, design)
+
+
+class OfDesign:
+    """What engines know of the design that they simulate; see :class:`Engine`.
+
+    Parameters
+    ----------
+    design : wiring.Component
+        An instance of a component in the registry.
+    """
+
+    def __init__(self, design: Any) -> None:
+        self.design = design
+        self.component = component_of(design)
+        self.interface = interface_of(design)
+        self.timing = self.component.timing(design)
+        self.profile: Profile = design.profile
+        states = design.State if self.interface.state_width else ()
+        self.state_names: dict[int, str] = {state.value: state.name for state in states}
 
 
 class Ending:
@@ -154,13 +178,14 @@ class TestBench:
     """The other side of the pins, cycle by cycle: the rules that every engine drives by.
 
     An input is offered unless the producer pauses; once offered it stays until it is accepted.
+    While nothing is offered the pins are all ones: a design that looks at them gives itself away.
 
     Parameters
     ----------
     stimulus : Stimulus
         What to drive.
-    item_type : type
-        Of the values offered.
+    interface : Interface
+        The pins.
 
     Attributes
     ----------
@@ -170,25 +195,26 @@ class TestBench:
 
     __test__ = False  # not a test, whatever pytest thinks
 
-    def __init__(self, stimulus: Stimulus, item_type: type) -> None:
+    def __init__(self, stimulus: Stimulus, interface: Interface) -> None:
         self._items = (
             item
-            for values, lasts in stimulus.items(item_type)
-            for item in zip(values.tolist(), lasts.tolist(), strict=True)
+            for columns in stimulus.items(interface)
+            for item in zip(*(columns[pin.name].tolist() for pin in interface.inputs), strict=True)
         )
+        self._idle = tuple(idle_level(pin) for pin in interface.inputs)
         self._gaps = _flat(stimulus.input_stalls.windows(WINDOW))
         self._stalls = _flat(stimulus.output_stalls.windows(WINDOW))
         self._next = next(self._items, None)
         self._offered = self._ready = False
         self.ending = Ending()
 
-    def drive(self) -> tuple[int, int, int, int]:
+    def drive(self) -> tuple[Any, ...]:
         """The levels of ``Interface.driven`` in the next cycle."""
         gap = next(self._gaps)
         self._ready = not next(self._stalls)
         self._offered = self._next is not None and (self._offered or not gap)
-        item, last = self._next if self._next and self._offered else (IDLE_VALUE, 1)
-        return int(self._offered), item, last, int(self._ready)
+        item = self._next if self._next and self._offered else self._idle
+        return int(self._offered), *item, int(self._ready)
 
     def observe(self, i_ready: int, o_valid: int) -> None:
         """Note what the design answered in this cycle."""
@@ -198,34 +224,36 @@ class TestBench:
         self.ending.note(offered, i_ready, o_valid, self._ready, self._next is not None)
 
 
+def idle_level(pin: Pin) -> Any:
+    """All ones, as an element of the pin's column."""
+    levels = [(1 << width) - 1 for _, width in pin.parts]
+    return levels if len(levels) > 1 else levels[0]
+
+
 def _flat(windows: Iterator[np.ndarray]) -> Iterator[bool]:
     for window in windows:
         yield from window.tolist()
 
 
-class AmaranthEngine:
+class AmaranthEngine(OfDesign):
     """Amaranth's own simulator: the reference, and slow.
 
     Parameters
     ----------
-    design : Decoder or Encoder
+    design : wiring.Component
         What is simulated.
     """
 
     name = "amaranth"
 
-    def __init__(self, design: Decoder | Encoder) -> None:
-        self.interface = interface_of(design)
-        self.profile = design.profile
-        self.state_names = {state.value: state.name for state in design.State}
-        self._design = design
-
+    def __init__(self, design: Any) -> None:
+        super().__init__(design)
         self._idle: list[_Simulation] = []
 
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
-        simulation = self._idle.pop() if self._idle else _Simulation(self._design, self.interface)
+        simulation = self._idle.pop() if self._idle else _Simulation(self.design, self.interface)
         try:
-            yield from simulation.run(TestBench(stimulus, self.interface.item_type))
+            yield from simulation.run(TestBench(stimulus, self.interface))
         finally:
             self._idle.append(simulation)
 
@@ -233,11 +261,15 @@ class AmaranthEngine:
 class _Simulation:
     """A design in Amaranth's simulator, which takes ten times as long to make as a short run."""
 
-    def __init__(self, design: Decoder | Encoder, interface: Interface) -> None:
+    def __init__(self, design: Any, interface: Interface) -> None:
         self._interface = interface
-        self._design = design
         self._bench: TestBench | None = None
         self._cycles: list[tuple[int, ...]] = []
+        # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
+        self._i_payload, self._o_payload = Value.cast(design.i.p), Value.cast(design.o.p)
+        self._driven = design.i.valid, self._i_payload, design.o.ready
+        state = (design.state,) if interface.state_width else ()
+        self._observed = design.i.ready, design.o.valid, self._o_payload, *state
         self._simulator = Simulator(design)
         self._simulator.add_clock(10e-9)
         # A process, not a test bench: its pins change together, and settle once a cycle.
@@ -260,36 +292,35 @@ class _Simulation:
             raise HangError(bench.ending.hang)
 
     async def _drive(self, ctx: Any) -> None:
-        design, bench = self._design, self._bench
+        bench = self._bench
         assert bench
-        # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
-        i_payload, o_payload = Value.cast(design.i.p), Value.cast(design.o.p)
-        last_bit = len(i_payload) - 1
-        inputs = design.i.valid, i_payload, design.o.ready
-        pins = design.i.ready, design.o.valid, o_payload, design.state
-        observed = ctx.tick().sample(*pins).__aiter__()
+        inputs = self._interface.inputs
+        observed = ctx.tick().sample(*self._observed).__aiter__()
         before = 0, 0, 0
         while not bench.ending.over:
-            i_valid, item, last, o_ready = bench.drive()
-            driven = i_valid, last << last_bit | item, o_ready
-            for pin, old, new in zip(inputs, before, driven, strict=True):
+            i_valid, *item, o_ready = bench.drive()
+            payload = sum(pin.integer(level) for pin, level in zip(inputs, item, strict=True))
+            driven = i_valid, payload, o_ready
+            for pin, old, new in zip(self._driven, before, driven, strict=True):
                 if old != new:  # setting a pin is slow
                     ctx.set(pin, new)
             before = driven
             _, _, *levels = await observed.__anext__()
-            self._cycles.append((i_valid, item, last, o_ready, *levels))
+            self._cycles.append((*driven, *levels))
             bench.observe(levels[0], levels[1])
 
     def _trace(self) -> Trace:
-        """Cycles as (driven pins, i.ready, o.valid, payload, state), the payload taken apart."""
-        columns = np.array(self._cycles, dtype=np.uint64).T
-        i_valid, item, i_last, o_ready, i_ready, o_valid, payload, state = columns
-        words = bits("i.ready", i_ready) | bits("o.valid", o_valid)
-        for name, field in self._design.o.p.shape():
-            mask = np.uint64((1 << Shape.cast(field.shape).width) - 1)
-            words |= bits(f"o.{name}", payload >> np.uint64(field.offset) & mask)
-        i_valid, i_last, o_ready, state = (
-            column.astype(np.uint8) for column in (i_valid, i_last, o_ready, state)
-        )
-        item = item.astype(self._interface.item_type)
-        return Trace(self._interface, i_valid, item, i_last, o_ready, words, state)
+        """Cycles as (i.valid, payload, o.ready, i.ready, o.valid, payload, state), taken apart."""
+        interface = self._interface
+        i_valid, i_payload, o_ready, *answers = zip(*self._cycles, strict=True)
+        whole = {"i.valid": i_valid, "o.ready": o_ready}
+        whole |= zip(("i.ready", "o.valid", "payload", "state"), answers, strict=False)
+        columns = {}
+        for pin in interface.pins:
+            if pin in interface.inputs:
+                columns[pin.name] = pin.of_integers(i_payload, len(self._i_payload))
+            elif pin in interface.outputs:
+                columns[pin.name] = pin.of_integers(whole["payload"], len(self._o_payload))
+            else:
+                columns[pin.name] = np.array(whole[pin.name], dtype=pin.dtype)
+        return Trace(interface, columns)

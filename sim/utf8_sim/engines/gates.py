@@ -1,15 +1,12 @@
-"""Engines at the gate level: a design as cells of a device, with Yosys's own models of them."""
+"""The engine at the gate level: a design as cells of a device, with Yosys's own models of them."""
 
 from pathlib import Path
+from typing import Any
 
-from utf8_flow.export.verilog import generate
-from utf8_flow.fpga.synthesis import DEVICES, YOSYS
-from utf8_hdl import Decoder, Encoder
-
-from ..tools.programs import built
-from ..tools.yowasp import need_packages, package_versions, run_yowasp
+from ..components import component_of
+from ..tools.cache import built
+from ..tools.yowasp import YOSYS, need_packages, package_versions, run_yowasp
 from .compiled import VerilatorEngine
-from .engine import interface_of
 
 # Synthesis may store a register inverted, or leave out bits that nothing needs. A trace shows the
 # state, so its register is an output until synthesis is done: an output has the levels that the
@@ -42,8 +39,16 @@ class GateLevelEngine(VerilatorEngine):
 
     Parameters
     ----------
+    name : str
+        Of the engine.
     design : Decoder or Encoder
         What is simulated.
+    verilog : str
+        The Verilog generated from it.
+    synthesis : str
+        The pass of Yosys for a family of devices.
+    models : str
+        The file that Yosys has for the cells of the family.
 
     Raises
     ------
@@ -53,48 +58,28 @@ class GateLevelEngine(VerilatorEngine):
         If Verilator or a C++ compiler is not installed, or a tool fails.
     """
 
-    synthesis: str
-    """The pass of Yosys for a family of devices."""
-    models: str
-    """The file that Yosys has for the cells of the family."""
-
-    def __init__(self, design: Decoder | Encoder) -> None:
-        need_packages(f"--engine {self.name}", [YOSYS], "fpga")
-        super().__init__(design, self.with_models(design, self.netlist(design)))
-
-    @classmethod
-    def netlist(cls, design: Decoder | Encoder) -> str:
-        """What synthesis makes of a design: Verilog that connects cells.
-
-        The state register keeps its name and its levels, which may take some lookup tables.
-        """
-        return _run(_SYNTHESIZE, generate(design), design, synthesis=cls.synthesis)
-
-    @classmethod
-    def with_models(cls, design: Decoder | Encoder, netlist: str) -> str:
-        """A netlist of a design with the model of each cell in the cell's place."""
-        return _run(_REPLACE, netlist, design, models=cls.models)
+    def __init__(self, name: str, design: Any, verilog: str, synthesis: str, models: str) -> None:
+        self.name = name
+        need_packages(f"--engine {name}", [YOSYS], "fpga")
+        super().__init__(design, with_models(design, netlist(design, verilog, synthesis), models))
 
 
-class Ice40Engine(GateLevelEngine):
-    """The design as cells of an iCE40."""
+def netlist(design: Any, verilog: str, synthesis: str) -> str:
+    """What synthesis makes of a design: Verilog that connects cells.
 
-    name = "gates-ice40"
-    synthesis = DEVICES["ice40-hx8k"].synthesis
-    models = "+/ice40/cells_sim.v"
-
-
-class Ecp5Engine(GateLevelEngine):
-    """The design as cells of an ECP5."""
-
-    name = "gates-ecp5"
-    synthesis = DEVICES["ecp5-25f"].synthesis
-    models = "+/ecp5/cells_sim.v"
+    The state register keeps its name and its levels, which may take some lookup tables.
+    """
+    return _run(_SYNTHESIZE, verilog, design, synthesis=synthesis)
 
 
-def _run(script: str, verilog: str, design: Decoder | Encoder, **settings: str) -> str:
+def with_models(design: Any, netlist: str, models: str) -> str:
+    """A netlist of a design with the model of each cell in the cell's place."""
+    return _run(_REPLACE, netlist, design, models=models)
+
+
+def _run(script: str, verilog: str, design: Any, **settings: str) -> str:
     """What a script of Yosys makes of Verilog; kept for the next time."""
-    commands = script.format(module=f"utf8_{interface_of(design).component}", **settings)
+    commands = script.format(module=f"utf8_{component_of(design).name}", **settings)
 
     def build(folder: Path) -> Path:
         (folder / "input.v").write_text(verilog)

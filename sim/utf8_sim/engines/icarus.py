@@ -5,26 +5,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from utf8_hdl import Decoder, Encoder
-
-from ..tools.programs import ToolError, built, need, run_tool, started
-from ..trace import DECODER, OBSERVED_BITS, Interface, Trace, bits
+from ..tools.cache import built
+from ..tools.errors import ToolError
+from ..tools.programs import need, run_tool, started
+from ..trace import Columns, Interface, Trace
 from .engine import UndefinedError
+from .ports import axi_places, port_widths
 from .windowed import NATIVE, WindowedEngine
 
 WINDOW = 2048
 """Cycles in one window: a tenth of a second."""
 
-COLUMNS = (
-    *("s_axis_tvalid", "s_axis_tdata", "s_axis_tlast", "m_axis_tready", "s_axis_tready"),
-    *("m_axis_tvalid", "m_axis_tdata", "m_axis_tuser", "m_axis_tlast", "the state register"),
-)
-"""What ``native/icarus.v`` prints in each cycle."""
+FIELD = 64
+"""Bits in which a field of an item is handed over."""
 
-TDATA_HIGHEST = np.uint64((1 << OBSERVED_BITS["o.code_point"][1]) - 1)
+STATE = "the state register"
 
 
 class IcarusEngine(WindowedEngine):
@@ -32,10 +31,10 @@ class IcarusEngine(WindowedEngine):
 
     Parameters
     ----------
-    design : Decoder or Encoder
+    design : wiring.Component
         What the Verilog describes.
     verilog : str
-        Its module ``utf8_decoder`` or ``utf8_encoder``.
+        Its module, ``utf8_decoder`` for a decoder, with AXI4-Stream ports.
     language : str
         In which language it is read: ``2001``, ``2005``, ``2005-sv``, ``2009`` or ``2012``.
 
@@ -48,25 +47,19 @@ class IcarusEngine(WindowedEngine):
     name = "icarus"
     window = WINDOW
 
-    def __init__(self, design: Decoder | Encoder, verilog: str, language: str = "2001") -> None:
+    def __init__(self, design: Any, verilog: str, language: str = "2001") -> None:
         super().__init__(design)
         iverilog = need("iverilog", "Icarus Verilog")
         self._vvp = need("vvp", "Icarus Verilog")
-        component = self.interface.component
-        is_decoder = self.interface == DECODER
-        width = design.profile.utf32_width
-        macros = {
-            "DESIGN": f"utf8_{component}",
-            "WINDOW": WINDOW,
-            "VALUE_BITS": 8 if is_decoder else width,
-            "TDATA_BITS": width if is_decoder else 8,
-            "TUSER_BITS": 8 if is_decoder else 1,
-        }
-        settings = [f"-D{name}={value}" for name, value in macros.items()]
-        options = [f"-g{language}", "-s", "bench", *settings]
+        self._bench = _Bench(self.interface, verilog)
+        ports = self._bench.ports_vh(f"utf8_{self.component.name}")
+        item_bits = FIELD * len(self._bench.driven)
+        settings = [f"-DWINDOW={WINDOW}", f"-DITEM_BITS={item_bits}"]
+        options = [f"-g{language}", "-s", "bench", "-I", ".", *settings]
 
         def build(folder: Path) -> Path:
             (folder / "design.v").write_text(verilog)
+            (folder / "ports.vh").write_text(ports)
             with resources.as_file(NATIVE) as native:
                 files = ["-o", "design.vvp", str(native / "icarus.v"), "design.v"]
                 run_tool([iverilog, *options, *files], folder=folder)
@@ -74,7 +67,7 @@ class IcarusEngine(WindowedEngine):
 
         bench = (NATIVE / "icarus.v").read_bytes()
         version = run_tool([iverilog, "-V"])
-        key: list[str | bytes] = [bench, *("icarus", verilog, *options, iverilog, version)]
+        key: list[str | bytes] = [bench, *("icarus", verilog, ports, *options, iverilog, version)]
         self._program = built(key, ".vvp", build)
 
     @contextmanager
@@ -82,56 +75,104 @@ class IcarusEngine(WindowedEngine):
         command = [self._vvp, "-n", str(self._program)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         with started(command, self._program.parent, **pipes) as process:
-            yield _Interpreted(process, self.interface)
+            yield _Interpreted(process, self._bench)
+
+
+class _Bench:
+    """The test bench around a module, and what it prints.
+
+    Parameters
+    ----------
+    interface : Interface
+        The pins.
+    verilog : str
+        The module.
+
+    Attributes
+    ----------
+    driven : list of (str, int, Place)
+        The parts of the input's payload: pin, number and place.
+    printed : list of str
+        What is printed in each cycle: ports, and the state register.
+    """
+
+    def __init__(self, interface: Interface, verilog: str) -> None:
+        self.interface = interface
+        self.places = axi_places(interface, verilog)
+        self._widths = port_widths(verilog)
+        self.driven = [
+            (pin.name, number, place)
+            for pin in interface.inputs
+            for number, place in enumerate(self.places[pin.name])
+        ]
+        ports = {place.port: None for pin in interface.pins for place in self.places[pin.name]}
+        self.printed = [STATE if port == "state" else port for port in ports]
+
+    def ports_vh(self, module: str) -> str:
+        """What ``native/icarus.v`` needs to know of a module's ports."""
+        names = {"s_axis_tvalid": "valid", "m_axis_tready": "ready", "s_axis_tready": "s_tready"}
+        wires = [port for port in self.printed if port != STATE and port not in names]
+        lines = [f"wire [{self._widths[port] - 1}:0] {port};" for port in wires]
+        for number, (_, _, place) in enumerate(self.driven):
+            high, low = place.lowest + place.width - 1, FIELD * (len(self.driven) - 1 - number)
+            lines.append(
+                f"assign {place.port}[{high}:{place.lowest}] = fields[{low} +: {place.width}];"
+            )
+        connected = [f".{port}({names.get(port, port)})" for port in ["clk", "rst", *wires, *names]]
+        lines.append(f"{module} dut ({', '.join(connected)});")
+        shown = ["dut.state" if name == STATE else names.get(name, name) for name in self.printed]
+        form = " ".join(["%h"] * len(shown))
+        lines.append(f'task show; $display("{form}", {", ".join(shown)}); endtask')
+        return "\n".join([*lines, ""])
+
+    def trace(self, cycles: list[list[bytes]]) -> Trace:
+        """What was printed, as a trace."""
+        seen = zip(*([int(level, 16) for level in levels] for levels in cycles), strict=True)
+        ports = dict(zip(self.printed, (np.array(levels, object) for levels in seen), strict=True))
+        columns = {}
+        for pin in self.interface.pins:
+            column = pin.column(len(cycles))
+            by_part = column.reshape(len(cycles), len(pin.parts))
+            for number, (port, lowest, width) in enumerate(self.places[pin.name]):
+                levels = ports[STATE if port == "state" else port]
+                by_part[:, number] = levels >> lowest & (1 << width) - 1
+            columns[pin.name] = column
+        return Trace(self.interface, columns)
 
 
 class _Interpreted:
     """A design in a process of its own; see ``native/icarus.v``."""
 
-    def __init__(self, process: subprocess.Popen[bytes], interface: Interface) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], bench: _Bench) -> None:
         self._process = process
-        self._interface = interface
+        self._bench = bench
         self._cycles = 0
 
-    def window(
-        self, values: np.ndarray, lasts: np.ndarray, gaps: np.ndarray, stalls: np.ndarray
-    ) -> Trace:
-        items = np.empty(len(values), dtype=[("last", "u1"), ("value", ">u8")])
-        items["last"], items["value"] = lasts, values
+    def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
+        driven = self._bench.driven
+        count = len(items[driven[0][0]])
+        fields = np.empty((count, len(driven)), dtype=">u8")
+        for column, (pin, number, _) in enumerate(driven):
+            fields[:, column] = items[pin].reshape(count, -1)[:, number] if count else 0
         plan = gaps.astype(np.uint8) | stalls.astype(np.uint8) << 1
-        header = np.array([len(plan), len(items)], dtype=">u4")
+        header = np.array([len(plan), count], dtype=">u4")
         output, stdin = self._process.stdout, self._process.stdin
         assert output
         assert stdin
         with suppress(BrokenPipeError):  # it has gone, as its output will show
-            stdin.write(header.tobytes() + plan.tobytes() + items.tobytes())
+            stdin.write(header.tobytes() + plan.tobytes() + fields.tobytes())
             stdin.flush()
         cycles = [output.readline().split() for _ in range(len(plan))]
         for cycle, levels in enumerate(cycles, start=self._cycles):
             self._check(cycle, levels)
         self._cycles += len(cycles)
-        return self._trace(cycles)
+        return self._bench.trace(cycles)
 
     def _check(self, cycle: int, levels: list[bytes]) -> None:
-        if len(levels) != len(COLUMNS):
+        printed = self._bench.printed
+        if len(levels) != len(printed):
             said = b" ".join(levels).decode(errors="replace") or "nothing"
             raise ToolError(f"vvp stopped in cycle {cycle} and said {said}")
-        for pin, level in zip(COLUMNS, levels, strict=True):
+        for port, level in zip(printed, levels, strict=True):
             if set(level.lower()) & set(b"xz"):
-                raise UndefinedError(f"cycle {cycle}, {pin} is {level.decode()}")
-
-    def _trace(self, cycles: list[list[bytes]]) -> Trace:
-        columns = np.array([[int(level, 16) for level in levels] for levels in cycles], np.uint64)
-        i_valid, value, last, ready, s_tready, m_tvalid, tdata, tuser, tlast, state = columns.T
-        words = (
-            np.minimum(tdata, TDATA_HIGHEST)
-            | bits("o.error", tuser)  # and above it kind and length
-            | bits("o.last", tlast)
-            | bits("o.valid", m_tvalid)
-            | bits("i.ready", s_tready)
-        )
-        item = value.astype(self._interface.item_type)
-        i_valid, last, ready, state = (
-            column.astype(np.uint8) for column in (i_valid, last, ready, state)
-        )
-        return Trace(self._interface, i_valid, item, last, ready, words, state)
+                raise UndefinedError(f"cycle {cycle}, {port} is {level.decode()}")

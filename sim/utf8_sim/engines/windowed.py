@@ -8,11 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from utf8_hdl import Decoder, Encoder
-
 from ..stimulus import Stimulus
-from ..trace import Trace
-from .engine import WATCHDOG, Ending, HangError, interface_of
+from ..trace import Columns, Interface, Trace
+from .engine import WATCHDOG, Ending, HangError, OfDesign
 
 NATIVE = resources.files(__package__) / "native"
 """What is compiled or interpreted together with a design."""
@@ -26,14 +24,12 @@ assert 2 * BLOCK <= WATCHDOG
 class Simulation(Protocol):
     """A design under simulation, at some cycle of its life."""
 
-    def window(
-        self, values: np.ndarray, lasts: np.ndarray, gaps: np.ndarray, stalls: np.ndarray
-    ) -> Trace:
+    def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
         """Simulate the next cycles.
 
         Parameters
         ----------
-        values, lasts : numpy.ndarray
+        items : dict of str to numpy.ndarray
             The inputs that may be offered, those offered and not accepted before among them.
         gaps, stalls : numpy.ndarray
             For each cycle whether the producer and whether the consumer pauses.
@@ -41,41 +37,29 @@ class Simulation(Protocol):
         ...
 
 
-class WindowedEngine(ABC):
-    """What such engines have in common; an :class:`~utf8_sim.engines.engine.Engine`.
-
-    Parameters
-    ----------
-    design : Decoder or Encoder
-        What is simulated.
-    """
+class WindowedEngine(OfDesign, ABC):
+    """What such engines have in common; an :class:`~utf8_sim.engines.engine.Engine`."""
 
     name: str
     window: int
     """Cycles in one window."""
-
-    def __init__(self, design: Decoder | Encoder) -> None:
-        self.interface = interface_of(design)
-        self.profile = design.profile
-        self.state_names = {state.value: state.name for state in design.State}
 
     @abstractmethod
     def start(self) -> AbstractContextManager[Simulation]:
         """A simulation at its first cycle after reset."""
 
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
-        item_type = self.interface.item_type
-        inputs = _Inputs(stimulus.items(item_type), item_type)
+        inputs = _Inputs(stimulus.items(self.interface), self.interface)
         gaps = stimulus.input_stalls.windows(self.window)
         stalls = stimulus.output_stalls.windows(self.window)
         ending = Ending()
         with self.start() as simulation:
             while not ending.over:
-                values, lasts = inputs.upcoming(self.window)
-                trace = simulation.window(values, lasts, next(gaps), next(stalls))
+                items = inputs.upcoming(self.window)
+                trace = simulation.window(items, next(gaps), next(stalls))
                 is_accepted = trace.is_accepted
                 inputs.drop(int(np.count_nonzero(is_accepted)))
-                more = len(inputs.upcoming(1)[0]) > 0
+                more = any(map(len, inputs.upcoming(1).values()))
                 first = 0
                 accepts = np.append(is_accepted.reshape(-1, BLOCK).any(axis=1), False)
                 moving = int(accepts.argmin())  # blocks before the first that accepts nothing
@@ -105,21 +89,22 @@ class WindowedEngine(ABC):
 class _Inputs:
     """The inputs that were not accepted yet, read as they are needed."""
 
-    def __init__(self, items: Iterator[tuple[np.ndarray, np.ndarray]], item_type: type) -> None:
+    def __init__(self, items: Iterator[Columns], interface: Interface) -> None:
         self._items = items
-        self._values: np.ndarray = np.zeros(0, dtype=item_type)
-        self._lasts = np.zeros(0, dtype=np.uint8)
+        self._columns = {pin.name: pin.column(0) for pin in interface.inputs}
+        self._size = 0
 
-    def upcoming(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The next so many values, and whether each ends a text; fewer if there are no more."""
-        parts = [(self._values, self._lasts)]
-        size = len(self._values)
-        while size < count and (part := next(self._items, None)):
+    def upcoming(self, count: int) -> Columns:
+        """The next so many inputs; fewer if there are no more."""
+        parts = [self._columns]
+        while self._size < count and (part := next(self._items, None)):
             parts.append(part)
-            size += len(part[0])
+            self._size += len(next(iter(part.values())))
         if len(parts) > 1:
-            self._values, self._lasts = map(np.concatenate, zip(*parts, strict=True))
-        return self._values[:count], self._lasts[:count]
+            joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            self._columns = joined
+        return {name: column[:count] for name, column in self._columns.items()}
 
     def drop(self, count: int) -> None:
-        self._values, self._lasts = self._values[count:], self._lasts[count:]
+        self._columns = {name: column[count:] for name, column in self._columns.items()}
+        self._size -= count

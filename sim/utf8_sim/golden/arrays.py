@@ -2,61 +2,92 @@
 
 What takes the readable one a microsecond a byte takes numpy some nanoseconds. The price is a
 page that reads less easily, so this one decides nothing on its own: what is wrong with one or two
-bytes it asks :func:`utf8_sim.golden.model.fault`, and a difference that it finds is believed only
+bytes it asks :func:`utf8_sim.golden.text.fault`, and a difference that it finds is believed only
 if the readable model finds it too (:mod:`utf8_sim.lockstep`). Tests hold the two against each
-other.
+other. It has the same two parts: transducers, and the timings that they are in.
 
-Tokens and bytes are words here, laid out as in a :class:`~utf8_sim.trace.Trace`.
+Inputs and outputs are columns, named and typed like the pins of a :class:`~utf8_sim.trace.Trace`.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from copy import copy
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from utf8_hdl import ErrorSpan, Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
 
-from ..trace import DECODER, ENCODER, OBSERVED_BITS, Interface, Trace, bits, field, meaningful
-from .model import (
-    RUNS_TO_THE_OUTPUT,
-    CycleModel,
-    DecoderCycles,
-    EncoderCycles,
-    Payload,
+from ..trace import Columns, Interface, Trace
+from .text import (
+    DecoderTransducer,
+    EncoderTransducer,
+    Transducer,
     fault,
     form,
     form_maximum,
     is_continuation,
 )
+from .timing import (
+    Compact,
+    CompactCycles,
+    CycleModel,
+    Cycles,
+    Elastic,
+    ElasticCycles,
+    Serial,
+    SerialCycles,
+    Timing,
+)
 
 BYTES = range(256)
-VALID = np.uint64(OBSERVED_BITS["o.valid"][0])
-"""The bit of a word that has ``o.valid``; ``i.ready`` is the one above it."""
 
 
-class BulkText(Protocol):
-    """What a text brings about at the output, many inputs at once."""
+class Outputs(NamedTuple):
+    """What some inputs bring about.
 
-    def feed(self, values: np.ndarray, lasts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the next inputs bring about.
+    Parameters
+    ----------
+    columns : dict of str to numpy.ndarray
+        The fields of the outputs, in order.
+    brought_by : numpy.ndarray
+        For each the index of the input that brings it about.
+    begins : numpy.ndarray
+        For each the index of the first input that it is about; negative, if that came before.
+    cut : numpy.ndarray
+        Whether it ends before the input that brings it about.
+    """
 
-        Parameters
-        ----------
-        values, lasts : numpy.ndarray
-            The inputs: values, and whether each ends a text.
+    columns: Columns
+    brought_by: np.ndarray
+    begins: np.ndarray
+    cut: np.ndarray
 
-        Returns
-        -------
-        numpy.ndarray, numpy.ndarray
-            Words of the outputs in order, and for each the index of the input that brings it about.
-        """
+
+class ArrayTransducer(Protocol):
+    """Many items in, many items out.
+
+    Attributes
+    ----------
+    open : int
+        How many inputs no output is about yet.
+    """
+
+    @property
+    def open(self) -> int: ...
+
+    def feed(self, items: Columns) -> Outputs:
+        """What the next inputs bring about."""
+        ...
+
+    def readable(self) -> Transducer:
+        """The readable transducer at the same point of the text."""
         ...
 
 
-class BulkDecoder:
-    """Bytes to tokens; a :class:`BulkText`.
+class ArrayDecoder:
+    """Bytes to tokens; an :class:`ArrayTransducer`.
 
     A byte outside 80..BF begins a sequence whatever came before, so all sequences of a text can be
     followed at the same time: first the second bytes of all, then the third bytes, and so on.
@@ -80,8 +111,9 @@ class BulkDecoder:
         self._announced = np.array(list(map(self._most, BYTES, kinds)), dtype=np.uint8)
         self._first_kind = np.array([kind.value for kind in kinds], dtype=np.uint8)
         bits_of_lead = [byte & (0x7F if form(byte) == 1 else 0x7F >> form(byte)) for byte in BYTES]
-        self._first_bits = np.array(bits_of_lead, dtype=np.uint64)
-        self._alone = _word(self._first_bits, self._first_kind, 1)
+        value_type = np.uint32 if profile.code_point_width <= 32 else np.uint64
+        self._first_bits: np.ndarray = np.array(bits_of_lead, dtype=value_type)
+        self._alone = _code_points(self._first_bits, self._first_kind)
         second_kind = np.zeros((256, 256), dtype=np.uint8)
         for lead in np.flatnonzero((self._announced > 1) & (self._first_kind == 0)).tolist():
             for second in filter(is_continuation, BYTES):
@@ -93,19 +125,37 @@ class BulkDecoder:
         at_once = kind is not Kind.NONE and not self._whole_sequence
         return 1 if at_once or form(byte) > self._profile.longest_form else form(byte)
 
-    def feed(self, values: np.ndarray, lasts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def open(self) -> int:
+        return len(self.pending)
+
+    def readable(self) -> DecoderTransducer:
+        return DecoderTransducer(self._profile, bytes(self.pending))
+
+    def feed(self, items: Columns) -> Outputs:
         before = len(self.pending)
-        block = _Block(np.concatenate([self.pending, values]), before, lasts, self._alone)
-        announced = self._announced.take(block.data[: block.size])
+        data, lasts = np.concatenate([self.pending, items["i.data"]]), items["i.last"]
+        block = _Block(data, before, lasts, self._alone, self._first_kind)
+        announced = self._announced.take(data)
         leads = np.flatnonzero(announced > 1)
         announced = announced.take(leads)
         for most in range(2, self._profile.longest_form + 1):
             of_this_form = leads[announced == most]
             if of_this_form.size:
                 self._follow(block, of_this_form, most)
-        self.pending = block.data[block.begin_of_rest : block.size]
-        tokens = np.flatnonzero(~block.covered[: block.begin_of_rest])
-        return block.words.take(tokens), block.brought_by.take(tokens) - before
+        self.pending = data[block.begin_of_rest :]
+        begins = np.flatnonzero(~block.covered[: block.begin_of_rest])
+        kind, length = block.kind.take(begins), block.length.take(begins)
+        ends = begins + length - 1
+        cut = block.cut.take(begins)
+        columns = {
+            "o.code_point": block.code_point.take(begins),
+            "o.error": (kind != 0).view(np.uint8),
+            "o.kind": kind,
+            "o.length": length,
+            "o.last": block.ends_text.take(ends).view(np.uint8),
+        }
+        return Outputs(columns, ends + cut - before, begins - before, cut)
 
     def _follow(self, block: "_Block", leads: np.ndarray, most: int) -> None:
         """The tokens that begin at lead bytes which announce the same number of bytes."""
@@ -131,60 +181,55 @@ class BulkDecoder:
                 cut = ~joins
                 cut_kind = kind.compress(cut)
                 cut_kind = np.where(cut_kind == 0, np.uint8(Kind.TRUNCATED.value), cut_kind)
-                words = _word(value.compress(cut), cut_kind, length, over.compress(cut))
-                block.tokens(
-                    leads.compress(cut), words, following.compress(cut) - over.compress(cut)
-                )
+                where = leads.compress(cut)
+                block.tokens(where, value.compress(cut), cut_kind, length)
+                block.cut[where] = ~over.compress(cut)
                 leads, following, value, kind = (
                     x.compress(joins) for x in (leads, following, value, kind)
                 )
             if not leads.size:
                 return
             block.covered[following] = True
-            value = value << np.uint64(6) | block.data.take(following) & np.uint8(0x3F)
+            value = value << value.dtype.type(6) | block.data.take(following) & np.uint8(0x3F)
         if not self._profile.accept_noncharacters and most == form(0xEF):
             is_refused = (kind == 0) & ((value == NONCHARACTERS[0]) | (value == NONCHARACTERS[1]))
             kind = np.where(is_refused, np.uint8(Kind.NONCHARACTER.value), kind)
-        words = _word(value, kind, most, block.ends_text[following])
-        block.tokens(leads, words, following)
+        block.tokens(leads, value, kind, most)
 
 
 class _Block:
     """Bytes of a text, and the tokens that begin with each; at first every byte is one alone."""
 
-    def __init__(self, data: np.ndarray, before: int, lasts: np.ndarray, alone: np.ndarray) -> None:
+    def __init__(
+        self, data: np.ndarray, before: int, lasts: np.ndarray, alone: np.ndarray, kinds: np.ndarray
+    ) -> None:
         self.size = len(data)
-        self.words = alone.take(data)
         # With a byte behind the end that continues nothing, so that there is always a next one.
         self.data = np.append(data, np.uint8(0))
         self.ends_text = np.zeros(self.size + 1, dtype=bool)
-        if lasts.any():
-            self.ends_text[before:-1] = lasts
-            self.words |= bits("o.last", self.ends_text[:-1])
+        self.ends_text[before:-1] = lasts
         self.continuation = (self.data & 0xC0) == 0x80
-        self.brought_by = np.arange(self.size)
         self.covered = np.zeros(self.size + 1, dtype=bool)
         self.begin_of_rest = self.size
+        self.code_point, self.kind = alone.take(data), kinds.take(data)
+        self.length = np.ones(self.size, dtype=np.uint8)
+        self.cut = np.zeros(self.size, dtype=bool)
 
-    def tokens(self, begin: np.ndarray, words: np.ndarray, brought_by: np.ndarray) -> None:
-        self.words[begin] = words
-        self.brought_by[begin] = brought_by
-
-
-def _word(
-    value: np.ndarray, kind: np.ndarray, length: int, last: np.ndarray | int = 0
-) -> np.ndarray:
-    """Tokens of one length as words."""
-    words = value | bits("o.length", length) | bits("o.last", last)
-    error = kind != 0
-    if error.any():
-        of_error = np.uint64(REPLACEMENT) | bits("o.error", 1) | bits("o.length", length)
-        words = np.where(error, of_error | bits("o.kind", kind) | bits("o.last", last), words)
-    return words
+    def tokens(self, begin: np.ndarray, value: np.ndarray, kind: np.ndarray, length: int) -> None:
+        """Tokens of one length, by their first bytes."""
+        self.code_point[begin] = _code_points(value, kind)
+        self.kind[begin] = kind
+        self.length[begin] = length
 
 
-class BulkEncoder:
-    """Code points to bytes; a :class:`BulkText`.
+def _code_points(values: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """The code points of tokens of some kinds."""
+    error = kinds != 0
+    return np.where(error, values.dtype.type(REPLACEMENT), values) if error.any() else values
+
+
+class ArrayEncoder:
+    """Code points to bytes; an :class:`ArrayTransducer`.
 
     Parameters
     ----------
@@ -192,10 +237,16 @@ class BulkEncoder:
         Which UTF-8 is spoken.
     """
 
+    open = 0
+
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
 
-    def feed(self, values: np.ndarray, lasts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def readable(self) -> EncoderTransducer:
+        return EncoderTransducer(self._profile)
+
+    def feed(self, items: Columns) -> Outputs:
+        values = items["i.code_point"].astype(np.uint64)
         refused = self._refused(values)
         values = np.where(refused, np.uint64(REPLACEMENT), values)
         lengths = np.ones(len(values), dtype=np.int64)
@@ -209,9 +260,13 @@ class BulkEncoder:
         top = values[brought_by] >> (6 * to_follow).astype(np.uint64)
         lead_marker = np.where(length == 1, 0, 0xFF << 8 - length & 0xFF).astype(np.uint64)
         is_lead = to_follow == length - 1
-        data = np.where(is_lead, lead_marker | top, 0x80 | top & np.uint64(0x3F))
-        last = lasts.astype(bool)[brought_by] & (to_follow == 0)
-        return data | bits("o.error", refused[brought_by]) | bits("o.last", last), brought_by
+        encoded = np.where(is_lead, lead_marker | top, 0x80 | top & np.uint64(0x3F))
+        columns = {
+            "o.data": encoded.astype(np.uint8),
+            "o.error": refused[brought_by].view(np.uint8),
+            "o.last": items["i.last"][brought_by] & (to_follow == 0),
+        }
+        return Outputs(columns, brought_by, brought_by, np.zeros(len(brought_by), dtype=bool))
 
     def _refused(self, values: np.ndarray) -> np.ndarray:
         refused = values > np.uint64(self._profile.highest)
@@ -223,45 +278,273 @@ class BulkEncoder:
         return refused
 
 
-class Accepted(NamedTuple):
-    """The inputs that were accepted in some cycles, and what they bring about.
+class StateMeetings(Protocol):
+    """In which cycles inputs meet the state machine, in order."""
+
+    def add(self, trace: Trace) -> np.ndarray:
+        """Those of the next cycles, in which the next of the inputs do."""
+        ...
+
+
+class ArrayTiming(ABC):
+    """A timing at some cycle of a run; see :mod:`utf8_sim.golden.timing`."""
+
+    @abstractmethod
+    def flow(
+        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How many outputs could be taken up to a cycle, taken or not, and what ``i.ready`` is.
+
+        Parameters
+        ----------
+        trace : Trace
+            The next cycles.
+        when : numpy.ndarray
+            In which of them each input was accepted.
+        outputs : Outputs
+            What these bring about.
+        left : int
+            How many outputs are left from before.
+        departed : numpy.ndarray
+            How many outputs were taken before a cycle.
+        """
+
+    @abstractmethod
+    def readable(self, payloads: list[tuple[int, ...]]) -> Cycles:
+        """The readable timing at the same cycle, with the outputs that are left."""
+
+    @abstractmethod
+    def meetings(self) -> StateMeetings:
+        """When the inputs from here on meet the state machine."""
+
+
+class ArrayElastic(ArrayTiming):
+    """The elastic pipeline."""
+
+    def __init__(self, timing: Elastic) -> None:
+        self._timing = timing
+        self._pace = Pace()
+        self._arrives = np.zeros(0, dtype=np.int64)
+        """In how many enabled cycles the last outputs are at the pins."""
+
+    def flow(
+        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        pace = self._pace.add(trace)
+        timing = self._timing
+        latency = np.array([timing.latency, timing.latency_of_cut])
+        arrives = pace.enters.take(when).take(outputs.brought_by)
+        arrives += latency.take(outputs.cut.view(np.uint8))
+        arrives = np.concatenate([self._arrives, arrives])
+
+        buffered = left - len(self._arrives)
+        enabled_cycles = int(np.count_nonzero(pace.enabled))
+        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
+        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
+        arrived = buffered + arrived_by.take(pace.enabled_before)
+        return arrived, trace["o.ready"].view(bool) | (pace.enabled & ~pace.skid)
+
+    def readable(self, payloads: list[tuple[int, ...]]) -> ElasticCycles:
+        buffered = len(payloads) - len(self._arrives)
+        in_flight = zip(self._arrives.tolist(), payloads[buffered:], strict=True)
+        pace = self._pace
+        return ElasticCycles(self._timing, in_flight, payloads[:buffered], pace.enabled, pace.skid)
+
+    def meetings(self) -> "_ElasticMeetings":
+        return _ElasticMeetings(self._timing.latency_of_state, copy(self._pace))
+
+
+class _ElasticMeetings:
+    """When inputs meet the state machine, some enabled cycles after they entered."""
+
+    def __init__(self, latency: int, pace: "Pace") -> None:
+        self._latency = latency
+        self._pace = pace
+        self._due = np.zeros(0, dtype=np.int64)
+
+    def add(self, trace: Trace) -> np.ndarray:
+        pace = self._pace.add(trace)
+        enters = pace.enters.compress(trace.is_accepted)
+        due = np.concatenate([self._due, enters + self._latency])
+        enabled = np.flatnonzero(pace.enabled)
+        count = int(np.searchsorted(due, len(enabled)))
+        self._due = due[count:] - len(enabled)
+        return enabled.take(due[:count])
+
+
+class PaceOf(NamedTuple):
+    """What :class:`Pace` tells of some cycles, each an array with an element for each cycle.
 
     Parameters
     ----------
-    when : numpy.ndarray
-        The cycle of each input.
-    words, brought_by : numpy.ndarray
-        The outputs, as :meth:`BulkText.feed` gives them.
+    enabled, skid : numpy.ndarray
+        Whether the pipeline is enabled, and whether the skid register holds an input.
+    enabled_before : numpy.ndarray
+        How many of the cycles before this one are enabled.
     """
 
-    when: np.ndarray
-    words: np.ndarray
-    brought_by: np.ndarray
+    enabled: np.ndarray
+    skid: np.ndarray
+    enabled_before: np.ndarray
+
+    @property
+    def enters(self) -> np.ndarray:
+        """In which of the enabled cycles an input enters that is accepted in the cycle."""
+        return self.enabled_before + (self.enabled & self.skid)
 
 
-class BulkCycles(ABC):
-    """Every output pin in many cycles: :class:`~utf8_sim.golden.model.CycleModel` by whole arrays.
+class Pace:
+    """When an elastic pipeline is enabled, and its skid register taken, as the pins tell.
+
+    Attributes
+    ----------
+    enabled, skid : bool
+        Whether it is, in the next cycle.
+    """
+
+    def __init__(self) -> None:
+        self.enabled = False
+        self.skid = False
+
+    def add(self, trace: Trace) -> PaceOf:
+        """The same for the next cycles."""
+        stalled = trace["o.valid"].view(bool) & ~trace["o.ready"].view(bool)
+        enabled = np.append(self.enabled, ~stalled)
+        # It is taken by an input that is accepted while the clock enable is low, and stays so as
+        # long as an input is accepted in every cycle.
+        accepted, cycles = trace.is_accepted, np.arange(len(trace))
+        begun = np.where(accepted & ~enabled[:-1], cycles, -1 if self.skid else -2)
+        ended = np.where(accepted, -2 if self.skid else -1, cycles)
+        taken = np.maximum.accumulate(begun) > np.maximum.accumulate(ended)
+        skid = np.append(self.skid, taken)
+        self.enabled, self.skid = bool(enabled[-1]), bool(skid[-1])
+        return PaceOf(enabled[:-1], skid[:-1], sums_before(enabled[:-1]))
+
+
+class ArrayCompact(ArrayTiming):
+    """The compact stage."""
+
+    def __init__(self, timing: Compact) -> None:
+        self._timing = timing
+
+    def flow(
+        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        come = np.bincount(when.take(outputs.brought_by), minlength=len(trace))
+        arrived = left + sums_before(come)
+        waiting = arrived - departed
+        may_move = trace["o.ready"].view(bool) & (waiting <= 1 + self._timing.spare)
+        return arrived, (waiting == 0) | may_move
+
+    def readable(self, payloads: list[tuple[int, ...]]) -> CompactCycles:
+        return CompactCycles(self._timing, payloads)
+
+    def meetings(self) -> "_CompactMeetings":
+        return _CompactMeetings()
+
+
+class _CompactMeetings:
+    """When inputs meet the state machine: at once."""
+
+    def add(self, trace: Trace) -> np.ndarray:
+        return np.flatnonzero(trace.is_accepted)
+
+
+class ArraySerial(ArrayTiming):
+    """A pipeline in which one stage sends several outputs."""
+
+    def __init__(self, timing: Serial) -> None:
+        self._timing = timing
+        self._pace = Pace()
+        self._counts = np.zeros(timing.before, dtype=np.int64)
+        """How many outputs each of the stages before *send* will send, the last stage first."""
+        self._advances = 0
+        """In how many enabled cycles they advance."""
+        self._arrives = np.zeros(0, dtype=np.int64)
+        """In how many enabled cycles the outputs sent, or being sent, are at the pins."""
+
+    def flow(
+        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        pace = self._pace.add(trace)
+        enabled_cycles = int(np.count_nonzero(pace.enabled))
+        buffered = left - len(self._arrives) - int(self._counts.sum())
+
+        advance_cycles = np.flatnonzero(pace.enabled & trace["i.ready"].view(bool))
+        advances = pace.enabled_before.take(advance_cycles)
+        by_advance = np.searchsorted(advance_cycles, when).take(outputs.brought_by)
+        counts = np.bincount(by_advance, minlength=len(advances))[: len(advances)]
+        counts = np.concatenate([self._counts, counts])
+        sent, self._counts = counts[: len(advances)], counts[len(advances) :]
+
+        first = np.repeat(advances + self._timing.after + 2, sent)
+        arrives = first + np.arange(len(first)) - np.repeat(sums_before(sent), sent)
+        arrives = np.concatenate([self._arrives, arrives])
+        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
+        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
+
+        due = np.append(self._advances, advances + np.maximum(sent, 1))
+        self._advances = int(due[-1]) - enabled_cycles
+        ready = np.zeros(enabled_cycles + 1, dtype=bool)
+        ready[due[due < enabled_cycles]] = True
+        arrived = buffered + arrived_by.take(pace.enabled_before)
+        return arrived, pace.enabled & ready.take(pace.enabled_before)
+
+    def readable(self, payloads: list[tuple[int, ...]]) -> SerialCycles:
+        timing, where = self._timing, self._arrives.tolist()
+        stages: list[list[tuple[int, ...]]] = []
+        left = len(payloads) - int(self._counts.sum())
+        buffered, sent = payloads[: left - len(where)], payloads[left - len(where) : left]
+        for count in self._counts.tolist():
+            stages.insert(0, payloads[left : left + count])
+            left += count
+        on_the_way = dict(zip(where, sent, strict=True))
+        after = [on_the_way.get(distance) for distance in range(timing.after, 0, -1)]
+        sending = [payload for a, payload in on_the_way.items() if a > timing.after]
+        return SerialCycles(list(stages), sending, after, buffered, self._pace.enabled)
+
+    def meetings(self) -> "_CompactMeetings":
+        return _CompactMeetings()
+
+
+ARRAY_TIMINGS: dict[type, Callable[[Any], ArrayTiming]] = {
+    Elastic: ArrayElastic,
+    Compact: ArrayCompact,
+    Serial: ArraySerial,
+}
+"""For each timing, the same by whole arrays."""
+
+
+def array_timing(timing: Timing) -> ArrayTiming:
+    """A timing by whole arrays, at its first cycle after reset."""
+    return ARRAY_TIMINGS[type(timing)](timing)
+
+
+class ArrayCycles:
+    """Every output pin in many cycles: :class:`~utf8_sim.golden.timing.CycleModel` by whole arrays.
 
     Which inputs were accepted and which outputs were taken in a cycle depends on what the pins were
     before it. This model takes them from the trace. Up to the first cycle in which the trace says
     something else than the model these are the model's own, so that cycle is found rightly; what
-    the model says after it has no meaning.
+    the model says after it is don't care.
 
     Parameters
     ----------
     interface : Interface
         The pins.
-    profile : Profile
-        Which UTF-8 is spoken.
+    transducer : ArrayTransducer
+        What comes out.
+    timing : Timing
+        And when.
     """
 
-    _text: BulkText
-
-    def __init__(self, interface: Interface, profile: Profile) -> None:
-        self._interface = interface
-        self._profile = profile
-        self._outputs = np.zeros(0, dtype=np.uint64)
-        """Outputs that can be taken, and behind them those on their way."""
+    def __init__(self, interface: Interface, transducer: ArrayTransducer, timing: Timing) -> None:
+        self._transducer = transducer
+        self._timing = array_timing(timing)
+        self._outputs: Columns = {pin.name: pin.column(0) for pin in interface.outputs}
+        """Outputs that were not taken yet."""
+        self._ages = np.zeros(0, dtype=np.int64)
+        """How many inputs were accepted since the first one that each of them is about."""
 
     def first_difference(self, trace: Trace) -> int | None:
         """The first of the next cycles in which an output pin is not as it must be.
@@ -271,186 +554,37 @@ class BulkCycles(ABC):
         trace : Trace
             The next cycles.
         """
-        flags = (trace.words >> np.uint64(VALID)).astype(np.uint8)
-        is_valid, is_ready = flags & 1, flags >> 1
-        when = np.flatnonzero(trace.i_valid & is_ready)
-        accepted = Accepted(when, *self._text.feed(trace.item.take(when), trace.i_last.take(when)))
-        outputs = np.concatenate([self._outputs, accepted.words])
-
-        is_taken = is_valid & trace.o_ready
+        when = np.flatnonzero(trace.is_accepted)
+        outputs = self._transducer.feed(trace.accepted())
+        is_taken = trace.is_taken
         departed = sums_before(is_taken)
-        arrived, ready = self._flow(trace, accepted, departed)
+        arrived, ready = self._timing.flow(trace, when, outputs, len(self._ages), departed)
         valid = arrived > departed
-        expected = np.append(outputs, np.uint64(0)).take(departed, mode="clip") * valid
-        expected |= (valid.view(np.uint8) | ready.view(np.uint8) << 1).astype(np.uint64) << VALID
-
-        self._outputs = outputs[int(np.count_nonzero(is_taken)) :]
-        wrong = expected != meaningful(trace.words)
+        wrong = (valid != trace["o.valid"].view(bool)) | (ready != trace["i.ready"].view(bool))
+        taken = int(np.count_nonzero(is_taken))
+        for name, left in self._outputs.items():
+            column = np.concatenate([left, outputs.columns[name]])
+            self._outputs[name] = column[taken:]
+            if len(column):
+                differs = column.take(departed, axis=0, mode="clip") != trace[name]
+                wrong |= valid & (differs.any(axis=1) if differs.ndim > 1 else differs)
+        ages = np.concatenate([self._ages + len(when), len(when) - outputs.begins])
+        self._ages = ages[taken:]
         return int(wrong.argmax()) if wrong.any() else None
 
-    @abstractmethod
-    def _flow(
-        self, trace: Trace, accepted: Accepted, departed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """How many outputs could be taken up to a cycle, taken or not, and what ``i.ready`` is.
-
-        Parameters
-        ----------
-        trace : Trace
-            The cycles.
-        accepted : Accepted
-            The inputs that were accepted in them.
-        departed : numpy.ndarray
-            How many outputs were taken before a cycle.
-        """
-
-    @abstractmethod
     def readable(self) -> CycleModel:
-        """The readable model, as it stands at this point of the run."""
-
-    def progress(self) -> "Progress":
-        """Whether a decoder runs in the next cycle, and whether its extra place is taken."""
-        return Progress()
-
-    def in_flight(self) -> int:
-        """How many of the bytes that a decoder accepted are covered by no token taken."""
-        return 0
-
-    def _payloads(self, words: np.ndarray) -> list[Payload]:
-        places = [OBSERVED_BITS[f"o.{field}"] for field in self._interface.result]
-        return [
-            tuple(word >> lowest & (1 << width) - 1 for lowest, width in places)
-            for word in words.tolist()
-        ]
-
-
-class Pace(NamedTuple):
-    """What :class:`Progress` tells of some cycles, each an array with an element for each cycle.
-
-    Parameters
-    ----------
-    runs, extra : numpy.ndarray
-        Whether the decoder runs, and whether its extra place is taken.
-    runs_before : numpy.ndarray
-        In how many of the cycles before this one it runs.
-    """
-
-    runs: np.ndarray
-    extra: np.ndarray
-    runs_before: np.ndarray
-
-    @property
-    def sets_out(self) -> np.ndarray:
-        """In which of these runs a byte sets out that is accepted in the cycle."""
-        return self.runs_before + (self.runs & self.extra)
-
-
-class Progress:
-    """When a decoder runs, and when its extra place is taken, as the pins tell.
-
-    Attributes
-    ----------
-    runs, extra : bool
-        Whether it does, and is, in the next cycle.
-    """
-
-    def __init__(self) -> None:
-        self.runs = False
-        self.extra = False
-
-    def add(self, trace: Trace) -> Pace:
-        """The same for the next cycles.
-
-        Parameters
-        ----------
-        trace : Trace
-            The cycles.
-        """
-        waits = trace["o.valid"].view(bool) & ~trace.o_ready.view(bool)
-        runs = np.append(self.runs, ~waits)
-        # It is taken by a byte that is accepted while the decoder stands, and stays so as long as
-        # a byte is accepted in every cycle.
-        accepted, cycles = trace.is_accepted, np.arange(len(trace))
-        begun = np.where(accepted & ~runs[:-1], cycles, -1 if self.extra else -2)
-        ended = np.where(accepted, -2 if self.extra else -1, cycles)
-        taken = np.maximum.accumulate(begun) > np.maximum.accumulate(ended)
-        extra = np.append(self.extra, taken)
-        self.runs, self.extra = bool(runs[-1]), bool(extra[-1])
-        return Pace(runs[:-1], extra[:-1], sums_before(runs[:-1]))
-
-
-class BulkDecoderCycles(BulkCycles):
-    """:class:`~utf8_sim.golden.model.DecoderCycles` by whole arrays."""
-
-    def __init__(self, profile: Profile) -> None:
-        super().__init__(DECODER, profile)
-        self._text: BulkDecoder = BulkDecoder(profile)
-        self._progress = Progress()
-        self._coming = np.zeros(0, dtype=np.int64)  # in how many runs the last outputs arrive
-
-    def _flow(
-        self, trace: Trace, accepted: Accepted, departed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        when, words, brought_by = accepted
-        pace = self._progress.add(trace)
-
-        lengths = field(words, "o.length").astype(np.int64)
-        ends = np.cumsum(lengths)
-        ends += len(when) - len(self._text.pending) - (ends[-1] if len(ends) else 0)
-        is_of_the_byte = ends == brought_by + 1
-        arrives = pace.sets_out.take(when).take(brought_by) + RUNS_TO_THE_OUTPUT - ~is_of_the_byte
-        arrives = np.concatenate([self._coming, arrives])
-
-        can_be_taken = len(self._outputs) - len(self._coming)
-        all_runs = int(np.count_nonzero(pace.runs))
-        arrived_by = np.cumsum(np.bincount(arrives, minlength=all_runs + 1))
-        self._coming = arrives[arrives > all_runs] - all_runs
-        arrived = can_be_taken + arrived_by.take(pace.runs_before)
-        return arrived, trace.o_ready.view(bool) | (pace.runs & ~pace.extra)
-
-    def readable(self) -> DecoderCycles:
-        payloads = self._payloads(self._outputs)
-        arrived = len(payloads) - len(self._coming)
-        coming = zip(self._coming.tolist(), payloads[arrived:], strict=True)
-        pending = bytes(self._text.pending)
-        return DecoderCycles(
-            self._profile,
-            pending,
-            coming,
-            payloads[:arrived],
-            self._progress.runs,
-            self._progress.extra,
-        )
-
-    def progress(self) -> Progress:
-        return copy(self._progress)
+        """The readable model at this point of the run."""
+        columns = [column.tolist() for column in self._outputs.values()]
+        cycles = self._timing.readable(list(zip(*columns, strict=True)))
+        return CycleModel(self._transducer.readable(), cycles, len(columns))
 
     def in_flight(self) -> int:
-        return len(self._text.pending) + int(field(self._outputs, "o.length").sum(dtype=int))
+        """How many inputs were accepted since the first that an output is about which comes."""
+        return int(self._ages[0]) if len(self._ages) else self._transducer.open
 
-
-class BulkEncoderCycles(BulkCycles):
-    """:class:`~utf8_sim.golden.model.EncoderCycles` by whole arrays."""
-
-    def __init__(self, profile: Profile) -> None:
-        super().__init__(ENCODER, profile)
-        self._text = BulkEncoder(profile)
-
-    def _flow(
-        self, trace: Trace, accepted: Accepted, departed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        come = np.bincount(accepted.when.take(accepted.brought_by), minlength=len(trace))
-        arrived = len(self._outputs) + sums_before(come)
-        waiting = arrived - departed
-        return arrived, (waiting == 0) | (trace.o_ready.view(bool) & (waiting == 1))
-
-    def readable(self) -> EncoderCycles:
-        return EncoderCycles(self._profile, self._payloads(self._outputs))
-
-
-def bulk_cycles(interface: Interface, profile: Profile) -> BulkCycles:
-    """The model of a component's pins, from reset on."""
-    return BulkDecoderCycles(profile) if interface == DECODER else BulkEncoderCycles(profile)
+    def meetings(self) -> StateMeetings:
+        """When the inputs from here on meet the state machine."""
+        return self._timing.meetings()
 
 
 def sums_before(counts: np.ndarray) -> np.ndarray:

@@ -13,8 +13,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from .interrupts import ENDING, interrupts_later
-from .programs import ToolError, prepare_cache
+from .cache import prepare_cache
+from .errors import ToolError
+from .interrupts import interrupts_later, interrupts_not_inherited
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -93,8 +94,7 @@ def on_all_cores(
 @contextmanager
 def _starting() -> Iterator[None]:
     """For new processes: they leave signals to this one, and import nothing from where it is."""
-    with interrupts_later():
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    with interrupts_not_inherited():
         here = os.open(".", os.O_RDONLY)
         os.chdir("/")
         try:
@@ -102,7 +102,6 @@ def _starting() -> Iterator[None]:
         finally:
             os.fchdir(here)
             os.close(here)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(

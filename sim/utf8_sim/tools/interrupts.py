@@ -1,12 +1,80 @@
-"""Signals that end the command: put off where one would leave something behind."""
+"""Signals that end the command: how it ends, and where that would leave something behind."""
 
+import math
+import os
 import signal
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 """Ctrl-C, a polite end, and a terminal that is closed."""
+
+PATIENCE = 3.0
+"""Seconds after Ctrl-C in which another one changes nothing."""
+
+
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """End at once while the command is not ready for more; ignore what comes when it has ended."""
+    heeded = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in heeded:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _end(number: int, _frame: object) -> None:
+    os.write(2, b"utf8-hdl: interrupted\n")
+    os._exit(128 + number)
+
+
+@contextmanager
+def one_interrupt(heeded: list[int]) -> Iterator[None]:
+    """Heed Ctrl-C, SIGTERM and SIGHUP, but not again at once: that would disturb the clearing up.
+
+    Parameters
+    ----------
+    heeded : list of int
+        Gets the numbers of the signals.
+    """
+    patient_until = -math.inf
+
+    def interrupt(number: int, frame: object) -> None:
+        nonlocal patient_until
+        if time.monotonic() > patient_until:
+            patient_until = time.monotonic() + PATIENCE
+            heeded.append(number)
+            raise KeyboardInterrupt
+
+    def unraisable(lost: "sys.UnraisableHookArgs") -> None:
+        """A finaliser cannot raise: send the signal once more, when it is over."""
+        nonlocal patient_until
+        if lost.exc_type is not KeyboardInterrupt:
+            sys.__unraisablehook__(lost)
+            return
+        patient_until = -math.inf
+        threading.Timer(0.05, os.kill, (os.getpid(), heeded.pop())).start()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = {number: signal.getsignal(number) for number in ENDING}
+    chosen = [number for number in ENDING if usual[number] not in (None, signal.SIG_IGN)]
+    usual_hook, sys.unraisablehook = sys.unraisablehook, unraisable
+    try:
+        for number in chosen:
+            signal.signal(number, interrupt)
+        yield
+    finally:
+        for number in chosen:
+            signal.signal(number, usual[number])
+        sys.unraisablehook = usual_hook
 
 
 @contextmanager
@@ -30,3 +98,14 @@ def interrupts_later() -> Iterator[None]:
             signal.signal(number, usual[number])
         if late:
             signal.raise_signal(late[0])
+
+
+@contextmanager
+def interrupts_not_inherited() -> Iterator[None]:
+    """Let processes that are started in the block leave the signals to this one."""
+    with interrupts_later():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)

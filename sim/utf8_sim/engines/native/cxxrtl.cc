@@ -1,35 +1,15 @@
-// The Amaranth design, as C++ by write_cxxrtl (design.h), for driver.h.
+// The design, as C++ by write_cxxrtl (design.h), for driver.h.
 
 #include "design.h"
-
-template <size_t bits> static uint64_t level(const value<bits> &signal) {
-    uint64_t all = 0;
-    for (size_t chunk = 0; chunk < value<bits>::chunks; ++chunk)
-        all |= uint64_t(signal.data[chunk]) << 32 * chunk;
-    return all;
-}
-
-template <size_t bits> static uint64_t level(const wire<bits> &signal) {
-    return level(signal.curr);
-}
-
-template <size_t bits> static void set(value<bits> &signal, uint64_t to) {
-    for (size_t chunk = 0; chunk < value<bits>::chunks; ++chunk)
-        signal.data[chunk] = uint32_t(to >> 32 * chunk);
-}
 
 struct Model {
     cxxrtl_design::p_top top;
 
-    void settle(uint64_t value, bool valid, bool last, bool ready) {
-        set(top.p_s__axis__tdata, value);
-        set(top.p_s__axis__tvalid, valid);
-        set(top.p_s__axis__tlast, last);
-        set(top.p_m__axis__tready, ready);
+    void settle() {
         // With a rising clock, eval() computes both the outputs before the edge and what the
         // registers become, which commit() makes true: one evaluation a cycle.
-        set(top.prev_p_clk, 0);
-        set(top.p_clk, 1);
+        top.prev_p_clk.data[0] = 0;
+        top.p_clk.data[0] = 1;
         top.cxxrtl_design::p_top::eval();
     }
 
@@ -37,20 +17,39 @@ struct Model {
         observer nobody;
         top.cxxrtl_design::p_top::commit<>(nobody);
     }
-
-    uint64_t s_tready() { return level(top.p_s__axis__tready); }
-    uint64_t m_tdata() { return level(top.p_m__axis__tdata); }
-    uint64_t m_tuser() { return level(top.p_m__axis__tuser); }
-    uint64_t m_tlast() { return level(top.p_m__axis__tlast); }
-    uint64_t m_tvalid() { return level(top.p_m__axis__tvalid); }
-    uint64_t state() { return level(top.p_state); }
 };
+
+// Some bits of a port, and levels for some bits of a port whose other bits stay.
+template <size_t lowest, size_t width, size_t bits> static uint64_t get(const value<bits> &port) {
+    uint64_t level = 0;
+    for (size_t chunk = lowest / 32; 32 * chunk < lowest + width; ++chunk)
+        level |= 32 * chunk < lowest ? uint64_t(port.data[chunk]) >> (lowest - 32 * chunk)
+                                     : uint64_t(port.data[chunk]) << (32 * chunk - lowest);
+    return width < 64 ? level & ((uint64_t(1) << (width & 63)) - 1) : level;
+}
+
+template <size_t lowest, size_t width, size_t bits> static uint64_t get(const wire<bits> &port) {
+    return get<lowest, width>(port.curr);
+}
+
+template <size_t lowest, size_t width, size_t bits>
+static void set(value<bits> &port, uint64_t level) {
+    const uint64_t mask = width < 64 ? (uint64_t(1) << (width & 63)) - 1 : ~uint64_t(0);
+    for (size_t chunk = lowest / 32; 32 * chunk < lowest + width; ++chunk) {
+        const bool first = 32 * chunk < lowest;
+        const size_t shift = first ? lowest - 32 * chunk : 32 * chunk - lowest;
+        const uint32_t ones = uint32_t(first ? mask << shift : mask >> shift);
+        const uint32_t part = uint32_t(first ? level << shift : level >> shift);
+        port.data[chunk] = (port.data[chunk] & ~ones) | (part & ones);
+    }
+}
 
 #include "driver.h"
 
 #ifdef MUTANTS
 // Which of the mutants in the design is alive; none is with 0.
 extern "C" __attribute__((visibility("default"))) void model_choose(void *model, uint64_t mutant) {
-    set(static_cast<Model *>(model)->top.p_mutant, mutant);
+    auto &port = static_cast<Model *>(model)->top.p_mutant;
+    set<0, MUTANTS>(port, mutant);
 }
 #endif

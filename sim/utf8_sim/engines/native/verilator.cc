@@ -16,11 +16,7 @@ struct Model {
     // The end of `top` asks for the context of the thread, which may be that of another model.
     ~Model() { Verilated::threadContextp(&context); }
 
-    void settle(uint64_t value, bool valid, bool last, bool ready) {
-        top.s_axis_tdata = value;
-        top.s_axis_tvalid = valid;
-        top.s_axis_tlast = last;
-        top.m_axis_tready = ready;
+    void settle() {
         top.rst = 0;
         top.clk = 0;
         top.eval();
@@ -30,13 +26,34 @@ struct Model {
         top.clk = 1;
         top.eval();
     }
-
-    uint64_t s_tready() { return top.s_axis_tready; }
-    uint64_t m_tdata() { return top.m_axis_tdata; }
-    uint64_t m_tuser() { return top.m_axis_tuser; }
-    uint64_t m_tlast() { return top.m_axis_tlast; }
-    uint64_t m_tvalid() { return top.m_axis_tvalid; }
-    uint64_t state() { return top.rootp->STATE; }
 };
+
+// Some bits of a port, and levels for some bits of a port whose other bits stay. A port has one
+// word, or as many of 32 bits as it needs.
+template <size_t lowest, size_t width, typename Word> static uint64_t get(const Word &port) {
+    const uint64_t level = uint64_t(port) >> lowest;
+    return width < 64 ? level & ((uint64_t(1) << (width & 63)) - 1) : level;
+}
+
+template <size_t lowest, size_t width, size_t words>
+static uint64_t get(const VlWide<words> &port) {
+    uint64_t level = 0;
+    for (size_t bit = 0; bit < width; ++bit)
+        level |= uint64_t(port[(lowest + bit) / 32] >> (lowest + bit) % 32 & 1) << bit;
+    return level;
+}
+
+template <size_t lowest, size_t width, typename Word> static void set(Word &port, uint64_t level) {
+    const uint64_t mask = (width < 64 ? (uint64_t(1) << (width & 63)) - 1 : ~uint64_t(0)) << lowest;
+    port = Word((uint64_t(port) & ~mask) | (level << lowest & mask));
+}
+
+template <size_t lowest, size_t width, size_t words>
+static void set(VlWide<words> &port, uint64_t level) {
+    for (size_t bit = 0; bit < width; ++bit) {
+        const size_t at = lowest + bit;
+        port[at / 32] = (port[at / 32] & ~(1u << at % 32)) | uint32_t(level >> bit & 1) << at % 32;
+    }
+}
 
 #include "driver.h"

@@ -1,18 +1,44 @@
-"""The golden model: what the hardware must say, and in which cycle it must say it.
+"""The golden model's rules: what comes out for what goes in, with no clock in it.
 
-Two layers, to be read with the Unicode Standard at hand and without the gateware.
-:class:`TextModel` turns bytes into tokens and :func:`encode_character` code points into bytes;
-:class:`DecoderCycles` and :class:`EncoderCycles` predict every output pin in every cycle. They
-know nothing of how the gateware works: where that recognises bit patterns and steps through states,
-this asks which values a sequence can still reach.
+To be read with the Unicode Standard at hand and without the gateware. Where that recognises bit
+patterns and steps through states, this asks which values a sequence can still reach. *When* an
+output is at the pins is for :mod:`utf8_sim.golden.timing` to say.
 """
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from utf8_hdl import UNICODE, ErrorSpan, Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
+
+
+class Output(NamedTuple):
+    """What an input brings about.
+
+    Parameters
+    ----------
+    payload : tuple of int
+        The fields of the output's payload, in the order of its layout.
+    cut : bool
+        Whether the output ends before the input: that only reveals it.
+    """
+
+    payload: tuple[int, ...]
+    cut: bool = False
+
+
+class Transducer(Protocol):
+    """Items in, items out. It knows nothing of clocks."""
+
+    def feed(self, *item: int) -> list[Output]:
+        """The outputs that an input brings about, in order.
+
+        Parameters
+        ----------
+        *item : int
+            The fields of the input's payload, in the order of its layout.
+        """
+        ...
 
 
 class Token(NamedTuple):
@@ -167,6 +193,34 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
     ]
 
 
+class DecoderTransducer:
+    """Bytes to tokens; a :class:`Transducer`.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken.
+    pending : bytes
+        The bytes that no token covers yet.
+    """
+
+    def __init__(self, profile: Profile, pending: bytes = b"") -> None:
+        self._text = TextModel(profile)
+        for byte in pending:
+            self._text.feed(byte)
+
+    def feed(self, *item: int) -> list[Output]:
+        byte, last = item
+        tokens = self._text.feed(byte, bool(last))
+        return [
+            Output(
+                (token.code_point, token.error, token.kind.value, token.length, token.last),
+                cut=token is not tokens[-1] or bool(self._text.pending),
+            )
+            for token in tokens
+        ]
+
+
 def encode(value: int, length: int | None = None) -> bytes:
     """A value in the form of ``length`` bytes, overlong if asked; without, in its shortest form."""
     if length is None:
@@ -179,7 +233,7 @@ def encode(value: int, length: int | None = None) -> bytes:
 
 
 def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
-    """The bytes an encoder gives for a value, and whether they stand for U+FFFD in its place."""
+    """The bytes an encoder gives for a value, and whether they are those of U+FFFD."""
     refused = (
         value > profile.highest
         or (not profile.accept_surrogates and value in SURROGATES)
@@ -188,134 +242,22 @@ def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, boo
     return encode(REPLACEMENT if refused else value), refused
 
 
-Payload = tuple[int, ...]
-"""Fields of an output's payload, in the order of its layout."""
-
-
-class CycleModel(Protocol):
-    """Every output pin in every cycle, given the pins driven."""
-
-    def cycle(self, i_valid: int, value: int, last: int, o_ready: int) -> Payload:
-        """The output pins in this cycle; then the clock ticks.
-
-        Parameters
-        ----------
-        i_valid, value, last, o_ready : int
-            The pins driven in this cycle.
-
-        Returns
-        -------
-        tuple of int
-            ``i.ready``, ``o.valid``, and the fields of the output's payload, which mean nothing
-            and are zero while ``o.valid`` is.
-        """
-        ...
-
-
-RUNS_TO_THE_OUTPUT = 7
-"""In so many cycles a byte's token passes through the decoder, if no output waits in them."""
-
-
-class DecoderCycles:
-    """The decoder, cycle by cycle: code point, error, kind, length and last of its tokens.
-
-    The promise it spells out: the decoder runs in every cycle but the first, and those after a
-    cycle in which an output waited. A byte accepted while it runs sets out at once. One accepted
-    while it does not waits in an extra place, and so does the next one, behind it, until none is
-    accepted in a cycle. A byte is accepted if the output is ready, or if the decoder runs and the
-    extra place is free. A token can be taken after 7 runs since its last byte set out, or if it is
-    cut short 6 since the byte that cuts it did.
+class EncoderTransducer:
+    """Code points to bytes; a :class:`Transducer`.
 
     Parameters
     ----------
     profile : Profile
         Which UTF-8 is spoken.
-    pending : bytes
-        The bytes accepted that no token covers yet. Without this and the following, as after reset.
-    coming : iterable of (int, Payload)
-        Tokens on their way, and in how many runs from now they can be taken.
-    waiting : iterable of Payload
-        Those that can be taken, the one on offer first.
-    runs, extra : bool
-        Whether it runs in this cycle, and whether the extra place is taken.
     """
 
-    def __init__(
-        self,
-        profile: Profile = UNICODE,
-        pending: bytes = b"",
-        coming: Iterable[tuple[int, Payload]] = (),
-        waiting: Iterable[Payload] = (),
-        runs: bool = False,
-        extra: bool = False,
-    ) -> None:
-        self._text = TextModel(profile)
-        for byte in pending:
-            self._text.feed(byte)
-        self._coming = deque(coming)
-        self._waiting = deque(waiting)
-        self._runs = runs
-        self._extra = extra
-        self._runs_so_far = 0
-
-    def cycle(self, i_valid: int, value: int, last: int, o_ready: int) -> Payload:
-        o_valid = bool(self._waiting)
-        i_ready = bool(o_ready) or (self._runs and not self._extra)
-        payload = self._waiting[0] if o_valid else (0,) * 5
-        if i_valid and i_ready:
-            sets_out = self._runs_so_far + (self._runs and self._extra)
-            self._coming.extend(self._tokens(value, bool(last), sets_out))
-            self._extra = self._extra or not self._runs
-        else:
-            self._extra = False
-        if o_valid and o_ready:
-            self._waiting.popleft()
-        if self._runs:
-            self._runs_so_far += 1
-            while self._coming and self._coming[0][0] == self._runs_so_far:
-                self._waiting.append(self._coming.popleft()[1])
-        self._runs = not (o_valid and not o_ready)
-        return int(i_ready), int(o_valid), *payload
-
-    def _tokens(self, byte: int, last: bool, sets_out: int) -> Iterator[tuple[int, Payload]]:
-        """The tokens that a byte brings about, and after how many runs they can be taken."""
-        tokens = self._text.feed(byte, last)
-        for token in tokens:
-            of_the_byte = token is tokens[-1] and not self._text.pending
-            arrives = sets_out + RUNS_TO_THE_OUTPUT - (not of_the_byte)
-            kind, length = token.kind.value, token.length
-            payload = token.code_point, int(token.error), kind, length, int(token.last)
-            yield arrives, payload
-
-
-class EncoderCycles:
-    """The encoder, cycle by cycle: data, error and last of its bytes.
-
-    The promise it spells out: a byte can be taken from the cycle after its code point was accepted,
-    in order, one a cycle. A code point is accepted in every cycle in which no byte is on offer, or
-    the only one left is taken.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-    waiting : iterable of Payload
-        The bytes that wait, the one on offer first; none after reset.
-    """
-
-    def __init__(self, profile: Profile = UNICODE, waiting: Iterable[Payload] = ()) -> None:
+    def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._waiting = deque(waiting)
 
-    def cycle(self, i_valid: int, value: int, last: int, o_ready: int) -> Payload:
-        o_valid = bool(self._waiting)
-        i_ready = not o_valid or bool(o_ready and len(self._waiting) == 1)
-        payload = self._waiting[0] if o_valid else (0,) * 3
-        if o_valid and o_ready:
-            self._waiting.popleft()
-        if i_valid and i_ready:
-            data, refused = encode_character(value, self._profile)
-            for index, byte in enumerate(data):
-                is_last = last and index == len(data) - 1
-                self._waiting.append((byte, int(refused), int(is_last)))
-        return int(i_ready), int(o_valid), *payload
+    def feed(self, *item: int) -> list[Output]:
+        value, last = item
+        encoded, refused = encode_character(value, self._profile)
+        return [
+            Output((byte, refused, last if left == 0 else 0))
+            for left, byte in zip(range(len(encoded) - 1, -1, -1), encoded, strict=True)
+        ]

@@ -20,9 +20,6 @@ from rich.text import Text
 from utf8_sim.engines.engine import DesignError
 from utf8_sim.tools.interrupts import interrupts_later
 
-from ..verify.report import plural
-from .output import visible
-
 FIRST_LINE = 5.0
 """Seconds after which work that goes on is long, and says what it is,"""
 
@@ -35,6 +32,15 @@ INTERRUPTED = 130
 
 class GivenUp(Exception):
     """An interrupted run has said how far it came."""
+
+
+def visible(text: str) -> str:
+    """A text on one line that does nothing to a terminal: what cannot be printed is escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def report_console(outputs: dict[str, str | None]) -> Console:

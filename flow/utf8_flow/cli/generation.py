@@ -1,0 +1,77 @@
+"""``generate``: Verilog, and what other languages and tools need to use it."""
+
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from utf8_sim.tools.files import open_output
+
+from ..export.fusesoc import core_file
+from ..export.verilog import generate as generate_verilog
+from ..export.verilog import name_beside
+from ..export.vhdl import vhdl_package
+from . import options
+from .choices import choose, choose_design, choose_profile, refuse_idle
+
+RESET_POLARITIES = {"high": False, "low": True}
+"""Whether the reset is active low, by the names of ``generate``'s option."""
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog=options.examples(
+        "utf8-hdl generate -o utf8_decoder.v",
+        "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
+        "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
+        "utf8-hdl generate -o utf8_decoder.v --vhdl-component",
+    )
+)
+def generate(
+    context: typer.Context,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
+    ] = "-",
+    component: options.Component = "decoder",
+    compact: options.Compact = False,
+    profile: options.Profile = "unicode",
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
+    module: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the module, instead of utf8_COMPONENT."),
+    ] = None,
+    reset_polarity: Annotated[
+        str,
+        options.choice(
+            RESET_POLARITIES,
+            help="high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
+        ),
+    ] = "high",
+    fusesoc: Annotated[
+        bool, typer.Option("--fusesoc", help="Write FILE.core too, for FILE.v: a FuseSoC core.")
+    ] = False,
+    vhdl_component: Annotated[
+        bool,
+        typer.Option(
+            "--vhdl-component", help="Write FILE.vhd too, for FILE.v: its component in VHDL."
+        ),
+    ] = False,
+) -> None:
+    """Write Verilog with AXI4-Stream ports, for an FPGA."""
+    rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    design = choose_design(component, rules, compact)
+    refuse_idle(context, component)
+    active_low_reset = choose("--reset-polarity", reset_polarity, RESET_POLARITIES)
+    module = f"utf8_{component}" if module is None else module
+    files = {output: generate_verilog(design, module, active_low_reset)}
+    if fusesoc:
+        files[name_beside(output, ".core", "--fusesoc")] = core_file(design, module, output)
+    if vhdl_component:
+        package = vhdl_package(files[output], module)
+        files[name_beside(output, ".vhd", "--vhdl-component")] = package
+    with ExitStack() as opened:
+        for name, content in files.items():
+            opened.enter_context(open_output(name)).write(content)

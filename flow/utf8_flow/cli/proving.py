@@ -1,0 +1,110 @@
+"""``prove`` and ``mutate``: what is known of the designs, and what would notice a mistake."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from utf8_sim.tools.errors import Refused
+
+from ..formal.properties import PROPERTIES
+from ..formal.prover import tool_version as prover_version
+from ..terminal import say
+from ..verify.mutants import mutation_score
+from ..verify.proofs import choose_goals, prove_all
+from . import options
+from .choices import (
+    choose_components,
+    choose_modes,
+    choose_profile,
+    choose_profiles,
+    refuse_idle,
+)
+from .output import check_outputs
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog=options.examples(
+        "utf8-hdl prove --component encoder --profile unicode",
+        "utf8-hdl prove --property line-rate",
+    )
+)
+def prove(
+    context: typer.Context,
+    component: options.OnlyComponent = None,
+    compact: options.Compact = False,
+    profile: options.OnlyProfile = None,
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--property",
+            metavar="NAME",
+            help="Only this one.",
+            autocompletion=lambda: list(dict.fromkeys(what.name for what in PROPERTIES)),
+        ),
+    ] = None,
+    vcd: Annotated[
+        str, typer.Option(metavar="OUT.vcd", help="Where to write a counterexample's waveform.")
+    ] = "utf8-hdl-counterexample.vcd",
+) -> None:
+    """Prove the properties of the designs, for all inputs.
+
+    These may be of any length, under any stalls. Without --profile, in all of them, and in unicode
+    with each of its rules inverted.
+    """
+    choose_components(component)
+    profiles = choose_profiles(profile, surrogates, noncharacters, error_span)
+    refuse_idle(context, component)
+    goals = choose_goals(component, name, profiles, compact)
+    if vcd == "-":
+        raise Refused("--vcd needs the name of a file")
+    check_outputs([], {"--vcd": vcd})
+    show = Console(highlight=False)
+    say(show, prover_version())
+    if not prove_all(show, goals, vcd):
+        raise typer.Exit(1)
+
+
+@app.command(
+    epilog=options.examples(
+        "utf8-hdl mutate --component encoder --mutants 100",
+        "utf8-hdl mutate --profile ucs2 --seed 1",
+    )
+)
+def mutate(
+    context: typer.Context,
+    component: options.OnlyComponent = None,
+    compact: options.Compact = False,
+    profile: options.Profile = "unicode",
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
+    seed: options.Seed = 0,
+    mutants: Annotated[
+        int,
+        typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="How many of each component."),
+    ] = 1000,
+) -> None:
+    """Break the designs gate by gate, and count what notices.
+
+    They are synthesised before. Each mutant meets the built-in campaign of compare and the
+    properties of prove. One that none of them kills must be proved to do the same as the design.
+    """
+    components = choose_components(component)
+    rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    refuse_idle(context, component)
+    if mutants < 1:
+        raise Refused(f"--mutants must be 1 or more, not {mutants}")
+    modes = choose_modes(seed)
+    show = Console(highlight=False)
+    say(show, prover_version())
+    scores = [
+        mutation_score(show, name, rules, mutants, seed, modes, compact) for name in components
+    ]
+    if not all(scores):
+        raise typer.Exit(1)

@@ -1,0 +1,225 @@
+"""``simulate`` and ``compare``: the hardware next to its golden model."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from utf8_hdl import Profile
+from utf8_sim.campaign import Part, campaign
+from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.stimulus import Mode, Stimulus
+from utf8_sim.tools.errors import Refused
+
+from ..designs import cycles_each
+from ..terminal import plural, report_console, say
+from ..verify.comparison import PartsComparison, compare_exhaustively
+from ..verify.engines import AUTO, expected_cycles, prepare_engine
+from ..verify.exhaustive import LONGEST, Plan
+from ..verify.simulation import Outputs, TextSimulation, look_ahead
+from ..verify.waves import check_drawn, drawing_range
+from . import options
+from .choices import choose_design, choose_modes, choose_profile, choose_stalls, refuse_idle
+from .output import check_outputs
+from .texts import file_part, open_text, typed_part
+
+DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
+"""Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog=options.examples(
+        "utf8-hdl simulate --text 'A€😀'",
+        "utf8-hdl simulate --hex 'C0 AF E2 82' --tokens -",
+        "utf8-hdl simulate --text 'A€' --stall-output 0.5 --seed 7 --vcd wave.vcd",
+        "utf8-hdl simulate --component encoder --code-points '20AC D800' --bytes out.txt",
+    )
+)
+def simulate(
+    context: typer.Context,
+    file: Annotated[str | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
+    text: options.Text = None,
+    hexadecimal: options.Hex = None,
+    code_points: options.CodePoints = None,
+    component: options.Component = "decoder",
+    compact: options.Compact = False,
+    profile: options.Profile = "unicode",
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
+    engine: options.Engine = AUTO,
+    seed: options.Seed = 0,
+    stall_input: options.StallInput = None,
+    stall_output: options.StallOutput = None,
+    stall_input_cycles: options.StallInputCycles = None,
+    stall_output_cycles: options.StallOutputCycles = None,
+    tokens: options.Tokens = None,
+    encoded: Annotated[
+        str | None,
+        typer.Option("--bytes", metavar="OUT", help="For an encoder: write the bytes it gave."),
+    ] = None,
+    vcd: options.Vcd = None,
+    wave: options.Wave = None,
+    wave_cycles: Annotated[
+        str, typer.Option(metavar="FIRST-LAST", help="Which cycles --wave draws.")
+    ] = "0-31",
+) -> None:
+    """Run the hardware on real bytes, next to the golden model.
+
+    What it made of them is shown, of short texts cycle by cycle. The text is FILE, standard input
+    (-), or what --text or --hex gives. A decoder gets its bytes. An encoder gets its characters,
+    surrogates and all other values too that its input can carry, or those of LIST.
+    """
+    rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    stalls = choose_stalls(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
+    design = choose_design(component, rules, compact)
+    steady = (stall_input, stall_output, stall_input_cycles, stall_output_cycles) == (None,) * 4
+    refuse_idle(
+        context,
+        component,
+        seed=stall_input is None
+        and stall_output is None
+        and "without --stall-input or --stall-output",
+        wave_cycles=wave is None and "without --wave",
+    )
+    facts = AmaranthEngine(design)
+    typed = typed_part(text, hexadecimal, code_points, facts)
+    names = {"--tokens": tokens, "--bytes": encoded, "--vcd": vcd, "--wave": wave}
+    check_outputs([file] if file else [], names)
+    drawn = drawing_range(wave_cycles)
+    show = report_console(names)
+    with open_text(file, typed, facts) as (text_pieces, size):
+        pieces, ahead, whole = look_ahead(text_pieces, facts, None if typed else 1)
+        length = ahead if whole else size
+        if wave and length is not None and steady:
+            check_drawn(drawn, length)
+        cycles = expected_cycles(ahead, [stalls])
+        simulator, engine_line = prepare_engine(engine, design, cycles)
+        outputs = Outputs(tokens, encoded, vcd, wave)
+        simulation = TextSimulation(simulator, Stimulus(pieces, *stalls), outputs, drawn)
+        simulation.run(show, size)
+    simulation.tell(show, engine_line, DIFFERENCE_VCD)
+
+
+@app.command(
+    epilog=options.examples(
+        "utf8-hdl compare",
+        "utf8-hdl compare --hex 'E2 82 / ED A0 80'",
+        "printf 'A\\xe2\\x82' | utf8-hdl compare - --stall-input 0.9",
+        "utf8-hdl compare --exhaustive 2",
+    )
+)
+def compare(
+    context: typer.Context,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
+    text: options.Text = None,
+    hexadecimal: options.Hex = None,
+    code_points: options.CodePoints = None,
+    component: options.Component = "decoder",
+    compact: options.Compact = False,
+    profile: options.Profile = "unicode",
+    surrogates: options.Surrogates = None,
+    noncharacters: options.Noncharacters = None,
+    error_span: options.Span = None,
+    engine: options.Engine = AUTO,
+    seed: options.Seed = 0,
+    stall_input: options.StallInput = None,
+    stall_output: options.StallOutput = None,
+    stall_input_cycles: options.StallInputCycles = None,
+    stall_output_cycles: options.StallOutputCycles = None,
+    tokens: options.Tokens = None,
+    vcd: options.Vcd = None,
+    wave: options.Wave = None,
+    exhaustive: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=options.WHOLE_NUMBER,
+            help="Instead of FILEs: every text of N bytes, 1 to 4.",
+        ),
+    ] = None,
+    state: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="Where --exhaustive keeps what is done, to go on later."),
+    ] = "utf8-hdl-exhaustive.json",
+) -> None:
+    """Compare hardware and golden model, cycle by cycle.
+
+    The stimuli are the FILEs (- is standard input), or what --text, --hex or --code-points gives,
+    or without any the built-in campaign. Each runs at full rate and with stalls on either side and
+    both. --vcd and --wave name what is kept if there is a difference.
+    """
+    rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    modes = choose_modes(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
+    design = choose_design(component, rules, compact)
+    by_cycles = stall_input_cycles is not None or stall_output_cycles is not None
+    is_campaign = not files and (text, hexadecimal, code_points) == (None,) * 3
+    nothing_random = exhaustive is not None or (by_cycles and not is_campaign)
+    refuse_idle(
+        context,
+        component,
+        seed=nothing_random
+        and stall_input is None
+        and stall_output is None
+        and f"with {'--exhaustive' if exhaustive is not None else 'stalls by cycles'}, "
+        "without --stall-input or --stall-output",
+        state=exhaustive is None and "without --exhaustive",
+    )
+    if state == "-":
+        raise Refused("--state needs the name of a file")
+    outputs = {"--tokens": tokens, "--vcd": vcd, "--wave": wave}
+    check_outputs(files or [], outputs if exhaustive is None else {**outputs, "--state": state})
+    show = report_console(outputs)
+    vcd = vcd or DIFFERENCE_VCD
+    if exhaustive is not None:
+        if not is_campaign or tokens or by_cycles:
+            raise Refused(
+                "--exhaustive has its own texts: without FILEs, --text, --hex, --code-points, "
+                "--tokens and stalls by cycles"
+            )
+        if not 1 <= exhaustive <= LONGEST:
+            raise Refused(f"--exhaustive must be 1 to {LONGEST} bytes, not {exhaustive}")
+        rates = stall_input or 0.0, stall_output or 0.0
+        cycles = expected_cycles(exhaustive * 256**exhaustive, [choose_stalls(seed, *rates)])
+        simulator, engine_line = prepare_engine(engine, design, cycles)
+        plan = Plan(exhaustive, rules, simulator.name, rates, seed, component, compact)
+        compare_exhaustively(show, plan, simulator, engine_line, state, vcd, wave)
+        return
+
+    facts = AmaranthEngine(design)
+    typed = typed_part(text, hexadecimal, code_points, facts)
+    parts = _given_parts(context, files or [], typed, facts) or campaign(facts, seed)
+    # Of files, it is the bytes that are counted.
+    each = 1 if files else cycles_each(component, rules)
+    size = each * sum(part.size for part in parts)
+    cycles = expected_cycles(size, [stalls for _, stalls in modes])
+    simulator, engine_line = prepare_engine(engine, design, cycles)
+    _say_what_is_compared(show, rules, engine_line, parts, modes)
+    comparison = PartsComparison(simulator, parts, modes)
+    comparison.run(show, tokens)
+    comparison.tell(show, seed, is_campaign, vcd, wave)
+
+
+def _given_parts(
+    context: typer.Context, files: list[str], typed: Part | None, facts: AmaranthEngine
+) -> list[Part]:
+    """The stimuli that the command line names; none means the campaign."""
+    if files.count("-") > 1:
+        raise Refused("- is standard input, which can be read only once: give it once")
+    if files and typed:
+        raise Refused(f"give FILEs or {typed.name}, not both")
+    if typed:
+        return [typed]
+    return [context.with_resource(file_part(name, facts)) for name in files]
+
+
+def _say_what_is_compared(
+    show: Console, profile: Profile, engine_line: str, parts: list[Part], modes: list[Mode]
+) -> None:
+    say(show, f"profile {profile.describe()}")
+    say(show, f"engine {engine_line}")
+    names = ", ".join(name for name, _ in modes)
+    stimuli = "1 stimulus" if len(parts) == 1 else f"{len(parts)} stimuli"
+    say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")

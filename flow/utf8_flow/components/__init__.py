@@ -1,0 +1,10 @@
+"""What the command line, verification, export and proofs need of each component.
+
+An entry is the component's of :mod:`utf8_sim.components` and what only tools need. Adding one means
+a module like :mod:`utf8_flow.components.decoder`, which registers its entry when it is imported.
+"""
+
+from . import decoder, encoder
+from .entry import ENTRIES, Entry, entry_of, register
+
+__all__ = ["ENTRIES", "Entry", "decoder", "encoder", "entry_of", "register"]

@@ -1,0 +1,121 @@
+"""The decoder, for the tools: what its report says."""
+
+import json
+from typing import TextIO
+
+import numpy as np
+from rich.text import Text
+
+from utf8_hdl import Kind
+from utf8_sim.components import DECODER
+from utf8_sim.components.decoder import DecoderCoverage
+from utf8_sim.shown import character
+from utf8_sim.trace import Columns, Trace
+
+from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Pace, characters_line, places_line
+from .entry import Entry, register
+
+
+class DecoderReport:
+    """Tokens, numbered by the first byte that they cover; a :class:`Report`."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        self.inputs = 0
+        self._file = file
+        self._pace = Pace()
+        self._offset = 0
+        self._lengths = np.zeros(LENGTHS, dtype=np.int64)
+        self._errors: dict[Kind, int] = {}
+        self._first_errors: dict[Kind, list[int]] = {}
+        self._preview = ""
+
+    def add(self, trace: Trace) -> None:
+        tokens = trace.taken()
+        lengths = tokens["o.length"]
+        ends = self._offset + np.cumsum(lengths, dtype=np.int64)
+        if len(ends):
+            self._offset = int(ends[-1])
+        if self._file:
+            self._file.write(_token_lines(ends - lengths, tokens))
+        self.inputs += int(np.count_nonzero(trace.is_accepted))
+        self._pace.add(trace)
+        self._count(tokens, ends - lengths)
+
+    def _count(self, tokens: Columns, offsets: np.ndarray) -> None:
+        lengths, kinds = tokens["o.length"], tokens["o.kind"]
+        is_error = tokens["o.error"].view(bool)
+        self._lengths += np.bincount(lengths[~is_error], minlength=LENGTHS)
+        counts = np.bincount(kinds[is_error], minlength=len(Kind)).tolist()
+        for kind in Kind:
+            count = counts[kind.value]
+            if not count:
+                continue
+            self._errors[kind] = self._errors.get(kind, 0) + count
+            first = self._first_errors.setdefault(kind, [])
+            if len(first) < FIRST_ERRORS:
+                found = np.flatnonzero(is_error & (kinds == kind.value))
+                first += offsets[found[: FIRST_ERRORS - len(first)]].tolist()
+        begin = tokens["o.code_point"][: max(0, PREVIEW - len(self._preview))]
+        for code_point in begin.tolist():
+            self._preview += character(code_point) or ("␤" if code_point == 0x0A else "·")
+
+    def lines(self) -> list[Text]:
+        lines = [
+            Text(f"begins      {self._preview}".rstrip()),
+            Text(f"bytes       {self.inputs}"),
+            self._pace.line(self.inputs, "byte"),
+            characters_line(self._lengths),
+            Text(f"errors      {sum(self._errors.values())}"),
+        ]
+        for kind in sorted(self._errors, key=lambda kind: kind.value):
+            count = self._errors[kind]
+            places = places_line(count, self._first_errors[kind])
+            lines.append(Text(f"  {kind.label:<24}{count:>6}  at byte {places}", style="red"))
+        return lines
+
+
+_LABELS = [*(json.dumps(kind.label) for kind in Kind), "null"]
+
+
+def _token_lines(offsets: np.ndarray, tokens: Columns) -> str:
+    """The tokens as JSON, one a line."""
+    is_error = tokens["o.error"].view(bool)
+    columns = (
+        offsets,
+        tokens["o.length"],
+        tokens["o.code_point"],
+        np.where(is_error, tokens["o.kind"], len(Kind)),
+    )
+    return "".join(
+        f'{{"offset": {offset}, "length": {length}, "code_point": {code_point}, '
+        f'"error": {_LABELS[kind]}}}\n'
+        for offset, length, code_point, kind in zip(*map(np.ndarray.tolist, columns), strict=True)
+    )
+
+
+def token_counts(coverage: DecoderCoverage) -> list[Text]:
+    """How many tokens of each kind and length there were."""
+    lengths = range(1, coverage.engine.profile.longest_form + 1)
+    lines = [
+        Text("tokens taken, by kind and length in bytes", style="bold"),
+        Text(" " * 24 + "".join(f"{length:>8}" for length in lengths)),
+    ]
+    for kind in Kind:
+        counts = coverage.tokens[kind.value].tolist()
+        if any(counts):
+            label = "character" if kind is Kind.NONE else kind.label
+            cells = "".join(f"{counts[length] or '':>8}" for length in lengths)
+            lines.append(Text(f"{label:<24}{cells}".rstrip()))
+    return lines
+
+
+ENTRY = register(
+    Entry(
+        component=DECODER,
+        report=DecoderReport,
+        list_option="--hex",
+        bytes_of=lambda values, profile: len(values),
+        options=frozenset({"--error-span", "--exhaustive", "--compact"}),
+        coverage_lines=token_counts,
+    )
+)

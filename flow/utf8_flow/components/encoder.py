@@ -1,0 +1,95 @@
+"""The encoder, for the tools: what its report says."""
+
+from collections.abc import Sequence
+from typing import TextIO
+
+import numpy as np
+from rich.text import Text
+
+from utf8_hdl import Profile
+from utf8_hdl.profile import REPLACEMENT
+from utf8_sim.components import ENCODER
+from utf8_sim.golden.text import encode, form, form_maximum
+from utf8_sim.trace import Columns, Trace
+
+from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Pace, characters_line, places_line
+from .entry import Entry, register
+
+
+def bytes_of(values: Sequence[int] | np.ndarray, profile: Profile) -> int:
+    """How many bytes some code points become."""
+    code_points = np.asarray(values, dtype=np.uint64)
+    maxima = [form_maximum(length) for length in range(1, profile.longest_form)]
+    lengths = np.searchsorted(np.array(maxima, dtype=np.uint64), code_points) + 1
+    return int(np.where(code_points > profile.highest, len(encode(REPLACEMENT)), lengths).sum())
+
+
+class EncoderReport:
+    """Bytes, numbered from the first; a :class:`Report`."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        self.inputs = 0
+        self._file = file
+        self._pace = Pace()
+        self._bytes = 0
+        self._lengths = np.zeros(LENGTHS, dtype=np.int64)
+        self._refused = 0
+        self._first_refused: list[int] = []
+        self._preview = b""
+
+    def add(self, trace: Trace) -> None:
+        encoded = trace.taken()
+        data = encoded["o.data"]
+        if self._file:
+            self._file.write(_byte_lines(self._bytes, encoded))
+        self._bytes += len(data)
+        self._preview += data[: PREVIEW // 3 - len(self._preview)].tobytes()
+        leads = (data & 0xC0) != 0x80
+        refused = np.flatnonzero(encoded["o.error"][leads]) + int(self._lengths.sum())
+        self._first_refused += refused[: FIRST_ERRORS - len(self._first_refused)].tolist()
+        self._refused += len(refused)
+        self._lengths += np.bincount(_FORMS.take(data[leads]), minlength=LENGTHS)
+        self.inputs += int(np.count_nonzero(trace.is_accepted))
+        self._pace.add(trace)
+
+    def lines(self) -> list[Text]:
+        more = " ..." if self._bytes > len(self._preview) else ""
+        lines = [
+            Text(f"begins      {self._preview.hex(' ').upper()}{more}".rstrip()),
+            Text(f"code points {self.inputs}"),
+            Text(f"bytes       {self._bytes}"),
+            self._pace.line(self._bytes, "byte"),
+            characters_line(self._lengths),
+        ]
+        if self._refused:
+            places = places_line(self._refused, self._first_refused)
+            line = f"refused     {self._refused}, U+FFFD instead, at code point {places}"
+            lines.append(Text(line, style="red"))
+        else:
+            lines.append(Text("refused     0"))
+        return lines
+
+
+_FORMS = np.array([form(byte) for byte in range(256)])
+_BOOLEANS = "false", "true"
+
+
+def _byte_lines(first: int, encoded: Columns) -> str:
+    """The bytes as JSON, one a line."""
+    columns = (encoded[f"o.{name}"].tolist() for name in ("data", "error", "last"))
+    return "".join(
+        f'{{"offset": {offset}, "byte": {byte}, '
+        f'"error": {_BOOLEANS[error]}, "last": {_BOOLEANS[last]}}}\n'
+        for offset, (byte, error, last) in enumerate(zip(*columns, strict=True), start=first)
+    )
+
+
+ENTRY = register(
+    Entry(
+        component=ENCODER,
+        report=EncoderReport,
+        list_option="--code-points",
+        bytes_of=bytes_of,
+        options=frozenset({"--code-points", "--bytes"}),
+    )
+)

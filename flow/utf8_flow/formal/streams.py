@@ -1,0 +1,102 @@
+"""What is proved of every component, in terms of its streams."""
+
+from typing import Any
+
+from amaranth.hdl import ClockSignal, Instance, Signal
+
+from utf8_hdl.axi import AxiStream
+
+from ..export.verilog import generate
+from .bench import (
+    Bench,
+    accepts,
+    gives,
+    input_of,
+    offers_differ,
+    output_of,
+    pins_differ,
+    waits,
+)
+
+
+def output_stream(b: Bench, name: str) -> None:
+    """What is offered at the output stays there, unchanged, until it is taken."""
+    design = b.design(name)
+    offered = b.before(waits(design))
+    changed = output_of(design) != b.before(output_of(design))
+    b.never(offered & ~design.o.valid, offered & changed)
+    b.reaches("an output that waits, and is taken then", offered & gives(design))
+
+
+def valid_independent(b: Bench, name: str) -> None:
+    """What is offered in a cycle does not depend on `o.ready` in that cycle."""
+    design, flip = b.design(name), b.free(1, "flip")
+    twin = b.twin(design, {"o.ready": design.o.ready ^ flip})
+    same = ~b.since(flip)
+    b.never(same & offers_differ(design, twin))
+    b.reaches("an output with the consumer ready and not", same & flip & design.o.valid)
+
+
+def input_stream(b: Bench, name: str) -> None:
+    """Only transfers count: what is offered and not taken changes nothing, at any time, and no
+    output pin depends on an input pin but `o.ready` within a cycle."""
+    design = b.design(name)
+    other = b.design(f"{name}_other", {"o.ready": design.o.ready})
+    differs = accepts(design) != accepts(other)
+    differs |= accepts(design) & (input_of(design) != input_of(other))
+    same = ~b.since(differs)
+    b.never(same & pins_differ(design, other))
+    b.reaches(
+        "something else offered while it cannot be taken",
+        same & design.i.valid & ~design.i.ready & ~differs & (input_of(design) != input_of(other)),
+    )
+
+
+def reset(b: Bench, name: str) -> None:
+    """A cycle of reset leads to the initial state, whatever the registers hold."""
+    rst = b.free(1, "rst")
+    design = b.design(name, any_start=True, reset=rst)
+    twin = b.twin(design, reset=rst)
+    differs = pins_differ(design, twin)
+    b.never(b.since(rst) & differs)
+    b.reaches("outputs that differ before", differs)
+    b.reaches("an output after a reset in mid-stream", b.since(b.since(rst) & rst) & gives(design))
+
+
+def verilog(b: Bench, name: str) -> None:
+    """The generated Verilog does the same as the design, on every pin, in every cycle."""
+    rst = b.free(1, "rst")
+    design = b.design(name, reset=rst)
+    top = AxiStream(design)
+    b.sources.append(generate(design))
+    shown = {port: Signal(len(getattr(top, port)), name=f"verilog_{port}") for port in top.outputs}
+    b.m.submodules.verilog = Instance(
+        f"utf8_{top.name}",
+        i_clk=ClockSignal(),
+        i_rst=rst,
+        **{f"i_{port}": pin for port, pin in top.inputs.items()},
+        **{f"o_{port}": signal for port, signal in shown.items()},
+    )
+    b.never(*(shown[port] != pin for port, pin in top.outputs.items()))
+    b.reaches("an output of the Verilog", shown["m_axis_tvalid"] & shown["m_axis_tlast"])
+
+
+def reach_states(b: Bench, design: Any) -> None:
+    """Each state, at rest and in flow, while the output waits, and while no input comes."""
+    waited = b.before(waits(design))
+    for state in design.State:
+        here = design.state == state
+        b.reaches(f"{state.name}, input comes", here & design.i.valid)
+        b.reaches(f"{state.name}, no input", here & ~design.i.valid)
+        b.reaches(f"{state.name}, input and output move", here & gives(design) & design.i.valid)
+        b.reaches(f"{state.name}, output waits", here & waits(design) & waited)
+
+
+EVERY = {
+    "output-stream": output_stream,
+    "valid-independent": valid_independent,
+    "input-stream": input_stream,
+    "reset": reset,
+    "verilog": verilog,
+}
+"""The properties that every component has."""

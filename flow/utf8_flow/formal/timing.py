@@ -1,0 +1,306 @@
+"""The documented timing of the components, for any specification of what they do.
+
+A specification says in the cycle in which it ``accept``s an ``item`` what this gives: ``end``, if
+the item ``ends`` a result; and before it ``cut``, if the item ``cuts`` one that was unfinished. Its
+``results`` are these two, each with more about it if there is more to say. A timing model says from
+when a result is at the output. Together they say every pin in every cycle.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .bench import Bench, accepts, gives, input_of, output_of, waits
+
+DECODER_STAGES = 6
+"""Between the input and the output buffer of the pipelined decoder."""
+
+
+class Timing(Elaboratable):
+    """What the pins of a component must be.
+
+    Parameters
+    ----------
+    b : Bench
+        Where.
+    design : Component
+        Whose pins.
+    specification : Elaboratable
+        What its input gives.
+    heeds : Value or None
+        From which item on anything is known, for a design whose registers may hold anything. None
+        for one that begins in the initial state. Of the former it is told by the design itself
+        whether there is an item, or a result, that its pins do not show for long.
+
+    Attributes
+    ----------
+    ready, valid, result : Value
+        What the pins must be, the latter two if they are ``known``. The result is what the
+        specification says, which begins with the output's payload.
+    known : Value
+        Whether they are.
+    backlog : Value
+        Whether something is there that another item or result has kept back.
+    """
+
+    ready: Value
+    valid: Value
+    result: Value
+    known: Value
+    backlog: Value
+
+    def __init__(self, b: Bench, design: Any, specification: Any, heeds: Value | None) -> None:
+        self._design = design
+        self.specification = specification
+        self._begins_known = heeds is None
+        self._heeds = Value.cast(1) if heeds is None else heeds
+        b.m.submodules += self
+
+    @classmethod
+    def component(cls, b: Bench, specification: Any) -> Any:
+        """A component whose pins are always what they must be."""
+        return _Reference(b, cls, specification)
+
+    @property
+    def p(self) -> Any:
+        """The payload at the output, if it is known and valid."""
+        return data.View(self.specification.o_layout, self.result[: len(output_of(self._design))])
+
+    @property
+    def more(self) -> Value:
+        """What the specification has to say of it beside the payload."""
+        return self.result[len(output_of(self._design)) :]
+
+    @property
+    def wrong(self) -> Value:
+        """The pins are something else."""
+        o = self._design.o
+        payloads = output_of(self._design) != Value.cast(self.p)
+        wrong = self._design.i.ready != self.ready
+        wrong |= self.known & (o.valid != self.valid)
+        return wrong | self.known & self.valid & payloads
+
+    def _place(self, name: str) -> "_Place":
+        return _Place(name, len(self.specification.results[0]), self._begins_known)
+
+
+class _Reference(wiring.Component):
+    """A component whose pins are what a specification and a timing model say."""
+
+    i: Any
+    o: Any
+
+    def __init__(self, b: Bench, timing: Any, specification: Any) -> None:
+        super().__init__(
+            {
+                "i": In(stream.Signature(specification.i_layout)),
+                "o": Out(stream.Signature(specification.o_layout)),
+            }
+        )
+        self.profile = b.profile
+        self.expected = timing(b, self, specification)
+
+    def elaborate(self, platform: Any) -> Module:
+        m, expected = Module(), self.expected
+        m.d.comb += [
+            self.i.ready.eq(expected.ready),
+            self.o.valid.eq(expected.valid),
+            output_of(self).eq(expected.result),
+        ]
+        return m
+
+
+class _Place:
+    """A place for a result, which may be known to be empty."""
+
+    def __init__(self, name: str, width: int, begins_known: bool) -> None:
+        self.known = Signal(name=f"{name}_known", init=begins_known)
+        self.valid = Signal(name=f"{name}_valid")
+        self.result = Signal(width, name=name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.known, self.valid, self.result))
+
+    def set(self, *fields: Any) -> list[Any]:
+        return [register.eq(value) for register, value in zip(self, fields, strict=True)]
+
+
+class ElasticTiming(Timing):
+    """Of an elastic pipeline.
+
+    Items pass through stages, are then taken by the specification, and its results pass through two
+    more, and an output buffer of two entries. All stages are stalled in the cycle after one in
+    which the output waits. An item that is accepted then goes to a skid register before the first
+    stage, and so does the next one, behind it, as long as there is one in every cycle.
+
+    Parameters
+    ----------
+    stages : int
+        How many stages there are.
+    """
+
+    def __init__(
+        self,
+        b: Bench,
+        design: Any,
+        specification: Any,
+        heeds: Value | None = None,
+        *,
+        stages: int = DECODER_STAGES,
+    ) -> None:
+        super().__init__(b, design, specification, heeds)
+        self._stages = stages
+        self._enable = Signal(init=heeds is not None)
+        self.backlog = Signal() if self._begins_known else design.skid_taken
+        self._shown = self._place("shown")
+        self.known, self.valid, self.result = self._shown
+        self.ready = design.o.ready | (self._enable & ~self.backlog)
+        self._backlog_next = accepts(design) & (self.backlog | ~self._enable)
+        if not self._begins_known:
+            second_or_later = b.since(Value.cast(1))
+            self._third_or_later = b.before(second_or_later)
+            self._second_cycle = second_or_later & ~self._third_or_later
+            self._told_otherwise = self.backlog != b.before(self._backlog_next)
+
+    @property
+    def wrong(self) -> Value:
+        wrong = super().wrong
+        return wrong if self._begins_known else wrong | self._third_or_later & self._told_otherwise
+
+    def elaborate(self, platform: Any) -> Module:
+        m, design, enable = Module(), self._design, self._enable
+        m.submodules.specification = specification = self.specification
+        own, cut = specification.results
+        holds = waits(design)
+        m.d.sync += enable.eq(~holds)
+
+        # What moves is an item, whether there is one, and whether that is known.
+        offered = Cat(input_of(design), accepts(design), self._heeds)
+        skid = Signal.like(offered)
+        m.d.sync += skid.eq(offered)
+        if self._begins_known:
+            m.d.sync += self.backlog.eq(self._backlog_next)
+        item: Any = Mux(self.backlog, skid, offered)
+        for number in range(self._stages - 2):
+            if number == 1 and not self._begins_known:
+                # Did the item of the first cycle enter in it? Not if it is in the skid register.
+                item = Cat(item[:-1], item[-1] & ~(self._second_cycle & self.backlog))
+            stage = Signal(len(offered), init=int(self._begins_known) << len(offered) - 1)
+            with m.If(enable):
+                m.d.sync += stage.eq(item)
+            item = stage
+        valid, known = item[-2], item[-1]
+        m.d.comb += [
+            specification.accept.eq(valid & known & enable),
+            specification.item.eq(item[:-2]),
+        ]
+        decided, made, behind = map(self._place, ("decided", "made", "behind"))
+        shown = self._shown
+        with m.If(enable):
+            m.d.sync += [
+                *decided.set(known, specification.ends, own),
+                *made.set(
+                    decided.known & known,
+                    decided.valid | specification.cuts,
+                    Mux(decided.valid, decided.result, cut),
+                ),
+            ]
+            with m.If(holds):
+                m.d.sync += behind.set(*made)
+            with m.Else():
+                m.d.sync += shown.set(*made)
+        with m.Elif(~holds):
+            m.d.sync += [*shown.set(*behind), *behind.set(1, 0, behind.result)]
+        return m
+
+
+class CompactTiming(Timing):
+    """Of one register stage between input and output.
+
+    Nothing moves while the output waits. In any other cycle the output register takes the next
+    result. If an item cuts one and ends another, the latter waits behind it for a cycle, and so do
+    those of the items that come then, as long as each of them ends one.
+    """
+
+    def __init__(
+        self, b: Bench, design: Any, specification: Any, heeds: Value | None = None
+    ) -> None:
+        super().__init__(b, design, specification, heeds)
+        self._shown, self._behind = self._place("shown"), self._place("behind")
+        self._exact = Signal(init=self._begins_known)  # what comes next is known
+        self._sure: Value = self._exact
+        self._first = Signal()  # only of the item just accepted is it known what it gives
+        self.backlog = self._behind.valid
+        self.known, self.valid, self.result = self._shown
+        if not self._begins_known:
+            # Whether something was cut, which is not known, is told by where the result is.
+            held = Value.cast(design.state) >= design.State.HELD.value  # what is above, too
+            self._sure = self._exact | (b.since(self._heeds) & ~held)
+            follows = self._first & ~held & self._behind.valid
+            self.backlog = self._behind.valid & ~follows
+            self.known, self.valid = self.known | follows, self.valid | follows
+            self.result = Mux(follows, self._behind.result, self.result)
+        self.ready = ~waits(design)
+
+    def elaborate(self, platform: Any) -> Module:
+        m, design, behind = Module(), self._design, self._behind
+        m.submodules.specification = specification = self.specification
+        own, cut = specification.results
+        m.d.comb += [
+            specification.accept.eq(accepts(design) & self._heeds),
+            specification.item.eq(input_of(design)),
+        ]
+        first = specification.accept & ~self._sure
+        cuts, ends = specification.cuts, specification.ends
+        next_result = Mux(cuts, cut, own)
+        with m.If(~waits(design)):
+            m.d.sync += [
+                self._first.eq(first),
+                self._exact.eq(self._sure | first),
+                *self._shown.set(
+                    self._sure,
+                    self.backlog | cuts | ends,
+                    Mux(self.backlog, behind.result, next_result),
+                ),
+                *behind.set(1, ends & (self.backlog | cuts | first), own),
+            ]
+        return m
+
+
+class SerialTiming(Timing):
+    """Of a register that holds an item until the last of its bytes is taken, one in a cycle.
+
+    Attributes
+    ----------
+    item : Signal
+        The item held, the last one if there is none.
+    ends : Value
+        Its last byte is at the output.
+    """
+
+    def __init__(
+        self, b: Bench, design: Any, specification: Any, heeds: Value | None = None
+    ) -> None:
+        super().__init__(b, design, specification, heeds)
+        item: Any = Signal(specification.i_layout)
+        self.item = item
+        self.valid, self.known = Signal(), Value.cast(1)
+        self._index = Signal(3)
+        self.ends = self._index + 1 == specification.count
+        byte = Array(specification.sequence)[self._index]
+        self.result = Cat(byte, specification.refused, item.last & self.ends)
+        self.backlog = self.valid & ~self.ends
+        self.ready = ~self.valid | (design.o.ready & self.ends)
+
+    def elaborate(self, platform: Any) -> Module:
+        m, design = Module(), self._design
+        m.submodules.specification = self.specification
+        m.d.comb += self.specification.code_point.eq(self.item.code_point)
+        with m.If(accepts(design)):
+            m.d.sync += [self.item.eq(design.i.p), self.valid.eq(1), self._index.eq(0)]
+        with m.Elif(gives(design)):
+            m.d.sync += [self.valid.eq(~self.ends), self._index.eq(self._index + 1)]
+        return m

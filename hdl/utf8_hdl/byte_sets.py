@@ -1,0 +1,56 @@
+"""Membership of bytes in sets, in one lookup table and a register for each set of nibbles."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from amaranth.hdl import Const, Signal, Value
+
+from .elastic import Stage
+from .gates import any_of
+
+
+class ByteSets:
+    """Membership of a byte in sets, one stage after the byte.
+
+    A set of bytes is a union of products, some high nibbles times some low nibbles. A register for
+    each of these sets of nibbles is one lookup table, and bytes of many kinds share them.
+
+    Parameters
+    ----------
+    stage : Stage
+        Where the registers are.
+    byte : Value
+        The byte in the stage before.
+    """
+
+    def __init__(self, stage: Stage, byte: Value) -> None:
+        self._stage = stage
+        self._nibbles = {"low": byte[:4], "high": byte[4:]}
+        self._known: dict[tuple[str, frozenset[int]], Signal] = {}
+
+    def among(self, members: Iterable[int]) -> Value:
+        """Whether the byte in the stage is one of some."""
+        lows = defaultdict(set)
+        for member in members:
+            lows[member >> 4].add(member & 0xF)
+        highs = defaultdict(set)
+        for high, low in lows.items():
+            highs[frozenset(low)].add(high)
+        return any_of(
+            self._one_of("high", frozenset(high)) & self._one_of("low", low)
+            for low, high in highs.items()
+        )
+
+    def _one_of(self, which: str, values: frozenset[int]) -> Value:
+        others = frozenset(range(16)) - values
+        if not others:
+            return Const(1, 1)
+        if (which, others) in self._known:
+            return ~self._known[which, others]
+        if (which, values) not in self._known:
+            digits = "".join(f"{value:X}" for value in sorted(values))
+            few = min(values, others, key=len)
+            found = any_of(self._nibbles[which] == value for value in sorted(few))
+            found = found if few is values else ~found
+            self._known[which, values] = self._stage.keep(f"{which}_{digits}", found)
+        return self._known[which, values]

@@ -1,0 +1,268 @@
+"""The compact decoder: the textbook's state machine, and one register between input and output."""
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from . import tables
+from .layouts import BYTE_LAYOUT, Kind, token_layout
+from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile
+
+
+class CompactDecoder(wiring.Component):
+    """UTF-8 decoder in little space: a byte comes in, and its token is out in the next cycle.
+
+    It takes 8 bits a cycle and is a state machine with an output register::
+
+                    +---------------+     +-----------------+
+        i.p  --+--->| state machine |---->| output register |--+--> o.p
+        byte   |    +---------------+     +-----------------+  |    token
+               |       ^                       ^               |
+               |    +--------+                 |   unfinished  |
+               +--->| before |                 +---------------+
+                    +--------+
+
+    ``START``: a character must begin. ``NEED_n``: n continuation bytes must follow. A lead byte
+    leads from ``START`` to ``NEED_n``, and each byte that joins the sequence to the state below;
+    the last one makes a token. Any other byte is a token of its own.
+
+    A byte that does not join *cuts* the sequence, and the error takes the output register. If the
+    byte is a lead byte, it has no token yet. Else its own token is late by one: the byte is in the
+    register *before*, which has the byte before in all states, and ``HELD`` says that its token is
+    still to be made. That takes the next step, together with what the next byte does. No sequence
+    can be cut in that step, so one register is enough for any input::
+
+        i.p    C2     41      42     43    E2    82      AC
+        state  START  NEED_1  HELD   HELD  HELD  NEED_2  NEED_1  START
+        o.p                   error  41    42    43              20AC
+
+    While a sequence is unfinished nothing is on offer, and the output register has its value and
+    length so far.
+
+    1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input; and while ``o.valid``
+       is low. Both registers are stalled in all other cycles.
+    2. Latency: a token is at the output 1 cycle after the byte that decides it: its last byte, or
+       the byte that cuts it. The own token of a byte that cuts a sequence, if it has one, comes
+       right behind that error. Cycles in which the output waits are not counted.
+    3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
+       depends on ``o.ready`` within a cycle; ``i.ready`` does. The payload is don't care while
+       ``o.valid`` is low.
+    4. Nothing is lost or invented: the lengths of the tokens add up to the bytes accepted.
+    5. Self-synchronisation: from any register contents, once ``longest_form - 1`` bytes (3 in
+       ``unicode``) or one byte outside 80..BF are accepted, later bytes give the tokens that they
+       give a freshly reset decoder. Only ``state`` and ``o.valid`` are reset.
+
+    The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b: an
+    error covers the longest prefix of a well-formed sequence (``maximal-subpart``), or one byte.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken. Rules that a profile does not need cost no gates.
+
+    Attributes
+    ----------
+    profile : Profile
+        As given.
+    State : enum.Enum
+        The states of this profile's machine.
+    state : Signal
+        The state register, for waveforms and coverage.
+
+    Members
+    -------
+    i : ``In(stream.Signature(BYTE_LAYOUT))``
+        Bytes of the text. ``last`` ends a text: what is unfinished then is ``TRUNCATED``, and the
+        next byte begins a new text.
+    o : ``Out(stream.Signature(token_layout(profile)))``
+        Tokens.
+    """
+
+    i: Any
+    o: Any
+
+    def __init__(self, profile: Profile = UNICODE) -> None:
+        self.profile = profile
+        self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+        self._refusals = tables.refusals(profile)
+        self._needs = range(1, profile.longest_form)
+        states = {"START": 0, **{f"NEED_{count}": count for count in self._needs}}
+        held = 1 << max(self._needs).bit_length()  # a bit of its own
+        self.State: Any = enum.Enum("State", states | {"HELD": held})
+        super().__init__(
+            {
+                "i": In(stream.Signature(BYTE_LAYOUT)),
+                "o": Out(stream.Signature(token_layout(profile))),
+            }
+        )
+        self.state = Signal(self.State, init=self.State.START)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        i, o, state, State = self.i, self.o, self.state, self.State
+        now, before = self._bytes(m)
+        announced = self._meaning(m, now)
+        refused, so_far = self._sequence(m, now, before)
+        held = state[-1]
+
+        # The state machine. A token ends with the byte, or is cut by it; HELD has one of its own.
+        begins, follows, joins = Signal(), Signal(), Signal()
+        unfinished, ends, error = Signal(), Signal(), Signal()
+        next_state = Signal(State)
+        m.d.comb += begins.eq(i.valid & announced.any() & ~now.last)
+        m.d.comb += follows.eq(now.data.matches("10------") & (~refused | self._whole_sequence))
+        with m.Switch(state):
+            for count in self._needs:
+                with m.Case(State(count)):
+                    m.d.comb += unfinished.eq(1)
+                    with m.If(follows):
+                        m.d.comb += [
+                            joins.eq(1),
+                            ends.eq(i.valid & (now.last | (count == 1))),
+                            error.eq(so_far != Kind.TRUNCATED if count == 1 else now.last),
+                            next_state.eq(Mux(now.last, State.START, State(count - 1))),
+                        ]
+                    with m.Else():
+                        m.d.comb += [
+                            ends.eq(i.valid),
+                            error.eq(1),
+                            next_state.eq(Mux(begins, announced, State.HELD)),
+                        ]
+            with m.Case("1" + "-" * (len(state) - 1)):  # HELD
+                emptied = Mux(i.valid, State.HELD, State.START)
+                m.d.comb += [
+                    ends.eq(1),
+                    error.eq(before.data[7]),
+                    next_state.eq(Mux(begins, announced, emptied)),
+                ]
+            with m.Default():  # START
+                m.d.comb += [
+                    ends.eq(i.valid & ~begins),
+                    error.eq(now.data[7]),
+                    next_state.eq(Mux(begins, announced, State.START)),
+                ]
+
+        # The token: of the sequence, or of one byte.
+        single, token = Signal.like(now), Signal(o.p.shape())
+        shown = Signal(o.p.shape(), reset_less=True)
+        m.d.comb += [single.eq(Mux(held, before, now)), token.error.eq(error)]
+        with m.If(unfinished):
+            # Behind a lead byte, the output register may hold the token before.
+            is_second = before.data[6]
+            value = Mux(is_second, self._value_bits(before.data), shown.code_point)
+            length = Mux(is_second, 1, shown.length)
+            m.d.comb += [
+                token.code_point.eq(Cat(now.data[:6], value)),
+                token.kind.eq(so_far),
+                token.length.eq(length + joins),
+                token.last.eq(now.last & joins),
+            ]
+        with m.Else():
+            m.d.comb += [
+                token.code_point.eq(single.data[:7]),
+                token.kind.eq(single.kind),
+                token.length.eq(1),
+                token.last.eq(single.last),
+            ]
+
+        # The registers. What is stalled keeps its contents.
+        stalled = o.valid & ~o.ready
+        m.d.comb += [i.ready.eq(~stalled), o.p.eq(shown)]
+        m.d.sync += o.valid.eq(stalled | ends)
+        with m.If(~stalled & (i.valid | ~unfinished)):
+            m.d.sync += [state.eq(next_state), before.eq(now), shown.eq(token)]
+            if self._whole_sequence:
+                with m.If(joins):
+                    m.d.sync += before.kind.eq(so_far)
+            # So written, these constants are set and reset inputs of flip-flops, and no gates.
+            with m.If(error):
+                m.d.sync += shown.code_point.eq(REPLACEMENT)
+            with m.Else():
+                m.d.sync += shown.kind.eq(Kind.NONE)
+        return m
+
+    def _bytes(self, m: Module) -> tuple[Any, Any]:
+        """The byte that is offered and the one before it, each with what is to be known of it.
+
+        ``kind`` is the error that it is if nothing joins it; ``restriction`` is not 0 behind a
+        lead byte that refuses some second bytes; ``is_ef_bf`` if they are this byte and the one
+        before.
+        """
+        fields = {"kind": Kind, "restriction": range(len(self._refusals) + 1), "is_ef_bf": 1}
+        layout = data.StructLayout(BYTE_LAYOUT.members | fields)
+        now, before = Signal(layout), Signal(layout, reset_less=True)
+        m.d.comb += [
+            now.data.eq(self.i.p.data),
+            now.last.eq(self.i.p.last),
+            now.is_ef_bf.eq((before.data == 0xEF) & (now.data == 0xBF)),
+        ]
+        return now, before
+
+    def _meaning(self, m: Module, now: Any) -> Signal:
+        """What a byte is where a character must begin, and how many bytes it announces.
+
+        The first column of Unicode Table 3-7, and what is not in it.
+        """
+        restrictions = {lead: number for number, lead in enumerate(self._refusals, start=1)}
+
+        def meaning(byte: int) -> tuple[int, int, Kind]:
+            fault = tables.first_fault(self.profile, byte)
+            is_lead = fault is Kind.NONE and byte >= 0x80
+            kind = Kind.TRUNCATED if is_lead else fault
+            return tables.announced(self.profile, byte), restrictions.get(byte, 0), kind
+
+        announced = Signal(range(self.profile.longest_form))
+        with m.Switch(now.data):
+            for (count, restriction, kind), group in groupby(tables.BYTES, meaning):
+                with m.Case(*_patterns(group)):
+                    m.d.comb += announced.eq(count)
+                    m.d.comb += [now.restriction.eq(restriction), now.kind.eq(kind)]
+        return announced
+
+    def _sequence(self, m: Module, now: Any, before: Any) -> tuple[Signal, Signal]:
+        """Whether a second byte is refused, and the error that the sequence is if it ends now.
+
+        The second column of Unicode Table 3-7, where it is not 80..BF.
+        """
+        refused, reason, so_far = Signal(), Signal(Kind), Signal(Kind)
+        with m.Switch(before.restriction):
+            for number, kinds in enumerate(self._refusals.values(), start=1):
+                with m.Case(number):
+                    m.d.comb += reason.eq(kinds[min(kinds)])  # where it is not refused, any will do
+                    with m.Switch(now.data):
+                        for kind, seconds in groupby(kinds, kinds.__getitem__):
+                            with m.Case(*_patterns(seconds)):
+                                m.d.comb += [refused.eq(1), reason.eq(kind)]
+        # If an error ends where it is found, nothing is known of a sequence that goes on.
+        known = before.kind if self._whole_sequence else Kind.TRUNCATED
+        m.d.comb += so_far.eq(Mux(refused, reason, known))
+        if not self.profile.accept_noncharacters:
+            with m.If(before.is_ef_bf & now.data.matches("1011111-")):  # U+FFFE and U+FFFF
+                m.d.comb += so_far.eq(Kind.NONCHARACTER)
+        return refused, so_far
+
+    def _value_bits(self, lead: Value) -> Value:
+        """The bits of a lead byte that are bits of the value: those below its highest zero.
+
+        In the longest form the ones above are shifted out at the left, so that they may remain.
+        """
+        lowest_shifted_out = 8 - self.profile.longest_form
+        return Cat(
+            lead[bit] & ~(lead[bit + 1 : 6].all() & (bit > lowest_shifted_out)) for bit in range(5)
+        )
+
+
+def _patterns(values: Iterable[int]) -> list[str]:
+    """Bytes that follow each other, as patterns: ``1100000-`` for C0 and C1."""
+    rest, patterns = list(values), []
+    while rest:
+        free = 0
+        while rest[0] % (2 << free) == 0 and 2 << free <= len(rest):
+            free += 1
+        patterns.append(f"{rest[0]:08b}"[: 8 - free] + "-" * free)
+        del rest[: 1 << free]
+    return patterns

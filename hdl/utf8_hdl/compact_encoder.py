@@ -1,0 +1,126 @@
+"""The compact encoder: one register stage between code points and bytes."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
+
+from .profile import FORM_BITS, REPLACEMENT, Profile
+
+REPLACEMENT_FORM = 3
+"""Bytes of U+FFFD."""
+
+
+class CompactEncoder(Elaboratable):
+    """What is inside an encoder with one register stage, latency 1 and half the area.
+
+    A code point is taken apart when it is accepted: its lead byte goes to the output register, the
+    rest waits in a register from which the continuation bytes follow::
+
+                  +----------------+
+        i ------> | state bits last| ------+
+        code      +----------------+       v
+        point             |              +---+
+                          +------------> | o | ------> o
+                             lead byte   +---+  byte
+
+    States: ``START``, a code point may come; ``SEND_n``, n continuation bytes have still to go to
+    the output register.
+
+    1. Rate: ``i.ready`` is high when the last byte of a character is taken, or none waits.
+    2. Latency: the lead byte is at the output 1 cycle after its code point was accepted.
+    3. Stream rules: ``i.ready`` depends on ``o.ready`` within a cycle.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Whose ports and state register it uses.
+    """
+
+    def __init__(self, encoder: Any) -> None:
+        self.profile: Profile = encoder.profile
+        self.State, self.state = encoder.State, encoder.state
+        self.i, self.o = encoder.i, encoder.o
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        state, State, longest = self.state, self.State, self.profile.longest_form
+
+        refused = Signal()
+        m.d.comb += refused.eq(self._refuses(self.i.p.code_point))
+        lead, lead_state = self._lead(m, refused)
+        more = lead_state != State.START
+
+        bits = Signal(6 * (longest - 1), reset_less=True)
+        last = Signal(reset_less=True)
+        sending = Signal()
+        free = Signal()
+        m.d.comb += free.eq(~self.o.valid | self.o.ready)
+        m.d.comb += self.i.ready.eq(free & ~sending)
+
+        m.d.comb += sending.eq(state != State.START)
+        with m.If(free):
+            m.d.sync += self.o.valid.eq(sending | self.i.valid)
+            with m.Switch(state):
+                for count in range(1, longest):
+                    with m.Case(State[_send(count)]):
+                        group = bits[6 * (count - 1) : 6 * count]
+                        m.d.sync += [
+                            self.o.p.data.eq(Cat(group, Const(0b10, 2))),
+                            self.o.p.last.eq(last if count == 1 else 0),
+                            state.eq(State[_send(count - 1)]),
+                        ]
+                with m.Default(), m.If(self.i.valid):
+                    m.d.sync += [
+                        self.o.p.data.eq(lead),
+                        self.o.p.last.eq(self.i.p.last & ~more),
+                        state.eq(lead_state),
+                    ]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += [
+                self.o.p.error.eq(refused),
+                bits.eq(Mux(refused, REPLACEMENT, self.i.p.code_point)),
+                last.eq(self.i.p.last),
+            ]
+        return m
+
+    def _refuses(self, code_point: Value) -> Value:
+        """Whether the profile has no encoding for a code point of any size."""
+        profile = self.profile
+        width = profile.code_point_width
+        refused = code_point[width:].any()
+        second_byte = 6 * (profile.longest_form - 2)  # where highest has only ones
+        if profile.highest < (1 << width) - 1:
+            refused |= code_point[second_byte:width] > profile.highest >> second_byte
+        above_16_bits = code_point[16:].any()
+        if not profile.accept_surrogates:
+            refused |= (code_point[11:16] == 0b11011) & ~above_16_bits
+        if not profile.accept_noncharacters:
+            refused |= code_point[1:16].all() & ~above_16_bits
+        return refused
+
+    def _lead(self, m: Module, refused: Value) -> tuple[Value, Value]:
+        """The lead byte of the shortest form, and the state in which the rest is sent."""
+        lead = Signal(8)
+        state = Signal(self.State, name="lead_state")
+        longest = self.profile.longest_form
+        value = self.i.p.code_point[: FORM_BITS[longest]]
+        with m.If(refused):
+            m.d.comb += lead.eq(_lead_byte(Const(REPLACEMENT), REPLACEMENT_FORM))
+            m.d.comb += state.eq(self.State[_send(REPLACEMENT_FORM - 1)])
+        for form in range(1, longest + 1):
+            with m.Elif(~value[FORM_BITS[form] :].any()):
+                m.d.comb += lead.eq(_lead_byte(value, form))
+                m.d.comb += state.eq(self.State[_send(form - 1)])
+        return lead, state
+
+
+def _lead_byte(value: Value, form: int) -> Value:
+    """The lead byte of a value in a form: as many ones as it has bytes, a zero, the high bits."""
+    own_bits = value[6 * (form - 1) : FORM_BITS[form]]
+    marker = ("1" * form + "0" if form > 1 else "0")[: 8 - len(own_bits)]
+    return Cat(own_bits, Const(int(marker, 2), len(marker)))
+
+
+def _send(count: int) -> str:
+    """Name of the state in which ``count`` continuation bytes have still to be sent."""
+    return f"SEND_{count}" if count else "START"

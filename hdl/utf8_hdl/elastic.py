@@ -1,0 +1,366 @@
+"""Flow control on its own: an elastic pipeline, for any payload and any number of stages.
+
+A component is what happens in the stages. What surrounds them is the same for all::
+
+              +---------------+
+         +--> | skid register | --+
+         |    +---------------+   |
+        -+------------------------+-> stage 1 -> stage 2 -> ... -> stage N ---+
+        i                                                                     |
+                                                               +---------+    |
+                                                          +--- | entry 0 | <--+
+                                                   o <----+    +---------+    |
+                                                          +--- | entry 1 | <--+
+                                                               +---------+
+                                                              output buffer
+
+All stages share a clock enable. It is a register, so that it reaches many flip-flops in a cycle:
+the pipeline is stalled in the cycle *after* one in which the output waits. The skid register takes
+what is accepted meanwhile, and the output buffer what was in flight.
+
+The golden timing
+-----------------
+Cycles are counted from 0, the first one after reset. The output *waits* in a cycle if ``o.valid``
+is high and ``o.ready`` is low. An item is *accepted* if ``i.valid`` and ``i.ready`` are high. N is
+the number of stages, *take* included and the output buffer not.
+
+1. Cycle 0 is not enabled. Any other cycle is *enabled* if the output did not wait in the cycle
+   before; else it is *stalled*.
+2. The skid register is empty in cycle 0. In any other cycle it is taken if an item was accepted in
+   the cycle before, and that cycle was not enabled or the skid register was taken in it.
+3. ``i.ready`` is high if ``o.ready`` is, or if the cycle is enabled and the skid register empty.
+4. An item that is accepted in an enabled cycle while the skid register is empty *enters* in this
+   cycle. Any other one is in the skid register in the next cycle, which is always enabled, and
+   enters then.
+5. It moves on by one stage in each further enabled cycle, and into the output buffer in the Nth
+   enabled cycle after the one in which it entered. A component may drop items, or make one of
+   several; not more than one item comes out of a stage in a cycle.
+6. In the cycle after it has moved into the output buffer an item is at the output, or if there is
+   one before it, in the cycle after that one is taken. It stays until it is taken.
+
+What follows from it:
+
+- Latency: N + 1 cycles from acceptance to output, and one more if the item was in the skid
+  register. Cycles in which the output waits are not counted.
+- Throughput: one item in every cycle. ``i.ready`` is high whenever ``o.ready`` is.
+- Nothing is lost: the output buffer has room for the item that moves in the cycle in which the
+  output begins to wait; the skid register only takes an item if it is empty in the next cycle.
+- ``o.valid`` and ``o.payload`` hold until ``o.ready``, and do not depend on it within a cycle.
+  ``i.ready`` does. While ``o.valid`` is low the payload is a don't care.
+- Reset: valid bits and what controls them have one; payloads have not.
+- From any register contents, the rules hold for the items that are accepted after the first cycle.
+"""
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from .gates import select
+
+
+class Section:
+    """Registers of a module that generated files have under one heading.
+
+    Parameters
+    ----------
+    m : Module
+        Where they are.
+    heading : str
+        The heading. Generated files sort by it.
+    """
+
+    def __init__(self, m: Module, heading: str) -> None:
+        self.m = m
+        self._heading = heading
+
+    def adopt(self, register: Any) -> Any:
+        """A register that exists already, under this heading."""
+        Value.cast(register).attrs["stage"] = self._heading
+        return register
+
+    def register(self, name: str, shape: Any = 1, *, reset_less: bool = False) -> Any:
+        """A new register."""
+        return self.adopt(Signal(shape, name=name, reset_less=reset_less))
+
+
+class SkidRegister(Section):
+    """Takes an item that is accepted although the stages cannot take it in this cycle.
+
+    Latency: none for an item that finds it empty in an enabled cycle, else one cycle. Throughput:
+    one item in every cycle. Reset: it is empty.
+
+    Parameters
+    ----------
+    m : Module
+        Where it is.
+    i : stream
+        The items. What drives ``i.ready`` is here.
+    enable : Signal
+        The clock enable of the stages; high in the cycle after one with ``o_ready``.
+    o_ready : Value
+        Whether the output of the pipeline is ready.
+    taken : Signal or None
+        The register for ``taken``, if it exists already.
+
+    Attributes
+    ----------
+    taken : Signal
+        Whether there is an item in it.
+    valid : Value
+        Whether there is an item for the stages.
+    item : Value
+        That item.
+    """
+
+    def __init__(
+        self, m: Module, i: Any, enable: Signal, o_ready: Value, taken: Signal | None = None
+    ) -> None:
+        super().__init__(
+            m, "Skid register: an item that was accepted while the stages were stalled"
+        )
+        skid = self.register("skid", i.p.shape(), reset_less=True)
+        self.taken = skid_taken = self.adopt(Signal(name="skid_taken") if taken is None else taken)
+        # An item leaves it in the next cycle: one is only put into it while o is ready, and then
+        # the next cycle is enabled.
+        m.d.comb += i.ready.eq(o_ready | (enable & ~skid_taken))
+        m.d.sync += [
+            skid.eq(i.p),
+            skid_taken.eq(i.valid & i.ready & (skid_taken | ~enable)),
+        ]
+        self.valid = i.valid | skid_taken
+        self.item = select(skid_taken, Value.cast(skid), Value.cast(i.p))
+
+
+class Stage(Section):
+    """One stage of a pipeline: an item, and whether there is one.
+
+    Latency: one enabled cycle. Throughput: one item in each of them. Reset: there is no item.
+
+    Parameters
+    ----------
+    m : Module
+        Where it is.
+    name : str
+        The name of the payload, and what those of its registers begin with.
+    heading : str
+        The heading of its registers.
+    layout : shape-like, or dict of str to shape-like
+        Of the payload; or its fields.
+    enable : Signal
+        The clock enable.
+
+    Attributes
+    ----------
+    valid : Signal
+        Whether there is an item in it.
+    next_valid : Value
+        What ``valid`` is in the next cycle.
+    p : Signal or View
+        The payload.
+    """
+
+    def __init__(self, m: Module, name: str, heading: str, layout: Any, enable: Signal, /) -> None:
+        super().__init__(m, heading)
+        self._enable = enable
+        self.valid = self.register(f"{name}_valid")
+        self.next_valid: Value = self.valid
+        layout = data.StructLayout(layout) if isinstance(layout, Mapping) else layout
+        self.p = self.register(name, layout, reset_less=True)
+
+    def keep(self, name: str, value: Value) -> Signal:
+        """A register beside the payload that takes a value in every enabled cycle."""
+        return self._loaded(self.register(name, len(value), reset_less=True), value)
+
+    def remember(self, name: str, value: Value, valid: Value) -> Signal:
+        """A register beside the payload that takes a value with every item, ``valid`` before it."""
+        register = self.register(name, len(value), reset_less=True)
+        return self._loaded(register, select(valid, value, register))
+
+    def _loaded(self, register: Signal, value: Value) -> Signal:
+        with self.m.If(self._enable):
+            self.m.d.sync += register.eq(value)
+        return register
+
+    def load(self, *, when: Value | None = None, **fields: Any) -> "Stage":
+        """Say what the payload takes in every enabled cycle, or ``when`` something is so.
+
+        Every field of the payload has to be there.
+        """
+        if fields.keys() != dict(self.p.shape()).keys():
+            raise TypeError(
+                f"a stage has the fields {list(dict(self.p.shape()))}, not {list(fields)}"
+            )
+        with self.m.If(self._enable if when is None else when):
+            self.m.d.sync += [Value.cast(self.p[name]).eq(value) for name, value in fields.items()]
+        return self
+
+
+class OutputBuffer(Section):
+    """Two entries for items, filled and emptied in turns.
+
+    The second one is for the item that moves in the cycle in which the output begins to wait.
+
+    Latency: one cycle. Throughput: one item in every cycle. Reset: both entries are empty.
+
+    Parameters
+    ----------
+    m : Module
+        Where it is.
+    heading : str
+        The heading of its registers.
+    stage : Stage
+        The last stage. Its payload has the layout of the output.
+    o : stream
+        The output. What drives ``o.valid`` and the payload is here.
+    will_stall, stalled : Signal
+        Whether the stages are stalled in the next cycle, and in this one.
+    """
+
+    def __init__(
+        self, m: Module, heading: str, stage: Stage, o: Any, will_stall: Signal, stalled: Signal
+    ) -> None:
+        super().__init__(m, heading)
+        entries = [self.register(f"entry_{n}", stage.p.shape(), reset_less=True) for n in range(2)]
+        loads = [self.register(f"load_{n}") for n in range(2)]
+        load_next, show = self.register("load_next"), self.register("show")
+        both_full = self.register("both_full")
+        self.adopt(o.valid)
+        comes = stage.valid & ~stalled
+        other_next = load_next ^ comes
+        m.d.sync += [
+            o.valid.eq(will_stall | both_full | comes),
+            both_full.eq(will_stall & (both_full | comes)),
+            # The entry that was filled before the next one, or the next one if both are empty.
+            show.eq(select(will_stall, show, load_next ^ both_full)),
+            load_next.eq(other_next),
+            loads[0].eq(~will_stall & ~other_next),
+            loads[1].eq(~will_stall & other_next),
+        ]
+        for entry, load in zip(entries, loads, strict=True):
+            with m.If(load):  # with anything, until an item comes
+                m.d.sync += entry.eq(stage.p)
+        m.d.comb += o.p.eq(Mux(show, entries[1], entries[0]))
+
+
+class Pipeline(Section):
+    """Stages with a shared clock enable, between a skid register and an output buffer.
+
+    The module's docstring has the timing. A component calls :meth:`take`, then :meth:`stage` for
+    each further stage, then :meth:`deliver`::
+
+        pipeline = Pipeline(m, self.o)
+        take = pipeline.take(self.i)
+        twice = pipeline.stage("twice", "the double of it", take.valid, {"data": 9, "last": 1})
+        twice.load(data=take.p.data << 1, last=take.p.last)
+        pipeline.deliver(twice)
+
+    A component that makes several items of one has an input of its own instead of :meth:`take`: the
+    stages in front of the one where that happens have another clock enable.
+
+    Latency: one cycle a stage, and one for the output buffer. Throughput: one item in every cycle.
+    Reset: there is no item anywhere; nothing moves in the first cycle.
+
+    Parameters
+    ----------
+    m : Module
+        Where all of it is.
+    o : stream
+        The output.
+
+    Attributes
+    ----------
+    enable : Signal
+        The clock enable, for flip-flops.
+    stalled : Signal
+        Its inverse, for logic. In the first cycle after reset both are low.
+    will_stall : Signal
+        Whether the next cycle is stalled.
+    """
+
+    def __init__(self, m: Module, o: Any) -> None:
+        super().__init__(
+            m, "Flow control: stalled in the cycle after one in which the output waits"
+        )
+        self._o = o
+        self._numbers = count(1)
+        self.will_stall = Signal()
+        self.enable = self.register("enable")
+        self.stalled = self.register("stalled")
+        m.d.comb += self.will_stall.eq(o.valid & ~o.ready)
+        m.d.sync += [self.enable.eq(~self.will_stall), self.stalled.eq(self.will_stall)]
+
+    def take(self, i: Any, skid_taken: Signal | None = None) -> Stage:
+        """The first stage, behind a skid register. Its payload is that of the input.
+
+        Parameters
+        ----------
+        i : stream
+            The input.
+        skid_taken : Signal or None
+            The register that says whether there is an item in the skid register, if it exists
+            already.
+        """
+        skid = SkidRegister(self.m, i, self.enable, self._o.ready, skid_taken)
+        what = "the item that is offered, or the one in the skid register"
+        take = self.stage("take", what, skid.valid, i.p.shape(), enable=self.enable)
+        with self.m.If(self.enable):
+            self.m.d.sync += Value.cast(take.p).eq(skid.item)
+        return take
+
+    def stage(
+        self,
+        name: str,
+        what: str,
+        valid: Value,
+        layout: Any,
+        *,
+        enable: Signal | None = None,
+        wide: bool = False,
+    ) -> Stage:
+        """Another stage. Its payload is loaded by :meth:`Stage.load`.
+
+        Parameters
+        ----------
+        name, what : str
+            Its name, and what happens in it, for the heading.
+        valid : Value
+            Whether an item enters it in an enabled cycle; often ``valid`` of the stage before.
+        layout : shape-like, or dict of str to shape-like
+            Of its payload; or the payload's fields.
+        enable : Signal or None
+            Its clock enable, instead of the one of the pipeline.
+        wide : bool
+            Whether ``valid`` is too much for a lookup table that has to keep the valid bit as well.
+            Then the valid bit has an enable, which is slower together with a reset.
+        """
+        m, heading = self.m, self._heading_of(name, what)
+        stage = Stage(m, name, heading, layout, self.enable if enable is None else enable)
+        if enable is None:
+            stage.next_valid = select(self.stalled, stage.valid, valid)
+        else:
+            stage.next_valid = select(enable, valid, stage.valid)
+        if wide:
+            with m.If(~self.stalled):
+                m.d.sync += stage.valid.eq(valid)
+        else:
+            m.d.sync += stage.valid.eq(stage.next_valid)
+        return stage
+
+    def moves_on(self, stage: Stage) -> Value:
+        """Whether an item leaves a stage in the next cycle.
+
+        A register that is loaded with it is the clock enable of what only changes with an item: a
+        state machine in the stage behind, say.
+        """
+        return ~self.will_stall & stage.next_valid
+
+    def deliver(self, stage: Stage) -> None:
+        """Put the output buffer behind the last stage."""
+        heading = self._heading_of("deliver", "the output buffer, two entries used in turns")
+        OutputBuffer(self.m, heading, stage, self._o, self.will_stall, self.stalled)
+
+    def _heading_of(self, name: str, what: str) -> str:
+        return f"Stage {next(self._numbers)}, {name}: {what}"

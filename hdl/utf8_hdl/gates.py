@@ -1,0 +1,22 @@
+"""Expressions that synthesis is to take as they are written."""
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Const, Value
+
+
+def select(condition: Value, then: Value, otherwise: Value) -> Value:
+    """A choice in plain gates.
+
+    Synthesis makes an enable or a reset of a choice that keeps or clears a register. Where that
+    would be slower than a gate, it is written so.
+    """
+    mask = condition.replicate(len(then))
+    return (then & mask) | (otherwise & ~mask)
+
+
+def any_of(terms: Iterable[Value]) -> Value:
+    """Whether one of some bits is set."""
+    return reduce(or_, terms, Const(0, 1))

@@ -1,0 +1,119 @@
+"""What an entry of the registry says."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..campaign import Coverage, Part
+from ..golden.arrays import ArrayTransducer
+from ..golden.text import Transducer
+from ..golden.timing import Timing
+
+Levels = Mapping[str, int]
+"""Levels of an output's fields, by the names of their pins."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A row of a timing diagram, a box for each output.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    label : callable
+        What a box says.
+    """
+
+    name: str
+    label: Callable[[Levels], str]
+
+
+@dataclass(frozen=True)
+class Component:
+    """A component: its gateware, its golden model, its stimuli, and how it is shown.
+
+    Parameters
+    ----------
+    name : str
+        What the command line calls it; the same as its class, in lower case.
+    summary : str
+        What it does, in a few words.
+    make : callable
+        A design, from a profile and the component's own options.
+    transducer, array_transducer : callable
+        The golden model of a design: what comes out, readable and by whole arrays.
+    timing : callable
+        When, for a design.
+    campaign : callable
+        The parts of the built-in campaign, from a profile and the random seed.
+    coverage : callable
+        Counts what a comparison exercises, for an engine.
+    covered : callable
+        For outputs in order, as columns: the number of the first input that each is about, from
+        that of the first output on, and how many inputs.
+    item, result : str
+        What goes in and what comes out, in the singular.
+    show_item : callable
+        An input's value, for a person.
+    show_result : callable
+        An output, for a person.
+    lanes : tuple of Lane
+        The rows of a timing diagram for what comes out.
+    levels : tuple of str
+        The pins of one bit that are shown below them.
+    text : callable or None
+        An output as a text in a waveform, if that says more than its fields.
+    """
+
+    name: str
+    summary: str
+    make: Callable[..., Any]
+    transducer: Callable[[Any], Transducer]
+    array_transducer: Callable[[Any], ArrayTransducer]
+    timing: Callable[[Any], Timing]
+    campaign: Callable[[Any, int], list[Part]]
+    coverage: Callable[[Any], Coverage]
+    covered: Callable[[Any], tuple[Any, Any]]
+    item: str
+    result: str
+    show_item: Callable[[int], str]
+    show_result: Callable[[Levels], str]
+    lanes: tuple[Lane, ...]
+    levels: tuple[str, ...] = ("o.last",)
+    text: Callable[[Levels], str] | None = None
+
+
+COMPONENTS: dict[str, Component] = {}
+"""The entries by name."""
+
+
+def register(component: Component) -> Component:
+    """Add an entry.
+
+    Raises
+    ------
+    ValueError
+        If there is one of this name already.
+    """
+    if component.name in COMPONENTS:
+        raise ValueError(f"there is a component {component.name!r} already")
+    COMPONENTS[component.name] = component
+    return component
+
+
+def component_of(design: Any) -> Component:
+    """The entry of a design, by the name of its class or of one that it is derived from.
+
+    What takes a component's place without being derived from it has its name in ``component_name``.
+
+    Raises
+    ------
+    LookupError
+        If it is not registered.
+    """
+    classes = [base.__name__.lower() for base in type(design).__mro__]
+    for name in (getattr(design, "component_name", None), *classes):
+        if name in COMPONENTS:
+            return COMPONENTS[name]
+    raise LookupError(f"no component is registered for {classes[0]!r}")

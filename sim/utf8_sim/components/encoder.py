@@ -1,0 +1,94 @@
+"""The encoder's entry: its golden model, its campaign, its coverage, how it is shown."""
+
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from utf8_hdl import Encoder, Profile
+from utf8_hdl.profile import NONCHARACTERS, SURROGATES
+
+from ..campaign import Coverage, Part, boundary_values, edges_of
+from ..golden.arrays import ArrayEncoder
+from ..golden.text import EncoderTransducer, form_maximum
+from ..golden.timing import Compact, Serial, Timing
+from ..shown import named, shown_byte
+from ..trace import Columns
+from .component import Component, Lane, Levels, register
+
+RANDOM_VALUES = 1024
+
+PIPELINED = Serial(before=3, after=2)
+COMPACT = Compact(spare=0)
+
+
+def timing(design: Any) -> Timing:
+    """The pipeline's, or that of one stage."""
+    return COMPACT if getattr(design, "compact", True) else PIPELINED
+
+
+def value_classes(profile: Profile) -> list[range]:
+    """All values an encoder may be offered, cut where what it makes of them changes."""
+    cuts = {form_maximum(length) + 1 for length in range(1, profile.longest_form)}
+    cuts |= {0, profile.highest + 1, 1 << profile.utf32_width}
+    if not profile.accept_surrogates:
+        cuts |= {SURROGATES.start, SURROGATES.stop}
+    if not profile.accept_noncharacters:
+        cuts |= {NONCHARACTERS[0], NONCHARACTERS[-1] + 1}
+    return [range(*pair) for pair in pairwise(sorted(cuts))]
+
+
+def encoder_campaign(profile: Profile, seed: int) -> list[Part]:
+    """Boundaries, values with stray high bits, pairs of classes and random values."""
+    width = profile.utf32_width
+    values = [value for value in boundary_values(profile) if value < 1 << width]
+    stray = [0x41 | 1 << bit for bit in range(7, width)]
+    pairs = list(product(edges_of(value_classes(profile)), repeat=2))
+    generator = np.random.default_rng((seed, 0))
+    shifts = generator.integers(0, width, RANDOM_VALUES)
+    words = generator.integers((1 << width) - 1, size=RANDOM_VALUES, dtype=np.uint64)
+    random = [int(word) >> int(shift) for word, shift in zip(words, shifts, strict=True)]
+    return [
+        Part.of("boundary code points", [*([value] for value in values), values]),
+        Part.of("values with one bit too many", [stray]),
+        Part.of("every pair of classes", [*pairs, [value for pair in pairs for value in pair]]),
+        Part.of("random values", [random[i : i + 7] for i in range(0, len(random), 7)]),
+    ]
+
+
+def encoder_coverage(engine: Any) -> Coverage:
+    """Code points by class and by what happens at the output when they are accepted."""
+    return Coverage(engine, value_classes(engine.profile))
+
+
+def covered(encoded: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """The code points that bytes belong to."""
+    is_lead = (encoded["o.data"] & 0xC0) != 0x80
+    numbers = np.cumsum(is_lead)
+    return numbers - numbers[:1], np.ones(len(numbers), dtype=int)
+
+
+def show_byte(byte: Levels) -> str:
+    """A byte, and whether it belongs to an error."""
+    return f"{byte['o.data']:02X}" + (" error" if byte["o.error"] else "")
+
+
+ENCODER = register(
+    Component(
+        name="encoder",
+        summary="code points to bytes",
+        make=Encoder,
+        transducer=lambda design: EncoderTransducer(design.profile),
+        array_transducer=lambda design: ArrayEncoder(design.profile),
+        timing=timing,
+        campaign=encoder_campaign,
+        coverage=encoder_coverage,
+        covered=covered,
+        item="code point",
+        result="byte",
+        show_item=named,
+        show_result=show_byte,
+        lanes=(Lane("o.data", lambda byte: shown_byte(byte["o.data"])),),
+        levels=("o.error", "o.last"),
+    )
+)

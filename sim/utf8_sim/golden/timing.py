@@ -1,0 +1,337 @@
+"""The golden model's timing: in which cycle an output is at the pins, with no text in it.
+
+A component is a transducer (:mod:`utf8_sim.golden.text`) in one of the timings here. What a
+transducer says of an output is all that a timing needs: which input brings it about, and whether it
+ends before that input. Latencies are counted from the cycle in which an input is accepted to the
+first cycle in which its output is at the pins.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .text import Output, Transducer
+
+Payload = tuple[int, ...]
+
+
+class Cycles(Protocol):
+    """A timing at some cycle of a run."""
+
+    def offered(self) -> Payload | None:
+        """The output that is at the pins, or nothing while ``o.valid`` is low."""
+        ...
+
+    def ready(self, o_ready: bool) -> bool:
+        """Level of ``i.ready``."""
+        ...
+
+    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
+        """The clock edge.
+
+        Parameters
+        ----------
+        brought : iterable of Output or None
+            What the input accepted in this cycle brings about; None, if none is accepted.
+        o_ready : bool
+            Level of ``o.ready``.
+        """
+        ...
+
+
+class Timing(Protocol):
+    """How a component behaves in time, by its parameters.
+
+    Attributes
+    ----------
+    latency : int
+        Cycles from an input to its output.
+    latency_of_cut : int
+        Cycles from an input to the output that it cuts.
+    latency_of_state : int
+        Cycles from an input to the one in which it meets the state machine.
+    """
+
+    @property
+    def latency(self) -> int: ...
+
+    @property
+    def latency_of_cut(self) -> int: ...
+
+    @property
+    def latency_of_state(self) -> int: ...
+
+    def cycles(self) -> Cycles:
+        """Its first cycle after reset."""
+        ...
+
+
+@dataclass(frozen=True)
+class Elastic:
+    """The elastic pipeline: stages with a shared clock enable, between two buffers.
+
+    It is enabled in every cycle but the first after reset, and those after a cycle in which an
+    output was stalled. An input accepted while it is enabled enters it at once. One accepted while
+    it is not waits in the skid register, and so does the next one, behind it, until none is
+    accepted in a cycle. An input is accepted if the output is ready, or if the pipeline is enabled
+    and the skid register empty. An output is at the pins ``latency`` enabled cycles after its input
+    entered; one that the next input cuts, one fewer after that.
+
+    Parameters
+    ----------
+    latency : int
+        Stages, the output buffer among them.
+    latency_of_state : int
+        Stages before the one that has the state machine.
+    """
+
+    latency: int
+    latency_of_state: int
+
+    @property
+    def latency_of_cut(self) -> int:
+        return self.latency - 1
+
+    def cycles(self) -> "ElasticCycles":
+        return ElasticCycles(self)
+
+
+class ElasticCycles:
+    """The elastic pipeline at some cycle of a run.
+
+    Parameters
+    ----------
+    timing : Elastic
+        Its parameters.
+    in_flight : iterable of (int, Payload)
+        Outputs on the way to the pins, and in how many enabled cycles they are there. Without this
+        and the following, as after reset.
+    buffered : iterable of Payload
+        Those in the output buffer, the one at the pins first.
+    enabled, skid : bool
+        Whether it is enabled, and whether the skid register holds an input.
+    """
+
+    def __init__(
+        self,
+        timing: Elastic,
+        in_flight: Iterable[tuple[int, Payload]] = (),
+        buffered: Iterable[Payload] = (),
+        enabled: bool = False,
+        skid: bool = False,
+    ) -> None:
+        self._timing = timing
+        self._in_flight = deque(in_flight)
+        self._buffer = deque(buffered)
+        self._enabled = enabled
+        self._skid = skid
+        self._enabled_cycles = 0
+
+    def offered(self) -> Payload | None:
+        return self._buffer[0] if self._buffer else None
+
+    def ready(self, o_ready: bool) -> bool:
+        return o_ready or (self._enabled and not self._skid)
+
+    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
+        stalled = bool(self._buffer) and not o_ready
+        enters = self._enabled_cycles + (self._enabled and self._skid)
+        for payload, cut in brought or ():
+            latency = self._timing.latency_of_cut if cut else self._timing.latency
+            self._in_flight.append((enters + latency, payload))
+        self._skid = brought is not None and (self._skid or not self._enabled)
+        if self._buffer and o_ready:
+            self._buffer.popleft()
+        if self._enabled:
+            self._enabled_cycles += 1
+            while self._in_flight and self._in_flight[0][0] == self._enabled_cycles:
+                self._buffer.append(self._in_flight.popleft()[1])
+        self._enabled = not stalled
+
+
+@dataclass(frozen=True)
+class Compact:
+    """One register between input and output, in which the next output of an input appears.
+
+    Nothing moves while the output is stalled. An input is accepted in any other cycle in which at
+    most ``spare`` outputs are left behind the one at the pins.
+
+    Parameters
+    ----------
+    spare : int
+        How many outputs can wait while another input is accepted.
+    """
+
+    spare: int
+
+    @property
+    def latency(self) -> int:
+        return 1
+
+    @property
+    def latency_of_cut(self) -> int:
+        return 1
+
+    @property
+    def latency_of_state(self) -> int:
+        return 0
+
+    def cycles(self) -> "CompactCycles":
+        return CompactCycles(self)
+
+
+class CompactCycles:
+    """The compact stage at some cycle of a run.
+
+    Parameters
+    ----------
+    timing : Compact
+        Its parameters.
+    left : iterable of Payload
+        The output at the pins and those behind it; none after reset.
+    """
+
+    def __init__(self, timing: Compact, left: Iterable[Payload] = ()) -> None:
+        self._timing = timing
+        self._left = deque(left)
+
+    def offered(self) -> Payload | None:
+        return self._left[0] if self._left else None
+
+    def ready(self, o_ready: bool) -> bool:
+        behind = len(self._left) - 1
+        return not self._left or (o_ready and behind <= self._timing.spare)
+
+    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
+        if self._left and o_ready:
+            self._left.popleft()
+        self._left.extend(payload for payload, _ in brought or ())
+
+
+@dataclass(frozen=True)
+class Serial:
+    """A pipeline with a shared clock enable, in which one stage *sends* the outputs of an input.
+
+    It is enabled in every cycle but the first after reset, and those after a cycle in which an
+    output was stalled. An input is accepted in an enabled cycle in which *send* is empty or has the
+    last output of its input. Then it and the stages before it advance by one; what is offered, an
+    input or nothing, goes into the first. In each enabled cycle an output goes from *send* on.
+
+    Parameters
+    ----------
+    before, after : int
+        Stages before *send*, and between it and the output buffer.
+    """
+
+    before: int
+    after: int
+
+    @property
+    def latency(self) -> int:
+        return self.before + self.after + 2
+
+    @property
+    def latency_of_cut(self) -> int:
+        return self.latency
+
+    @property
+    def latency_of_state(self) -> int:
+        return 0
+
+    def cycles(self) -> "SerialCycles":
+        return SerialCycles([()] * self.before, (), [None] * self.after)
+
+
+class SerialCycles:
+    """Such a pipeline at some cycle of a run.
+
+    Parameters
+    ----------
+    stages : list of sequence of Payload
+        What each of the stages before *send* will send, the first stage first.
+    sending : iterable of Payload
+        What is left in *send*.
+    after : list of Payload or None
+        What is in the stages behind it, the first stage first.
+    buffered : iterable of Payload
+        What is in the output buffer, the output at the pins first.
+    enabled : bool
+        Whether it is.
+    """
+
+    def __init__(
+        self,
+        stages: list[Sequence[Payload]],
+        sending: Iterable[Payload],
+        after: list[Payload | None],
+        buffered: Iterable[Payload] = (),
+        enabled: bool = False,
+    ) -> None:
+        self._stages = stages
+        self._sending = deque(sending)
+        self._after = after
+        self._buffer = deque(buffered)
+        self._enabled = enabled
+
+    def offered(self) -> Payload | None:
+        return self._buffer[0] if self._buffer else None
+
+    def ready(self, o_ready: bool) -> bool:
+        return self._enabled and len(self._sending) <= 1
+
+    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
+        advances, stalled = self.ready(o_ready), bool(self._buffer) and not o_ready
+        if self._buffer and o_ready:
+            self._buffer.popleft()
+        if self._enabled:
+            sent = self._sending.popleft() if self._sending else None
+            *self._after, arrived = [sent, *self._after]
+            if arrived is not None:
+                self._buffer.append(arrived)
+        if advances:
+            *self._stages, last = [[payload for payload, _ in brought or ()], *self._stages]
+            self._sending = deque(last)
+        self._enabled = not stalled
+
+
+class CycleModel:
+    """Every output pin in every cycle, given the pins driven: a transducer in a timing.
+
+    Parameters
+    ----------
+    transducer : Transducer
+        What comes out.
+    cycles : Cycles
+        And when.
+    fields : int
+        How many an output's payload has.
+    """
+
+    def __init__(self, transducer: Transducer, cycles: Cycles, fields: int) -> None:
+        self._transducer = transducer
+        self._cycles = cycles
+        self._nothing = (0,) * fields
+
+    def cycle(self, i_valid: int, *driven: Any) -> Payload:
+        """The output pins in this cycle; then the clock ticks.
+
+        Parameters
+        ----------
+        i_valid : int
+            Level of the pin.
+        *driven : int
+            The fields of the input's payload, and ``o.ready``.
+
+        Returns
+        -------
+        tuple of int
+            ``i.ready``, ``o.valid``, and the fields of the output's payload, which are don't care
+            and here zero while ``o.valid`` is low.
+        """
+        *item, o_ready = driven
+        cycles, offered = self._cycles, self._cycles.offered()
+        i_ready = cycles.ready(bool(o_ready))
+        brought = self._transducer.feed(*item) if i_valid and i_ready else None
+        cycles.tick(brought, bool(o_ready))
+        return int(i_ready), int(offered is not None), *map(int, offered or self._nothing)

@@ -1,0 +1,24 @@
+"""Bytes and code points as text for a person."""
+
+import unicodedata
+
+
+def character(code_point: int) -> str:
+    """A code point as people may see it; nothing if it is invisible or would do harm."""
+    if code_point > 0x10FFFF:
+        return ""
+    text = chr(code_point)
+    category = unicodedata.category(text)
+    if category[0] == "M":
+        return f"\N{DOTTED CIRCLE}{text}"
+    return "" if category[0] in "CZ" and text != " " else text
+
+
+def named(code_point: int) -> str:
+    """A code point by number, and as people may see it."""
+    return f"U+{code_point:04X} {character(code_point)}".rstrip()
+
+
+def shown_byte(byte: int) -> str:
+    """A byte in hexadecimal, and as people may see it if it is an ASCII character."""
+    return f"{byte:02X} {character(byte) if byte < 0x80 else ''}".rstrip()

@@ -1,0 +1,189 @@
+"""Files that are built once and kept for the next time, in a folder of this user's alone."""
+
+import atexit
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from .errors import ToolError
+from .temporary import passing_folder
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable  # as of Python 3.11
+
+MOST_KEPT = 256 << 20
+"""Bytes of built files that are kept."""
+
+
+def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]) -> Path:
+    """A file that is built once and kept.
+
+    Its name says what it was built from and what it must contain, so that a damaged one is noticed
+    and built again. It appears whole or not at all; who builds the same file at the same time gets
+    in nobody's way.
+
+    Parameters
+    ----------
+    key : sequence of str or bytes
+        All that the content depends on.
+    suffix : str
+        Of the file's name.
+    build : callable
+        Builds the file in a folder that is removed afterwards, and returns its path.
+
+    Raises
+    ------
+    ToolError
+        If it cannot be built.
+    """
+    name = _digest([part.encode() if isinstance(part, str) else part for part in key])
+    with _building_in(prepare_cache()) as folder:
+        _keep(folder)
+        for file in sorted(folder.glob(f"{name}-*{suffix}")):
+            with suppress(FileNotFoundError):  # another process may find it damaged, too
+                if file.name == f"{name}-{_digest([file.read_bytes()])}{suffix}":
+                    os.utime(file)
+                    return file
+                file.unlink()
+        with passing_folder(folder / f"building-{uuid.uuid4().hex}") as scratch:
+            product = build(scratch)
+            file = folder / f"{name}-{_digest([product.read_bytes()])}{suffix}"
+            product.chmod(0o700)
+            product.replace(file)
+            return file
+
+
+@cache
+def _keep(folder: Path) -> None:
+    """Keep what is in the cache folder until this process ends; before that, clear it.
+
+    Who clears it must be alone, so that nobody loses what he has found there.
+    """
+    lock = os.open(folder / "in-use.lock", os.O_RDWR | os.O_CREAT, 0o600)  # for ever
+    with suppress(OSError):  # it is in use, or the file system has no locks: nothing is cleared
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _clear(folder)
+    with suppress(OSError):
+        fcntl.flock(lock, fcntl.LOCK_SH)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what killed processes left, and what has not been used for longest."""
+    for leftover in folder.glob("building-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    kept = 0
+    files = [file for file in folder.iterdir() if file.suffix != ".lock"]
+    for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True):
+        kept += file.stat().st_size
+        if kept > MOST_KEPT:
+            file.unlink()
+
+
+@contextmanager
+def taking_turns(name: str) -> Iterator[None]:
+    """Wait until no other process of this user is where this one is now.
+
+    Parameters
+    ----------
+    name : str
+        What must not be done twice at the same time. An empty file of that name is left behind.
+
+    Raises
+    ------
+    ToolError
+        If the cache folder cannot be used.
+    """
+    with _building_in(prepare_cache()) as folder, (folder / f"{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
+        yield
+
+
+def cache_folder() -> Path:
+    """Where built files are kept, for this user alone."""
+    return platformdirs.user_cache_path("utf8-hdl", appauthor=False)
+
+
+def prepare_cache() -> Path:
+    """The cache folder, made if it is not there; a temporary one if that cannot be.
+
+    The temporary one is also for the tools that are run. It goes when this process ends.
+
+    Raises
+    ------
+    ToolError
+        If others may write to it, or there is no place for a temporary one either.
+    """
+    try:
+        return _usable(cache_folder())
+    except OSError as error:
+        reason = f"{str(error.filename)!r}: {error.strerror}"
+    except RuntimeError as error:  # there is no home folder at all
+        reason = str(error)
+    with _building_in(Path("TMPDIR")):
+        place = tempfile.mkdtemp(prefix="utf8-hdl-cache-")
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
+        os.environ["XDG_CACHE_HOME"] = place
+        print(
+            f"utf8-hdl: no cache folder ({reason}): what is built is not kept",
+            file=sys.stderr,
+        )
+        return _usable(cache_folder())
+
+
+def _usable(folder: Path) -> Path:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_private(folder)
+    tempfile.TemporaryFile(dir=folder).close()
+    return folder
+
+
+@contextmanager
+def _building_in(folder: Path) -> Iterator[Path]:
+    """A folder in which something may go wrong; if it does, that is a `ToolError`."""
+    try:
+        yield folder
+    except OSError as error:
+        place = error.filename or folder
+        raise ToolError(f"cannot build in {str(place)!r}: {error.strerror}") from error
+
+
+def _check_private(folder: Path) -> None:
+    """Code from this folder is run, so nobody else may write there."""
+    status = folder.stat()
+    foreign = hasattr(os, "getuid") and status.st_uid != os.getuid()
+    if foreign or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ToolError(
+            f"others may write to the cache folder {str(folder)!r}: "
+            f"make it yours alone (chmod 700) or set XDG_CACHE_HOME"
+        )
+
+
+def contents(folder: "Traversable") -> list[bytes]:
+    """What the files of a folder and of those in it contain, in the order of their names."""
+    found = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_file():
+            found.append(entry.read_bytes())
+        elif entry.name != "__pycache__":
+            found += contents(entry)
+    return found
+
+
+def _digest(parts: Sequence[bytes]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()[:32]

@@ -1,0 +1,9 @@
+"""What can go wrong and has a message of its own; the command line shows it as one line."""
+
+
+class ToolError(Exception):
+    """A program or a package that is needed is not there, or fails."""
+
+
+class Refused(Exception):
+    """Wrong usage, or a file that cannot be used; the message says which."""

@@ -1,0 +1,136 @@
+"""Files that are written: whole or not at all."""
+
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from .errors import Refused
+from .interrupts import interrupts_later
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[TextIO]:
+    """A text file in UTF-8 to write; ``-`` is standard output.
+
+    The file appears under its name when it is complete. If the block is left by an exception, a
+    file that was there before is as it was, and no new one is left behind.
+
+    Parameters
+    ----------
+    path : str
+        Name of the file.
+
+    Raises
+    ------
+    Refused
+        If the file cannot be written.
+    """
+    if path == "-":
+        if sys.stdout is None:
+            raise Refused("cannot write '-': standard output is closed")
+        with _refusing(path):  # whatever else may fail has its own message
+            yield sys.stdout
+            sys.stdout.flush()
+        return
+    with open_binary_output(path) as binary:
+        file = io.TextIOWrapper(binary, encoding="utf-8")
+        try:
+            yield file
+            file.flush()
+        finally:
+            file.detach()
+
+
+@contextmanager
+def open_binary_output(path: str) -> Iterator[BinaryIO]:
+    """As :func:`open_output`, for bytes."""
+    if path == "-":
+        if sys.stdout is None:
+            raise Refused("cannot write '-': standard output is closed")
+        with _refusing(path):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        return
+    temporary = None
+    try:
+        with interrupts_later():
+            target, temporary = _places(path)
+        with _Sink.open(temporary or path, shown=path) as file:
+            yield file
+        if temporary:
+            with _refusing(path):
+                os.replace(temporary, target)
+    finally:
+        if temporary:
+            temporary.unlink(missing_ok=True)
+
+
+def check_output(path: str) -> None:
+    """Refuse a file that :func:`open_output` could not write, without touching it."""
+    if path != "-":
+        with interrupts_later():
+            temporary = _places(path)[1]
+            if temporary:
+                temporary.unlink()
+
+
+@contextmanager
+def _refusing(path: str) -> Iterator[None]:
+    """Turn an error of the operating system into the line that names the file."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Refused(f"cannot write {path!r}: {error.strerror}") from error
+
+
+def _places(path: str) -> tuple[Path, Path | None]:
+    """Where the file belongs, and the temporary file beside it that takes its place when complete.
+
+    A device or a pipe cannot be replaced; it has no temporary file.
+    """
+    target = Path(os.path.realpath(path))
+    with _refusing(path):
+        if _is_device(Path(path)):
+            return target, None
+        if target.is_dir():
+            raise IsADirectoryError(0, "Is a directory")
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        descriptor, name = tempfile.mkstemp(prefix=".utf8-hdl-", dir=target.parent)
+        os.close(descriptor)
+        os.chmod(name, mode)
+    return target, Path(name)
+
+
+def _is_device(path: Path) -> bool:
+    named_descriptor = path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm")
+    return path.exists() and not path.is_dir() and (named_descriptor or not path.is_file())
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
+
+
+class _Sink(io.FileIO):
+    """A file whose errors name it, whoever else is writing at the time."""
+
+    shown = ""
+
+    @classmethod
+    def open(cls, path: str | Path, shown: str) -> BinaryIO:
+        with _refusing(shown):
+            raw = cls(path, "w")
+        raw.shown = shown
+        return io.BufferedWriter(raw)
+
+    def write(self, data: Any, /) -> int:
+        with _refusing(self.shown):
+            return super().write(data)

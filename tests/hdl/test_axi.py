@@ -1,0 +1,98 @@
+"""AXI4-Stream ports follow from the payloads of a component, whichever it is."""
+
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+
+from utf8_hdl import BYTE_LAYOUT, EXTENDED, UCS2, UNICODE, Decoder, Encoder
+from utf8_hdl.axi import AxiStream
+
+
+class Toy(wiring.Component):
+    """A wire."""
+
+    i: Any
+    o: Any
+
+    def __init__(self, i_shape: Any = 8, o_shape: Any = 8) -> None:
+        super().__init__({"i": In(stream.Signature(i_shape)), "o": Out(stream.Signature(o_shape))})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.d.comb += [self.o.valid.eq(self.i.valid), self.i.ready.eq(self.o.ready)]
+        m.d.comb += self.o.p.eq(self.i.p)
+        return m
+
+
+MARKED = data.StructLayout({"unit": 16, "last": 1, "why": 3, "bad": 1})
+
+
+def ports(component: Any) -> dict[str, int]:
+    """Widths of the ports by name, but for clock and reset."""
+    return {port.name: len(port) for port in AxiStream(component).ports[2:]}
+
+
+def named(prefix: str, *widths: tuple[str, int]) -> dict[str, int]:
+    return {f"{prefix}_axis_{name}": width for name, width in widths}
+
+
+HANDSHAKE = ("tvalid", 1), ("tready", 1)
+LAST = ("tlast", 1)
+
+
+@pytest.mark.parametrize(
+    ("component", "expected"),
+    [
+        (
+            Decoder(profile),
+            named("s", ("tdata", 8), *HANDSHAKE, LAST)
+            | named("m", ("tdata", width), *HANDSHAKE, LAST, ("tuser", 8)),
+        )
+        for profile, width in ((UCS2, 32), (UNICODE, 32), (EXTENDED, 64))
+    ]
+    + [
+        (
+            Encoder(profile),
+            named("s", ("tdata", width), *HANDSHAKE, LAST)
+            | named("m", ("tdata", 8), *HANDSHAKE, LAST, ("tuser", 1)),
+        )
+        for profile, width in ((UCS2, 32), (UNICODE, 32), (EXTENDED, 64))
+    ]
+    + [
+        (Toy(), named("s", ("tdata", 8), *HANDSHAKE) | named("m", ("tdata", 8), *HANDSHAKE)),
+        (
+            Toy(BYTE_LAYOUT, MARKED),
+            named("s", ("tdata", 8), *HANDSHAKE, LAST)
+            | named("m", ("tdata", 16), *HANDSHAKE, LAST, ("tuser", 4)),
+        ),
+    ],
+)
+def test_ports_and_their_order(component, expected):
+    assert list(ports(component).items()) == list(expected.items())
+
+
+def test_levels_arrive_where_they_belong():
+    toy = Toy(MARKED, MARKED)
+    top: Any = AxiStream(toy)
+    simulator = Simulator(top)
+    simulator.add_clock(1e-6)
+
+    async def bench(ctx):
+        ctx.set(top.s_axis_tdata, 0x1234)
+        ctx.set(top.s_axis_tlast, 1)
+        ctx.set(top.s_axis_tuser, 0b1101)
+        ctx.set(top.s_axis_tvalid, 1)
+        ctx.set(top.m_axis_tready, 1)
+        assert ctx.get(toy.i.p.why) == 0b101
+        assert ctx.get(toy.i.p.bad) == 1
+        assert ctx.get(toy.i.p.unit) == 0x1234
+        assert (ctx.get(top.m_axis_tvalid), ctx.get(top.s_axis_tready)) == (1, 1)
+        assert (ctx.get(top.m_axis_tdata), ctx.get(top.m_axis_tlast)) == (0x1234, 1)
+        assert ctx.get(top.m_axis_tuser) == 0b1101
+
+    simulator.add_testbench(bench)
+    simulator.run_until(1e-6)

@@ -1,0 +1,118 @@
+"""A toy component that the project does not know: ASCII upper-casing, with one register stage."""
+
+from typing import Any
+
+import numpy as np
+from amaranth.back import verilog
+from amaranth.hdl import ClockDomain, Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8_hdl import UNICODE, Profile
+from utf8_sim.campaign import Coverage, Part
+from utf8_sim.components import Component
+from utf8_sim.components.component import Lane
+from utf8_sim.golden.arrays import Outputs
+from utf8_sim.golden.text import Output
+from utf8_sim.golden.timing import Compact
+from utf8_sim.trace import Columns
+
+LAYOUT = data.StructLayout({"data": 8, "last": 1})
+
+
+class Upper(wiring.Component):
+    """Bytes in, bytes out, with ``a`` to ``z`` as ``A`` to ``Z``.
+
+    Parameters
+    ----------
+    profile : Profile
+        Changes nothing.
+    flaw : str
+        The letter that stays as it is.
+    """
+
+    i: In(stream.Signature(LAYOUT))
+    o: Out(stream.Signature(LAYOUT))
+
+    def __init__(self, profile: Profile = UNICODE, flaw: str = "") -> None:
+        super().__init__()
+        self.profile = profile
+        self._flaw = flaw
+
+    def elaborate(self, platform: Any) -> Module:
+        m, i, o = Module(), self.i, self.o
+        letter = (i.p.data >= ord("a")) & (i.p.data <= ord("z"))
+        if self._flaw:
+            letter &= i.p.data != ord(self._flaw)
+        m.d.comb += i.ready.eq(~o.valid | o.ready)
+        with m.If(i.ready):
+            m.d.sync += o.valid.eq(i.valid)
+            m.d.sync += o.p.data.eq(Mux(letter, i.p.data - 0x20, i.p.data))
+            m.d.sync += o.p.last.eq(i.p.last)
+        return m
+
+
+class UpperTransducer:
+    """The golden model."""
+
+    def feed(self, *item: int) -> list[Output]:
+        byte, last = item
+        return [Output((bytes([byte]).upper()[0], last))]
+
+
+class ArrayUpper:
+    """The same by whole arrays."""
+
+    open = 0
+
+    def feed(self, items: Columns) -> Outputs:
+        upper = np.frombuffer(items["i.data"].tobytes().upper(), np.uint8)
+        numbers = np.arange(len(upper))
+        columns = {"o.data": upper, "o.last": items["i.last"]}
+        return Outputs(columns, numbers, numbers, np.zeros(len(upper), dtype=bool))
+
+    def readable(self) -> UpperTransducer:
+        return UpperTransducer()
+
+
+def campaign(profile: Profile, seed: int) -> list[Part]:
+    random = np.random.default_rng(seed).bytes(500)
+    return [Part.of("every byte", [bytes(range(256))]), Part.of("random bytes", [random])]
+
+
+UPPER = Component(
+    name="upper",
+    summary="ASCII letters to upper case",
+    make=Upper,
+    transducer=lambda design: UpperTransducer(),
+    array_transducer=lambda design: ArrayUpper(),
+    timing=lambda design: Compact(spare=0),
+    campaign=campaign,
+    coverage=lambda engine: Coverage(engine, [range(0x61), range(0x61, 0x7B), range(0x7B, 0x100)]),
+    covered=lambda outputs: (
+        np.arange(len(outputs["o.data"])),
+        np.ones(len(outputs["o.data"]), int),
+    ),
+    item="byte",
+    result="byte",
+    show_item=lambda byte: f"{byte:02X}",
+    show_result=lambda output: f"{output['o.data']:02X}",
+    lanes=(Lane("o.data", lambda output: f"{output['o.data']:02X}"),),
+)
+
+
+def verilog_of(design: Upper) -> str:
+    """A module with AXI4-Stream ports."""
+    m, domain = Module(), ClockDomain("sync")
+    m.domains.sync, m.submodules.upper, ports = domain, design, [domain.clk, domain.rst]
+    for side, stream_, drives in (("s", design.i, True), ("m", design.o, False)):
+        for name, pin, towards in (
+            ("data", stream_.p.data, drives),
+            ("valid", stream_.valid, drives),
+            ("ready", stream_.ready, not drives),
+            ("last", stream_.p.last, drives),
+        ):
+            port = Signal(len(pin), name=f"{side}_axis_t{name}")
+            m.d.comb += pin.eq(port) if towards else port.eq(pin)
+            ports.append(port)
+    return verilog.convert(m, name="utf8_upper", ports=ports, emit_src=False)

@@ -1,5 +1,6 @@
 """The command `utf8-hdl`, run for a test: in this process or in one of its own."""
 
+import dataclasses
 import io
 import os
 import re
@@ -7,14 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from vcd.reader import tokenize
 
 from utf8_flow.cli import session as cli
+from utf8_sim.components import COMPONENTS
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="needs /proc to look for processes"
@@ -171,3 +174,9 @@ def _blocks_interrupts(pid: int) -> bool:
         return False
     mask = int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16)
     return bool(mask >> (signal.SIGINT - 1) & 1)
+
+
+def replace_design(monkeypatch: Any, component: str, make: Callable[..., Any]) -> None:
+    """Let a component be something else, for the rest of a test."""
+    changed = dataclasses.replace(COMPONENTS[component], make=make)
+    monkeypatch.setitem(COMPONENTS, component, changed)

@@ -12,9 +12,11 @@ from amaranth.sim import Simulator
 
 from command import run
 from needs import needs
+from utf8_flow.components import ENTRIES
 from utf8_flow.export.verilog import generate
-from utf8_flow.formal.properties import PROPERTIES
 from utf8_hdl import Decoder
+
+PROPERTIES = [what for entry in ENTRIES.values() for what in entry.proofs(False)]
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))]

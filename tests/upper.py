@@ -1,5 +1,6 @@
 """A toy component that the project does not know: ASCII upper-casing, with one register stage."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,61 @@ UPPER = Component(
     show_item=lambda byte: f"{byte:02X}",
     show_result=lambda output: f"{output['o.data']:02X}",
     lanes=(Lane("o.data", lambda output: f"{output['o.data']:02X}"),),
+)
+
+
+BEAT = data.StructLayout({"data": data.ArrayLayout(8, 4), "stamp": 100, "last": 1})
+"""Four bytes, and a number too wide for numpy."""
+
+
+class Beats(wiring.Component):
+    """A register stage for beats of bytes, of which the first is put last."""
+
+    i: In(stream.Signature(BEAT))
+    o: Out(stream.Signature(BEAT))
+
+    def __init__(self, profile: Profile = UNICODE) -> None:
+        super().__init__()
+        self.profile = profile
+
+    def elaborate(self, platform: Any) -> Module:
+        m, i, o = Module(), self.i, self.o
+        m.d.comb += i.ready.eq(~o.valid | o.ready)
+        with m.If(i.ready):
+            m.d.sync += [o.valid.eq(i.valid), o.p.stamp.eq(i.p.stamp), o.p.last.eq(i.p.last)]
+            m.d.sync += [o.p.data[n].eq(i.p.data[(n + 1) % 4]) for n in range(4)]
+        return m
+
+
+class ArrayBeats:
+    """The golden model of it by whole arrays."""
+
+    open = 0
+
+    def feed(self, items: Columns) -> Outputs:
+        turned = np.roll(items["i.data"], -1, axis=1)
+        numbers = np.arange(len(turned))
+        columns = {"o.data": turned, "o.stamp": items["i.stamp"], "o.last": items["i.last"]}
+        return Outputs(columns, numbers, numbers, np.zeros(len(turned), dtype=bool))
+
+    def readable(self) -> "BeatsTransducer":
+        return BeatsTransducer()
+
+
+class BeatsTransducer:
+    """The golden model of it."""
+
+    def feed(self, *item: Any) -> list[Output]:
+        (first, *others), stamp, last = item
+        return [Output(([*others, first], stamp, last))]
+
+
+BEATS = replace(
+    UPPER,
+    name="beats",
+    make=Beats,
+    transducer=lambda design: BeatsTransducer(),
+    array_transducer=lambda design: ArrayBeats(),
 )
 
 

@@ -56,7 +56,7 @@ class RandomStalls:
     probability : float
         From 0 to below 1: at 1 nothing would ever move.
     seed : int or sequence of int
-        What the pauses depend on, besides the probability.
+        The random seed.
 
     Raises
     ------

@@ -22,6 +22,7 @@ from command import (
     assert_is_waveform,
     assert_no_traceback,
     assert_refused,
+    replace_design,
     run,
     run_process,
     squeezed,
@@ -29,7 +30,6 @@ from command import (
 )
 from reference import ref_tokens
 from rtl import broken, verilog_ports
-from utf8_flow import designs
 from utf8_flow.cli import simulation, texts
 from utf8_flow.verify import engines
 from utf8_hdl import __version__
@@ -718,9 +718,7 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(folder, big_file, opti
 @pytest.fixture
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `surrogate.bin` brings to light."""
-    monkeypatch.setitem(
-        designs.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
-    )
+    replace_design(monkeypatch, "decoder", lambda profile: broken("range: ED BF is no surrogate"))
     Path("surrogate.bin").write_bytes(b"\xed\xbf\xbf")
 
 

@@ -16,6 +16,7 @@ from command import (
     Run,
     assert_is_waveform,
     assert_refused,
+    replace_design,
     run,
     run_for_bytes,
     run_process,
@@ -24,7 +25,6 @@ from command import (
 )
 from reference import ref_tokens
 from rtl import verilog_ports
-from utf8_flow import designs
 from utf8_flow.cli import texts
 from utf8_hdl import Encoder
 from utf8_sim import stimulus
@@ -673,7 +673,7 @@ class WrongEncoder(Encoder):
 @pytest.fixture
 def wrong_encoder(folder, monkeypatch):
     """A design with a mistake, which the file `surrogate.bin` brings to light."""
-    monkeypatch.setitem(designs.DESIGNS, "encoder", WrongEncoder)
+    replace_design(monkeypatch, "encoder", WrongEncoder)
     Path("surrogate.bin").write_bytes(b"A" + SURROGATE)
 
 

@@ -6,10 +6,9 @@ import shlex
 import pytest
 from rich.cells import cell_len
 
-from command import Run, run, squeezed
+from command import Run, replace_design, run, squeezed
 from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES, ENCODER_BREAKS, broken
-from utf8_flow import designs
 from utf8_flow.cli.choices import choose_profile
 from utf8_flow.verify import comparison, difference, engines
 from utf8_hdl import PROFILES, Decoder
@@ -33,7 +32,7 @@ TEXT = "41 E2 82 AC ED BF BF C2 A9 F0 80 80 42"
 def break_design(monkeypatch, name: str) -> list[str]:
     """Have the design broken from now on; the options that choose it."""
     component = "encoder" if name in ENCODER_BREAKS else "decoder"
-    monkeypatch.setitem(designs.DESIGNS, component, lambda profile: broken(name))
+    replace_design(monkeypatch, component, lambda profile: broken(name))
     return ["--component", component]
 
 

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, assert_is_waveform, assert_refused, run, run_for_bytes
+from command import Run, assert_is_waveform, assert_refused, replace_design, run, run_for_bytes
 from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
 from rtl import broken
-from utf8_flow import designs
 from utf8_flow.verify import engines
 from utf8_hdl import Encoder
 
@@ -245,7 +244,7 @@ DIFFERENCES = {
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 @pytest.mark.parametrize("component", DIFFERENCES)
 def test_a_difference_is_the_same(folder, monkeypatch, component, command, engine):
-    monkeypatch.setitem(designs.DESIGNS, component, WRONG[component])
+    replace_design(monkeypatch, component, WRONG[component])
     Path("wrong.bin").write_bytes(WRONGLY_READ)
     result = run(command, "--component", component, "wrong.bin", "--engine", engine)
     assert result.status == 1

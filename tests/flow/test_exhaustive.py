@@ -17,15 +17,16 @@ from command import (
     assert_no_traceback,
     assert_refused,
     needs_proc,
+    replace_design,
     run,
     run_process,
     wait_until,
 )
 from needs import each_engine, needs_compiler
 from rtl import broken
-from utf8_flow import designs
 from utf8_flow.verify.exhaustive import Plan, State
-from utf8_hdl import UNICODE
+from utf8_hdl import UNICODE, Decoder
+from utf8_sim.engines.engine import interface_of
 
 STATE = "utf8-hdl-exhaustive.json"
 
@@ -50,7 +51,8 @@ def plan(length: int, engine: str = "cxxrtl", stalls: tuple[float, float] = (0.0
 def texts(length: int, shard: int) -> np.ndarray:
     """The texts of a shard as numbers, the first byte the highest."""
     numbers = []
-    for values, lasts in plan(length).stimulus(shard).items(np.uint8):
+    for items in plan(length).stimulus(shard).items(interface_of(Decoder())):
+        values, lasts = items["i.data"], items["i.last"]
         assert (np.flatnonzero(lasts) == np.arange(length - 1, len(values), length)).all()
         columns = values.reshape(-1, length).astype(np.int64).T
         numbers.append(sum(column << 8 * place for place, column in enumerate(columns[::-1])))
@@ -168,7 +170,7 @@ DIFFERENCES = {
 @pytest.mark.parametrize("length", [1, pytest.param(2, marks=needs_compiler)])
 def test_a_difference_is_found(folder, monkeypatch, length):
     fault, difference, text = DIFFERENCES[length]
-    monkeypatch.setitem(designs.DESIGNS, "decoder", lambda profile: broken(fault))
+    replace_design(monkeypatch, "decoder", lambda profile: broken(fault))
     result = run("compare", "--exhaustive", length)
     assert result.status == 1
     assert difference in result.out.splitlines()
@@ -251,7 +253,7 @@ def test_the_state_of_another_comparison_is_refused_and_untouched(folder, option
 
 def test_the_state_of_another_design_is_refused(folder, monkeypatch):
     state_of(1, engine="amaranth")
-    monkeypatch.setitem(designs.DESIGNS, "decoder", lambda profile: broken("range: F5 is in range"))
+    replace_design(monkeypatch, "decoder", lambda profile: broken("range: F5 is in range"))
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert_refused(result, "'state.json' is the state of another comparison")
 

@@ -11,9 +11,9 @@ import pytest
 from command import assert_refused, run
 from needs import needs_icarus, needs_verilator
 from rtl import STALLS
+from utf8_flow.components import ENTRIES, make_design
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.families import FAMILIES
-from utf8_flow.verify.engines import DESIGNS
 from utf8_hdl import PROFILES, Decoder, Encoder
 from utf8_sim.campaign import campaign
 from utf8_sim.engines import gates
@@ -38,7 +38,7 @@ CELLS = {
 
 @cache
 def design_of(component: str, profile: str = "unicode") -> Decoder | Encoder:
-    return DESIGNS[component](PROFILES[profile])
+    return make_design(component, PROFILES[profile])
 
 
 @cache
@@ -71,7 +71,7 @@ def comparable(engine: Engine, stimulus: Stimulus) -> np.ndarray:
 @pytest.mark.sample
 @needs_verilator
 @each_level
-@pytest.mark.parametrize("component", DESIGNS)
+@pytest.mark.parametrize("component", ENTRIES)
 def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
     result = run("compare", "--component", component, "--engine", level)
     assert result.status == 0
@@ -87,7 +87,7 @@ def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
     [
         (profile, component, list(LEVELS)[(row + column) % len(LEVELS)])
         for row, profile in enumerate(PROFILES)
-        for column, component in enumerate(DESIGNS)
+        for column, component in enumerate(ENTRIES)
     ],
 )
 def test_every_pin_and_the_state_as_in_amaranth(profile, component, level):
@@ -101,7 +101,7 @@ def test_every_pin_and_the_state_as_in_amaranth(profile, component, level):
 
 
 @each_level
-@pytest.mark.parametrize("component", DESIGNS)
+@pytest.mark.parametrize("component", ENTRIES)
 def test_netlist_has_cells_of_the_family_and_nothing_else(level, component):
     netlist = netlist_of(level, component)
     statements = re.findall(r"^  (\w+)\b", netlist, re.M)

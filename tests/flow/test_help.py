@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import assert_no_traceback, assert_refused, run, run_process
-from utf8_flow import designs
+from command import assert_no_traceback, assert_refused, replace_design, run, run_process
 from utf8_flow.cli import proving, synthesis
 from utf8_flow.fpga import placement
 from utf8_flow.verify import mutants, proofs
@@ -284,7 +283,7 @@ def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, com
     def work(*_arguments):
         raise ToolError("that is enough")
 
-    monkeypatch.setitem(designs.DESIGNS, "decoder", make)
+    replace_design(monkeypatch, "decoder", make)
     monkeypatch.setattr(proofs, "prove", prove)
     monkeypatch.setattr(mutants, "make_mutants", work)
     monkeypatch.setattr(synthesis, "measure", work)

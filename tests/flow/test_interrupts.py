@@ -17,12 +17,12 @@ from command import (
     assert_is_waveform,
     assert_no_traceback,
     needs_proc,
+    replace_design,
     run,
     wait_until,
 )
 from needs import each_engine, needs_compiler, needs_icarus
 from rtl import broken
-from utf8_flow import designs
 from utf8_flow.verify import comparison, difference, engines, report
 from utf8_sim import campaign
 from utf8_sim.engines import compiled
@@ -226,9 +226,7 @@ DIFFERENCE = "DIFFERENCE: cycle 9, pin o.valid: expected 1, actual 0"
 @pytest.fixture
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `wrong.bin` brings to light."""
-    monkeypatch.setitem(
-        designs.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
-    )
+    replace_design(monkeypatch, "decoder", lambda profile: broken("range: ED BF is no surrogate"))
     Path("wrong.bin").write_bytes(b"A\xed\xbf\xbf")
 
 

@@ -14,10 +14,10 @@ from utf8_sim.engines.engine import AmaranthEngine
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
+from utf8_flow.components import ENTRIES, makers
 from utf8_flow.formal.circuit import Circuit
 from utf8_flow.formal.mutation import MutantEngine, Trial, circuits, make_mutants
 from utf8_flow.verify import mutants as command_mutants
-from utf8_flow.verify.engines import DESIGNS
 
 COUNT = 24
 
@@ -31,7 +31,12 @@ def mutants():
 def trial(mutants):
     engine = MutantEngine(Encoder(UCS2), mutants)
     parts = campaign(AmaranthEngine(Encoder(UCS2)), seed=0)
-    return Trial(engine, parts, list(STALLS.items()), circuits(mutants, DESIGNS))
+    return Trial(
+        engine,
+        parts,
+        list(STALLS.items()),
+        circuits(mutants, makers(), ENTRIES["encoder"].proofs(False)),
+    )
 
 
 def test_a_seed_always_gives_the_same_mutants(mutants):

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from command import COMMAND, assert_refused, run, run_process
+from command import COMMAND, assert_refused, replace_design, run, run_process
 from rtl import broken
-from utf8_flow import designs
 from utf8_flow.terminal import visible
 
 IN_A_DELETED_FOLDER = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
@@ -103,8 +102,8 @@ def test_no_message_has_an_escape_in_it(folder, arguments):
 
 def test_no_report_has_an_escape_in_it(folder, monkeypatch):
     Path(ESCAPE).write_bytes(b"A\xed\xbf\xbf")
-    monkeypatch.setitem(
-        designs.DESIGNS,
+    replace_design(
+        monkeypatch,
         "decoder",
         lambda profile: broken("range: ED BF is no surrogate"),
     )

@@ -11,6 +11,7 @@ from amaranth.hdl import Const, Signal
 from amaranth.sim import Simulator
 
 from rtl import altered, broken
+from utf8_flow.components import ENTRIES
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import (
     bench,
@@ -22,7 +23,6 @@ from utf8_flow.formal import (
     timing,
     well_formed,
 )
-from utf8_flow.formal.properties import COMPACT, PROPERTIES
 from utf8_flow.formal.prover import Proof, prove
 from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile, compact_decoder
 from utf8_sim.trace import Trace
@@ -30,6 +30,8 @@ from utf8_sim.trace import Trace
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 GOOD = {"decoder": Decoder, "encoder": Encoder}
+PROPERTIES = [what for entry in ENTRIES.values() for what in entry.proofs(False)]
+COMPACT = ENTRIES["decoder"].proofs(True)
 BY_NAME = {(what.component, what.name): what for what in PROPERTIES}
 
 Edits = list[tuple[str, str]]

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from command import Process, assert_is_waveform, assert_refused, needs_proc, run, squeezed
+from command import (
+    Process,
+    assert_is_waveform,
+    assert_refused,
+    needs_proc,
+    replace_design,
+    run,
+    squeezed,
+)
 from rtl import BREAKS, altered, broken
-from utf8_flow import designs
-from utf8_flow.formal.properties import PROPERTIES
 from utf8_flow.verify import proofs
 from utf8_hdl import PROFILES
 from utf8_sim.tools import yowasp as tools
@@ -26,7 +32,7 @@ def names(folder: Path) -> set[str]:
 
 
 def broken_decoder(monkeypatch, flaw: str) -> None:
-    monkeypatch.setitem(designs.DESIGNS, "decoder", lambda profile: broken(flaw))
+    replace_design(monkeypatch, "decoder", lambda profile: broken(flaw))
 
 
 def statement(component: str, name: str) -> str:
@@ -165,7 +171,7 @@ def test_the_counterexample_goes_where_it_is_wanted(folder, monkeypatch):
 def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
     """The first keeps the waveform's name, whichever is found first."""
     slow = altered("decoder", [BREAKS["half rate"]])
-    monkeypatch.setitem(designs.DESIGNS, "decoder", slow)
+    replace_design(monkeypatch, "decoder", slow)
     monkeypatch.setattr(
         proofs, "on_all_cores", lambda work, goals: ((goal, work(goal)) for goal in goals[::-1])
     )
@@ -206,7 +212,7 @@ def test_another_design_in_the_same_run_has_its_own_waveform(folder, monkeypatch
 
 def test_what_is_not_reached_is_said(folder, monkeypatch):
     silent = altered("decoder", [("o.valid.eq(will_stall | both_full | comes)", "o.valid.eq(0)")])
-    monkeypatch.setitem(designs.DESIGNS, "decoder", silent)
+    replace_design(monkeypatch, "decoder", silent)
     result = run("prove", *ONE, "output-stream")
     assert (result.status, result.err) == (1, "")
     _, _, line, verdict, unreached = squeezed(result.out)
@@ -234,6 +240,8 @@ SURROGATES_IN_VERILOG = """\
 from dataclasses import replace
 from utf8_flow.formal import streams
 from utf8_hdl import Encoder
+
+PROPERTIES = [what for entry in ENTRIES.values() for what in entry.proofs(False)]
 
 generate = streams.generate
 

@@ -14,12 +14,12 @@ from command import (
     assert_is_waveform,
     assert_no_traceback,
     assert_refused,
+    replace_design,
     run,
     run_process,
 )
 from needs import each_engine, needs, needs_icarus
 from rtl import broken
-from utf8_flow import designs
 from utf8_flow.export.verilog import generate
 from utf8_flow.verify import engines
 from utf8_sim.engines.engine import AmaranthEngine, HangError
@@ -71,9 +71,7 @@ DIFFERENCE = "DIFFERENCE: cycle 48, pin o.valid: expected 1, actual 0"
 @pytest.fixture
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `wrong.bin` brings to light."""
-    monkeypatch.setitem(
-        designs.DESIGNS, "decoder", lambda profile: broken("range: ED BF is no surrogate")
-    )
+    replace_design(monkeypatch, "decoder", lambda profile: broken("range: ED BF is no surrogate"))
     Path("wrong.bin").write_bytes(b"A" * 40 + b"\xed\xbf\xbf" + b"B" * 40)
 
 

@@ -14,7 +14,7 @@ from reference import BOUNDARY_BYTES, RefToken, ref_tokens
 from rtl import ALL_RULES, ODD_PROFILES
 from utf8_hdl import UCS4, UNICODE, Kind, compact_decoder
 from utf8_hdl.compact_decoder import CompactDecoder
-from utf8_sim.golden.model import TextModel
+from utf8_sim.golden.text import TextModel
 
 RULES = ALL_RULES | ODD_PROFILES
 PAIRS = b"".join(bytes(pair) for pair in product(BOUNDARY_BYTES, repeat=2))

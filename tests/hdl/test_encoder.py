@@ -7,9 +7,7 @@ import pytest
 from amaranth.hdl import Signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from utf8_sim.golden.model import EncoderCycles
 
-from encoder_timing import PipelinedEncoderCycles
 from rtl import (
     ALL_RULES,
     COMPACT_ENCODER_BREAKS,

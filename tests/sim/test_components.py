@@ -3,11 +3,12 @@
 import io
 import re
 
+import numpy as np
 import pytest
 
 from needs import each_engine
 from rtl import STALLS
-from upper import UPPER, Upper, verilog_of
+from upper import BEATS, UPPER, Beats, Upper, verilog_of
 from utf8_hdl import Decoder
 from utf8_sim.campaign import campaign
 from utf8_sim.components import COMPONENTS, DECODER, component_of, register
@@ -25,11 +26,13 @@ engines = each_engine("amaranth", "cxxrtl", "verilator", "icarus")
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    monkeypatch.delitem(COMPONENTS, "upper", raising=False)
-    register(UPPER)
+def registered():
+    entries = UPPER, BEATS
+    for entry in entries:
+        register(entry)
     yield
-    COMPONENTS.pop("upper", None)
+    for entry in entries:
+        del COMPONENTS[entry.name]
 
 
 def make(engine: str, design: Upper) -> Engine:
@@ -104,3 +107,34 @@ def test_a_difference_is_equal_on_all_engines(engine):
     simulator = make(engine, Upper(flaw="b"))
     expected = Difference(cycle=2, pin="o.data", expected=0x42, actual=0x62)
     assert Lockstep(simulator, Stimulus([(b"ab", True)])).run() == expected
+
+
+@pytest.mark.parametrize("engine", [AmaranthEngine, CxxrtlEngine])
+@pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
+def test_lanes_and_wide_fields_have_columns_of_two_axes(engine, stalls):
+    random = np.random.default_rng(1)
+    beats = {
+        "i.data": random.integers(0, 256, (50, 4), dtype=np.uint8),
+        "i.stamp": random.integers(0, 1 << 36, (50, 2), dtype=np.uint64),
+        "i.last": np.arange(50) % 9 == 8,
+    }
+    lockstep = Lockstep(engine(Beats()), Stimulus([beats], *stalls))
+    taken = Trace.join(list(lockstep)).taken()
+    assert lockstep.difference is None
+    assert (taken["o.data"] == np.roll(beats["i.data"], -1, axis=1)).all()
+    assert (taken["o.stamp"] == beats["i.stamp"]).all()
+
+
+class OneLaneWrong(AmaranthEngine):
+    """In one cycle one byte is another one."""
+
+    def run(self, stimulus):
+        for trace in super().run(stimulus):
+            trace["o.data"][3, 2] ^= 1
+            yield trace
+
+
+def test_a_difference_in_one_lane_is_found():
+    beats = {"i.data": np.zeros((9, 4)), "i.stamp": np.zeros((9, 2)), "i.last": np.zeros(9)}
+    difference = Lockstep(OneLaneWrong(Beats()), Stimulus([beats])).run()
+    assert difference == Difference(cycle=3, pin="o.data", expected=0, actual=1 << 16)

@@ -10,7 +10,7 @@ from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
 
-from ..designs import DESIGNS, idle_options, make_design
+from ..components import ENTRIES, idle_options, make_design
 from .options import VERDICTS
 
 CAMPAIGN_STALLS = (0.0, 0.25)
@@ -30,15 +30,15 @@ def choose(option: str, name: str, choices: dict[str, T]) -> T:
 
 def choose_design(component: str, profile: Profile, compact: bool) -> Any:
     """The design that the options name."""
-    choose("--component", component, DESIGNS)
+    choose("--component", component, ENTRIES)
     return make_design(component, profile, compact)
 
 
 def choose_components(component: str | None) -> list[str]:
     """The component that the option names, or all if there is none."""
     if component is None:
-        return list(DESIGNS)
-    choose("--component", component, DESIGNS)
+        return list(ENTRIES)
+    choose("--component", component, ENTRIES)
     return [component]
 
 

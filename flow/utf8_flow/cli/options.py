@@ -7,7 +7,7 @@ import typer
 
 from utf8_hdl import PROFILES, ErrorSpan
 
-from ..designs import DESIGNS
+from ..components import ENTRIES
 from ..verify.engines import AUTO, ENGINES
 
 VERDICTS = {"accept": True, "reject": False}
@@ -44,8 +44,8 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-Component = Annotated[str, choice(DESIGNS, "--component", help="Which piece of hardware.")]
-OnlyComponent = Annotated[str | None, choice(DESIGNS, "--component", help="Only this one.")]
+Component = Annotated[str, choice(ENTRIES, "--component", help="Which piece of hardware.")]
+OnlyComponent = Annotated[str | None, choice(ENTRIES, "--component", help="Only this one.")]
 Compact = Annotated[bool, typer.Option("--compact", help="One register stage, latency 1.")]
 Profile = Annotated[str, choice(PROFILES, "--profile", help="Which UTF-8 is spoken.")]
 OnlyProfile = Annotated[str | None, choice(PROFILES, "--profile", help="Only this one.")]

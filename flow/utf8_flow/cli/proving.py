@@ -1,5 +1,6 @@
 """``prove`` and ``mutate``: what is known of the designs, and what would notice a mistake."""
 
+from itertools import product
 from typing import Annotated
 
 import typer
@@ -7,11 +8,11 @@ from rich.console import Console
 
 from utf8_sim.tools.errors import Refused
 
-from ..formal.properties import PROPERTIES
+from ..components import has_compact
 from ..formal.prover import tool_version as prover_version
 from ..terminal import say
 from ..verify.mutants import mutation_score
-from ..verify.proofs import choose_goals, prove_all
+from ..verify.proofs import choose_goals, property_names, prove_all
 from . import options
 from .choices import (
     choose_components,
@@ -45,7 +46,7 @@ def prove(
             "--property",
             metavar="NAME",
             help="Only this one.",
-            autocompletion=lambda: list(dict.fromkeys(what.name for what in PROPERTIES)),
+            autocompletion=property_names,
         ),
     ] = None,
     vcd: Annotated[
@@ -60,7 +61,8 @@ def prove(
     choose_components(component)
     profiles = choose_profiles(profile, surrogates, noncharacters, error_span)
     refuse_idle(context, component)
-    goals = choose_goals(component, name, profiles, compact)
+    variants = (compact,) if component or compact else (False, True)
+    goals = choose_goals(component, name, profiles, variants)
     if vcd == "-":
         raise Refused("--vcd needs the name of a file")
     check_outputs([], {"--vcd": vcd})
@@ -103,8 +105,11 @@ def mutate(
     modes = choose_modes(seed)
     show = Console(highlight=False)
     say(show, prover_version())
+    variants = (compact,) if component or compact else (False, True)
     scores = [
-        mutation_score(show, name, rules, mutants, seed, modes, compact) for name in components
+        mutation_score(show, name, rules, mutants, seed, modes, compact)
+        for name, compact in product(components, variants)
+        if has_compact(name) or not compact
     ]
     if not all(scores):
         raise typer.Exit(1)

@@ -11,7 +11,7 @@ from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.stimulus import Mode, Stimulus
 from utf8_sim.tools.errors import Refused
 
-from ..designs import cycles_each
+from ..components import entry_of
 from ..terminal import plural, report_console, say
 from ..verify.comparison import PartsComparison, compare_exhaustively
 from ..verify.engines import AUTO, expected_cycles, prepare_engine
@@ -192,7 +192,7 @@ def compare(
     typed = typed_part(text, hexadecimal, code_points, facts)
     parts = _given_parts(context, files or [], typed, facts) or campaign(facts, seed)
     # Of files, it is the bytes that are counted.
-    each = 1 if files else cycles_each(component, rules)
+    each = 1 if files else entry_of(facts).cycles_each(rules)
     size = each * sum(part.size for part in parts)
     cycles = expected_cycles(size, [stalls for _, stalls in modes])
     simulator, engine_line = prepare_engine(engine, design, cycles)

@@ -7,23 +7,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import replace
 from typing import BinaryIO
 
-from utf8_hdl import EXTENDED, Decoder
 from utf8_sim.campaign import Part
-from utf8_sim.components import DECODER
-from utf8_sim.engines.engine import Engine, interface_of
-from utf8_sim.golden.arrays import ArrayDecoder
-from utf8_sim.stimulus import LAST, Piece, Stimulus, file_pieces
+from utf8_sim.engines.engine import Engine
+from utf8_sim.stimulus import Piece, file_pieces
 from utf8_sim.tools.errors import Refused
 
+from ..components import entry_of
 from ..terminal import progress_bar
-
-_LAX = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
-
-ANYTHING = {32: replace(_LAX, longest_form=7, highest=0xFFFF_FFFF), 64: _LAX}
-"""How an encoder's text is read, by the width of its input: all that fits may be offered to it."""
 
 ONE_TEXT = (
     "give one text: FILE, - for standard input, --text TEXT, --hex BYTES, or --code-points LIST"
@@ -56,17 +48,6 @@ def _open_binary(name: str) -> Iterator[BinaryIO]:
 def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
     with _refusing_to_read(name):
         yield from file_pieces(file)
-
-
-def _items(pieces: Iterator[Piece], engine: Engine) -> Iterator[Piece]:
-    """Pieces of bytes as the design takes them: an encoder takes the code points of the text."""
-    if engine.component is DECODER:
-        yield from pieces
-        return
-    model = ArrayDecoder(ANYTHING[engine.profile.utf32_width])
-    for items in Stimulus(pieces).items(interface_of(Decoder())):
-        code_points = model.feed(items).columns["o.code_point"]
-        yield code_points, bool(items[LAST][-1:].any())
 
 
 def _code_points(text: str, width: int) -> list[int]:
@@ -118,8 +99,6 @@ def typed_part(
     if [text, hexadecimal, code_points].count(None) < 2:
         raise Refused(ONE_TEXT)
     if code_points is not None:
-        if engine.component is DECODER:
-            raise Refused("--code-points is for --component encoder")
         width = engine.profile.utf32_width
         lists = [_code_points(part, width) for part in code_points.split("/")]
         lists = [values for values in lists if values]
@@ -130,9 +109,9 @@ def typed_part(
         name, texts = "--hex", [_bytes(part) for part in hexadecimal.split("/")]
     else:
         return None
-    texts = [data for data in texts if data]
+    texts, from_text = [data for data in texts if data], entry_of(engine).from_text
     size = sum(map(len, texts))
-    return Part(name, size, lambda: _items(((data, True) for data in texts), engine))
+    return Part(name, size, lambda: from_text(((data, True) for data in texts), engine.profile))
 
 
 @contextmanager
@@ -162,7 +141,7 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
         def pieces() -> Iterator[Piece]:
             with nullcontext(copy) if copy else _open_binary(name) as stream:
                 stream.seek(0)
-                yield from _items(_pieces(stream, name), engine)
+                yield from entry_of(engine).from_text(_pieces(stream, name), engine.profile)
 
         yield Part("standard input" if name == "-" else name, size, pieces)
 
@@ -204,13 +183,13 @@ def open_text(
     """
     if (file is None) == (typed is None):
         raise Refused(ONE_TEXT)
-    takes_bytes = engine.component is DECODER
+    entry = entry_of(engine)
     if typed:
         # An encoder takes fewer code points than there are bytes.
-        yield typed.pieces(), typed.size if takes_bytes else None
+        yield typed.pieces(), typed.size if entry.takes_bytes else None
     else:
         assert file is not None
         with _open_binary(file) as stream:
-            known = takes_bytes and file != "-"
+            known = entry.takes_bytes and file != "-"
             size = os.fstat(stream.fileno()).st_size if known else None
-            yield _items(_pieces(stream, file), engine), size or None
+            yield entry.from_text(_pieces(stream, file), engine.profile), size or None

@@ -5,6 +5,28 @@ a module like :mod:`utf8_flow.components.decoder`, which registers its entry whe
 """
 
 from . import decoder, encoder
-from .entry import ENTRIES, Entry, entry_of, register
+from .entry import (
+    ENTRIES,
+    Entry,
+    entry_of,
+    has_compact,
+    idle_options,
+    make_design,
+    makers,
+    register,
+    variant,
+)
 
-__all__ = ["ENTRIES", "Entry", "decoder", "encoder", "entry_of", "register"]
+__all__ = [
+    "ENTRIES",
+    "Entry",
+    "decoder",
+    "encoder",
+    "entry_of",
+    "has_compact",
+    "idle_options",
+    "make_design",
+    "makers",
+    "register",
+    "variant",
+]

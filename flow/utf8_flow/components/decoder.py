@@ -1,7 +1,7 @@
 """The decoder, for the tools: what its report says."""
 
 import json
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from rich.text import Text
@@ -9,6 +9,7 @@ from rich.text import Text
 from utf8_hdl import Kind
 from utf8_sim.components import DECODER
 from utf8_sim.components.decoder import DecoderCoverage
+from utf8_sim.golden.timing import Timing
 from utf8_sim.shown import character
 from utf8_sim.trace import Columns, Trace
 
@@ -109,13 +110,60 @@ def token_counts(coverage: DecoderCoverage) -> list[Text]:
     return lines
 
 
+_KINDS = "\n".join(f"//                  {kind.value} {kind.label}" for kind in Kind)
+
+PORTS = f"""\
+// s_axis_*         bytes in, AXI4-Stream. tlast marks the last byte of a text.
+// m_axis_*         tokens out, AXI4-Stream. A token is a character or an error, and covers one or
+//                  more consecutive bytes; tokens cover every byte once, in order.
+//   tdata          code point, zero-extended (UTF-32); U+FFFD in an error
+//   tlast          the token covers the last byte of its text
+//   tuser[0]       error
+//   tuser[3:1]     kind of error:
+{_KINDS}
+//   tuser[7:4]     length: how many bytes the token covers
+//
+// While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care."""
+
+
+def promises(timing: Timing) -> str:
+    """Throughput and latency, as a comment."""
+    if timing.latency == timing.latency_of_cut:
+        latency = """\
+// Latency: a token is at the output 1 cycle after its last byte was taken, or after the byte that
+// cuts it short. The token of a byte that cuts one short comes behind it, in the next cycle."""
+    else:
+        latency = f"""\
+// Latency: a token is at the output {timing.latency} cycles after its last byte was taken, or \
+{timing.latency_of_cut} after the byte
+// that cuts it short; one more while bytes follow reset, or a token that waited, without a gap."""
+    return f"""\
+// Line rate: s_axis_tready is high whenever m_axis_tready is.
+{latency}
+// Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted."""
+
+
+def proofs(compact: bool) -> list[Any]:
+    """What is proved of it. The tools load only when something is."""
+    from ..formal import decoder, timing  # noqa: PLC0415
+    from ..formal.properties import properties_of  # noqa: PLC0415
+
+    if compact:  # its specification is that of the pipelined one
+        return properties_of(
+            "decoder", decoder.DECODER, decoder.COMPACT_TIMING, timing.CompactTiming
+        )
+    lemmas = decoder.TIMING | decoder.SPECIFICATION
+    return properties_of("decoder", decoder.DECODER, lemmas, timing.ElasticTiming)
+
+
 ENTRY = register(
     Entry(
-        component=DECODER,
+        name=DECODER.name,
         report=DecoderReport,
-        list_option="--hex",
-        bytes_of=lambda values, profile: len(values),
         options=frozenset({"--error-span", "--exhaustive", "--compact"}),
         coverage_lines=token_counts,
+        ports=PORTS,
+        promises=promises,
+        proofs=proofs,
     )
 )

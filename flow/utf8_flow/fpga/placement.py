@@ -13,7 +13,7 @@ from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..designs import make_design
+from ..components import has_compact, idle_options, make_design
 from ..terminal import progress_bar
 from .families import DEVICES
 from .synthesis import Netlist, synthesize
@@ -104,7 +104,7 @@ def choose_jobs(
     jobs = []
     for component, rules, device in product(components, profiles, devices):
         profile = rules
-        if component == "encoder":  # which does not care how long an error is
+        if "--error-span" in idle_options(component):
             profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
         known = list(make_design(component, profile).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
@@ -115,7 +115,8 @@ def choose_jobs(
                 )
         used = tuple(field for field in known if field in wanted)
         for compact in variants:
-            jobs.append(Job(component, compact, profile, device, used))
+            if has_compact(component) or not compact:
+                jobs.append(Job(component, compact, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 

@@ -21,7 +21,7 @@ from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
 
-from ..designs import make_design
+from ..components import make_design
 from ..export.verilog import generate
 from .engines import ENGINES, keep_freed_memory
 

@@ -11,7 +11,7 @@ from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.stimulus import Mode
 from utf8_sim.tools.cores import on_all_cores
 
-from ..designs import make_design, makers
+from ..components import ENTRIES, make_design, makers, variant
 from ..formal.circuit import Circuit
 from ..formal.mutation import Fate, MutantEngine, Mutants, Trial, circuits, make_mutants
 from ..terminal import plural, progress_bar, say
@@ -57,29 +57,30 @@ def mutation_score(
     ToolError
         If a tool fails.
     """
+    name = variant(component, compact)
     with progress_bar() as progress:
-        task = progress.add_task(f"{component}: making mutants", total=count)
+        task = progress.add_task(f"{name}: making mutants", total=count)
         mutants = make_mutants(make_design(component, profile, compact), count, seed)
-        arguments = mutants, circuits(mutants, makers(compact)), modes, seed, compact
+        asked = circuits(mutants, makers(compact), ENTRIES[component].proofs(compact))
+        arguments = mutants, asked, modes, seed, compact
         if not _trial(*arguments).judge(0).equivalent:
             raise RuntimeError("the design is not equivalent to itself")
-        progress.update(task, description=f"{component}: mutants", total=len(mutants.places))
+        progress.update(task, description=f"{name}: mutants", total=len(mutants.places))
         fates: dict[int, Fate] = {}
         numbers = range(1, len(mutants.places) + 1)
         for number, fate in on_all_cores(_judge, numbers, _start, arguments):
             fates[number] = fate
             progress.advance(task)
-    return _tell(show, mutants, fates, seed)
+    return _tell(show, name, mutants, fates, seed)
 
 
-def _tell(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) -> bool:
+def _tell(show: Console, name: str, mutants: Mutants, fates: dict[int, Fate], seed: int) -> bool:
     """Print the table; whether no mutant survives."""
-    name = f"{mutants.component}, {short_name(mutants.profile)}"
-    say(
-        show,
-        f"{name}: {plural(len(fates), 'mutant')} of {mutants.gates} gates, seed {seed}",
-        "bold",
+    tried = plural(len(fates), "mutant")
+    heading = (
+        f"{name}, {short_name(mutants.profile)}: {tried} of {mutants.gates} gates, seed {seed}"
     )
+    say(show, heading, "bold")
     promises = Counter(fate.promise for fate in fates.values() if fate.promise)
     stimuli = Counter(fate.stimulus for fate in fates.values() if fate.stimulus)
     by_both = sum(1 for fate in fates.values() if fate.promise and fate.stimulus)

@@ -1,9 +1,10 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 from rich.console import Console
 from rich.text import Text
@@ -14,9 +15,8 @@ from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused
 
-from ..designs import make_design, makers
+from ..components import ENTRIES, has_compact, make_design, makers, variant
 from ..formal.bench import Property
-from ..formal.properties import PROPERTIES
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
@@ -35,13 +35,24 @@ class Goal:
     profile: Profile
     compact: bool = False
 
+    def design(self) -> str:
+        """Its component and variant."""
+        return variant(self.property.component, self.compact)
+
     def __str__(self) -> str:
-        design = f"{'compact ' if self.compact else ''}{self.property.component}"
-        return f"{design}, {short_name(self.profile)}, {self.property.name}"
+        return f"{self.design()}, {short_name(self.profile)}, {self.property.name}"
+
+
+def property_names() -> list[str]:
+    """The names of all properties."""
+    return list(dict.fromkeys(what.name for e in ENTRIES.values() for what in e.proofs(False)))
 
 
 def choose_goals(
-    component: str | None, name: str | None, profiles: list[Profile], compact: bool = False
+    component: str | None,
+    name: str | None,
+    profiles: list[Profile],
+    variants: Collection[bool] = (False,),
 ) -> list[Goal]:
     """What is to be proved.
 
@@ -51,19 +62,23 @@ def choose_goals(
         Of which component, and which property; all, if there is none.
     profiles : list of Profile
         In which profiles.
-    compact : bool
-        Whether the designs have one register stage only.
+    variants : collection of bool
+        Compact, or not, or both.
 
     Raises
     ------
     Refused
         If there is no such property.
     """
-    chosen = [what for what in PROPERTIES if component in (None, what.component)]
-    names = {what.name: None for what in chosen}
+    goals = [
+        Goal(what, rules, compact)
+        for rules, chosen, compact in product(profiles, ENTRIES.values(), variants)
+        if component in (None, chosen.name) and (has_compact(chosen.name) or not compact)
+        for what in chosen.proofs(compact)
+    ]
+    names = dict.fromkeys(goal.property.name for goal in goals)
     if name is not None and name not in names:
         raise Refused(f"unknown --property {name!r}: choose from {', '.join(names)}")
-    goals = [Goal(what, rules, compact) for rules in profiles for what in chosen]
     return [goal for goal in goals if name in (None, goal.property.name)]
 
 
@@ -110,14 +125,14 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
     wrong: list[tuple[Goal, Proof]] = []
     covers = 0
     width = max(len(name) for name in ("profile", *(short_name(goal.profile) for goal in goals)))
-    heading = f"{'component':<11}{'profile':<{width + 2}}{'property':<22}{'verdict':<11}"
+    heading = f"{'component':<17}{'profile':<{width + 2}}{'property':<22}{'verdict':<11}"
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
     with progress_bar() as progress:
         task = progress.add_task("proving", total=len(goals))
         for goal, proof in _attempts(goals):
             reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
             what = goal.property
-            line = Text(f"{what.component:<11}{short_name(goal.profile):<{width + 2}}")
+            line = Text(f"{goal.design():<17}{short_name(goal.profile):<{width + 2}}")
             line.append(f"{what.name:<22}")
             line.append(f"{proof.verdict:<11}", "green" if proof.verdict == "proved" else "red")
             line.append(f"{proof.method:<26}{reached:>9}{proof.seconds:>7.1f} s")

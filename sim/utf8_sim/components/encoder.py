@@ -24,7 +24,7 @@ COMPACT = Compact(spare=0)
 
 def timing(design: Any) -> Timing:
     """The pipeline's, or that of one stage."""
-    return COMPACT if getattr(design, "compact", True) else PIPELINED
+    return COMPACT if getattr(design, "compact", False) else PIPELINED
 
 
 def value_classes(profile: Profile) -> list[range]:

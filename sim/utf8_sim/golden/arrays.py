@@ -36,6 +36,7 @@ from .timing import (
     Cycles,
     Elastic,
     ElasticCycles,
+    Payload,
     Serial,
     SerialCycles,
     Timing,
@@ -310,7 +311,7 @@ class ArrayTiming(ABC):
         """
 
     @abstractmethod
-    def readable(self, payloads: list[tuple[int, ...]]) -> Cycles:
+    def readable(self, payloads: list[Payload]) -> Cycles:
         """The readable timing at the same cycle, with the outputs that are left."""
 
     @abstractmethod
@@ -344,7 +345,7 @@ class ArrayElastic(ArrayTiming):
         arrived = buffered + arrived_by.take(pace.enabled_before)
         return arrived, trace["o.ready"].view(bool) | (pace.enabled & ~pace.skid)
 
-    def readable(self, payloads: list[tuple[int, ...]]) -> ElasticCycles:
+    def readable(self, payloads: list[Payload]) -> ElasticCycles:
         buffered = len(payloads) - len(self._arrives)
         in_flight = zip(self._arrives.tolist(), payloads[buffered:], strict=True)
         pace = self._pace
@@ -436,7 +437,7 @@ class ArrayCompact(ArrayTiming):
         may_move = trace["o.ready"].view(bool) & (waiting <= 1 + self._timing.spare)
         return arrived, (waiting == 0) | may_move
 
-    def readable(self, payloads: list[tuple[int, ...]]) -> CompactCycles:
+    def readable(self, payloads: list[Payload]) -> CompactCycles:
         return CompactCycles(self._timing, payloads)
 
     def meetings(self) -> "_CompactMeetings":
@@ -490,17 +491,17 @@ class ArraySerial(ArrayTiming):
         arrived = buffered + arrived_by.take(pace.enabled_before)
         return arrived, pace.enabled & ready.take(pace.enabled_before)
 
-    def readable(self, payloads: list[tuple[int, ...]]) -> SerialCycles:
+    def readable(self, payloads: list[Payload]) -> SerialCycles:
         timing, where = self._timing, self._arrives.tolist()
-        stages: list[list[tuple[int, ...]]] = []
+        stages: list[list[Payload]] = []
         left = len(payloads) - int(self._counts.sum())
         buffered, sent = payloads[: left - len(where)], payloads[left - len(where) : left]
         for count in self._counts.tolist():
             stages.insert(0, payloads[left : left + count])
             left += count
-        on_the_way = dict(zip(where, sent, strict=True))
-        after = [on_the_way.get(distance) for distance in range(timing.after, 0, -1)]
-        sending = [payload for a, payload in on_the_way.items() if a > timing.after]
+        in_flight = dict(zip(where, sent, strict=True))
+        after = [in_flight.get(distance) for distance in range(timing.after, 0, -1)]
+        sending = [payload for a, payload in in_flight.items() if a > timing.after]
         return SerialCycles(list(stages), sending, after, buffered, self._pace.enabled)
 
     def meetings(self) -> "_CompactMeetings":

@@ -6,7 +6,7 @@ output is at the pins is for :mod:`utf8_sim.golden.timing` to say.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from utf8_hdl import UNICODE, ErrorSpan, Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
@@ -17,25 +17,26 @@ class Output(NamedTuple):
 
     Parameters
     ----------
-    payload : tuple of int
-        The fields of the output's payload, in the order of its layout.
+    payload : tuple
+        The fields of the output's payload, in the order of its layout: numbers, and lists of them
+        where a field is an array.
     cut : bool
         Whether the output ends before the input: that only reveals it.
     """
 
-    payload: tuple[int, ...]
+    payload: tuple[Any, ...]
     cut: bool = False
 
 
 class Transducer(Protocol):
     """Items in, items out. It knows nothing of clocks."""
 
-    def feed(self, *item: int) -> list[Output]:
+    def feed(self, *item: Any) -> list[Output]:
         """The outputs that an input brings about, in order.
 
         Parameters
         ----------
-        *item : int
+        *item : int or list of int
             The fields of the input's payload, in the order of its layout.
         """
         ...
@@ -209,7 +210,7 @@ class DecoderTransducer:
         for byte in pending:
             self._text.feed(byte)
 
-    def feed(self, *item: int) -> list[Output]:
+    def feed(self, *item: Any) -> list[Output]:
         byte, last = item
         tokens = self._text.feed(byte, bool(last))
         return [
@@ -254,7 +255,7 @@ class EncoderTransducer:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
 
-    def feed(self, *item: int) -> list[Output]:
+    def feed(self, *item: Any) -> list[Output]:
         value, last = item
         encoded, refused = encode_character(value, self._profile)
         return [

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from .text import Output, Transducer
 
-Payload = tuple[int, ...]
+Payload = tuple[Any, ...]
+"""The fields of an output: numbers, and lists of them where a field is an array."""
 
 
 class Cycles(Protocol):
@@ -105,8 +106,8 @@ class ElasticCycles:
     timing : Elastic
         Its parameters.
     in_flight : iterable of (int, Payload)
-        Outputs on the way to the pins, and in how many enabled cycles they are there. Without this
-        and the following, as after reset.
+        Outputs in flight, and in how many enabled cycles they are at the pins. Without this and the
+        following, the initial state.
     buffered : iterable of Payload
         Those in the output buffer, the one at the pins first.
     enabled, skid : bool
@@ -320,12 +321,12 @@ class CycleModel:
         ----------
         i_valid : int
             Level of the pin.
-        *driven : int
+        *driven : int or list of int
             The fields of the input's payload, and ``o.ready``.
 
         Returns
         -------
-        tuple of int
+        tuple
             ``i.ready``, ``o.valid``, and the fields of the output's payload, which are don't care
             and here zero while ``o.valid`` is low.
         """
@@ -334,4 +335,4 @@ class CycleModel:
         i_ready = cycles.ready(bool(o_ready))
         brought = self._transducer.feed(*item) if i_valid and i_ready else None
         cycles.tick(brought, bool(o_ready))
-        return int(i_ready), int(offered is not None), *map(int, offered or self._nothing)
+        return int(i_ready), int(offered is not None), *(offered or self._nothing)

@@ -95,6 +95,7 @@ def test_bitstream_for_icebreaker(folder):
     assert "MHz reached" in again.err
 
 
+@pytest.mark.long
 def test_bitstream_for_ulx3s(folder):
     options = ("--baud", 1_000_000, "--profile", "ucs2")
     result = run("bitstream", "--board", "ulx3s", "-o", "demo.bit", *options)

@@ -576,6 +576,7 @@ def test_wrong_usage_is_refused_in_one_line(folder, arguments, named):
     assert Path("text.txt").read_bytes() == b"A\xc2\xa9"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("command", "named"),
     [

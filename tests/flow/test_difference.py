@@ -58,6 +58,7 @@ def assert_shown_again(result: Run) -> list[str]:
 # --- the command --------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "name",
     [

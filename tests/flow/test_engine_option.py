@@ -97,7 +97,7 @@ def test_a_long_text_is_compiled(folder, arguments, size):
     assert engine_line(run(*arguments.split())) == "engine cxxrtl"
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @needs_compiler
 @pytest.mark.parametrize(
     ("arguments", "size"),
@@ -239,7 +239,7 @@ DIFFERENCES = {
 }
 
 
-@pytest.mark.sample
+@pytest.mark.sample(3)
 @every_engine
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 @pytest.mark.parametrize("component", DIFFERENCES)

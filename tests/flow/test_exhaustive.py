@@ -224,7 +224,7 @@ DAMAGES = [
 ]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_state_is_refused_and_untouched(folder, damaged_states, damage):
     Path("state.json").write_bytes(damaged_states[damage])
@@ -232,6 +232,7 @@ def test_a_damaged_state_is_refused_and_untouched(folder, damaged_states, damage
     assert Path("state.json").read_bytes() == damaged_states[damage]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -287,6 +288,7 @@ def test_if_all_is_done_that_is_the_verdict(folder):
 # --- on all cores -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @needs_compiler
 @needs_proc
 def test_an_interrupted_comparison_goes_on_where_it_stopped(folder):

@@ -37,6 +37,7 @@ ALL_QUICK = [line for command in QUICK for line in examples(command)]
 ALL_SLOW = [line for command in SLOW for line in examples(command)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("line", ALL_QUICK)
 def test_an_example_in_the_help_works_when_it_is_pasted(line, tmp_path):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -90,6 +91,7 @@ def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
 # --- completion ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

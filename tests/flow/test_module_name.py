@@ -26,6 +26,7 @@ def test_a_name_that_no_module_can_have_is_refused(name, folder):
     assert not (folder / "x.v").exists()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["clk", "s_axis_tdata", "m_axis_tuser", "state", "will_stall"])
 def test_a_name_that_is_used_inside_is_refused(name, folder):
     """Verilator refuses such a module."""
@@ -33,6 +34,7 @@ def test_a_name_that_is_used_inside_is_refused(name, folder):
     assert not (folder / "x.v").exists()
 
 
+@pytest.mark.sample(1)
 @needs("iverilog")
 @pytest.mark.parametrize("names", [("narrow", "wide"), ("Clk", "decoder"), ("top_", "_1_")])
 def test_two_profiles_in_one_design(names, folder):

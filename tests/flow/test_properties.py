@@ -155,7 +155,7 @@ def contradicted(component: str, name: str) -> Proof:
         return proof_of(component, name)
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(7)
 @named(list(BY_NAME))
 def test_the_design_has_the_property(component, name):
     proof = proof_of(component, name)
@@ -322,6 +322,7 @@ REJECTS = [
 ``well-formed-passes`` they differ from the specification, and ``tokens`` notices."""
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("flaw", REJECTS)
 def test_a_design_that_finds_errors_in_well_formed_text_is_found_out(flaw):
     design = broken(flaw)
@@ -407,6 +408,7 @@ class Tied(bench.Bench):
         return super().design(name, {self.pin: Const(self.level), **(driven or {})}, **options)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.usefixtures("few_cycles")
 @pytest.mark.parametrize(
     ("component", "pin", "level"),

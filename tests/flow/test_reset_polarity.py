@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from command import assert_refused, run
 from needs import needs
 from rtl import verilog_ports
-from utf8_flow.export.verilog import generate
+from utf8_flow.export import verilog
 from utf8_hdl import EXTENDED, UCS2, Decoder, Encoder
 
+generate = cache(verilog.generate)
 BENCH = Path(__file__).with_name("reset_polarity.v")
 DESIGNS = [Decoder(), Decoder(EXTENDED), Encoder(), Encoder(UCS2)]
 NAMES = [f"{type(d).__name__.lower()} {d.profile.name}" for d in DESIGNS]
@@ -32,6 +34,7 @@ def side_by_side(folder: Path, high: str, low: str) -> str:
     ).stdout
 
 
+@pytest.mark.sample(2)
 @needs("iverilog")
 @pytest.mark.parametrize("design", DESIGNS, ids=NAMES)
 def test_both_behave_the_same_under_resets_at_any_moment(design, tmp_path):
@@ -43,6 +46,7 @@ def test_both_behave_the_same_under_resets_at_any_moment(design, tmp_path):
     assert int(counts[2]) > 100
 
 
+@pytest.mark.sample
 @needs("iverilog")
 @pytest.mark.parametrize("design", DESIGNS[1:3], ids=NAMES[1:3])
 @pytest.mark.parametrize(
@@ -73,6 +77,7 @@ def test_header_says_which_reset_it_is():
     assert "rst," not in texts[1]
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("design", DESIGNS, ids=NAMES)
 @pytest.mark.parametrize(
     "linter",

@@ -43,7 +43,7 @@ def test_every_value_of_ucs2(tmp_path):
     assert "PASS 65536 values" in roundtrip(tmp_path, *verilog(UCS2), **rules)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("profile", "bits"), [(UCS4, 31), (EXTENDED, 42)], ids=["ucs4", "extended"]
 )

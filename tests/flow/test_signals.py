@@ -105,6 +105,7 @@ def test_nothing_is_left_after_a_signal(places, command, moment, number):
     assert places.names() == before
 
 
+@pytest.mark.sample(1)
 @SIGNALS
 def test_progress_is_saved(places, number):
     with Process(

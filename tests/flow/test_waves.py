@@ -430,6 +430,7 @@ def test_a_difference_is_said_even_if_another_output_fails(command, option):
     assert "agree" not in result.out
 
 
+@pytest.mark.sample(2)
 @needs_wavedrom
 @pytest.mark.parametrize("option", ["--vcd", "--wave", "--tokens"])
 @pytest.mark.parametrize("there", [False, True])

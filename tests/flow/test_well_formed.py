@@ -32,6 +32,7 @@ def goes_on(text: bytes, profile: Profile) -> bool:
     return at_the_end and all(token.error == "truncated" for token in errors)
 
 
+@pytest.mark.sample(8)
 @each_profile
 def test_a_byte_fits_if_the_text_can_go_on_with_it(profile):
     profile = replace(profile, error_span=ErrorSpan.MAXIMAL_SUBPART)
@@ -82,6 +83,7 @@ def test_rows_are_those_of_table_3_7():
     ]
 
 
+@pytest.mark.sample(8)
 @each_profile
 def test_the_ends_of_rows_are_values_of_the_profile(profile):
     ends = row_ends(profile)

@@ -118,6 +118,7 @@ def test_a_baud_rate_that_is_far_off_is_noticed(error):
         assert answer(*make_demo(), EDGES, error) == expected_answer(EDGES, PAUSE)
 
 
+@pytest.mark.long
 def test_gateware_of_a_board_at_its_real_rate():
     """104 cycles in a bit, where the clock gives the rate with an error of 0.16 %."""
     hardware = Demo(clock_hz=12e6, baud=115_200, pause=PAUSE / 115_200)
@@ -305,6 +306,7 @@ BREAKS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_broken_demo_is_caught(name):
     module, good, bad, case = BREAKS[name]

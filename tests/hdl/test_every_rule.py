@@ -56,6 +56,7 @@ def hostile_bytes(size: int, seed: int) -> bytes:
     return bytes(data[:size])
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("profile", VARIANTS.values(), ids=VARIANTS)
 def test_hostile_bytes(profile):
     data = hostile_bytes(2500, seed=1)

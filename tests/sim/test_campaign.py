@@ -41,6 +41,7 @@ def test_classes_are_all_bytes_in_order(profile):
     assert [byte for members in byte_classes(profile) for byte in members] == list(range(256))
 
 
+@pytest.mark.sample(2)
 @profiles
 def test_bytes_of_a_class_do_the_same_after_any_beginning(profile):
     def effect(start: bytes, byte: int, tail: bytes):

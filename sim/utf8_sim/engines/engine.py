@@ -31,7 +31,16 @@ as the longest latency, that of a decoder whose skid register is taken."""
 
 
 class DesignError(Exception):
-    """The design did what none may, so that its simulation cannot go on."""
+    """The design did what none may, so that its simulation cannot go on.
+
+    It has not accepted an input for a long time although its consumer is ready, or gives outputs
+    without an end, or drives X or Z.
+
+    Attributes
+    ----------
+    label : str
+        What it did, in a word.
+    """
 
     label = ""
 

@@ -208,7 +208,7 @@ def test_a_wrong_gate_is_noticed():
     assert noticed > 0.8 * len(places)
 
 
-@pytest.mark.parametrize(("component", "never_differ"), [("decoder", 1), ("encoder", 0)])
+@pytest.mark.parametrize(("component", "never_differ"), [("decoder", 3), ("encoder", 0)])
 def test_every_register_may_hold_anything_if_that_is_wanted(component, never_differ):
     """Also those that from reset on are constant or equal to another."""
     usual = to_circuit(bench_of(component, UNICODE))

@@ -110,6 +110,7 @@ WITHOUT_A_LEMMA: list[tuple[str, str, str | Edits]] = [
 Edit = tuple[Any, str, str]
 
 LEMMA_FLAWS: dict[tuple[str, str], Edit] = {
+    ("decoder", "in-order"): (timing, "Mux(self.backlog, skid, offered)", "offered"),
     ("decoder", "line-rate"): (timing, "design.o.ready | (self._enable", "(self._enable"),
     ("decoder", "latency"): (timing, "DECODER_STAGES = 6", "DECODER_STAGES = 7"),
     ("decoder", "conservation"): (specification, "reason), pending)", "reason), 1)"),

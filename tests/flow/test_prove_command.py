@@ -17,9 +17,13 @@ from command import (
     squeezed,
 )
 from rtl import BREAKS, altered, broken
+from utf8_flow.components import ENTRIES
+from utf8_flow.formal import specification
 from utf8_flow.verify import proofs
 from utf8_hdl import PROFILES
 from utf8_sim.tools import yowasp as tools
+
+PROPERTIES = [what for entry in ENTRIES.values() for what in entry.proofs(False)]
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -110,8 +114,11 @@ def test_all_workers_but_one_begin_with_the_longest_proofs(workers):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ("--property speed", "unknown --property 'speed': choose from tokens, line-rate, "),
-        ("--component encoder --property tokens", "'tokens': choose from bytes, rate, "),
+        (
+            "--property speed",
+            "unknown --property 'speed': choose from tokens, self-synchronisation, ",
+        ),
+        ("--component encoder --property tokens", "'tokens': choose from bytes, idle-output, "),
         ("--component codec", "unknown --component 'codec': choose from decoder, encoder\n"),
         ("--profile utf7", "unknown --profile 'utf7': choose from unicode, ucs2, ucs4, extended\n"),
         ("--surrogates maybe", "unknown --surrogates 'maybe': choose from accept, reject\n"),
@@ -161,7 +168,7 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
 
 def test_the_counterexample_goes_where_it_is_wanted(folder, monkeypatch):
     broken_decoder(monkeypatch, "half rate")
-    result = run("prove", *ONE, "line-rate", "--vcd", "slow.vcd")
+    result = run("prove", *ONE, "tokens", "--vcd", "slow.vcd")
     assert result.status == 1
     assert result.out.endswith("waveform: slow.vcd\n")
     assert_is_waveform("slow.vcd")
@@ -175,7 +182,7 @@ def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
     monkeypatch.setattr(
         proofs, "on_all_cores", lambda work, goals: ((goal, work(goal)) for goal in goals[::-1])
     )
-    result = run("prove", "--property", "line-rate", "--vcd", "slow.vcd")
+    result = run("prove", "--property", "tokens", "--vcd", "slow.vcd")
     assert (result.status, result.err) == (1, "")
     goals = [
         "unicode",
@@ -186,14 +193,14 @@ def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
         "unicode noncharacters rejected",
         "unicode whole-sequence",
     ]
-    verdicts = re.findall("^FAILED: decoder, (.*), line-rate: ", result.out, re.MULTILINE)
+    verdicts = re.findall("^FAILED: decoder, (.*), tokens: ", result.out, re.MULTILINE)
     assert verdicts == goals
     tables = re.findall(
-        r"^counterexample of \d+ cycles? to decoder, ([^,]*), line-rate\n.*?^waveform: (\S*)$",
+        r"^counterexample of \d+ cycles? to decoder, ([^,]*), tokens\n.*?^waveform: (\S*)$",
         result.out,
         re.MULTILINE | re.DOTALL,
     )
-    others = [f"slow-decoder-{goal.replace(' ', '-')}-line-rate.vcd" for goal in goals[1:]]
+    others = [f"slow-decoder-{goal.replace(' ', '-')}-tokens.vcd" for goal in goals[1:]]
     assert tables == list(zip(goals, ["slow.vcd", *others], strict=True))
     for _, file in tables:
         assert_is_waveform(file)
@@ -254,6 +261,14 @@ def altered(design):
 
 streams.generate = altered
 """
+
+
+def test_the_inputs_that_contradict_a_lemma_are_shown(folder, monkeypatch):
+    monkeypatch.setattr(specification, "TABLE_3_7", "00..7F")
+    result = run("prove", *ONE, "well-formed-passes")
+    assert (result.status, result.err) == (1, "")
+    assert re.search(r"^ +0 \| offered 1, byte [C-F].?, last 0$", result.out, re.MULTILINE)
+    assert names(folder) == {"text.txt"}
 
 
 # --- interrupts ---------------------------------------------------------------------------------

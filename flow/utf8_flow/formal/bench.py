@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import ClockDomain, DomainRenamer, Elaboratable, Module, Signal, Value
+from amaranth.lib import data
 
 from utf8_hdl import Profile
 
@@ -188,6 +189,8 @@ def observed_pins(design: Any) -> dict[str, Value]:
 
 
 def _fields(stream: str, payload: Any) -> dict[str, Value]:
+    if not isinstance(payload, data.View):
+        return {f"{stream}.payload": Value.cast(payload)}
     return {f"{stream}.{name}": Value.cast(payload[name]) for name, _ in payload.shape()}
 
 

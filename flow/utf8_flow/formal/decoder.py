@@ -19,6 +19,7 @@ from .specification import (
     well_formed,
 )
 from .streams import reach_states
+from .timing import in_order
 from .well_formed import WellFormedText, row_ends
 
 
@@ -244,7 +245,7 @@ def well_formed_passes(b: Bench, name: str) -> None:
 DECODER = {"tokens": tokens, "self-synchronisation": self_synchronisation, "covers": covers}
 """What is proved of any decoder, with its timing."""
 
-TIMING = {"line-rate": line_rate, "latency": latency}
+TIMING = {"in-order": in_order, "line-rate": line_rate, "latency": latency}
 COMPACT_TIMING = TIMING | {"latency": compact_latency}
 """What is proved of its timing; that of the compact decoder."""
 

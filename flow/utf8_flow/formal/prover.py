@@ -230,7 +230,7 @@ def decide(circuit: Circuit) -> tuple[str, str]:
     if not merged.registers:
         said, _ = _ask_abc(merged, "sat")
         return ("proved", "SAT") if "UNSATISFIABLE" in said else ("FAILED", "SAT")
-    said, _ = _ask_abc(merged, "pdr -sfyp")
+    said, _ = _ask_abc(merged, "pdr -sfy")
     if "was asserted in frame" in said:
         return "FAILED", "PDR"
     found = re.search(r"Invariant F\[(\d+)\] : (\d+) clauses", said)

@@ -9,7 +9,18 @@ when a result is at the output. Together they say every pin in every cycle.
 from collections.abc import Iterator
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import (
+    Array,
+    Cat,
+    Const,
+    Elaboratable,
+    Module,
+    Mux,
+    Shape,
+    Signal,
+    Value,
+    unsigned,
+)
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -304,3 +315,37 @@ class SerialTiming(Timing):
         with m.Elif(gives(design)):
             m.d.sync += [self.valid.eq(~self.ends), self._index.eq(self._index + 1)]
         return m
+
+
+class Passing(Elaboratable):
+    """The specification of what passes on every item, of any layout, as it is."""
+
+    def __init__(self, layout: Any) -> None:
+        self.i_layout = self.o_layout = layout
+        self.accept, self.item = Signal(), Signal(Shape.cast(layout).width)
+        self.cuts, self.ends = Const(0), self.accept
+        self.results = self.item, self.item
+
+    def elaborate(self, platform: Any) -> Module:
+        return Module()
+
+
+def in_order(b: Bench, name: str) -> None:
+    """Every item that is accepted gets to the specification, and its result to the output: none is
+    lost, changed or overtaken, under any stalls."""
+    passing, m = b.reference(name, Passing(unsigned(1))), b.m
+    inside = Signal(5)
+    m.d.sync += inside.eq(inside + accepts(passing) - gives(passing))
+    # Any one of the items is watched: how many leave before it.
+    watched, ahead, item = Signal(), Signal(5), Signal()
+    arrives = watched & gives(passing) & (ahead == 0)
+    with m.If(~watched & accepts(passing) & b.free(1, "watch")):
+        m.d.sync += [watched.eq(1), ahead.eq(inside - gives(passing)), item.eq(input_of(passing))]
+    with m.Elif(arrives):
+        m.d.sync += watched.eq(0)
+    with m.Elif(watched & gives(passing)):
+        m.d.sync += ahead.eq(ahead - 1)
+    b.never(arrives & (output_of(passing) != item), gives(passing) & (inside == 0), inside[-1])
+    b.never(watched & (inside <= ahead))
+    b.reaches("an item that arrives behind another one", b.since(arrives) & arrives)
+    b.reaches("an item that waits", watched & (ahead == 0) & waits(passing))

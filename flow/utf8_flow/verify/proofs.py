@@ -147,8 +147,10 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
         if proof.unreached:
             say(show, f"not reached: {', '.join(proof.unreached)}")
     failed = [(goal, proof) for goal, proof in wrong if proof.inputs]
-    for number, (goal, proof) in enumerate(failed):
-        _show_counterexample(show, goal, proof, _wave_name(vcd, goal) if number else vcd)
+    waves = 0
+    for goal, proof in failed:
+        _show_counterexample(show, goal, proof, _wave_name(vcd, goal) if waves else vcd)
+        waves += bool(proof.counterexample)
     if not wrong:
         done = "1 property" if len(goals) == 1 else f"{len(goals)} properties"
         say(show, f"{done} proved, {plural(covers, 'cover')} reached", "green")

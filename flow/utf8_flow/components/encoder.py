@@ -127,7 +127,9 @@ def proofs(compact: bool) -> list[Any]:
     from ..formal import encoder, timing  # noqa: PLC0415
     from ..formal.properties import properties_of  # noqa: PLC0415
 
-    return properties_of("encoder", encoder.ENCODER, encoder.LEMMAS, timing.SerialTiming)
+    own = encoder.COMPACT_ENCODER if compact else encoder.ENCODER
+    model = timing.CompactSerialTiming if compact else timing.SerialTiming
+    return properties_of("encoder", own, encoder.LEMMAS, model)
 
 
 ENTRY = register(

@@ -2,15 +2,15 @@
 
 A specification says in the cycle in which it ``accept``s an ``item`` what this gives: ``end``, if
 the item ``ends`` a result; and before it ``cut``, if the item ``cuts`` one that was unfinished. Its
-``results`` are these two, each with more about it if there is more to say. A timing model says from
-when a result is at the output. Together they say every pin in every cycle.
+``results`` are these two, each with more about it if there is more to say. One of the other kind
+has one result, that of an ``item`` with an ``index``, and says whether it ``finishes`` the item. A
+timing model says from when a result is at the output. Together they say every pin in every cycle.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 from amaranth.hdl import (
-    Array,
     Cat,
     Const,
     Elaboratable,
@@ -96,6 +96,16 @@ class Timing(Elaboratable):
 
     def _place(self, name: str) -> "_Place":
         return _Place(name, len(self.specification.results[0]), self._begins_known)
+
+    def _buffer(self, m: Module, enable: Value, last: "_Place") -> None:
+        """An output buffer of two entries, the first one ``_shown``, behind the last stage."""
+        shown, behind, holds = self._shown, self._place("behind"), waits(self._design)
+        with m.If(enable & holds):
+            m.d.sync += behind.set(*last)
+        with m.Elif(enable):
+            m.d.sync += shown.set(*last)
+        with m.Elif(~holds):
+            m.d.sync += [*shown.set(*behind), *behind.set(1, 0, behind.result)]
 
 
 class _Reference(wiring.Component):
@@ -185,8 +195,7 @@ class ElasticTiming(Timing):
         m, design, enable = Module(), self._design, self._enable
         m.submodules.specification = specification = self.specification
         own, cut = specification.results
-        holds = waits(design)
-        m.d.sync += enable.eq(~holds)
+        m.d.sync += enable.eq(~waits(design))
 
         # What moves is an item, whether there is one, and whether that is known.
         offered = Cat(input_of(design), accepts(design), self._heeds)
@@ -208,8 +217,7 @@ class ElasticTiming(Timing):
             specification.accept.eq(valid & known & enable),
             specification.item.eq(item[:-2]),
         ]
-        decided, made, behind = map(self._place, ("decided", "made", "behind"))
-        shown = self._shown
+        decided, made = map(self._place, ("decided", "made"))
         with m.If(enable):
             m.d.sync += [
                 *decided.set(known, specification.ends, own),
@@ -219,12 +227,7 @@ class ElasticTiming(Timing):
                     Mux(decided.valid, decided.result, cut),
                 ),
             ]
-            with m.If(holds):
-                m.d.sync += behind.set(*made)
-            with m.Else():
-                m.d.sync += shown.set(*made)
-        with m.Elif(~holds):
-            m.d.sync += [*shown.set(*behind), *behind.set(1, 0, behind.result)]
+        self._buffer(m, enable, made)
         return m
 
 
@@ -282,38 +285,78 @@ class CompactTiming(Timing):
 
 
 class SerialTiming(Timing):
-    """Of a register that holds an item until the last of its bytes is taken, one in a cycle.
+    """Of a pipeline in which one stage, *send*, gives the results of an item.
 
-    Attributes
-    ----------
-    item : Signal
-        The item held, the last one if there is none.
-    ends : Value
-        Its last byte is at the output.
+    It is enabled in every cycle but the first, and those after a cycle in which the output waits.
+    In an enabled cycle a result goes from *send* through two stages to an output buffer of two
+    entries. If *send* is empty or has an item's last result, what is offered, an item or nothing,
+    is taken, and what is in the three stages before *send* moves on.
     """
+
+    latency = 7
+
+    @staticmethod
+    def limit(longest: int) -> int:
+        return 4 * longest + 4
 
     def __init__(
         self, b: Bench, design: Any, specification: Any, heeds: Value | None = None
     ) -> None:
         super().__init__(b, design, specification, heeds)
-        item: Any = Signal(specification.i_layout)
-        self.item = item
-        self.valid, self.known = Signal(), Value.cast(1)
-        self._index = Signal(3)
-        self.ends = self._index + 1 == specification.count
-        byte = Array(specification.sequence)[self._index]
-        self.result = Cat(byte, specification.refused, item.last & self.ends)
-        self.backlog = self.valid & ~self.ends
-        self.ready = ~self.valid | (design.o.ready & self.ends)
+        self._enable, self._sends = Signal(), Signal()
+        self._shown = self._place("shown")
+        self.known, self.valid, self.result = self._shown
+        self.ready = self._enable & (~self._sends | specification.finishes)
 
     def elaborate(self, platform: Any) -> Module:
-        m, design = Module(), self._design
-        m.submodules.specification = self.specification
-        m.d.comb += self.specification.code_point.eq(self.item.code_point)
+        m, design, specification = Module(), self._design, self.specification
+        m.submodules.specification = specification
+        m.d.sync += self._enable.eq(~waits(design))
+        item: Any = Cat(input_of(design), design.i.valid)
+        with m.If(self.ready):
+            for _ in range(4):
+                stage = Signal.like(item)
+                m.d.sync += stage.eq(item)
+                item = stage
+        m.d.comb += Cat(specification.item, self._sends).eq(item)
+        chosen, formed = map(self._place, ("chosen", "formed"))
+        with m.If(self._enable):
+            m.d.sync += [
+                specification.index.eq(Mux(self.ready, 0, specification.index + 1)),
+                *chosen.set(1, self._sends, *specification.results),
+                *formed.set(*chosen),
+            ]
+        self._buffer(m, self._enable, formed)
+        return m
+
+
+class CompactSerialTiming(Timing):
+    """Of a register that holds an item until the last of its results is taken, one in a cycle."""
+
+    latency = 1
+
+    @staticmethod
+    def limit(longest: int) -> int:
+        return longest
+
+    def __init__(
+        self, b: Bench, design: Any, specification: Any, heeds: Value | None = None
+    ) -> None:
+        super().__init__(b, design, specification, heeds)
+        self.valid, self.known = Signal(), Value.cast(1)
+        [self.result] = specification.results
+        self.ready = ~self.valid | (design.o.ready & specification.finishes)
+
+    def elaborate(self, platform: Any) -> Module:
+        m, design, specification = Module(), self._design, self.specification
+        m.submodules.specification = specification
+        item = Signal.like(specification.item)
+        m.d.comb += specification.item.eq(item)
         with m.If(accepts(design)):
-            m.d.sync += [self.item.eq(design.i.p), self.valid.eq(1), self._index.eq(0)]
+            m.d.sync += [item.eq(input_of(design)), self.valid.eq(1), specification.index.eq(0)]
         with m.Elif(gives(design)):
-            m.d.sync += [self.valid.eq(~self.ends), self._index.eq(self._index + 1)]
+            m.d.sync += self.valid.eq(~specification.finishes)
+            m.d.sync += specification.index.eq(specification.index + 1)
         return m
 
 
@@ -330,22 +373,64 @@ class Passing(Elaboratable):
         return Module()
 
 
-def in_order(b: Bench, name: str) -> None:
+class Repeating(Elaboratable):
+    """The specification of what gives every item, a number, so many times and once more."""
+
+    def __init__(self, most: int) -> None:
+        self.i_layout = self.o_layout = unsigned(3)
+        self.item, self.index = Signal(3), Signal(3)
+        self.finishes = self.index >= Mux(self.item < most, self.item, most - 1)
+        self.results = (Cat(self.item, self.finishes),)
+
+    def elaborate(self, platform: Any) -> Module:
+        return Module()
+
+
+class Watch:
+    """Any one of the items that enter a component, until it leaves.
+
+    Parameters
+    ----------
+    b : Bench
+        Where.
+    enters, leaves : Value
+        An item does.
+
+    Attributes
+    ----------
+    inside : Signal
+        How many items are inside.
+    begins, arrives : Value
+        It enters, it leaves.
+    on : Signal
+        It is inside.
+    ahead : Signal
+        How many leave before it.
+    """
+
+    def __init__(self, b: Bench, enters: Value, leaves: Value) -> None:
+        self.inside, self.ahead, self.on = Signal(5), Signal(5), Signal()
+        self.begins = ~self.on & enters & b.free(1, "watch")
+        self.arrives = self.on & leaves & (self.ahead == 0)
+        b.m.d.sync += self.inside.eq(self.inside + enters - leaves)
+        with b.m.If(self.begins):
+            b.m.d.sync += [self.on.eq(1), self.ahead.eq(self.inside - leaves)]
+        with b.m.Elif(self.arrives):
+            b.m.d.sync += self.on.eq(0)
+        with b.m.Elif(leaves):
+            b.m.d.sync += self.ahead.eq(self.ahead - 1)
+        b.never(leaves & (self.inside == 0), self.inside[-1], self.on & (self.inside <= self.ahead))
+
+
+def in_order(b: Bench, name: str, specification: Any = None) -> Any:
     """Every item that is accepted gets to the specification, and its result to the output: none is
     lost, changed or overtaken, under any stalls."""
-    passing, m = b.reference(name, Passing(unsigned(1))), b.m
-    inside = Signal(5)
-    m.d.sync += inside.eq(inside + accepts(passing) - gives(passing))
-    # Any one of the items is watched: how many leave before it.
-    watched, ahead, item = Signal(), Signal(5), Signal()
-    arrives = watched & gives(passing) & (ahead == 0)
-    with m.If(~watched & accepts(passing) & b.free(1, "watch")):
-        m.d.sync += [watched.eq(1), ahead.eq(inside - gives(passing)), item.eq(input_of(passing))]
-    with m.Elif(arrives):
-        m.d.sync += watched.eq(0)
-    with m.Elif(watched & gives(passing)):
-        m.d.sync += ahead.eq(ahead - 1)
-    b.never(arrives & (output_of(passing) != item), gives(passing) & (inside == 0), inside[-1])
-    b.never(watched & (inside <= ahead))
-    b.reaches("an item that arrives behind another one", b.since(arrives) & arrives)
-    b.reaches("an item that waits", watched & (ahead == 0) & waits(passing))
+    passing = b.reference(name, specification or Passing(unsigned(1)))
+    finishes = passing.expected.more.all()  # also if there is only one result of each item
+    watch, item = Watch(b, accepts(passing), gives(passing) & finishes), Signal(3)
+    with b.m.If(watch.begins):
+        b.m.d.sync += item.eq(input_of(passing))
+    b.never(watch.arrives & (output_of(passing) != item))
+    b.reaches("an item that arrives behind another one", b.since(watch.arrives) & watch.arrives)
+    b.reaches("an item that waits", watch.on & (watch.ahead == 0) & waits(passing))
+    return passing

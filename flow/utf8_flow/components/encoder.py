@@ -127,9 +127,12 @@ def proofs(compact: bool) -> list[Any]:
     from ..formal import encoder, timing  # noqa: PLC0415
     from ..formal.properties import properties_of  # noqa: PLC0415
 
-    own = encoder.COMPACT_ENCODER if compact else encoder.ENCODER
-    model = timing.CompactSerialTiming if compact else timing.SerialTiming
-    return properties_of("encoder", own, encoder.LEMMAS, model)
+    if compact:  # its specification is that of the pipelined one
+        return properties_of(
+            "encoder", encoder.COMPACT_ENCODER, encoder.TIMING, timing.CompactSerialTiming
+        )
+    lemmas = encoder.TIMING | encoder.SPECIFICATION
+    return properties_of("encoder", encoder.ENCODER, lemmas, timing.SerialTiming)
 
 
 ENTRY = register(

@@ -94,6 +94,8 @@ class Timing(Elaboratable):
         wrong |= self.known & (o.valid != self.valid)
         return wrong | self.known & self.valid & payloads
 
+    _shown: "_Place"
+
     def _place(self, name: str) -> "_Place":
         return _Place(name, len(self.specification.results[0]), self._begins_known)
 
@@ -374,63 +376,60 @@ class Passing(Elaboratable):
 
 
 class Repeating(Elaboratable):
-    """The specification of what gives every item, a number, so many times and once more."""
+    """The specification of what gives every item any number of times, up to a most."""
 
-    def __init__(self, most: int) -> None:
-        self.i_layout = self.o_layout = unsigned(3)
-        self.item, self.index = Signal(3), Signal(3)
-        self.finishes = self.index >= Mux(self.item < most, self.item, most - 1)
-        self.results = (Cat(self.item, self.finishes),)
+    def __init__(self, b: Bench, layout: Any, most: int) -> None:
+        self.i_layout = self.o_layout = layout
+        self.item, self.index = Signal(Shape.cast(layout).width), Signal(3)
+        self.finishes = b.free(1, "finishes") | (self.index == most - 1)
+        self.results = (Cat(self.item, self.finishes, self.index),)
 
     def elaborate(self, platform: Any) -> Module:
         return Module()
 
 
+BEFORE, WATCHED, BEHIND = range(3)
+"""What an item is if any one of those that are accepted is watched."""
+
+
 class Watch:
-    """Any one of the items that enter a component, until it leaves.
+    """The documented timing, and any one of the items that are accepted.
 
     Parameters
     ----------
     b : Bench
         Where.
-    enters, leaves : Value
-        An item does.
+    name : str
+        Of the component.
+    specification : Elaboratable
+        What passes on items of two bits.
 
     Attributes
     ----------
-    inside : Signal
-        How many items are inside.
-    begins, arrives : Value
-        It enters, it leaves.
-    on : Signal
-        It is inside.
-    ahead : Signal
-        How many leave before it.
+    component : Component
+        With that specification and timing. Its items are ``BEFORE``, ``WATCHED``, or ``BEHIND``.
+    enters, arrives : Value
+        The one that is watched is accepted; its last result is taken.
     """
 
-    def __init__(self, b: Bench, enters: Value, leaves: Value) -> None:
-        self.inside, self.ahead, self.on = Signal(5), Signal(5), Signal()
-        self.begins = ~self.on & enters & b.free(1, "watch")
-        self.arrives = self.on & leaves & (self.ahead == 0)
-        b.m.d.sync += self.inside.eq(self.inside + enters - leaves)
-        with b.m.If(self.begins):
-            b.m.d.sync += [self.on.eq(1), self.ahead.eq(self.inside - leaves)]
-        with b.m.Elif(self.arrives):
-            b.m.d.sync += self.on.eq(0)
-        with b.m.Elif(leaves):
-            b.m.d.sync += self.ahead.eq(self.ahead - 1)
-        b.never(leaves & (self.inside == 0), self.inside[-1], self.on & (self.inside <= self.ahead))
+    def __init__(self, b: Bench, name: str, specification: Any) -> None:
+        item = Signal(2)
+        self.component = component = b.reference(name, specification, {"i.payload": item})
+        self.enters = accepts(component) & (item == WATCHED)
+        b.m.d.comb += item.eq(Mux(b.since(self.enters), BEHIND, b.free(1, "watch")))
+        finishes = component.expected.more[:1].all()  # always, if an item has one result
+        self.arrives = gives(component) & (output_of(component) == WATCHED) & finishes
 
 
 def in_order(b: Bench, name: str, specification: Any = None) -> Any:
     """Every item that is accepted gets to the specification, and its result to the output: none is
     lost, changed or overtaken, under any stalls."""
-    passing = b.reference(name, specification or Passing(unsigned(1)))
-    finishes = passing.expected.more.all()  # also if there is only one result of each item
-    watch, item = Watch(b, accepts(passing), gives(passing) & finishes), Signal(3)
-    with b.m.If(watch.begins):
-        b.m.d.sync += item.eq(input_of(passing))
-    b.never(watch.arrives & (output_of(passing) != item))
-    b.reaches("an item that arrives behind another one", b.since(watch.arrives) & watch.arrives)
-    b.reaches("an item that waits", watch.on & (watch.ahead == 0) & waits(passing))
-    return passing
+    watch = Watch(b, name, specification or Passing(unsigned(2)))
+    component, arrived = watch.component, b.since(watch.arrives)
+    item, result = input_of(component), output_of(component)
+    first = ~b.since(accepts(component) & (item == BEFORE))
+    allowed = Mux(arrived, result == BEHIND, (result == WATCHED) | ((result == BEFORE) & ~first))
+    b.never(gives(component) & ~allowed, watch.arrives & ~b.since(watch.enters))
+    b.reaches("an item that arrives behind another one", ~first & watch.arrives)
+    b.reaches("an item behind it", arrived & gives(component))
+    return component

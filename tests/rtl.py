@@ -528,11 +528,9 @@ COMPACT_ENCODER_BREAKS = {
 
 def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] | type[Encoder]:
     """The class of a component whose source is edited, or that of the modules which it uses."""
-    modules: dict[str, ModuleType] = {"tables": tables, "elastic": elastic}
-    if component == "decoder":
-        modules |= {"decoder": decoder, "compact_decoder": compact_decoder}
-    else:
-        modules |= {"encoder": encoder, "compact_encoder": compact_encoder}
+    own = {"decoder": (decoder, compact_decoder), "encoder": (encoder, compact_encoder)}[component]
+    names = ("tables", "elastic", component, f"compact_{component}")
+    modules: dict[str, ModuleType] = dict(zip(names, (tables, elastic, *own), strict=True))
     sources = {name: inspect.getsource(module) for name, module in modules.items()}
     for good, bad in edits:
         if sum(source.count(good) for source in sources.values()) != 1:
@@ -552,8 +550,8 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
     return used[component.capitalize()]
 
 
-def broken(name: str) -> Decoder | Encoder:
-    """A design with one of the breaks."""
+def broken(name: str, compact: bool = False) -> Decoder | Encoder:
+    """A design with one of the breaks; those of tables are in the compact decoder as well."""
     if name in BREAKS_OF_OTHER_RULES:
         profile, *edit = BREAKS_OF_OTHER_RULES[name]
         return altered("decoder", [edit])(profile)
@@ -562,7 +560,8 @@ def broken(name: str) -> Decoder | Encoder:
     if name in COMPACT_ENCODER_BREAKS:
         return altered("encoder", [COMPACT_ENCODER_BREAKS[name]])(compact=True)
     component = "decoder" if name in BREAKS else "encoder"
-    return altered(component, [(BREAKS | ENCODER_BREAKS)[name]])()
+    edit = (BREAKS | ENCODER_BREAKS | COMPACT_ENCODER_BREAKS)[name]
+    return altered(component, [edit])(compact=compact or name in COMPACT_ENCODER_BREAKS)
 
 
 def verilog_ports(verilog: str) -> dict[str, int]:

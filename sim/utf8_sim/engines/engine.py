@@ -27,7 +27,16 @@ WATCHDOG = 64
 
 
 class DesignError(Exception):
-    """The design did what none may, so that its simulation cannot go on."""
+    """The design did what none may, so that its simulation cannot go on.
+
+    It has not accepted an input for a long time although its consumer is ready, or gives outputs
+    without an end, or drives X or Z.
+
+    Attributes
+    ----------
+    label : str
+        What it did, in a word.
+    """
 
     label = ""
 

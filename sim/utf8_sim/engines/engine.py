@@ -111,13 +111,7 @@ def interface_of(design: Any) -> Interface:
 
 
 class OfDesign:
-    """What engines know of the design that they simulate; see :class:`Engine`.
-
-    Parameters
-    ----------
-    design : wiring.Component
-        An instance of a component in the registry.
-    """
+    """What engines know of the design that they simulate; see :class:`Engine`."""
 
     def __init__(self, design: Any) -> None:
         self.design = design
@@ -149,15 +143,7 @@ class Ending:
         self.hang: str | None = None
 
     def note(self, offered: int, i_ready: int, o_valid: int, o_ready: int, more: bool) -> None:
-        """Take in one cycle.
-
-        Parameters
-        ----------
-        offered, i_ready, o_valid, o_ready : int
-            The pins in this cycle.
-        more : bool
-            Whether there is input left after it.
-        """
+        """Take in one cycle: its pins, and whether there is input left after it."""
         if offered and i_ready:
             self._quiet = self.stuck = 0
         elif o_ready and (offered or not more):
@@ -179,18 +165,6 @@ class TestBench:
 
     An input is offered unless the producer pauses; once offered it stays until it is accepted.
     While nothing is offered the pins are all ones: a design that looks at them gives itself away.
-
-    Parameters
-    ----------
-    stimulus : Stimulus
-        What to drive.
-    interface : Interface
-        The pins.
-
-    Attributes
-    ----------
-    ending : Ending
-        Whether the run is over.
     """
 
     __test__ = False  # not a test, whatever pytest thinks

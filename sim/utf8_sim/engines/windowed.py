@@ -27,12 +27,8 @@ class Simulation(Protocol):
     def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
         """Simulate the next cycles.
 
-        Parameters
-        ----------
-        items : dict of str to numpy.ndarray
-            The inputs that may be offered, those offered and not accepted before among them.
-        gaps, stalls : numpy.ndarray
-            For each cycle whether the producer and whether the consumer pauses.
+        ``items`` are the inputs that may be offered, those offered and not accepted before among
+        them; ``gaps`` and ``stalls`` say in which cycles the producer and the consumer pause.
         """
         ...
 

@@ -29,15 +29,7 @@ class Cycles(Protocol):
         ...
 
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        """The clock edge.
-
-        Parameters
-        ----------
-        brought : iterable of Output or None
-            What the input accepted in this cycle brings about; None, if none is accepted.
-        o_ready : bool
-            Level of ``o.ready``.
-        """
+        """The clock edge. ``brought`` is by the input accepted in this cycle; None, if none is."""
         ...
 
 
@@ -99,19 +91,11 @@ class Elastic:
 
 
 class ElasticCycles:
-    """The elastic pipeline at some cycle of a run.
+    """The elastic pipeline at some cycle of a run; without more arguments, the first after reset.
 
-    Parameters
-    ----------
-    timing : Elastic
-        Its parameters.
-    in_flight : iterable of (int, Payload)
-        Outputs in flight, and in how many enabled cycles they are at the pins. Without this and the
-        following, the initial state.
-    buffered : iterable of Payload
-        Those in the output buffer, the one at the pins first.
-    enabled, skid : bool
-        Whether it is enabled, and whether the skid register holds an input.
+    ``in_flight`` are outputs, each with the enabled cycles until it is at the pins; ``buffered``
+    those in the output buffer, the one at the pins first. ``skid``: the skid register holds an
+    input.
     """
 
     def __init__(
@@ -183,15 +167,7 @@ class Compact:
 
 
 class CompactCycles:
-    """The compact stage at some cycle of a run.
-
-    Parameters
-    ----------
-    timing : Compact
-        Its parameters.
-    left : iterable of Payload
-        The output at the pins and those behind it; none after reset.
-    """
+    """The compact stage at some cycle of a run: the output at the pins and those behind it."""
 
     def __init__(self, timing: Compact, left: Iterable[Payload] = ()) -> None:
         self._timing = timing
@@ -247,18 +223,9 @@ class Serial:
 class SerialCycles:
     """Such a pipeline at some cycle of a run.
 
-    Parameters
-    ----------
-    stages : list of sequence of Payload
-        What each of the stages before *send* will send, the first stage first.
-    sending : iterable of Payload
-        What is left in *send*.
-    after : list of Payload or None
-        What is in the stages behind it, the first stage first.
-    buffered : iterable of Payload
-        What is in the output buffer, the output at the pins first.
-    enabled : bool
-        Whether it is.
+    ``stages`` are what each of the stages before *send* will send, ``sending`` what is left in
+    *send*, ``after`` what is in the stages behind it; the first stage comes first. ``buffered`` is
+    what is in the output buffer, the output at the pins first.
     """
 
     def __init__(
@@ -297,17 +264,7 @@ class SerialCycles:
 
 
 class CycleModel:
-    """Every output pin in every cycle, given the pins driven: a transducer in a timing.
-
-    Parameters
-    ----------
-    transducer : Transducer
-        What comes out.
-    cycles : Cycles
-        And when.
-    fields : int
-        How many an output's payload has.
-    """
+    """Every output pin in every cycle, given the pins driven: a transducer in a timing."""
 
     def __init__(self, transducer: Transducer, cycles: Cycles, fields: int) -> None:
         self._transducer = transducer
@@ -317,18 +274,9 @@ class CycleModel:
     def cycle(self, i_valid: int, *driven: Any) -> Payload:
         """The output pins in this cycle; then the clock ticks.
 
-        Parameters
-        ----------
-        i_valid : int
-            Level of the pin.
-        *driven : int or list of int
-            The fields of the input's payload, and ``o.ready``.
-
-        Returns
-        -------
-        tuple
-            ``i.ready``, ``o.valid``, and the fields of the output's payload, which are don't care
-            and here zero while ``o.valid`` is low.
+        ``driven`` are the fields of the input's payload, and ``o.ready``. The answer is
+        ``i.ready``, ``o.valid``, and the fields of the output's payload, which are don't care and
+        here zero while ``o.valid`` is low.
         """
         *item, o_ready = driven
         cycles, offered = self._cycles, self._cycles.offered()

@@ -19,16 +19,6 @@ def open_output(path: str) -> Iterator[TextIO]:
 
     The file appears under its name when it is complete. If the block is left by an exception, a
     file that was there before is as it was, and no new one is left behind.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file.
-
-    Raises
-    ------
-    Refused
-        If the file cannot be written.
     """
     if path == "-":
         if sys.stdout is None:

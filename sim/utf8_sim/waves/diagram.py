@@ -46,24 +46,7 @@ def timing_diagram(trace: Trace, engine: Engine, first_cycle: int = 0) -> str:
     What stays on offer for several cycles is one long box; what is offered next begins a new one,
     even if it looks the same. Errors are red. Where nothing is offered, nothing is shown.
 
-    Parameters
-    ----------
-    trace : Trace
-        What to draw; some dozen cycles are a readable picture.
-    engine : Engine
-        Whose trace it is: profile and names of states.
-    first_cycle : int
-        The number of the first cycle.
-
-    Returns
-    -------
-    str
-        SVG, the same on every run.
-
-    Raises
-    ------
-    DiagramError
-        If the package ``wavedrom`` is not installed.
+    The answer is SVG, the same on every run.
     """
     try:
         wavedrom = importlib.import_module("wavedrom")
@@ -159,10 +142,7 @@ def _offer_lane(
 def _lane(name: str, cells: Sequence[tuple[str, str]], begins: Sequence[bool] = ()) -> Lane:
     """A lane from the symbol and the label of each cycle.
 
-    Parameters
-    ----------
-    begins : sequence of bool
-        The cycles in which a new box begins even if the label stays the same.
+    In cycles in ``begins`` a new box begins even if the label stays the same.
     """
     wave, labels = "", []
     before = None

@@ -286,9 +286,14 @@ class ArrayTiming(ABC):
     def readable(self, payloads: list[Payload]) -> Cycles:
         """The readable timing at the same cycle, with the outputs that are left."""
 
-    @abstractmethod
     def meetings(self) -> StateMeetings:
-        """When the inputs from here on meet the state machine."""
+        """When the inputs from here on meet the state machine; at once, if nothing else is said."""
+        return _MeetingsAtOnce()
+
+
+class _MeetingsAtOnce:
+    def add(self, trace: Trace) -> np.ndarray:
+        return np.flatnonzero(trace.is_accepted)
 
 
 class ArrayElastic(ArrayTiming):
@@ -323,11 +328,11 @@ class ArrayElastic(ArrayTiming):
         pace = self._pace
         return ElasticCycles(self._timing, in_flight, payloads[:buffered], pace.enabled, pace.skid)
 
-    def meetings(self) -> "_ElasticMeetings":
-        return _ElasticMeetings(self._timing.latency_of_state, copy(self._pace))
+    def meetings(self) -> "_PacedMeetings":
+        return _PacedMeetings(self._timing.latency_of_state, copy(self._pace))
 
 
-class _ElasticMeetings:
+class _PacedMeetings:
     """When inputs meet the state machine, some enabled cycles after they entered."""
 
     def __init__(self, latency: int, pace: "Pace") -> None:
@@ -403,16 +408,6 @@ class ArrayCompact(ArrayTiming):
     def readable(self, payloads: list[Payload]) -> CompactCycles:
         return CompactCycles(self._timing, payloads)
 
-    def meetings(self) -> "_CompactMeetings":
-        return _CompactMeetings()
-
-
-class _CompactMeetings:
-    """When inputs meet the state machine: at once."""
-
-    def add(self, trace: Trace) -> np.ndarray:
-        return np.flatnonzero(trace.is_accepted)
-
 
 class ArraySerial(ArrayTiming):
     """A pipeline in which one stage sends several outputs."""
@@ -466,9 +461,6 @@ class ArraySerial(ArrayTiming):
         after = [in_flight.get(distance) for distance in range(timing.after, 0, -1)]
         sending = [payload for a, payload in in_flight.items() if a > timing.after]
         return SerialCycles(list(stages), sending, after, buffered, self._pace.enabled)
-
-    def meetings(self) -> "_CompactMeetings":
-        return _CompactMeetings()
 
 
 ARRAY_TIMINGS: dict[type, Callable[[Any], ArrayTiming]] = {

@@ -34,26 +34,22 @@ class Cycles(Protocol):
 
 
 class Timing(Protocol):
-    """How a component behaves in time, by its parameters.
-
-    Attributes
-    ----------
-    latency : int
-        Cycles from an input to its output.
-    latency_of_cut : int
-        Cycles from an input to the output that it cuts.
-    latency_of_state : int
-        Cycles from an input to the one in which it meets the state machine.
-    """
+    """How a component behaves in time, by its parameters."""
 
     @property
-    def latency(self) -> int: ...
+    def latency(self) -> int:
+        """Cycles from an input to its output."""
+        ...
 
     @property
-    def latency_of_cut(self) -> int: ...
+    def latency_of_cut(self) -> int:
+        """Cycles from an input to the output that it cuts."""
+        ...
 
     @property
-    def latency_of_state(self) -> int: ...
+    def latency_of_state(self) -> int:
+        """Cycles from an input to the one in which it meets the state machine."""
+        ...
 
     def cycles(self) -> Cycles:
         """Its first cycle after reset."""
@@ -150,17 +146,8 @@ class Compact:
 
     spare: int
 
-    @property
-    def latency(self) -> int:
-        return 1
-
-    @property
-    def latency_of_cut(self) -> int:
-        return 1
-
-    @property
-    def latency_of_state(self) -> int:
-        return 0
+    latency = latency_of_cut = 1
+    latency_of_state = 0
 
     def cycles(self) -> "CompactCycles":
         return CompactCycles(self)
@@ -204,17 +191,13 @@ class Serial:
     before: int
     after: int
 
+    latency_of_state = 0
+
     @property
     def latency(self) -> int:
         return self.before + self.after + 2
 
-    @property
-    def latency_of_cut(self) -> int:
-        return self.latency
-
-    @property
-    def latency_of_state(self) -> int:
-        return 0
+    latency_of_cut = latency
 
     def cycles(self) -> "SerialCycles":
         return SerialCycles([()] * self.before, (), [None] * self.after)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from .errors import ToolError
-from .temporary import passing_folder
+from .files import passing_folder
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # as of Python 3.11

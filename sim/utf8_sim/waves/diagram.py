@@ -12,6 +12,7 @@ import numpy as np
 
 from ..components import Component
 from ..engines.engine import Engine, state_name
+from ..tools.errors import ToolError
 from ..trace import Trace
 
 LEVELS = "01"
@@ -36,10 +37,6 @@ Lane = dict[str, Any]
 """A lane in WaveJSON, as all of it is."""
 
 
-class DiagramError(Exception):
-    """A diagram cannot be drawn."""
-
-
 def timing_diagram(trace: Trace, engine: Engine, first_cycle: int = 0) -> str:
     """Draw every cycle of a trace: the handshakes, what is offered, the state, what comes out.
 
@@ -51,7 +48,7 @@ def timing_diagram(trace: Trace, engine: Engine, first_cycle: int = 0) -> str:
     try:
         wavedrom = importlib.import_module("wavedrom")
     except ModuleNotFoundError as error:
-        raise DiagramError("drawing needs wavedrom: pip install 'utf8-hdl[wave]'") from error
+        raise ToolError("drawing needs wavedrom: pip install 'utf8-hdl[wave]'") from error
     drawing = wavedrom.render(json.dumps(_source(trace, engine, first_cycle)))
     drawing.add(drawing.style(STYLE))
     return f"{drawing.tostring()}\n"

@@ -1,6 +1,6 @@
 """Engines that simulate a window of cycles at a time: fast, with the stimulus in arrays."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager
 from importlib import resources
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..stimulus import Stimulus
 from ..trace import Columns, Interface, Trace
-from .engine import WATCHDOG, Ending, HangError, OfDesign
+from .engine import WATCHDOG, Ending, Engine, HangError
 
 NATIVE = resources.files(__package__) / "native"
 """What is compiled or interpreted together with a design."""
@@ -33,10 +33,9 @@ class Simulation(Protocol):
         ...
 
 
-class WindowedEngine(OfDesign, ABC):
-    """What such engines have in common; an :class:`~utf8_sim.engines.engine.Engine`."""
+class WindowedEngine(Engine):
+    """What such engines have in common."""
 
-    name: str
     window: int
     """Cycles in one window."""
 

@@ -557,8 +557,6 @@ def broken(name: str, compact: bool = False) -> Decoder | Encoder:
         return altered("decoder", [edit])(profile)
     if name in COMPACT_DECODER_BREAKS:
         return altered("decoder", [COMPACT_DECODER_BREAKS[name]])(UCS4, compact=True)
-    if name in COMPACT_ENCODER_BREAKS:
-        return altered("encoder", [COMPACT_ENCODER_BREAKS[name]])(compact=True)
     component = "decoder" if name in BREAKS else "encoder"
     edit = (BREAKS | ENCODER_BREAKS | COMPACT_ENCODER_BREAKS)[name]
     return altered(component, [edit])(compact=compact or name in COMPACT_ENCODER_BREAKS)

@@ -60,16 +60,11 @@ def shown_level(pin: str, level: int) -> str:
 
 @dataclass(frozen=True)
 class Before:
-    """What came before some cycles of a run.
+    """What came before some cycles of a run; without arguments, reset.
 
-    Parameters
-    ----------
-    of_text : int
-        How many inputs were accepted of a text that has not ended.
-    in_flight : int
-        How many inputs were accepted since the first one that the next output is about.
-    meetings : StateMeetings or None
-        When the inputs from here on meet the state machine; without it, as after reset.
+    ``of_text`` inputs were accepted of a text that has not ended, ``in_flight`` since the first one
+    that the next output is about. ``meetings`` says when the inputs from here on meet the state
+    machine.
     """
 
     of_text: int = 0
@@ -93,16 +88,7 @@ class Inputs(NamedTuple):
 class Window:
     """Cycles of a trace, as they were and as the readable golden model expects them.
 
-    Parameters
-    ----------
-    first_cycle : int
-        The number of the first cycle.
-    actual : Trace
-        The cycles as they were.
-    expect : callable
-        Gives the cycles as they should have been. It is called once, when they are asked for.
-    before : Before
-        What came before them; without it, reset.
+    ``expect`` gives the latter; it is called once, when they are asked for.
     """
 
     def __init__(

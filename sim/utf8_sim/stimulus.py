@@ -21,13 +21,7 @@ LAST = "i.last"
 
 
 def file_pieces(stream: BinaryIO) -> Iterator[Piece]:
-    """One text, read piece by piece; an empty file is a text without bytes.
-
-    Parameters
-    ----------
-    stream : binary file
-        Where the text is.
-    """
+    """One text, read piece by piece; an empty file is a text without bytes."""
     piece = stream.read(PIECE_SIZE)
     while piece:
         following = stream.read(PIECE_SIZE)
@@ -148,10 +142,7 @@ class Stimulus:
     def items(self, interface: Interface) -> Iterator[Columns]:
         """All inputs in order, as columns: values, and whether a text ends with each.
 
-        Parameters
-        ----------
-        interface : Interface
-            The pins that they are for. A piece of values is for its first field and ``i.last``.
+        A piece of values is for the first field of the input and ``i.last``.
         """
         value = interface.inputs[0]
         for piece in self.pieces:

@@ -23,14 +23,8 @@ class Pin(NamedTuple):
     """A pin: a handshake signal, a field of a payload, or the state register.
 
     A field of one number is one part. An array of N numbers has N parts, and so has a number too
-    wide for numpy, lowest bits first: such a column has a second axis.
-
-    Parameters
-    ----------
-    name : str
-        ``o.code_point``.
-    parts : tuple of (int, int)
-        The lowest bit in its payload, and the width, of each part.
+    wide for numpy, lowest bits first: such a column has a second axis. Each part is its lowest bit
+    in the payload and its width.
     """
 
     name: str

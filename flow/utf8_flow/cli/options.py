@@ -46,7 +46,9 @@ def examples(*lines: str) -> str:
 
 Component = Annotated[str, choice(ENTRIES, "--component", help="Which piece of hardware.")]
 OnlyComponent = Annotated[str | None, choice(ENTRIES, "--component", help="Only this one.")]
-Compact = Annotated[bool, typer.Option("--compact", help="One register stage, latency 1.")]
+Compact = Annotated[
+    bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
+]
 Profile = Annotated[str, choice(PROFILES, "--profile", help="Which UTF-8 is spoken.")]
 OnlyProfile = Annotated[str | None, choice(PROFILES, "--profile", help="Only this one.")]
 Surrogates = Annotated[
@@ -57,7 +59,9 @@ Noncharacters = Annotated[
 ]
 Span = Annotated[
     str | None,
-    choice([span.value for span in ErrorSpan], help="How many bytes one error covers."),
+    choice(
+        [span.value for span in ErrorSpan], help="For a decoder: how many bytes one error covers."
+    ),
 ]
 Engine = Annotated[str, choice([AUTO, *ENGINES], help="What simulates the hardware.")]
 Seed = Annotated[
@@ -78,28 +82,28 @@ CodePoints = Annotated[
 StallInput = Annotated[
     float | None,
     typer.Option(
-        metavar="P", parser=NUMBER, help="Probability, each cycle, that no byte is offered."
+        metavar="P", parser=NUMBER, help="Probability, each cycle, that nothing is offered."
     ),
 ]
 StallOutput = Annotated[
     float | None,
     typer.Option(
-        metavar="P", parser=NUMBER, help="Probability, each cycle, that no token is taken."
+        metavar="P", parser=NUMBER, help="Probability, each cycle, that nothing is taken."
     ),
 ]
 StallInputCycles = Annotated[
     str | None,
-    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no byte is offered."),
+    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which nothing is offered."),
 ]
 StallOutputCycles = Annotated[
     str | None,
-    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no token is taken."),
+    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which nothing is taken."),
 ]
 Tokens = Annotated[
     str | None,
     typer.Option(
         metavar="OUT.jsonl",
-        help="Write the hardware's tokens, one JSON object a line; - is stdout.",
+        help="Write what the hardware gave, one JSON object a line; - is stdout.",
     ),
 ]
 Vcd = Annotated[

@@ -137,7 +137,7 @@ def compare(
         typer.Option(
             metavar="N",
             parser=options.WHOLE_NUMBER,
-            help="Instead of FILEs: every text of N bytes, 1 to 4.",
+            help="For a decoder: every text of N bytes, 1 to 4, instead of FILEs.",
         ),
     ] = None,
     state: Annotated[

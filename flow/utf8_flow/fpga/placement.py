@@ -102,11 +102,13 @@ def choose_jobs(
     """
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
-    for component, rules, device in product(components, profiles, devices):
+    for component, rules, device, compact in product(components, profiles, devices, variants):
+        if compact and not has_compact(component):
+            continue
         profile = rules
         if "--error-span" in idle_options(component):
             profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
-        known = list(make_design(component, profile).o.payload.shape().members)
+        known = list(make_design(component, profile, compact).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
@@ -114,9 +116,7 @@ def choose_jobs(
                     f"unknown --fields {field!r} of the {component}: choose from {', '.join(known)}"
                 )
         used = tuple(field for field in known if field in wanted)
-        for compact in variants:
-            if has_compact(component) or not compact:
-                jobs.append(Job(component, compact, profile, device, used))
+        jobs.append(Job(component, compact, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 

@@ -48,18 +48,7 @@ def choose_profile(
     noncharacters: str | None = None,
     error_span: str | None = None,
 ) -> Profile:
-    """The profile that the command line's options name.
-
-    Parameters
-    ----------
-    name, surrogates, noncharacters, error_span : str or None
-        The values of the options of these names.
-
-    Raises
-    ------
-    Refused
-        If a value is unknown.
-    """
+    """The profile that the command line's options name."""
     profile = choose("--profile", name, PROFILES)
     if surrogates is not None:
         accept = choose("--surrogates", surrogates, VERDICTS)
@@ -165,14 +154,7 @@ def refuse_idle(
 ) -> None:
     """Refuse options that were given and have no effect.
 
-    Parameters
-    ----------
-    context : typer.Context
-        Of the command.
-    component : str or None
-        The only component that the command is about.
-    circumstances : dict of str to str or bool
-        By names of parameters: in which circumstances they have no effect; false if they have.
+    The circumstances say, by names of parameters, in which these have none; false if they have.
     """
     idle = idle_options(component)
     for parameter in context.command.params:

@@ -76,26 +76,7 @@ def _bytes(text: str) -> bytes:
 def typed_part(
     text: str | None, hexadecimal: str | None, code_points: str | None, engine: Engine
 ) -> Part | None:
-    """What is given on the command line itself, as a part of a comparison.
-
-    Parameters
-    ----------
-    text, hexadecimal, code_points : str or None
-        A text, bytes, or for an encoder code points; in the latter two a slash ends a text and
-        begins another.
-    engine : Engine
-        What simulates the design.
-
-    Returns
-    -------
-    Part or None
-        Nothing, if none of them is given.
-
-    Raises
-    ------
-    Refused
-        If more than one is given, or one is no such thing.
-    """
+    """What is given on the command line itself, if anything is; a slash ends a text."""
     if [text, hexadecimal, code_points].count(None) < 2:
         raise Refused(ONE_TEXT)
     if code_points is not None:
@@ -118,18 +99,7 @@ def typed_part(
 def file_part(name: str, engine: Engine) -> Iterator[Part]:
     """A file as a part of a comparison, which reads it more than once.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file. What can be read only once, as standard input (``-``) and pipes, is kept
-        in a temporary file meanwhile.
-    engine : Engine
-        What simulates the design.
-
-    Raises
-    ------
-    Refused
-        If it cannot be read.
+    What can be read only once, as standard input (``-``) and pipes, is kept in a temporary file.
     """
     with ExitStack() as stack:
         copy: BinaryIO | None = None
@@ -160,27 +130,7 @@ def _copied(stream: BinaryIO, name: str) -> Iterator[BinaryIO]:
 def open_text(
     file: str | None, typed: Part | None, engine: Engine
 ) -> Iterator[tuple[Iterator[Piece], int | None]]:
-    """The one text that is given, as its design takes it.
-
-    Parameters
-    ----------
-    file : str or None
-        Name of a file; ``-`` is standard input.
-    typed : Part or None
-        What is given on the command line itself.
-    engine : Engine
-        What simulates the design.
-
-    Yields
-    ------
-    iterator of Piece, int or None
-        The text, and how many inputs the design will accept, if that is known.
-
-    Raises
-    ------
-    Refused
-        If not exactly one is given, or it cannot be read.
-    """
+    """The one text that is given, and how many inputs the design will accept, if that is known."""
     if (file is None) == (typed is None):
         raise Refused(ONE_TEXT)
     entry = entry_of(engine)

@@ -95,17 +95,7 @@ def entry_of(engine: Any) -> Entry:
 
 
 def make_design(component: str, profile: Profile, compact: bool = False) -> Any:
-    """A design.
-
-    Parameters
-    ----------
-    component : str
-        Name of the component.
-    profile : Profile
-        Which UTF-8 is spoken.
-    compact : bool
-        Whether it has one register stage only.
-    """
+    """A design of a component; a compact one has a single register stage."""
     return COMPONENTS[component].make(profile, **({"compact": True} if compact else {}))
 
 

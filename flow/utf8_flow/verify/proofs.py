@@ -54,22 +54,7 @@ def choose_goals(
     profiles: list[Profile],
     variants: Collection[bool] = (False,),
 ) -> list[Goal]:
-    """What is to be proved.
-
-    Parameters
-    ----------
-    component, name : str or None
-        Of which component, and which property; all, if there is none.
-    profiles : list of Profile
-        In which profiles.
-    variants : collection of bool
-        Compact, or not, or both.
-
-    Raises
-    ------
-    Refused
-        If there is no such property.
-    """
+    """What is to be proved: of one component or all, one property or all."""
     goals = [
         Goal(what, rules, compact)
         for rules, chosen, compact in product(profiles, ENTRIES.values(), variants)
@@ -105,22 +90,9 @@ def attempt(goal: Goal) -> Proof:
 
 
 def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
-    """Prove everything, and show a counterexample to each property that fails.
+    """Prove everything, and show a counterexample to each property that fails; whether none does.
 
-    Parameters
-    ----------
-    show : Console
-        Where the news go.
-    goals : list of Goal
-        What is to be proved.
-    vcd : str
-        Name of the waveform of the first counterexample. The others add to it which one they are
-        of.
-
-    Returns
-    -------
-    bool
-        Whether all is proved.
+    The first counterexample's waveform has the name given; the others add which one they are of.
     """
     wrong: list[tuple[Goal, Proof]] = []
     covers = 0

@@ -167,6 +167,7 @@ DIFFERENCES = {
 }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("length", [1, pytest.param(2, marks=needs_compiler)])
 def test_a_difference_is_found(folder, monkeypatch, length):
     fault, difference, text = DIFFERENCES[length]
@@ -314,6 +315,7 @@ def test_an_interrupted_comparison_goes_on_where_it_stopped(folder):
     assert [path.name for path in folder.iterdir()] == ["text.txt"]
 
 
+@pytest.mark.sample(1)
 @needs_compiler
 @needs_proc
 @pytest.mark.parametrize("pause", [0.01, 0.1])

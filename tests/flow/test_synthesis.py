@@ -172,6 +172,7 @@ def test_an_encoder_has_only_the_registers_that_its_profile_needs():
         assert area(Encoder, profile).registers == state + waiting + 10 + 1
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("component", [Decoder, Encoder])
 def test_a_smaller_profile_is_smaller(component):
     areas = [area(component, profile) for profile in (UCS2, UNICODE, UCS4)]

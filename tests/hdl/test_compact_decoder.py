@@ -107,6 +107,7 @@ def test_every_pair_of_boundary_bytes_decodes_as_in_cpython(stall):
     assert wrong is None
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", RULES)
 def test_hostile_texts_decode_as_a_naive_decoder_has_them(name):
     profile = RULES[name]
@@ -116,6 +117,7 @@ def test_hostile_texts_decode_as_a_naive_decoder_has_them(name):
     assert wrong is None
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", RULES)
 def test_every_pin_is_as_predicted_under_stalls(name):
     _, wrong = run(CompactDecoder(RULES[name]), hostile(2), stall=0.4)

@@ -27,6 +27,7 @@ PATTERN = st.lists(st.booleans(), max_size=40).map(tuple).map(FixedStalls)
 HOSTILE = st.lists(st.sampled_from(BOUNDARY_BYTES), min_size=1, max_size=24).map(bytes)
 
 
+@pytest.mark.sample
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 @pytest.mark.parametrize("name", ["scripts.txt", "stress.txt"])
 def test_examples_decode_as_in_cpython(name, stalls):

@@ -347,6 +347,7 @@ def test_every_pin_in_windows_of_any_size(component, timing, profile):
         check_windows(component, profile, timing, trace, list(chunks(len(trace), rng)))
 
 
+@pytest.mark.sample(3)
 @timings
 @pytest.mark.parametrize("busy", BUSY, ids=str)
 def test_every_pin_cycle_by_cycle_in_windows(component, timing, busy):

@@ -215,7 +215,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @engines
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_design_shows_in_the_same_cycle(engine, name):
@@ -262,6 +262,7 @@ def windows_until(error: type[Exception], message: str, engine: Engine, data: by
     return windows
 
 
+@pytest.mark.sample(1)
 @engines
 def test_design_that_takes_nothing_hangs(engine):
     simulator = make(engine, "never ready")

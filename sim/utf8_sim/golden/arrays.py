@@ -12,6 +12,7 @@ Inputs and outputs are columns, named and typed like the pins of a :class:`~utf8
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -87,6 +88,21 @@ class ArrayTransducer(Protocol):
         ...
 
 
+@cache
+def _kinds(profile: Profile) -> tuple[list[Kind], np.ndarray]:
+    """For every byte, and for every lead byte with a second one, what is wrong with it.
+
+    Asking for each takes longer than a short run.
+    """
+    first = [fault(bytes([byte]), profile) for byte in BYTES]
+    second = np.zeros((256, 256), dtype=np.uint8)
+    for lead in BYTES:
+        if 1 < form(lead) <= profile.longest_form and first[lead] is Kind.NONE:
+            for byte in filter(is_continuation, BYTES):
+                second[lead, byte] = fault(bytes([lead, byte]), profile).value
+    return first, second.ravel()
+
+
 class ArrayDecoder:
     """Bytes to tokens; an :class:`ArrayTransducer`.
 
@@ -107,7 +123,7 @@ class ArrayDecoder:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-        kinds = [fault(bytes([byte]), profile) for byte in BYTES]
+        kinds, self._second_kind = _kinds(profile)
         # Most bytes that the token may cover which a byte begins; 1 if it decides it at once.
         self._announced = np.array(list(map(self._most, BYTES, kinds)), dtype=np.uint8)
         self._first_kind = np.array([kind.value for kind in kinds], dtype=np.uint8)
@@ -115,11 +131,6 @@ class ArrayDecoder:
         value_type = np.uint32 if profile.code_point_width <= 32 else np.uint64
         self._first_bits: np.ndarray = np.array(bits_of_lead, dtype=value_type)
         self._alone = _code_points(self._first_bits, self._first_kind)
-        second_kind = np.zeros((256, 256), dtype=np.uint8)
-        for lead in np.flatnonzero((self._announced > 1) & (self._first_kind == 0)).tolist():
-            for second in filter(is_continuation, BYTES):
-                second_kind[lead, second] = fault(bytes([lead, second]), profile).value
-        self._second_kind = second_kind.ravel()
         self.pending = np.zeros(0, dtype=np.uint8)
 
     def _most(self, byte: int, kind: Kind) -> int:

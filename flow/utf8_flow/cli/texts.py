@@ -7,7 +7,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from typing import BinaryIO
+from dataclasses import astuple, dataclass
+from typing import Annotated, BinaryIO
+
+import typer
 
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
@@ -73,26 +76,44 @@ def _bytes(text: str) -> bytes:
     return bytes.fromhex(digits)
 
 
-def typed_part(
-    text: str | None, hexadecimal: str | None, code_points: str | None, engine: Engine
-) -> Part | None:
-    """What is given on the command line itself, if anything is; a slash ends a text."""
-    if [text, hexadecimal, code_points].count(None) < 2:
-        raise Refused(ONE_TEXT)
-    if code_points is not None:
-        width = engine.profile.utf32_width
-        lists = [_code_points(part, width) for part in code_points.split("/")]
-        lists = [values for values in lists if values]
-        return Part("--code-points", sum(map(len, lists)), lambda: ((v, True) for v in lists))
-    if text is not None:
-        name, texts = "--text", [os.fsencode(text)]
-    elif hexadecimal is not None:
-        name, texts = "--hex", [_bytes(part) for part in hexadecimal.split("/")]
-    else:
-        return None
-    texts, from_text = [data for data in texts if data], entry_of(engine).from_text
-    size = sum(map(len, texts))
-    return Part(name, size, lambda: from_text(((data, True) for data in texts), engine.profile))
+@dataclass
+class Typed:
+    """Options that give texts on the command line itself; a slash ends a text."""
+
+    text: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Take this instead of a file.")
+    ] = None
+    hexadecimal: Annotated[
+        str | None,
+        typer.Option(
+            "--hex",
+            metavar="BYTES",
+            help="Bytes such as 'E2 82 AC'; / between texts: 'E2 82 / AC'.",
+        ),
+    ] = None
+    code_points: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800 / 110000'."),
+    ] = None
+
+    def part(self, engine: Engine) -> Part | None:
+        """What is given, if anything is."""
+        if astuple(self).count(None) < 2:
+            raise Refused(ONE_TEXT)
+        if self.code_points is not None:
+            width = engine.profile.utf32_width
+            lists = [_code_points(part, width) for part in self.code_points.split("/")]
+            lists = [values for values in lists if values]
+            return Part("--code-points", sum(map(len, lists)), lambda: ((v, True) for v in lists))
+        if self.text is not None:
+            name, texts = "--text", [os.fsencode(self.text)]
+        elif self.hexadecimal is not None:
+            name, texts = "--hex", [_bytes(part) for part in self.hexadecimal.split("/")]
+        else:
+            return None
+        texts, from_text = [data for data in texts if data], entry_of(engine).from_text
+        size = sum(map(len, texts))
+        return Part(name, size, lambda: from_text(((data, True) for data in texts), engine.profile))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..components import has_compact, idle_options, make_design
+from ..components import idle_options, make_design
 from ..terminal import progress_bar
 from .families import DEVICES
 from .synthesis import Netlist, synthesize
@@ -74,20 +74,19 @@ def packages_for(devices: Iterable[str]) -> list[str]:
 
 
 def choose_jobs(
-    components: list[str],
+    variants: list[tuple[str, bool]],
     profiles: list[Profile],
     devices: list[str],
     fields: str | None,
-    variants: Collection[bool] = (False,),
 ) -> list[Job]:
     """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
-    for component, rules, device in product(components, profiles, devices):
+    for (component, compact), rules, device in product(variants, profiles, devices):
         profile = rules
         if "--error-span" in idle_options(component):
             profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
-        known = list(make_design(component, profile).o.payload.shape().members)
+        known = list(make_design(component, profile, compact).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
@@ -95,9 +94,7 @@ def choose_jobs(
                     f"unknown --fields {field!r} of the {component}: choose from {', '.join(known)}"
                 )
         used = tuple(field for field in known if field in wanted)
-        for compact in variants:
-            if has_compact(component) or not compact:
-                jobs.append(Job(component, compact, profile, device, used))
+        jobs.append(Job(component, compact, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 

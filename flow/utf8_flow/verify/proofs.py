@@ -1,7 +1,7 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -15,7 +15,7 @@ from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused
 
-from ..components import ENTRIES, has_compact, make_design, makers, variant
+from ..components import ENTRIES, make_design, makers, variant
 from ..formal.bench import Property
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
@@ -49,17 +49,13 @@ def property_names() -> list[str]:
 
 
 def choose_goals(
-    component: str | None,
-    name: str | None,
-    profiles: list[Profile],
-    variants: Collection[bool] = (False,),
+    variants: list[tuple[str, bool]], name: str | None, profiles: list[Profile]
 ) -> list[Goal]:
-    """What is to be proved: of one component or all, one property or all."""
+    """What is to be proved of components, compact or not: one property, or all."""
     goals = [
         Goal(what, rules, compact)
-        for rules, chosen, compact in product(profiles, ENTRIES.values(), variants)
-        if component in (None, chosen.name) and (has_compact(chosen.name) or not compact)
-        for what in chosen.proofs(compact)
+        for rules, (component, compact) in product(profiles, variants)
+        for what in ENTRIES[component].proofs(compact)
     ]
     names = dict.fromkeys(goal.property.name for goal in goals)
     if name is not None and name not in names:

@@ -127,7 +127,12 @@ def proofs(compact: bool) -> list[Any]:
     from ..formal import encoder, timing  # noqa: PLC0415
     from ..formal.properties import properties_of  # noqa: PLC0415
 
-    return properties_of("encoder", encoder.ENCODER, encoder.LEMMAS, timing.SerialTiming)
+    if compact:  # its specification is that of the pipelined one
+        return properties_of(
+            "encoder", encoder.COMPACT_ENCODER, encoder.TIMING, timing.CompactSerialTiming
+        )
+    lemmas = encoder.TIMING | encoder.SPECIFICATION
+    return properties_of("encoder", encoder.ENCODER, lemmas, timing.SerialTiming)
 
 
 ENTRY = register(

@@ -142,10 +142,17 @@ class Bench(Elaboratable):
             inside = DomainRenamer(domain.name)(component)
         return self._place(name, component, inside, driven or {})
 
-    def reference(self, name: str, specification: Any) -> Any:
-        """In the place of a design what its pins must be: a specification behind the timing."""
-        component = self.timing.component(self, specification)
-        return self._place(name, component, component, {})
+    def reference(
+        self,
+        name: str,
+        specification: Any,
+        driven: dict[str, Value] | None = None,
+        timing: Any = None,
+    ) -> Any:
+        """In the place of a design what its pins must be: a specification in the timing, or one."""
+        timing = timing or self.timing
+        component = timing.component(self, specification)
+        return self._place(name, component, component, driven or {})
 
     def _place(self, name: str, component: Any, inside: Any, driven: dict[str, Value]) -> Any:
         for pin, signal in driven_pins(component).items():

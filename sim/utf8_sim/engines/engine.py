@@ -16,6 +16,7 @@ from amaranth.sim import Simulator
 from utf8_hdl import Profile
 
 from ..components import component_of
+from ..golden.timing import Timing
 from ..stimulus import Stimulus
 from ..trace import Interface, Pin, Trace
 
@@ -178,7 +179,7 @@ class TestBench:
 
     __test__ = False  # not a test, whatever pytest thinks
 
-    def __init__(self, stimulus: Stimulus, engine: OfDesign) -> None:
+    def __init__(self, stimulus: Stimulus, engine: Engine) -> None:
         interface = engine.interface
         self._items = (
             item

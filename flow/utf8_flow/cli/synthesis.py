@@ -15,26 +15,22 @@ from ..fpga.placement import SEEDS, choose_jobs, measure
 from ..fpga.results import document, summary
 from ..terminal import report_console, say
 from . import options
-from .choices import choose, choose_components, choose_profile, choose_profiles, refuse_idle
+from .choices import AllRules, Designs, Rules, choose, refuse_idle
 from .output import check_outputs
 
 app = typer.Typer()
 
 
-@app.command(
-    epilog=options.examples(
-        "utf8-hdl synthesize --component decoder --profile unicode --device ecp5-25f",
-        "utf8-hdl synthesize --seeds 0 --json cells.json",
-    )
+@options.command(
+    app,
+    "utf8-hdl synthesize --component decoder --profile unicode --device ecp5-25f",
+    "utf8-hdl synthesize --seeds 0 --json cells.json",
 )
 def synthesize(
     context: typer.Context,
-    component: options.OnlyComponent = None,
-    compact: options.Compact = False,
-    profile: options.OnlyProfile = None,
-    surrogates: options.Surrogates = None,
-    noncharacters: options.Noncharacters = None,
-    error_span: options.Span = None,
+    *,
+    designs: Designs,
+    rules: AllRules,
     device: Annotated[str | None, options.choice(DEVICES, help="Only this one.")] = None,
     fields: Annotated[
         str | None,
@@ -64,20 +60,19 @@ def synthesize(
     The designs are synthesised, placed and routed. Without --profile, in all of them, and in
     unicode with each of its rules inverted.
     """
-    components = choose_components(component)
+    variants = designs.variants()
     if device is not None:
         choose("--device", device, DEVICES)
-    profiles = choose_profiles(profile, surrogates, noncharacters, error_span)
+    profiles = rules.profiles()
     if min(seed, seeds) < 0 or seed + seeds > SEEDS:
         raise Refused(f"--seed and --seeds must be 0 or more, and together at most {SEEDS}")
-    refuse_idle(context, component, seed=not seeds and "with --seeds 0")
+    refuse_idle(context, designs.component, seed=not seeds and "with --seeds 0")
     if plot is not None and not seeds:
         raise Refused("--plot shows frequencies: it needs --seeds 1 or more")
     outputs = {"--json": json_file, "--plot": plot}
     check_outputs([], outputs)
     devices = [device] if device else list(DEVICES)
-    variants = (compact,) if component or compact else (False, True)
-    jobs = choose_jobs(components, profiles, devices, fields, variants)
+    jobs = choose_jobs(variants, profiles, devices, fields)
     show = report_console(outputs)
     results = document(measure(jobs, range(seed, seed + seeds)))
     for line in summary(results):
@@ -90,13 +85,13 @@ def synthesize(
             file.write(chart(results))
 
 
-@app.command(
-    epilog=options.examples(
-        "utf8-hdl bitstream --board icebreaker",
-        "utf8-hdl bitstream --board ulx3s --baud 9600 --profile ucs2 -o demo.bit",
-    )
+@options.command(
+    app,
+    "utf8-hdl bitstream --board icebreaker",
+    "utf8-hdl bitstream --board ulx3s --baud 9600 --profile ucs2 -o demo.bit",
 )
 def bitstream(
+    *,
     board: Annotated[str, options.choice(BOARDS, help="Which board.")],
     output: Annotated[
         str | None,
@@ -110,15 +105,12 @@ def bitstream(
     baud: Annotated[
         int, typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="Bits per second.")
     ] = BAUD,
-    profile: options.Profile = "unicode",
-    surrogates: options.Surrogates = None,
-    noncharacters: options.Noncharacters = None,
-    error_span: options.Span = None,
+    rules: Rules,
 ) -> None:
     """Build the demo for a board, as a bitstream.
 
     It takes bytes on the board's UART and gives code points and errors, as text.
     """
-    rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    profile = rules.chosen()
     choose("--board", board, BOARDS)
-    write_bitstream(board, rules, baud, output)
+    write_bitstream(board, profile, baud, output)

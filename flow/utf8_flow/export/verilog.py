@@ -135,21 +135,9 @@ def _states(component: Any) -> str:
 
 
 def name_beside(verilog: str, suffix: str, option: str) -> str:
-    """Name of a file that belongs to a Verilog file, in the same folder.
+    """Name of the file that an option asks for beside a Verilog file.
 
-    Parameters
-    ----------
-    verilog : str
-        Name of the Verilog file.
-    suffix : str
-        Of the other file's name.
-    option : str
-        What asks for it.
-
-    Raises
-    ------
-    Refused
-        If the tools that read the other file could not find the Verilog file by its name.
+    Tools that read that file have to find the Verilog file by its name.
     """
     path = Path(verilog)
     if not re.fullmatch(r"\w[\w.-]*\.v", path.name, re.ASCII):

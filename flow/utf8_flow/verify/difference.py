@@ -32,19 +32,7 @@ INPUTS_AROUND = 8
 def report_difference(
     show: Console, lockstep: Lockstep, engine: Engine, vcd: str | None, wave: str | None
 ) -> None:
-    """Say where hardware and golden model part, keep the waveform, find a shorter input.
-
-    Parameters
-    ----------
-    show : Console
-        Where to.
-    lockstep : Lockstep
-        The simulation that found the difference.
-    engine : Engine
-        What simulated.
-    vcd, wave : str or None
-        Names of the waveform and of the timing diagram around it.
-    """
+    """Say where hardware and golden model part, keep the waveform, find a shorter input."""
     difference = lockstep.difference
     assert difference
     say(show, f"DIFFERENCE: {difference}", "bold red")
@@ -200,15 +188,7 @@ def _report_shortest(
 
 
 def command(case: Case, engine: Engine) -> str:
-    """The command that runs a case.
-
-    Parameters
-    ----------
-    case : Case
-        What is driven.
-    engine : Engine
-        What simulates which design.
-    """
+    """The command that runs a case."""
     component, option = engine.component.name, entry_of(engine).list_option
     width = digits(engine.interface.inputs[0].width)
     words = ["utf8-hdl", "simulate"]

@@ -80,15 +80,7 @@ def engine(name: str, design: Any) -> Engine:
 
 
 def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
-    """About how many cycles some texts take, once with each of some stalls.
-
-    Parameters
-    ----------
-    size : int
-        How many bytes they have: one in a cycle.
-    stalls : iterable of pairs of Stalls
-        Those at the input and at the output.
-    """
+    """About how many cycles some bytes take, one in a cycle, once with each of some stalls."""
     return round(sum(sum(side.cycles_for(size) for side in sides) - size for sides in stalls))
 
 

@@ -106,27 +106,7 @@ class Plan:
 
 
 class State:
-    """Which shards are done: kept in a file, so that another run can go on from there.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is run.
-    path : str
-        Name of the file.
-
-    Attributes
-    ----------
-    done : numpy.ndarray
-        For each shard, whether hardware and golden model agree in it.
-    cycles : int
-        How many cycles that were.
-
-    Raises
-    ------
-    Refused
-        If the file is of another run, or no such file.
-    """
+    """Which shards agree, and their cycles: in a file, so that another run can go on from there."""
 
     def __init__(self, plan: Plan, path: str) -> None:
         self.path = path
@@ -213,28 +193,7 @@ def run_shard(plan: Plan, engine: Engine, shard: int) -> tuple[int, str]:
 
 
 def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
-    """Run shards, on all cores if there are several.
-
-    Parameters
-    ----------
-    plan : Plan
-        What they are shards of.
-    engine : Engine
-        What simulates, if one process is enough.
-    shards : list of int
-        Their numbers.
-
-    Yields
-    ------
-    int, int, str
-        Number of a shard, its cycles, and what is wrong in it; nothing, if hardware and golden
-        model agree.
-
-    Raises
-    ------
-    Refused
-        If a worker dies.
-    """
+    """Run shards, on all cores if there are several: number, cycles, and what is wrong."""
     if len(shards) == 1:
         yield shards[0], *run_shard(plan, engine, shards[0])
         return

@@ -43,13 +43,7 @@ def active_cycles(trace: Trace) -> int:
 
 
 class Report(Protocol):
-    """What the hardware said: written as lines of JSON, if asked, and counted for a summary.
-
-    Attributes
-    ----------
-    inputs : int
-        How many bytes or code points were accepted.
-    """
+    """What the hardware said: written as lines of JSON, if asked, and counted for a summary."""
 
     inputs: int
 
@@ -92,17 +86,7 @@ def places_line(count: int, first: list[int]) -> str:
 
 
 def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:
-    """How often each class met each case, and what came out.
-
-    Parameters
-    ----------
-    coverage : Coverage
-        What was exercised.
-    more : iterable of Text
-        What else the component's entry says of it.
-    blank : str
-        What is shown for what never happened.
-    """
+    """How often each class met each case (``blank`` if never), and what came out."""
     names = [class_name(members) for members in coverage.classes]
     head, width = max(map(len, names)) + 2, max(map(len, coverage.columns)) + 2
     what = coverage.engine.component.item

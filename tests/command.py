@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 from vcd.reader import tokenize
 
-from rtl import BREAKS, BREAKS_OF_OTHER_RULES, COMPACT_ENCODER_BREAKS, broken
+from rtl import BREAKS, BREAKS_OF_OTHER_RULES, broken
 from utf8_flow.cli import session as cli
 from utf8_sim.components import COMPONENTS
 
@@ -183,9 +183,9 @@ def replace_design(monkeypatch: Any, component: str, make: Callable[..., Any]) -
     monkeypatch.setitem(COMPONENTS, component, changed)
 
 
-def break_design(monkeypatch: Any, name: str, compact: bool = False) -> list[str]:
+def break_design(monkeypatch: Any, name: str) -> list[str]:
     """Break a design, for the rest of a test; the options that choose it."""
-    component = "decoder" if name in BREAKS | BREAKS_OF_OTHER_RULES else "encoder"
-    replace_design(monkeypatch, component, lambda *_, **__: broken(name, compact))
-    compact |= name in COMPACT_ENCODER_BREAKS
-    return ["--component", component, *(["--compact"] if compact else [])]
+    plain = name.removeprefix("compact: ")
+    component = "decoder" if plain in BREAKS | BREAKS_OF_OTHER_RULES else "encoder"
+    replace_design(monkeypatch, component, lambda *_, **__: broken(name))
+    return ["--component", component, *(["--compact"] if plain != name else [])]

@@ -552,16 +552,18 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
     return used[component.capitalize()]
 
 
-def broken(name: str, compact: bool = False) -> Decoder | Encoder:
-    """A design with one of the breaks; those of tables are in the compact decoder as well."""
+def broken(name: str) -> Decoder | Encoder:
+    """A design with one of the breaks. The compact decoder has those of tables."""
     if name in BREAKS_OF_OTHER_RULES:
         profile, *edit = BREAKS_OF_OTHER_RULES[name]
         return altered("decoder", [edit])(profile)
     if name in COMPACT_DECODER_BREAKS:
         return altered("decoder", [COMPACT_DECODER_BREAKS[name]])(UCS4, compact=True)
-    component = "decoder" if name in BREAKS else "encoder"
-    edit = (BREAKS | ENCODER_BREAKS | COMPACT_ENCODER_BREAKS)[name]
-    return altered(component, [edit])(compact=compact or name in COMPACT_ENCODER_BREAKS)
+    plain = name.removeprefix("compact: ")
+    if plain in BREAKS:
+        return altered("decoder", [BREAKS[plain]])(compact=plain != name)
+    edit = (ENCODER_BREAKS | COMPACT_ENCODER_BREAKS)[name]
+    return altered("encoder", [edit])(compact=plain != name)
 
 
 def verilog_ports(verilog: str) -> dict[str, int]:

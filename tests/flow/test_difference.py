@@ -51,7 +51,7 @@ def assert_shown_again(result: Run) -> list[str]:
 # --- the command --------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "name",
     [
@@ -68,19 +68,12 @@ def assert_shown_again(result: Run) -> list[str]:
         "last forgotten",
         "byte changes under stall",
         "compact: last forgotten",
+        "compact: range: ED BF is no surrogate",
         "compact: byte changes under stall",
     ],
 )
 def test_the_printed_command_shows_it_again(folder, monkeypatch, name):
-    check_the_printed_command(break_design(monkeypatch, name))
-
-
-def test_the_printed_command_is_that_of_a_compact_decoder(folder, monkeypatch):
-    check_the_printed_command(break_design(monkeypatch, "range: ED BF is no surrogate", True))
-
-
-def check_the_printed_command(options: list[str]) -> None:
-    """It is short, and shows the difference that the campaign finds."""
+    options = break_design(monkeypatch, name)
     arguments = assert_shown_again(run("compare", *options, "--engine", "amaranth"))
     assert ("--compact" in arguments) == ("--compact" in options)
     inputs = arguments[arguments.index("--hex" if "decoder" in options else "--code-points") + 1]

@@ -189,5 +189,5 @@ def _say_what_is_compared(
     say(show, f"profile {profile.describe()}")
     say(show, f"engine {engine_line}")
     names = ", ".join(name for name, _ in modes)
-    stimuli = "1 stimulus" if len(parts) == 1 else f"{len(parts)} stimuli"
+    stimuli = plural(len(parts), "stimulus", "stimuli")
     say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")

@@ -23,7 +23,6 @@ VERDICTS = {"accept": True, "reject": False}
 """Whether code points are accepted, by the names of the options."""
 
 SPANS = {span.value: span for span in ErrorSpan}
-SPAN_HELP = "For a decoder: how many bytes one error covers."
 
 T = TypeVar("T")
 
@@ -54,17 +53,19 @@ def choose_profile(
 
 
 def _verdict(of: str) -> Any:
-    return options.choice(VERDICTS, help=f"{of}, instead of the profile's rule.")
+    return options.choice(VERDICTS, f"{of}, instead of the profile's rule.")
 
 
 @dataclass
 class AllRules:
     """Options for rules of UTF-8: all profiles that are offered, unless they name one."""
 
-    profile: Annotated[str | None, options.choice(PROFILES, help="Only this one.")] = None
+    profile: Annotated[str | None, options.choice(PROFILES, "Only this one.")] = None
     surrogates: Annotated[str | None, _verdict("U+D800 to U+DFFF")] = None
     noncharacters: Annotated[str | None, _verdict("U+FFFE and U+FFFF")] = None
-    error_span: Annotated[str | None, options.choice(SPANS, help=SPAN_HELP)] = None
+    error_span: Annotated[
+        str | None, options.choice(SPANS, "For a decoder: how many bytes one error covers.")
+    ] = None
 
     def profiles(self) -> list[Profile]:
         """The profile that they name, or all, and unicode with each rule inverted."""
@@ -83,7 +84,7 @@ class AllRules:
 class Rules(AllRules):
     """Options for the rules of one profile."""
 
-    profile: Annotated[str, options.choice(PROFILES, help="Which UTF-8 is spoken.")] = "unicode"
+    profile: Annotated[str, options.choice(PROFILES, "Which UTF-8 is spoken.")] = "unicode"
 
     def chosen(self) -> Profile:
         return choose_profile(*astuple(self))
@@ -93,7 +94,7 @@ class Rules(AllRules):
 class Designs:
     """Options that name components: all, with their compact variants, unless they choose."""
 
-    component: Annotated[str | None, options.choice(ENTRIES, help="Only this one.")] = None
+    component: Annotated[str | None, options.choice(ENTRIES, "Only this one.")] = None
     compact: options.Compact = False
 
     def variants(self) -> list[tuple[str, bool]]:
@@ -110,12 +111,11 @@ def choose_design(component: str, rules: Profile, compact: bool) -> Any:
 
 
 def _probability(of: str) -> Any:
-    help = f"Probability, each cycle, that {of}."
-    return typer.Option(metavar="P", parser=options.NUMBER, help=help)
+    return options.number("P", f"Probability, each cycle, that {of}.", float, "a number")
 
 
 def _cycles(of: str) -> Any:
-    return typer.Option(metavar="LIST", help=f"Cycles such as 3,5-9 in which {of}.")
+    return options.option("LIST", f"Cycles such as 3,5-9 in which {of}.")
 
 
 @dataclass

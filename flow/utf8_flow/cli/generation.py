@@ -31,20 +31,19 @@ def generate(
     context: typer.Context,
     *,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
+        str, options.option("FILE", "Where to write; - is stdout.", "-o", "--output")
     ] = "-",
     component: options.Component = "decoder",
     compact: options.Compact = False,
     rules: Rules,
     module: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Name of the module, instead of utf8_COMPONENT."),
+        str | None, options.option("NAME", "Name of the module, instead of utf8_COMPONENT.")
     ] = None,
     reset_polarity: Annotated[
         str,
         options.choice(
             RESET_POLARITIES,
-            help="high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
+            "high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
         ),
     ] = "high",
     fusesoc: Annotated[

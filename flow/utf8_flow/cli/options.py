@@ -4,39 +4,41 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
 from ..components import ENTRIES
 from ..verify.engines import AUTO, ENGINES
 
-T = TypeVar("T")
-
 Command = Callable[..., None]
 
 
-def choice(names: Iterable[str], *declarations: str, help: str) -> Any:
+def option(metavar: str, help: str, *names: str) -> Any:
+    """An option that takes a text; without names, it has that of the parameter."""
+    return typer.Option(*names, metavar=metavar, help=help)
+
+
+def choice(names: Iterable[str], help: str) -> Any:
     """An option that takes one of some names, which the shell completes."""
     names = list(names)
-    metavar = "|".join(names)
-    return typer.Option(*declarations, metavar=metavar, help=help, autocompletion=lambda: names)
+    return typer.Option(metavar="|".join(names), help=help, autocompletion=lambda: names)
 
 
-def number(kind: Callable[[str], T], description: str) -> Callable[[str], T]:
-    """What reads a number, and says so in plain words if it is none."""
+def number(metavar: str, help: str, kind: Callable[[str], Any], description: str) -> Any:
+    """An option that takes a number, and says so in plain words if it is none."""
 
-    def parse(text: str) -> T:
+    def parse(text: str) -> Any:
         try:
             return kind(text)
         except ValueError:
             raise typer.BadParameter(f"must be {description}, not {text!r}") from None
 
-    return parse
+    return typer.Option(metavar=metavar, parser=parse, help=help)
 
 
-WHOLE_NUMBER = number(int, "a whole number")
-NUMBER = number(float, "a number")
+def whole_number(help: str) -> Any:
+    return number("N", help, int, "a whole number")
 
 
 def examples(*lines: str) -> str:
@@ -75,23 +77,17 @@ def command(app: typer.Typer, *lines: str) -> Callable[[Command], Command]:
     return declare
 
 
-Component = Annotated[str, choice(ENTRIES, "--component", help="Which piece of hardware.")]
+Component = Annotated[str, choice(ENTRIES, "Which piece of hardware.")]
 Compact = Annotated[
     bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
 ]
-Engine = Annotated[str, choice([AUTO, *ENGINES], help="What simulates the hardware.")]
-Seed = Annotated[int, typer.Option(metavar="N", parser=WHOLE_NUMBER, help="Random seed.")]
+Engine = Annotated[str, choice([AUTO, *ENGINES], "What simulates the hardware.")]
+Seed = Annotated[int, whole_number("Random seed.")]
 Tokens = Annotated[
     str | None,
-    typer.Option(
-        metavar="OUT.jsonl",
-        help="Write what the hardware gave, one JSON object a line; - is stdout.",
-    ),
+    option("OUT.jsonl", "Write what the hardware gave, one JSON object a line; - is stdout."),
 ]
 Vcd = Annotated[
-    str | None,
-    typer.Option(metavar="OUT.vcd", help="Write the waveform, and OUT.gtkw to show it in GTKWave."),
+    str | None, option("OUT.vcd", "Write the waveform, and OUT.gtkw to show it in GTKWave.")
 ]
-Wave = Annotated[
-    str | None, typer.Option(metavar="OUT.svg", help="Draw a timing diagram of some cycles.")
-]
+Wave = Annotated[str | None, option("OUT.svg", "Draw a timing diagram of some cycles.")]

@@ -38,7 +38,7 @@ def prove(
         ),
     ] = None,
     vcd: Annotated[
-        str, typer.Option(metavar="OUT.vcd", help="Where to write a counterexample's waveform.")
+        str, options.option("OUT.vcd", "Where to write a counterexample's waveform.")
     ] = "utf8-hdl-counterexample.vcd",
 ) -> None:
     """Prove the properties of the designs, for all inputs.
@@ -69,10 +69,7 @@ def mutate(
     designs: Designs,
     rules: Rules,
     seed: options.Seed = 0,
-    mutants: Annotated[
-        int,
-        typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="How many of each component."),
-    ] = 1000,
+    mutants: Annotated[int, options.whole_number("How many of each component.")] = 1000,
 ) -> None:
     """Break the designs gate by gate, and count what notices.
 

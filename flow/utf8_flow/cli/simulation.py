@@ -48,13 +48,12 @@ def simulate(
     stalling: Stalling,
     tokens: options.Tokens = None,
     encoded: Annotated[
-        str | None,
-        typer.Option("--bytes", metavar="OUT", help="For an encoder: write the bytes it gave."),
+        str | None, options.option("OUT", "For an encoder: write the bytes it gave.", "--bytes")
     ] = None,
     vcd: options.Vcd = None,
     wave: options.Wave = None,
     wave_cycles: Annotated[
-        str, typer.Option(metavar="FIRST-LAST", help="Which cycles --wave draws.")
+        str, options.option("FIRST-LAST", "Which cycles --wave draws.")
     ] = "0-31",
 ) -> None:
     """Run the hardware on real bytes, next to the golden model.
@@ -112,15 +111,10 @@ def compare(
     wave: options.Wave = None,
     exhaustive: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=options.WHOLE_NUMBER,
-            help="For a decoder: every text of N bytes, 1 to 4, instead of FILEs.",
-        ),
+        options.whole_number("For a decoder: every text of N bytes, 1 to 4, instead of FILEs."),
     ] = None,
     state: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Where --exhaustive keeps what is done, to go on later."),
+        str, options.option("FILE", "Where --exhaustive keeps what is done, to go on later.")
     ] = "utf8-hdl-exhaustive.json",
 ) -> None:
     """Compare hardware and golden model, cycle by cycle.
@@ -196,5 +190,5 @@ def _say_what_is_compared(
     say(show, f"profile {profile.describe()}")
     say(show, f"engine {engine_line}")
     names = ", ".join(name for name, _ in modes)
-    stimuli = "1 stimulus" if len(parts) == 1 else f"{len(parts)} stimuli"
+    stimuli = plural(len(parts), "stimulus", "stimuli")
     say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")

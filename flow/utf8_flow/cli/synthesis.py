@@ -31,29 +31,18 @@ def synthesize(
     *,
     designs: Designs,
     rules: AllRules,
-    device: Annotated[str | None, options.choice(DEVICES, help="Only this one.")] = None,
+    device: Annotated[str | None, options.choice(DEVICES, "Only this one.")] = None,
     fields: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="Outputs that are used, such as code_point,error."),
+        str | None, options.option("LIST", "Outputs that are used, such as code_point,error.")
     ] = None,
     seeds: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            parser=options.WHOLE_NUMBER,
-            help="How often each is placed and routed; 0: only count cells.",
-        ),
+        int, options.whole_number("How often each is placed and routed; 0: only count cells.")
     ] = 5,
-    seed: Annotated[
-        int, typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="The first of the seeds.")
-    ] = 0,
+    seed: Annotated[int, options.whole_number("The first of the seeds.")] = 0,
     json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="OUT.json", help="Write all results; - is stdout."),
+        str | None, options.option("OUT.json", "Write all results; - is stdout.", "--json")
     ] = None,
-    plot: Annotated[
-        str | None, typer.Option(metavar="OUT.svg", help="Draw frequency and area.")
-    ] = None,
+    plot: Annotated[str | None, options.option("OUT.svg", "Draw frequency and area.")] = None,
 ) -> None:
     """Measure area and clock frequency on real devices.
 
@@ -92,19 +81,17 @@ def synthesize(
 )
 def bitstream(
     *,
-    board: Annotated[str, options.choice(BOARDS, help="Which board.")],
+    board: Annotated[str, options.choice(BOARDS, "Which board.")],
     output: Annotated[
         str | None,
-        typer.Option(
+        options.option(
+            "FILE",
+            "Where to write; - is stdout. Without it utf8_demo_BOARD.bin or .bit.",
             "-o",
             "--output",
-            metavar="FILE",
-            help="Where to write; - is stdout. Without it utf8_demo_BOARD.bin or .bit.",
         ),
     ] = None,
-    baud: Annotated[
-        int, typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="Bits per second.")
-    ] = BAUD,
+    baud: Annotated[int, options.whole_number("Bits per second.")] = BAUD,
     rules: Rules,
 ) -> None:
     """Build the demo for a board, as a bitstream.

@@ -10,8 +10,6 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import astuple, dataclass
 from typing import Annotated, BinaryIO
 
-import typer
-
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import Piece, file_pieces
@@ -19,6 +17,7 @@ from utf8_sim.tools.errors import Refused
 
 from ..components import entry_of
 from ..terminal import progress_bar
+from . import options
 
 ONE_TEXT = (
     "give one text: FILE, - for standard input, --text TEXT, --hex BYTES, or --code-points LIST"
@@ -80,20 +79,15 @@ def _bytes(text: str) -> bytes:
 class Typed:
     """Options that give texts on the command line itself; a slash ends a text."""
 
-    text: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Take this instead of a file.")
-    ] = None
+    text: Annotated[str | None, options.option("TEXT", "Take this instead of a file.")] = None
     hexadecimal: Annotated[
         str | None,
-        typer.Option(
-            "--hex",
-            metavar="BYTES",
-            help="Bytes such as 'E2 82 AC'; / between texts: 'E2 82 / AC'.",
+        options.option(
+            "BYTES", "Bytes such as 'E2 82 AC'; / between texts: 'E2 82 / AC'.", "--hex"
         ),
     ] = None
     code_points: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800 / 110000'."),
+        str | None, options.option("LIST", "For an encoder: values such as '20AC, D800 / 110000'.")
     ] = None
 
     def part(self, engine: Engine) -> Part | None:

@@ -17,7 +17,7 @@ from utf8_sim.tools.files import open_output
 
 from ..components import entry_of
 from ..terminal import conclude, duration, give_up, plural, print_lines, progress_bar, say
-from .difference import report_difference, report_failure, text_of
+from .difference import explain, text_of
 from .exhaustive import SHARD, Plan, State, run_shards, seconds_for
 from .report import coverage_table
 
@@ -93,23 +93,9 @@ class PartsComparison:
                 gaps = self.coverage.gaps()
                 met = f"every class met every {self.coverage.column}"
                 say(show, f"never met: {', '.join(gaps)}" if gaps else met)
-        _tell(show, self._engine, self.lockstep, self.failure, vcd, wave)
+        if self.lockstep:
+            explain(show, self._engine, self.lockstep, self.failure, vcd, wave)
         conclude(show, self.differs, self.failure, self.cycles)
-
-
-def _tell(
-    show: Console,
-    engine: Engine,
-    lockstep: Lockstep | None,
-    failure: DesignError | None,
-    vcd: str,
-    wave: str | None,
-) -> None:
-    """What explains that something is wrong, if anything is."""
-    if lockstep and lockstep.difference:
-        report_difference(show, lockstep, engine, vcd, wave)
-    elif lockstep and failure:
-        report_failure(show, lockstep, engine)
 
 
 def compare_exhaustively(
@@ -152,7 +138,7 @@ def compare_exhaustively(
         failure = error
     if lockstep.difference:
         say(show, f"text {text_of(lockstep, engine)}")
-    _tell(show, engine, lockstep, failure, vcd, wave)
+    explain(show, engine, lockstep, failure, vcd, wave)
     if not (lockstep.difference or failure):
         say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
     conclude(show, True, failure, lockstep.cycles)

@@ -85,23 +85,9 @@ def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
 
 
 def prepare_engine(name: str, design: Any, cycles: int) -> tuple[Engine, str]:
-    """An engine, and a line that says which.
+    """An engine for about so many cycles, and a line that says which.
 
-    Parameters
-    ----------
-    name : str
-        Its name; ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
-    design : wiring.Component
-        What is simulated.
-    cycles : int
-        How many there are to simulate, about.
-
-    Raises
-    ------
-    Refused
-        If there is no such engine, or a package that it needs is not installed.
-    ToolError
-        If it is not available, or cannot be made.
+    ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
     """
     if name not in (AUTO, *ENGINES):
         raise Refused(f"unknown --engine {name!r}: choose from {', '.join([AUTO, *ENGINES])}")

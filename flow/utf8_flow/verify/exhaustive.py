@@ -41,29 +41,12 @@ SAVE_EVERY = 5.0
 
 @dataclass(frozen=True)
 class Plan:
-    """Every text of a number of bytes, for a component that takes bytes.
-
-    Parameters
-    ----------
-    length : int
-        Bytes in a text, 1 to 4.
-    profile : Profile
-        Which UTF-8 is spoken.
-    engine : str
-        Name of the engine.
-    stalls : tuple of float
-        Probability of stalls at the input and at the output.
-    seed : int
-        Random seed of the stalls.
-    component : str
-        Name of the component.
-    compact : bool
-        Whether it has one register stage only.
-    """
+    """Every text of 1 to 4 bytes, for a component that takes bytes."""
 
     length: int
     profile: Profile
     engine: str
+    #: Probability of stalls at the input and at the output.
     stalls: tuple[float, float]
     seed: int
     component: str = "decoder"

@@ -120,7 +120,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
         _show_counterexample(show, goal, proof, _wave_name(vcd, goal) if waves else vcd)
         waves += bool(proof.counterexample)
     if not wrong:
-        done = "1 property" if len(goals) == 1 else f"{len(goals)} properties"
+        done = plural(len(goals), "property", "properties")
         say(show, f"{done} proved, {plural(covers, 'cover')} reached", "green")
     return not wrong
 

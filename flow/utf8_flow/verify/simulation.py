@@ -19,7 +19,7 @@ from utf8_sim.trace import Interface, Trace
 from ..components import entry_of
 from ..terminal import conclude, give_up, plural, print_lines, progress_bar, say
 from .cycles import cycle_table
-from .difference import report_difference, report_failure
+from .difference import explain
 from .report import active_cycles
 from .waves import draw, open_wave
 
@@ -120,11 +120,8 @@ class TextSimulation:
             if not lockstep.difference:
                 raise
         undrawn: Refused | None = None
-        if lockstep.difference:
-            vcd = None if outputs.vcd else difference_vcd
-            report_difference(show, lockstep, self._engine, vcd, outputs.wave)
-        elif self._failure:
-            report_failure(show, lockstep, self._engine)
+        vcd = None if outputs.vcd else difference_vcd
+        explain(show, self._engine, lockstep, self._failure, vcd, outputs.wave)
         if outputs.wave and not lockstep.difference:
             try:
                 self._draw(outputs.wave)

@@ -724,6 +724,7 @@ def test_control_c_ends_a_real_process_cleanly(big_file):
     assert b"interrupted after" in err
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [[], ["--vcd", "out.vcd"]])
 def test_a_reader_that_goes_away_ends_the_command_quietly(folder, big_file, options):
     with start_process("simulate", big_file, "--tokens", "-", *options) as process:

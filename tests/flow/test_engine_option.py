@@ -68,7 +68,7 @@ def test_every_engine_is_tried_here():
 # --- which one is taken -------------------------------------------------------------------------
 
 
-@pytest.mark.sample
+@pytest.mark.sample(3)
 @every_engine
 @pytest.mark.parametrize("command", ["simulate", "compare"])
 def test_the_report_names_the_engine_that_was_asked_for(folder, command, engine):
@@ -207,6 +207,7 @@ def test_tokens_of_hostile_bytes_are_cpythons(folder, engine):
     assert tokens == ref_tokens(HOSTILE)
 
 
+@pytest.mark.sample(1)
 @every_engine
 def test_bytes_of_a_text_are_cpythons(folder, engine):
     data = (SCRIPTS * 20 + "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff").encode()
@@ -256,6 +257,7 @@ def large_text() -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.long
 @needs_compiler
 def test_tokens_of_megabytes_are_cpythons(folder):
     data = large_text()

@@ -158,6 +158,7 @@ ED_B0 = "pin o.valid: expected 1, actual 0"
 ED_B0_COMPACT = "pin o.kind: expected 4 (surrogate), actual 6 (truncated)"
 
 
+@pytest.mark.sample(2)
 @needs_compiler
 @pytest.mark.parametrize(
     ("fault", "difference", "text"),
@@ -315,6 +316,7 @@ def test_an_interrupted_comparison_goes_on_where_it_stopped(folder):
     assert [path.name for path in folder.iterdir()] == ["text.txt"]
 
 
+@pytest.mark.sample(1)
 @needs_compiler
 @needs_proc
 @pytest.mark.parametrize("pause", [0.01, 0.1])

@@ -374,6 +374,7 @@ class Undefined(IcarusEngine):
         super().__init__(design, generate(design).replace(" o_valid = 1'b0;", ""))
 
 
+@pytest.mark.sample(1)
 @needs_icarus
 @pytest.mark.parametrize(
     "arguments",

@@ -10,7 +10,7 @@ from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
 
-from ..components import ENTRIES, idle_options, make_design
+from ..components import ENTRIES, has_compact, idle_options, make_design
 from .options import VERDICTS
 
 CAMPAIGN_STALLS = (0.0, 0.25)
@@ -31,6 +31,8 @@ def choose(option: str, name: str, choices: dict[str, T]) -> T:
 def choose_design(component: str, profile: Profile, compact: bool) -> Any:
     """The design that the options name."""
     choose("--component", component, ENTRIES)
+    if compact and not has_compact(component):
+        raise Refused(f"--compact has no effect with --component {component}")
     return make_design(component, profile, compact)
 
 

@@ -1,9 +1,10 @@
 """The types of the options, which several commands share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.models import OptionInfo
 
 from utf8_hdl import PROFILES, ErrorSpan
 
@@ -16,11 +17,30 @@ VERDICTS = {"accept": True, "reject": False}
 T = TypeVar("T")
 
 
-def choice(names: Iterable[str], *declarations: str, help: str) -> Any:
-    """An option that takes one of some names, which the shell completes."""
-    names = list(names)
-    metavar = "|".join(names)
-    return typer.Option(*declarations, metavar=metavar, help=help, autocompletion=lambda: names)
+class Choice(OptionInfo):
+    """An option that takes one of some names, which the shell completes.
+
+    They are looked up when they are shown: components may be registered at any time.
+    """
+
+    def __init__(self, names: Collection[str], declarations: Sequence[str], help: str) -> None:
+        self._names = names
+        super().__init__(
+            default=..., param_decls=declarations, help=help, autocompletion=lambda: list(names)
+        )
+
+    @property
+    def metavar(self) -> str:
+        return "|".join(self._names)
+
+    @metavar.setter
+    def metavar(self, _: str | None) -> None:
+        """Typer's, which is not used."""
+
+
+def choice(names: Collection[str], *declarations: str, help: str) -> Any:
+    """An option that takes one of some names."""
+    return Choice(names, declarations, help)
 
 
 def number(kind: Callable[[str], T], description: str) -> Callable[[str], T]:

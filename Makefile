@@ -39,7 +39,7 @@ verilog: $(VENV)/base ## Write build/utf8_decoder.v and build/utf8_encoder.v
 
 diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \
-	    --stall-output 0.2 --seed 9 --wave docs/decoder.svg --wave-cycles 0-11
+	    --stall-output-cycles 4 --wave docs/decoder.svg --wave-cycles 0-11
 
 prove: $(VENV)/formal ## Prove every property of every component and profile
 	$(BIN)/utf8-hdl prove

@@ -63,24 +63,7 @@ class CompactDecoder(wiring.Component):
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken. Rules that a profile does not need cost no gates.
-
-    Attributes
-    ----------
-    profile : Profile
-        As given.
-    State : enum.Enum
-        The states of this profile's machine.
-    state : Signal
-        The state register, for waveforms and coverage.
-
-    Members
-    -------
-    i : ``In(stream.Signature(BYTE_LAYOUT))``
-        Bytes of the text. ``last`` ends a text: what is unfinished then is ``TRUNCATED``, and the
-        next byte begins a new text.
-    o : ``Out(stream.Signature(token_layout(profile)))``
-        Tokens.
+        Which UTF-8 is spoken. Attributes and ports are those of :class:`~utf8_hdl.Decoder`.
     """
 
     i: Any

@@ -84,9 +84,7 @@ class Encoder(wiring.Component):
 
     Attributes
     ----------
-    profile : Profile
-        As given.
-    compact : bool
+    profile, compact
         As given.
     State : enum.Enum
         The states of this profile's machine; in the pipeline each has a bit of its own.

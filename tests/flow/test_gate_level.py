@@ -80,7 +80,7 @@ def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
 
 
 # Each component in every profile, on the families in turns.
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @needs_icarus
 @pytest.mark.parametrize(
     ("profile", "component", "level"),

@@ -50,7 +50,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_file_of_the_folder_is_run(hostile_folder, command):
     """Not even where PATH has the folder in it, as old habit has it."""

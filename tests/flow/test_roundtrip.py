@@ -55,7 +55,7 @@ def test_a_million_values_of_the_larger_profiles(profile, bits, tmp_path):
     assert int(re.search(r"PASS 1000000 values, (\d+) of the longest", printed)[1]) > 100_000
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("design", "good", "bad", "message"),
     [

@@ -208,7 +208,7 @@ def test_verilator_has_no_warning(verilog):
     assert (run.returncode, run.stdout + run.stderr) == (0, "")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @needs("iverilog")
 def test_icarus_runs_it_in_lockstep_with_the_golden_model(verilog, variant, tmp_path):
     tests = 3 if variant.component == "decoder" else 2

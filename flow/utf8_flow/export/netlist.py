@@ -150,21 +150,8 @@ Source = Callable[[Bit], tuple[Vector | Cell, int]]
 class Netlist:
     """One flat module, as Yosys leaves it after ``proc``, ``flatten`` and ``opt``.
 
-    Parameters
-    ----------
-    module : dict
-        The module, as ``write_json`` of Yosys describes it.
-    ports : sequence of str
-        The names of the ports, in order.
-    scope : str
-        The submodule whose signals are called what it calls them.
-    order : sequence of str
-        The names of the signals, in the order in which registers are declared.
-
-    Raises
-    ------
-    NotImplementedError
-        If there is a cell that this class has no Verilog for.
+    The signals of the submodule ``scope`` are called what it calls them. Registers are declared in
+    the order of the signals' names in ``order``.
     """
 
     def __init__(

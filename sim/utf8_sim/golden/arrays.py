@@ -260,12 +260,8 @@ class ArrayEncoder:
         return refused
 
 
-class StateMeetings(Protocol):
-    """In which cycles inputs meet the state machine, in order."""
-
-    def add(self, trace: Trace) -> np.ndarray:
-        """Those of the next cycles, in which the next of the inputs do."""
-        ...
+StateMeetings = Callable[[Trace], np.ndarray]
+"""In which of the next cycles the next of the inputs meet the state machine, in order."""
 
 
 class ArrayTiming(ABC):
@@ -288,12 +284,7 @@ class ArrayTiming(ABC):
 
     def meetings(self) -> StateMeetings:
         """When the inputs from here on meet the state machine; at once, if nothing else is said."""
-        return _MeetingsAtOnce()
-
-
-class _MeetingsAtOnce:
-    def add(self, trace: Trace) -> np.ndarray:
-        return np.flatnonzero(trace.is_accepted)
+        return lambda trace: np.flatnonzero(trace.is_accepted)
 
 
 class ArrayElastic(ArrayTiming):
@@ -328,7 +319,7 @@ class ArrayElastic(ArrayTiming):
         pace = self._pace
         return ElasticCycles(self._timing, in_flight, payloads[:buffered], pace.enabled, pace.skid)
 
-    def meetings(self) -> "_PacedMeetings":
+    def meetings(self) -> StateMeetings:
         return _PacedMeetings(self._timing.latency_of_state, copy(self._pace))
 
 
@@ -340,7 +331,7 @@ class _PacedMeetings:
         self._pace = pace
         self._due = np.zeros(0, dtype=np.int64)
 
-    def add(self, trace: Trace) -> np.ndarray:
+    def __call__(self, trace: Trace) -> np.ndarray:
         pace = self._pace.add(trace)
         enters = pace.enters.compress(trace.is_accepted)
         due = np.concatenate([self._due, enters + self._latency])

@@ -19,7 +19,23 @@ from .trace import Trace
 
 
 class Difference(NamedTuple):
-    """The first place where design and golden model say different things."""
+    """The first place where design and golden model say different things.
+
+    Parameters
+    ----------
+    cycle : int
+        The cycle, from 0, the first one after reset.
+    pin : str
+        The pin, ``o.code_point`` say.
+    expected, actual : int
+        What the golden model says, and the design.
+
+    Examples
+    --------
+    >>> from utf8_sim import Difference
+    >>> print(Difference(cycle=9, pin="o.kind", expected=3, actual=6))
+    cycle 9, pin o.kind: expected 3 (overlong), actual 6 (truncated)
+    """
 
     cycle: int
     pin: str

@@ -56,6 +56,12 @@ class RandomStalls:
     ------
     ValueError
         If the probability is outside its range.
+
+    Examples
+    --------
+    >>> from utf8_sim import RandomStalls
+    >>> next(RandomStalls(0.5, seed=1).windows(4))
+    array([ True, False, False, False])
     """
 
     probability: float = 0.0
@@ -88,6 +94,12 @@ class FixedStalls:
     ----------
     pattern : tuple of bool
         True to pause, one for each cycle from the first.
+
+    Examples
+    --------
+    >>> from utf8_sim import FixedStalls
+    >>> next(FixedStalls((True, False, True)).windows(4))
+    array([ True, False,  True, False])
     """
 
     pattern: tuple[bool, ...] = ()

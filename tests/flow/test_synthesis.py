@@ -15,6 +15,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from command import Process, assert_refused, needs_proc, run, squeezed, wait_until
+from utf8_flow.components import variants
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.chart import chart
 from utf8_flow.fpga.families import DEVICES, FAMILIES
@@ -226,7 +227,7 @@ def test_logic_cells_are_read_from_the_report_and_the_log():
 
 
 def test_variants_are_rows_of_their_own():
-    jobs = choose_jobs(["decoder", "encoder"], [UCS2], ["ecp5-25f"], None, (False, True))
+    jobs = choose_jobs(variants(), [UCS2], ["ecp5-25f"], None)
     assert [(job.component, job.compact) for job in jobs] == [
         *[("decoder", False), ("decoder", True)],
         *[("encoder", False), ("encoder", True)],

@@ -76,7 +76,7 @@ async def campaign_in_lockstep(dut):
     for part in parts:
         await reset(dut)
         stalls = RandomStalls(STALLS, 1), RandomStalls(STALLS, 2)
-        bench = TestBench(Stimulus(part.pieces(), *stalls), engine.interface)
+        bench = TestBench(Stimulus(part.pieces(), *stalls), engine)
         model = golden_cycles()
         cycle = 0
         while not bench.ending.over:

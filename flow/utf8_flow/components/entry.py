@@ -95,17 +95,7 @@ def entry_of(engine: Any) -> Entry:
 
 
 def make_design(component: str, profile: Profile, compact: bool = False) -> Any:
-    """A design.
-
-    Parameters
-    ----------
-    component : str
-        Name of the component.
-    profile : Profile
-        Which UTF-8 is spoken.
-    compact : bool
-        Whether it has one register stage only.
-    """
+    """A design of a component; a compact one has a single register stage."""
     return COMPONENTS[component].make(profile, **({"compact": True} if compact else {}))
 
 
@@ -119,9 +109,13 @@ def variant(component: str, compact: bool) -> str:
     return f"compact {component}" if compact else component
 
 
-def has_compact(component: str) -> bool:
-    """Whether there is a compact variant of a component."""
-    return "--compact" in ENTRIES[component].options
+def variants() -> list[tuple[str, bool]]:
+    """Each component by name and whether it is compact: the pipelined, then the compact one."""
+    return [
+        (name, compact)
+        for name, entry in ENTRIES.items()
+        for compact in ([False, True] if "--compact" in entry.options else [False])
+    ]
 
 
 def idle_options(component: str | None) -> frozenset[str]:

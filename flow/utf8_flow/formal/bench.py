@@ -64,7 +64,7 @@ class Bench(Elaboratable):
     inputs : dict of str to Signal
         What is free in every cycle.
     components : dict of str to Component
-        What is on the bench, by name.
+        The designs on the bench, by name.
     any_start : list of str
         Names of the designs whose registers may hold anything in the first cycle.
     wrong : Value
@@ -140,18 +140,25 @@ class Bench(Elaboratable):
             self.m.domains += domain
             self.m.d.comb += domain.rst.eq(reset)
             inside = DomainRenamer(domain.name)(component)
+        self.components[name] = component
         return self._place(name, component, inside, driven or {})
 
-    def reference(self, name: str, specification: Any) -> Any:
-        """In the place of a design what its pins must be: a specification behind the timing."""
-        component = self.timing.component(self, specification)
-        return self._place(name, component, component, {})
+    def reference(
+        self,
+        name: str,
+        specification: Any,
+        driven: dict[str, Value] | None = None,
+        timing: Any = None,
+    ) -> Any:
+        """In the place of a design what its pins must be: a specification in the timing, or one."""
+        timing = timing or self.timing
+        component = timing.component(self, specification)
+        return self._place(name, component, component, driven or {})
 
     def _place(self, name: str, component: Any, inside: Any, driven: dict[str, Value]) -> Any:
         for pin, signal in driven_pins(component).items():
             source = driven[pin] if pin in driven else self.free(len(signal), input_name(name, pin))
             self.m.d.comb += signal.eq(source)
-        self.components[name] = component
         self.m.submodules[name] = inside
         return component
 

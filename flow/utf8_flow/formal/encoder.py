@@ -4,11 +4,15 @@
 timing. What is so of specification and timing is then so of the encoder: the lemmas have no design.
 """
 
-from amaranth.hdl import Cat, Mux, Signal, Value
+from typing import Any
 
+from amaranth.hdl import Cat, Mux, Signal, Value, unsigned
+
+from . import timing
 from .bench import Bench, accepts, gives, output_of, waits
 from .specification import DecoderSpecification, EncoderSpecification, is_continuation
 from .streams import reach_states
+from .timing import CompactSerialTiming, Repeating, Watch
 
 
 def _any_code_point(b: Bench, name: str = "code_point") -> EncoderSpecification:
@@ -21,6 +25,22 @@ def _any_code_point(b: Bench, name: str = "code_point") -> EncoderSpecification:
 def _wanted(specification: EncoderSpecification) -> Value:
     """The code point, or what takes its place."""
     return Mux(specification.refused, 0xFFFD, specification.code_point)
+
+
+def _source(b: Bench, expected: Any) -> EncoderSpecification:
+    """What the specification says of the code point to which the byte at the output belongs."""
+    b.m.submodules.source = source = EncoderSpecification(b.profile)
+    b.m.d.comb += Cat(source.item).eq(expected.more[1:])
+    return source
+
+
+def _any_number(b: Bench) -> Repeating:
+    """What gives any number of bytes that a code point may have."""
+    return Repeating(b, unsigned(2), b.profile.longest_form)
+
+
+def _finishes(encoder: Any) -> Value:
+    return gives(encoder) & encoder.expected.more[0]
 
 
 def bytes_(b: Bench, name: str) -> None:
@@ -44,63 +64,75 @@ def covers(b: Bench, name: str) -> None:
     encoder, profile = b.design(name), b.profile
     expected = b.timing(b, encoder, EncoderSpecification(profile))
     done = encoder.o.valid & expected.valid & ~b.since(expected.wrong)
+    source = _source(b, expected)
     limits = [7, 11, 16, 21, 26, 31, 36, 42][: profile.longest_form]
     ends = [0, *(1 << bits for bits in limits), 0xD800, 0xE000, 0xFFFE, 0x10000]
     ends += [profile.highest + 1, 1 << profile.utf32_width]
     for end in sorted(set(ends)):
         for value in (end - 1, end):
             if 0 <= value < 1 << profile.utf32_width:
-                b.reaches(f"{value:X}", done & (expected.item.code_point == value))
+                b.reaches(f"{value:X}", done & (source.code_point == value))
     b.reaches("a code point refused", done & encoder.o.p.error)
-    b.reaches("a code point that ends its text", done & expected.item.last)
-    b.reaches("a code point that does not", done & ~expected.item.last)
+    b.reaches("a code point that ends its text", done & source.last)
+    b.reaches("a code point that does not", done & ~source.last)
     reach_states(b, encoder)
 
 
 # --- lemmas about the timing --------------------------------------------------------------------
 
 
+def in_order(b: Bench, name: str) -> None:
+    """Every code point that is accepted gets to the specification, and each of its bytes to the
+    output: none is lost, changed or overtaken, under any stalls."""
+    encoder, index = timing.in_order(b, name, _any_number(b)), Signal(3)
+    with b.m.If(gives(encoder)):
+        b.m.d.sync += index.eq(Mux(_finishes(encoder), 0, index + 1))
+    b.never(gives(encoder) & (encoder.expected.more[1:] != index))
+
+
 def rate(b: Bench, name: str) -> None:
-    """While the consumer is ready and code points are offered there is a byte in every cycle; a
-    code point is taken when no byte waits, and when a character's last byte is taken."""
-    encoder = b.reference(name, EncoderSpecification(b.profile))
-    busy = b.before(encoder.i.valid & encoder.o.ready)
-    last_byte = gives(encoder) & encoder.expected.ends
-    b.never(busy & ~encoder.o.valid, (~encoder.o.valid | last_byte) & ~encoder.i.ready)
-    b.reaches("a byte", busy & encoder.o.valid)
-    b.reaches("the next code point with the last byte", last_byte & accepts(encoder))
+    """There is a byte in every cycle as long as a code point is offered whenever one can be taken,
+    from the first lead byte on. While the consumer is ready one can be taken again after as many
+    cycles as the longest form has bytes."""
+    encoder, m, longest = b.reference(name, _any_number(b)), b.m, b.profile.longest_form
+    offered, cycles = Signal(3), Signal(4)
+    with m.If(encoder.i.ready):
+        m.d.sync += offered.eq(Mux(encoder.i.valid, offered + (offered != b.timing.latency), 0))
+    with m.If(encoder.i.ready | ~encoder.o.ready):
+        m.d.sync += cycles.eq(0)
+    with m.Else():
+        m.d.sync += cycles.eq(cycles + (cycles != 15))
+    b.never((offered == b.timing.latency) & ~encoder.o.valid, cycles > longest)
+    b.reaches("a byte of a longest form", _finishes(encoder) & (cycles == longest - 1))
 
 
 def latency(b: Bench, name: str) -> None:
-    """The first byte is at the output 1 cycle after its code point, the others follow at once."""
-    encoder = b.reference(name, EncoderSpecification(b.profile))
-    expected = encoder.expected
-    first, following = b.before(accepts(encoder)), b.before(gives(encoder) & ~expected.ends)
-    lead = expected.specification.sequence[0]
-    b.never(first & (~encoder.o.valid | (encoder.o.p.data != lead)))
-    b.never(following & (~encoder.o.valid | ~is_continuation(encoder.o.p.data)))
-    b.reaches("a first byte", first)
+    """The first byte is at the output 7 cycles after its code point was accepted, of the compact
+    encoder 1, if there is no other before it; the others follow at once."""
+    encoder, m = b.reference(name, _any_number(b)), b.m
+    inside, age, following = Signal(5), Signal(3), b.before(gives(encoder) & ~_finishes(encoder))
+    m.d.sync += inside.eq(inside + accepts(encoder) - _finishes(encoder))
+    arrives = age == b.timing.latency
+    with m.If((accepts(encoder) & (inside == 0)) | (age != 0)):
+        m.d.sync += age.eq(Mux(arrives, 0, age + 1))
+    b.never((age != 0) & (encoder.o.valid != arrives), following & ~encoder.o.valid)
+    b.never(inside[-1])
+    b.reaches("a first byte", arrives & encoder.o.valid)
+    b.reaches("a byte that follows", following & encoder.o.valid)
 
 
 def last_arrives(b: Bench, name: str) -> None:
-    """The end of every text comes out within as many cycles in which the consumer is ready as the
-    longest form has bytes."""
-    encoder, m = b.reference(name, EncoderSpecification(b.profile)), b.m
-    limit = b.profile.longest_form
-    enters, leaves = accepts(encoder) & encoder.i.p.last, gives(encoder) & encoder.o.p.last
-    texts = Signal(4)  # of which the end is inside
-    m.d.sync += texts.eq(texts + enters - leaves)
-    # Any one of the ends that enter is watched: how many leave before it, and how long it takes.
-    watched, ahead, cycles = Signal(), Signal(4), Signal(5)
-    arrives = watched & leaves & (ahead == 0)
-    with m.If(~watched & enters & b.free(1, "watch")):
-        m.d.sync += [watched.eq(1), ahead.eq(texts - leaves), cycles.eq(1)]
-    with m.Elif(arrives):
-        m.d.sync += watched.eq(0)
-    with m.Elif(watched & encoder.o.ready):
-        m.d.sync += [ahead.eq(ahead - leaves), cycles.eq(cycles + 1)]
-    b.never(watched & encoder.o.ready & (cycles == limit) & ~arrives, leaves & (texts == 0))
-    b.reaches("an end that takes all that time", arrives & (cycles == limit))
+    """The end of every text comes out, at the latest, when in so many cycles a code point more
+    could be taken as there are stages up to the one that sends, and in so many cycles after them
+    the consumer was ready as there are places behind it, in stages and output buffer."""
+    watch, steps = Watch(b, name, _any_number(b)), Signal(4)
+    encoder, stages = watch.component, b.timing.stages
+    step = Mux(steps <= stages, encoder.i.ready, encoder.o.ready)
+    with b.m.If(watch.enters | ((steps != 0) & step)):
+        b.m.d.sync += steps.eq(Mux(watch.arrives, 0, steps + 1))
+    late = (steps == stages + b.timing.places) & step
+    b.never(late & ~watch.arrives)
+    b.reaches("an end that takes all that time", late)
 
 
 # --- lemmas about the specification -------------------------------------------------------------
@@ -130,9 +162,10 @@ def shortest_form(b: Bench, name: str) -> None:
 def round_trip(b: Bench, name: str) -> None:
     """A decoder behind the encoder gives the code points back, U+FFFD for those refused: no errors,
     each from its shortest form, `last` where it was. Both are the specification's."""
-    m, encoder = b.m, b.reference(name, EncoderSpecification(b.profile))
-    expected, specification = encoder.expected, encoder.expected.specification
+    m, specification = b.m, EncoderSpecification(b.profile)
+    encoder = b.reference(name, specification, timing=CompactSerialTiming)
     m.submodules.decoded = decoded = DecoderSpecification(b.profile)
+    source = _source(b, encoder.expected)
     m.d.comb += [
         decoded.accept.eq(gives(encoder)),
         decoded.item.eq(Cat(encoder.o.p.data, encoder.o.p.last)),
@@ -140,11 +173,11 @@ def round_trip(b: Bench, name: str) -> None:
     token = decoded.end
     b.never(
         decoded.cuts,
-        decoded.ends & (token.error | (token.code_point != _wanted(specification))),
-        decoded.ends & ((token.last != expected.item.last) | (token.length != specification.count)),
-        decoded.ends != (gives(encoder) & expected.ends),
+        decoded.ends & (token.error | (token.code_point != _wanted(source))),
+        decoded.ends & ((token.last != source.last) | (token.length != source.count)),
+        decoded.ends != _finishes(encoder),
     )
-    b.reaches("a code point refused", decoded.ends & specification.refused)
+    b.reaches("a code point refused", decoded.ends & source.refused)
     for length in range(1, b.profile.longest_form + 1):
         b.reaches(f"a character of {length}", decoded.ends & (token.length == length))
 
@@ -161,15 +194,12 @@ def order(b: Bench, name: str) -> None:
     b.reaches("two that are refused", both[0].refused & both[1].refused & (string == other_string))
 
 
-ENCODER = {"bytes": bytes_, "idle-output": idle_output, "covers": covers}
-"""What is proved of the encoder."""
+ENCODER = {"bytes": bytes_, "covers": covers}
+COMPACT_ENCODER = ENCODER | {"idle-output": idle_output}
+"""What is proved of any encoder; of the compact one."""
 
-LEMMAS = {
-    "rate": rate,
-    "latency": latency,
-    "last-arrives": last_arrives,
-    "shortest-form": shortest_form,
-    "round-trip": round_trip,
-    "order": order,
-}
-"""What is proved of its specification and timing."""
+TIMING = {"in-order": in_order, "rate": rate, "latency": latency, "last-arrives": last_arrives}
+"""What is proved of its timing."""
+
+SPECIFICATION = {"shortest-form": shortest_form, "round-trip": round_trip, "order": order}
+"""What is proved of the specification."""

@@ -11,7 +11,7 @@ hold for the named profiles, with any of the overrides.
 from collections.abc import Iterator
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -284,7 +284,7 @@ def _left_to_right(sequence: list[Signal]) -> Iterator[Value]:
 
 
 class EncoderSpecification(wiring.Component):
-    """Which bytes a code point gives.
+    """Which bytes a code point gives, and one of them after the other.
 
     Parameters
     ----------
@@ -300,6 +300,10 @@ class EncoderSpecification(wiring.Component):
     -------
     code_point : ``In(32)``, or 64 where the profile needs them
         What is to be encoded.
+    last : ``In(1)``
+        Whether it ends its text.
+    index : ``In(3)``
+        Which byte is the result.
     refused : ``Out(1)``
         The profile has no sequence for it: that of U+FFFD takes its place.
     count : ``Out(4)``
@@ -309,6 +313,8 @@ class EncoderSpecification(wiring.Component):
     """
 
     code_point: Any
+    last: Any
+    index: Any
     refused: Any
     count: Any
     sequence: Any
@@ -319,11 +325,29 @@ class EncoderSpecification(wiring.Component):
         super().__init__(
             {
                 "code_point": In(profile.utf32_width),
+                "last": In(1),
+                "index": In(3),
                 "refused": Out(1),
                 "count": Out(4),
                 "sequence": Out(8).array(profile.longest_form),
             }
         )
+
+    @property
+    def item(self) -> Value:
+        """The code point with its ``last``."""
+        return Cat(self.code_point, self.last)
+
+    @property
+    def finishes(self) -> Value:
+        """Whether the result is the last byte."""
+        return self.index + 1 == self.count
+
+    @property
+    def results(self) -> tuple[Value]:
+        """The byte with what belongs to it; whether it is the last one, and the item."""
+        byte, last = Array(self.sequence)[self.index], self.last & self.finishes
+        return (Cat(byte, self.refused, last, self.finishes, self.item),)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

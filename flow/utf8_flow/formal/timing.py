@@ -2,15 +2,15 @@
 
 A specification says in the cycle in which it ``accept``s an ``item`` what this gives: ``end``, if
 the item ``ends`` a result; and before it ``cut``, if the item ``cuts`` one that was unfinished. Its
-``results`` are these two, each with more about it if there is more to say. A timing model says from
-when a result is at the output. Together they say every pin in every cycle.
+``results`` are these two, each with more about it if there is more to say. One of the other kind
+has one result, that of an ``item`` with an ``index``, and says whether it ``finishes`` the item. A
+timing model says from when a result is at the output. Together they say every pin in every cycle.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 from amaranth.hdl import (
-    Array,
     Cat,
     Const,
     Elaboratable,
@@ -94,8 +94,20 @@ class Timing(Elaboratable):
         wrong |= self.known & (o.valid != self.valid)
         return wrong | self.known & self.valid & payloads
 
+    _shown: "_Place"
+
     def _place(self, name: str) -> "_Place":
         return _Place(name, len(self.specification.results[0]), self._begins_known)
+
+    def _buffer(self, m: Module, enable: Value, last: "_Place") -> None:
+        """An output buffer of two entries, the first one ``_shown``, behind the last stage."""
+        shown, behind, holds = self._shown, self._place("behind"), waits(self._design)
+        with m.If(enable & holds):
+            m.d.sync += behind.set(*last)
+        with m.Elif(enable):
+            m.d.sync += shown.set(*last)
+        with m.Elif(~holds):
+            m.d.sync += [*shown.set(*behind), *behind.set(1, 0, behind.result)]
 
 
 class _Reference(wiring.Component):
@@ -185,8 +197,7 @@ class ElasticTiming(Timing):
         m, design, enable = Module(), self._design, self._enable
         m.submodules.specification = specification = self.specification
         own, cut = specification.results
-        holds = waits(design)
-        m.d.sync += enable.eq(~holds)
+        m.d.sync += enable.eq(~waits(design))
 
         # What moves is an item, whether there is one, and whether that is known.
         offered = Cat(input_of(design), accepts(design), self._heeds)
@@ -208,8 +219,7 @@ class ElasticTiming(Timing):
             specification.accept.eq(valid & known & enable),
             specification.item.eq(item[:-2]),
         ]
-        decided, made, behind = map(self._place, ("decided", "made", "behind"))
-        shown = self._shown
+        decided, made = map(self._place, ("decided", "made"))
         with m.If(enable):
             m.d.sync += [
                 *decided.set(known, specification.ends, own),
@@ -219,12 +229,7 @@ class ElasticTiming(Timing):
                     Mux(decided.valid, decided.result, cut),
                 ),
             ]
-            with m.If(holds):
-                m.d.sync += behind.set(*made)
-            with m.Else():
-                m.d.sync += shown.set(*made)
-        with m.Elif(~holds):
-            m.d.sync += [*shown.set(*behind), *behind.set(1, 0, behind.result)]
+        self._buffer(m, enable, made)
         return m
 
 
@@ -282,38 +287,70 @@ class CompactTiming(Timing):
 
 
 class SerialTiming(Timing):
-    """Of a register that holds an item until the last of its bytes is taken, one in a cycle.
+    """Of a pipeline in which one stage, *send*, gives the results of an item.
 
-    Attributes
-    ----------
-    item : Signal
-        The item held, the last one if there is none.
-    ends : Value
-        Its last byte is at the output.
+    It is enabled in every cycle but the first, and those after a cycle in which the output waits.
+    In an enabled cycle a result goes from *send* through two stages to an output buffer of two
+    entries. If *send* is empty or has an item's last result, what is offered, an item or nothing,
+    is taken, and what is in the three stages before *send* moves on.
     """
+
+    stages, places, latency = 4, 4, 7
 
     def __init__(
         self, b: Bench, design: Any, specification: Any, heeds: Value | None = None
     ) -> None:
         super().__init__(b, design, specification, heeds)
-        item: Any = Signal(specification.i_layout)
-        self.item = item
-        self.valid, self.known = Signal(), Value.cast(1)
-        self._index = Signal(3)
-        self.ends = self._index + 1 == specification.count
-        byte = Array(specification.sequence)[self._index]
-        self.result = Cat(byte, specification.refused, item.last & self.ends)
-        self.backlog = self.valid & ~self.ends
-        self.ready = ~self.valid | (design.o.ready & self.ends)
+        self._enable, self._sends = Signal(), Signal()
+        self._shown = self._place("shown")
+        self.known, self.valid, self.result = self._shown
+        self.ready = self._enable & (~self._sends | specification.finishes)
 
     def elaborate(self, platform: Any) -> Module:
-        m, design = Module(), self._design
-        m.submodules.specification = self.specification
-        m.d.comb += self.specification.code_point.eq(self.item.code_point)
+        m, design, specification = Module(), self._design, self.specification
+        m.submodules.specification = specification
+        m.d.sync += self._enable.eq(~waits(design))
+        item: Any = Cat(input_of(design), design.i.valid)
+        with m.If(self.ready):
+            for _ in range(4):
+                stage = Signal.like(item)
+                m.d.sync += stage.eq(item)
+                item = stage
+        m.d.comb += Cat(specification.item, self._sends).eq(item)
+        chosen, formed = map(self._place, ("chosen", "formed"))
+        with m.If(self._enable):
+            m.d.sync += [
+                specification.index.eq(Mux(self.ready, 0, specification.index + 1)),
+                *chosen.set(1, self._sends, *specification.results),
+                *formed.set(*chosen),
+            ]
+        self._buffer(m, self._enable, formed)
+        return m
+
+
+class CompactSerialTiming(Timing):
+    """Of a register that holds an item until the last of its results is taken, one in a cycle."""
+
+    stages, places, latency = 1, 0, 1
+
+    def __init__(
+        self, b: Bench, design: Any, specification: Any, heeds: Value | None = None
+    ) -> None:
+        super().__init__(b, design, specification, heeds)
+        self.valid, self.known = Signal(), Value.cast(1)
+        [self.result] = specification.results
+        self.ready = ~self.valid | (design.o.ready & specification.finishes)
+
+    def elaborate(self, platform: Any) -> Module:
+        m, design, specification = Module(), self._design, self.specification
+        m.submodules.specification = specification
+        item = Signal.like(specification.item)
+        m.d.comb += specification.item.eq(item)
         with m.If(accepts(design)):
-            m.d.sync += [self.item.eq(design.i.p), self.valid.eq(1), self._index.eq(0)]
+            m.d.sync += [item.eq(input_of(design)), self.valid.eq(1), specification.index.eq(0)]
         with m.Elif(gives(design)):
-            m.d.sync += [self.valid.eq(~self.ends), self._index.eq(self._index + 1)]
+            m.d.sync += self.valid.eq(~specification.finishes)
+            m.d.sync += specification.index.eq(specification.index + 1)
         return m
 
 
@@ -330,22 +367,61 @@ class Passing(Elaboratable):
         return Module()
 
 
-def in_order(b: Bench, name: str) -> None:
+class Repeating(Elaboratable):
+    """The specification of what gives every item any number of times, up to a most."""
+
+    def __init__(self, b: Bench, layout: Any, most: int) -> None:
+        self.i_layout = self.o_layout = layout
+        self.item, self.index = Signal(Shape.cast(layout).width), Signal(3)
+        self.finishes = b.free(1, "finishes") | (self.index == most - 1)
+        self.results = (Cat(self.item, self.finishes, self.index),)
+
+    def elaborate(self, platform: Any) -> Module:
+        return Module()
+
+
+BEFORE, WATCHED, BEHIND = range(3)
+"""What an item is if any one of those that are accepted is watched."""
+
+
+class Watch:
+    """The documented timing, and any one of the items that are accepted.
+
+    Parameters
+    ----------
+    b : Bench
+        Where.
+    name : str
+        Of the component.
+    specification : Elaboratable
+        What passes on items of two bits.
+
+    Attributes
+    ----------
+    component : Component
+        With that specification and timing. Its items are ``BEFORE``, ``WATCHED``, or ``BEHIND``.
+    enters, arrives : Value
+        The one that is watched is accepted; its last result is taken.
+    """
+
+    def __init__(self, b: Bench, name: str, specification: Any) -> None:
+        item = Signal(2)
+        self.component = component = b.reference(name, specification, {"i.payload": item})
+        self.enters = accepts(component) & (item == WATCHED)
+        b.m.d.comb += item.eq(Mux(b.since(self.enters), BEHIND, b.free(1, "watch")))
+        finishes = component.expected.more[:1].all()  # always, if an item has one result
+        self.arrives = gives(component) & (output_of(component) == WATCHED) & finishes
+
+
+def in_order(b: Bench, name: str, specification: Any = None) -> Any:
     """Every item that is accepted gets to the specification, and its result to the output: none is
     lost, changed or overtaken, under any stalls."""
-    passing, m = b.reference(name, Passing(unsigned(1))), b.m
-    inside = Signal(5)
-    m.d.sync += inside.eq(inside + accepts(passing) - gives(passing))
-    # Any one of the items is watched: how many leave before it.
-    watched, ahead, item = Signal(), Signal(5), Signal()
-    arrives = watched & gives(passing) & (ahead == 0)
-    with m.If(~watched & accepts(passing) & b.free(1, "watch")):
-        m.d.sync += [watched.eq(1), ahead.eq(inside - gives(passing)), item.eq(input_of(passing))]
-    with m.Elif(arrives):
-        m.d.sync += watched.eq(0)
-    with m.Elif(watched & gives(passing)):
-        m.d.sync += ahead.eq(ahead - 1)
-    b.never(arrives & (output_of(passing) != item), gives(passing) & (inside == 0), inside[-1])
-    b.never(watched & (inside <= ahead))
-    b.reaches("an item that arrives behind another one", b.since(arrives) & arrives)
-    b.reaches("an item that waits", watched & (ahead == 0) & waits(passing))
+    watch = Watch(b, name, specification or Passing(unsigned(2)))
+    component, arrived = watch.component, b.since(watch.arrives)
+    item, result = input_of(component), output_of(component)
+    first = ~b.since(accepts(component) & (item == BEFORE))
+    allowed = Mux(arrived, result == BEHIND, (result == WATCHED) | ((result == BEFORE) & ~first))
+    b.never(gives(component) & ~allowed, watch.arrives & ~b.since(watch.enters))
+    b.reaches("an item that arrives behind another one", ~first & watch.arrives)
+    b.reaches("an item behind it", arrived & gives(component))
+    return component

@@ -16,6 +16,7 @@ from amaranth.sim import Simulator
 from utf8_hdl import Profile
 
 from ..components import component_of
+from ..golden.timing import Timing
 from ..stimulus import Stimulus
 from ..trace import Interface, Pin, Trace
 
@@ -25,13 +26,18 @@ WINDOW = 4096
 WATCHDOG = 64
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
 
-DRAIN = 8
-"""Cycles without output after the last input, while the consumer is ready, that end a run: as many
-as the longest latency, that of a decoder whose skid register is taken."""
-
 
 class DesignError(Exception):
-    """The design did what none may, so that its simulation cannot go on."""
+    """The design did what none may, so that its simulation cannot go on.
+
+    It has not accepted an input for a long time although its consumer is ready, or gives outputs
+    without an end, or drives X or Z.
+
+    Attributes
+    ----------
+    label : str
+        What it did, in a word.
+    """
 
     label = ""
 
@@ -121,6 +127,14 @@ def interface_of(design: Any) -> Interface:
 class Ending:
     """When a run is over: all input is accepted and no more output comes, or nothing moves.
 
+    No more output comes if none did for as long as one can take, while the consumer was ready: the
+    latency, and a cycle in the skid register.
+
+    Parameters
+    ----------
+    timing : Timing
+        When outputs are due.
+
     Attributes
     ----------
     stuck : int
@@ -131,7 +145,8 @@ class Ending:
         What no longer moved, if that is why.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timing: Timing) -> None:
+        self._longest_gap = timing.latency + 1
         self._quiet = 0
         self.stuck = 0
         self.over = False
@@ -144,7 +159,7 @@ class Ending:
         elif o_ready and (offered or not more):
             self._quiet = 0 if o_valid else self._quiet + 1
             self.stuck += 1
-        if not more and self._quiet >= DRAIN:
+        if not more and self._quiet >= self._longest_gap:
             self.over = True
         elif self.stuck > WATCHDOG:
             self.over = True
@@ -164,7 +179,8 @@ class TestBench:
 
     __test__ = False  # not a test, whatever pytest thinks
 
-    def __init__(self, stimulus: Stimulus, interface: Interface) -> None:
+    def __init__(self, stimulus: Stimulus, engine: Engine) -> None:
+        interface = engine.interface
         self._items = (
             item
             for columns in stimulus.items(interface)
@@ -175,7 +191,7 @@ class TestBench:
         self._stalls = _flat(stimulus.output_stalls.windows(WINDOW))
         self._next = next(self._items, None)
         self._offered = self._ready = False
-        self.ending = Ending()
+        self.ending = Ending(engine.timing)
 
     def drive(self) -> tuple[Any, ...]:
         """The levels of ``Interface.driven`` in the next cycle."""
@@ -222,7 +238,7 @@ class AmaranthEngine(Engine):
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         simulation = self._idle.pop() if self._idle else _Simulation(self.design, self.interface)
         try:
-            yield from simulation.run(TestBench(stimulus, self.interface))
+            yield from simulation.run(TestBench(stimulus, self))
         finally:
             self._idle.append(simulation)
 

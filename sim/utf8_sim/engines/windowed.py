@@ -47,7 +47,7 @@ class WindowedEngine(Engine):
         inputs = _Inputs(stimulus.items(self.interface), self.interface)
         gaps = stimulus.input_stalls.windows(self.window)
         stalls = stimulus.output_stalls.windows(self.window)
-        ending = Ending()
+        ending = Ending(self.timing)
         with self.start() as simulation:
             while not ending.over:
                 items = inputs.upcoming(self.window)
@@ -60,7 +60,7 @@ class WindowedEngine(Engine):
                 moving = int(accepts.argmin())  # blocks before the first that accepts nothing
                 if moving and ending.stuck <= BLOCK:
                     # Nothing ends in them, and what counts after them began in the last of them.
-                    ending, first = Ending(), (moving - 1) * BLOCK
+                    ending, first = Ending(self.timing), (moving - 1) * BLOCK
                 yield trace[: self._end(ending, trace, more, first)]
         if ending.hang:
             raise HangError(ending.hang)

@@ -31,7 +31,26 @@ class Transducer(Protocol):
 
 
 class Token(NamedTuple):
-    """One character or one error, and how many bytes it covers."""
+    """One character or one error, and how many bytes it covers.
+
+    Parameters
+    ----------
+    code_point : int
+        The value; U+FFFD in an error.
+    kind : Kind
+        Why it is an error, or ``Kind.NONE``.
+    length : int
+        How many bytes it covers.
+    last : bool
+        Whether it covers the last byte of the text.
+
+    Examples
+    --------
+    >>> from utf8_sim import decode
+    >>> token = decode(b"\\xff")[0]
+    >>> token.error, token.kind.label
+    (True, 'invalid-byte')
+    """
 
     code_point: int
     kind: Kind
@@ -148,7 +167,7 @@ class TextModel:
 
 
 def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
-    """The tokens of a whole text.
+    """The tokens of a whole text, by the golden model.
 
     Parameters
     ----------
@@ -156,6 +175,17 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
         Its bytes. An empty text has no tokens.
     profile : Profile
         Which UTF-8 is spoken.
+
+    Returns
+    -------
+    list of Token
+        They cover every byte once, in order.
+
+    Examples
+    --------
+    >>> from utf8_sim import decode
+    >>> [(hex(token.code_point), token.length) for token in decode("a€".encode())]
+    [('0x61', 1), ('0x20ac', 3)]
     """
     data = bytes(text)
     model = TextModel(profile)

@@ -66,15 +66,7 @@ class Part:
 
 
 def campaign(engine: Any, seed: int) -> list[Part]:
-    """All parts of the built-in campaign for what an engine simulates.
-
-    Parameters
-    ----------
-    engine : Engine
-        What simulates.
-    seed : int
-        The random seed.
-    """
+    """All parts of the built-in campaign for what an engine simulates."""
     parts: list[Part] = engine.component.campaign(engine.profile, seed)
     return parts
 

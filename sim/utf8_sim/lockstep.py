@@ -75,9 +75,8 @@ class Before:
 class Inputs(NamedTuple):
     """What was offered: values, whether each ends a text, and in which cycle each was accepted.
 
-    The value is the first field of the input.
-
-    The last one may not have been accepted; its cycle is the one after the last.
+    The value is the first field of the input. The last input may not have been accepted; its cycle
+    is the one after the last.
     """
 
     values: np.ndarray

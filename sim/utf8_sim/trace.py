@@ -103,14 +103,8 @@ def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
 class Interface:
     """The pins of a component, derived from the payloads of its streams ``i`` and ``o``.
 
-    Parameters
-    ----------
-    component : str
-        What the command line calls it.
-    inputs, outputs : tuple of Pin
-        The fields of what goes in and of what comes out.
-    state_width : int
-        Bits of the state register; 0 if there is none to be seen.
+    What goes in and what comes out has a pin for each field. ``state_width`` is 0 if there is no
+    state register to be seen.
     """
 
     component: str

@@ -95,7 +95,7 @@ def _met(window: Window, engine: Engine) -> dict[int, int]:
     """The cycles in which an input meets the state machine, and those in which it came in."""
     meetings = window.before.meetings or array_timing(engine.timing).meetings()
     came = np.flatnonzero(window.actual.is_accepted)
-    meet = deepcopy(meetings).add(window.actual)
+    meet = deepcopy(meetings)(window.actual)
     return dict(zip(meet.tolist(), came.tolist(), strict=False))
 
 

@@ -51,11 +51,6 @@ and a processor guesses wrongly too often whether it did."""
 class CxxrtlEngine(WindowedEngine):
     """The Amaranth design, compiled by way of Yosys's CXXRTL.
 
-    Parameters
-    ----------
-    design : wiring.Component
-        What is simulated.
-
     Raises
     ------
     ToolError

@@ -128,21 +128,9 @@ class Ending:
     """When a run is over: all input is accepted and no more output comes, or nothing moves.
 
     No more output comes if none did for as long as one can take, while the consumer was ready: the
-    latency, and a cycle in the skid register.
-
-    Parameters
-    ----------
-    timing : Timing
-        When outputs are due.
-
-    Attributes
-    ----------
-    stuck : int
-        Cycles in which something could have moved, since an input was accepted.
-    over : bool
-        Whether it is.
-    hang : str or None
-        What no longer moved, if that is why.
+    latency, and a cycle in the skid register. If the run is ``over`` because nothing moves,
+    ``hang`` says what no longer does. ``stuck`` counts cycles in which something could have moved,
+    since an input was accepted.
     """
 
     def __init__(self, timing: Timing) -> None:
@@ -221,13 +209,7 @@ def _flat(windows: Iterator[np.ndarray]) -> Iterator[bool]:
 
 
 class AmaranthEngine(Engine):
-    """Amaranth's own simulator: the reference, and slow.
-
-    Parameters
-    ----------
-    design : wiring.Component
-        What is simulated.
-    """
+    """Amaranth's own simulator: the reference, and slow."""
 
     name = "amaranth"
 

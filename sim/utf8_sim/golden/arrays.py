@@ -260,12 +260,8 @@ class ArrayEncoder:
         return refused
 
 
-class StateMeetings(Protocol):
-    """In which cycles inputs meet the state machine, in order."""
-
-    def add(self, trace: Trace) -> np.ndarray:
-        """Those of the next cycles, in which the next of the inputs do."""
-        ...
+StateMeetings = Callable[[Trace], np.ndarray]
+"""In which of the next cycles the next of the inputs meet the state machine, in order."""
 
 
 class ArrayTiming(ABC):
@@ -288,22 +284,33 @@ class ArrayTiming(ABC):
 
     def meetings(self) -> StateMeetings:
         """When the inputs from here on meet the state machine; at once, if nothing else is said."""
-        return _MeetingsAtOnce()
+        return lambda trace: np.flatnonzero(trace.is_accepted)
 
 
-class _MeetingsAtOnce:
-    def add(self, trace: Trace) -> np.ndarray:
-        return np.flatnonzero(trace.is_accepted)
+class _Paced(ArrayTiming):
+    """What pipelines with a shared clock enable have in common."""
 
-
-class ArrayElastic(ArrayTiming):
-    """The elastic pipeline."""
-
-    def __init__(self, timing: Elastic) -> None:
-        self._timing = timing
+    def __init__(self) -> None:
         self._pace = Pace()
         self._arrives = np.zeros(0, dtype=np.int64)
         """In how many enabled cycles the last outputs are at the pins."""
+
+    def _arrived(self, pace: "PaceOf", arrives: np.ndarray, left: int) -> np.ndarray:
+        """How many outputs are at the pins or behind them up to a cycle, of those left and more."""
+        buffered = left - len(self._arrives)
+        arrives = np.concatenate([self._arrives, arrives])
+        enabled_cycles = int(np.count_nonzero(pace.enabled))
+        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
+        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
+        return buffered + arrived_by.take(pace.enabled_before)
+
+
+class ArrayElastic(_Paced):
+    """The elastic pipeline."""
+
+    def __init__(self, timing: Elastic) -> None:
+        super().__init__()
+        self._timing = timing
 
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
@@ -313,13 +320,7 @@ class ArrayElastic(ArrayTiming):
         latency = np.array([timing.latency, timing.latency_of_cut])
         arrives = pace.enters.take(when).take(outputs.brought_by)
         arrives += latency.take(outputs.cut.view(np.uint8))
-        arrives = np.concatenate([self._arrives, arrives])
-
-        buffered = left - len(self._arrives)
-        enabled_cycles = int(np.count_nonzero(pace.enabled))
-        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
-        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
-        arrived = buffered + arrived_by.take(pace.enabled_before)
+        arrived = self._arrived(pace, arrives, left)
         return arrived, trace["o.ready"].view(bool) | (pace.enabled & ~pace.skid)
 
     def readable(self, payloads: list[Payload]) -> ElasticCycles:
@@ -328,7 +329,7 @@ class ArrayElastic(ArrayTiming):
         pace = self._pace
         return ElasticCycles(self._timing, in_flight, payloads[:buffered], pace.enabled, pace.skid)
 
-    def meetings(self) -> "_PacedMeetings":
+    def meetings(self) -> StateMeetings:
         return _PacedMeetings(self._timing.latency_of_state, copy(self._pace))
 
 
@@ -340,7 +341,7 @@ class _PacedMeetings:
         self._pace = pace
         self._due = np.zeros(0, dtype=np.int64)
 
-    def add(self, trace: Trace) -> np.ndarray:
+    def __call__(self, trace: Trace) -> np.ndarray:
         pace = self._pace.add(trace)
         enters = pace.enters.compress(trace.is_accepted)
         due = np.concatenate([self._due, enters + self._latency])
@@ -409,26 +410,25 @@ class ArrayCompact(ArrayTiming):
         return CompactCycles(self._timing, payloads)
 
 
-class ArraySerial(ArrayTiming):
-    """A pipeline in which one stage sends several outputs."""
+class ArraySerial(_Paced):
+    """A pipeline in which one stage sends several outputs.
+
+    The outputs that are sent, or being sent, are those of which it is known when they arrive.
+    """
 
     def __init__(self, timing: Serial) -> None:
+        super().__init__()
         self._timing = timing
-        self._pace = Pace()
         self._counts = np.zeros(timing.before, dtype=np.int64)
         """How many outputs each of the stages before *send* will send, the last stage first."""
         self._advances = 0
         """In how many enabled cycles they advance."""
-        self._arrives = np.zeros(0, dtype=np.int64)
-        """In how many enabled cycles the outputs sent, or being sent, are at the pins."""
 
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         pace = self._pace.add(trace)
-        enabled_cycles = int(np.count_nonzero(pace.enabled))
-        buffered = left - len(self._arrives) - int(self._counts.sum())
-
+        left -= int(self._counts.sum())
         advance_cycles = np.flatnonzero(pace.enabled & trace["i.ready"].view(bool))
         advances = pace.enabled_before.take(advance_cycles)
         by_advance = np.searchsorted(advance_cycles, when).take(outputs.brought_by)
@@ -438,16 +438,14 @@ class ArraySerial(ArrayTiming):
 
         first = np.repeat(advances + self._timing.after + 2, sent)
         arrives = first + np.arange(len(first)) - np.repeat(sums_before(sent), sent)
-        arrives = np.concatenate([self._arrives, arrives])
-        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
-        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
 
+        enabled_cycles = int(np.count_nonzero(pace.enabled))
         due = np.append(self._advances, advances + np.maximum(sent, 1))
         self._advances = int(due[-1]) - enabled_cycles
         ready = np.zeros(enabled_cycles + 1, dtype=bool)
         ready[due[due < enabled_cycles]] = True
-        arrived = buffered + arrived_by.take(pace.enabled_before)
-        return arrived, pace.enabled & ready.take(pace.enabled_before)
+        ready = pace.enabled & ready.take(pace.enabled_before)
+        return self._arrived(pace, arrives, left), ready
 
     def readable(self, payloads: list[Payload]) -> SerialCycles:
         timing, where = self._timing, self._arrives.tolist()

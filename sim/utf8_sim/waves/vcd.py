@@ -3,7 +3,6 @@
 import io
 from collections.abc import Iterable, Iterator
 from os.path import splitext
-from types import TracebackType
 from typing import Any, TextIO
 
 import numpy as np
@@ -89,12 +88,7 @@ class WaveWriter:
     def __enter__(self) -> "WaveWriter":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:  # else the file is given up, perhaps in the middle of a cycle
             self._writer.close(self._cycle * PERIOD)
 

@@ -465,7 +465,9 @@ COMPACT_DECODER_BREAKS = {
         "next_state.eq(Mux(begins, announced, State.START))",
     ),
     "compact: a held byte again": ("Mux(i.valid, State.HELD, State.START)", "State.HELD"),
-    "compact: held byte shown as the new one": ("Mux(held, before, now)", "now"),
+    "compact: value of the new byte": ("Mux(held, before.data, now.data)", "now.data"),
+    "compact: kind of the new byte": ("Mux(held, before.kind, now.kind)", "now.kind"),
+    "compact: last of the new byte": ("Mux(held, before.last, now.last)", "now.last"),
     "compact: an error held is none": ("error.eq(before.data[7])", "error.eq(0)"),
     "compact: value: of the token before": ("value = Mux(is_second, ", "value = Mux(0, "),
     "compact: value: marks of the lead byte": ("(bit > lowest_shifted_out)", "0"),
@@ -483,7 +485,7 @@ COMPACT_DECODER_BREAKS = {
         "so_far.eq(known)",
     ),
     "compact: noncharacters pass": ('matches("1011111-")', 'matches("10111111")'),
-    "compact: moves while it is stalled": ("with m.If(~stalled & (i.valid", "with m.If((i.valid"),
+    "compact: moves while it is stalled": ("step.eq(~stalled & (i.valid", "step.eq((i.valid"),
     "compact: gaps count": ("(i.valid | ~unfinished)", "1"),
     "compact: half rate": ("i.ready.eq(~stalled)", "i.ready.eq(~o.valid)"),
     "compact: valid in a gap": ("ends.eq(i.valid & ~begins)", "ends.eq(~begins)"),
@@ -528,11 +530,9 @@ COMPACT_ENCODER_BREAKS = {
 
 def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] | type[Encoder]:
     """The class of a component whose source is edited, or that of the modules which it uses."""
-    modules: dict[str, ModuleType] = {"tables": tables, "elastic": elastic}
-    if component == "decoder":
-        modules |= {"decoder": decoder, "compact_decoder": compact_decoder}
-    else:
-        modules |= {"encoder": encoder, "compact_encoder": compact_encoder}
+    own = {"decoder": (decoder, compact_decoder), "encoder": (encoder, compact_encoder)}[component]
+    names = ("tables", "elastic", component, f"compact_{component}")
+    modules: dict[str, ModuleType] = dict(zip(names, (tables, elastic, *own), strict=True))
     sources = {name: inspect.getsource(module) for name, module in modules.items()}
     for good, bad in edits:
         if sum(source.count(good) for source in sources.values()) != 1:
@@ -553,16 +553,17 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
 
 
 def broken(name: str) -> Decoder | Encoder:
-    """A design with one of the breaks."""
+    """A design with one of the breaks. The compact decoder has those of tables."""
     if name in BREAKS_OF_OTHER_RULES:
         profile, *edit = BREAKS_OF_OTHER_RULES[name]
         return altered("decoder", [edit])(profile)
     if name in COMPACT_DECODER_BREAKS:
         return altered("decoder", [COMPACT_DECODER_BREAKS[name]])(UCS4, compact=True)
-    if name in COMPACT_ENCODER_BREAKS:
-        return altered("encoder", [COMPACT_ENCODER_BREAKS[name]])(compact=True)
-    component = "decoder" if name in BREAKS else "encoder"
-    return altered(component, [(BREAKS | ENCODER_BREAKS)[name]])()
+    plain = name.removeprefix("compact: ")
+    if plain in BREAKS:
+        return altered("decoder", [BREAKS[plain]])(compact=plain != name)
+    edit = (ENCODER_BREAKS | COMPACT_ENCODER_BREAKS)[name]
+    return altered("encoder", [edit])(compact=plain != name)
 
 
 def verilog_ports(verilog: str) -> dict[str, int]:

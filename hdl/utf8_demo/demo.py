@@ -287,16 +287,8 @@ FEWEST_DIGITS = 4
 def line_layout(profile: Profile) -> data.StructLayout:
     """Layout of the input of :class:`LineWriter`.
 
-    Parameters
-    ----------
-    profile : Profile
-        Decides the widths.
-
-    Returns
-    -------
-    data.StructLayout
-        ``line`` (4 bits) is the code of a token's :class:`Kind`, or ``OVERRUN_LINE`` or
-        ``FRAMING_ERROR_LINE``; ``code_point`` and ``length`` are the token's.
+    ``line`` (4 bits) is the code of a token's :class:`Kind`, or ``OVERRUN_LINE`` or
+    ``FRAMING_ERROR_LINE``; ``code_point`` and ``length`` are the token's.
     """
     return data.StructLayout(
         {

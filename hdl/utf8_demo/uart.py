@@ -17,13 +17,6 @@ MOST_ROUNDING = 0.005
 def cycles_per_bit(clock_hz: float, baud: float) -> int:
     """How many clock cycles a bit lasts.
 
-    Parameters
-    ----------
-    clock_hz : float
-        Frequency of the clock.
-    baud : float
-        Bits per second.
-
     Raises
     ------
     ValueError

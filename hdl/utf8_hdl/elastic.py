@@ -62,15 +62,7 @@ from .gates import select
 
 
 class Section:
-    """Registers of a module that generated files have under one heading.
-
-    Parameters
-    ----------
-    m : Module
-        Where they are.
-    heading : str
-        The heading. Generated files sort by it.
-    """
+    """Registers of a module that generated files, which sort by it, have under one heading."""
 
     def __init__(self, m: Module, heading: str) -> None:
         self.m = m
@@ -295,13 +287,7 @@ class Pipeline(Section):
     def take(self, i: Any, skid_taken: Signal | None = None) -> Stage:
         """The first stage, behind a skid register. Its payload is that of the input.
 
-        Parameters
-        ----------
-        i : stream
-            The input.
-        skid_taken : Signal or None
-            The register that says whether there is an item in the skid register, if it exists
-            already.
+        ``skid_taken`` is the register for :attr:`SkidRegister.taken`, if it exists already.
         """
         skid = SkidRegister(self.m, i, self.enable, self._o.ready, skid_taken)
         what = "the item that is offered, or the one in the skid register"

@@ -19,8 +19,9 @@ from utf8_hdl import EXTENDED, UNICODE, Decoder, Encoder
 from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.shown import character
 from utf8_sim.stimulus import FixedStalls, Stimulus
+from utf8_sim.tools.errors import ToolError
 from utf8_sim.trace import Trace
-from utf8_sim.waves.diagram import DiagramError, timing_diagram
+from utf8_sim.waves.diagram import timing_diagram
 
 SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
@@ -351,7 +352,7 @@ def test_without_wavedrom(monkeypatch):
     trace = run(engine, b"A")
     monkeypatch.setitem(sys.modules, "wavedrom", None)
     with pytest.raises(
-        DiagramError, match=r"^drawing needs wavedrom: pip install 'utf8-hdl\[wave\]'$"
+        ToolError, match=r"^drawing needs wavedrom: pip install 'utf8-hdl\[wave\]'$"
     ):
         timing_diagram(trace, engine)
 

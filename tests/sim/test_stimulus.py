@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from utf8_hdl import Decoder
-from utf8_sim.engines.engine import WATCHDOG, OfDesign, TestBench
+from utf8_sim.engines.engine import WATCHDOG, AmaranthEngine, TestBench
 from utf8_sim.stimulus import PIECE_SIZE, FixedStalls, RandomStalls, Stimulus, file_pieces
 
 
 def bench_for(stimulus: Stimulus) -> TestBench:
-    return TestBench(stimulus, OfDesign(Decoder()))
+    return TestBench(stimulus, AmaranthEngine(Decoder()))
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE_SIZE - 1, PIECE_SIZE, PIECE_SIZE + 1, 3 * PIECE_SIZE])

@@ -63,9 +63,9 @@ class AllRules:
     profile: Annotated[str | None, options.choice(PROFILES, "Only this one.")] = None
     surrogates: Annotated[str | None, _verdict("U+D800 to U+DFFF")] = None
     noncharacters: Annotated[str | None, _verdict("U+FFFE and U+FFFF")] = None
-    error_span: Annotated[str | None, options.choice(SPANS, "How many bytes one error covers.")] = (
-        None
-    )
+    error_span: Annotated[
+        str | None, options.choice(SPANS, "For a decoder: how many bytes one error covers.")
+    ] = None
 
     def profiles(self) -> list[Profile]:
         """The profile that they name, or all, and unicode with each rule inverted."""
@@ -123,10 +123,10 @@ class Stalling:
     """Options for stalls on both sides: at random, or by numbers of cycles."""
 
     seed: options.Seed = 0
-    stall_input: Annotated[float | None, _probability("no byte is offered")] = None
-    stall_output: Annotated[float | None, _probability("no token is taken")] = None
-    stall_input_cycles: Annotated[str | None, _cycles("no byte is offered")] = None
-    stall_output_cycles: Annotated[str | None, _cycles("no token is taken")] = None
+    stall_input: Annotated[float | None, _probability("nothing is offered")] = None
+    stall_output: Annotated[float | None, _probability("nothing is taken")] = None
+    stall_input_cycles: Annotated[str | None, _cycles("nothing is offered")] = None
+    stall_output_cycles: Annotated[str | None, _cycles("nothing is taken")] = None
 
     @property
     def given(self) -> bool:

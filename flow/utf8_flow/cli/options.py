@@ -78,12 +78,14 @@ def command(app: typer.Typer, *lines: str) -> Callable[[Command], Command]:
 
 
 Component = Annotated[str, choice(ENTRIES, "Which piece of hardware.")]
-Compact = Annotated[bool, typer.Option("--compact", help="One register stage, latency 1.")]
+Compact = Annotated[
+    bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
+]
 Engine = Annotated[str, choice([AUTO, *ENGINES], "What simulates the hardware.")]
 Seed = Annotated[int, whole_number("Random seed.")]
 Tokens = Annotated[
     str | None,
-    option("OUT.jsonl", "Write the hardware's tokens, one JSON object a line; - is stdout."),
+    option("OUT.jsonl", "Write what the hardware gave, one JSON object a line; - is stdout."),
 ]
 Vcd = Annotated[
     str | None, option("OUT.vcd", "Write the waveform, and OUT.gtkw to show it in GTKWave.")

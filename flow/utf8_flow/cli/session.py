@@ -11,8 +11,8 @@ from amaranth.hdl import UnusedElaboratable
 from typer.exceptions import Abort, TyperException
 
 from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.files import own_temporary_folder
 from utf8_sim.tools.interrupts import one_interrupt
-from utf8_sim.tools.temporary import own_temporary_folder
 
 from ..terminal import INTERRUPTED, GivenUp, visible
 from ..verify.engines import keep_freed_memory

@@ -110,7 +110,8 @@ def compare(
     vcd: options.Vcd = None,
     wave: options.Wave = None,
     exhaustive: Annotated[
-        int | None, options.whole_number("Instead of FILEs: every text of N bytes, 1 to 4.")
+        int | None,
+        options.whole_number("For a decoder: every text of N bytes, 1 to 4, instead of FILEs."),
     ] = None,
     state: Annotated[
         str, options.option("FILE", "Where --exhaustive keeps what is done, to go on later.")

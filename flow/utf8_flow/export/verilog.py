@@ -23,6 +23,7 @@ read_rtlil <<END_OF_RTLIL
 END_OF_RTLIL
 proc
 flatten
+wreduce t:$add t:$sub
 opt -nodffe
 opt_dff -simple-dffe
 opt -nodffe
@@ -83,6 +84,13 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     ------
     Refused
         If the module cannot have that name.
+
+    Examples
+    --------
+    >>> from utf8_flow import generate
+    >>> from utf8_hdl import Decoder
+    >>> "module utf8_decoder (" in generate(Decoder(compact=True))
+    True
     """
     design = AxiStream(component, active_low_reset)
     name = design.name

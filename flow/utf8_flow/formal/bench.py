@@ -64,7 +64,7 @@ class Bench(Elaboratable):
     inputs : dict of str to Signal
         What is free in every cycle.
     components : dict of str to Component
-        What is on the bench, by name.
+        The designs on the bench, by name.
     any_start : list of str
         Names of the designs whose registers may hold anything in the first cycle.
     wrong : Value
@@ -140,6 +140,7 @@ class Bench(Elaboratable):
             self.m.domains += domain
             self.m.d.comb += domain.rst.eq(reset)
             inside = DomainRenamer(domain.name)(component)
+        self.components[name] = component
         return self._place(name, component, inside, driven or {})
 
     def reference(
@@ -158,7 +159,6 @@ class Bench(Elaboratable):
         for pin, signal in driven_pins(component).items():
             source = driven[pin] if pin in driven else self.free(len(signal), input_name(name, pin))
             self.m.d.comb += signal.eq(source)
-        self.components[name] = component
         self.m.submodules[name] = inside
         return component
 

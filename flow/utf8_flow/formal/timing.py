@@ -295,11 +295,7 @@ class SerialTiming(Timing):
     is taken, and what is in the three stages before *send* moves on.
     """
 
-    latency = 7
-
-    @staticmethod
-    def limit(longest: int) -> int:
-        return 4 * longest + 4
+    stages, places, latency = 4, 4, 7
 
     def __init__(
         self, b: Bench, design: Any, specification: Any, heeds: Value | None = None
@@ -335,11 +331,7 @@ class SerialTiming(Timing):
 class CompactSerialTiming(Timing):
     """Of a register that holds an item until the last of its results is taken, one in a cycle."""
 
-    latency = 1
-
-    @staticmethod
-    def limit(longest: int) -> int:
-        return longest
+    stages, places, latency = 1, 0, 1
 
     def __init__(
         self, b: Bench, design: Any, specification: Any, heeds: Value | None = None

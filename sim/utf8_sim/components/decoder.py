@@ -139,10 +139,7 @@ def _hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> l
 class DecoderCoverage(Coverage):
     """Bytes by class and by the state in which they meet the machine; tokens by kind and length.
 
-    Attributes
-    ----------
-    tokens : numpy.ndarray
-        How many tokens of a kind (row) and a length (column) there were.
+    ``tokens`` counts those of a kind (row) and a length (column).
     """
 
     column = "state"

@@ -5,8 +5,9 @@ not judge what it sees; :mod:`utf8_sim.lockstep` does. Here are what all engines
 the reference, :class:`AmaranthEngine`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from amaranth.hdl import Value
@@ -14,7 +15,7 @@ from amaranth.sim import Simulator
 
 from utf8_hdl import Profile
 
-from ..components import Component, component_of
+from ..components import component_of
 from ..golden.timing import Timing
 from ..stimulus import Stimulus
 from ..trace import Interface, Pin, Trace
@@ -27,7 +28,16 @@ WATCHDOG = 64
 
 
 class DesignError(Exception):
-    """The design did what none may, so that its simulation cannot go on."""
+    """The design did what none may, so that its simulation cannot go on.
+
+    It has not accepted an input for a long time although its consumer is ready, or gives outputs
+    without an end, or drives X or Z.
+
+    Attributes
+    ----------
+    label : str
+        What it did, in a word.
+    """
 
     label = ""
 
@@ -44,15 +54,20 @@ class UndefinedError(DesignError):
     label = "UNDEFINED"
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """Something that simulates a design.
+
+    Parameters
+    ----------
+    design : wiring.Component
+        What is simulated: an instance of a component in the registry.
 
     Attributes
     ----------
     name : str
         What the command line calls it.
     design : wiring.Component
-        What is simulated.
+        As given.
     component : Component
         The design's entry in the registry.
     interface : Interface
@@ -66,13 +81,17 @@ class Engine(Protocol):
     """
 
     name: str
-    design: Any
-    component: Component
-    interface: Interface
-    timing: Timing
-    profile: Profile
-    state_names: dict[int, str]
 
+    def __init__(self, design: Any) -> None:
+        self.design = design
+        self.component = component_of(design)
+        self.interface = interface_of(design)
+        self.timing = self.component.timing(design)
+        self.profile: Profile = design.profile
+        states = design.State if self.interface.state_width else ()
+        self.state_names: dict[int, str] = {state.value: state.name for state in states}
+
+    @abstractmethod
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         """Simulate from reset until all input is accepted and no more output comes.
 
@@ -93,7 +112,6 @@ class Engine(Protocol):
         ToolError
             If the simulator fails.
         """
-        ...
 
 
 def state_name(names: dict[int, str], state: int) -> str:
@@ -104,25 +122,6 @@ def state_name(names: dict[int, str], state: int) -> str:
 def interface_of(design: Any) -> Interface:
     """The pins of a design."""
     return Interface.of(component_of(design).name, design)
-
-
-class OfDesign:
-    """What engines know of the design that they simulate; see :class:`Engine`.
-
-    Parameters
-    ----------
-    design : wiring.Component
-        An instance of a component in the registry.
-    """
-
-    def __init__(self, design: Any) -> None:
-        self.design = design
-        self.component = component_of(design)
-        self.interface = interface_of(design)
-        self.timing = self.component.timing(design)
-        self.profile: Profile = design.profile
-        states = design.State if self.interface.state_width else ()
-        self.state_names: dict[int, str] = {state.value: state.name for state in states}
 
 
 class Ending:
@@ -154,15 +153,7 @@ class Ending:
         self.hang: str | None = None
 
     def note(self, offered: int, i_ready: int, o_valid: int, o_ready: int, more: bool) -> None:
-        """Take in one cycle.
-
-        Parameters
-        ----------
-        offered, i_ready, o_valid, o_ready : int
-            The pins in this cycle.
-        more : bool
-            Whether there is input left after it.
-        """
+        """Take in one cycle: its pins, and whether there is input left after it."""
         if offered and i_ready:
             self._quiet = self.stuck = 0
         elif o_ready and (offered or not more):
@@ -184,23 +175,11 @@ class TestBench:
 
     An input is offered unless the producer pauses; once offered it stays until it is accepted.
     While nothing is offered the pins are all ones: a design that looks at them gives itself away.
-
-    Parameters
-    ----------
-    stimulus : Stimulus
-        What to drive.
-    engine : OfDesign
-        Whose pins.
-
-    Attributes
-    ----------
-    ending : Ending
-        Whether the run is over.
     """
 
     __test__ = False  # not a test, whatever pytest thinks
 
-    def __init__(self, stimulus: Stimulus, engine: OfDesign) -> None:
+    def __init__(self, stimulus: Stimulus, engine: Engine) -> None:
         interface = engine.interface
         self._items = (
             item
@@ -241,7 +220,7 @@ def _flat(windows: Iterator[np.ndarray]) -> Iterator[bool]:
         yield from window.tolist()
 
 
-class AmaranthEngine(OfDesign):
+class AmaranthEngine(Engine):
     """Amaranth's own simulator: the reference, and slow.
 
     Parameters

@@ -47,34 +47,20 @@ BYTES = range(256)
 
 
 class Outputs(NamedTuple):
-    """What some inputs bring about.
-
-    Parameters
-    ----------
-    columns : dict of str to numpy.ndarray
-        The fields of the outputs, in order.
-    brought_by : numpy.ndarray
-        For each the index of the input that brings it about.
-    begins : numpy.ndarray
-        For each the index of the first input that it is about; negative, if that came before.
-    cut : numpy.ndarray
-        Whether it ends before the input that brings it about.
-    """
+    """What some inputs bring about."""
 
     columns: Columns
+    """The fields of the outputs, in order."""
     brought_by: np.ndarray
+    """For each the index of the input that brings it about."""
     begins: np.ndarray
+    """For each the index of the first input that it is about; negative, if that came before."""
     cut: np.ndarray
+    """Whether it ends before the input that brings it about."""
 
 
 class ArrayTransducer(Protocol):
-    """Many items in, many items out.
-
-    Attributes
-    ----------
-    open : int
-        How many inputs no output is about yet.
-    """
+    """Many items in, many items out. No output is about the last ``open`` inputs yet."""
 
     @property
     def open(self) -> int: ...
@@ -108,16 +94,6 @@ class ArrayDecoder:
 
     A byte outside 80..BF begins a sequence whatever came before, so all sequences of a text can be
     followed at the same time: first the second bytes of all, then the third bytes, and so on.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-
-    Attributes
-    ----------
-    pending : numpy.ndarray
-        The bytes that no token covers yet.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -241,13 +217,7 @@ def _code_points(values: np.ndarray, kinds: np.ndarray) -> np.ndarray:
 
 
 class ArrayEncoder:
-    """Code points to bytes; an :class:`ArrayTransducer`.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-    """
+    """Code points to bytes; an :class:`ArrayTransducer`."""
 
     open = 0
 
@@ -307,27 +277,23 @@ class ArrayTiming(ABC):
     ) -> tuple[np.ndarray, np.ndarray]:
         """How many outputs could be taken up to a cycle, taken or not, and what ``i.ready`` is.
 
-        Parameters
-        ----------
-        trace : Trace
-            The next cycles.
-        when : numpy.ndarray
-            In which of them each input was accepted.
-        outputs : Outputs
-            What these bring about.
-        left : int
-            How many outputs are left from before.
-        departed : numpy.ndarray
-            How many outputs were taken before a cycle.
+        ``when`` says in which of the trace's cycles each input was accepted; ``outputs`` are what
+        these bring about, behind the ``left`` ones from before. ``departed`` counts the outputs
+        that were taken before a cycle.
         """
 
     @abstractmethod
     def readable(self, payloads: list[Payload]) -> Cycles:
         """The readable timing at the same cycle, with the outputs that are left."""
 
-    @abstractmethod
     def meetings(self) -> StateMeetings:
-        """When the inputs from here on meet the state machine."""
+        """When the inputs from here on meet the state machine; at once, if nothing else is said."""
+        return _MeetingsAtOnce()
+
+
+class _MeetingsAtOnce:
+    def add(self, trace: Trace) -> np.ndarray:
+        return np.flatnonzero(trace.is_accepted)
 
 
 class ArrayElastic(ArrayTiming):
@@ -362,11 +328,11 @@ class ArrayElastic(ArrayTiming):
         pace = self._pace
         return ElasticCycles(self._timing, in_flight, payloads[:buffered], pace.enabled, pace.skid)
 
-    def meetings(self) -> "_ElasticMeetings":
-        return _ElasticMeetings(self._timing.latency_of_state, copy(self._pace))
+    def meetings(self) -> "_PacedMeetings":
+        return _PacedMeetings(self._timing.latency_of_state, copy(self._pace))
 
 
-class _ElasticMeetings:
+class _PacedMeetings:
     """When inputs meet the state machine, some enabled cycles after they entered."""
 
     def __init__(self, latency: int, pace: "Pace") -> None:
@@ -385,19 +351,13 @@ class _ElasticMeetings:
 
 
 class PaceOf(NamedTuple):
-    """What :class:`Pace` tells of some cycles, each an array with an element for each cycle.
-
-    Parameters
-    ----------
-    enabled, skid : numpy.ndarray
-        Whether the pipeline is enabled, and whether the skid register holds an input.
-    enabled_before : numpy.ndarray
-        How many of the cycles before this one are enabled.
-    """
+    """What :class:`Pace` tells of some cycles: an array with an element for each cycle."""
 
     enabled: np.ndarray
     skid: np.ndarray
+    """Whether the skid register holds an input."""
     enabled_before: np.ndarray
+    """How many of the cycles before this one are enabled."""
 
     @property
     def enters(self) -> np.ndarray:
@@ -408,10 +368,7 @@ class PaceOf(NamedTuple):
 class Pace:
     """When an elastic pipeline is enabled, and its skid register taken, as the pins tell.
 
-    Attributes
-    ----------
-    enabled, skid : bool
-        Whether it is, in the next cycle.
+    ``enabled`` and ``skid`` are those of the next cycle.
     """
 
     def __init__(self) -> None:
@@ -450,16 +407,6 @@ class ArrayCompact(ArrayTiming):
 
     def readable(self, payloads: list[Payload]) -> CompactCycles:
         return CompactCycles(self._timing, payloads)
-
-    def meetings(self) -> "_CompactMeetings":
-        return _CompactMeetings()
-
-
-class _CompactMeetings:
-    """When inputs meet the state machine: at once."""
-
-    def add(self, trace: Trace) -> np.ndarray:
-        return np.flatnonzero(trace.is_accepted)
 
 
 class ArraySerial(ArrayTiming):
@@ -515,9 +462,6 @@ class ArraySerial(ArrayTiming):
         sending = [payload for a, payload in in_flight.items() if a > timing.after]
         return SerialCycles(list(stages), sending, after, buffered, self._pace.enabled)
 
-    def meetings(self) -> "_CompactMeetings":
-        return _CompactMeetings()
-
 
 ARRAY_TIMINGS: dict[type, Callable[[Any], ArrayTiming]] = {
     Elastic: ArrayElastic,
@@ -539,15 +483,6 @@ class ArrayCycles:
     before it. This model takes them from the trace. Up to the first cycle in which the trace says
     something else than the model these are the model's own, so that cycle is found rightly; what
     the model says after it is don't care.
-
-    Parameters
-    ----------
-    interface : Interface
-        The pins.
-    transducer : ArrayTransducer
-        What comes out.
-    timing : Timing
-        And when.
     """
 
     def __init__(self, interface: Interface, transducer: ArrayTransducer, timing: Timing) -> None:
@@ -559,13 +494,7 @@ class ArrayCycles:
         """How many inputs were accepted since the first one that each of them is about."""
 
     def first_difference(self, trace: Trace) -> int | None:
-        """The first of the next cycles in which an output pin is not as it must be.
-
-        Parameters
-        ----------
-        trace : Trace
-            The next cycles.
-        """
+        """The first of the next cycles in which an output pin is not as it must be."""
         when = np.flatnonzero(trace.is_accepted)
         outputs = self._transducer.feed(trace.accepted())
         is_taken = trace.is_taken

@@ -34,29 +34,10 @@ def on_all_cores(
     start: Callable[..., None] | None = None,
     arguments: tuple[Any, ...] = (),
 ) -> Iterator[tuple[Item, Result]]:
-    """Do the same to many things, as many at a time as there are cores.
+    """Do the same to many things, as many at a time as there are cores; each result as it is done.
 
-    Parameters
-    ----------
-    work : callable
-        What to do, in another process. The programs that it runs end with that process if they
-        are in its process group.
-    items : iterable
-        To what.
-    start : callable or None
-        What each new process does first,
-    arguments : tuple
-        with these arguments.
-
-    Yields
-    ------
-    item, result
-        As they are done.
-
-    Raises
-    ------
-    ToolError
-        If a process dies.
+    The programs that ``work`` runs end with its process if they are in the process's group. Each
+    new process first calls ``start`` with ``arguments``. If one dies, that is a `ToolError`.
     """
     workers = cores()
     context = get_context("spawn")  # not forked: this process has threads

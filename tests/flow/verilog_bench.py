@@ -48,11 +48,12 @@ async def reset(dut) -> None:
 
 def outputs(dut) -> tuple[int, ...]:
     """The output pins, in the form in which the golden model predicts them."""
+    if not dut.m_axis_tvalid.value:  # the payload is don't care, and may be undefined
+        fields = len(interface_of(DESIGN).outputs)
+        return int(dut.s_axis_tready.value), 0, *(0,) * fields
     data, user = int(dut.m_axis_tdata.value), int(dut.m_axis_tuser.value)
     token = (data, user & 1, user >> 1 & 7, user >> 4) if IS_DECODER else (data, user)
-    payload = *token, int(dut.m_axis_tlast.value)
-    valid = int(dut.m_axis_tvalid.value)
-    return int(dut.s_axis_tready.value), valid, *(payload if valid else (0,) * len(payload))
+    return int(dut.s_axis_tready.value), 1, *token, int(dut.m_axis_tlast.value)
 
 
 async def drive(dut, i_valid: int, value: int, last: int, o_ready: int) -> tuple[int, ...]:

@@ -118,7 +118,7 @@ def test_all_workers_but_one_begin_with_the_longest_proofs(workers):
             "--property speed",
             "unknown --property 'speed': choose from tokens, self-synchronisation, ",
         ),
-        ("--component encoder --property tokens", "'tokens': choose from bytes, idle-output, "),
+        ("--component encoder --property tokens", "'tokens': choose from bytes, covers, "),
         ("--component codec", "unknown --component 'codec': choose from decoder, encoder\n"),
         ("--profile utf7", "unknown --profile 'utf7': choose from unicode, ucs2, ucs4, extended\n"),
         ("--surrogates maybe", "unknown --surrogates 'maybe': choose from accept, reject\n"),
@@ -247,8 +247,6 @@ SURROGATES_IN_VERILOG = """\
 from dataclasses import replace
 from utf8_flow.formal import streams
 from utf8_hdl import Encoder
-
-PROPERTIES = [what for entry in ENTRIES.values() for what in entry.proofs(False)]
 
 generate = streams.generate
 

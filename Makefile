@@ -13,7 +13,7 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 sim: $(VENV)/base ## Decode the sample texts in simulated hardware, next to the golden model
-	$(BIN)/utf8-hdl simulate --text 'A © ≠ 😀'
+	$(BIN)/utf8-hdl simulate --compact --text 'A © ≠ 😀'
 	$(BIN)/utf8-hdl simulate examples/scripts.txt
 	$(BIN)/utf8-hdl simulate examples/stress.txt
 
@@ -25,7 +25,9 @@ test-all: test ## Run the long tests as well
 
 compare: $(VENV)/base ## Compare hardware and golden model on the built-in campaign
 	$(BIN)/utf8-hdl compare
+	$(BIN)/utf8-hdl compare --compact
 	$(BIN)/utf8-hdl compare --component encoder
+	$(BIN)/utf8-hdl compare --component encoder --compact
 
 bench: $(VENV)/dev ## Measure speed: engines, comparisons, commands, memory
 	$(BIN)/python tests/bench/bench.py
@@ -36,8 +38,8 @@ verilog: $(VENV)/base ## Write build/utf8_decoder.v and build/utf8_encoder.v
 	$(BIN)/utf8-hdl generate --component encoder -o $(BUILD)/utf8_encoder.v
 
 diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
-	printf '\342\202\254\360\237A' | $(BIN)/utf8-hdl simulate - \
-	    --stall-output 0.2 --seed 9 --wave docs/decoder.svg --wave-cycles 1-14
+	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \
+	    --stall-output-cycles 4 --wave docs/decoder.svg --wave-cycles 0-11
 
 prove: $(VENV)/formal ## Prove every property of every component and profile
 	$(BIN)/utf8-hdl prove

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 from vcd.reader import tokenize
 
+from rtl import BREAKS, BREAKS_OF_OTHER_RULES, broken
 from utf8_flow.cli import session as cli
 from utf8_sim.components import COMPONENTS
 
@@ -180,3 +181,11 @@ def replace_design(monkeypatch: Any, component: str, make: Callable[..., Any]) -
     """Let a component be something else, for the rest of a test."""
     changed = dataclasses.replace(COMPONENTS[component], make=make)
     monkeypatch.setitem(COMPONENTS, component, changed)
+
+
+def break_design(monkeypatch: Any, name: str) -> list[str]:
+    """Break a design, for the rest of a test; the options that choose it."""
+    plain = name.removeprefix("compact: ")
+    component = "decoder" if plain in BREAKS | BREAKS_OF_OTHER_RULES else "encoder"
+    replace_design(monkeypatch, component, lambda *_, **__: broken(name))
+    return ["--component", component, *(["--compact"] if plain != name else [])]

@@ -5,12 +5,13 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from needs import CXX
 from reference import RefToken
@@ -23,6 +24,7 @@ from utf8_hdl import (
     ErrorSpan,
     Kind,
     Profile,
+    compact_decoder,
     compact_encoder,
     decoder,
     elastic,
@@ -32,7 +34,7 @@ from utf8_hdl import (
 from utf8_sim.campaign import campaign
 from utf8_sim.engines.compiled import CxxrtlEngine
 from utf8_sim.engines.engine import AmaranthEngine, Engine, HangError
-from utf8_sim.lockstep import Lockstep
+from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
 from utf8_sim.trace import Trace
 
@@ -43,6 +45,17 @@ STALLS = {
     "slow consumer": (NO_STALLS, RandomStalls(0.5, 2)),
     "both slow": (RandomStalls(0.4, 3), RandomStalls(0.4, 4)),
 }
+
+
+DESIGNS = {
+    "decoder": Decoder,
+    "compact decoder": partial(Decoder, compact=True),
+    "encoder": Encoder,
+    "compact encoder": partial(Encoder, compact=True),
+}
+"""Every component and its variants: makers of designs for a profile."""
+
+BOTH = pytest.mark.parametrize("compact", [False, True], ids=["pipelined", "compact"])
 
 
 @cache
@@ -57,10 +70,14 @@ def rtl_trace(
     design: Decoder | Encoder | AmaranthEngine | None = None,
 ) -> np.ndarray:
     """Every cycle of a simulation, as the engine recorded it: an array with a field a pin."""
-    design = design or engine_of(Decoder, UNICODE)
-    engine = design if isinstance(design, AmaranthEngine) else AmaranthEngine(design)
     stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Trace.join(list(engine.run(stimulus))).table()
+    return Trace.join(list(_engine(design).run(stimulus))).table()
+
+
+def _engine(design: Decoder | Encoder | AmaranthEngine | None) -> AmaranthEngine:
+    if design is None:
+        return engine_of(Decoder, UNICODE)
+    return design if isinstance(design, AmaranthEngine) else AmaranthEngine(design)
 
 
 def accepted(trace: np.ndarray) -> np.ndarray:
@@ -73,9 +90,15 @@ def taken(trace: np.ndarray) -> np.ndarray:
     return trace[(trace["o.valid"] & trace["o.ready"]).astype(bool)]
 
 
-def rtl_tokens(data: bytes, stalls=(NO_STALLS, NO_STALLS), profile: Profile = UNICODE):
+def rtl_tokens(
+    data: bytes,
+    stalls=(NO_STALLS, NO_STALLS),
+    profile: Profile = UNICODE,
+    compact: bool = False,
+) -> list[RefToken]:
     """Tokens of one text, in the form of `ref_tokens`."""
-    tokens = taken(rtl_trace([data] if data else [], stalls, engine_of(Decoder, profile)))
+    engine = engine_of(Decoder, profile, compact)
+    tokens = taken(rtl_trace([data] if data else [], stalls, engine))
     ends = np.cumsum(tokens["o.length"], dtype=int)
     return [
         RefToken(
@@ -103,12 +126,11 @@ def rtl_encode(
 def lockstep(
     texts: Iterable[Sequence[int]],
     stalls=(NO_STALLS, NO_STALLS),
-    design: Decoder | Encoder | None = None,
-):
+    design: Decoder | Encoder | AmaranthEngine | None = None,
+) -> Difference | None:
     """The first difference between hardware and golden model, or None."""
     stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    engine = AmaranthEngine(design) if design else engine_of(Decoder, UNICODE)
-    return Lockstep(engine, stimulus).run()
+    return Lockstep(_engine(design), stimulus).run()
 
 
 ODD_PROFILES = {
@@ -436,7 +458,44 @@ ENCODER_BREAKS = {
     "a state for nothing": ("comes_long = measure.valid & ", "comes_long = "),
 }
 
-# What is wrong with a compact one.
+# What is wrong with a compact decoder of `ucs4`.
+COMPACT_DECODER_BREAKS = {
+    "compact: interrupting byte swallowed": (
+        "next_state.eq(Mux(begins, announced, State.HELD))",
+        "next_state.eq(Mux(begins, announced, State.START))",
+    ),
+    "compact: a held byte again": ("Mux(i.valid, State.HELD, State.START)", "State.HELD"),
+    "compact: value of the new byte": ("Mux(held, before.data, now.data)", "now.data"),
+    "compact: kind of the new byte": ("Mux(held, before.kind, now.kind)", "now.kind"),
+    "compact: last of the new byte": ("Mux(held, before.last, now.last)", "now.last"),
+    "compact: an error held is none": ("error.eq(before.data[7])", "error.eq(0)"),
+    "compact: value: of the token before": ("value = Mux(is_second, ", "value = Mux(0, "),
+    "compact: value: marks of the lead byte": ("(bit > lowest_shifted_out)", "0"),
+    "compact: length: of the token before": ("length = Mux(is_second, ", "length = Mux(0, "),
+    "compact: length: with the byte that cuts": ("length + joins", "length + 1"),
+    "compact: last: of the byte that cuts": ("now.last & joins", "now.last"),
+    "compact: last: a lead byte waits": ("announced.any() & ~now.last", "announced.any()"),
+    "compact: last: text goes on": (
+        "Mux(now.last, State.START, State(count - 1))",
+        "State(count - 1)",
+    ),
+    "compact: a refused byte joins": ("(~refused | self._whole_sequence)", "1"),
+    "compact: kind of a refused byte": (
+        "so_far.eq(Mux(refused, reason, known))",
+        "so_far.eq(known)",
+    ),
+    "compact: noncharacters pass": ('matches("1011111-")', 'matches("10111111")'),
+    "compact: moves while it is stalled": ("step.eq(~stalled & (i.valid", "step.eq((i.valid"),
+    "compact: gaps count": ("(i.valid | ~unfinished)", "1"),
+    "compact: half rate": ("i.ready.eq(~stalled)", "i.ready.eq(~o.valid)"),
+    "compact: valid in a gap": ("ends.eq(i.valid & ~begins)", "ends.eq(~begins)"),
+    "compact: value of an error": (
+        "code_point.eq(REPLACEMENT)",
+        "code_point[2:].eq(REPLACEMENT >> 2)",
+    ),
+}
+
+# What is wrong with a compact encoder.
 COMPACT_ENCODER_BREAKS = {
     "compact: range: DFFF is no surrogate": (
         "refused |= (code_point[11:16] == 0b11011",
@@ -471,13 +530,9 @@ COMPACT_ENCODER_BREAKS = {
 
 def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] | type[Encoder]:
     """The class of a component whose source is edited, or that of the modules which it uses."""
-    modules: dict[str, ModuleType] = {
-        "tables": tables,
-        "elastic": elastic,
-        component: {"decoder": decoder, "encoder": encoder}[component],
-    }
-    if component == "encoder":
-        modules["compact_encoder"] = compact_encoder
+    own = {"decoder": (decoder, compact_decoder), "encoder": (encoder, compact_encoder)}[component]
+    names = ("tables", "elastic", component, f"compact_{component}")
+    modules: dict[str, ModuleType] = dict(zip(names, (tables, elastic, *own), strict=True))
     sources = {name: inspect.getsource(module) for name, module in modules.items()}
     for good, bad in edits:
         if sum(source.count(good) for source in sources.values()) != 1:
@@ -488,8 +543,9 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
     for name, source in sources.items():
         edited[name] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
         exec(compile(source, f"<broken {name}>", "exec"), edited[name])
+        if "tables" in edited[name]:
+            edited[name]["tables"] = SimpleNamespace(**edited["tables"])
     used = edited[component]
-    used["tables"] = SimpleNamespace(**edited["tables"])
     for name in edited.keys() - {"tables", component}:
         own = edited[name]
         used |= {key: own[key] for key in vars(modules[name]).keys() & used if key[0].isupper()}
@@ -497,14 +553,17 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
 
 
 def broken(name: str) -> Decoder | Encoder:
-    """A design with one of the breaks."""
+    """A design with one of the breaks. The compact decoder has those of tables."""
     if name in BREAKS_OF_OTHER_RULES:
         profile, *edit = BREAKS_OF_OTHER_RULES[name]
         return altered("decoder", [edit])(profile)
-    if name in COMPACT_ENCODER_BREAKS:
-        return altered("encoder", [COMPACT_ENCODER_BREAKS[name]])(compact=True)
-    component = "decoder" if name in BREAKS else "encoder"
-    return altered(component, [(BREAKS | ENCODER_BREAKS)[name]])()
+    if name in COMPACT_DECODER_BREAKS:
+        return altered("decoder", [COMPACT_DECODER_BREAKS[name]])(UCS4, compact=True)
+    plain = name.removeprefix("compact: ")
+    if plain in BREAKS:
+        return altered("decoder", [BREAKS[plain]])(compact=plain != name)
+    edit = (ENCODER_BREAKS | COMPACT_ENCODER_BREAKS)[name]
+    return altered("encoder", [edit])(compact=plain != name)
 
 
 def verilog_ports(verilog: str) -> dict[str, int]:

@@ -1,15 +1,21 @@
-"""The examples in README and docs/ are run, and print what they say."""
+"""The examples in README, docs/ and docstrings are run, and print what they say."""
 
+import doctest
+import inspect
 import os
 import re
 import shlex
 import subprocess
 import sys
+from enum import Enum
 from pathlib import Path
 
 import pytest
 from amaranth.sim import Simulator
 
+import utf8_flow
+import utf8_hdl
+import utf8_sim
 from command import run
 from needs import needs
 from utf8_flow.components import ENTRIES
@@ -138,3 +144,90 @@ def test_python_examples_run():
     for language, block in BLOCKS:
         if language == "python":
             exec(block, {})
+
+
+def test_pipeline_example_makes_letters_upper_case():
+    namespace = {}
+    exec(next(block for language, block in BLOCKS if "class Upper" in block), namespace)
+    upper = namespace["Upper"]()
+    taken = []
+
+    async def bench(ctx):
+        ctx.set(upper.o.ready, 1)
+        for byte in b"aZ{`z" + bytes(3):
+            ctx.set(upper.i.valid, byte > 0)
+            ctx.set(upper.i.p.data, byte)
+            _, _, valid, output = await ctx.tick().sample(upper.o.valid, upper.o.payload)
+            taken.append(chr(output.data) if valid else "")
+
+    simulator = Simulator(upper)
+    simulator.add_clock(10e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert taken == ["", "", "", "", *"AZ{`"]  # one more: the first byte meets the skid register
+
+
+# --- the Python interface -----------------------------------------------------------------------
+
+INTERFACE = {
+    f"{package.__name__}.{name}": getattr(package, name)
+    for package in (utf8_hdl, utf8_sim, utf8_flow)
+    for name in package.__all__
+}
+CALLABLE = {
+    name: what
+    for name, what in INTERFACE.items()
+    if inspect.isfunction(what) or (inspect.isclass(what) and not issubclass(what, Enum))
+}
+PYTHON_PAGE = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+
+
+def run_sessions(tests: list[doctest.DocTest]) -> int:
+    """How many examples there are; each prints what it says."""
+    runner = doctest.DocTestRunner(verbose=False)
+    said: list[str] = []
+    for test in tests:
+        runner.run(test, out=said.append)
+    failed, attempted = runner.summarize(verbose=False)
+    assert not failed, "".join(said)
+    return attempted
+
+
+def test_python_sessions_print_what_they_say():
+    session = "\n".join(block for language, block in BLOCKS if language == "pycon")
+    parsed = doctest.DocTestParser().get_doctest(session, {}, "docs", None, 0)
+    assert run_sessions([parsed]) > 20
+
+
+def test_a_session_that_prints_something_else_is_noticed():
+    parsed = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "docs", None, 0)
+    with pytest.raises(AssertionError, match=r"Expected:\s+3\s+Got:\s+2"):
+        run_sessions([parsed])
+
+
+@pytest.mark.parametrize("name", CALLABLE)
+def test_docstring_is_complete_and_its_examples_work(name):
+    what = CALLABLE[name]
+    text = inspect.getdoc(what)
+    sections = set(re.findall(r"^(\w+)\n-{3,}$", text, re.M))
+    source = inspect.getsource(what)
+    if inspect.isfunction(what):
+        assert "Returns" in sections
+    else:  # what is called to make one
+        makers = r"    def (?:__init__|__post_init__)\(.*?(?=\n    (?:def|@)|\Z)"
+        source = "".join(re.findall(makers, source, re.S))
+    if "raise " in source:
+        assert "Raises" in sections
+    if not (inspect.isclass(what) and issubclass(what, Exception)):
+        for parameter in inspect.signature(what).parameters:
+            assert re.search(rf"^(?:[*\w]+, )*\*?{parameter}(?:, \w+)*(?: : .*)?$", text, re.M)
+    examples = run_sessions(doctest.DocTestFinder(recurse=False).find(what, name, globs={}))
+    assert ("Examples" in sections) == (examples > 0)
+
+
+@pytest.mark.parametrize("name", INTERFACE)
+def test_every_name_is_on_the_page_and_has_an_example(name):
+    own = name.rpartition(".")[2]
+    assert own.startswith("__") or f"`{own}`" in PYTHON_PAGE
+    blocks = "\n".join(block for language, block in BLOCKS if language in ("python", "pycon"))
+    assert re.search(rf"\b{own}\b", blocks) or ">>> " in inspect.getdoc(INTERFACE[name])

@@ -154,6 +154,7 @@ BEATS = replace(
     make=Beats,
     transducer=lambda design: BeatsTransducer(),
     array_transducer=lambda design: ArrayBeats(),
+    show_result=lambda output: str(output["o.data"]),
 )
 
 

@@ -1,1 +1,22 @@
-"""Command line and tool flows of utf8-hdl."""
+"""Command line and tool flows of utf8-hdl.
+
+Every name is imported when it is first used, because the command line has to be ready for signals
+before it imports what takes a while.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .export.verilog import generate
+    from .verify.engines import engine
+
+__all__ = ["engine", "generate"]
+
+_HOMES = {"engine": "verify.engines", "generate": "export.verilog"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

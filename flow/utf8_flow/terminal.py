@@ -39,8 +39,8 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def plural(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
 def report_console(outputs: dict[str, str | None]) -> Console:
@@ -60,12 +60,7 @@ def progress_bar() -> Iterator[Progress]:
     """A progress bar on standard error; in a file or a pipe, now and then a line if it is long."""
     console = Console(stderr=True, highlight=False)
     bar = console.is_interactive
-    columns = (
-        _Description(),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = _Description(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     progress = Progress(*columns, console=console, transient=True, disable=not bar)
     with ExitStack() as stack:
         with interrupts_later():  # a thread that has only half started could not be ended

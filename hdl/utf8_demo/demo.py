@@ -170,12 +170,8 @@ class ReceiveBuffer(wiring.Component):
     than 3 places free is an overrun; this leaves room for the byte that waits, as the last of its
     text, and for the notice. From then on events are ignored until the queue is empty.
 
-    Parameters
-    ----------
-    depth : int
-        Places for bytes and notices, at least ``SMALLEST``.
-    pause : int
-        Cycles of an idle line that end a text.
+    It has ``depth`` places for bytes and notices, ``SMALLEST`` or more. A text ends after ``pause``
+    cycles of an idle line.
 
     Members
     -------
@@ -287,16 +283,8 @@ FEWEST_DIGITS = 4
 def line_layout(profile: Profile) -> data.StructLayout:
     """Layout of the input of :class:`LineWriter`.
 
-    Parameters
-    ----------
-    profile : Profile
-        Decides the widths.
-
-    Returns
-    -------
-    data.StructLayout
-        ``line`` (4 bits) is the code of a token's :class:`Kind`, or ``OVERRUN_LINE`` or
-        ``FRAMING_ERROR_LINE``; ``code_point`` and ``length`` are the token's.
+    ``line`` (4 bits) is the code of a token's :class:`Kind`, or ``OVERRUN_LINE`` or
+    ``FRAMING_ERROR_LINE``; ``code_point`` and ``length`` are the token's.
     """
     return data.StructLayout(
         {
@@ -312,12 +300,7 @@ class LineWriter(wiring.Component):
 
     A character is written as ``U+`` and four or more hexadecimal digits, an error as
     ``error truncated (2 bytes)``, lost bytes as ``lost: overrun`` or ``lost: framing error``. The
-    texts are in a memory; a control character in them stands for what is filled in.
-
-    Parameters
-    ----------
-    profile : Profile
-        Decides the widths.
+    texts are in a memory; a control character in them is the place of what is filled in.
 
     Members
     -------

@@ -17,13 +17,6 @@ MOST_ROUNDING = 0.005
 def cycles_per_bit(clock_hz: float, baud: float) -> int:
     """How many clock cycles a bit lasts.
 
-    Parameters
-    ----------
-    clock_hz : float
-        Frequency of the clock.
-    baud : float
-        Bits per second.
-
     Raises
     ------
     ValueError
@@ -53,12 +46,7 @@ class UartReceiver(wiring.Component):
 
     Where the stop bit should be and the line is low there is a framing error: the byte is dropped.
     Nothing is received then until the line has been high, so a break is one framing error, however
-    long it lasts.
-
-    Parameters
-    ----------
-    cycles : int
-        Clock cycles per bit, from :func:`cycles_per_bit`.
+    long it lasts. A bit has as many ``cycles`` as :func:`cycles_per_bit` says.
 
     Members
     -------
@@ -135,11 +123,6 @@ class UartReceiver(wiring.Component):
 
 class UartTransmitter(wiring.Component):
     """Sends bytes, with one stop bit, and one clock cycle more between bytes.
-
-    Parameters
-    ----------
-    cycles : int
-        Clock cycles per bit, from :func:`cycles_per_bit`.
 
     Members
     -------

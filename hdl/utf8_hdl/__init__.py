@@ -1,6 +1,8 @@
 """UTF-8 gateware for FPGAs: decoder and encoder, every error named and placed."""
 
+from .axi import AxiStream
 from .decoder import Decoder
+from .elastic import Pipeline
 from .encoder import Encoder
 from .layouts import BYTE_LAYOUT, ENCODED_LAYOUT, Kind, code_point_layout, token_layout
 from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
@@ -15,10 +17,12 @@ __all__ = [
     "UCS2",
     "UCS4",
     "UNICODE",
+    "AxiStream",
     "Decoder",
     "Encoder",
     "ErrorSpan",
     "Kind",
+    "Pipeline",
     "Profile",
     "__version__",
     "code_point_layout",

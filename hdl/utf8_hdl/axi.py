@@ -31,10 +31,8 @@ class AxiStream(Elaboratable):
 
     Attributes
     ----------
-    component : wiring.Component
-        As given.
     name : str
-        The name of its class in lower case.
+        The name of the component's class in lower case.
     ports : list of Signal
         All ports, in order.
     inputs, outputs : dict of str to Value

@@ -13,14 +13,8 @@ class ByteSets:
     """Membership of a byte in sets, one stage after the byte.
 
     A set of bytes is a union of products, some high nibbles times some low nibbles. A register for
-    each of these sets of nibbles is one lookup table, and bytes of many kinds share them.
-
-    Parameters
-    ----------
-    stage : Stage
-        Where the registers are.
-    byte : Value
-        The byte in the stage before.
+    each of these sets of nibbles is one lookup table, and bytes of many kinds share them. The
+    registers are in ``stage``, one stage after the byte.
     """
 
     def __init__(self, stage: Stage, byte: Value) -> None:

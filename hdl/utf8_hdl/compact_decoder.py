@@ -9,6 +9,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from . import tables
+from .elastic import Section
 from .layouts import BYTE_LAYOUT, Kind, token_layout
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile
 
@@ -62,24 +63,7 @@ class CompactDecoder(wiring.Component):
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken. Rules that a profile does not need cost no gates.
-
-    Attributes
-    ----------
-    profile : Profile
-        As given.
-    State : enum.Enum
-        The states of this profile's machine.
-    state : Signal
-        The state register, for waveforms and coverage.
-
-    Members
-    -------
-    i : ``In(stream.Signature(BYTE_LAYOUT))``
-        Bytes of the text. ``last`` ends a text: what is unfinished then is ``TRUNCATED``, and the
-        next byte begins a new text.
-    o : ``Out(stream.Signature(token_layout(profile)))``
-        Tokens.
+        Which UTF-8 is spoken. Attributes and ports are those of :class:`~utf8_hdl.Decoder`.
     """
 
     i: Any
@@ -103,15 +87,16 @@ class CompactDecoder(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        i, o, state, State = self.i, self.o, self.state, self.State
+        i, o, State = self.i, self.o, self.State
+        state = Section(m, "The state").adopt(self.state)
         now, before = self._bytes(m)
         announced = self._meaning(m, now)
         refused, so_far = self._sequence(m, now, before)
         held = state[-1]
 
         # The state machine. A token ends with the byte, or is cut by it; HELD has one of its own.
-        begins, follows, joins = Signal(), Signal(), Signal()
-        unfinished, ends, error = Signal(), Signal(), Signal()
+        names = "begins", "follows", "joins", "unfinished", "ends", "error"
+        begins, follows, joins, unfinished, ends, error = (Signal(name=name) for name in names)
         next_state = Signal(State)
         m.d.comb += begins.eq(i.valid & announced.any() & ~now.last)
         m.d.comb += follows.eq(now.data.matches("10------") & (~refused | self._whole_sequence))
@@ -147,9 +132,10 @@ class CompactDecoder(wiring.Component):
                 ]
 
         # The token: of the sequence, or of one byte.
-        single, token = Signal.like(now), Signal(o.p.shape())
-        shown = Signal(o.p.shape(), reset_less=True)
-        m.d.comb += [single.eq(Mux(held, before, now)), token.error.eq(error)]
+        token = Signal(o.p.shape())
+        at_output = Section(m, "The token at the output, or the sequence so far")
+        shown = at_output.register("shown", o.p.shape(), reset_less=True)
+        m.d.comb += [at_output.adopt(o.p).eq(shown), token.error.eq(error)]
         with m.If(unfinished):
             # Behind a lead byte, the output register may hold the token before.
             is_second = before.data[6]
@@ -163,17 +149,18 @@ class CompactDecoder(wiring.Component):
             ]
         with m.Else():
             m.d.comb += [
-                token.code_point.eq(single.data[:7]),
-                token.kind.eq(single.kind),
+                token.code_point.eq(Mux(held, before.data, now.data)[:7]),
+                token.kind.eq(Mux(held, before.kind, now.kind)),
                 token.length.eq(1),
-                token.last.eq(single.last),
+                token.last.eq(Mux(held, before.last, now.last)),
             ]
 
         # The registers. What is stalled keeps its contents.
         stalled = o.valid & ~o.ready
-        m.d.comb += [i.ready.eq(~stalled), o.p.eq(shown)]
-        m.d.sync += o.valid.eq(stalled | ends)
-        with m.If(~stalled & (i.valid | ~unfinished)):
+        step = Signal()
+        m.d.comb += [i.ready.eq(~stalled), step.eq(~stalled & (i.valid | ~unfinished))]
+        m.d.sync += at_output.adopt(o.valid).eq(stalled | ends)
+        with m.If(step):
             m.d.sync += [state.eq(next_state), before.eq(now), shown.eq(token)]
             if self._whole_sequence:
                 with m.If(joins):
@@ -192,14 +179,15 @@ class CompactDecoder(wiring.Component):
         lead byte that refuses some second bytes; ``is_ef_bf`` if they are this byte and the one
         before.
         """
-        fields = {"kind": Kind, "restriction": range(len(self._refusals) + 1), "is_ef_bf": 1}
+        fields: dict[str, Any] = {"kind": Kind, "restriction": range(len(self._refusals) + 1)}
+        if not self.profile.accept_noncharacters:
+            fields["is_ef_bf"] = 1
         layout = data.StructLayout(BYTE_LAYOUT.members | fields)
-        now, before = Signal(layout), Signal(layout, reset_less=True)
-        m.d.comb += [
-            now.data.eq(self.i.p.data),
-            now.last.eq(self.i.p.last),
-            now.is_ef_bf.eq((before.data == 0xEF) & (now.data == 0xBF)),
-        ]
+        now = Signal(layout)
+        before = Section(m, "The byte before").register("before", layout, reset_less=True)
+        m.d.comb += [now.data.eq(self.i.p.data), now.last.eq(self.i.p.last)]
+        if "is_ef_bf" in fields:
+            m.d.comb += now.is_ef_bf.eq((before.data == 0xEF) & (now.data == 0xBF))
         return now, before
 
     def _meaning(self, m: Module, now: Any) -> Signal:
@@ -228,7 +216,9 @@ class CompactDecoder(wiring.Component):
 
         The second column of Unicode Table 3-7, where it is not 80..BF.
         """
-        refused, reason, so_far = Signal(), Signal(Kind), Signal(Kind)
+        refused = Signal()
+        reason = Signal(Kind)
+        so_far = Signal(Kind)
         with m.Switch(before.restriction):
             for number, kinds in enumerate(self._refusals.values(), start=1):
                 with m.Case(number):

@@ -4,6 +4,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 
+from .elastic import Section
 from .profile import FORM_BITS, REPLACEMENT, Profile
 
 REPLACEMENT_FORM = 3
@@ -43,15 +44,20 @@ class CompactEncoder(Elaboratable):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        state, State, longest = self.state, self.State, self.profile.longest_form
+        State, longest = self.State, self.profile.longest_form
+        rest = Section(m, "The bytes that still have to follow")
+        state = rest.adopt(self.state)
+        at_output = Section(m, "The byte at the output")
+        at_output.adopt(self.o.valid)
+        at_output.adopt(self.o.p)
 
         refused = Signal()
         m.d.comb += refused.eq(self._refuses(self.i.p.code_point))
         lead, lead_state = self._lead(m, refused)
         more = lead_state != State.START
 
-        bits = Signal(6 * (longest - 1), reset_less=True)
-        last = Signal(reset_less=True)
+        bits = rest.register("bits", 6 * (longest - 1), reset_less=True)
+        last = rest.register("last", reset_less=True)
         sending = Signal()
         free = Signal()
         m.d.comb += free.eq(~self.o.valid | self.o.ready)

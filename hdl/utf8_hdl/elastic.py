@@ -62,15 +62,7 @@ from .gates import select
 
 
 class Section:
-    """Registers of a module that generated files have under one heading.
-
-    Parameters
-    ----------
-    m : Module
-        Where they are.
-    heading : str
-        The heading. Generated files sort by it.
-    """
+    """Registers of a module that generated files, which sort by it, have under one heading."""
 
     def __init__(self, m: Module, heading: str) -> None:
         self.m = m
@@ -92,27 +84,14 @@ class SkidRegister(Section):
     Latency: none for an item that finds it empty in an enabled cycle, else one cycle. Throughput:
     one item in every cycle. Reset: it is empty.
 
-    Parameters
-    ----------
-    m : Module
-        Where it is.
-    i : stream
-        The items. What drives ``i.ready`` is here.
-    enable : Signal
-        The clock enable of the stages; high in the cycle after one with ``o_ready``.
-    o_ready : Value
-        Whether the output of the pipeline is ready.
-    taken : Signal or None
-        The register for ``taken``, if it exists already.
+    What drives ``i.ready`` is here. ``enable`` is the clock enable of the stages, and high in the
+    cycle after one with ``o_ready``. ``taken`` is the register for whether there is an item in it,
+    if that exists already.
 
     Attributes
     ----------
-    taken : Signal
-        Whether there is an item in it.
-    valid : Value
-        Whether there is an item for the stages.
-    item : Value
-        That item.
+    valid, item : Value
+        Whether there is an item for the stages, and that item.
     """
 
     def __init__(
@@ -122,7 +101,7 @@ class SkidRegister(Section):
             m, "Skid register: an item that was accepted while the stages were stalled"
         )
         skid = self.register("skid", i.p.shape(), reset_less=True)
-        self.taken = skid_taken = self.adopt(Signal(name="skid_taken") if taken is None else taken)
+        skid_taken = self.adopt(Signal(name="skid_taken") if taken is None else taken)
         # An item leaves it in the next cycle: one is only put into it while o is ready, and then
         # the next cycle is enabled.
         m.d.comb += i.ready.eq(o_ready | (enable & ~skid_taken))
@@ -138,19 +117,7 @@ class Stage(Section):
     """One stage of a pipeline: an item, and whether there is one.
 
     Latency: one enabled cycle. Throughput: one item in each of them. Reset: there is no item.
-
-    Parameters
-    ----------
-    m : Module
-        Where it is.
-    name : str
-        The name of the payload, and what those of its registers begin with.
-    heading : str
-        The heading of its registers.
-    layout : shape-like, or dict of str to shape-like
-        Of the payload; or its fields.
-    enable : Signal
-        The clock enable.
+    :meth:`Pipeline.stage` makes it.
 
     Attributes
     ----------
@@ -205,18 +172,9 @@ class OutputBuffer(Section):
 
     Latency: one cycle. Throughput: one item in every cycle. Reset: both entries are empty.
 
-    Parameters
-    ----------
-    m : Module
-        Where it is.
-    heading : str
-        The heading of its registers.
-    stage : Stage
-        The last stage. Its payload has the layout of the output.
-    o : stream
-        The output. What drives ``o.valid`` and the payload is here.
-    will_stall, stalled : Signal
-        Whether the stages are stalled in the next cycle, and in this one.
+    ``stage`` is the last one; its payload has the layout of the output. What drives ``o.valid`` and
+    ``o.payload`` is here. The stages are stalled in the next cycle, or in this one, if
+    ``will_stall``, or ``stalled``, is high.
     """
 
     def __init__(
@@ -295,13 +253,7 @@ class Pipeline(Section):
     def take(self, i: Any, skid_taken: Signal | None = None) -> Stage:
         """The first stage, behind a skid register. Its payload is that of the input.
 
-        Parameters
-        ----------
-        i : stream
-            The input.
-        skid_taken : Signal or None
-            The register that says whether there is an item in the skid register, if it exists
-            already.
+        ``skid_taken`` is the register for whether there is an item in that, if it exists already.
         """
         skid = SkidRegister(self.m, i, self.enable, self._o.ready, skid_taken)
         what = "the item that is offered, or the one in the skid register"

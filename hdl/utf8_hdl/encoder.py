@@ -84,9 +84,7 @@ class Encoder(wiring.Component):
 
     Attributes
     ----------
-    profile : Profile
-        As given.
-    compact : bool
+    profile, compact
         As given.
     State : enum.Enum
         The states of this profile's machine; in the pipeline each has a bit of its own.
@@ -268,14 +266,15 @@ class Encoder(wiring.Component):
         code_point = send.p.code_point
         groups = [code_point[6 * n : 6 * n + 6] & sent.replicate(6) for n, sent in enumerate(state)]
         pairs = [any_of(groups[n : n + 2]) for n in range(0, len(groups), 2)]
+        # A lead byte begins with as many ones as its character has bytes, an ASCII byte with none.
+        lowest = 7 - len(sends)
+        ones = [Cat(sends[6 - bit :]).any() for bit in range(lowest, 6)]
         choose = pipeline.stage(
             "choose",
             "six bits of the code point, and what marks the byte",
             send.valid,
-            {"bits": 6 * len(pairs), "marker": 8, "error": 1, "last": 1},
+            {"bits": 6 * len(pairs), "marker": 8 - lowest, "error": 1, "last": 1},
         )
-        # A lead byte begins with as many ones as its character has bytes, an ASCII byte with none.
-        ones = (Cat(sends[6 - bit :]).any() for bit in range(6))
         choose.load(
             bits=Cat(pairs),
             marker=Cat(
@@ -289,7 +288,8 @@ class Encoder(wiring.Component):
         form = pipeline.stage("form", "the byte", choose.valid, ENCODED_LAYOUT)
         bits = choose.p.bits
         return form.load(
-            data=any_of(bits[n : n + 6] for n in range(0, len(bits), 6)) | choose.p.marker,
+            data=any_of(bits[n : n + 6] for n in range(0, len(bits), 6))
+            | Cat(Const(0, lowest), choose.p.marker),
             error=choose.p.error,
             last=choose.p.last,
         )

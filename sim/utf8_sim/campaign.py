@@ -52,14 +52,7 @@ def edges_of(classes: Sequence[range]) -> list[int]:
 class Part:
     """One part of a comparison: texts that try the same thing.
 
-    Parameters
-    ----------
-    name : str
-        What reports call it.
-    size : int
-        How many inputs they have, about.
-    pieces : callable
-        Gives the texts, from the beginning at every call.
+    They have about ``size`` inputs. ``pieces`` gives them, from the beginning at every call.
     """
 
     name: str
@@ -73,15 +66,7 @@ class Part:
 
 
 def campaign(engine: Any, seed: int) -> list[Part]:
-    """All parts of the built-in campaign for what an engine simulates.
-
-    Parameters
-    ----------
-    engine : Engine
-        What simulates.
-    seed : int
-        The random seed.
-    """
+    """All parts of the built-in campaign for what an engine simulates."""
     parts: list[Part] = engine.component.campaign(engine.profile, seed)
     return parts
 
@@ -90,27 +75,10 @@ class Coverage:
     """What a comparison exercised: how often an input of a class was accepted, and in which case.
 
     Here the case is whether an output was at the pins at the time. A component that has a state
-    machine to be seen overrides that.
-
-    Parameters
-    ----------
-    engine : Engine
-        Whose design is exercised.
-    classes : list of range
-        The classes of the inputs' values.
-
-    Attributes
-    ----------
-    columns : list of str
-        The cases.
-    column : str
-        What a case is, in a word.
-    title : str
-        What the cases are.
-    cells : numpy.ndarray
-        How often an input of a class (row) was accepted in a case (column).
-    waiting_inputs, waiting_outputs : int
-        In how many cycles an input, or an output, was not taken.
+    machine to be seen overrides that: ``columns`` are the cases, ``column`` is what a case is, in a
+    word, and ``title`` what the cases are. ``cells`` counts how often an input of a class (row) was
+    accepted in a case (column); in ``waiting_inputs`` and ``waiting_outputs`` cycles one was not
+    taken.
     """
 
     column = "output"

@@ -19,7 +19,23 @@ from .trace import Trace
 
 
 class Difference(NamedTuple):
-    """The first place where design and golden model say different things."""
+    """The first place where design and golden model say different things.
+
+    Parameters
+    ----------
+    cycle : int
+        The cycle, from 0, the first one after reset.
+    pin : str
+        The pin, ``o.code_point`` say.
+    expected, actual : int
+        What the golden model says, and the design.
+
+    Examples
+    --------
+    >>> from utf8_sim import Difference
+    >>> print(Difference(cycle=9, pin="o.kind", expected=3, actual=6))
+    cycle 9, pin o.kind: expected 3 (overlong), actual 6 (truncated)
+    """
 
     cycle: int
     pin: str
@@ -44,16 +60,11 @@ def shown_level(pin: str, level: int) -> str:
 
 @dataclass(frozen=True)
 class Before:
-    """What came before some cycles of a run.
+    """What came before some cycles of a run; without arguments, reset.
 
-    Parameters
-    ----------
-    of_text : int
-        How many inputs were accepted of a text that has not ended.
-    in_flight : int
-        How many inputs were accepted since the first one that the next output is about.
-    meetings : StateMeetings or None
-        When the inputs from here on meet the state machine; without it, as after reset.
+    ``of_text`` inputs were accepted of a text that has not ended, ``in_flight`` since the first one
+    that the next output is about. ``meetings`` says when the inputs from here on meet the state
+    machine.
     """
 
     of_text: int = 0
@@ -64,9 +75,8 @@ class Before:
 class Inputs(NamedTuple):
     """What was offered: values, whether each ends a text, and in which cycle each was accepted.
 
-    The value is the first field of the input.
-
-    The last one may not have been accepted; its cycle is the one after the last.
+    The value is the first field of the input. The last input may not have been accepted; its cycle
+    is the one after the last.
     """
 
     values: np.ndarray
@@ -77,16 +87,7 @@ class Inputs(NamedTuple):
 class Window:
     """Cycles of a trace, as they were and as the readable golden model expects them.
 
-    Parameters
-    ----------
-    first_cycle : int
-        The number of the first cycle.
-    actual : Trace
-        The cycles as they were.
-    expect : callable
-        Gives the cycles as they should have been. It is called once, when they are asked for.
-    before : Before
-        What came before them; without it, reset.
+    ``expect`` gives the latter; it is called once, when they are asked for.
     """
 
     def __init__(

@@ -22,14 +22,8 @@ PATIENCE = 8.0
 class Case:
     """Everything that decides a run, in a form that can be cut.
 
-    Parameters
-    ----------
-    values : tuple of int
-        The inputs. Here and in what follows, what is not given is false.
-    lasts : tuple of bool
-        Whether a text ends with an input. The last one ends one in any case.
-    gaps, stalls : tuple of bool
-        Whether nothing is offered, or nothing taken, in a cycle.
+    For each input, whether a text ends with it: the last one ends one in any case. For each cycle,
+    whether nothing is offered (``gaps``) or taken (``stalls``). What is not given is false.
     """
 
     values: tuple[int, ...]
@@ -96,13 +90,6 @@ def attempts(engine: Engine, pin: str) -> Attempt:
     """Runs that look for a difference on the same side as one.
 
     A lost byte may show itself at any pin of the output; which one is a matter of what follows.
-
-    Parameters
-    ----------
-    engine : Engine
-        What simulates.
-    pin : str
-        Name of the pin that differs first.
     """
     side = pin.partition(".")[0]
 
@@ -122,19 +109,7 @@ def attempts(engine: Engine, pin: str) -> Attempt:
 def shortest(recording: Window, difference: Difference, attempt: Attempt) -> Iterator[Case]:
     """Ever shorter inputs that show a difference, from reset on.
 
-    Parameters
-    ----------
-    recording : Window
-        The last cycles of the run that found it.
-    difference : Difference
-        What it found.
-    attempt : Attempt
-        Runs a case.
-
-    Yields
-    ------
-    Case
-        Each one shorter than the one before; none if the cycles recorded do not show it alone.
+    There is none if the cycles recorded do not show it alone.
     """
     end = time.monotonic() + PATIENCE
     for case in _endings(recording, difference.cycle):
@@ -171,18 +146,9 @@ def _endings(recording: Window, cycle: int) -> Iterator[Case]:
 def shrunk(
     case: Case, shown: Shown, attempt: Attempt, go_on: Callable[[], bool] = lambda: True
 ) -> Iterator[Case]:
-    """Ever shorter cases; in the end, each input and each pause in it is needed.
+    """Ever shorter cases, from one that shows what is looked for, while there is time.
 
-    Parameters
-    ----------
-    case : Case
-        The first, which shows what is looked for.
-    shown : Shown
-        How.
-    attempt : Attempt
-        Runs a case.
-    go_on : callable
-        Whether there is time left.
+    In the end, each input and each pause in it is needed.
     """
     search = _Search(case, shown, attempt, go_on)
     yield search.case

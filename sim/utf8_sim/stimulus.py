@@ -21,13 +21,7 @@ LAST = "i.last"
 
 
 def file_pieces(stream: BinaryIO) -> Iterator[Piece]:
-    """One text, read piece by piece; an empty file is a text without bytes.
-
-    Parameters
-    ----------
-    stream : binary file
-        Where the text is.
-    """
+    """One text, read piece by piece; an empty file is a text without bytes."""
     piece = stream.read(PIECE_SIZE)
     while piece:
         following = stream.read(PIECE_SIZE)
@@ -62,6 +56,12 @@ class RandomStalls:
     ------
     ValueError
         If the probability is outside its range.
+
+    Examples
+    --------
+    >>> from utf8_sim import RandomStalls
+    >>> next(RandomStalls(0.5, seed=1).windows(4))
+    array([ True, False, False, False])
     """
 
     probability: float = 0.0
@@ -94,6 +94,12 @@ class FixedStalls:
     ----------
     pattern : tuple of bool
         True to pause, one for each cycle from the first.
+
+    Examples
+    --------
+    >>> from utf8_sim import FixedStalls
+    >>> next(FixedStalls((True, False, True)).windows(4))
+    array([ True, False,  True, False])
     """
 
     pattern: tuple[bool, ...] = ()
@@ -136,10 +142,7 @@ class Stimulus:
     def items(self, interface: Interface) -> Iterator[Columns]:
         """All inputs in order, as columns: values, and whether a text ends with each.
 
-        Parameters
-        ----------
-        interface : Interface
-            The pins that they are for. A piece of values is for its first field and ``i.last``.
+        A piece of values is for the first field of the input and ``i.last``.
         """
         value = interface.inputs[0]
         for piece in self.pieces:

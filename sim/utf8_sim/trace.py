@@ -12,6 +12,9 @@ from amaranth.lib import data
 Columns = dict[str, np.ndarray]
 """Levels of pins by name, a row for each cycle or for each item."""
 
+Fields = dict[str, Any]
+"""Levels of the fields of one payload by name: numbers, and lists of them for arrays."""
+
 LARGEST_PART = 64
 """Bits of the widest integer that numpy has."""
 
@@ -20,18 +23,17 @@ class Pin(NamedTuple):
     """A pin: a handshake signal, a field of a payload, or the state register.
 
     A field of one number is one part. An array of N numbers has N parts, and so has a number too
-    wide for numpy, lowest bits first: such a column has a second axis.
-
-    Parameters
-    ----------
-    name : str
-        ``o.code_point``.
-    parts : tuple of (int, int)
-        The lowest bit in its payload, and the width, of each part.
+    wide for numpy, lowest bits first: such a column has a second axis. Each part is its lowest bit
+    in the payload and its width.
     """
 
     name: str
     parts: tuple[tuple[int, int], ...] = ((0, 1),)
+
+    @property
+    def field(self) -> str:
+        """The name of the field in its payload."""
+        return self.name.partition(".")[2]
 
     @property
     def width(self) -> int:
@@ -101,14 +103,8 @@ def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
 class Interface:
     """The pins of a component, derived from the payloads of its streams ``i`` and ``o``.
 
-    Parameters
-    ----------
-    component : str
-        What the command line calls it.
-    inputs, outputs : tuple of Pin
-        The fields of what goes in and of what comes out.
-    state_width : int
-        Bits of the state register; 0 if there is none to be seen.
+    What goes in and what comes out has a pin for each field. ``state_width`` is 0 if there is no
+    state register to be seen.
     """
 
     component: str
@@ -163,6 +159,16 @@ class Trace:
         The pins.
     columns : dict of str to numpy.ndarray
         The levels of each, by name.
+
+    Examples
+    --------
+    >>> from utf8_hdl import Decoder
+    >>> from utf8_sim import simulate
+    >>> trace = simulate(Decoder(compact=True), b"Hi")
+    >>> trace["o.valid"][:4]
+    array([0, 1, 1, 0], dtype=uint8)
+    >>> trace.outputs()[1]
+    {'code_point': 105, 'error': 0, 'kind': 0, 'length': 1, 'last': 1}
     """
 
     def __init__(self, interface: Interface, columns: Columns) -> None:
@@ -200,6 +206,12 @@ class Trace:
     def taken(self) -> Columns:
         """The outputs that were taken, without the handshake."""
         return rows(self.columns, (pin.name for pin in self.interface.outputs), self.is_taken)
+
+    def outputs(self) -> list[Fields]:
+        """The outputs that were taken, one by one, their fields by name."""
+        fields = [pin.field for pin in self.interface.outputs]
+        levels = zip(*(column.tolist() for column in self.taken().values()), strict=True)
+        return [dict(zip(fields, output, strict=True)) for output in levels]
 
     def replaced(self, columns: Columns) -> "Trace":
         """The same with other levels of some pins."""

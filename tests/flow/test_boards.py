@@ -134,6 +134,7 @@ def test_netlist_of_icebreaker_answers_on_its_pins(tmp_path):
     assert written == token_lines(ref_tokens(text))
 
 
+@pytest.mark.long
 def test_a_clock_that_is_too_fast_for_the_design(folder, monkeypatch):
     """The same board, if its clock had 150 MHz: no bitstream is written."""
     others = [r for r in icebreaker.ICEBreakerPlatform.resources if r.name != "clk12"]

@@ -22,14 +22,14 @@ from command import (
     assert_is_waveform,
     assert_no_traceback,
     assert_refused,
-    replace_design,
+    break_design,
     run,
     run_process,
     squeezed,
     start_process,
 )
 from reference import ref_tokens
-from rtl import broken, verilog_ports
+from rtl import verilog_ports
 from utf8_flow.cli import simulation, texts
 from utf8_flow.verify import engines
 from utf8_hdl import __version__
@@ -50,6 +50,8 @@ CLASSES = [
     *("F0", "F1..F3", "F4", "F5..F7", "F8..FD", "FE..FF"),
 ]
 """Bytes that do the same wherever they come, after Unicode Table 3-7."""
+
+both_decoders = pytest.mark.parametrize("options", [[], ["--compact"]], ids=["", "compact"])
 
 COMMON_OPTIONS = [
     *("--profile", "--surrogates", "--noncharacters", "--error-span"),
@@ -138,8 +140,9 @@ def assert_tokens_are_cpythons(lines: str, data: bytes) -> None:
         (b"\xed\xc2\xa9", [(1, "truncated"), (2, None)]),
     ],
 )
-def test_every_error_has_its_kind(data, expected):
-    assert kinds(data) == expected
+@both_decoders
+def test_every_error_has_its_kind(data, expected, options):
+    assert kinds(data, *options) == expected
 
 
 UNEXPECTED = (1, 0xFFFD, "unexpected-continuation")
@@ -211,8 +214,9 @@ def test_tokens_on_standard_output_leave_the_summary_to_standard_error(folder):
     assert "agree" in result.err
 
 
-def test_tokens_in_a_file_leave_the_report_on_standard_output(folder):
-    result = run("simulate", "text.txt", "--tokens", "out.jsonl")
+@both_decoders
+def test_tokens_in_a_file_leave_the_report_on_standard_output(folder, options):
+    result = run("simulate", "text.txt", "--tokens", "out.jsonl", *options)
     assert result.status == 0
     assert result.err == ""
     assert "characters  2" in result.out
@@ -282,6 +286,21 @@ def test_compare_runs_at_full_rate_once():
 
 
 def test_a_short_text_is_shown_cycle_by_cycle():
+    report = run("simulate", "--compact", "--hex", "41 C2 A9 E2 42").out
+    assert squeezed(report)[:9] == [
+        "cycle byte in state token out",
+        "0 41 A START",
+        "1 C2 START U+0041 A (1 byte)",
+        "2 A9 NEED_1",
+        "3 E2 START U+00A9 © (2 bytes)",
+        "4 42 B last NEED_2",
+        "5 HELD error truncated (1 byte)",
+        "6 START U+0042 B (1 byte) last",
+        "",
+    ]
+
+
+def test_the_table_of_a_pipeline_shows_what_its_state_machine_does():
     report = run("simulate", "--text", "A©").out
     assert squeezed(report)[:14] == [
         "in the state machine",
@@ -350,9 +369,10 @@ def test_a_terminal_that_lacks_a_character_is_no_reason_to_fail():
 # --- simulate: waveforms ------------------------------------------------------------------------
 
 
-def test_the_waveform_is_vcd_with_names_of_states_and_tokens(folder):
+@both_decoders
+def test_the_waveform_is_vcd_with_names_of_states_and_tokens(folder, options):
     Path("text.txt").write_bytes(b"A\xc2\xa9\xedA")
-    assert run("simulate", "text.txt", "--vcd", "out.vcd").status == 0
+    assert run("simulate", "text.txt", "--vcd", "out.vcd", *options).status == 0
     assert Path("out.vcd").read_text().startswith(VCD_BEGINS)
     with open("out.vcd", "rb") as file:
         shown = {
@@ -379,12 +399,13 @@ def test_a_waveform_on_standard_output_is_alone_there(folder):
 # --- compare ------------------------------------------------------------------------------------
 
 
-def test_the_campaign_meets_every_class_in_every_state():
-    result = run("compare")
+@pytest.mark.parametrize(("options", "states"), [([], STATES), (["--compact"], [*STATES, "HELD"])])
+def test_the_campaign_meets_every_class_in_every_state(options, states):
+    result = run("compare", *options)
     assert result.status == 0
     assert result.err == ""
     words = result.out.split()
-    for name in STATES + CLASSES:
+    for name in states + CLASSES:
         assert name in words
     assert "NEVER" not in words
     assert "every class met every state" in result.out
@@ -482,9 +503,10 @@ def test_verilog_is_the_same_on_every_run_and_wherever_it_goes(folder):
     assert Path("decoder.v").read_text() == on_stdout.out
 
 
+@both_decoders
 @pytest.mark.parametrize("profile", ["unicode", "extended"])
-def test_the_ports_stand_in_the_order_of_the_contract(profile):
-    verilog = run("generate", "--profile", profile).out
+def test_the_ports_stand_in_the_order_of_the_contract(profile, options):
+    verilog = run("generate", "--profile", profile, *options).out
     assert " ".join(verilog_ports(verilog)) == (
         "clk rst s_axis_tdata s_axis_tvalid s_axis_tready s_axis_tlast "
         "m_axis_tdata m_axis_tvalid m_axis_tready m_axis_tlast m_axis_tuser"
@@ -702,6 +724,7 @@ def test_control_c_ends_a_real_process_cleanly(big_file):
     assert b"interrupted after" in err
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [[], ["--vcd", "out.vcd"]])
 def test_a_reader_that_goes_away_ends_the_command_quietly(folder, big_file, options):
     with start_process("simulate", big_file, "--tokens", "-", *options) as process:
@@ -715,60 +738,64 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(folder, big_file, opti
 # --- a design that is wrong ---------------------------------------------------------------------
 
 
-@pytest.fixture
-def wrong_decoder(folder, monkeypatch):
-    """A design with a mistake, which the file `surrogate.bin` brings to light."""
-    replace_design(monkeypatch, "decoder", lambda profile: broken("range: ED BF is no surrogate"))
+# The second byte is accepted in cycle 1, and is wrong; the token comes 7 cycles later, compact 1.
+DIFFERENCES = {
+    "range: ED BF is no surrogate": "DIFFERENCE: cycle 8, pin o.valid: expected 1, actual 0",
+    "compact: range: ED BF is no surrogate": (
+        "DIFFERENCE: cycle 2, pin o.valid: expected 1, actual 0"
+    ),
+}
+
+
+@pytest.fixture(params=DIFFERENCES)
+def wrong(request, folder, monkeypatch):
+    """A design with a mistake, which the file `surrogate.bin` brings to light: how, and options."""
     Path("surrogate.bin").write_bytes(b"\xed\xbf\xbf")
+    return DIFFERENCES[request.param], break_design(monkeypatch, request.param)
 
 
-# The second byte is accepted in cycle 1, and is wrong: a token must be on offer in cycle 8.
-DIFFERENCE = "DIFFERENCE: cycle 8, pin o.valid: expected 1, actual 0"
-
-
-@pytest.mark.usefixtures("wrong_decoder")
 @pytest.mark.parametrize("command", ["simulate", "compare"])
-def test_a_difference_is_shown_and_its_waveform_kept(command):
-    result = run(command, "surrogate.bin")
+def test_a_difference_is_shown_and_its_waveform_kept(wrong, command):
+    difference, options = wrong
+    result = run(command, *options, "surrogate.bin")
     assert result.status == 1
-    assert DIFFERENCE in result.out
+    assert difference in result.out
     assert "agree" not in result.out
     assert "utf8-hdl-difference.vcd" in result.out
     assert_is_waveform("utf8-hdl-difference.vcd")
 
 
-@pytest.mark.usefixtures("wrong_decoder")
 @pytest.mark.parametrize("command", ["simulate", "compare"])
-def test_vcd_names_the_waveform_of_a_difference(command):
-    result = run(command, "surrogate.bin", "--vcd", "kept.vcd")
+def test_vcd_names_the_waveform_of_a_difference(wrong, command):
+    difference, options = wrong
+    result = run(command, *options, "surrogate.bin", "--vcd", "kept.vcd")
     assert result.status == 1
-    assert DIFFERENCE in result.out
+    assert difference in result.out
     assert_is_waveform("kept.vcd")
     assert not Path("utf8-hdl-difference.vcd").exists()
 
 
-@pytest.mark.usefixtures("wrong_decoder")
 @pytest.mark.parametrize("command", ["simulate", "compare"])
-def test_a_difference_does_not_disturb_a_waveform_on_standard_output(command):
-    result = run(command, "surrogate.bin", "--vcd", "-")
+def test_a_difference_does_not_disturb_a_waveform_on_standard_output(wrong, command):
+    difference, options = wrong
+    result = run(command, *options, "surrogate.bin", "--vcd", "-")
     assert result.status == 1
     assert result.out.startswith(VCD_BEGINS)
-    assert DIFFERENCE not in result.out
-    assert DIFFERENCE in result.err
+    assert difference not in result.out
+    assert difference in result.err
 
 
-@pytest.mark.usefixtures("wrong_decoder")
 @pytest.mark.parametrize("command", ["simulate", "compare"])
-def test_a_difference_counts_even_if_its_waveform_cannot_be_kept(command):
+def test_a_difference_counts_even_if_its_waveform_cannot_be_kept(wrong, command):
+    difference, options = wrong
     Path("utf8-hdl-difference.vcd").mkdir()
-    result = run(command, "surrogate.bin")
+    result = run(command, *options, "surrogate.bin")
     assert result.status == 1
-    assert DIFFERENCE in result.out
+    assert difference in result.out
 
 
-@pytest.mark.usefixtures("wrong_decoder")
-def test_a_design_is_right_as_long_as_its_mistake_is_not_met():
-    assert run("simulate", "text.txt").status == 0
+def test_a_design_is_right_as_long_as_its_mistake_is_not_met(wrong):
+    assert run("simulate", *wrong[1], "text.txt").status == 0
 
 
 @pytest.mark.parametrize("command", ["simulate", "compare"])

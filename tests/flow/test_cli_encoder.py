@@ -16,7 +16,7 @@ from command import (
     Run,
     assert_is_waveform,
     assert_refused,
-    replace_design,
+    break_design,
     run,
     run_for_bytes,
     run_process,
@@ -26,10 +26,12 @@ from command import (
 from reference import ref_tokens
 from rtl import verilog_ports
 from utf8_flow.cli import texts
-from utf8_hdl import Encoder
 from utf8_sim import stimulus
 
 ENCODER = ["--component", "encoder"]
+COMPACT = [*ENCODER, "--compact"]
+
+both_encoders = pytest.mark.parametrize("options", [[], ["--compact"]], ids=["", "compact"])
 
 SURROGATE = b"\xed\xa0\x80"
 REPLACEMENT = b"\xef\xbf\xbd"
@@ -175,8 +177,9 @@ def test_an_empty_text_has_no_bytes(folder, arguments, options):
 # --- code points --------------------------------------------------------------------------------
 
 
-def test_a_list_of_code_points_is_encoded_and_the_refused_are_named():
-    encoded, report = simulate("--code-points", LIST)
+@both_encoders
+def test_a_list_of_code_points_is_encoded_and_the_refused_are_named(options):
+    encoded, report = simulate("--code-points", LIST, *options)
     assert encoded == LIST_ENCODED
     assert "code points 6" in report
     assert "bytes 17" in report
@@ -191,8 +194,9 @@ def test_code_points_are_written_in_many_ways(words):
     assert simulate("--code-points", words)[0] == "A€".encode()
 
 
-def test_tokens_are_one_json_object_a_byte():
-    result = run("simulate", *ENCODER, "--code-points", "41 D800 A9", "--tokens", "-")
+@both_encoders
+def test_tokens_are_one_json_object_a_byte(options):
+    result = run("simulate", *ENCODER, *options, "--code-points", "41 D800 A9", "--tokens", "-")
     assert result.out == (
         '{"offset": 0, "byte": 65, "error": false, "last": false}\n'
         '{"offset": 1, "byte": 239, "error": true, "last": false}\n'
@@ -312,7 +316,7 @@ def test_options_choose_which_utf8_is_spoken(options):
 
 def test_surrogates_in_a_text_are_offered_and_refused(folder):
     Path("text.txt").write_bytes(b"A" + SURROGATE + b"\xed\xbf\xbfB")
-    encoded, report = simulate("text.txt")
+    encoded, report = simulate("text.txt", "--compact")
     assert encoded == b"A" + REPLACEMENT * 2 + b"B"
     assert "1 U+D800 START 41" in report
     assert "code points 4" in report
@@ -402,7 +406,7 @@ def test_bytes_are_read_as_laxly_as_a_file(folder, option):
 
 
 def test_a_short_text_is_shown_cycle_by_cycle():
-    report = run("simulate", *ENCODER, "--code-points", "20AC 41 D800").out
+    report = run("simulate", *COMPACT, "--code-points", "20AC 41 D800").out
     assert squeezed(report)[:10] == [
         "cycle code point in state byte out",
         "0 U+20AC € START",
@@ -418,7 +422,7 @@ def test_a_short_text_is_shown_cycle_by_cycle():
 
 
 def test_the_table_shows_that_a_byte_waits():
-    report = run("simulate", *ENCODER, "--text", "A" * 20, "--stall-output", 0.5).out
+    report = run("simulate", *COMPACT, "--text", "A" * 20, "--stall-output", 0.5).out
     rows = [row.partition(" ")[2] for row in squeezed(report)]
     assert "U+0041 A waits START 41 waits" in rows
     assert "START 41 last" in rows
@@ -434,13 +438,13 @@ def test_the_table_shows_that_a_byte_waits():
 )
 def test_the_table_has_room_for_the_widest_values(value, row):
     arguments = ["--profile", "extended", "--code-points", f"{value} {value}"]
-    assert row in squeezed(run("simulate", *ENCODER, *arguments).out)
+    assert row in squeezed(run("simulate", *COMPACT, *arguments).out)
 
 
 def test_a_long_text_is_summed_up():
     text = "A" * 60 + "é≠≠😀"
     surrogate = os.fsdecode(SURROGATE)
-    report = run("simulate", *ENCODER, "--text", text + surrogate).out
+    report = run("simulate", *COMPACT, "--text", text + surrogate).out
     assert "START" not in report
     facts = squeezed(report)
     assert f"begins {'41 ' * 20}..." in facts
@@ -457,6 +461,7 @@ def test_what_would_harm_a_terminal_is_not_shown():
     assert not set(harmful) & set(report)
 
 
+@both_encoders
 @pytest.mark.parametrize(
     ("profile", "states"),
     [
@@ -464,11 +469,10 @@ def test_what_would_harm_a_terminal_is_not_shown():
         ("extended", ["START", *(f"SEND_{count}" for count in range(1, 8))]),
     ],
 )
-def test_the_waveform_is_vcd_with_names_of_states(folder, profile, states):
-    options = ["--profile", profile, "--code-points", "41 A9 20AC 1F600 D800 3FFFFFFF"]
-    if profile == "extended":
-        options[-1] += " 3FFFFFFFFFF"
-    assert run("simulate", *ENCODER, *options, "--vcd", "out.vcd").status == 0
+def test_the_waveform_is_vcd_with_names_of_states(folder, profile, states, options):
+    values = "41 A9 20AC 1F600 D800 3FFFFFFF" + " 3FFFFFFFFFF" * (profile == "extended")
+    arguments = ["--profile", profile, "--code-points", values, *options]
+    assert run("simulate", *ENCODER, *arguments, "--vcd", "out.vcd").status == 0
     with open("out.vcd", "rb") as file:
         tokens = list(tokenize(file))
     scopes = [token.scope.ident for token in tokens if token.kind is TokenKind.SCOPE]
@@ -511,8 +515,9 @@ def counts(report: str) -> dict[str, int]:
     return {name: sum(int(cell) for cell in cells if cell != "NEVER") for name, *cells in rows}
 
 
-def test_the_campaign_meets_every_class_with_every_output():
-    result = run("compare", *ENCODER)
+@both_encoders
+def test_the_campaign_meets_every_class_with_every_output(options):
+    result = run("compare", *ENCODER, *options)
     assert (result.status, result.err) == (0, "")
     assert list(counts(result.out)) == CLASSES[""]
     assert "NEVER" not in result.out
@@ -553,9 +558,10 @@ def test_compare_with_tokens_on_standard_output_leaves_the_report_to_standard_er
 # --- generate -----------------------------------------------------------------------------------
 
 
+@both_encoders
 @pytest.mark.parametrize("profile", ["unicode", "extended"])
-def test_the_ports_stand_in_the_order_of_the_contract(profile):
-    result = run("generate", *ENCODER, "--profile", profile)
+def test_the_ports_stand_in_the_order_of_the_contract(profile, options):
+    result = run("generate", *ENCODER, *options, "--profile", profile)
     assert (result.status, result.err) == (0, "")
     assert " ".join(verilog_ports(result.out)) == (
         "clk rst s_axis_tdata s_axis_tvalid s_axis_tready s_axis_tlast "
@@ -663,46 +669,43 @@ def test_a_reader_that_goes_away_ends_the_command_quietly():
 # --- a design that is wrong ---------------------------------------------------------------------
 
 
-class WrongEncoder(Encoder):
-    """Lets surrogates through."""
-
-    def _refuses(self, code_point):
-        return super()._refuses(code_point) & (code_point[11:16] != 0b11011)
-
-
-@pytest.fixture
-def wrong_encoder(folder, monkeypatch):
-    """A design with a mistake, which the file `surrogate.bin` brings to light."""
-    replace_design(monkeypatch, "encoder", WrongEncoder)
-    Path("surrogate.bin").write_bytes(b"A" + SURROGATE)
+# U+DFFF is accepted in cycle 2, compact in cycle 1; the first byte of U+FFFD comes 7 or 1 later.
+DIFFERENCES = {
+    "range: DFFF is no surrogate": "DIFFERENCE: cycle 9, pin o.data: expected EF, actual ED",
+    "compact: range: DFFF is no surrogate": (
+        "DIFFERENCE: cycle 2, pin o.data: expected EF, actual ED"
+    ),
+}
 
 
-# U+D800 is accepted in cycle 1: the first byte of U+FFFD must be on offer in cycle 2.
-DIFFERENCE = "DIFFERENCE: cycle 2, pin o.data: expected EF, actual ED"
+@pytest.fixture(params=DIFFERENCES)
+def wrong(request, folder, monkeypatch):
+    """A design with a mistake, which the file `surrogate.bin` brings to light: how, and options."""
+    Path("surrogate.bin").write_bytes(b"A\xed\xbf\xbf")
+    return DIFFERENCES[request.param], break_design(monkeypatch, request.param)
 
 
-@pytest.mark.usefixtures("wrong_encoder")
 @pytest.mark.parametrize("command", ["simulate", "compare"])
-def test_a_difference_is_shown_and_its_waveform_kept(command):
-    result = run(command, *ENCODER, "surrogate.bin")
+def test_a_difference_is_shown_and_its_waveform_kept(wrong, command):
+    difference, options = wrong
+    result = run(command, *options, "surrogate.bin")
     assert result.status == 1
-    assert DIFFERENCE in result.out
+    assert difference in result.out
     assert "agree" not in result.out
     assert "utf8-hdl-difference.vcd" in result.out
     assert_is_waveform("utf8-hdl-difference.vcd")
 
 
-@pytest.mark.usefixtures("wrong_encoder")
-def test_a_difference_does_not_disturb_bytes_on_standard_output():
-    result = run_for_bytes("simulate", *ENCODER, "surrogate.bin", "--bytes", "-")
+def test_a_difference_does_not_disturb_bytes_on_standard_output(wrong):
+    difference, options = wrong
+    result = run_for_bytes("simulate", *options, "surrogate.bin", "--bytes", "-")
     assert (result.status, result.out) == (1, b"A\xed")
-    assert DIFFERENCE in result.err
+    assert difference in result.err
     assert_is_waveform("utf8-hdl-difference.vcd")
 
 
-@pytest.mark.usefixtures("wrong_encoder")
-def test_the_campaign_finds_the_difference():
-    result = run("compare", *ENCODER, "--vcd", "kept.vcd")
+def test_the_campaign_finds_the_difference(wrong):
+    result = run("compare", *wrong[1], "--vcd", "kept.vcd")
     assert result.status == 1
     assert "pin o.data: expected EF, actual ED" in result.out
     assert "stimulus: boundary code points, full rate, seed 0" in result.out
@@ -710,9 +713,8 @@ def test_the_campaign_finds_the_difference():
     assert not Path("utf8-hdl-difference.vcd").exists()
 
 
-@pytest.mark.usefixtures("wrong_encoder")
-def test_a_design_is_right_as_long_as_its_mistake_is_not_met():
-    assert run("simulate", *ENCODER, "text.txt").status == 0
+def test_a_design_is_right_as_long_as_its_mistake_is_not_met(wrong):
+    assert run("simulate", *wrong[1], "text.txt").status == 0
 
 
 # --- help ---------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ import shlex
 import pytest
 from rich.cells import cell_len
 
-from command import Run, replace_design, run, squeezed
+from command import Run, break_design, run, squeezed
 from needs import each_engine
-from rtl import BREAKS_OF_OTHER_RULES, ENCODER_BREAKS, broken
+from rtl import BREAKS_OF_OTHER_RULES
 from utf8_flow.cli.choices import choose_profile
 from utf8_flow.verify import comparison, difference, engines
 from utf8_hdl import PROFILES, Decoder
@@ -27,13 +27,6 @@ def patience(monkeypatch):
 
 
 TEXT = "41 E2 82 AC ED BF BF C2 A9 F0 80 80 42"
-
-
-def break_design(monkeypatch, name: str) -> list[str]:
-    """Have the design broken from now on; the options that choose it."""
-    component = "encoder" if name in ENCODER_BREAKS else "decoder"
-    replace_design(monkeypatch, component, lambda profile: broken(name))
-    return ["--component", component]
 
 
 def printed_command(result: Run) -> list[str]:
@@ -58,7 +51,7 @@ def assert_shown_again(result: Run) -> list[str]:
 # --- the command --------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "name",
     [
@@ -74,11 +67,15 @@ def assert_shown_again(result: Run) -> list[str]:
         "range: DFFF is no surrogate",
         "last forgotten",
         "byte changes under stall",
+        "compact: last forgotten",
+        "compact: range: ED BF is no surrogate",
+        "compact: byte changes under stall",
     ],
 )
 def test_the_printed_command_shows_it_again(folder, monkeypatch, name):
-    options = [*break_design(monkeypatch, name), "--engine", "amaranth"]
-    arguments = assert_shown_again(run("compare", *options))
+    options = break_design(monkeypatch, name)
+    arguments = assert_shown_again(run("compare", *options, "--engine", "amaranth"))
+    assert ("--compact" in arguments) == ("--compact" in options)
     inputs = arguments[arguments.index("--hex" if "decoder" in options else "--code-points") + 1]
     assert len(inputs.replace("/", " ").split()) <= 4
 
@@ -245,7 +242,7 @@ def test_the_kind_of_a_token_is_contradicted(folder, monkeypatch):
 
 
 def test_the_byte_of_an_encoder_is_contradicted(folder, monkeypatch):
-    options = break_design(monkeypatch, "last forgotten")
+    options = break_design(monkeypatch, "compact: last forgotten")
     result = run("simulate", *options, "--code-points", "41 / E9 / 42")
     facts = squeezed(result.out)
     assert "byte expected A9 last, actual A9" in facts

@@ -16,14 +16,13 @@ from command import (
     assert_is_waveform,
     assert_no_traceback,
     assert_refused,
+    break_design,
     needs_proc,
-    replace_design,
     run,
     run_process,
     wait_until,
 )
 from needs import each_engine, needs_compiler
-from rtl import broken
 from utf8_flow.verify.exhaustive import Plan, State
 from utf8_hdl import UNICODE, Decoder
 from utf8_sim.engines.engine import interface_of
@@ -75,12 +74,14 @@ def test_the_shards_of_four_bytes_cover_every_text():
 # --- in one process -----------------------------------------------------------------------------
 
 
-def test_every_text_of_one_byte(folder):
-    result = run("compare", "--exhaustive", 1)
+@pytest.mark.parametrize(("options", "after"), [([], 8 + 8), (["--compact"], 1 + 2)])
+def test_every_text_of_one_byte(folder, options, after):
+    result = run("compare", "--exhaustive", 1, *options)
     assert (result.status, result.err) == (0, "")
     assert "256 texts, every one of 1 byte: " in result.out
-    # A token comes eight cycles after its byte, and eight cycles without any are the end.
-    assert "agree on every output pin in all 272 cycles" in result.out
+    # A token comes eight cycles after its byte, and eight cycles without any are the end; compact
+    # it comes one cycle after it, and two are the end.
+    assert f"agree on every output pin in all {256 + after} cycles" in result.out
     assert [path.name for path in folder.iterdir()] == ["text.txt"]
 
 
@@ -151,29 +152,30 @@ def test_a_state_is_not_kept_in_another_output(folder):
     assert_refused(result, "--state")
 
 
-DIFFERENCES = {
-    # The text F5 is accepted in cycle 245: its error is out of range, whatever follows.
-    1: (
-        "range: F5 is in range",
-        "DIFFERENCE: cycle 253, pin o.kind: expected 5 (out-of-range), actual 6 (truncated)",
-        "F5",
-    ),
-    # B0 of the text ED B0 is accepted in cycle 2 * 0xEDB0 + 1, and cuts ED short.
-    2: (
-        "range: ED BF is no surrogate",
-        "DIFFERENCE: cycle 121704, pin o.valid: expected 1, actual 0",
-        "ED B0",
-    ),
-}
+# The text F5 is accepted in cycle 245: its error is out of range, whatever follows.
+F5 = "pin o.kind: expected 5 (out-of-range), actual 6 (truncated)"
+# B0 of the text ED B0 is accepted in cycle 2 * 0xEDB0 + 1, and cuts ED short.
+ED_B0 = "pin o.valid: expected 1, actual 0"
+ED_B0_COMPACT = "pin o.kind: expected 4 (surrogate), actual 6 (truncated)"
 
 
-@pytest.mark.parametrize("length", [1, pytest.param(2, marks=needs_compiler)])
-def test_a_difference_is_found(folder, monkeypatch, length):
-    fault, difference, text = DIFFERENCES[length]
-    replace_design(monkeypatch, "decoder", lambda profile: broken(fault))
-    result = run("compare", "--exhaustive", length)
+@pytest.mark.sample(2)
+@needs_compiler
+@pytest.mark.parametrize(
+    ("fault", "difference", "text"),
+    [
+        ("range: F5 is in range", f"cycle 253, {F5}", "F5"),
+        ("compact: range: F5 is in range", f"cycle 246, {F5}", "F5"),
+        ("range: ED BF is no surrogate", f"cycle 121704, {ED_B0}", "ED B0"),
+        ("compact: range: ED BF is no surrogate", f"cycle 121698, {ED_B0_COMPACT}", "ED B0"),
+    ],
+)
+def test_a_difference_is_found(folder, monkeypatch, fault, difference, text):
+    length = len(bytes.fromhex(text))
+    options = break_design(monkeypatch, fault)
+    result = run("compare", *options, "--exhaustive", length)
     assert result.status == 1
-    assert difference in result.out.splitlines()
+    assert f"DIFFERENCE: {difference}" in result.out.splitlines()
     assert f"the texts from {'0' * 2 * length} on" in result.out
     assert f"text {text}" in result.out.splitlines()
     assert "agree" not in result.out
@@ -241,6 +243,7 @@ def test_a_damaged_state_is_refused_and_untouched(folder, damaged_states, damage
         ["--exhaustive", 1, "--stall-input", 0, "--seed", 1],
         ["--exhaustive", 1, "--profile", "ucs4"],
         ["--exhaustive", 1, "--surrogates", "accept"],
+        ["--exhaustive", 1, "--compact"],
     ],
 )
 def test_the_state_of_another_comparison_is_refused_and_untouched(folder, options):
@@ -253,7 +256,7 @@ def test_the_state_of_another_comparison_is_refused_and_untouched(folder, option
 
 def test_the_state_of_another_design_is_refused(folder, monkeypatch):
     state_of(1, engine="amaranth")
-    replace_design(monkeypatch, "decoder", lambda profile: broken("range: F5 is in range"))
+    break_design(monkeypatch, "range: F5 is in range")
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert_refused(result, "'state.json' is the state of another comparison")
 
@@ -314,6 +317,7 @@ def test_an_interrupted_comparison_goes_on_where_it_stopped(folder):
     assert [path.name for path in folder.iterdir()] == ["text.txt"]
 
 
+@pytest.mark.sample(1)
 @needs_compiler
 @needs_proc
 @pytest.mark.parametrize("pause", [0.01, 0.1])

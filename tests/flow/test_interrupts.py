@@ -16,14 +16,14 @@ from command import (
     Process,
     assert_is_waveform,
     assert_no_traceback,
+    break_design,
     needs_proc,
-    replace_design,
     run,
     wait_until,
 )
 from needs import each_engine, needs_compiler, needs_icarus
-from rtl import broken
-from utf8_flow.verify import comparison, difference, engines, report
+from utf8_flow.components.decoder import DecoderReport
+from utf8_flow.verify import comparison, difference, engines
 from utf8_sim import campaign
 from utf8_sim.engines import compiled
 from utf8_sim.engines.engine import AmaranthEngine
@@ -226,7 +226,7 @@ DIFFERENCE = "DIFFERENCE: cycle 9, pin o.valid: expected 1, actual 0"
 @pytest.fixture
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `wrong.bin` brings to light."""
-    replace_design(monkeypatch, "decoder", lambda profile: broken("range: ED BF is no surrogate"))
+    break_design(monkeypatch, "range: ED BF is no surrogate")
     Path("wrong.bin").write_bytes(b"A\xed\xbf\xbf")
 
 
@@ -234,9 +234,9 @@ def wrong_decoder(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "place", "name"),
     [
-        ("simulate", report.DecoderReport, "add"),
+        ("simulate", DecoderReport, "add"),
         ("compare", campaign.Coverage, "add"),
-        ("simulate", report.DecoderReport, "lines"),
+        ("simulate", DecoderReport, "lines"),
     ],
 )
 def test_a_difference_found_before_an_interrupt_is_reported(monkeypatch, command, place, name):

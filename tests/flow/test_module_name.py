@@ -9,6 +9,7 @@ from command import assert_refused, run
 from needs import needs
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("component", ["decoder", "encoder"])
 def test_only_the_name_changes(component):
     usual = run("generate", "--component", component)

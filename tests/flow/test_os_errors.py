@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command import COMMAND, assert_refused, replace_design, run, run_process
-from rtl import broken
+from command import COMMAND, assert_refused, break_design, run, run_process
 from utf8_flow.terminal import visible
 
 IN_A_DELETED_FOLDER = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
@@ -102,11 +101,7 @@ def test_no_message_has_an_escape_in_it(folder, arguments):
 
 def test_no_report_has_an_escape_in_it(folder, monkeypatch):
     Path(ESCAPE).write_bytes(b"A\xed\xbf\xbf")
-    replace_design(
-        monkeypatch,
-        "decoder",
-        lambda profile: broken("range: ED BF is no surrogate"),
-    )
+    break_design(monkeypatch, "range: ED BF is no surrogate")
     result = run("compare", ESCAPE, "--vcd", f"{ESCAPE}.vcd")
     assert result.status == 1
     assert "\x1b" not in result.out

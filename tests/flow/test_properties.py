@@ -133,7 +133,7 @@ def contradicted(component: str, name: str) -> Proof:
         return proof_of(component, name)
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(5)
 @named(list(BY_NAME))
 def test_the_design_has_the_property(component, name):
     proof = proof_of(component, name)
@@ -478,6 +478,7 @@ def test_a_pin_that_never_moves_is_noticed(monkeypatch, component, pin, level):
     assert proof_of(component, "covers").verdict == "VACUOUS"
 
 
+@pytest.mark.sample(2)
 @named([key for key in BY_NAME if key[1] in ("covers", "tokens", "bytes", "verilog")])
 def test_inputs_that_are_not_free_prove_nothing(monkeypatch, component, name):
     monkeypatch.setattr(bench.Bench, "free", lambda _bench, shape, name: Signal(shape, name=name))
@@ -501,6 +502,7 @@ def test_registers_that_begin_with_anything_are_refused_where_none_is_meant_to()
         prover._check_inputs(free, circuit)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "good", "bad"),
     [

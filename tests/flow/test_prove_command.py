@@ -98,7 +98,7 @@ def test_results_come_while_long_proofs_go_on(folder):
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 8, 1000])
 def test_all_workers_but_one_begin_with_the_longest_proofs(workers):
-    goals = proofs.choose_goals(None, None, list(PROFILES.values()))
+    goals = proofs.choose_goals([(name, False) for name in ENTRIES], None, list(PROFILES.values()))
     order = proofs.schedule(goals, workers)
     assert sorted(map(goals.index, order)) == list(range(len(goals)))
     names = [goal.property.name for goal in order]

@@ -15,8 +15,11 @@ from utf8_hdl import EXTENDED, UCS2, Decoder, Encoder
 
 generate = cache(verilog.generate)
 BENCH = Path(__file__).with_name("reset_polarity.v")
-DESIGNS = [Decoder(), Decoder(EXTENDED), Encoder(), Encoder(UCS2)]
-NAMES = [f"{type(d).__name__.lower()} {d.profile.name}" for d in DESIGNS]
+DESIGNS = [
+    *(Decoder(), Decoder(EXTENDED), Encoder(), Encoder(UCS2)),
+    *(Decoder(compact=True), Encoder(compact=True)),
+]
+NAMES = [f"{'compact ' * d.compact}{type(d).__name__.lower()} {d.profile.name}" for d in DESIGNS]
 
 
 def side_by_side(folder: Path, high: str, low: str) -> str:
@@ -59,6 +62,7 @@ def test_bench_sees_the_wrong_polarity(design, wrong, tmp_path):
     assert "FAIL" in side_by_side(tmp_path, generate(design, "high"), broken)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("component", ["decoder", "encoder"])
 def test_names_and_order_of_the_ports(component):
     high = run("generate", "--component", component)

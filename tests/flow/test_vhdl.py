@@ -33,6 +33,7 @@ def vhdl_ports(vhdl: str) -> dict[str, int]:
     return {name: int(highest or 0) + 1 for name, highest in ports}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "options",
     [(), ("--profile", "extended"), ("--component", "encoder"), ("--reset-polarity", "low")],
@@ -49,6 +50,7 @@ def test_the_component_has_the_ports_of_the_module(options, folder):
     assert f"  component {module} is\n" in vhdl
 
 
+@pytest.mark.sample(2)
 @needs("ghdl")
 @pytest.mark.parametrize("language", ["93", "02", "08"])
 @pytest.mark.parametrize("component", ["decoder", "encoder"])

@@ -14,12 +14,11 @@ from command import (
     assert_is_waveform,
     assert_no_traceback,
     assert_refused,
-    replace_design,
+    break_design,
     run,
     run_process,
 )
 from needs import each_engine, needs, needs_icarus
-from rtl import broken
 from utf8_flow.export.verilog import generate
 from utf8_flow.verify import engines
 from utf8_sim.engines.engine import AmaranthEngine, HangError
@@ -71,7 +70,7 @@ DIFFERENCE = "DIFFERENCE: cycle 48, pin o.valid: expected 1, actual 0"
 @pytest.fixture
 def wrong_decoder(folder, monkeypatch):
     """A design with a mistake, which the file `wrong.bin` brings to light."""
-    replace_design(monkeypatch, "decoder", lambda profile: broken("range: ED BF is no surrogate"))
+    break_design(monkeypatch, "range: ED BF is no surrogate")
     Path("wrong.bin").write_bytes(b"A" * 40 + b"\xed\xbf\xbf" + b"B" * 40)
 
 
@@ -164,9 +163,20 @@ def test_the_picture_shows_pins_states_and_tokens(folder):
 
 
 @needs_wavedrom
-def test_the_picture_of_an_encoder_shows_code_points_and_bytes(folder):
+def test_the_picture_of_a_compact_decoder_shows_the_token_a_cycle_later(folder):
+    assert run("simulate", "--compact", "--hex", "41 E2 42", "--wave", "out.svg").status == 0
+    svg = Path("out.svg").read_text()
+    assert ticks(svg) == list(range(5))
+    states = [label for label in labels(svg) if label in ("START", "NEED_2", "HELD")]
+    assert states == ["START", "NEED_2", "HELD", "START"]
+    assert {"i.ready", "U+0041 A", "truncated", "U+0042 B"} <= set(labels(svg))
+
+
+@needs_wavedrom
+@pytest.mark.parametrize("options", [[], ["--compact"]], ids=["pipelined", "compact"])
+def test_the_picture_of_an_encoder_shows_code_points_and_bytes(folder, options):
     arguments = ["--component", "encoder", "--code-points", "20AC", "--wave", "out.svg"]
-    assert run("simulate", *arguments).status == 0
+    assert run("simulate", *arguments, *options).status == 0
     assert {"i.code_point", "U+20AC €", "SEND_2", "SEND_1", "E2", "82", "AC"} <= set(
         labels(Path("out.svg").read_text())
     )
@@ -364,6 +374,7 @@ class Undefined(IcarusEngine):
         super().__init__(design, generate(design).replace(" o_valid = 1'b0;", ""))
 
 
+@pytest.mark.sample(1)
 @needs_icarus
 @pytest.mark.parametrize(
     "arguments",

@@ -1,70 +1,82 @@
-"""The decoder against CPython, and against the golden model cycle by cycle."""
+"""Both decoders against CPython, and against the golden model cycle by cycle."""
 
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import BOUNDARY_BYTES, ref_tokens
 from rtl import (
+    BOTH,
     BREAKS,
     BREAKS_OF_OTHER_RULES,
+    COMPACT_DECODER_BREAKS,
     STALLS,
     broken,
     campaign_catches,
+    engine_of,
     lockstep,
     rtl_tokens,
     rtl_trace,
-    taken,
 )
 from utf8_hdl import EXTENDED, UCS4, UNICODE, Decoder
-from utf8_sim.stimulus import FixedStalls, RandomStalls
+from utf8_sim.stimulus import FixedStalls
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PATTERN = st.lists(st.booleans(), max_size=40).map(tuple).map(FixedStalls)
 HOSTILE = st.lists(st.sampled_from(BOUNDARY_BYTES), min_size=1, max_size=24).map(bytes)
 
 
+@pytest.mark.sample
+@BOTH
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 @pytest.mark.parametrize("name", ["scripts.txt", "stress.txt"])
-def test_examples_decode_as_in_cpython(name, stalls):
+def test_examples_decode_as_in_cpython(name, stalls, compact):
     data = (EXAMPLES / name).read_bytes()[-2500:]
-    assert rtl_tokens(data, stalls) == ref_tokens(data)
+    assert rtl_tokens(data, stalls, compact=compact) == ref_tokens(data)
 
 
+@BOTH
 @settings(max_examples=60, deadline=None)
 @given(HOSTILE)
-def test_hostile_text_decodes_as_in_cpython(data):
-    assert rtl_tokens(data) == ref_tokens(data)
+def test_hostile_text_decodes_as_in_cpython(compact, data):
+    assert rtl_tokens(data, compact=compact) == ref_tokens(data)
 
 
-def test_every_pair_of_boundary_bytes_decodes_as_in_cpython():
+@BOTH
+@pytest.mark.parametrize("stalls", ["full rate", "both slow"])
+def test_every_pair_of_boundary_bytes_decodes_as_in_cpython(stalls, compact):
     data = b"".join(bytes(pair) for pair in product(BOUNDARY_BYTES, repeat=2))
-    assert rtl_tokens(data) == ref_tokens(data)
+    assert rtl_tokens(data, STALLS[stalls], compact=compact) == ref_tokens(data)
 
 
+@BOTH
 @settings(max_examples=60, deadline=None)
 @given(st.lists(HOSTILE, max_size=4), PATTERN, PATTERN)
-def test_every_pin_is_as_predicted_under_any_stalls(texts, input_stalls, output_stalls):
-    assert lockstep(texts, (input_stalls, output_stalls)) is None
+def test_every_pin_is_as_predicted_under_any_stalls(compact, texts, input_stalls, output_stalls):
+    engine = engine_of(Decoder, UNICODE, compact)
+    assert lockstep(texts, (input_stalls, output_stalls), engine) is None
 
 
+@BOTH
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
-def test_every_pin_is_as_predicted_on_random_bytes(stalls):
-    data = RandomStalls(0.5, 7)  # a source of random bits that is the same on every run
-    bits = next(data.windows(8 * 2000))
-    assert lockstep([bytes(sum(b << n for n, b in enumerate(bits[i : i + 8].tolist()))
-                           for i in range(0, len(bits), 8))], stalls) is None  # fmt: skip
+def test_every_pin_is_as_predicted_on_random_bytes(stalls, compact):
+    data = np.random.default_rng(7).bytes(2000)
+    assert lockstep([data], stalls, engine_of(Decoder, UNICODE, compact)) is None
 
 
-def test_no_text_gives_no_token():
-    assert not rtl_trace([])["o.valid"].any()
+@BOTH
+def test_no_text_gives_no_token(compact):
+    assert not rtl_trace([], design=engine_of(Decoder, UNICODE, compact))["o.valid"].any()
 
 
-def test_texts_follow_each_other_without_a_gap():
-    trace = rtl_trace([b"\xe2\x82", b"\xac", b"\xe2\x82\xac"])
+@BOTH
+def test_texts_follow_each_other_without_a_gap(compact):
+    texts = [b"\xe2\x82", b"\xac", b"\xe2\x82\xac"]
+    trace = rtl_trace(texts, design=engine_of(Decoder, UNICODE, compact))
     tokens = [
         (int(cycle["o.length"]), bool(cycle["o.error"]), bool(cycle["o.last"]))
         for cycle in trace
@@ -74,6 +86,7 @@ def test_texts_follow_each_other_without_a_gap():
     assert trace["i.valid"][:6].all()
 
 
+@BOTH
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 @pytest.mark.parametrize(
     "texts",
@@ -84,11 +97,11 @@ def test_texts_follow_each_other_without_a_gap():
         pytest.param([b"\xef", b"\xbf\xbf"], id="another"),
     ],
 )
-def test_texts_do_not_touch_each_other(texts, stalls):
-    assert lockstep(texts, stalls, Decoder(UCS4)) is None
+def test_texts_do_not_touch_each_other(texts, stalls, compact):
+    assert lockstep(texts, stalls, engine_of(Decoder, UCS4, compact)) is None
 
 
-@pytest.mark.parametrize("name", [*BREAKS, *BREAKS_OF_OTHER_RULES])
+@pytest.mark.parametrize("name", [*BREAKS, *BREAKS_OF_OTHER_RULES, *COMPACT_DECODER_BREAKS])
 def test_campaign_catches_a_broken_decoder(name):
     assert campaign_catches(broken(name))
 
@@ -99,13 +112,6 @@ def test_a_state_for_each_number_of_missing_bytes():
     assert [state.name for state in Decoder(EXTENDED).State][-1] == "NEED_7"
 
 
-@pytest.mark.parametrize("profile", [UNICODE, UCS4, EXTENDED], ids=lambda profile: profile.name)
-def test_a_compact_decoder_gives_the_same_tokens(profile):
-    texts = [bytes(pair) for pair in product(BOUNDARY_BYTES, repeat=2)][::7]
-    pipelined, compact = (
-        taken(rtl_trace(texts, STALLS["both slow"], Decoder(profile, compact=compact)))
-        for compact in (False, True)
-    )
-    fields = ["o.code_point", "o.error", "o.kind", "o.length", "o.last"]
-    assert len(pipelined) > len(texts)
-    assert compact[fields].tolist() == pipelined[fields].tolist()
+def test_a_compact_one_has_a_state_for_a_byte_that_is_held():
+    names = [state.name for state in Decoder(UNICODE, compact=True).State]
+    assert names == ["START", "NEED_1", "NEED_2", "NEED_3", "HELD"]

@@ -126,6 +126,7 @@ def test_gateware_of_a_board_at_its_real_rate():
     assert answer(hardware, 12e6, 115_200, parts, 0.03) == expected_answer(parts, PAUSE)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_every_profile(profile):
     """Up to eleven digits in `extended`; as few as there are, but never below four."""
@@ -258,6 +259,7 @@ def slow_demo(module=demo, good="", bad=""):
     return namespace["Demo"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("case", ["missing stop bits", "overrun"])
 def test_latency_of_the_decoder_does_not_matter(case):
     """Notices of lost bytes keep their place behind the tokens of the text before."""

@@ -1,4 +1,4 @@
-"""The decoder of every profile with every override, on hostile bytes, against naive_tokens."""
+"""Both decoders of every profile with every override, on hostile bytes, against naive_tokens."""
 
 import random
 from dataclasses import replace
@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from naive import naive_tokens
-from rtl import ALL_RULES, ODD_PROFILES, STALLS, lockstep, rtl_tokens
+from rtl import ALL_RULES, BOTH, ODD_PROFILES, STALLS, engine_of, lockstep, rtl_tokens
 from utf8_hdl import PROFILES, Decoder
 
-VARIANTS = ALL_RULES | ODD_PROFILES
+RULES = ALL_RULES | ODD_PROFILES
+every_rule = pytest.mark.parametrize("profile", RULES.values(), ids=RULES)
 EDGES = bytes.fromhex(
     "00 41 7F 80 81 82 83 84 87 88 8F 90 9F A0 BD BE BF C0 C1 C2 DF E0 E1 EC ED EE EF"
     "F0 F1 F3 F4 F5 F7 F8 F9 FB FC FD FE FF"
@@ -56,18 +57,20 @@ def hostile_bytes(size: int, seed: int) -> bytes:
     return bytes(data[:size])
 
 
-@pytest.mark.sample(15)
-@pytest.mark.parametrize("profile", VARIANTS.values(), ids=VARIANTS)
-def test_hostile_bytes(profile):
+@pytest.mark.sample(30)
+@BOTH
+@every_rule
+def test_hostile_bytes(profile, compact):
     data = hostile_bytes(2500, seed=1)
-    assert rtl_tokens(data, profile=profile) == naive_tokens(data, profile)
+    assert rtl_tokens(data, profile=profile, compact=compact) == naive_tokens(data, profile)
 
 
-@pytest.mark.sample(9)
-@pytest.mark.parametrize("profile", VARIANTS.values(), ids=VARIANTS)
-def test_every_pin_with_stalls(profile):
+@pytest.mark.sample(18)
+@BOTH
+@every_rule
+def test_every_pin_with_stalls(profile, compact):
     texts = [hostile_bytes(size, seed=size) for size in (1, 2, 3, 5, 8, 200)]
-    assert lockstep(texts, STALLS["both slow"], Decoder(profile)) is None
+    assert lockstep(texts, STALLS["both slow"], engine_of(Decoder, profile, compact)) is None
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)

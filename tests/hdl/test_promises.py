@@ -1,10 +1,11 @@
-"""The decoder's five promises, each checked on what the pins show, not on the cycle model.
+"""Both decoders' five promises, each checked on what the pins show, not on the cycle model.
 
 Every check is also shown to fail on a decoder that breaks the promise.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,8 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import BOUNDARY_BYTES, ref_tokens
-from rtl import NO_STALLS, STALLS, accepted, altered, broken, lockstep, rtl_trace, taken
-from utf8_hdl import Decoder
+from rtl import (
+    BOTH,
+    NO_STALLS,
+    STALLS,
+    accepted,
+    altered,
+    broken,
+    engine_of,
+    lockstep,
+    rtl_trace,
+    taken,
+)
+from utf8_hdl import UNICODE, Decoder
 from utf8_sim.engines.engine import HangError
 from utf8_sim.stimulus import FixedStalls
 
@@ -55,23 +67,34 @@ def check_lengths(trace: np.ndarray) -> None:
     assert covered[-1] == received[-1]
 
 
-def check_latency(texts: Sequence[bytes], trace: np.ndarray) -> None:
+def check_latency(texts: Sequence[bytes], trace: np.ndarray, compact: bool = False) -> None:
     """A token is there from the cycle on in which it must be, until it is taken; else none is."""
-    enabled = enabled_cycles(trace)
-    entered: list[int] = []  # for each byte in which of them, behind the bytes before
-    for cycle in np.flatnonzero(trace["i.valid"] & trace["i.ready"]):
-        following = entered[-1] + 1 if entered else 0
-        entered.append(max(int(np.searchsorted(enabled, cycle)), following))
     expected = np.zeros(len(trace), dtype=np.uint8)
     free_from = 0
     ends = np.flatnonzero(trace["o.valid"] & trace["o.ready"])
-    for (byte, needed), end in zip(decisions(texts), ends, strict=True):
-        arrives = enabled[entered[byte] + needed - 1] + 1
+    arrivals = compact_arrivals if compact else pipelined_arrivals
+    for arrives, end in zip(arrivals(texts, trace), ends, strict=True):
         expected[max(arrives, free_from) : end + 1] = 1
         free_from = end + 1
     assert np.array_equal(
         trace["o.valid"], expected
     )  # no lists: pytest would compare them for ever
+
+
+def compact_arrivals(texts: Sequence[bytes], trace: np.ndarray) -> Iterator[int]:
+    """In which cycle each token is there, unless another is still before it."""
+    accepts = np.flatnonzero(trace["i.valid"] & trace["i.ready"])
+    return (accepts[byte] + 1 for byte, _ in decisions(texts))
+
+
+def pipelined_arrivals(texts: Sequence[bytes], trace: np.ndarray) -> Iterator[int]:
+    """The same for the pipeline."""
+    enabled = enabled_cycles(trace)
+    entered: list[int] = []  # for each byte in which of them, behind the bytes before
+    for cycle in np.flatnonzero(trace["i.valid"] & trace["i.ready"]):
+        following = entered[-1] + 1 if entered else 0
+        entered.append(max(int(np.searchsorted(enabled, cycle)), following))
+    return (enabled[entered[byte] + needed - 1] + 1 for byte, needed in decisions(texts))
 
 
 def enabled_cycles(trace: np.ndarray) -> np.ndarray:
@@ -81,7 +104,7 @@ def enabled_cycles(trace: np.ndarray) -> np.ndarray:
 
 
 def decisions(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """For each token the byte that decides it, and after how many enabled cycles it is out."""
+    """For each token the byte that decides it, and after how many enabled stages it is out."""
     begin = 0
     for text in texts:
         for token in ref_tokens(text):
@@ -93,34 +116,36 @@ def decisions(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
         begin += len(text)
 
 
+@BOTH
 @hostile
-def test_line_rate(data):
-    trace = rtl_trace([data])
+def test_line_rate(data, compact):
+    trace = rtl_trace([data], design=engine_of(Decoder, UNICODE, compact))
     check_line_rate(trace)
     assert trace["i.valid"][: len(data)].all()
     assert len(accepted(trace[: len(data)])) == len(data)
 
 
+def check_promises(texts: Sequence[bytes], stalls, compact: bool) -> None:
+    trace = rtl_trace(texts, stalls, engine_of(Decoder, UNICODE, compact))
+    check_line_rate(trace)
+    check_stream_rules(trace)
+    check_lengths(trace)
+    check_latency(texts, trace, compact)
+
+
 @pytest.mark.sample
+@BOTH
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 @hostile
-def test_promises_under_stalls(data, stalls):
-    texts = [data, data[:7]]
-    trace = rtl_trace(texts, stalls)
-    check_line_rate(trace)
-    check_stream_rules(trace)
-    check_lengths(trace)
-    check_latency(texts, trace)
+def test_promises_under_stalls(data, stalls, compact):
+    check_promises([data, data[:7]], stalls, compact)
 
 
+@BOTH
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, PATTERN, PATTERN)
-def test_promises_under_any_stalls(texts, input_stalls, output_stalls):
-    trace = rtl_trace(texts, (input_stalls, output_stalls))
-    check_line_rate(trace)
-    check_stream_rules(trace)
-    check_lengths(trace)
-    check_latency(texts, trace)
+def test_promises_under_any_stalls(compact, texts, input_stalls, output_stalls):
+    check_promises(texts, (input_stalls, output_stalls), compact)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +202,9 @@ def check_independence(seen: list[list[tuple[int, int, int]]]) -> None:
     assert {of_cycle[0][1] for of_cycle in seen} == {0, 1}
 
 
-def test_valid_and_payload_do_not_depend_on_ready_within_a_cycle():
-    seen = answers(Decoder(), b"\xc2A\xe0\x80A\xf4\x90A" * 4)
+@BOTH
+def test_valid_and_payload_do_not_depend_on_ready_within_a_cycle(compact):
+    seen = answers(Decoder(compact=compact), b"\xc2A\xe0\x80A\xf4\x90A" * 4)
     check_independence(seen)
     assert all(of_cycle[1][0] and of_cycle[3][0] for of_cycle in seen)
 
@@ -239,8 +265,15 @@ class Overwritten:
         return tokens
 
 
-DECODER = Overwritten(Decoder())
-ALL_ONES = {name: (1 << len(register)) - 1 for name, register in DECODER.registers.items()}
+DECODERS = [Overwritten(Decoder(compact=compact)) for compact in (False, True)]
+
+
+def all_ones(decoder: Overwritten) -> dict[str, int]:
+    return {name: (1 << len(register)) - 1 for name, register in decoder.registers.items()}
+
+
+def any_contents(decoder: Overwritten, random: Random) -> dict[str, int]:
+    return {name: random.getrandbits(len(r)) for name, r in decoder.registers.items()}
 
 
 def check_recovery(decoder: Overwritten, contents: dict[str, int], noise: bytes, pauses) -> None:
@@ -249,22 +282,25 @@ def check_recovery(decoder: Overwritten, contents: dict[str, int], noise: bytes,
     assert tokens[-len(expected) :] == expected
 
 
-@pytest.mark.parametrize("state", [state.value for state in Decoder().State])
+@BOTH
 @pytest.mark.parametrize("noise", NOISE)
-def test_stream_is_right_again_after_a_flipped_state(state, noise):
-    check_recovery(DECODER, {"state": state}, noise, ())
+def test_stream_is_right_again_after_a_flipped_state(noise, compact):
+    for state in Decoder(compact=compact).State:
+        check_recovery(DECODERS[compact], {"state": state.value}, noise, ())
 
 
+@BOTH
 @settings(max_examples=150, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from(NOISE), st.lists(st.booleans()))
-def test_stream_is_right_again_from_any_register_contents(random, noise, pauses):
-    contents = {name: random.getrandbits(len(r)) for name, r in DECODER.registers.items()}
-    check_recovery(DECODER, contents, noise, pauses)
+def test_stream_is_right_again_from_any_register_contents(compact, random, noise, pauses):
+    decoder = DECODERS[compact]
+    check_recovery(decoder, any_contents(decoder, random), noise, pauses)
 
 
-@pytest.mark.parametrize("name", ALL_ONES)
-def test_stream_is_right_again_whichever_register_was_all_ones(name):
-    check_recovery(DECODER, {name: ALL_ONES[name]}, b"A", (True, False) * 9)
+@BOTH
+def test_stream_is_right_again_whichever_register_was_all_ones(compact):
+    for name, ones in all_ones(DECODERS[compact]).items():
+        check_recovery(DECODERS[compact], {name: ones}, b"A", (True, False) * 9)
 
 
 def test_recovery_fails_on_a_decoder_that_remembers():
@@ -287,11 +323,12 @@ def check_reset(decoder: Overwritten, contents: dict[str, int], pauses: Sequence
     assert decoder.tokens(kept, FOLLOWING, pauses) == expected
 
 
+@BOTH
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False), st.lists(st.booleans()))
-def test_registers_without_reset_do_not_matter(random, pauses):
-    contents = {name: random.getrandbits(len(r)) for name, r in DECODER.registers.items()}
-    check_reset(DECODER, contents, pauses)
+def test_registers_without_reset_do_not_matter(compact, random, pauses):
+    decoder = DECODERS[compact]
+    check_reset(decoder, any_contents(decoder, random), pauses)
 
 
 def test_reset_fails_on_a_decoder_without():
@@ -299,7 +336,7 @@ def test_reset_fails_on_a_decoder_without():
     bad = 'valid = self.register(f"{name}_valid", reset_less=True)'
     broken_design = Overwritten(altered("decoder", [(good, bad)])())
     with pytest.raises(AssertionError):
-        check_reset(broken_design, ALL_ONES, ())
+        check_reset(broken_design, all_ones(broken_design), ())
 
 
 # --- the checks themselves ----------------------------------------------------------------------
@@ -320,6 +357,10 @@ def test_reset_fails_on_a_decoder_without():
         (check_lengths, "both slow", "skid: byte behind it lost"),
         (check_lengths, "both slow", "buffer: the second token is forgotten"),
         (check_lengths, "both slow", "buffer: the same token again"),
+        (check_line_rate, "full rate", "compact: half rate"),
+        (check_stream_rules, "both slow", "compact: moves while it is stalled"),
+        (check_lengths, "both slow", "compact: interrupting byte swallowed"),
+        (check_lengths, "both slow", "compact: a held byte again"),
     ],
 )
 def test_checks_fail_on_a_broken_decoder(check, stalls, flaw):

@@ -18,7 +18,7 @@ from utf8_sim.engines.engine import interface_of
 from utf8_sim.golden import arrays as bulk
 from utf8_sim.golden.arrays import ArrayCycles, ArrayDecoder, ArrayEncoder, Outputs, Pace
 from utf8_sim.golden.text import TextModel, decode, encode_character
-from utf8_sim.golden.timing import Compact, CycleModel, Elastic, Serial, Timing
+from utf8_sim.golden.timing import CycleModel, Elastic, Serial, Timing
 from utf8_sim.trace import Columns, Interface, Trace
 
 VARIANTS = ALL_RULES | ODD_PROFILES
@@ -34,11 +34,11 @@ encoder_variants = profiles([name for name in VARIANTS if "whole-sequence" not i
 rejecting_variants = profiles([name for name in VARIANTS if "True" not in name])
 components = pytest.mark.parametrize("component", [DECODER, ENCODER], ids=["decoder", "encoder"])
 TIMINGS = {
-    "the decoder's": (DECODER, DECODER.timing(Decoder())),
+    "decoder": (DECODER, DECODER.timing(Decoder())),
+    "compact decoder": (DECODER, DECODER.timing(Decoder(compact=True))),
+    "encoder": (ENCODER, ENCODER.timing(Encoder())),
+    "compact encoder": (ENCODER, ENCODER.timing(Encoder(compact=True))),
     "short pipeline": (DECODER, Elastic(latency=2, latency_of_state=1)),
-    "compact": (DECODER, Compact(spare=1)),
-    "the encoder's": (ENCODER, ENCODER.timing(Encoder())),
-    "one that sends": (ENCODER, Serial(before=3, after=2)),
     "one that sends at once": (ENCODER, Serial(before=1, after=1)),
 }
 timings = pytest.mark.parametrize(("component", "timing"), TIMINGS.values(), ids=TIMINGS)
@@ -347,6 +347,7 @@ def test_every_pin_in_windows_of_any_size(component, timing, profile):
         check_windows(component, profile, timing, trace, list(chunks(len(trace), rng)))
 
 
+@pytest.mark.sample(3)
 @timings
 @pytest.mark.parametrize("busy", BUSY, ids=str)
 def test_every_pin_cycle_by_cycle_in_windows(component, timing, busy):

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from rtl import STALLS, quick_engine
-from utf8_hdl import PROFILES, UNICODE, Decoder, Encoder
+from rtl import DESIGNS, STALLS, quick_engine
+from utf8_hdl import PROFILES, UNICODE, Decoder
 from utf8_sim.campaign import boundary_encodings, campaign, class_name
 from utf8_sim.components.decoder import (
     beginnings,
@@ -83,7 +83,7 @@ def test_another_seed_gives_other_random_bytes_and_the_same_seed_the_same():
 
 @pytest.mark.sample
 @profiles
-@pytest.mark.parametrize("design", [Decoder, Encoder])
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_campaign_agrees_and_leaves_no_gap(design, profile):
     engine = quick_engine(design(profile))
     coverage = engine.component.coverage(engine)

@@ -105,6 +105,8 @@ def test_texts_are_told_apart():
         ("byte changes under stall", 2),
         ("skid: byte lost in it", 3),
         ("payload changes under stall", 3),
+        ("compact: interrupting byte swallowed", 2),
+        ("compact: taken while sending", 2),
     ],
 )
 def test_the_shortest_case_of_a_broken_design_shows_the_same(name, most):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from utf8_hdl import Decoder
-from utf8_sim.engines.engine import DRAIN, WATCHDOG, TestBench, interface_of
+from utf8_sim.engines.engine import WATCHDOG, AmaranthEngine, TestBench
 from utf8_sim.stimulus import PIECE_SIZE, FixedStalls, RandomStalls, Stimulus, file_pieces
 
 
 def bench_for(stimulus: Stimulus) -> TestBench:
-    return TestBench(stimulus, interface_of(Decoder()))
+    return TestBench(stimulus, AmaranthEngine(Decoder()))
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE_SIZE - 1, PIECE_SIZE, PIECE_SIZE + 1, 3 * PIECE_SIZE])
@@ -69,7 +69,7 @@ def test_a_run_ends_when_no_token_comes_any_more():
         bench.observe(1, cycles in (1, 2))
         cycles += 1
     assert bench.ending.hang is None
-    assert cycles == 3 + DRAIN
+    assert cycles == 3 + 7 + 1
 
 
 @pytest.mark.parametrize(

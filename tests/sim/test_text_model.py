@@ -36,6 +36,7 @@ def test_every_text_of_three_boundary_bytes():
         assert model_tokens(data) == ref_tokens(data)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("lead", [0xF0, 0xF1, 0xF3, 0xF4])
 def test_every_text_of_four_boundary_bytes_after_a_long_lead(lead):
     for values in product(BOUNDARY_BYTES, repeat=3):

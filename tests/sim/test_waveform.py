@@ -10,7 +10,7 @@ from vcd.reader import TokenKind, tokenize
 from rtl import NO_STALLS, STALLS, broken
 from utf8_hdl import EXTENDED, UCS2, UNICODE, Decoder, Encoder
 from utf8_sim.components import DECODER
-from utf8_sim.engines.engine import DRAIN, AmaranthEngine
+from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.trace import Trace
@@ -128,7 +128,7 @@ def test_only_changes_are_written(design):
 def test_the_clock_rises_when_a_cycle_begins():
     engine = AmaranthEngine(Decoder())
     clock = [(time, int(value)) for time, name, value in read(vcd(engine)).changes if "clk" in name]
-    cycles = len(BYTES) + 8 + DRAIN
+    cycles = len(BYTES) + 8 + 8
     edges = [(number * PERIOD // 2, (number + 1) % 2) for number in range(2 * cycles)]
     assert clock == edges
 

@@ -1,8 +1,8 @@
 """What options mean: components, profiles, stalls; and which of them have no effect."""
 
 import re
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import astuple, dataclass, replace
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -10,14 +10,19 @@ from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
 
-from ..components import ENTRIES, idle_options, make_design
-from .options import VERDICTS
+from ..components import ENTRIES, idle_options, make_design, variants
+from . import options
 
 CAMPAIGN_STALLS = (0.0, 0.25)
 """Probabilities of stalls that ``compare`` tries on each side, all combinations."""
 
 LAST_STALLED_CYCLE = (1 << 20) - 1
 """The highest number of a cycle that may be stalled by number."""
+
+VERDICTS = {"accept": True, "reject": False}
+"""Whether code points are accepted, by the names of the options."""
+
+SPANS = {span.value: span for span in ErrorSpan}
 
 T = TypeVar("T")
 
@@ -28,38 +33,13 @@ def choose(option: str, name: str, choices: dict[str, T]) -> T:
     return choices[name]
 
 
-def choose_design(component: str, profile: Profile, compact: bool) -> Any:
-    """The design that the options name."""
-    choose("--component", component, ENTRIES)
-    return make_design(component, profile, compact)
-
-
-def choose_components(component: str | None) -> list[str]:
-    """The component that the option names, or all if there is none."""
-    if component is None:
-        return list(ENTRIES)
-    choose("--component", component, ENTRIES)
-    return [component]
-
-
 def choose_profile(
     name: str,
     surrogates: str | None = None,
     noncharacters: str | None = None,
     error_span: str | None = None,
 ) -> Profile:
-    """The profile that the command line's options name.
-
-    Parameters
-    ----------
-    name, surrogates, noncharacters, error_span : str or None
-        The values of the options of these names.
-
-    Raises
-    ------
-    Refused
-        If a value is unknown.
-    """
+    """The profile that the options of these names choose."""
     profile = choose("--profile", name, PROFILES)
     if surrogates is not None:
         accept = choose("--surrogates", surrogates, VERDICTS)
@@ -68,40 +48,117 @@ def choose_profile(
         accept = choose("--noncharacters", noncharacters, VERDICTS)
         profile = replace(profile, accept_noncharacters=accept)
     if error_span is not None:
-        spans = {span.value: span for span in ErrorSpan}
-        profile = replace(profile, error_span=choose("--error-span", error_span, spans))
+        profile = replace(profile, error_span=choose("--error-span", error_span, SPANS))
     return profile
 
 
-def choose_profiles(profile: str | None, *overrides: str | None) -> list[Profile]:
-    """The profile that the options name, or all that are offered if they name none."""
-    if profile or any(overrides):
-        return [choose_profile(profile or "unicode", *overrides)]
-    return [*PROFILES.values(), *_overridden(UNICODE)]
+def _verdict(of: str) -> Any:
+    return options.choice(VERDICTS, f"{of}, instead of the profile's rule.")
 
 
-def _overridden(profile: Profile) -> list[Profile]:
-    """The profile with each of its rules inverted, one at a time."""
-    return [
-        replace(profile, accept_surrogates=not profile.accept_surrogates),
-        replace(profile, accept_noncharacters=not profile.accept_noncharacters),
-        replace(profile, error_span=ErrorSpan.WHOLE_SEQUENCE),
-    ]
+@dataclass
+class AllRules:
+    """Options for rules of UTF-8: all profiles that are offered, unless they name one."""
+
+    profile: Annotated[str | None, options.choice(PROFILES, "Only this one.")] = None
+    surrogates: Annotated[str | None, _verdict("U+D800 to U+DFFF")] = None
+    noncharacters: Annotated[str | None, _verdict("U+FFFE and U+FFFF")] = None
+    error_span: Annotated[
+        str | None, options.choice(SPANS, "For a decoder: how many bytes one error covers.")
+    ] = None
+
+    def profiles(self) -> list[Profile]:
+        """The profile that they name, or all, and unicode with each rule inverted."""
+        name, *overrides = astuple(self)
+        if name or any(overrides):
+            return [choose_profile(name or UNICODE.name, *overrides)]
+        return [
+            *PROFILES.values(),
+            replace(UNICODE, accept_surrogates=not UNICODE.accept_surrogates),
+            replace(UNICODE, accept_noncharacters=not UNICODE.accept_noncharacters),
+            replace(UNICODE, error_span=ErrorSpan.WHOLE_SEQUENCE),
+        ]
 
 
-def choose_stalls(
-    seed: int,
-    stall_input: float | None = None,
-    stall_output: float | None = None,
-    input_cycles: str | None = None,
-    output_cycles: str | None = None,
-) -> tuple[Stalls, Stalls]:
-    if seed < 0:
-        raise Refused(f"--seed must be 0 or more, not {seed}")
-    return (
-        _side_stalls("--stall-input", stall_input, input_cycles, (seed, 1)),
-        _side_stalls("--stall-output", stall_output, output_cycles, (seed, 2)),
-    )
+@dataclass
+class Rules(AllRules):
+    """Options for the rules of one profile."""
+
+    profile: Annotated[str, options.choice(PROFILES, "Which UTF-8 is spoken.")] = "unicode"
+
+    def chosen(self) -> Profile:
+        return choose_profile(*astuple(self))
+
+
+@dataclass
+class Designs:
+    """Options that name components: all, with their compact variants, unless they choose."""
+
+    component: Annotated[str | None, options.choice(ENTRIES, "Only this one.")] = None
+    compact: options.Compact = False
+
+    def variants(self) -> list[tuple[str, bool]]:
+        if self.component is not None:
+            choose("--component", self.component, ENTRIES)
+            return [(self.component, self.compact)]
+        return [(name, compact) for name, compact in variants() if compact or not self.compact]
+
+
+def choose_design(component: str, rules: Profile, compact: bool) -> Any:
+    """The design that the options name."""
+    choose("--component", component, ENTRIES)
+    if (component, compact) not in variants():
+        raise Refused(f"--compact has no effect with --component {component}")
+    return make_design(component, rules, compact)
+
+
+def _probability(of: str) -> Any:
+    return options.number("P", f"Probability, each cycle, that {of}.", float, "a number")
+
+
+def _cycles(of: str) -> Any:
+    return options.option("LIST", f"Cycles such as 3,5-9 in which {of}.")
+
+
+@dataclass
+class Stalling:
+    """Options for stalls on both sides: at random, or by numbers of cycles."""
+
+    seed: options.Seed = 0
+    stall_input: Annotated[float | None, _probability("nothing is offered")] = None
+    stall_output: Annotated[float | None, _probability("nothing is taken")] = None
+    stall_input_cycles: Annotated[str | None, _cycles("nothing is offered")] = None
+    stall_output_cycles: Annotated[str | None, _cycles("nothing is taken")] = None
+
+    @property
+    def given(self) -> bool:
+        return self != Stalling(self.seed)
+
+    @property
+    def by_rate(self) -> bool:
+        return (self.stall_input, self.stall_output) != (None, None)
+
+    @property
+    def by_cycles(self) -> bool:
+        return (self.stall_input_cycles, self.stall_output_cycles) != (None, None)
+
+    def stalls(self) -> tuple[Stalls, Stalls]:
+        if self.seed < 0:
+            raise Refused(f"--seed must be 0 or more, not {self.seed}")
+        seed, rate_in, rate_out, cycles_in, cycles_out = astuple(self)
+        return (
+            _side_stalls("--stall-input", rate_in, cycles_in, (seed, 1)),
+            _side_stalls("--stall-output", rate_out, cycles_out, (seed, 2)),
+        )
+
+    def modes(self) -> list[Mode]:
+        """The stalls that ``compare`` tries, with their names; full rate is always among them."""
+        if not self.given:
+            rates = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
+            return [(_mode_name(*each), Stalling(self.seed, *each).stalls()) for each in rates]
+        _, rate_in, rate_out, cycles_in, cycles_out = astuple(self)
+        name = _mode_name(cycles_in or rate_in, cycles_out or rate_out)
+        return list({_mode_name(0, 0): Stalling(self.seed).stalls(), name: self.stalls()}.items())
 
 
 def _side_stalls(
@@ -135,23 +192,6 @@ def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
     return tuple(cycle in stalled for cycle in range(max(stalled) + 1))
 
 
-def choose_modes(
-    seed: int,
-    stall_input: float | None = None,
-    stall_output: float | None = None,
-    input_cycles: str | None = None,
-    output_cycles: str | None = None,
-) -> list[Mode]:
-    """The stalls that ``compare`` tries, with their names; full rate is always among them."""
-    given = stall_input, stall_output, input_cycles, output_cycles
-    if given == (None,) * 4:
-        rates = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
-        return [(_mode_name(i, o), choose_stalls(seed, i, o)) for i, o in rates]
-    sides = (input_cycles or stall_input, output_cycles or stall_output)
-    modes = {_mode_name(0, 0): choose_stalls(seed), _mode_name(*sides): choose_stalls(seed, *given)}
-    return list(modes.items())
-
-
 def _mode_name(*sides: float | str | None) -> str:
     """Which stalls: probabilities, or cycles."""
     if not any(sides):
@@ -165,14 +205,7 @@ def refuse_idle(
 ) -> None:
     """Refuse options that were given and have no effect.
 
-    Parameters
-    ----------
-    context : typer.Context
-        Of the command.
-    component : str or None
-        The only component that the command is about.
-    circumstances : dict of str to str or bool
-        By names of parameters: in which circumstances they have no effect; false if they have.
+    The circumstances say, by names of parameters, in which these have none; false if they have.
     """
     idle = idle_options(component)
     for parameter in context.command.params:

@@ -12,7 +12,7 @@ from ..export.verilog import generate as generate_verilog
 from ..export.verilog import name_beside
 from ..export.vhdl import vhdl_package
 from . import options
-from .choices import choose, choose_design, choose_profile, refuse_idle
+from .choices import Rules, choose, choose_design, refuse_idle
 
 RESET_POLARITIES = {"high": False, "low": True}
 """Whether the reset is active low, by the names of ``generate``'s option."""
@@ -20,34 +20,30 @@ RESET_POLARITIES = {"high": False, "low": True}
 app = typer.Typer()
 
 
-@app.command(
-    epilog=options.examples(
-        "utf8-hdl generate -o utf8_decoder.v",
-        "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
-        "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
-        "utf8-hdl generate -o utf8_decoder.v --vhdl-component",
-    )
+@options.command(
+    app,
+    "utf8-hdl generate -o utf8_decoder.v",
+    "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
+    "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
+    "utf8-hdl generate -o utf8_decoder.v --vhdl-component",
 )
 def generate(
     context: typer.Context,
+    *,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="Where to write; - is stdout.")
+        str, options.option("FILE", "Where to write; - is stdout.", "-o", "--output")
     ] = "-",
     component: options.Component = "decoder",
     compact: options.Compact = False,
-    profile: options.Profile = "unicode",
-    surrogates: options.Surrogates = None,
-    noncharacters: options.Noncharacters = None,
-    error_span: options.Span = None,
+    rules: Rules,
     module: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Name of the module, instead of utf8_COMPONENT."),
+        str | None, options.option("NAME", "Name of the module, instead of utf8_COMPONENT.")
     ] = None,
     reset_polarity: Annotated[
         str,
         options.choice(
             RESET_POLARITIES,
-            help="high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
+            "high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
         ),
     ] = "high",
     fusesoc: Annotated[
@@ -61,8 +57,7 @@ def generate(
     ] = False,
 ) -> None:
     """Write Verilog with AXI4-Stream ports, for an FPGA."""
-    rules = choose_profile(profile, surrogates, noncharacters, error_span)
-    design = choose_design(component, rules, compact)
+    design = choose_design(component, rules.chosen(), compact)
     refuse_idle(context, component)
     active_low_reset = choose("--reset-polarity", reset_polarity, RESET_POLARITIES)
     module = f"utf8_{component}" if module is None else module

@@ -1,42 +1,60 @@
-"""The types of the options, which several commands share."""
+"""How commands and their options are declared; the options that several commands share."""
 
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Collection
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any
 
 import typer
-
-from utf8_hdl import PROFILES, ErrorSpan
+from typer.models import OptionInfo
 
 from ..components import ENTRIES
 from ..verify.engines import AUTO, ENGINES
 
-VERDICTS = {"accept": True, "reject": False}
-"""Whether code points are accepted, by the names of the options."""
-
-T = TypeVar("T")
+Command = Callable[..., None]
 
 
-def choice(names: Iterable[str], *declarations: str, help: str) -> Any:
+def option(metavar: str, help: str, *names: str) -> Any:
+    """An option that takes a text; without names, it has that of the parameter."""
+    return typer.Option(*names, metavar=metavar, help=help)
+
+
+class _Choice(OptionInfo):
+    """Its names are looked up when they are shown: components may be registered at any time."""
+
+    def __init__(self, names: Collection[str], help: str) -> None:
+        self._names = names
+        super().__init__(default=..., help=help, autocompletion=lambda: list(names))
+
+    @property
+    def metavar(self) -> str:
+        return "|".join(self._names)
+
+    @metavar.setter
+    def metavar(self, _: str | None) -> None:
+        """Typer's, which is not used."""
+
+
+def choice(names: Collection[str], help: str) -> Any:
     """An option that takes one of some names, which the shell completes."""
-    names = list(names)
-    metavar = "|".join(names)
-    return typer.Option(*declarations, metavar=metavar, help=help, autocompletion=lambda: names)
+    return _Choice(names, help)
 
 
-def number(kind: Callable[[str], T], description: str) -> Callable[[str], T]:
-    """What reads a number, and says so in plain words if it is none."""
+def number(metavar: str, help: str, kind: Callable[[str], Any], description: str) -> Any:
+    """An option that takes a number, and says so in plain words if it is none."""
 
-    def parse(text: str) -> T:
+    def parse(text: str) -> Any:
         try:
             return kind(text)
         except ValueError:
             raise typer.BadParameter(f"must be {description}, not {text!r}") from None
 
-    return parse
+    return typer.Option(metavar=metavar, parser=parse, help=help)
 
 
-WHOLE_NUMBER = number(int, "a whole number")
-NUMBER = number(float, "a number")
+def whole_number(help: str) -> Any:
+    return number("N", help, int, "a whole number")
 
 
 def examples(*lines: str) -> str:
@@ -44,68 +62,48 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
-Component = Annotated[str, choice(ENTRIES, "--component", help="Which piece of hardware.")]
-OnlyComponent = Annotated[str | None, choice(ENTRIES, "--component", help="Only this one.")]
-Compact = Annotated[bool, typer.Option("--compact", help="One register stage, latency 1.")]
-Profile = Annotated[str, choice(PROFILES, "--profile", help="Which UTF-8 is spoken.")]
-OnlyProfile = Annotated[str | None, choice(PROFILES, "--profile", help="Only this one.")]
-Surrogates = Annotated[
-    str | None, choice(VERDICTS, help="U+D800 to U+DFFF, instead of the profile's rule.")
+def command(app: typer.Typer, *lines: str) -> Callable[[Command], Command]:
+    """Declare a command, with examples at the end of its help.
+
+    A parameter that is a dataclass is a group of options: each field is one.
+    """
+
+    def declare(function: Command) -> Command:
+        parameters: list[Parameter] = []
+        groups: dict[str, Any] = {}
+        for parameter in signature(function).parameters.values():
+            if is_dataclass(group := parameter.annotation):
+                groups[parameter.name] = group
+                parameters += [
+                    Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type)
+                    for f in fields(group)
+                ]
+            else:
+                parameters.append(parameter)
+
+        @wraps(function)
+        def grouped(**values: Any) -> None:
+            for name, group in groups.items():
+                values[name] = group(**{f.name: values.pop(f.name) for f in fields(group)})
+            function(**values)
+
+        grouped.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        return app.command(epilog=examples(*lines))(grouped)
+
+    return declare
+
+
+Component = Annotated[str, choice(ENTRIES, "Which piece of hardware.")]
+Compact = Annotated[
+    bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
 ]
-Noncharacters = Annotated[
-    str | None, choice(VERDICTS, help="U+FFFE and U+FFFF, instead of the profile's rule.")
-]
-Span = Annotated[
-    str | None,
-    choice([span.value for span in ErrorSpan], help="How many bytes one error covers."),
-]
-Engine = Annotated[str, choice([AUTO, *ENGINES], help="What simulates the hardware.")]
-Seed = Annotated[
-    int,
-    typer.Option(metavar="N", parser=WHOLE_NUMBER, help="Random seed."),
-]
-Text = Annotated[str | None, typer.Option(metavar="TEXT", help="Take this instead of a file.")]
-Hex = Annotated[
-    str | None,
-    typer.Option(
-        "--hex", metavar="BYTES", help="Bytes such as 'E2 82 AC'; / between texts: 'E2 82 / AC'."
-    ),
-]
-CodePoints = Annotated[
-    str | None,
-    typer.Option(metavar="LIST", help="For an encoder: values such as '20AC, D800 / 110000'."),
-]
-StallInput = Annotated[
-    float | None,
-    typer.Option(
-        metavar="P", parser=NUMBER, help="Probability, each cycle, that no byte is offered."
-    ),
-]
-StallOutput = Annotated[
-    float | None,
-    typer.Option(
-        metavar="P", parser=NUMBER, help="Probability, each cycle, that no token is taken."
-    ),
-]
-StallInputCycles = Annotated[
-    str | None,
-    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no byte is offered."),
-]
-StallOutputCycles = Annotated[
-    str | None,
-    typer.Option(metavar="LIST", help="Cycles such as 3,5-9 in which no token is taken."),
-]
+Engine = Annotated[str, choice([AUTO, *ENGINES], "What simulates the hardware.")]
+Seed = Annotated[int, whole_number("Random seed.")]
 Tokens = Annotated[
     str | None,
-    typer.Option(
-        metavar="OUT.jsonl",
-        help="Write the hardware's tokens, one JSON object a line; - is stdout.",
-    ),
+    option("OUT.jsonl", "Write what the hardware gave, one JSON object a line; - is stdout."),
 ]
 Vcd = Annotated[
-    str | None,
-    typer.Option(metavar="OUT.vcd", help="Write the waveform, and OUT.gtkw to show it in GTKWave."),
+    str | None, option("OUT.vcd", "Write the waveform, and OUT.gtkw to show it in GTKWave.")
 ]
-Wave = Annotated[
-    str | None, typer.Option(metavar="OUT.svg", help="Draw a timing diagram of some cycles.")
-]
+Wave = Annotated[str | None, option("OUT.svg", "Draw a timing diagram of some cycles.")]

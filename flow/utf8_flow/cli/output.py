@@ -87,12 +87,7 @@ def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
 def _file_identity(name: str, standard: TextIO | None) -> tuple[int, int] | None:
     """What tells a file or a pipe from all others, whatever its name; None for a device.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file; ``-`` is the stream,
-    standard : text file or None
-        which is standard input or output.
+    ``-`` is the standard stream that is given.
     """
     try:
         status = os.stat(standard.fileno() if name == "-" and standard else name)

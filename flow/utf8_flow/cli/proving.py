@@ -1,6 +1,5 @@
 """``prove`` and ``mutate``: what is known of the designs, and what would notice a mistake."""
 
-from itertools import product
 from typing import Annotated
 
 import typer
@@ -8,38 +7,27 @@ from rich.console import Console
 
 from utf8_sim.tools.errors import Refused
 
-from ..components import has_compact
 from ..formal.prover import tool_version as prover_version
 from ..terminal import say
 from ..verify.mutants import mutation_score
 from ..verify.proofs import choose_goals, property_names, prove_all
 from . import options
-from .choices import (
-    choose_components,
-    choose_modes,
-    choose_profile,
-    choose_profiles,
-    refuse_idle,
-)
+from .choices import AllRules, Designs, Rules, Stalling, refuse_idle
 from .output import check_outputs
 
 app = typer.Typer()
 
 
-@app.command(
-    epilog=options.examples(
-        "utf8-hdl prove --component encoder --profile unicode",
-        "utf8-hdl prove --property line-rate",
-    )
+@options.command(
+    app,
+    "utf8-hdl prove --component encoder --profile unicode",
+    "utf8-hdl prove --property line-rate",
 )
 def prove(
     context: typer.Context,
-    component: options.OnlyComponent = None,
-    compact: options.Compact = False,
-    profile: options.OnlyProfile = None,
-    surrogates: options.Surrogates = None,
-    noncharacters: options.Noncharacters = None,
-    error_span: options.Span = None,
+    *,
+    designs: Designs,
+    rules: AllRules,
     name: Annotated[
         str | None,
         typer.Option(
@@ -50,7 +38,7 @@ def prove(
         ),
     ] = None,
     vcd: Annotated[
-        str, typer.Option(metavar="OUT.vcd", help="Where to write a counterexample's waveform.")
+        str, options.option("OUT.vcd", "Where to write a counterexample's waveform.")
     ] = "utf8-hdl-counterexample.vcd",
 ) -> None:
     """Prove the properties of the designs, for all inputs.
@@ -58,11 +46,9 @@ def prove(
     These may be of any length, under any stalls. Without --profile, in all of them, and in unicode
     with each of its rules inverted.
     """
-    choose_components(component)
-    profiles = choose_profiles(profile, surrogates, noncharacters, error_span)
-    refuse_idle(context, component)
-    variants = (compact,) if component or compact else (False, True)
-    goals = choose_goals(component, name, profiles, variants)
+    variants, profiles = designs.variants(), rules.profiles()
+    refuse_idle(context, designs.component)
+    goals = choose_goals(variants, name, profiles)
     if vcd == "-":
         raise Refused("--vcd needs the name of a file")
     check_outputs([], {"--vcd": vcd})
@@ -72,44 +58,34 @@ def prove(
         raise typer.Exit(1)
 
 
-@app.command(
-    epilog=options.examples(
-        "utf8-hdl mutate --component encoder --mutants 100",
-        "utf8-hdl mutate --profile ucs2 --seed 1",
-    )
+@options.command(
+    app,
+    "utf8-hdl mutate --component encoder --mutants 100",
+    "utf8-hdl mutate --profile ucs2 --seed 1",
 )
 def mutate(
     context: typer.Context,
-    component: options.OnlyComponent = None,
-    compact: options.Compact = False,
-    profile: options.Profile = "unicode",
-    surrogates: options.Surrogates = None,
-    noncharacters: options.Noncharacters = None,
-    error_span: options.Span = None,
+    *,
+    designs: Designs,
+    rules: Rules,
     seed: options.Seed = 0,
-    mutants: Annotated[
-        int,
-        typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="How many of each component."),
-    ] = 1000,
+    mutants: Annotated[int, options.whole_number("How many of each component.")] = 1000,
 ) -> None:
     """Break the designs gate by gate, and count what notices.
 
     They are synthesised before. Each mutant meets the built-in campaign of compare and the
     properties of prove. One that none of them kills must be proved to do the same as the design.
     """
-    components = choose_components(component)
-    rules = choose_profile(profile, surrogates, noncharacters, error_span)
-    refuse_idle(context, component)
+    variants, profile = designs.variants(), rules.chosen()
+    refuse_idle(context, designs.component)
     if mutants < 1:
         raise Refused(f"--mutants must be 1 or more, not {mutants}")
-    modes = choose_modes(seed)
+    modes = Stalling(seed).modes()
     show = Console(highlight=False)
     say(show, prover_version())
-    variants = (compact,) if component or compact else (False, True)
     scores = [
-        mutation_score(show, name, rules, mutants, seed, modes, compact)
-        for name, compact in product(components, variants)
-        if has_compact(name) or not compact
+        mutation_score(show, component, profile, mutants, seed, modes, compact)
+        for component, compact in variants
     ]
     if not all(scores):
         raise typer.Exit(1)

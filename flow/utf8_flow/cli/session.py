@@ -11,8 +11,8 @@ from amaranth.hdl import UnusedElaboratable
 from typer.exceptions import Abort, TyperException
 
 from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.files import own_temporary_folder
 from utf8_sim.tools.interrupts import one_interrupt
-from utf8_sim.tools.temporary import own_temporary_folder
 
 from ..terminal import INTERRUPTED, GivenUp, visible
 from ..verify.engines import keep_freed_memory
@@ -21,14 +21,11 @@ from .output import OutputFailed, give_up_on
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command.
+    """Run the command; the exit status.
 
-    Returns
-    -------
-    int
-        0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
-        input, 128 and the signal's number after an interrupt, 141 if the reader of standard output
-        went away.
+    That is 0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
+    input, 128 and the signal's number after an interrupt, 141 if the reader of standard output
+    went away.
     """
     keep_freed_memory()
     # A design may be made and then not used, because what follows is refused.
@@ -101,13 +98,7 @@ def _status_after(heeded: list[int]) -> int:
 
 
 def check_current_folder() -> None:
-    """Refuse to begin in a folder that is not there any more.
-
-    Raises
-    ------
-    Refused
-        If it is not.
-    """
+    """Refuse to begin in a folder that is not there any more."""
     try:
         os.getcwd()
     except OSError as error:

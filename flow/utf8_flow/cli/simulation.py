@@ -19,9 +19,9 @@ from ..verify.exhaustive import LONGEST, Plan
 from ..verify.simulation import Outputs, TextSimulation, look_ahead
 from ..verify.waves import check_drawn, drawing_range
 from . import options
-from .choices import choose_design, choose_modes, choose_profile, choose_stalls, refuse_idle
+from .choices import Rules, Stalling, choose_design, refuse_idle
 from .output import check_outputs
-from .texts import file_part, open_text, typed_part
+from .texts import Typed, file_part, open_text
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 """Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
@@ -29,41 +29,31 @@ DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 app = typer.Typer()
 
 
-@app.command(
-    epilog=options.examples(
-        "utf8-hdl simulate --text 'A€😀'",
-        "utf8-hdl simulate --hex 'C0 AF E2 82' --tokens -",
-        "utf8-hdl simulate --text 'A€' --stall-output 0.5 --seed 7 --vcd wave.vcd",
-        "utf8-hdl simulate --component encoder --code-points '20AC D800' --bytes out.txt",
-    )
+@options.command(
+    app,
+    "utf8-hdl simulate --text 'A€😀'",
+    "utf8-hdl simulate --hex 'C0 AF E2 82' --tokens -",
+    "utf8-hdl simulate --text 'A€' --stall-output 0.5 --seed 7 --vcd wave.vcd",
+    "utf8-hdl simulate --component encoder --code-points '20AC D800' --bytes out.txt",
 )
 def simulate(
     context: typer.Context,
+    *,
     file: Annotated[str | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
-    text: options.Text = None,
-    hexadecimal: options.Hex = None,
-    code_points: options.CodePoints = None,
+    typed: Typed,
     component: options.Component = "decoder",
     compact: options.Compact = False,
-    profile: options.Profile = "unicode",
-    surrogates: options.Surrogates = None,
-    noncharacters: options.Noncharacters = None,
-    error_span: options.Span = None,
+    rules: Rules,
     engine: options.Engine = AUTO,
-    seed: options.Seed = 0,
-    stall_input: options.StallInput = None,
-    stall_output: options.StallOutput = None,
-    stall_input_cycles: options.StallInputCycles = None,
-    stall_output_cycles: options.StallOutputCycles = None,
+    stalling: Stalling,
     tokens: options.Tokens = None,
     encoded: Annotated[
-        str | None,
-        typer.Option("--bytes", metavar="OUT", help="For an encoder: write the bytes it gave."),
+        str | None, options.option("OUT", "For an encoder: write the bytes it gave.", "--bytes")
     ] = None,
     vcd: options.Vcd = None,
     wave: options.Wave = None,
     wave_cycles: Annotated[
-        str, typer.Option(metavar="FIRST-LAST", help="Which cycles --wave draws.")
+        str, options.option("FIRST-LAST", "Which cycles --wave draws.")
     ] = "0-31",
 ) -> None:
     """Run the hardware on real bytes, next to the golden model.
@@ -72,28 +62,24 @@ def simulate(
     (-), or what --text or --hex gives. A decoder gets its bytes. An encoder gets its characters,
     surrogates and all other values too that its input can carry, or those of LIST.
     """
-    rules = choose_profile(profile, surrogates, noncharacters, error_span)
-    stalls = choose_stalls(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
-    design = choose_design(component, rules, compact)
-    steady = (stall_input, stall_output, stall_input_cycles, stall_output_cycles) == (None,) * 4
+    profile, stalls = rules.chosen(), stalling.stalls()
+    design = choose_design(component, profile, compact)
     refuse_idle(
         context,
         component,
-        seed=stall_input is None
-        and stall_output is None
-        and "without --stall-input or --stall-output",
+        seed=not stalling.by_rate and "without --stall-input or --stall-output",
         wave_cycles=wave is None and "without --wave",
     )
     facts = AmaranthEngine(design)
-    typed = typed_part(text, hexadecimal, code_points, facts)
+    part = typed.part(facts)
     names = {"--tokens": tokens, "--bytes": encoded, "--vcd": vcd, "--wave": wave}
     check_outputs([file] if file else [], names)
     drawn = drawing_range(wave_cycles)
     show = report_console(names)
-    with open_text(file, typed, facts) as (text_pieces, size):
-        pieces, ahead, whole = look_ahead(text_pieces, facts, None if typed else 1)
+    with open_text(file, part, facts) as (text_pieces, size):
+        pieces, ahead, whole = look_ahead(text_pieces, facts, None if part else 1)
         length = ahead if whole else size
-        if wave and length is not None and steady:
+        if wave and length is not None and not stalling.given:
             check_drawn(drawn, length)
         cycles = expected_cycles(ahead, [stalls])
         simulator, engine_line = prepare_engine(engine, design, cycles)
@@ -103,46 +89,32 @@ def simulate(
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
 
 
-@app.command(
-    epilog=options.examples(
-        "utf8-hdl compare",
-        "utf8-hdl compare --hex 'E2 82 / ED A0 80'",
-        "printf 'A\\xe2\\x82' | utf8-hdl compare - --stall-input 0.9",
-        "utf8-hdl compare --exhaustive 2",
-    )
+@options.command(
+    app,
+    "utf8-hdl compare",
+    "utf8-hdl compare --hex 'E2 82 / ED A0 80'",
+    "printf 'A\\xe2\\x82' | utf8-hdl compare - --stall-input 0.9",
+    "utf8-hdl compare --exhaustive 2",
 )
 def compare(
     context: typer.Context,
+    *,
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
-    text: options.Text = None,
-    hexadecimal: options.Hex = None,
-    code_points: options.CodePoints = None,
+    typed: Typed,
     component: options.Component = "decoder",
     compact: options.Compact = False,
-    profile: options.Profile = "unicode",
-    surrogates: options.Surrogates = None,
-    noncharacters: options.Noncharacters = None,
-    error_span: options.Span = None,
+    rules: Rules,
     engine: options.Engine = AUTO,
-    seed: options.Seed = 0,
-    stall_input: options.StallInput = None,
-    stall_output: options.StallOutput = None,
-    stall_input_cycles: options.StallInputCycles = None,
-    stall_output_cycles: options.StallOutputCycles = None,
+    stalling: Stalling,
     tokens: options.Tokens = None,
     vcd: options.Vcd = None,
     wave: options.Wave = None,
     exhaustive: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=options.WHOLE_NUMBER,
-            help="Instead of FILEs: every text of N bytes, 1 to 4.",
-        ),
+        options.whole_number("For a decoder: every text of N bytes, 1 to 4, instead of FILEs."),
     ] = None,
     state: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Where --exhaustive keeps what is done, to go on later."),
+        str, options.option("FILE", "Where --exhaustive keeps what is done, to go on later.")
     ] = "utf8-hdl-exhaustive.json",
 ) -> None:
     """Compare hardware and golden model, cycle by cycle.
@@ -151,18 +123,15 @@ def compare(
     or without any the built-in campaign. Each runs at full rate and with stalls on either side and
     both. --vcd and --wave name what is kept if there is a difference.
     """
-    rules = choose_profile(profile, surrogates, noncharacters, error_span)
-    modes = choose_modes(seed, stall_input, stall_output, stall_input_cycles, stall_output_cycles)
-    design = choose_design(component, rules, compact)
-    by_cycles = stall_input_cycles is not None or stall_output_cycles is not None
-    is_campaign = not files and (text, hexadecimal, code_points) == (None,) * 3
-    nothing_random = exhaustive is not None or (by_cycles and not is_campaign)
+    profile, modes = rules.chosen(), stalling.modes()
+    design = choose_design(component, profile, compact)
+    is_campaign = not files and typed == Typed()
+    nothing_random = exhaustive is not None or (stalling.by_cycles and not is_campaign)
     refuse_idle(
         context,
         component,
         seed=nothing_random
-        and stall_input is None
-        and stall_output is None
+        and not stalling.by_rate
         and f"with {'--exhaustive' if exhaustive is not None else 'stalls by cycles'}, "
         "without --stall-input or --stall-output",
         state=exhaustive is None and "without --exhaustive",
@@ -174,32 +143,32 @@ def compare(
     show = report_console(outputs)
     vcd = vcd or DIFFERENCE_VCD
     if exhaustive is not None:
-        if not is_campaign or tokens or by_cycles:
+        if not is_campaign or tokens or stalling.by_cycles:
             raise Refused(
                 "--exhaustive has its own texts: without FILEs, --text, --hex, --code-points, "
                 "--tokens and stalls by cycles"
             )
         if not 1 <= exhaustive <= LONGEST:
             raise Refused(f"--exhaustive must be 1 to {LONGEST} bytes, not {exhaustive}")
-        rates = stall_input or 0.0, stall_output or 0.0
-        cycles = expected_cycles(exhaustive * 256**exhaustive, [choose_stalls(seed, *rates)])
+        cycles = expected_cycles(exhaustive * 256**exhaustive, [stalling.stalls()])
         simulator, engine_line = prepare_engine(engine, design, cycles)
-        plan = Plan(exhaustive, rules, simulator.name, rates, seed, component, compact)
+        rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
+        plan = Plan(exhaustive, profile, simulator.name, rates, stalling.seed, component, compact)
         compare_exhaustively(show, plan, simulator, engine_line, state, vcd, wave)
         return
 
     facts = AmaranthEngine(design)
-    typed = typed_part(text, hexadecimal, code_points, facts)
-    parts = _given_parts(context, files or [], typed, facts) or campaign(facts, seed)
+    parts = _given_parts(context, files or [], typed.part(facts), facts)
+    parts = parts or campaign(facts, stalling.seed)
     # Of files, it is the bytes that are counted.
-    each = 1 if files else entry_of(facts).cycles_each(rules)
+    each = 1 if files else entry_of(facts).cycles_each(profile)
     size = each * sum(part.size for part in parts)
     cycles = expected_cycles(size, [stalls for _, stalls in modes])
     simulator, engine_line = prepare_engine(engine, design, cycles)
-    _say_what_is_compared(show, rules, engine_line, parts, modes)
+    _say_what_is_compared(show, profile, engine_line, parts, modes)
     comparison = PartsComparison(simulator, parts, modes)
     comparison.run(show, tokens)
-    comparison.tell(show, seed, is_campaign, vcd, wave)
+    comparison.tell(show, stalling.seed, is_campaign, vcd, wave)
 
 
 def _given_parts(
@@ -221,5 +190,5 @@ def _say_what_is_compared(
     say(show, f"profile {profile.describe()}")
     say(show, f"engine {engine_line}")
     names = ", ".join(name for name, _ in modes)
-    stimuli = "1 stimulus" if len(parts) == 1 else f"{len(parts)} stimuli"
+    stimuli = plural(len(parts), "stimulus", "stimuli")
     say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")

@@ -15,69 +15,53 @@ from ..fpga.placement import SEEDS, choose_jobs, measure
 from ..fpga.results import document, summary
 from ..terminal import report_console, say
 from . import options
-from .choices import choose, choose_components, choose_profile, choose_profiles, refuse_idle
+from .choices import AllRules, Designs, Rules, choose, refuse_idle
 from .output import check_outputs
 
 app = typer.Typer()
 
 
-@app.command(
-    epilog=options.examples(
-        "utf8-hdl synthesize --component decoder --profile unicode --device ecp5-25f",
-        "utf8-hdl synthesize --seeds 0 --json cells.json",
-    )
+@options.command(
+    app,
+    "utf8-hdl synthesize --component decoder --profile unicode --device ecp5-25f",
+    "utf8-hdl synthesize --seeds 0 --json cells.json",
 )
 def synthesize(
     context: typer.Context,
-    component: options.OnlyComponent = None,
-    compact: options.Compact = False,
-    profile: options.OnlyProfile = None,
-    surrogates: options.Surrogates = None,
-    noncharacters: options.Noncharacters = None,
-    error_span: options.Span = None,
-    device: Annotated[str | None, options.choice(DEVICES, help="Only this one.")] = None,
+    *,
+    designs: Designs,
+    rules: AllRules,
+    device: Annotated[str | None, options.choice(DEVICES, "Only this one.")] = None,
     fields: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="Outputs that are used, such as code_point,error."),
+        str | None, options.option("LIST", "Outputs that are used, such as code_point,error.")
     ] = None,
     seeds: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            parser=options.WHOLE_NUMBER,
-            help="How often each is placed and routed; 0: only count cells.",
-        ),
+        int, options.whole_number("How often each is placed and routed; 0: only count cells.")
     ] = 5,
-    seed: Annotated[
-        int, typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="The first of the seeds.")
-    ] = 0,
+    seed: Annotated[int, options.whole_number("The first of the seeds.")] = 0,
     json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="OUT.json", help="Write all results; - is stdout."),
+        str | None, options.option("OUT.json", "Write all results; - is stdout.", "--json")
     ] = None,
-    plot: Annotated[
-        str | None, typer.Option(metavar="OUT.svg", help="Draw frequency and area.")
-    ] = None,
+    plot: Annotated[str | None, options.option("OUT.svg", "Draw frequency and area.")] = None,
 ) -> None:
     """Measure area and clock frequency on real devices.
 
     The designs are synthesised, placed and routed. Without --profile, in all of them, and in
     unicode with each of its rules inverted.
     """
-    components = choose_components(component)
+    variants = designs.variants()
     if device is not None:
         choose("--device", device, DEVICES)
-    profiles = choose_profiles(profile, surrogates, noncharacters, error_span)
+    profiles = rules.profiles()
     if min(seed, seeds) < 0 or seed + seeds > SEEDS:
         raise Refused(f"--seed and --seeds must be 0 or more, and together at most {SEEDS}")
-    refuse_idle(context, component, seed=not seeds and "with --seeds 0")
+    refuse_idle(context, designs.component, seed=not seeds and "with --seeds 0")
     if plot is not None and not seeds:
         raise Refused("--plot shows frequencies: it needs --seeds 1 or more")
     outputs = {"--json": json_file, "--plot": plot}
     check_outputs([], outputs)
     devices = [device] if device else list(DEVICES)
-    variants = (compact,) if component or compact else (False, True)
-    jobs = choose_jobs(components, profiles, devices, fields, variants)
+    jobs = choose_jobs(variants, profiles, devices, fields)
     show = report_console(outputs)
     results = document(measure(jobs, range(seed, seed + seeds)))
     for line in summary(results):
@@ -90,35 +74,30 @@ def synthesize(
             file.write(chart(results))
 
 
-@app.command(
-    epilog=options.examples(
-        "utf8-hdl bitstream --board icebreaker",
-        "utf8-hdl bitstream --board ulx3s --baud 9600 --profile ucs2 -o demo.bit",
-    )
+@options.command(
+    app,
+    "utf8-hdl bitstream --board icebreaker",
+    "utf8-hdl bitstream --board ulx3s --baud 9600 --profile ucs2 -o demo.bit",
 )
 def bitstream(
-    board: Annotated[str, options.choice(BOARDS, help="Which board.")],
+    *,
+    board: Annotated[str, options.choice(BOARDS, "Which board.")],
     output: Annotated[
         str | None,
-        typer.Option(
+        options.option(
+            "FILE",
+            "Where to write; - is stdout. Without it utf8_demo_BOARD.bin or .bit.",
             "-o",
             "--output",
-            metavar="FILE",
-            help="Where to write; - is stdout. Without it utf8_demo_BOARD.bin or .bit.",
         ),
     ] = None,
-    baud: Annotated[
-        int, typer.Option(metavar="N", parser=options.WHOLE_NUMBER, help="Bits per second.")
-    ] = BAUD,
-    profile: options.Profile = "unicode",
-    surrogates: options.Surrogates = None,
-    noncharacters: options.Noncharacters = None,
-    error_span: options.Span = None,
+    baud: Annotated[int, options.whole_number("Bits per second.")] = BAUD,
+    rules: Rules,
 ) -> None:
     """Build the demo for a board, as a bitstream.
 
     It takes bytes on the board's UART and gives code points and errors, as text.
     """
-    rules = choose_profile(profile, surrogates, noncharacters, error_span)
+    profile = rules.chosen()
     choose("--board", board, BOARDS)
-    write_bitstream(board, rules, baud, output)
+    write_bitstream(board, profile, baud, output)

@@ -7,7 +7,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from typing import BinaryIO
+from dataclasses import astuple, dataclass
+from typing import Annotated, BinaryIO
 
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
@@ -16,6 +17,7 @@ from utf8_sim.tools.errors import Refused
 
 from ..components import entry_of
 from ..terminal import progress_bar
+from . import options
 
 ONE_TEXT = (
     "give one text: FILE, - for standard input, --text TEXT, --hex BYTES, or --code-points LIST"
@@ -73,69 +75,56 @@ def _bytes(text: str) -> bytes:
     return bytes.fromhex(digits)
 
 
-def typed_part(
-    text: str | None, hexadecimal: str | None, code_points: str | None, engine: Engine
-) -> Part | None:
-    """What is given on the command line itself, as a part of a comparison.
+@dataclass
+class Typed:
+    """Options that give texts on the command line itself; a slash ends a text."""
 
-    Parameters
-    ----------
-    text, hexadecimal, code_points : str or None
-        A text, bytes, or for an encoder code points; in the latter two a slash ends a text and
-        begins another.
-    engine : Engine
-        What simulates the design.
+    text: Annotated[str | None, options.option("TEXT", "Take this instead of a file.")] = None
+    hexadecimal: Annotated[
+        str | None,
+        options.option(
+            "BYTES", "Bytes such as 'E2 82 AC'; / between texts: 'E2 82 / AC'.", "--hex"
+        ),
+    ] = None
+    code_points: Annotated[
+        str | None, options.option("LIST", "For an encoder: values such as '20AC, D800 / 110000'.")
+    ] = None
 
-    Returns
-    -------
-    Part or None
-        Nothing, if none of them is given.
-
-    Raises
-    ------
-    Refused
-        If more than one is given, or one is no such thing.
-    """
-    if [text, hexadecimal, code_points].count(None) < 2:
-        raise Refused(ONE_TEXT)
-    if code_points is not None:
-        width = engine.profile.utf32_width
-        lists = [_code_points(part, width) for part in code_points.split("/")]
-        lists = [values for values in lists if values]
-        return Part("--code-points", sum(map(len, lists)), lambda: ((v, True) for v in lists))
-    if text is not None:
-        name, texts = "--text", [os.fsencode(text)]
-    elif hexadecimal is not None:
-        name, texts = "--hex", [_bytes(part) for part in hexadecimal.split("/")]
-    else:
-        return None
-    texts, from_text = [data for data in texts if data], entry_of(engine).from_text
-    size = sum(map(len, texts))
-    return Part(name, size, lambda: from_text(((data, True) for data in texts), engine.profile))
+    def part(self, engine: Engine) -> Part | None:
+        """What is given, if anything is."""
+        if astuple(self).count(None) < 2:
+            raise Refused(ONE_TEXT)
+        if self.code_points is not None:
+            width = engine.profile.utf32_width
+            lists = [_code_points(part, width) for part in self.code_points.split("/")]
+            lists = [values for values in lists if values]
+            return Part("--code-points", sum(map(len, lists)), lambda: ((v, True) for v in lists))
+        if self.text is not None:
+            name, texts = "--text", [os.fsencode(self.text)]
+        elif self.hexadecimal is not None:
+            name, texts = "--hex", [_bytes(part) for part in self.hexadecimal.split("/")]
+        else:
+            return None
+        texts, from_text = [data for data in texts if data], entry_of(engine).from_text
+        size = sum(map(len, texts))
+        return Part(name, size, lambda: from_text(((data, True) for data in texts), engine.profile))
 
 
 @contextmanager
 def file_part(name: str, engine: Engine) -> Iterator[Part]:
     """A file as a part of a comparison, which reads it more than once.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file. What can be read only once, as standard input (``-``) and pipes, is kept
-        in a temporary file meanwhile.
-    engine : Engine
-        What simulates the design.
-
-    Raises
-    ------
-    Refused
-        If it cannot be read.
+    What can be read only once, as standard input (``-``) and pipes, is kept in a temporary file.
     """
     with ExitStack() as stack:
         copy: BinaryIO | None = None
         with _open_binary(name) as stream:
             if name == "-" or not stream.seekable():
-                copy = stack.enter_context(_copied(stream, name))
+                copy = stack.enter_context(tempfile.TemporaryFile())
+                with progress_bar() as progress, _refusing_to_read(name):
+                    progress.add_task("reading standard input" if name == "-" else name, total=None)
+                    shutil.copyfileobj(stream, copy)
+                    copy.flush()
             size = os.fstat((copy or stream).fileno()).st_size
 
         def pieces() -> Iterator[Piece]:
@@ -147,40 +136,10 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
 
 
 @contextmanager
-def _copied(stream: BinaryIO, name: str) -> Iterator[BinaryIO]:
-    with tempfile.TemporaryFile() as copy:
-        with progress_bar() as progress, _refusing_to_read(name):
-            progress.add_task("reading standard input" if name == "-" else name, total=None)
-            shutil.copyfileobj(stream, copy)
-            copy.flush()
-        yield copy
-
-
-@contextmanager
 def open_text(
     file: str | None, typed: Part | None, engine: Engine
 ) -> Iterator[tuple[Iterator[Piece], int | None]]:
-    """The one text that is given, as its design takes it.
-
-    Parameters
-    ----------
-    file : str or None
-        Name of a file; ``-`` is standard input.
-    typed : Part or None
-        What is given on the command line itself.
-    engine : Engine
-        What simulates the design.
-
-    Yields
-    ------
-    iterator of Piece, int or None
-        The text, and how many inputs the design will accept, if that is known.
-
-    Raises
-    ------
-    Refused
-        If not exactly one is given, or it cannot be read.
-    """
+    """The one text that is given, and how many inputs the design will accept, if that is known."""
     if (file is None) == (typed is None):
         raise Refused(ONE_TEXT)
     entry = entry_of(engine)

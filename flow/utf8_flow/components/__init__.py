@@ -9,12 +9,12 @@ from .entry import (
     ENTRIES,
     Entry,
     entry_of,
-    has_compact,
     idle_options,
     make_design,
     makers,
     register,
     variant,
+    variants,
 )
 
 __all__ = [
@@ -23,10 +23,10 @@ __all__ = [
     "decoder",
     "encoder",
     "entry_of",
-    "has_compact",
     "idle_options",
     "make_design",
     "makers",
     "register",
     "variant",
+    "variants",
 ]

@@ -11,39 +11,28 @@ from utf8_sim.components import DECODER
 from utf8_sim.components.decoder import DecoderCoverage
 from utf8_sim.golden.timing import Timing
 from utf8_sim.shown import character
-from utf8_sim.trace import Columns, Trace
+from utf8_sim.trace import Columns
 
-from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Pace, characters_line, places_line
+from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Report, places_line
 from .entry import Entry, register
 
 
-class DecoderReport:
-    """Tokens, numbered by the first byte that they cover; a :class:`Report`."""
+class DecoderReport(Report):
+    """Tokens, numbered by the first byte that they cover."""
 
     def __init__(self, file: TextIO | None) -> None:
-        self.inputs = 0
-        self._file = file
-        self._pace = Pace()
+        super().__init__(file)
         self._offset = 0
-        self._lengths = np.zeros(LENGTHS, dtype=np.int64)
         self._errors: dict[Kind, int] = {}
         self._first_errors: dict[Kind, list[int]] = {}
         self._preview = ""
 
-    def add(self, trace: Trace) -> None:
-        tokens = trace.taken()
-        lengths = tokens["o.length"]
-        ends = self._offset + np.cumsum(lengths, dtype=np.int64)
-        if len(ends):
-            self._offset = int(ends[-1])
-        if self._file:
-            self._file.write(_token_lines(ends - lengths, tokens))
-        self.inputs += int(np.count_nonzero(trace.is_accepted))
-        self._pace.add(trace)
-        self._count(tokens, ends - lengths)
-
-    def _count(self, tokens: Columns, offsets: np.ndarray) -> None:
+    def _count(self, tokens: Columns) -> None:
         lengths, kinds = tokens["o.length"], tokens["o.kind"]
+        offsets = self._offset + np.cumsum(lengths, dtype=np.int64) - lengths
+        self._offset += int(lengths.sum())
+        if self._file:
+            self._file.write(_token_lines(offsets, tokens))
         is_error = tokens["o.error"].view(bool)
         self._lengths += np.bincount(lengths[~is_error], minlength=LENGTHS)
         counts = np.bincount(kinds[is_error], minlength=len(Kind)).tolist()
@@ -64,8 +53,8 @@ class DecoderReport:
         lines = [
             Text(f"begins      {self._preview}".rstrip()),
             Text(f"bytes       {self.inputs}"),
-            self._pace.line(self.inputs, "byte"),
-            characters_line(self._lengths),
+            self._pace(self.inputs),
+            self._characters(),
             Text(f"errors      {sum(self._errors.values())}"),
         ]
         for kind in sorted(self._errors, key=lambda kind: kind.value):

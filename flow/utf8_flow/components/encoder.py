@@ -15,9 +15,9 @@ from utf8_sim.golden.arrays import ArrayDecoder
 from utf8_sim.golden.text import encode, form, form_maximum
 from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import LAST, Piece, Stimulus
-from utf8_sim.trace import Columns, Trace
+from utf8_sim.trace import Columns
 
-from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Pace, characters_line, places_line
+from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Report, places_line
 from .entry import Entry, register
 
 
@@ -29,21 +29,17 @@ def bytes_of(values: Sequence[int] | np.ndarray, profile: Profile) -> int:
     return int(np.where(code_points > profile.highest, len(encode(REPLACEMENT)), lengths).sum())
 
 
-class EncoderReport:
-    """Bytes, numbered from the first; a :class:`Report`."""
+class EncoderReport(Report):
+    """Bytes, numbered from the first."""
 
     def __init__(self, file: TextIO | None) -> None:
-        self.inputs = 0
-        self._file = file
-        self._pace = Pace()
+        super().__init__(file)
         self._bytes = 0
-        self._lengths = np.zeros(LENGTHS, dtype=np.int64)
         self._refused = 0
         self._first_refused: list[int] = []
         self._preview = b""
 
-    def add(self, trace: Trace) -> None:
-        encoded = trace.taken()
+    def _count(self, encoded: Columns) -> None:
         data = encoded["o.data"]
         if self._file:
             self._file.write(_byte_lines(self._bytes, encoded))
@@ -54,8 +50,6 @@ class EncoderReport:
         self._first_refused += refused[: FIRST_ERRORS - len(self._first_refused)].tolist()
         self._refused += len(refused)
         self._lengths += np.bincount(_FORMS.take(data[leads]), minlength=LENGTHS)
-        self.inputs += int(np.count_nonzero(trace.is_accepted))
-        self._pace.add(trace)
 
     def lines(self) -> list[Text]:
         more = " ..." if self._bytes > len(self._preview) else ""
@@ -63,8 +57,8 @@ class EncoderReport:
             Text(f"begins      {self._preview.hex(' ').upper()}{more}".rstrip()),
             Text(f"code points {self.inputs}"),
             Text(f"bytes       {self._bytes}"),
-            self._pace.line(self._bytes, "byte"),
-            characters_line(self._lengths),
+            self._pace(self._bytes),
+            self._characters(),
         ]
         if self._refused:
             places = places_line(self._refused, self._first_refused)

@@ -11,6 +11,7 @@ from utf8_hdl import Profile
 from utf8_sim.components import COMPONENTS, Component
 from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import Piece
+from utf8_sim.tools.cores import IMPORTED
 
 from ..verify.report import Report
 
@@ -27,7 +28,8 @@ class Entry:
     name : str
         Its name in :data:`utf8_sim.components.COMPONENTS`, which has gateware and golden model.
     report : callable
-        What it did, written as lines of JSON to a file if there is one, and counted.
+        What it did, written as lines of JSON to a file if there is one, and counted. Worker
+        processes import its module, which has to register the entry.
     list_option : str
         The option of ``simulate`` that takes its inputs as hexadecimal numbers.
     options : frozenset of str
@@ -86,6 +88,7 @@ def register(entry: Entry) -> Entry:
     if entry.name in ENTRIES:
         raise ValueError(f"there is an entry for {entry.name!r} already")
     ENTRIES[entry.name] = entry
+    IMPORTED.add(entry.report.__module__)
     return entry
 
 
@@ -95,17 +98,7 @@ def entry_of(engine: Any) -> Entry:
 
 
 def make_design(component: str, profile: Profile, compact: bool = False) -> Any:
-    """A design.
-
-    Parameters
-    ----------
-    component : str
-        Name of the component.
-    profile : Profile
-        Which UTF-8 is spoken.
-    compact : bool
-        Whether it has one register stage only.
-    """
+    """A design of a component; a compact one has a single register stage."""
     return COMPONENTS[component].make(profile, **({"compact": True} if compact else {}))
 
 
@@ -119,9 +112,13 @@ def variant(component: str, compact: bool) -> str:
     return f"compact {component}" if compact else component
 
 
-def has_compact(component: str) -> bool:
-    """Whether there is a compact variant of a component."""
-    return "--compact" in ENTRIES[component].options
+def variants() -> list[tuple[str, bool]]:
+    """Each component by name and whether it is compact: the pipelined, then the compact one."""
+    return [
+        (name, compact)
+        for name, entry in ENTRIES.items()
+        for compact in ([False, True] if "--compact" in entry.options else [False])
+    ]
 
 
 def idle_options(component: str | None) -> frozenset[str]:

@@ -33,19 +33,7 @@ targets:
 def core_file(component: Decoder | Encoder, module: str, verilog: str) -> str:
     """A core file in FuseSoC's format CAPI2, for a Verilog file beside it.
 
-    Parameters
-    ----------
-    component : Decoder or Encoder
-        What the Verilog file was generated from.
-    module : str
-        Name of its module, and of the core.
-    verilog : str
-        Name of the Verilog file.
-
-    Returns
-    -------
-    str
-        A core with the targets ``default``, for designs that depend on it, and ``lint``.
+    The target ``default`` is for designs that depend on the core; the other one is ``lint``.
     """
     return _CORE.format(
         module=module,

@@ -4,6 +4,7 @@ It consists of registers in ``always @(posedge clk)`` and of continuous assignme
 else, so that every tool takes it the same way in every language mode.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -149,21 +150,8 @@ Source = Callable[[Bit], tuple[Vector | Cell, int]]
 class Netlist:
     """One flat module, as Yosys leaves it after ``proc``, ``flatten`` and ``opt``.
 
-    Parameters
-    ----------
-    module : dict
-        The module, as ``write_json`` of Yosys describes it.
-    ports : sequence of str
-        The names of the ports, in order.
-    scope : str
-        The submodule whose signals are called what it calls them.
-    order : sequence of str
-        The names of the signals, in the order in which registers are declared.
-
-    Raises
-    ------
-    NotImplementedError
-        If there is a cell that this class has no Verilog for.
+    The signals of the submodule ``scope`` are called what it calls them. Registers are declared in
+    the order of the signals' names in ``order``.
     """
 
     def __init__(
@@ -204,7 +192,7 @@ class Netlist:
         self._places: dict[Bit, tuple[Vector, int]] = {}
         self._name_bits(
             [
-                Vector(_flat(name), _without_constants_above(nets[name][0]))
+                Vector(_flat(name), self._up_to_used(nets[name][0]))
                 for name in reversed(structures_first)
                 if name not in ports
             ]
@@ -229,6 +217,11 @@ class Netlist:
                 for place, bit in enumerate(vector.bits):
                     if isinstance(bit, int):
                         self._places.setdefault(bit, (vector, place))
+
+    def _up_to_used(self, bits: Bits) -> Bits:
+        """The bits up to the highest that is no constant, and is used."""
+        used = (bits.index(bit) + 1 for bit in _variable(bits) if self._uses[bit])
+        return bits[: max(used, default=0)]
 
     # --- statements -----------------------------------------------------------------------------
 
@@ -469,11 +462,6 @@ def _constant(levels: str) -> str:
     return f"{len(digits)}'b{digits}" if len(digits) < 4 else f"{len(digits)}'h{int(digits, 2):X}"
 
 
-def _without_constants_above(bits: Bits) -> Bits:
-    """The bits up to the highest that is no constant."""
-    return bits[: max((bits.index(bit) + 1 for bit in _variable(bits)), default=0)]
-
-
 def _variable(bits: Bits) -> Bits:
     return tuple(bit for bit in bits if isinstance(bit, int))
 
@@ -483,8 +471,8 @@ def _all_differ(bits: Bits) -> bool:
 
 
 def _flat(name: str) -> str:
-    """A name without dots."""
-    return name.replace(".", "_").replace("__", "_")
+    """A name of letters, digits and single underscores."""
+    return re.sub(r"[\W_]+", "_", name).strip("_")
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

@@ -43,26 +43,7 @@ _RESERVED = re.findall(
 
 
 def vhdl_package(verilog: str, module: str) -> str:
-    """A VHDL package with the component declaration of a generated module.
-
-    Parameters
-    ----------
-    verilog : str
-        The generated file.
-    module : str
-        The name of its module.
-
-    Returns
-    -------
-    str
-        A package ``MODULE_component``, with an instantiation to copy in its first comment. Vectors
-        are ``std_logic_vector``.
-
-    Raises
-    ------
-    Refused
-        If nothing in VHDL can have that name.
-    """
+    """A VHDL package, named ``MODULE_component``, that declares a generated module."""
     if not re.fullmatch(r"[a-z](_?[a-z0-9])*", module, re.I) or module.lower() in _RESERVED:
         raise Refused(
             "--vhdl-component needs a --module that VHDL can name too: letters, digits and single "

@@ -88,15 +88,7 @@ class Bitstream(NamedTuple):
 
 
 class BoardDemo(Elaboratable):
-    """The demo with its pins at a board's UART, and ``busy`` at its first LED.
-
-    Parameters
-    ----------
-    board : Board
-        Whose pins they are.
-    demo : Demo
-        Made for the board's clock.
-    """
+    """The demo with its pins at a board's UART, and ``busy`` at its first LED."""
 
     def __init__(self, board: Board, demo: Demo) -> None:
         self._board = board
@@ -120,26 +112,7 @@ class BoardDemo(Elaboratable):
 
 
 def write_bitstream(name: str, profile: Profile, baud: float, output: str | None) -> None:
-    """Build the demo for a board, write the bitstream, and print what is known of it.
-
-    Parameters
-    ----------
-    name : str
-        One of ``BOARDS``.
-    profile : Profile
-        Which UTF-8 is spoken.
-    baud : float
-        Bits per second.
-    output : str or None
-        The file; without one, named after the board. ``-`` is standard output.
-
-    Raises
-    ------
-    Refused
-        If the file cannot be written, or as :func:`build_bitstream`.
-    ToolError
-        If a tool fails.
-    """
+    """Build the demo for a board, write the bitstream, and print what is known of it."""
     board = BOARDS[name]
     output = f"{_NAME}_{name}{board.family.suffix}" if output is None else output
     check_output(output)
@@ -158,25 +131,7 @@ def write_bitstream(name: str, profile: Profile, baud: float, output: str | None
 
 
 def build_bitstream(board: Board, profile: Profile, baud: float) -> Bitstream:
-    """The bitstream of the demo for a board; the same on every run, with the same tools.
-
-    Parameters
-    ----------
-    board : Board
-        One of ``BOARDS``.
-    profile : Profile
-        Which UTF-8 is spoken.
-    baud : float
-        Bits per second.
-
-    Raises
-    ------
-    Refused
-        If a tool is not installed, the board's clock cannot give that rate, or the clock's
-        frequency is not reached.
-    ToolError
-        If a tool fails.
-    """
+    """The bitstream of the demo for a board; the same on every run, with the same tools."""
     need_packages("bitstream", board.packages, "fpga")
     platform = board.platform()
     try:
@@ -224,20 +179,7 @@ def _run(tool: str, arguments: list[str], board: Board, folder: Path) -> None:
 
 
 def reached_frequency(clocks: dict[str, dict[str, float]], needed: float) -> float:
-    """The frequency that the design's only clock reaches, if that is enough.
-
-    Parameters
-    ----------
-    clocks : dict
-        From nextpnr's report: for each clock the frequencies ``achieved`` and ``constraint``.
-    needed : float
-        The frequency of the board's clock.
-
-    Raises
-    ------
-    Refused
-        If that is not reached.
-    """
+    """The frequency that the design's only clock reaches, in nextpnr's report, if it is enough."""
     ((name, clock),) = clocks.items()
     if clock["achieved"] < needed:
         raise Refused(

@@ -35,17 +35,9 @@ class Bar(NamedTuple):
 
 
 def chart(results: dict[str, Any]) -> str:
-    """Bars for frequency, lookup tables and logic cells of each profile, one colour a device.
+    """An SVG with bars for frequency and area of each profile, one colour a device.
 
-    Parameters
-    ----------
-    results : dict
-        A document of :func:`~utf8_flow.fpga.results.document`, its designs placed and routed.
-
-    Returns
-    -------
-    str
-        The SVG, the same for the same results.
+    All designs of the results are placed and routed.
     """
     designs = results["designs"]
     devices = list(dict.fromkeys(design["device"] for design in designs))

@@ -34,20 +34,7 @@ class Family(NamedTuple):
     suffix: str
 
     def logic_cells(self, report: dict[str, Any], log: str) -> tuple[int, int]:
-        """The logic cells that a design takes, and those of the device.
-
-        Parameters
-        ----------
-        report : dict
-            The report of place and route, or of packing alone.
-        log : str
-            Its log.
-
-        Raises
-        ------
-        ToolError
-            If the log does not have what it has to tell.
-        """
+        """The logic cells that a design takes, and those of the device, from nextpnr's report."""
         cells = [report["utilization"][name] for name in self.logic]
         used = sum(cell["used"] for cell in cells)
         if self.paired:

@@ -13,7 +13,7 @@ from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..components import has_compact, idle_options, make_design
+from ..components import idle_options, make_design
 from ..terminal import progress_bar
 from .families import DEVICES
 from .synthesis import Netlist, synthesize
@@ -74,39 +74,19 @@ def packages_for(devices: Iterable[str]) -> list[str]:
 
 
 def choose_jobs(
-    components: list[str],
+    variants: list[tuple[str, bool]],
     profiles: list[Profile],
     devices: list[str],
     fields: str | None,
-    variants: Collection[bool] = (False,),
 ) -> list[Job]:
-    """What is to be measured: all combinations.
-
-    Parameters
-    ----------
-    components : list of str
-        Their names.
-    profiles : list of Profile
-        In which profiles.
-    devices : list of str
-        For which devices.
-    fields : str or None
-        The fields of the output that are used, with commas between; all, if there is none.
-    variants : collection of bool
-        Compact, or not, or both.
-
-    Raises
-    ------
-    Refused
-        If an output has no such field, or a tool is missing.
-    """
+    """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
-    for component, rules, device in product(components, profiles, devices):
+    for (component, compact), rules, device in product(variants, profiles, devices):
         profile = rules
         if "--error-span" in idle_options(component):
             profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
-        known = list(make_design(component, profile).o.payload.shape().members)
+        known = list(make_design(component, profile, compact).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
@@ -114,32 +94,12 @@ def choose_jobs(
                     f"unknown --fields {field!r} of the {component}: choose from {', '.join(known)}"
                 )
         used = tuple(field for field in known if field in wanted)
-        for compact in variants:
-            if has_compact(component) or not compact:
-                jobs.append(Job(component, compact, profile, device, used))
+        jobs.append(Job(component, compact, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 
 def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:
-    """Synthesise designs, then place and route each with every seed.
-
-    Parameters
-    ----------
-    jobs : list of Job
-        The designs.
-    seeds : collection of int
-        The seeds; none, to synthesise only.
-
-    Returns
-    -------
-    list of Measured
-        In the order of jobs and seeds.
-
-    Raises
-    ------
-    ToolError
-        If a tool fails.
-    """
+    """Synthesise designs, then place and route each with every seed."""
     with progress_bar() as progress:
         packages = packages_for(job.device for job in jobs)
         task = progress.add_task("tools (slow the first time)", total=len(packages))
@@ -174,18 +134,7 @@ def _place_and_route(trial: tuple[Netlist, Job, int]) -> Run:
 
 
 def measure_area(netlist: Netlist) -> Area:
-    """What a design takes.
-
-    Parameters
-    ----------
-    netlist : Netlist
-        The design, in a harness without registers.
-
-    Raises
-    ------
-    ToolError
-        If nextpnr fails.
-    """
+    """What a design in a harness without registers takes."""
     used, _ = netlist.device.family.logic_cells(*_nextpnr(netlist, "--pack-only"))
     return Area(netlist.registers, netlist.lookup_tables, used)
 
@@ -194,18 +143,6 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
     """Place and route a design once.
 
     Only paths between registers count: those to and from the pins are the harness's.
-
-    Parameters
-    ----------
-    netlist : Netlist
-        The design.
-    seed : int
-        What the placement depends on.
-
-    Raises
-    ------
-    ToolError
-        If nextpnr fails.
     """
     # No frequency is asked for: it does its best, whatever that is, and only the verdict depends
     # on it.

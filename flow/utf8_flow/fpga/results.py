@@ -19,22 +19,11 @@ HEADS = (
 def document(measured: list[Measured]) -> dict[str, Any]:
     """All results, as JSON can hold them.
 
-    Parameters
-    ----------
-    measured : list of Measured
-        The results.
-
-    Returns
-    -------
-    dict
-        ``tools`` are the versions of all tools by name. Each of ``designs`` has the names of
-        ``component``, ``profile`` and ``device``, whether it is ``compact``, the ``fields`` used,
-        ``registers``, ``lookup_tables``, ``logic_cells``, the highest frequency of the device's
-        clock network as ``clock_tree_mhz``, and ``runs``: for each ``seed`` the frequency in
-        ``mhz``, ``start`` and ``end`` of the critical path and its ``levels`` of logic. If there
-        are runs, also ``median``, the run in the middle (the slower, if there are two),
-        ``usable_mhz``, its frequency or that of the clock network, whichever is lower, and
-        ``bytes_per_second`` at that.
+    ``tools`` are the versions of all tools by name. Each of ``designs`` has a :class:`Job`, its
+    :class:`Area`, the highest frequency of the device's clock network as ``clock_tree_mhz``, and
+    ``runs``, each a :class:`Run`. If there are runs, also ``median``, the run in the middle (the
+    slower, if there are two), ``usable_mhz``, its frequency or that of the clock network, whichever
+    is lower, and ``bytes_per_second`` at that.
     """
     versions = package_versions(packages_for(one.job.device for one in measured))
     return {
@@ -71,18 +60,7 @@ def variant(design: dict[str, Any]) -> str:
 
 
 def summary(results: dict[str, Any]) -> list[str]:
-    """The versions of the tools and a table, in Markdown that can be read as it is.
-
-    Parameters
-    ----------
-    results : dict
-        A document.
-
-    Returns
-    -------
-    list of str
-        Lines.
-    """
+    """The versions of the tools and a table, in Markdown that can be read as it is."""
     rows = [HEADS, *map(_cells, results["designs"])]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = ["-" * width for width in widths]

@@ -24,22 +24,8 @@ class Harness(Elaboratable):
 
     With registers at all ports, the reset too, every path of the design begins and ends at a
     register, wherever the pins are. They are one bit for each pin but the clock. Without them,
-    the design is there and nothing else.
-
-    Parameters
-    ----------
-    component : Component
-        The design, its output a stream ``o`` with a structure as payload.
-    fields : collection of str
-        The fields of that structure that have pins. The others are left open, so that
-        synthesis removes what only they need.
-    registered : bool
-        Whether there are registers.
-
-    Attributes
-    ----------
-    ports : list of Signal
-        All pins.
+    the design is there and nothing else. Fields of the output's payload that are not chosen have no
+    pins, so that synthesis removes what only they need.
     """
 
     def __init__(self, component: Component, fields: Collection[str], registered: bool) -> None:
@@ -80,25 +66,10 @@ class Harness(Elaboratable):
 
 
 class Netlist:
-    """A design in its harness, as cells of a device.
+    """A design in its harness, as cells of a device, from what Yosys writes as JSON.
 
-    Parameters
-    ----------
-    device : Device
-        The device.
-    text : str
-        What Yosys writes as JSON.
-    fields : dict of str to str
-        Bits of structures, by the names of their fields: ``spare.kind[0]`` for ``spare[22]``.
-    ones : set of str
-        Bits of signals that begin with 1.
-
-    Attributes
-    ----------
-    device : Device
-        As given.
-    text : str
-        As given.
+    ``fields`` names bits of structures by their fields: ``spare.kind[0]`` for ``spare[22]``.
+    ``ones`` are the bits of signals that begin with 1.
     """
 
     def __init__(self, device: Device, text: str, fields: dict[str, str], ones: set[str]) -> None:
@@ -149,18 +120,9 @@ class Netlist:
         return sum(counts.get(kind, 0) for kind, _ in self._cells.values())
 
     def register_name(self, placed: str) -> str:
-        """What the source calls a register.
+        """What the source calls a register, of which nextpnr names the cell that holds it.
 
-        Parameters
-        ----------
-        placed : str
-            The cell that holds it, as nextpnr names it.
-
-        Returns
-        -------
-        str
-            A bit of a signal. A register of the harness has the name of the port that it is at,
-            ``(pin)`` after it if that is an output.
+        A register of the harness has the name of its port, ``(pin)`` after it at an output.
         """
         cell = re.sub(r"_(DFFLC|LC)$", "", placed)
         if cell in self._registers:
@@ -179,24 +141,7 @@ class Netlist:
 def synthesize(
     component: Component, device: Device, fields: Collection[str], registered: bool = False
 ) -> Netlist:
-    """A design in its harness, synthesised for a device.
-
-    Parameters
-    ----------
-    component : Component
-        The design.
-    device : Device
-        For what.
-    fields : collection of str
-        The fields of its output that are used, see :class:`Harness`.
-    registered : bool
-        Whether the harness has registers.
-
-    Raises
-    ------
-    ToolError
-        If Yosys fails.
-    """
+    """A design in its harness, synthesised for a device."""
     harness = Harness(component, fields, registered)
     design = rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)
     # All of the pass but its last step, which names each cell after its neighbours.

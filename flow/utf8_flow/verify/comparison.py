@@ -17,36 +17,13 @@ from utf8_sim.tools.files import open_output
 
 from ..components import entry_of
 from ..terminal import conclude, duration, give_up, plural, print_lines, progress_bar, say
-from .difference import report_difference, report_failure, text_of
+from .difference import explain, text_of
 from .exhaustive import SHARD, Plan, State, run_shards, seconds_for
 from .report import coverage_table
 
 
 class PartsComparison:
-    """Every part in every mode, until something is wrong.
-
-    Parameters
-    ----------
-    engine : Engine
-        What simulates.
-    parts : list of Part
-        The stimuli.
-    modes : list of Mode
-        Each part runs in each of them.
-
-    Attributes
-    ----------
-    coverage : Coverage
-        What was exercised.
-    cycles : int
-        How many cycles were compared.
-    lockstep : Lockstep or None
-        The simulation that runs, or ran last.
-    failure : DesignError or None
-        Why it could not go on.
-    stimulus : str
-        Which one it has.
-    """
+    """Every part in every mode, until something is wrong; ``lockstep`` is the last simulation."""
 
     def __init__(self, engine: Engine, parts: list[Part], modes: list[Mode]) -> None:
         self._engine = engine
@@ -63,15 +40,7 @@ class PartsComparison:
         return self.lockstep is not None and self.lockstep.difference is not None
 
     def run(self, show: Console, tokens: str | None) -> None:
-        """Run everything.
-
-        Parameters
-        ----------
-        show : Console
-            Where the news go.
-        tokens : str or None
-            Name of a file for the tokens.
-        """
+        """Run everything."""
         try:
             self._run(show, tokens)
         except Refused as error:
@@ -113,19 +82,7 @@ class PartsComparison:
         return coverage_table(self.coverage, more, blank)
 
     def tell(self, show: Console, seed: int, is_campaign: bool, vcd: str, wave: str | None) -> None:
-        """Print the verdict, and what explains it.
-
-        Parameters
-        ----------
-        show : Console
-            Where to.
-        seed : int
-            The random seed.
-        is_campaign : bool
-            Whether the parts are the campaign, which must exercise everything.
-        vcd, wave : str or None
-            Names of the waveform and the timing diagram of a difference.
-        """
+        """Print the verdict, and what explains it. A campaign has to exercise everything."""
         if self.differs or self.failure:
             say(show, f"stimulus: {self.stimulus}, seed {seed}")
         else:
@@ -136,23 +93,9 @@ class PartsComparison:
                 gaps = self.coverage.gaps()
                 met = f"every class met every {self.coverage.column}"
                 say(show, f"never met: {', '.join(gaps)}" if gaps else met)
-        _tell(show, self._engine, self.lockstep, self.failure, vcd, wave)
+        if self.lockstep:
+            explain(show, self._engine, self.lockstep, self.failure, vcd, wave)
         conclude(show, self.differs, self.failure, self.cycles)
-
-
-def _tell(
-    show: Console,
-    engine: Engine,
-    lockstep: Lockstep | None,
-    failure: DesignError | None,
-    vcd: str,
-    wave: str | None,
-) -> None:
-    """What explains that something is wrong, if anything is."""
-    if lockstep and lockstep.difference:
-        report_difference(show, lockstep, engine, vcd, wave)
-    elif lockstep and failure:
-        report_failure(show, lockstep, engine)
 
 
 def compare_exhaustively(
@@ -164,23 +107,7 @@ def compare_exhaustively(
     vcd: str,
     wave: str | None,
 ) -> None:
-    """Run every text of some length, and say whether hardware and golden model agree.
-
-    Parameters
-    ----------
-    show : Console
-        Where the news go.
-    plan : Plan
-        What is run.
-    engine : Engine
-        What simulates.
-    engine_line : str
-        Which that is.
-    state_file : str
-        Where to keep what is done if it is interrupted.
-    vcd, wave : str or None
-        Names of the waveform and the timing diagram of a difference.
-    """
+    """Run every text of some length, and say whether hardware and golden model agree."""
     state = State(plan, state_file)
     say(show, f"profile {plan.profile.describe()}")
     say(show, f"engine {engine_line}")
@@ -211,7 +138,7 @@ def compare_exhaustively(
         failure = error
     if lockstep.difference:
         say(show, f"text {text_of(lockstep, engine)}")
-    _tell(show, engine, lockstep, failure, vcd, wave)
+    explain(show, engine, lockstep, failure, vcd, wave)
     if not (lockstep.difference or failure):
         say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
     conclude(show, True, failure, lockstep.cycles)

@@ -29,18 +29,8 @@ def cycle_table(
 ) -> list[Text]:
     """One line for each cycle, below the headings; nothing, if there are no cycles.
 
-    Parameters
-    ----------
-    window : Window
-        What was simulated.
-    engine : Engine
-        What simulated it.
-    cycles : range, optional
-        The numbers of the cycles; without it, all but the idle ones at the end.
-    pins : bool
-        Whether to show the handshakes too, and each pin that the golden model contradicts.
-    marked : int, optional
-        The cycle to mark.
+    Without ``cycles``, all but the idle ones at the end. With ``pins`` the handshakes are shown
+    too, and each pin that the golden model contradicts.
     """
     trace, begin = window.actual, window.first_cycle
     cycles = cycles or range(begin, begin + active_cycles(trace))
@@ -105,7 +95,7 @@ def _met(window: Window, engine: Engine) -> dict[int, int]:
     """The cycles in which an input meets the state machine, and those in which it came in."""
     meetings = window.before.meetings or array_timing(engine.timing).meetings()
     came = np.flatnonzero(window.actual.is_accepted)
-    meet = deepcopy(meetings).add(window.actual)
+    meet = deepcopy(meetings)(window.actual)
     return dict(zip(meet.tolist(), came.tolist(), strict=False))
 
 

@@ -2,16 +2,14 @@
 
 import shlex
 import time
-from collections.abc import Iterator
 from itertools import groupby
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from utf8_hdl import PROFILES, Profile
 from utf8_sim.components import COMPONENTS
-from utf8_sim.engines.engine import Engine
+from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
 from utf8_sim.tools.errors import Refused, ToolError
@@ -20,6 +18,7 @@ from utf8_sim.trace import Trace, rows
 from ..components import entry_of
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
+from .report import overrides
 from .waves import draw_difference, write_wave_around_difference
 
 ROWS = 32, 8, 5
@@ -29,24 +28,23 @@ INPUTS_AROUND = 8
 """Bytes or code points shown on either side of those that a difference is about."""
 
 
-def report_difference(
-    show: Console, lockstep: Lockstep, engine: Engine, vcd: str | None, wave: str | None
+def explain(
+    show: Console,
+    engine: Engine,
+    lockstep: Lockstep,
+    failure: DesignError | None,
+    vcd: str | None,
+    wave: str | None,
 ) -> None:
-    """Say where hardware and golden model part, keep the waveform, find a shorter input.
+    """Say what is wrong, if anything is: where the two part, or in which cycles the design stopped.
 
-    Parameters
-    ----------
-    show : Console
-        Where to.
-    lockstep : Lockstep
-        The simulation that found the difference.
-    engine : Engine
-        What simulated.
-    vcd, wave : str or None
-        Names of the waveform and of the timing diagram around it.
+    Of a difference, waveform and timing diagram are kept, and a shorter input is looked for.
     """
     difference = lockstep.difference
-    assert difference
+    if not difference:
+        if failure and lockstep.recent:
+            print_lines(show, _last_cycles(lockstep.recording(), engine))
+        return
     say(show, f"DIFFERENCE: {difference}", "bold red")
     recording = lockstep.recording()
     print_lines(show, _explanation(recording, difference, engine))
@@ -65,13 +63,11 @@ def report_difference(
     _report_shortest(show, recording, difference, engine)
 
 
-def report_failure(show: Console, lockstep: Lockstep, engine: Engine) -> None:
-    """Show the cycles in which something moved at last, of a design that stopped."""
-    if lockstep.recent:
-        recording = lockstep.recording()
-        moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
-        cycle = recording.first_cycle + (int(moved[-1]) if len(moved) else 0)
-        print_lines(show, cycle_table(recording, engine, _around(cycle, recording), pins=True))
+def _last_cycles(recording: Window, engine: Engine) -> list[Text]:
+    """The cycles in which something moved at last, of a design that stopped."""
+    moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
+    cycle = recording.first_cycle + (int(moved[-1]) if len(moved) else 0)
+    return cycle_table(recording, engine, _around(cycle, recording), pins=True)
 
 
 def _explanation(recording: Window, difference: Difference, engine: Engine) -> list[Text]:
@@ -190,25 +186,14 @@ def _report_shortest(
     elif remark:
         say(show, f"no shorter input found{remark}")
     elif recording.first_cycle:
-        say(
-            show,
-            f"no shorter input found: cycles {recording.first_cycle}-{difference.cycle} alone do "
-            f"not show it",
-        )
+        cycles = f"{recording.first_cycle}-{difference.cycle}"
+        say(show, f"no shorter input found: cycles {cycles} alone do not show it")
     else:
         say(show, "not reproducible: the same input, run once more, shows no difference")
 
 
 def command(case: Case, engine: Engine) -> str:
-    """The command that runs a case.
-
-    Parameters
-    ----------
-    case : Case
-        What is driven.
-    engine : Engine
-        What simulates which design.
-    """
+    """The command that runs a case."""
     component, option = engine.component.name, entry_of(engine).list_option
     width = digits(engine.interface.inputs[0].width)
     words = ["utf8-hdl", "simulate"]
@@ -217,28 +202,19 @@ def command(case: Case, engine: Engine) -> str:
     if getattr(engine.design, "compact", False):
         words.append("--compact")
     texts = (" ".join(f"{value:0{width}X}" for value in text) for text in case.texts())
-    words += [*_profile_options(engine.profile), "--engine", engine.name, option, " / ".join(texts)]
-    for side, pauses in (("input", case.gaps), ("output", case.stalls)):
-        if any(pauses):
-            words += [f"--stall-{side}-cycles", _cycle_list(pauses)]
+    if engine.profile.name != "unicode":
+        words += ["--profile", engine.profile.name]
+    for rule, value in overrides(engine.profile):
+        words += [f"--{rule}", value]
+    words += ["--engine", engine.name, option, " / ".join(texts)]
+    for side, stalls in (("input", case.gaps), ("output", case.stalls)):
+        if any(stalls):
+            words += [f"--stall-{side}-cycles", _cycle_list(stalls)]
     return shlex.join(words)
 
 
-def _profile_options(profile: Profile) -> Iterator[str]:
-    """The options that choose a profile, as far as they are needed."""
-    usual = PROFILES[profile.name]
-    if profile.name != "unicode":
-        yield from ("--profile", profile.name)
-    for name in ("surrogates", "noncharacters"):
-        accepts = getattr(profile, f"accept_{name}")
-        if accepts != getattr(usual, f"accept_{name}"):
-            yield from (f"--{name}", "accept" if accepts else "reject")
-    if profile.error_span != usual.error_span:
-        yield from ("--error-span", profile.error_span.value)
-
-
-def _cycle_list(pauses: tuple[bool, ...]) -> str:
+def _cycle_list(stalls: tuple[bool, ...]) -> str:
     """The cycles of a pattern, such as ``3,5-9``."""
-    numbers = np.flatnonzero(pauses).tolist()
+    numbers = np.flatnonzero(stalls).tolist()
     runs = (list(run) for _, run in groupby(enumerate(numbers), lambda item: item[1] - item[0]))
     return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else str(run[0][1]) for run in runs)

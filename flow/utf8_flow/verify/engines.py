@@ -40,37 +40,54 @@ ENGINES: dict[str, Callable[[Any], Engine]] = {
 """The engines by name; each takes a design."""
 
 
-def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
-    """About how many cycles some texts take, once with each of some stalls.
-
-    Parameters
-    ----------
-    size : int
-        How many bytes they have: one in a cycle.
-    stalls : iterable of pairs of Stalls
-        Those at the input and at the output.
-    """
-    return round(sum(sum(side.cycles_for(size) for side in sides) - size for sides in stalls))
-
-
-def prepare_engine(name: str, design: Any, cycles: int) -> tuple[Engine, str]:
-    """An engine, and a line that says which.
+def engine(name: str, design: Any) -> Engine:
+    """A simulator with a design in it, for :func:`utf8_sim.simulate` and :func:`utf8_sim.compare`.
 
     Parameters
     ----------
     name : str
-        Its name; ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
+        As the command line calls it: ``amaranth``; ``cxxrtl`` and ``verilator``, compiled;
+        ``icarus``; ``gates-`` and the name of a device family, the netlist after synthesis.
     design : wiring.Component
         What is simulated.
-    cycles : int
-        How many there are to simulate, about.
+
+    Returns
+    -------
+    Engine
+        The simulator, ready to be used any number of times.
 
     Raises
     ------
+    ValueError
+        If there is no such engine.
     Refused
-        If there is no such engine, or a package that it needs is not installed.
+        If a package that it needs is not installed.
     ToolError
-        If it is not available, or cannot be made.
+        If a program that it needs is not there, or fails.
+
+    Examples
+    --------
+    >>> from utf8_flow import engine
+    >>> from utf8_hdl import Decoder
+    >>> from utf8_sim import compare
+    >>> simulator = engine("amaranth", Decoder())
+    >>> [compare(simulator, text) for text in (b"one", b"two")]
+    [None, None]
+    """
+    if name not in ENGINES:
+        raise ValueError(f"unknown engine {name!r}: choose from {', '.join(ENGINES)}")
+    return ENGINES[name](design)
+
+
+def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
+    """About how many cycles some bytes take, one in a cycle, once with each of some stalls."""
+    return round(sum(sum(side.cycles_for(size) for side in sides) - size for sides in stalls))
+
+
+def prepare_engine(name: str, design: Any, cycles: int) -> tuple[Engine, str]:
+    """An engine for about so many cycles, and a line that says which.
+
+    ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
     """
     if name not in (AUTO, *ENGINES):
         raise Refused(f"unknown --engine {name!r}: choose from {', '.join([AUTO, *ENGINES])}")

@@ -41,29 +41,12 @@ SAVE_EVERY = 5.0
 
 @dataclass(frozen=True)
 class Plan:
-    """Every text of a number of bytes, for a component that takes bytes.
-
-    Parameters
-    ----------
-    length : int
-        Bytes in a text, 1 to 4.
-    profile : Profile
-        Which UTF-8 is spoken.
-    engine : str
-        Name of the engine.
-    stalls : tuple of float
-        Probability of stalls at the input and at the output.
-    seed : int
-        Random seed of the stalls.
-    component : str
-        Name of the component.
-    compact : bool
-        Whether it has one register stage only.
-    """
+    """Every text of 1 to 4 bytes, for a component that takes bytes."""
 
     length: int
     profile: Profile
     engine: str
+    #: Probability of stalls at the input and at the output.
     stalls: tuple[float, float]
     seed: int
     component: str = "decoder"
@@ -106,27 +89,7 @@ class Plan:
 
 
 class State:
-    """Which shards are done: kept in a file, so that another run can go on from there.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is run.
-    path : str
-        Name of the file.
-
-    Attributes
-    ----------
-    done : numpy.ndarray
-        For each shard, whether hardware and golden model agree in it.
-    cycles : int
-        How many cycles that were.
-
-    Raises
-    ------
-    Refused
-        If the file is of another run, or no such file.
-    """
+    """Which shards agree, and their cycles: in a file, so that another run can go on from there."""
 
     def __init__(self, plan: Plan, path: str) -> None:
         self.path = path
@@ -213,28 +176,7 @@ def run_shard(plan: Plan, engine: Engine, shard: int) -> tuple[int, str]:
 
 
 def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
-    """Run shards, on all cores if there are several.
-
-    Parameters
-    ----------
-    plan : Plan
-        What they are shards of.
-    engine : Engine
-        What simulates, if one process is enough.
-    shards : list of int
-        Their numbers.
-
-    Yields
-    ------
-    int, int, str
-        Number of a shard, its cycles, and what is wrong in it; nothing, if hardware and golden
-        model agree.
-
-    Raises
-    ------
-    Refused
-        If a worker dies.
-    """
+    """Run shards, on all cores if there are several: number, cycles, and what is wrong."""
     if len(shards) == 1:
         yield shards[0], *run_shard(plan, engine, shards[0])
         return

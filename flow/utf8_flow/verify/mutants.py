@@ -28,35 +28,7 @@ def mutation_score(
     modes: list[Mode],
     compact: bool = False,
 ) -> bool:
-    """Try the checks on mutants of a design, and print what noticed how many.
-
-    Parameters
-    ----------
-    show : Console
-        Where the news go.
-    component : str
-        Of which component.
-    profile : Profile
-        Which UTF-8 is spoken.
-    count : int
-        How many mutants.
-    seed : int
-        Which.
-    modes : list of Mode
-        In which each stimulus of the campaign runs.
-    compact : bool
-        Whether the design has one register stage only.
-
-    Returns
-    -------
-    bool
-        Whether none survives.
-
-    Raises
-    ------
-    ToolError
-        If a tool fails.
-    """
+    """Try the checks on mutants of a design, and print what noticed how many; whether all die."""
     name = variant(component, compact)
     with progress_bar() as progress:
         task = progress.add_task(f"{name}: making mutants", total=count)

@@ -1,7 +1,7 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -15,7 +15,7 @@ from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused
 
-from ..components import ENTRIES, has_compact, make_design, makers, variant
+from ..components import ENTRIES, make_design, makers, variant
 from ..formal.bench import Property
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
@@ -50,32 +50,13 @@ def property_names() -> list[str]:
 
 
 def choose_goals(
-    component: str | None,
-    name: str | None,
-    profiles: list[Profile],
-    variants: Collection[bool] = (False,),
+    variants: list[tuple[str, bool]], name: str | None, profiles: list[Profile]
 ) -> list[Goal]:
-    """What is to be proved.
-
-    Parameters
-    ----------
-    component, name : str or None
-        Of which component, and which property; all, if there is none.
-    profiles : list of Profile
-        In which profiles.
-    variants : collection of bool
-        Compact, or not, or both.
-
-    Raises
-    ------
-    Refused
-        If there is no such property.
-    """
+    """What is to be proved of components, compact or not: one property, or all."""
     goals = [
         Goal(what, rules, compact)
-        for rules, chosen, compact in product(profiles, ENTRIES.values(), variants)
-        if component in (None, chosen.name) and (has_compact(chosen.name) or not compact)
-        for what in chosen.proofs(compact)
+        for rules, (component, compact) in product(profiles, variants)
+        for what in ENTRIES[component].proofs(compact)
     ]
     names = dict.fromkeys(goal.property.name for goal in goals)
     if name is not None and name not in names:
@@ -106,22 +87,9 @@ def attempt(goal: Goal) -> Proof:
 
 
 def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
-    """Prove everything, and show a counterexample to each property that fails.
+    """Prove everything, and show a counterexample to each property that fails; whether none does.
 
-    Parameters
-    ----------
-    show : Console
-        Where the news go.
-    goals : list of Goal
-        What is to be proved.
-    vcd : str
-        Name of the waveform of the first counterexample. The others add to it which one they are
-        of.
-
-    Returns
-    -------
-    bool
-        Whether all is proved.
+    The first counterexample's waveform has the name given; the others add which one they are of.
     """
     wrong: list[tuple[Goal, Proof]] = []
     covers = 0
@@ -153,7 +121,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
         _show_counterexample(show, goal, proof, _wave_name(vcd, goal) if waves else vcd)
         waves += bool(proof.counterexample)
     if not wrong:
-        done = "1 property" if len(goals) == 1 else f"{len(goals)} properties"
+        done = plural(len(goals), "property", "properties")
         say(show, f"{done} proved, {plural(covers, 'cover')} reached", "green")
     return not wrong
 

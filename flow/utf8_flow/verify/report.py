@@ -1,14 +1,14 @@
 """What a person reads: tables of cycles, summaries, coverage."""
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from typing import TextIO
 
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import PROFILES, ErrorSpan, Profile
+from utf8_hdl import PROFILES, Profile
 from utf8_sim.campaign import Coverage, class_name
-from utf8_sim.trace import Trace
+from utf8_sim.trace import Columns, Trace
 
 from ..terminal import plural
 
@@ -22,17 +22,22 @@ LENGTHS = 16
 """More than any character has bytes."""
 
 
+def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
+    """The options that a profile needs besides the one of its name, and their values."""
+    usual = PROFILES[profile.name]
+    for rule in ("surrogates", "noncharacters"):
+        accepts = getattr(profile, f"accept_{rule}")
+        if accepts != getattr(usual, f"accept_{rule}"):
+            yield rule, "accept" if accepts else "reject"
+    if profile.error_span != usual.error_span:
+        yield "error-span", profile.error_span.value
+
+
 def short_name(profile: Profile) -> str:
     """A profile by its name and the rules in which it differs from the one of that name."""
-    usual = PROFILES[profile.name]
     words = [profile.name]
-    if profile.accept_surrogates != usual.accept_surrogates:
-        words.append(f"surrogates {'accepted' if profile.accept_surrogates else 'rejected'}")
-    if profile.accept_noncharacters != usual.accept_noncharacters:
-        verdict = "accepted" if profile.accept_noncharacters else "rejected"
-        words.append(f"noncharacters {verdict}")
-    if profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
-        words.append(profile.error_span.value)
+    for rule, value in overrides(profile):
+        words.append(value if rule == "error-span" else f"{rule} {value}ed")
     return " ".join(words)
 
 
@@ -42,49 +47,47 @@ def active_cycles(trace: Trace) -> int:
     return int(active[-1]) + 1 if active.size else 0
 
 
-class Report(Protocol):
-    """What the hardware said: written as lines of JSON, if asked, and counted for a summary.
+class Report:
+    """What the hardware said: written as lines of JSON to a file, if any, and counted."""
 
-    Attributes
-    ----------
-    inputs : int
-        How many bytes or code points were accepted.
-    """
-
-    inputs: int
+    def __init__(self, file: TextIO | None) -> None:
+        #: Bytes or code points that were accepted.
+        self.inputs = 0
+        self._file = file
+        #: Cycles until nothing is offered any more; those since then.
+        self._cycles = self._idle = 0
+        #: Characters, by their length in bytes.
+        self._lengths = np.zeros(LENGTHS, dtype=np.int64)
 
     def add(self, trace: Trace) -> None:
         """Take in the next cycles of a trace."""
+        self.inputs += int(np.count_nonzero(trace.is_accepted))
+        active = active_cycles(trace)
+        if active:
+            self._cycles += self._idle + active
+            self._idle = 0
+        self._idle += len(trace) - active
+        self._count(trace.taken())
+
+    def _count(self, taken: Columns) -> None:
+        """Count what came out, and write it."""
+        raise NotImplementedError
 
     def lines(self) -> list[Text]:
         """The summary, one fact a line."""
+        raise NotImplementedError
 
+    def _pace(self, count: int) -> Text:
+        pace = f" ({self._cycles / count:.2f} per byte)" if count else ""
+        return Text(f"cycles      {self._cycles}{pace}")
 
-class Pace:
-    """Cycles until nothing is offered any more."""
-
-    def __init__(self) -> None:
-        self.cycles = self._idle = 0
-
-    def add(self, trace: Trace) -> None:
-        active = active_cycles(trace)
-        if active:
-            self.cycles += self._idle + active
-            self._idle = 0
-        self._idle += len(trace) - active
-
-    def line(self, count: int, noun: str) -> Text:
-        pace = f" ({self.cycles / count:.2f} per {noun})" if count else ""
-        return Text(f"cycles      {self.cycles}{pace}")
-
-
-def characters_line(lengths: np.ndarray) -> Text:
-    counts = ", ".join(
-        f"{count} of {plural(length, 'byte')}"
-        for length, count in enumerate(lengths.tolist())
-        if count
-    )
-    return Text(f"characters  {int(lengths.sum())}" + (f": {counts}" if counts else ""))
+    def _characters(self) -> Text:
+        counts = ", ".join(
+            f"{count} of {plural(length, 'byte')}"
+            for length, count in enumerate(self._lengths.tolist())
+            if count
+        )
+        return Text(f"characters  {int(self._lengths.sum())}" + (f": {counts}" if counts else ""))
 
 
 def places_line(count: int, first: list[int]) -> str:
@@ -92,17 +95,7 @@ def places_line(count: int, first: list[int]) -> str:
 
 
 def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:
-    """How often each class met each case, and what came out.
-
-    Parameters
-    ----------
-    coverage : Coverage
-        What was exercised.
-    more : iterable of Text
-        What else the component's entry says of it.
-    blank : str
-        What is shown for what never happened.
-    """
+    """How often each class met each case (``blank`` if never), and what came out."""
     names = [class_name(members) for members in coverage.classes]
     head, width = max(map(len, names)) + 2, max(map(len, coverage.columns)) + 2
     what = coverage.engine.component.item

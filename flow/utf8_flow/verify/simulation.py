@@ -19,7 +19,7 @@ from utf8_sim.trace import Interface, Trace
 from ..components import entry_of
 from ..terminal import conclude, give_up, plural, print_lines, progress_bar, say
 from .cycles import cycle_table
-from .difference import report_difference, report_failure
+from .difference import explain
 from .report import active_cycles
 from .waves import draw, open_wave
 
@@ -42,22 +42,9 @@ class Outputs:
 def look_ahead(
     pieces: Iterator[Piece], engine: Engine, count: int | None = 1
 ) -> tuple[Iterator[Piece], int, bool]:
-    """The same pieces, and how long the first ones are; one is all of a short text.
+    """The same pieces, how many bytes the first ones are or become, and whether that is all.
 
-    Parameters
-    ----------
-    pieces : iterator of Piece
-        A text, as a design takes it.
-    engine : Engine
-        What simulates the design.
-    count : int or None
-        How many are looked at; all of them, if there is no number.
-
-    Returns
-    -------
-    iterator of Piece, int, bool
-        The same pieces; how many bytes the first ones have, or become in an encoder; and whether
-        that is all.
+    Without a count, all are looked at; one is all of a short text.
     """
     first = list(islice(pieces, count))
     bytes_of = entry_of(engine).bytes_of
@@ -66,19 +53,7 @@ def look_ahead(
 
 
 class TextSimulation:
-    """A simulation of one text, and what is kept of it.
-
-    Parameters
-    ----------
-    engine : Engine
-        What simulates.
-    stimulus : Stimulus
-        The text, and when each side pauses.
-    outputs : Outputs
-        What to write.
-    drawn : range
-        The cycles of a timing diagram.
-    """
+    """A simulation of one text, and what is kept of it."""
 
     def __init__(self, engine: Engine, stimulus: Stimulus, outputs: Outputs, drawn: range) -> None:
         self._engine = engine
@@ -90,15 +65,7 @@ class TextSimulation:
         self._failure: DesignError | None = None
 
     def run(self, show: Console, size: int | None) -> None:
-        """Simulate, and write the files.
-
-        Parameters
-        ----------
-        show : Console
-            Where the news go if it is interrupted.
-        size : int or None
-            How many inputs there are, if that is known.
-        """
+        """Simulate so many inputs, if that is known, and write the files."""
         try:
             self._run(size)
         except DesignError as error:
@@ -138,14 +105,7 @@ class TextSimulation:
     def tell(self, show: Console, engine_line: str, difference_vcd: str) -> None:
         """Print what came out and the verdict, and draw.
 
-        Parameters
-        ----------
-        show : Console
-            Where to.
-        engine_line : str
-            What simulated.
-        difference_vcd : str
-            Where to keep the waveform around a difference, unless all of it is written anyway.
+        The waveform around a difference is kept, unless all of it is written anyway.
         """
         lockstep, outputs = self._lockstep, self._outputs
         stopped = lockstep.difference or self._failure
@@ -160,11 +120,8 @@ class TextSimulation:
             if not lockstep.difference:
                 raise
         undrawn: Refused | None = None
-        if lockstep.difference:
-            vcd = None if outputs.vcd else difference_vcd
-            report_difference(show, lockstep, self._engine, vcd, outputs.wave)
-        elif self._failure:
-            report_failure(show, lockstep, self._engine)
+        vcd = None if outputs.vcd else difference_vcd
+        explain(show, self._engine, lockstep, self._failure, vcd, outputs.wave)
         if outputs.wave and not lockstep.difference:
             try:
                 self._draw(outputs.wave)
@@ -197,15 +154,7 @@ class TextSimulation:
 
 
 class _Excerpt:
-    """Some cycles of a trace.
-
-    Parameters
-    ----------
-    interface : Interface
-        The pins.
-    cycles : range
-        The numbers of the cycles.
-    """
+    """Some cycles of a trace."""
 
     def __init__(self, interface: Interface, cycles: range) -> None:
         self.cycles = cycles

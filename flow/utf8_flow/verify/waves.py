@@ -37,15 +37,6 @@ def open_wave(vcd: str, engine: Engine, first_cycle: int = 0) -> Iterator[WaveWr
     """A waveform to write, and beside it a save file for GTKWave.
 
     A save file that GTKWave wrote is left as it is.
-
-    Parameters
-    ----------
-    vcd : str
-        Name of the file; ``-`` is standard output, which gets no save file.
-    engine : Engine
-        Whose trace it is.
-    first_cycle : int
-        The number of the first cycle written.
     """
     with open_output(vcd) as file, WaveWriter(file, engine, first_cycle) as wave:
         yield wave
@@ -73,18 +64,7 @@ def write_wave_around_difference(vcd: str, lockstep: Lockstep, engine: Engine) -
 
 
 def drawing_range(cycles: str) -> range:
-    """The cycles that ``--wave-cycles`` names.
-
-    Parameters
-    ----------
-    cycles : str
-        First and last, such as ``0-31``.
-
-    Raises
-    ------
-    Refused
-        If these are no cycles, or too many.
-    """
+    """The cycles that ``--wave-cycles`` names."""
     numbers = re.fullmatch(r"(\d{1,15})-(\d{1,15})", cycles)
     chosen = range(int(numbers[1]), int(numbers[2]) + 1) if numbers else range(0)
     if not 0 < len(chosen) <= MOST_CYCLES_DRAWN:
@@ -95,20 +75,7 @@ def drawing_range(cycles: str) -> range:
 
 
 def check_drawn(cycles: range, size: int) -> None:
-    """Refuse to draw cycles that a run at full rate cannot have.
-
-    Parameters
-    ----------
-    cycles : range
-        The cycles.
-    size : int
-        How many bytes the text has, or becomes: one in a cycle.
-
-    Raises
-    ------
-    Refused
-        If all of them are after its end.
-    """
+    """Refuse to draw cycles that a run of so many bytes at full rate cannot have."""
     end = size + MOST_CYCLES_AFTER
     if cycles.start > end:
         raise Refused(
@@ -123,19 +90,7 @@ def check_drawing() -> None:
 
 
 def draw(path: str, trace: Trace, engine: Engine, first_cycle: int) -> None:
-    """A timing diagram of a trace, as SVG.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file; ``-`` is standard output.
-    trace : Trace
-        The cycles.
-    engine : Engine
-        Whose trace it is.
-    first_cycle : int
-        The number of the first of the cycles.
-    """
+    """A timing diagram of a trace, as SVG."""
     with open_output(path) as file:
         file.write(timing_diagram(trace, engine, first_cycle))
 

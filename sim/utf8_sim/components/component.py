@@ -15,15 +15,7 @@ Levels = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Lane:
-    """A row of a timing diagram, a box for each output.
-
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    label : callable
-        What a box says.
-    """
+    """A row of a timing diagram: its name, and what the box of an output says."""
 
     name: str
     label: Callable[[Levels], str]

@@ -15,7 +15,7 @@ from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 from ..campaign import LONGEST_FORM, Coverage, Part, boundary_encodings, count, edges_of
 from ..golden.arrays import ArrayDecoder, array_timing
 from ..golden.text import DecoderTransducer, TextModel, encode, form_maximum, is_continuation
-from ..golden.timing import Compact, Elastic, Timing
+from ..golden.timing import Compact, Elastic
 from ..shown import named, shown_byte
 from ..trace import Columns, Trace
 from .component import Component, Lane, Levels, register
@@ -24,11 +24,6 @@ HOSTILE_BYTES = 4096
 
 PIPELINED = Elastic(latency=7, latency_of_state=4)
 COMPACT = Compact(spare=1)
-
-
-def timing(design: Any) -> Timing:
-    """The pipeline's, or that of one stage."""
-    return COMPACT if getattr(design, "compact", False) else PIPELINED
 
 
 def toggled_values(profile: Profile) -> list[int]:
@@ -139,10 +134,7 @@ def _hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> l
 class DecoderCoverage(Coverage):
     """Bytes by class and by the state in which they meet the machine; tokens by kind and length.
 
-    Attributes
-    ----------
-    tokens : numpy.ndarray
-        How many tokens of a kind (row) and a length (column) there were.
+    ``tokens`` counts those of a kind (row) and a length (column).
     """
 
     column = "state"
@@ -166,7 +158,7 @@ class DecoderCoverage(Coverage):
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         accepted = self._rows_of_bytes.take(trace["i.data"].compress(trace.is_accepted))
         rows = np.concatenate([self._rows_in_flight, accepted])
-        cycles = self._meetings.add(trace)
+        cycles = self._meetings(trace)
         self._rows_in_flight = rows[len(cycles) :]
         return rows[: len(cycles)], self._column_of_state.take(trace["state"].take(cycles))
 
@@ -200,7 +192,7 @@ DECODER = register(
         make=Decoder,
         transducer=lambda design: DecoderTransducer(design.profile),
         array_transducer=lambda design: ArrayDecoder(design.profile),
-        timing=timing,
+        timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
         campaign=decoder_campaign,
         coverage=DecoderCoverage,
         covered=covered,

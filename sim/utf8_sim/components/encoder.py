@@ -1,7 +1,6 @@
 """The encoder's entry: its golden model, its campaign, its coverage, how it is shown."""
 
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 from ..campaign import Coverage, Part, boundary_values, edges_of
 from ..golden.arrays import ArrayEncoder
 from ..golden.text import EncoderTransducer, form_maximum
-from ..golden.timing import Compact, Serial, Timing
+from ..golden.timing import Compact, Serial
 from ..shown import named, shown_byte
 from ..trace import Columns
 from .component import Component, Lane, Levels, register
@@ -20,11 +19,6 @@ RANDOM_VALUES = 1024
 
 PIPELINED = Serial(before=3, after=2)
 COMPACT = Compact(spare=0)
-
-
-def timing(design: Any) -> Timing:
-    """The pipeline's, or that of one stage."""
-    return COMPACT if getattr(design, "compact", False) else PIPELINED
 
 
 def value_classes(profile: Profile) -> list[range]:
@@ -56,11 +50,6 @@ def encoder_campaign(profile: Profile, seed: int) -> list[Part]:
     ]
 
 
-def encoder_coverage(engine: Any) -> Coverage:
-    """Code points by class and by what happens at the output when they are accepted."""
-    return Coverage(engine, value_classes(engine.profile))
-
-
 def covered(encoded: Columns) -> tuple[np.ndarray, np.ndarray]:
     """The code points that bytes belong to."""
     is_lead = (encoded["o.data"] & 0xC0) != 0x80
@@ -80,9 +69,9 @@ ENCODER = register(
         make=Encoder,
         transducer=lambda design: EncoderTransducer(design.profile),
         array_transducer=lambda design: ArrayEncoder(design.profile),
-        timing=timing,
+        timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
         campaign=encoder_campaign,
-        coverage=encoder_coverage,
+        coverage=lambda engine: Coverage(engine, value_classes(engine.profile)),
         covered=covered,
         item="code point",
         result="byte",

@@ -51,11 +51,6 @@ and a processor guesses wrongly too often whether it did."""
 class CxxrtlEngine(WindowedEngine):
     """The Amaranth design, compiled by way of Yosys's CXXRTL.
 
-    Parameters
-    ----------
-    design : wiring.Component
-        What is simulated.
-
     Raises
     ------
     ToolError
@@ -94,27 +89,10 @@ def cxxrtl_library(
     write: Callable[[], str],
     macros: Sequence[str] = (),
 ) -> Path:
-    """A design that CXXRTL made C++ of, compiled.
+    """A design that CXXRTL makes C++ of, compiled; a `ToolError` if that fails.
 
-    Parameters
-    ----------
-    interface : Interface
-        The design's pins.
-    places : Places
-        Where they are in the ports.
-    package : str
-        The package whose Yosys wrote it.
-    key : list of str
-        All that the C++ depends on.
-    write : callable
-        Gives the C++, if it is not there already.
-    macros : sequence of str
-        Arguments for the compiler.
-
-    Raises
-    ------
-    ToolError
-        If there is no C++ compiler, or it fails.
+    ``package`` is the one whose Yosys writes the C++, ``key`` all that this depends on. ``write``
+    gives it, if the library is not there already. ``macros`` are arguments for the compiler.
     """
     command = compiler()
     module = resources.files(package.replace("-", "_"))
@@ -205,14 +183,7 @@ def _verilator_runtime(command: list[str], root: str, version: str, part: str) -
 def ports_header(interface: Interface, places: Places, access: Callable[[str], str]) -> str:
     """What ``native/driver.h`` needs to know of a design's ports, as C++.
 
-    Parameters
-    ----------
-    interface : Interface
-        The pins.
-    places : Places
-        Where they are in the ports.
-    access : callable
-        The name of a port in the model.
+    ``access`` is the name of a port in the model.
     """
 
     def setting(pin: str, level: str, number: int = 0) -> str:

@@ -5,8 +5,9 @@ not judge what it sees; :mod:`utf8_sim.lockstep` does. Here are what all engines
 the reference, :class:`AmaranthEngine`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from amaranth.hdl import Value
@@ -14,7 +15,7 @@ from amaranth.sim import Simulator
 
 from utf8_hdl import Profile
 
-from ..components import Component, component_of
+from ..components import component_of
 from ..golden.timing import Timing
 from ..stimulus import Stimulus
 from ..trace import Interface, Pin, Trace
@@ -25,13 +26,18 @@ WINDOW = 4096
 WATCHDOG = 64
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
 
-DRAIN = 8
-"""Cycles without output after the last input, while the consumer is ready, that end a run: as many
-as the longest latency, that of a decoder whose skid register is taken."""
-
 
 class DesignError(Exception):
-    """The design did what none may, so that its simulation cannot go on."""
+    """The design did what none may, so that its simulation cannot go on.
+
+    It has not accepted an input for a long time although its consumer is ready, or gives outputs
+    without an end, or drives X or Z.
+
+    Attributes
+    ----------
+    label : str
+        What it did, in a word.
+    """
 
     label = ""
 
@@ -48,15 +54,20 @@ class UndefinedError(DesignError):
     label = "UNDEFINED"
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """Something that simulates a design.
+
+    Parameters
+    ----------
+    design : wiring.Component
+        What is simulated: an instance of a component in the registry.
 
     Attributes
     ----------
     name : str
         What the command line calls it.
     design : wiring.Component
-        What is simulated.
+        As given.
     component : Component
         The design's entry in the registry.
     interface : Interface
@@ -70,13 +81,17 @@ class Engine(Protocol):
     """
 
     name: str
-    design: Any
-    component: Component
-    interface: Interface
-    timing: Timing
-    profile: Profile
-    state_names: dict[int, str]
 
+    def __init__(self, design: Any) -> None:
+        self.design = design
+        self.component = component_of(design)
+        self.interface = interface_of(design)
+        self.timing = self.component.timing(design)
+        self.profile: Profile = design.profile
+        states = design.State if self.interface.state_width else ()
+        self.state_names: dict[int, str] = {state.value: state.name for state in states}
+
+    @abstractmethod
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         """Simulate from reset until all input is accepted and no more output comes.
 
@@ -97,7 +112,6 @@ class Engine(Protocol):
         ToolError
             If the simulator fails.
         """
-        ...
 
 
 def state_name(names: dict[int, str], state: int) -> str:
@@ -110,60 +124,30 @@ def interface_of(design: Any) -> Interface:
     return Interface.of(component_of(design).name, design)
 
 
-class OfDesign:
-    """What engines know of the design that they simulate; see :class:`Engine`.
-
-    Parameters
-    ----------
-    design : wiring.Component
-        An instance of a component in the registry.
-    """
-
-    def __init__(self, design: Any) -> None:
-        self.design = design
-        self.component = component_of(design)
-        self.interface = interface_of(design)
-        self.timing = self.component.timing(design)
-        self.profile: Profile = design.profile
-        states = design.State if self.interface.state_width else ()
-        self.state_names: dict[int, str] = {state.value: state.name for state in states}
-
-
 class Ending:
     """When a run is over: all input is accepted and no more output comes, or nothing moves.
 
-    Attributes
-    ----------
-    stuck : int
-        Cycles in which something could have moved, since an input was accepted.
-    over : bool
-        Whether it is.
-    hang : str or None
-        What no longer moved, if that is why.
+    No more output comes if none did for as long as one can take, while the consumer was ready: the
+    latency, and a cycle in the skid register. If the run is ``over`` because nothing moves,
+    ``hang`` says what no longer does. ``stuck`` counts cycles in which something could have moved,
+    since an input was accepted.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timing: Timing) -> None:
+        self._longest_gap = timing.latency + 1
         self._quiet = 0
         self.stuck = 0
         self.over = False
         self.hang: str | None = None
 
     def note(self, offered: int, i_ready: int, o_valid: int, o_ready: int, more: bool) -> None:
-        """Take in one cycle.
-
-        Parameters
-        ----------
-        offered, i_ready, o_valid, o_ready : int
-            The pins in this cycle.
-        more : bool
-            Whether there is input left after it.
-        """
+        """Take in one cycle: its pins, and whether there is input left after it."""
         if offered and i_ready:
             self._quiet = self.stuck = 0
         elif o_ready and (offered or not more):
             self._quiet = 0 if o_valid else self._quiet + 1
             self.stuck += 1
-        if not more and self._quiet >= DRAIN:
+        if not more and self._quiet >= self._longest_gap:
             self.over = True
         elif self.stuck > WATCHDOG:
             self.over = True
@@ -179,23 +163,12 @@ class TestBench:
 
     An input is offered unless the producer pauses; once offered it stays until it is accepted.
     While nothing is offered the pins are all ones: a design that looks at them gives itself away.
-
-    Parameters
-    ----------
-    stimulus : Stimulus
-        What to drive.
-    interface : Interface
-        The pins.
-
-    Attributes
-    ----------
-    ending : Ending
-        Whether the run is over.
     """
 
     __test__ = False  # not a test, whatever pytest thinks
 
-    def __init__(self, stimulus: Stimulus, interface: Interface) -> None:
+    def __init__(self, stimulus: Stimulus, engine: Engine) -> None:
+        interface = engine.interface
         self._items = (
             item
             for columns in stimulus.items(interface)
@@ -206,7 +179,7 @@ class TestBench:
         self._stalls = _flat(stimulus.output_stalls.windows(WINDOW))
         self._next = next(self._items, None)
         self._offered = self._ready = False
-        self.ending = Ending()
+        self.ending = Ending(engine.timing)
 
     def drive(self) -> tuple[Any, ...]:
         """The levels of ``Interface.driven`` in the next cycle."""
@@ -235,14 +208,8 @@ def _flat(windows: Iterator[np.ndarray]) -> Iterator[bool]:
         yield from window.tolist()
 
 
-class AmaranthEngine(OfDesign):
-    """Amaranth's own simulator: the reference, and slow.
-
-    Parameters
-    ----------
-    design : wiring.Component
-        What is simulated.
-    """
+class AmaranthEngine(Engine):
+    """Amaranth's own simulator: the reference, and slow."""
 
     name = "amaranth"
 
@@ -253,7 +220,7 @@ class AmaranthEngine(OfDesign):
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         simulation = self._idle.pop() if self._idle else _Simulation(self.design, self.interface)
         try:
-            yield from simulation.run(TestBench(stimulus, self.interface))
+            yield from simulation.run(TestBench(stimulus, self))
         finally:
             self._idle.append(simulation)
 

@@ -41,7 +41,7 @@ class GateLevelEngine(VerilatorEngine):
     ----------
     name : str
         Of the engine.
-    design : Decoder or Encoder
+    design : wiring.Component
         What is simulated.
     verilog : str
         The Verilog generated from it.
@@ -53,9 +53,7 @@ class GateLevelEngine(VerilatorEngine):
     Raises
     ------
     ToolError
-        If Yosys is not installed.
-    ToolError
-        If Verilator or a C++ compiler is not installed, or a tool fails.
+        If Yosys, Verilator or a C++ compiler is not installed, or fails.
     """
 
     def __init__(self, name: str, design: Any, verilog: str, synthesis: str, models: str) -> None:

@@ -81,19 +81,8 @@ class IcarusEngine(WindowedEngine):
 class _Bench:
     """The test bench around a module, and what it prints.
 
-    Parameters
-    ----------
-    interface : Interface
-        The pins.
-    verilog : str
-        The module.
-
-    Attributes
-    ----------
-    driven : list of (str, int, Place)
-        The parts of the input's payload: pin, number and place.
-    printed : list of str
-        What is printed in each cycle: ports, and the state register.
+    ``driven`` are the parts of the input's payload: pin, number and place. ``printed`` is what is
+    printed in each cycle: ports, and the state register.
     """
 
     def __init__(self, interface: Interface, verilog: str) -> None:

@@ -39,13 +39,6 @@ def axi_places(interface: Interface, verilog: str) -> Places:
 
     ``tdata`` is the first field, ``tlast`` the field ``last``, and ``tuser`` holds the others, from
     bit 0 on. A port may be wider than what it carries: the excess belongs to the highest field.
-
-    Parameters
-    ----------
-    interface : Interface
-        The pins.
-    verilog : str
-        The module, which tells how wide the ports are.
     """
     widths = port_widths(verilog)
     places: Places = {}

@@ -1,6 +1,6 @@
 """Engines that simulate a window of cycles at a time: fast, with the stimulus in arrays."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager
 from importlib import resources
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..stimulus import Stimulus
 from ..trace import Columns, Interface, Trace
-from .engine import WATCHDOG, Ending, HangError, OfDesign
+from .engine import WATCHDOG, Ending, Engine, HangError
 
 NATIVE = resources.files(__package__) / "native"
 """What is compiled or interpreted together with a design."""
@@ -27,20 +27,15 @@ class Simulation(Protocol):
     def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
         """Simulate the next cycles.
 
-        Parameters
-        ----------
-        items : dict of str to numpy.ndarray
-            The inputs that may be offered, those offered and not accepted before among them.
-        gaps, stalls : numpy.ndarray
-            For each cycle whether the producer and whether the consumer pauses.
+        ``items`` are the inputs that may be offered, those offered and not accepted before among
+        them; ``gaps`` and ``stalls`` say in which cycles the producer and the consumer pause.
         """
         ...
 
 
-class WindowedEngine(OfDesign, ABC):
-    """What such engines have in common; an :class:`~utf8_sim.engines.engine.Engine`."""
+class WindowedEngine(Engine):
+    """What such engines have in common."""
 
-    name: str
     window: int
     """Cycles in one window."""
 
@@ -52,7 +47,7 @@ class WindowedEngine(OfDesign, ABC):
         inputs = _Inputs(stimulus.items(self.interface), self.interface)
         gaps = stimulus.input_stalls.windows(self.window)
         stalls = stimulus.output_stalls.windows(self.window)
-        ending = Ending()
+        ending = Ending(self.timing)
         with self.start() as simulation:
             while not ending.over:
                 items = inputs.upcoming(self.window)
@@ -65,7 +60,7 @@ class WindowedEngine(OfDesign, ABC):
                 moving = int(accepts.argmin())  # blocks before the first that accepts nothing
                 if moving and ending.stuck <= BLOCK:
                     # Nothing ends in them, and what counts after them began in the last of them.
-                    ending, first = Ending(), (moving - 1) * BLOCK
+                    ending, first = Ending(self.timing), (moving - 1) * BLOCK
                 yield trace[: self._end(ending, trace, more, first)]
         if ending.hang:
             raise HangError(ending.hang)

@@ -12,6 +12,7 @@ Inputs and outputs are columns, named and typed like the pins of a :class:`~utf8
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -46,34 +47,20 @@ BYTES = range(256)
 
 
 class Outputs(NamedTuple):
-    """What some inputs bring about.
-
-    Parameters
-    ----------
-    columns : dict of str to numpy.ndarray
-        The fields of the outputs, in order.
-    brought_by : numpy.ndarray
-        For each the index of the input that brings it about.
-    begins : numpy.ndarray
-        For each the index of the first input that it is about; negative, if that came before.
-    cut : numpy.ndarray
-        Whether it ends before the input that brings it about.
-    """
+    """What some inputs bring about."""
 
     columns: Columns
+    """The fields of the outputs, in order."""
     brought_by: np.ndarray
+    """For each the index of the input that brings it about."""
     begins: np.ndarray
+    """For each the index of the first input that it is about; negative, if that came before."""
     cut: np.ndarray
+    """Whether it ends before the input that brings it about."""
 
 
 class ArrayTransducer(Protocol):
-    """Many items in, many items out.
-
-    Attributes
-    ----------
-    open : int
-        How many inputs no output is about yet.
-    """
+    """Many items in, many items out. No output is about the last ``open`` inputs yet."""
 
     @property
     def open(self) -> int: ...
@@ -87,27 +74,32 @@ class ArrayTransducer(Protocol):
         ...
 
 
+@cache
+def _kinds(profile: Profile) -> tuple[list[Kind], np.ndarray]:
+    """For every byte, and for every lead byte with a second one, what is wrong with it.
+
+    Asking for each takes longer than a short run.
+    """
+    first = [fault(bytes([byte]), profile) for byte in BYTES]
+    second = np.zeros((256, 256), dtype=np.uint8)
+    for lead in BYTES:
+        if 1 < form(lead) <= profile.longest_form and first[lead] is Kind.NONE:
+            for byte in filter(is_continuation, BYTES):
+                second[lead, byte] = fault(bytes([lead, byte]), profile).value
+    return first, second.ravel()
+
+
 class ArrayDecoder:
     """Bytes to tokens; an :class:`ArrayTransducer`.
 
     A byte outside 80..BF begins a sequence whatever came before, so all sequences of a text can be
     followed at the same time: first the second bytes of all, then the third bytes, and so on.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-
-    Attributes
-    ----------
-    pending : numpy.ndarray
-        The bytes that no token covers yet.
     """
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-        kinds = [fault(bytes([byte]), profile) for byte in BYTES]
+        kinds, self._second_kind = _kinds(profile)
         # Most bytes that the token may cover which a byte begins; 1 if it decides it at once.
         self._announced = np.array(list(map(self._most, BYTES, kinds)), dtype=np.uint8)
         self._first_kind = np.array([kind.value for kind in kinds], dtype=np.uint8)
@@ -115,11 +107,6 @@ class ArrayDecoder:
         value_type = np.uint32 if profile.code_point_width <= 32 else np.uint64
         self._first_bits: np.ndarray = np.array(bits_of_lead, dtype=value_type)
         self._alone = _code_points(self._first_bits, self._first_kind)
-        second_kind = np.zeros((256, 256), dtype=np.uint8)
-        for lead in np.flatnonzero((self._announced > 1) & (self._first_kind == 0)).tolist():
-            for second in filter(is_continuation, BYTES):
-                second_kind[lead, second] = fault(bytes([lead, second]), profile).value
-        self._second_kind = second_kind.ravel()
         self.pending = np.zeros(0, dtype=np.uint8)
 
     def _most(self, byte: int, kind: Kind) -> int:
@@ -230,13 +217,7 @@ def _code_points(values: np.ndarray, kinds: np.ndarray) -> np.ndarray:
 
 
 class ArrayEncoder:
-    """Code points to bytes; an :class:`ArrayTransducer`.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-    """
+    """Code points to bytes; an :class:`ArrayTransducer`."""
 
     open = 0
 
@@ -279,12 +260,8 @@ class ArrayEncoder:
         return refused
 
 
-class StateMeetings(Protocol):
-    """In which cycles inputs meet the state machine, in order."""
-
-    def add(self, trace: Trace) -> np.ndarray:
-        """Those of the next cycles, in which the next of the inputs do."""
-        ...
+StateMeetings = Callable[[Trace], np.ndarray]
+"""In which of the next cycles the next of the inputs meet the state machine, in order."""
 
 
 class ArrayTiming(ABC):
@@ -296,37 +273,44 @@ class ArrayTiming(ABC):
     ) -> tuple[np.ndarray, np.ndarray]:
         """How many outputs could be taken up to a cycle, taken or not, and what ``i.ready`` is.
 
-        Parameters
-        ----------
-        trace : Trace
-            The next cycles.
-        when : numpy.ndarray
-            In which of them each input was accepted.
-        outputs : Outputs
-            What these bring about.
-        left : int
-            How many outputs are left from before.
-        departed : numpy.ndarray
-            How many outputs were taken before a cycle.
+        ``when`` says in which of the trace's cycles each input was accepted; ``outputs`` are what
+        these bring about, behind the ``left`` ones from before. ``departed`` counts the outputs
+        that were taken before a cycle.
         """
 
     @abstractmethod
     def readable(self, payloads: list[Payload]) -> Cycles:
         """The readable timing at the same cycle, with the outputs that are left."""
 
-    @abstractmethod
     def meetings(self) -> StateMeetings:
-        """When the inputs from here on meet the state machine."""
+        """When the inputs from here on meet the state machine; at once, if nothing else is said."""
+        return lambda trace: np.flatnonzero(trace.is_accepted)
 
 
-class ArrayElastic(ArrayTiming):
-    """The elastic pipeline."""
+class _Paced(ArrayTiming):
+    """What pipelines with a shared clock enable have in common."""
 
-    def __init__(self, timing: Elastic) -> None:
-        self._timing = timing
+    def __init__(self) -> None:
         self._pace = Pace()
         self._arrives = np.zeros(0, dtype=np.int64)
         """In how many enabled cycles the last outputs are at the pins."""
+
+    def _arrived(self, pace: "PaceOf", arrives: np.ndarray, left: int) -> np.ndarray:
+        """How many outputs are at the pins or behind them up to a cycle, of those left and more."""
+        buffered = left - len(self._arrives)
+        arrives = np.concatenate([self._arrives, arrives])
+        enabled_cycles = int(np.count_nonzero(pace.enabled))
+        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
+        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
+        return buffered + arrived_by.take(pace.enabled_before)
+
+
+class ArrayElastic(_Paced):
+    """The elastic pipeline."""
+
+    def __init__(self, timing: Elastic) -> None:
+        super().__init__()
+        self._timing = timing
 
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
@@ -336,13 +320,7 @@ class ArrayElastic(ArrayTiming):
         latency = np.array([timing.latency, timing.latency_of_cut])
         arrives = pace.enters.take(when).take(outputs.brought_by)
         arrives += latency.take(outputs.cut.view(np.uint8))
-        arrives = np.concatenate([self._arrives, arrives])
-
-        buffered = left - len(self._arrives)
-        enabled_cycles = int(np.count_nonzero(pace.enabled))
-        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
-        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
-        arrived = buffered + arrived_by.take(pace.enabled_before)
+        arrived = self._arrived(pace, arrives, left)
         return arrived, trace["o.ready"].view(bool) | (pace.enabled & ~pace.skid)
 
     def readable(self, payloads: list[Payload]) -> ElasticCycles:
@@ -351,11 +329,11 @@ class ArrayElastic(ArrayTiming):
         pace = self._pace
         return ElasticCycles(self._timing, in_flight, payloads[:buffered], pace.enabled, pace.skid)
 
-    def meetings(self) -> "_ElasticMeetings":
-        return _ElasticMeetings(self._timing.latency_of_state, copy(self._pace))
+    def meetings(self) -> StateMeetings:
+        return _PacedMeetings(self._timing.latency_of_state, copy(self._pace))
 
 
-class _ElasticMeetings:
+class _PacedMeetings:
     """When inputs meet the state machine, some enabled cycles after they entered."""
 
     def __init__(self, latency: int, pace: "Pace") -> None:
@@ -363,7 +341,7 @@ class _ElasticMeetings:
         self._pace = pace
         self._due = np.zeros(0, dtype=np.int64)
 
-    def add(self, trace: Trace) -> np.ndarray:
+    def __call__(self, trace: Trace) -> np.ndarray:
         pace = self._pace.add(trace)
         enters = pace.enters.compress(trace.is_accepted)
         due = np.concatenate([self._due, enters + self._latency])
@@ -374,19 +352,13 @@ class _ElasticMeetings:
 
 
 class PaceOf(NamedTuple):
-    """What :class:`Pace` tells of some cycles, each an array with an element for each cycle.
-
-    Parameters
-    ----------
-    enabled, skid : numpy.ndarray
-        Whether the pipeline is enabled, and whether the skid register holds an input.
-    enabled_before : numpy.ndarray
-        How many of the cycles before this one are enabled.
-    """
+    """What :class:`Pace` tells of some cycles: an array with an element for each cycle."""
 
     enabled: np.ndarray
     skid: np.ndarray
+    """Whether the skid register holds an input."""
     enabled_before: np.ndarray
+    """How many of the cycles before this one are enabled."""
 
     @property
     def enters(self) -> np.ndarray:
@@ -397,10 +369,7 @@ class PaceOf(NamedTuple):
 class Pace:
     """When an elastic pipeline is enabled, and its skid register taken, as the pins tell.
 
-    Attributes
-    ----------
-    enabled, skid : bool
-        Whether it is, in the next cycle.
+    ``enabled`` and ``skid`` are those of the next cycle.
     """
 
     def __init__(self) -> None:
@@ -440,37 +409,26 @@ class ArrayCompact(ArrayTiming):
     def readable(self, payloads: list[Payload]) -> CompactCycles:
         return CompactCycles(self._timing, payloads)
 
-    def meetings(self) -> "_CompactMeetings":
-        return _CompactMeetings()
 
+class ArraySerial(_Paced):
+    """A pipeline in which one stage sends several outputs.
 
-class _CompactMeetings:
-    """When inputs meet the state machine: at once."""
-
-    def add(self, trace: Trace) -> np.ndarray:
-        return np.flatnonzero(trace.is_accepted)
-
-
-class ArraySerial(ArrayTiming):
-    """A pipeline in which one stage sends several outputs."""
+    The outputs that are sent, or being sent, are those of which it is known when they arrive.
+    """
 
     def __init__(self, timing: Serial) -> None:
+        super().__init__()
         self._timing = timing
-        self._pace = Pace()
         self._counts = np.zeros(timing.before, dtype=np.int64)
         """How many outputs each of the stages before *send* will send, the last stage first."""
         self._advances = 0
         """In how many enabled cycles they advance."""
-        self._arrives = np.zeros(0, dtype=np.int64)
-        """In how many enabled cycles the outputs sent, or being sent, are at the pins."""
 
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         pace = self._pace.add(trace)
-        enabled_cycles = int(np.count_nonzero(pace.enabled))
-        buffered = left - len(self._arrives) - int(self._counts.sum())
-
+        left -= int(self._counts.sum())
         advance_cycles = np.flatnonzero(pace.enabled & trace["i.ready"].view(bool))
         advances = pace.enabled_before.take(advance_cycles)
         by_advance = np.searchsorted(advance_cycles, when).take(outputs.brought_by)
@@ -480,16 +438,14 @@ class ArraySerial(ArrayTiming):
 
         first = np.repeat(advances + self._timing.after + 2, sent)
         arrives = first + np.arange(len(first)) - np.repeat(sums_before(sent), sent)
-        arrives = np.concatenate([self._arrives, arrives])
-        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
-        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
 
+        enabled_cycles = int(np.count_nonzero(pace.enabled))
         due = np.append(self._advances, advances + np.maximum(sent, 1))
         self._advances = int(due[-1]) - enabled_cycles
         ready = np.zeros(enabled_cycles + 1, dtype=bool)
         ready[due[due < enabled_cycles]] = True
-        arrived = buffered + arrived_by.take(pace.enabled_before)
-        return arrived, pace.enabled & ready.take(pace.enabled_before)
+        ready = pace.enabled & ready.take(pace.enabled_before)
+        return self._arrived(pace, arrives, left), ready
 
     def readable(self, payloads: list[Payload]) -> SerialCycles:
         timing, where = self._timing, self._arrives.tolist()
@@ -503,9 +459,6 @@ class ArraySerial(ArrayTiming):
         after = [in_flight.get(distance) for distance in range(timing.after, 0, -1)]
         sending = [payload for a, payload in in_flight.items() if a > timing.after]
         return SerialCycles(list(stages), sending, after, buffered, self._pace.enabled)
-
-    def meetings(self) -> "_CompactMeetings":
-        return _CompactMeetings()
 
 
 ARRAY_TIMINGS: dict[type, Callable[[Any], ArrayTiming]] = {
@@ -528,15 +481,6 @@ class ArrayCycles:
     before it. This model takes them from the trace. Up to the first cycle in which the trace says
     something else than the model these are the model's own, so that cycle is found rightly; what
     the model says after it is don't care.
-
-    Parameters
-    ----------
-    interface : Interface
-        The pins.
-    transducer : ArrayTransducer
-        What comes out.
-    timing : Timing
-        And when.
     """
 
     def __init__(self, interface: Interface, transducer: ArrayTransducer, timing: Timing) -> None:
@@ -548,13 +492,7 @@ class ArrayCycles:
         """How many inputs were accepted since the first one that each of them is about."""
 
     def first_difference(self, trace: Trace) -> int | None:
-        """The first of the next cycles in which an output pin is not as it must be.
-
-        Parameters
-        ----------
-        trace : Trace
-            The next cycles.
-        """
+        """The first of the next cycles in which an output pin is not as it must be."""
         when = np.flatnonzero(trace.is_accepted)
         outputs = self._transducer.feed(trace.accepted())
         is_taken = trace.is_taken

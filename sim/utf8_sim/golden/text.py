@@ -13,15 +13,9 @@ from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
 
 
 class Output(NamedTuple):
-    """What an input brings about.
+    """What an input brings about: the fields of an output's payload, in the order of its layout.
 
-    Parameters
-    ----------
-    payload : tuple
-        The fields of the output's payload, in the order of its layout: numbers, and lists of them
-        where a field is an array.
-    cut : bool
-        Whether the output ends before the input: that only reveals it.
+    It is ``cut`` if it ends before the input, which only reveals it.
     """
 
     payload: tuple[Any, ...]
@@ -32,18 +26,31 @@ class Transducer(Protocol):
     """Items in, items out. It knows nothing of clocks."""
 
     def feed(self, *item: Any) -> list[Output]:
-        """The outputs that an input brings about, in order.
-
-        Parameters
-        ----------
-        *item : int or list of int
-            The fields of the input's payload, in the order of its layout.
-        """
+        """The outputs that an input brings about, in order; its fields are those of its payload."""
         ...
 
 
 class Token(NamedTuple):
-    """One character or one error, and how many bytes it covers."""
+    """One character or one error, and how many bytes it covers.
+
+    Parameters
+    ----------
+    code_point : int
+        The value; U+FFFD in an error.
+    kind : Kind
+        Why it is an error, or ``Kind.NONE``.
+    length : int
+        How many bytes it covers.
+    last : bool
+        Whether it covers the last byte of the text.
+
+    Examples
+    --------
+    >>> from utf8_sim import decode
+    >>> token = decode(b"\\xff")[0]
+    >>> token.error, token.kind.label
+    (True, 'invalid-byte')
+    """
 
     code_point: int
     kind: Kind
@@ -104,18 +111,7 @@ def fault(sequence: bytes, profile: Profile) -> Kind:
 
 
 class TextModel:
-    """Bytes to tokens, one byte at a time.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-
-    Attributes
-    ----------
-    pending : bytes
-        The bytes that no token covers yet.
-    """
+    """Bytes to tokens, one byte at a time. No token covers the ``pending`` bytes yet."""
 
     def __init__(self, profile: Profile = UNICODE) -> None:
         self.profile = profile
@@ -125,12 +121,7 @@ class TextModel:
     def feed(self, byte: int, last: bool = False) -> list[Token]:
         """The tokens that end with or before ``byte``: none, one or two.
 
-        Parameters
-        ----------
-        byte : int
-            The next byte of the text.
-        last : bool
-            Whether it is the text's last. The byte after it begins a new text.
+        The byte after the ``last`` one of a text begins a new text.
         """
         tokens = []
         if self.pending:
@@ -176,7 +167,7 @@ class TextModel:
 
 
 def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
-    """The tokens of a whole text.
+    """The tokens of a whole text, by the golden model.
 
     Parameters
     ----------
@@ -184,6 +175,17 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
         Its bytes. An empty text has no tokens.
     profile : Profile
         Which UTF-8 is spoken.
+
+    Returns
+    -------
+    list of Token
+        They cover every byte once, in order.
+
+    Examples
+    --------
+    >>> from utf8_sim import decode
+    >>> [(hex(token.code_point), token.length) for token in decode("a€".encode())]
+    [('0x61', 1), ('0x20ac', 3)]
     """
     data = bytes(text)
     model = TextModel(profile)
@@ -195,15 +197,7 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
 
 
 class DecoderTransducer:
-    """Bytes to tokens; a :class:`Transducer`.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-    pending : bytes
-        The bytes that no token covers yet.
-    """
+    """Bytes to tokens; a :class:`Transducer`, perhaps in the middle of a sequence."""
 
     def __init__(self, profile: Profile, pending: bytes = b"") -> None:
         self._text = TextModel(profile)
@@ -244,13 +238,7 @@ def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, boo
 
 
 class EncoderTransducer:
-    """Code points to bytes; a :class:`Transducer`.
-
-    Parameters
-    ----------
-    profile : Profile
-        Which UTF-8 is spoken.
-    """
+    """Code points to bytes; a :class:`Transducer`."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile

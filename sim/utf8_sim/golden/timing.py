@@ -29,39 +29,27 @@ class Cycles(Protocol):
         ...
 
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        """The clock edge.
-
-        Parameters
-        ----------
-        brought : iterable of Output or None
-            What the input accepted in this cycle brings about; None, if none is accepted.
-        o_ready : bool
-            Level of ``o.ready``.
-        """
+        """The clock edge. ``brought`` is by the input accepted in this cycle; None, if none is."""
         ...
 
 
 class Timing(Protocol):
-    """How a component behaves in time, by its parameters.
-
-    Attributes
-    ----------
-    latency : int
-        Cycles from an input to its output.
-    latency_of_cut : int
-        Cycles from an input to the output that it cuts.
-    latency_of_state : int
-        Cycles from an input to the one in which it meets the state machine.
-    """
+    """How a component behaves in time, by its parameters."""
 
     @property
-    def latency(self) -> int: ...
+    def latency(self) -> int:
+        """Cycles from an input to its output."""
+        ...
 
     @property
-    def latency_of_cut(self) -> int: ...
+    def latency_of_cut(self) -> int:
+        """Cycles from an input to the output that it cuts."""
+        ...
 
     @property
-    def latency_of_state(self) -> int: ...
+    def latency_of_state(self) -> int:
+        """Cycles from an input to the one in which it meets the state machine."""
+        ...
 
     def cycles(self) -> Cycles:
         """Its first cycle after reset."""
@@ -99,19 +87,11 @@ class Elastic:
 
 
 class ElasticCycles:
-    """The elastic pipeline at some cycle of a run.
+    """The elastic pipeline at some cycle of a run; without more arguments, the first after reset.
 
-    Parameters
-    ----------
-    timing : Elastic
-        Its parameters.
-    in_flight : iterable of (int, Payload)
-        Outputs in flight, and in how many enabled cycles they are at the pins. Without this and the
-        following, the initial state.
-    buffered : iterable of Payload
-        Those in the output buffer, the one at the pins first.
-    enabled, skid : bool
-        Whether it is enabled, and whether the skid register holds an input.
+    ``in_flight`` are outputs, each with the enabled cycles until it is at the pins; ``buffered``
+    those in the output buffer, the one at the pins first. ``skid``: the skid register holds an
+    input.
     """
 
     def __init__(
@@ -166,32 +146,15 @@ class Compact:
 
     spare: int
 
-    @property
-    def latency(self) -> int:
-        return 1
-
-    @property
-    def latency_of_cut(self) -> int:
-        return 1
-
-    @property
-    def latency_of_state(self) -> int:
-        return 0
+    latency = latency_of_cut = 1
+    latency_of_state = 0
 
     def cycles(self) -> "CompactCycles":
         return CompactCycles(self)
 
 
 class CompactCycles:
-    """The compact stage at some cycle of a run.
-
-    Parameters
-    ----------
-    timing : Compact
-        Its parameters.
-    left : iterable of Payload
-        The output at the pins and those behind it; none after reset.
-    """
+    """The compact stage at some cycle of a run: the output at the pins and those behind it."""
 
     def __init__(self, timing: Compact, left: Iterable[Payload] = ()) -> None:
         self._timing = timing
@@ -228,17 +191,13 @@ class Serial:
     before: int
     after: int
 
+    latency_of_state = 0
+
     @property
     def latency(self) -> int:
         return self.before + self.after + 2
 
-    @property
-    def latency_of_cut(self) -> int:
-        return self.latency
-
-    @property
-    def latency_of_state(self) -> int:
-        return 0
+    latency_of_cut = latency
 
     def cycles(self) -> "SerialCycles":
         return SerialCycles([()] * self.before, (), [None] * self.after)
@@ -247,18 +206,9 @@ class Serial:
 class SerialCycles:
     """Such a pipeline at some cycle of a run.
 
-    Parameters
-    ----------
-    stages : list of sequence of Payload
-        What each of the stages before *send* will send, the first stage first.
-    sending : iterable of Payload
-        What is left in *send*.
-    after : list of Payload or None
-        What is in the stages behind it, the first stage first.
-    buffered : iterable of Payload
-        What is in the output buffer, the output at the pins first.
-    enabled : bool
-        Whether it is.
+    ``stages`` are what each of the stages before *send* will send, ``sending`` what is left in
+    *send*, ``after`` what is in the stages behind it; the first stage comes first. ``buffered`` is
+    what is in the output buffer, the output at the pins first.
     """
 
     def __init__(
@@ -297,17 +247,7 @@ class SerialCycles:
 
 
 class CycleModel:
-    """Every output pin in every cycle, given the pins driven: a transducer in a timing.
-
-    Parameters
-    ----------
-    transducer : Transducer
-        What comes out.
-    cycles : Cycles
-        And when.
-    fields : int
-        How many an output's payload has.
-    """
+    """Every output pin in every cycle, given the pins driven: a transducer in a timing."""
 
     def __init__(self, transducer: Transducer, cycles: Cycles, fields: int) -> None:
         self._transducer = transducer
@@ -317,18 +257,9 @@ class CycleModel:
     def cycle(self, i_valid: int, *driven: Any) -> Payload:
         """The output pins in this cycle; then the clock ticks.
 
-        Parameters
-        ----------
-        i_valid : int
-            Level of the pin.
-        *driven : int or list of int
-            The fields of the input's payload, and ``o.ready``.
-
-        Returns
-        -------
-        tuple
-            ``i.ready``, ``o.valid``, and the fields of the output's payload, which are don't care
-            and here zero while ``o.valid`` is low.
+        ``driven`` are the fields of the input's payload, and ``o.ready``. The answer is
+        ``i.ready``, ``o.valid``, and the fields of the output's payload, which are don't care and
+        here zero while ``o.valid`` is low.
         """
         *item, o_ready = driven
         cycles, offered = self._cycles, self._cycles.offered()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from .errors import ToolError
-from .temporary import passing_folder
+from .files import passing_folder
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable  # as of Python 3.11
@@ -32,21 +32,8 @@ def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]
 
     Its name says what it was built from and what it must contain, so that a damaged one is noticed
     and built again. It appears whole or not at all; who builds the same file at the same time gets
-    in nobody's way.
-
-    Parameters
-    ----------
-    key : sequence of str or bytes
-        All that the content depends on.
-    suffix : str
-        Of the file's name.
-    build : callable
-        Builds the file in a folder that is removed afterwards, and returns its path.
-
-    Raises
-    ------
-    ToolError
-        If it cannot be built.
+    in nobody's way. ``key`` is all that its content depends on. ``build`` builds it in a folder
+    that is removed afterwards, and returns its path.
     """
     name = _digest([part.encode() if isinstance(part, str) else part for part in key])
     with _building_in(prepare_cache()) as folder:
@@ -95,15 +82,7 @@ def _clear(folder: Path) -> None:
 def taking_turns(name: str) -> Iterator[None]:
     """Wait until no other process of this user is where this one is now.
 
-    Parameters
-    ----------
-    name : str
-        What must not be done twice at the same time. An empty file of that name is left behind.
-
-    Raises
-    ------
-    ToolError
-        If the cache folder cannot be used.
+    An empty file with the name of what takes turns is left behind.
     """
     with _building_in(prepare_cache()) as folder, (folder / f"{name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
@@ -118,12 +97,8 @@ def cache_folder() -> Path:
 def prepare_cache() -> Path:
     """The cache folder, made if it is not there; a temporary one if that cannot be.
 
-    The temporary one is also for the tools that are run. It goes when this process ends.
-
-    Raises
-    ------
-    ToolError
-        If others may write to it, or there is no place for a temporary one either.
+    The temporary one is also for the tools that are run. It goes when this process ends. If others
+    may write to the folder, or there is no place for a temporary one, that is a `ToolError`.
     """
     try:
         return _usable(cache_folder())

@@ -1,11 +1,14 @@
-"""Files that are written: whole or not at all."""
+"""Files that are written whole or not at all, and folders that are removed whatever happens."""
 
+import atexit
 import io
 import os
+import shutil
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -19,16 +22,6 @@ def open_output(path: str) -> Iterator[TextIO]:
 
     The file appears under its name when it is complete. If the block is left by an exception, a
     file that was there before is as it was, and no new one is left behind.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file.
-
-    Raises
-    ------
-    Refused
-        If the file cannot be written.
     """
     if path == "-":
         if sys.stdout is None:
@@ -134,3 +127,28 @@ class _Sink(io.FileIO):
     def write(self, data: Any, /) -> int:
         with _refusing(self.shown):
             return super().write(data)
+
+
+@contextmanager
+def passing_folder(folder: Path) -> Iterator[Path]:
+    """A new folder for this user alone, which is removed when the block is left."""
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # an interrupt comes at any time
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def own_temporary_folder() -> Iterator[None]:
+    """One folder for all temporary files: what an interrupt leaves there goes at the end."""
+    usual = tempfile.tempdir
+    with ExitStack() as stack:
+        with suppress(OSError):  # who needs one will say that there is none
+            place = Path(tempfile.gettempdir(), f"utf8-hdl-{uuid.uuid4().hex}")
+            tempfile.tempdir = str(stack.enter_context(passing_folder(place)))
+        try:
+            yield
+        finally:
+            tempfile.tempdir = usual

@@ -38,10 +38,7 @@ def _end(number: int, _frame: object) -> None:
 def one_interrupt(heeded: list[int]) -> Iterator[None]:
     """Heed Ctrl-C, SIGTERM and SIGHUP, but not again at once: that would disturb the clearing up.
 
-    Parameters
-    ----------
-    heeded : list of int
-        Gets the numbers of the signals.
+    ``heeded`` gets the numbers of the signals.
     """
     patient_until = -math.inf
 

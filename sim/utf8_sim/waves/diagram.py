@@ -12,6 +12,7 @@ import numpy as np
 
 from ..components import Component
 from ..engines.engine import Engine, state_name
+from ..tools.errors import ToolError
 from ..trace import Trace
 
 LEVELS = "01"
@@ -36,39 +37,18 @@ Lane = dict[str, Any]
 """A lane in WaveJSON, as all of it is."""
 
 
-class DiagramError(Exception):
-    """A diagram cannot be drawn."""
-
-
 def timing_diagram(trace: Trace, engine: Engine, first_cycle: int = 0) -> str:
     """Draw every cycle of a trace: the handshakes, what is offered, the state, what comes out.
 
     What stays on offer for several cycles is one long box; what is offered next begins a new one,
     even if it looks the same. Errors are red. Where nothing is offered, nothing is shown.
 
-    Parameters
-    ----------
-    trace : Trace
-        What to draw; some dozen cycles are a readable picture.
-    engine : Engine
-        Whose trace it is: profile and names of states.
-    first_cycle : int
-        The number of the first cycle.
-
-    Returns
-    -------
-    str
-        SVG, the same on every run.
-
-    Raises
-    ------
-    DiagramError
-        If the package ``wavedrom`` is not installed.
+    The answer is SVG, the same on every run.
     """
     try:
         wavedrom = importlib.import_module("wavedrom")
     except ModuleNotFoundError as error:
-        raise DiagramError("drawing needs wavedrom: pip install 'utf8-hdl[wave]'") from error
+        raise ToolError("drawing needs wavedrom: pip install 'utf8-hdl[wave]'") from error
     drawing = wavedrom.render(json.dumps(_source(trace, engine, first_cycle)))
     drawing.add(drawing.style(STYLE))
     return f"{drawing.tostring()}\n"
@@ -159,10 +139,7 @@ def _offer_lane(
 def _lane(name: str, cells: Sequence[tuple[str, str]], begins: Sequence[bool] = ()) -> Lane:
     """A lane from the symbol and the label of each cycle.
 
-    Parameters
-    ----------
-    begins : sequence of bool
-        The cycles in which a new box begins even if the label stays the same.
+    In cycles in ``begins`` a new box begins even if the label stays the same.
     """
     wave, labels = "", []
     before = None

@@ -3,7 +3,6 @@
 import io
 from collections.abc import Iterable, Iterator
 from os.path import splitext
-from types import TracebackType
 from typing import Any, TextIO
 
 import numpy as np
@@ -29,15 +28,6 @@ class WaveWriter:
 
     The waveform shows the design's pins, its state, the output at the pins as text if its component
     has one for it, and below them the output pins that the golden model expected.
-
-    Parameters
-    ----------
-    file : text file
-        Where the waveform goes.
-    engine : Engine
-        Whose trace it is: widths and names of states.
-    first_cycle : int
-        The number of the first cycle written.
     """
 
     def __init__(self, file: TextIO, engine: Engine, first_cycle: int = 0) -> None:
@@ -98,12 +88,7 @@ class WaveWriter:
     def __enter__(self) -> "WaveWriter":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:  # else the file is given up, perhaps in the middle of a cycle
             self._writer.close(self._cycle * PERIOD)
 
@@ -111,17 +96,8 @@ class WaveWriter:
 def save_file(engine: Engine, vcd_name: str) -> str:
     """A save file for GTKWave, which shows nothing of a waveform until it is told what.
 
-    Parameters
-    ----------
-    engine : Engine
-        Whose trace the waveform shows.
-    vcd_name : str
-        The waveform that :class:`WaveWriter` wrote. The save file belongs into its folder.
-
-    Returns
-    -------
-    str
-        The text of the file. Its first line is :data:`SAVE_FILE_MARK`.
+    It belongs into the folder of the waveform that :class:`WaveWriter` wrote. Its first line is
+    :data:`SAVE_FILE_MARK`.
     """
     interface = engine.interface
     text, scope = io.StringIO(), interface.component

@@ -1,0 +1,135 @@
+"""Simulate some texts, alone or next to the golden model: for scripts, notebooks and tests."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from amaranth.hdl import Elaboratable
+
+from utf8_hdl import UNICODE, Profile
+
+from .engines.engine import AmaranthEngine, Engine
+from .golden.text import encode_character
+from .lockstep import Difference, Lockstep
+from .stimulus import RandomStalls, Stalls, Stimulus
+from .trace import Columns, Trace
+
+Text = Sequence[int] | Columns
+"""A text: its bytes or code points, or columns of all fields of its inputs."""
+
+NO_STALLS = RandomStalls()
+
+
+def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
+    """The bytes of a whole text, by the golden model.
+
+    Parameters
+    ----------
+    text : iterable of int
+        Its code points. One that the profile refuses becomes U+FFFD.
+    profile : Profile
+        Which UTF-8 is spoken.
+
+    Returns
+    -------
+    bytes
+        Each character in its shortest form.
+
+    Examples
+    --------
+    >>> from utf8_sim import encode
+    >>> encode([0x20AC, 0xD800]).hex(" ")
+    'e2 82 ac ef bf bd'
+    """
+    return b"".join(encode_character(value, profile)[0] for value in text)
+
+
+def simulate(
+    design: Any,
+    *texts: Text,
+    input_stalls: Stalls = NO_STALLS,
+    output_stalls: Stalls = NO_STALLS,
+) -> Trace:
+    """Simulate a design from reset until its last output is taken.
+
+    Parameters
+    ----------
+    design : wiring.Component or Engine
+        A design, for Amaranth's own simulator; or an engine that has one. An engine can be used
+        again, and a compiled one is compiled only once.
+    *texts : sequence of int, or dict of str to numpy.ndarray
+        The texts, one after the other without a gap: bytes or code points; or, where an input has
+        more fields than a value and ``last``, columns of all of them by the names of their pins.
+    input_stalls, output_stalls : Stalls
+        When nothing is offered, and when nothing is taken.
+
+    Returns
+    -------
+    Trace
+        Every pin in every cycle; :meth:`Trace.outputs` are the outputs in order.
+
+    Raises
+    ------
+    DesignError
+        If the design no longer moves, or drives X or Z.
+    ToolError
+        If the simulator fails.
+
+    Examples
+    --------
+    >>> from utf8_hdl import Decoder
+    >>> from utf8_sim import simulate
+    >>> trace = simulate(Decoder(compact=True), "a€".encode())
+    >>> [hex(token["code_point"]) for token in trace.outputs()]
+    ['0x61', '0x20ac']
+    """
+    stimulus = _stimulus(texts, input_stalls, output_stalls)
+    return Trace.join(list(_engine_of(design).run(stimulus)))
+
+
+def compare(
+    design: Any,
+    *texts: Text,
+    input_stalls: Stalls = NO_STALLS,
+    output_stalls: Stalls = NO_STALLS,
+) -> Difference | None:
+    """Simulate a design next to the golden model, every output pin in every cycle.
+
+    Parameters
+    ----------
+    design : wiring.Component or Engine
+        As for :func:`simulate`.
+    *texts : sequence of int, or dict of str to numpy.ndarray
+        As for :func:`simulate`.
+    input_stalls, output_stalls : Stalls
+        When nothing is offered, and when nothing is taken.
+
+    Returns
+    -------
+    Difference or None
+        The first difference: its cycle, its pin, and the two levels. None, if they agree.
+
+    Raises
+    ------
+    DesignError
+        If the design no longer moves, or drives X or Z, and there is no difference before.
+    ToolError
+        If the simulator fails.
+
+    Examples
+    --------
+    >>> from utf8_hdl import Encoder
+    >>> from utf8_sim import RandomStalls, compare
+    >>> compare(Encoder(), [0x41, 0x20AC], output_stalls=RandomStalls(0.5, seed=1)) is None
+    True
+    """
+    stimulus = _stimulus(texts, input_stalls, output_stalls)
+    return Lockstep(_engine_of(design), stimulus).run()
+
+
+def _engine_of(design: Any) -> Engine:
+    return AmaranthEngine(design) if isinstance(design, Elaboratable) else design
+
+
+def _stimulus(texts: Iterable[Text], input_stalls: Stalls, output_stalls: Stalls) -> Stimulus:
+    pieces = [text if isinstance(text, dict) else (text, True) for text in texts]
+    return Stimulus(pieces, input_stalls, output_stalls)

@@ -1,0 +1,165 @@
+"""What a component's outputs should be, for a test bench of one's own."""
+
+from collections import deque
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from amaranth.hdl import Const, Fragment
+from amaranth.lib import data
+
+from .components import component_of
+from .trace import Fields, Interface, Pin
+
+
+class Mismatch(AssertionError):
+    """An output is not the one that is expected; the message says which, and in what it differs.
+
+    Examples
+    --------
+    >>> from utf8_hdl import Encoder
+    >>> from utf8_sim import Mismatch, Scoreboard
+    >>> scoreboard = Scoreboard(Encoder())
+    >>> scoreboard.accept({"code_point": 0x41, "last": 1})
+    >>> try:
+    ...     scoreboard.take({"data": 0x42, "error": 0, "last": 1})
+    ... except Mismatch as mismatch:
+    ...     print(mismatch)
+    byte 0, 41: expected data=65, actual data=66
+    """
+
+
+class Scoreboard:
+    """Says what comes next, by the golden model, for a test bench that drives the pins itself.
+
+    The test bench, in cocotb or in Amaranth or in anything else that Python can watch, reports what
+    the design accepts and what is taken from it, in this order within a cycle. There is no clock in
+    it: *when* an output comes is not checked. After a reset, make another one.
+
+    An input or an output is a mapping of all fields of its payload by name, or a payload as
+    Amaranth's simulator samples it.
+
+    Parameters
+    ----------
+    design : wiring.Component
+        An instance of a component in the registry. It says what is expected and is not simulated.
+
+    Raises
+    ------
+    LookupError
+        If its component is not in the registry.
+
+    Examples
+    --------
+    >>> from utf8_hdl import Decoder
+    >>> from utf8_sim import Scoreboard
+    >>> scoreboard = Scoreboard(Decoder())
+    >>> scoreboard.accept({"data": 0x41, "last": 0})
+    >>> scoreboard.accept({"data": 0xFF, "last": 1})
+    >>> scoreboard.expected()
+    {'code_point': 65, 'error': 0, 'kind': 0, 'length': 1, 'last': 0}
+    >>> scoreboard.take({"code_point": 65, "error": 0, "kind": 0, "length": 1, "last": 0})
+    >>> scoreboard.finish()
+    Traceback (most recent call last):
+    utf8_sim.scoreboard.Mismatch: token 1, error invalid-byte (1 byte): never came
+    """
+
+    def __init__(self, design: Any) -> None:
+        self._component = component_of(design)
+        self._interface = Interface.of(self._component.name, design)
+        self._transducer = self._component.transducer(design)
+        self._due: deque[Fields] = deque()
+        self._taken = 0
+        Fragment.get(design, None)  # else Amaranth warns that the design is never used
+
+    def accept(self, item: Any) -> None:
+        """Note what the design accepted.
+
+        Parameters
+        ----------
+        item : mapping of str to int, or data.Const
+            An input.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing.
+        """
+        outputs = self._interface.outputs
+        for payload, _ in self._transducer.feed(*_levels(self._interface.inputs, item).values()):
+            levels = map(_number, payload)
+            self._due.append({pin.field: n for pin, n in zip(outputs, levels, strict=True)})
+
+    def take(self, output: Any) -> None:
+        """Check what was taken from the design.
+
+        Parameters
+        ----------
+        output : mapping of str to int, or data.Const
+            An output.
+
+        Raises
+        ------
+        Mismatch
+            If it is not the one that is expected, or if none is.
+        ValueError
+            If a field is missing.
+        """
+        actual = _levels(self._interface.outputs, output)
+        if not self._due:
+            raise Mismatch(f"{self._name()}: nothing is expected, actual {_shown(actual)}")
+        expected = self._due[0]
+        wrong = [field for field, level in expected.items() if actual[field] != level]
+        if wrong:
+            expected, actual = (
+                {field: side[field] for field in wrong} for side in (expected, actual)
+            )
+            raise Mismatch(f"{self._name()}: expected {_shown(expected)}, actual {_shown(actual)}")
+        self._due.popleft()
+        self._taken += 1
+
+    def expected(self) -> Fields | None:
+        """The next output, if what was accepted so far brings one about."""
+        return self._due[0] if self._due else None
+
+    def finish(self) -> None:
+        """Check that nothing is missing, at the end of a test.
+
+        Raises
+        ------
+        Mismatch
+            If an output is.
+        """
+        if self._due:
+            more = f", nor did {len(self._due) - 1} after it" if len(self._due) > 1 else ""
+            raise Mismatch(f"{self._name()}: never came{more}")
+
+    def _name(self) -> str:
+        """The next output: its number, and what it should be."""
+        name = f"{self._component.result} {self._taken}"
+        if not self._due:
+            return name
+        levels = {f"o.{field}": level for field, level in self._due[0].items()}
+        return f"{name}, {self._component.show_result(levels)}"
+
+
+def _levels(pins: tuple[Pin, ...], item: Any) -> Fields:
+    """The fields of an input or an output."""
+    if isinstance(item, data.Const):
+        bits = Const.cast(item)
+        columns = {pin.field: pin.of_integers([bits.value], len(bits)) for pin in pins}
+        return {field: column[0].tolist() for field, column in columns.items()}
+    fields = [pin.field for pin in pins]
+    if not isinstance(item, Mapping) or any(field not in item for field in fields):
+        raise ValueError(f"it must have the fields {', '.join(fields)}, not {item!r}")
+    return {field: _number(item[field]) for field in fields}
+
+
+def _number(level: Any) -> Any:
+    if isinstance(level, list | tuple):
+        return [_number(part) for part in level]
+    return int(level.value if isinstance(level, Enum) else level)
+
+
+def _shown(levels: Fields) -> str:
+    return ", ".join(f"{field}={level}" for field, level in levels.items())

@@ -1,0 +1,214 @@
+"""What the packages export to write against: simulate, compare, a scoreboard, quick to import."""
+
+import random
+import re
+import subprocess
+import sys
+
+import pytest
+from amaranth.sim import Simulator
+
+import utf8_flow
+import utf8_sim
+from rtl import broken
+from upper import BEAT, BEATS, Beats
+from utf8_flow import engine
+from utf8_hdl import PROFILES, Decoder, Encoder
+from utf8_sim import (
+    DesignError,
+    Mismatch,
+    RandomStalls,
+    Scoreboard,
+    compare,
+    decode,
+    encode,
+    simulate,
+)
+from utf8_sim.components import COMPONENTS, register
+
+TEXTS = b"a\xe2\x82\xac\xed\xa0\x80\xf0\x90b", "€😀".encode(), b"\xc2"
+STALLS = {"input_stalls": RandomStalls(0.4, 1), "output_stalls": RandomStalls(0.4, 2)}
+A = {"code_point": 0x41, "error": 0, "kind": 0, "length": 1, "last": 0}
+
+
+def accepting(design, text) -> Scoreboard:
+    scoreboard = Scoreboard(design)
+    field = "data" if isinstance(design, Decoder) else "code_point"
+    for number, value in enumerate(text, 1):
+        scoreboard.accept({field: value, "last": number == len(text)})
+    return scoreboard
+
+
+@pytest.mark.parametrize("compact", [False, True], ids=["pipelined", "compact"])
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_simulated_tokens_are_those_of_the_golden_model(profile, compact):
+    outputs = simulate(Decoder(profile, compact), *TEXTS, **STALLS).outputs()
+    tokens = [token for text in TEXTS for token in decode(text, profile)]
+    names = "code_point", "error", "length", "last"
+    assert [[o[name] for name in (*names, "kind")] for o in outputs] == [
+        [*(getattr(token, name) for name in names), token.kind.value] for token in tokens
+    ]
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_simulated_bytes_are_those_of_the_golden_model(profile):
+    text = [0x41, 0xD800, 0xFFFE, 0x10FFFF, 0x110000]
+    outputs = simulate(Encoder(profile), text).outputs()
+    assert bytes(output["data"] for output in outputs) == encode(text, profile)
+
+
+@pytest.mark.parametrize("design", [Decoder, Encoder])
+def test_designs_as_they_should_be_agree(design):
+    texts = TEXTS if design is Decoder else [[0x41, 0xD800], [0x10FFFF]]
+    assert compare(design(), *texts, **STALLS) is None
+
+
+def test_an_engine_is_compared_again_and_again():
+    simulator = engine("amaranth", broken("range: ED BF is no surrogate"))
+    assert compare(simulator, b"abc") is None
+    difference = compare(simulator, b"ABC\xed\xb0\x80DEF")
+    assert str(difference) == "cycle 11, pin o.valid: expected 1, actual 0"
+    assert compare(simulator, b"abc") is None
+
+
+def test_an_unknown_engine_is_refused():
+    with pytest.raises(ValueError, match="unknown engine 'modelsim': choose from amaranth, "):
+        engine("modelsim", Decoder())
+
+
+def test_a_design_that_hangs_raises():
+    class Deaf(Decoder):
+        def elaborate(self, platform):
+            m = super().elaborate(platform)
+            m.d.comb += self.i.ready.eq(0)
+            return m
+
+    Deaf.__name__ = "Decoder"
+    with pytest.raises(DesignError, match="no input was accepted"):
+        simulate(Deaf(), b"abc")
+
+
+@pytest.mark.parametrize(
+    ("field", "level", "message"),
+    [
+        ("code_point", 0x42, "expected code_point=65, actual code_point=66"),
+        ("error", 1, "expected error=0, actual error=1"),
+        ("kind", 3, "expected kind=0, actual kind=3"),
+        ("length", 2, "expected length=1, actual length=2"),
+        ("last", 1, "expected last=0, actual last=1"),
+    ],
+)
+def test_scoreboard_finds_every_wrong_field(field, level, message):
+    scoreboard = accepting(Decoder(), b"AB")
+    with pytest.raises(Mismatch, match=re.escape(f"token 0, U+0041 A (1 byte): {message}")):
+        scoreboard.take(A | {field: level})
+    assert scoreboard.expected() == A
+
+
+def test_scoreboard_finds_a_missing_output_at_the_next_one():
+    scoreboard = accepting(Decoder(), b"A\xffA")
+    scoreboard.take(A)
+    with pytest.raises(Mismatch, match=r"token 1, error invalid-byte \(1 byte\): expected code_"):
+        scoreboard.take(A | {"last": 1})
+
+
+def test_scoreboard_finds_missing_outputs_at_the_end():
+    scoreboard = accepting(Encoder(), [0x20AC])
+    with pytest.raises(Mismatch, match="byte 0, E2: never came, nor did 2 after it"):
+        scoreboard.finish()
+
+
+def test_scoreboard_finds_an_additional_output():
+    scoreboard = accepting(Decoder(), b"A\xe2\x82")
+    scoreboard.take(A)
+    assert scoreboard.expected() == {
+        "code_point": 0xFFFD, "error": 1, "kind": 6, "length": 2, "last": 1
+    }  # fmt: skip
+    scoreboard.take(scoreboard.expected())
+    scoreboard.finish()
+    assert scoreboard.expected() is None
+    with pytest.raises(Mismatch, match="token 2: nothing is expected, actual code_point=65, error"):
+        scoreboard.take(A)
+
+
+@pytest.mark.parametrize("item", [{"data": 0x41}, 0x41])
+def test_scoreboard_wants_all_fields(item):
+    with pytest.raises(ValueError, match="must have the fields data, last, not"):
+        Scoreboard(Decoder()).accept(item)
+
+
+def test_scoreboard_serves_a_component_from_outside_with_arrays():
+    register(BEATS)
+    try:
+        scoreboard = Scoreboard(Beats())
+        beat = {"data": [1, 2, 3, 4], "stamp": (1 << 64) + 5, "last": 1}
+        scoreboard.accept(BEAT.const(beat))
+        scoreboard.take(BEAT.const(beat | {"data": [2, 3, 4, 1]}))
+        scoreboard.accept(BEAT.const(beat))
+        with pytest.raises(Mismatch, match=r"data=\[2, 3, 4, 1\], actual data=\[1, 2, 3, 4\]"):
+            scoreboard.take(BEAT.const(beat))
+    finally:
+        del COMPONENTS[BEATS.name]
+
+
+def watch(design: Decoder, text: bytes) -> None:
+    """A test bench of one's own, with random stalls on both sides."""
+    scoreboard = Scoreboard(Decoder(design.profile))
+    rng = random.Random(1)
+
+    async def bench(ctx):
+        i, o = design.i, design.o
+        number = offered = 0
+        for _ in range(4 * len(text) + 40):
+            offered = offered or (number < len(text) and rng.random() < 0.7)
+            ctx.set(i.valid, offered)
+            if offered:
+                ctx.set(i.payload, {"data": text[number], "last": number == len(text) - 1})
+            ctx.set(o.ready, rng.random() < 0.7)
+            _, _, accepts, takes, item, token = await ctx.tick().sample(
+                i.valid & i.ready, o.valid & o.ready, i.payload, o.payload
+            )
+            if accepts:
+                scoreboard.accept(item)
+                number, offered = number + 1, 0
+            if takes:
+                scoreboard.take(token)
+        assert number == len(text)
+        scoreboard.finish()
+
+    simulator = Simulator(design)
+    simulator.add_clock(1e-8)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+TEXT = b"A\xed\xb0\x80\xff\xe2\x82\xac\xc3" * 3
+
+
+def test_scoreboard_agrees_with_the_hardware_in_a_bench_of_ones_own():
+    for design in (Decoder(), Decoder(compact=True)):
+        watch(design, TEXT)
+
+
+@pytest.mark.parametrize(
+    "name", ["range: ED BF is no surrogate", "wrong kind", "value of an error"]
+)
+def test_scoreboard_finds_a_broken_design_in_a_bench_of_ones_own(name):
+    with pytest.raises(Mismatch, match=r"^token \d"):
+        watch(broken(name), TEXT)
+
+
+def test_packages_are_quick_to_import():
+    program = (
+        "import sys, utf8_flow, utf8_sim\n"
+        "print(*sys.modules.keys() & {'amaranth', 'numpy', 'rich', 'typer', 'utf8_hdl'})\n"
+        "from utf8_flow import generate"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert run.stdout.strip() == b""
+
+
+@pytest.mark.parametrize("package", [utf8_sim, utf8_flow])
+def test_a_name_that_is_not_there_is_an_attribute_error(package):
+    with pytest.raises(AttributeError, match=r"module '.*' has no attribute 'nothing'"):
+        _ = package.nothing

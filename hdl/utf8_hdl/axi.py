@@ -54,6 +54,8 @@ class AxiStream(Elaboratable):
     m_axis_tdata: Signal
     m_axis_tuser: Signal
 
+    _MustUse__silence = True  # Amaranth need not warn of one that is only asked for its ports.
+
     def __init__(self, component: Any, active_low_reset: bool = False) -> None:
         self.component = component
         self.name = type(component).__name__.lower()

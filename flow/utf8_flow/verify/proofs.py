@@ -45,7 +45,8 @@ class Goal:
 
 def property_names() -> list[str]:
     """The names of all properties."""
-    return list(dict.fromkeys(what.name for e in ENTRIES.values() for what in e.proofs(False)))
+    proofs = (e.proofs(compact) for e in ENTRIES.values() for compact in (False, True))
+    return list(dict.fromkeys(what.name for each in proofs for what in each))
 
 
 def choose_goals(

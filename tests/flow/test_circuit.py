@@ -210,7 +210,9 @@ def test_a_wrong_gate_is_noticed():
 
 @pytest.mark.parametrize(("component", "never_differ"), [("decoder", 3), ("encoder", 0)])
 def test_every_register_may_hold_anything_if_that_is_wanted(component, never_differ):
-    """Also those that from reset on are constant or equal to another."""
+    """Also those that from reset on are constant or equal to another. Of the decoder these are
+    ``wrong``, in two stages, which only errors of whole sequences need, and ``moves``, which is
+    ``steps`` without a reset."""
     usual = to_circuit(bench_of(component, UNICODE))
     any_start = to_circuit(bench_of(component, UNICODE, any_start=True))
     starts = [names[0] for names in any_start.inputs if names[0].startswith("init:")]

@@ -74,13 +74,14 @@ def test_the_shards_of_four_bytes_cover_every_text():
 # --- in one process -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("options", "latency"), [([], 8), (["--compact"], 1)])
-def test_every_text_of_one_byte(folder, options, latency):
+@pytest.mark.parametrize(("options", "after"), [([], 8 + 8), (["--compact"], 1 + 2)])
+def test_every_text_of_one_byte(folder, options, after):
     result = run("compare", "--exhaustive", 1, *options)
     assert (result.status, result.err) == (0, "")
     assert "256 texts, every one of 1 byte: " in result.out
-    # A token comes so many cycles after its byte, and eight cycles without any are the end.
-    assert f"agree on every output pin in all {256 + latency + 8} cycles" in result.out
+    # A token comes eight cycles after its byte, and eight cycles without any are the end; compact
+    # it comes one cycle after it, and two are the end.
+    assert f"agree on every output pin in all {256 + after} cycles" in result.out
     assert [path.name for path in folder.iterdir()] == ["text.txt"]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from command import assert_no_traceback, assert_refused, replace_design, run, run_process
 from utf8_flow.cli import proving, synthesis
+from utf8_flow.components import ENTRIES
 from utf8_flow.fpga import placement
 from utf8_flow.verify import mutants, proofs
 from utf8_hdl import Decoder
@@ -75,6 +76,16 @@ def test_h_is_help(command):
     result = run(*command, "-h")
     assert (result.status, result.out) == (0, help_of(*command))
     assert result.out.startswith(" ".join(["Usage: utf8-hdl", *command, "["]))
+
+
+@pytest.mark.parametrize("command", QUICK + SLOW)
+def test_help_says_which_component_an_option_is_for(command):
+    text = help_of(command)
+    for option in re.findall(r"^  (--[\w-]+) ", text, re.M):
+        owners = [name for name, entry in ENTRIES.items() if option in entry.options]
+        if 0 < len(owners) < len(ENTRIES):
+            expected = rf"{option}\s+\S+\s+For\s+an?\s+{'|'.join(owners)}:"
+            assert re.search(expected, text), option
 
 
 def test_the_commands_are_described_in_whole_sentences():

@@ -19,7 +19,8 @@ def module_names() -> set[str]:
     for distribution in importlib.metadata.distributions():
         for file in distribution.files or []:
             names.add(file.parts[0].removesuffix(".py"))
-    return {name for name in names if name.isidentifier()} | {"utf8_flow", "utf8_hdl", "utf8_sim"}
+    own = {"utf8_demo", "utf8_flow", "utf8_hdl", "utf8_sim"}
+    return {name for name in names if name.isidentifier()} | own
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from amaranth.hdl import Const, Signal
 from amaranth.sim import Simulator
 
-from rtl import altered, broken
+from rtl import BREAKS, altered, broken
 from utf8_flow.components import ENTRIES
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import (
@@ -24,29 +24,19 @@ from utf8_flow.formal import (
     well_formed,
 )
 from utf8_flow.formal.prover import Proof, prove
-from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile, compact_decoder
+from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile, compact_decoder, compact_encoder
 from utf8_sim.trace import Trace
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 GOOD = {"decoder": Decoder, "encoder": Encoder}
 PROPERTIES = [what for entry in ENTRIES.values() for what in entry.proofs(False)]
-COMPACT = ENTRIES["decoder"].proofs(True)
+COMPACT = [what for entry in ENTRIES.values() for what in entry.proofs(True)]
 BY_NAME = {(what.component, what.name): what for what in PROPERTIES}
+COMPACT_BY_NAME = {(what.component, what.name): what for what in COMPACT}
+COMPACT_DESIGNS = {name: partial(make, compact=True) for name, make in GOOD.items()}
 
 Edits = list[tuple[str, str]]
-
-VALID = """\
-        with m.If(free):
-            m.d.sync += self.o.valid.eq(sending | self.i.valid)
-"""
-VALID_FROM_READY = """\
-        shown = Signal()
-        m.d.comb += self.o.valid.eq(shown & self.o.ready)
-        with m.If(free):
-            m.d.sync += shown.eq(sending | self.i.valid)
-"""
-
 
 STATE = "self.state = Signal(self.State"
 NOT_RESET = [(STATE, f"{STATE}, reset_less=True")]
@@ -71,25 +61,12 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
     ("decoder", "verilog"): "range: F5 is in range",
     ("encoder", "bytes"): "no error flag",
     ("encoder", "output-stream"): "byte changes under stall",
-    ("encoder", "idle-output"): [
-        (
-            "self.o.valid.eq(sending | self.i.valid)",
-            "[self.o.valid.eq(sending | self.i.valid), self.o.p.eq(0)]",
-        )
-    ],
-    ("encoder", "valid-independent"): [(VALID, VALID_FROM_READY)],
-    ("encoder", "input-stream"): [("m.Default(), m.If(self.i.valid)", "m.Default(), m.If(1)")],
+    ("encoder", "valid-independent"): [BREAKS["valid depends on ready"]],
+    ("encoder", "input-stream"): "nothing offered is taken",
     ("encoder", "reset"): NOT_RESET,
     ("encoder", "verilog"): "range: DFFF is no surrogate",
 }
 """For each property a design without it: one of `rtl`'s by name, or edits to the source."""
-
-# A code point is only taken while the output is empty.
-SLOW = [
-    ("free & ~sending)", "free & ~sending & ~self.o.valid)"),
-    ("sending | self.i.valid", "sending | self.i.valid & self.i.ready"),
-    ("m.Default(), m.If(self.i.valid)", "m.Default(), m.If(self.i.ready & self.i.valid)"),
-]
 
 WITHOUT_A_LEMMA: list[tuple[str, str, str | Edits]] = [
     ("decoder", "tokens", "half rate"),
@@ -98,10 +75,10 @@ WITHOUT_A_LEMMA: list[tuple[str, str, str | Edits]] = [
     ("decoder", "tokens", "range: C1 is not overlong"),
     # Every second byte after E0 counts as overlong.
     ("decoder", "tokens", [("0x80 + (1 << 8 - length)", "0xC0")]),
-    ("encoder", "bytes", SLOW),
-    ("encoder", "bytes", [("sending | self.i.valid", "sending")]),
+    ("encoder", "bytes", "bubble after every character"),
+    ("encoder", "bytes", "taken while sending"),
     ("encoder", "bytes", "overlong: 7F in two bytes"),
-    ("encoder", "bytes", "last with the lead byte"),
+    ("encoder", "bytes", "last with every byte"),
     ("encoder", "bytes", "groups in the wrong order"),
     ("encoder", "bytes", "last forgotten"),
 ]
@@ -116,11 +93,12 @@ LEMMA_FLAWS: dict[tuple[str, str], Edit] = {
     ("decoder", "conservation"): (specification, "reason), pending)", "reason), 1)"),
     ("decoder", "only-well-formed"): (specification, "Cat(*reversed([bit", "Cat(*list([bit"),
     ("decoder", "well-formed-passes"): (specification, "    E0     A0..BF", "    E0     A1..BF"),
-    ("encoder", "rate"): (timing, "(design.o.ready & self.ends)", "0"),
-    ("encoder", "latency"): (timing, "self._index.eq(0)", "self._index.eq(1)"),
-    ("encoder", "last-arrives"): (timing, "item.last & self.ends", "item.last & ~self.ends"),
+    ("encoder", "in-order"): (timing, "(~self._sends | specification.finishes)", "1"),
+    ("encoder", "rate"): (timing, "in range(4):", "in range(5):"),
+    ("encoder", "latency"): (timing, "in range(4):", "in range(3):"),
+    ("encoder", "last-arrives"): (timing, "in range(4):", "in range(5):"),
     ("encoder", "shortest-form"): (specification, "(value < 1 << ", "(value < 1 << -1 + "),
-    ("encoder", "round-trip"): (timing, "item.last & self.ends", "item.last"),
+    ("encoder", "round-trip"): (specification, "self.last & self.finishes", "self.last"),
     ("encoder", "order"): (specification, "1110xxxx 10xxxxxx", "1010xxxx 10xxxxxx"),
 }
 """For each lemma a mistake in the specification or the timing model that breaks it."""
@@ -252,48 +230,115 @@ def replayed(design: Any, trace: Trace) -> list[tuple[int, ...]]:
     return cycles
 
 
-# --- the compact decoder ------------------------------------------------------------------------
+# --- the compact designs ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", COMPACT, ids=lambda what: what.name)
-def test_the_compact_decoder_has_the_property(what):
-    proof = prove(what, UCS2, {"decoder": partial(Decoder, compact=True)})
+@named(list(COMPACT_BY_NAME))
+def test_the_compact_design_has_the_property(component, name):
+    proof = prove(COMPACT_BY_NAME[component, name], UCS2, COMPACT_DESIGNS)
     assert (proof.verdict, proof.unreached) == ("proved", ())
     assert proof.reached > 0
 
 
-@pytest.mark.parametrize(
-    ("name", "edits"),
-    [
-        # The second of two bytes behind a sequence that is cut is lost.
-        ("tokens", [("Mux(i.valid, State.HELD, State.START)", "State.START")]),
-        # The output register moves while the output waits.
-        ("tokens", [("stalled = o.valid & ~o.ready", "stalled = Const(0)")]),
-        # Never set from reset on; what is there at first keeps tokens back.
-        (
-            "self-synchronisation",
-            [
-                ("held = state[-1]", "held, stuck = state[-1], Signal()"),
-                ("# The registers.", "m.d.sync += stuck.eq(stuck)"),
-                ("ends.eq(i.valid & ~begins)", "ends.eq(i.valid & ~begins & ~stuck)"),
-            ],
-        ),
-    ],
-)
-def test_a_compact_decoder_without_the_property_is_found_out(name, edits):
-    source = inspect.getsource(compact_decoder)
+VALID = """\
+        with m.If(free):
+            m.d.sync += self.o.valid.eq(sending | self.i.valid)
+"""
+VALID_FROM_READY = """\
+        shown = Signal()
+        m.d.comb += self.o.valid.eq(shown & self.o.ready)
+        with m.If(free):
+            m.d.sync += shown.eq(sending | self.i.valid)
+"""
+
+# A code point is only taken while the output is empty.
+SLOW = [
+    ("free & ~sending)", "free & ~sending & ~self.o.valid)"),
+    ("sending | self.i.valid", "sending | self.i.valid & self.i.ready"),
+    ("m.Default(), m.If(self.i.valid)", "m.Default(), m.If(self.i.ready & self.i.valid)"),
+]
+
+COMPACT_FLAWS: list[tuple[str, str, Edits]] = [
+    # The second of two bytes behind a sequence that is cut is lost.
+    ("decoder", "tokens", [("Mux(i.valid, State.HELD, State.START)", "State.START")]),
+    # The output register moves while the output waits.
+    ("decoder", "tokens", [("stalled = o.valid & ~o.ready", "stalled = Const(0)")]),
+    # Never set from reset on; what is there at first keeps tokens back.
+    (
+        "decoder",
+        "self-synchronisation",
+        [
+            ("held = state[-1]", "held, stuck = state[-1], Signal()"),
+            ("# The registers.", "m.d.sync += stuck.eq(stuck)"),
+            ("ends.eq(i.valid & ~begins)", "ends.eq(i.valid & ~begins & ~stuck)"),
+        ],
+    ),
+    ("encoder", "bytes", SLOW),
+    ("encoder", "bytes", [("sending | self.i.valid", "sending")]),
+    ("encoder", "bytes", [("self.i.p.last & ~more", "self.i.p.last")]),
+    ("encoder", "output-stream", [("free.eq(~self.o.valid | self.o.ready)", "free.eq(1)")]),
+    (
+        "encoder",
+        "idle-output",
+        [
+            (
+                "self.o.valid.eq(sending | self.i.valid)",
+                "[self.o.valid.eq(sending | self.i.valid), self.o.p.eq(0)]",
+            )
+        ],
+    ),
+    ("encoder", "valid-independent", [(VALID, VALID_FROM_READY)]),
+    (
+        "encoder",
+        "input-stream",
+        [("m.Default(), m.If(self.i.valid)", "m.Default(), m.If(1)")],
+    ),
+]
+"""Compact designs without a property."""
+
+
+@pytest.mark.parametrize(("component", "name", "edits"), COMPACT_FLAWS)
+def test_a_compact_design_without_the_property_is_found_out(monkeypatch, component, name, edits):
+    module = {"decoder": compact_decoder, "encoder": compact_encoder}[component]
+    source = inspect.getsource(module)
     for good, bad in edits:
         assert source.count(good) == 1
         source = source.replace(good, bad)
-    broken_module = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl", "Const": Const}
-    exec(source, broken_module)
-    [what] = [what for what in COMPACT if what.name == name]
-    assert prove(what, UCS2, {"decoder": broken_module["CompactDecoder"]}).verdict == "FAILED"
+    wrong = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl", "Const": Const}
+    exec(source, wrong)
+    inside = f"Compact{component.capitalize()}"
+    monkeypatch.setattr(inspect.getmodule(GOOD[component]), inside, wrong[inside])
+    what = COMPACT_BY_NAME[component, name]
+    assert prove(what, UCS2, COMPACT_DESIGNS).verdict == "FAILED"
 
 
-def test_the_compact_decoder_is_not_as_late_as_the_pipelined_one():
-    [what] = [what for what in COMPACT if what.name == "tokens"]
-    assert prove(what, UCS2, GOOD).verdict == "FAILED"
+COMPACT_LEMMA_FLAWS = {
+    ("decoder", "in-order"): ("Mux(self.backlog, behind.result, next_result)", "next_result"),
+    ("decoder", "line-rate"): ("self.ready = ~waits(design)", "self.ready = ~design.o.valid"),
+    ("decoder", "latency"): ("self.backlog | cuts | ends,", "self.backlog | cuts,"),
+    ("encoder", "in-order"): ("item.eq(input_of(design)), ", ""),
+    ("encoder", "rate"): ("design.o.ready & specification.finishes", "0"),
+    ("encoder", "latency"): ("self.valid.eq(1), specification", "specification"),
+    ("encoder", "last-arrives"): ("self.valid.eq(~specification.finishes)", "self.valid.eq(1)"),
+}
+"""For each lemma about a compact design's timing a mistake in its model."""
+
+
+@named(list(COMPACT_LEMMA_FLAWS))
+def test_a_mistake_in_the_compact_timing_breaks_a_lemma(component, name):
+    good, bad = COMPACT_LEMMA_FLAWS[component, name]
+    source = inspect.getsource(timing)
+    assert source.count(good) == 1
+    wrong = {"__name__": timing.__name__, "__package__": timing.__package__}
+    exec(source.replace(good, bad), wrong)
+    what = COMPACT_BY_NAME[component, name]
+    timed = replace(what, timing=wrong[what.timing.__name__])
+    assert prove(timed, UCS2, {}).verdict in ("FAILED", "VACUOUS")
+
+
+def test_a_compact_design_is_not_as_late_as_the_pipelined_one():
+    assert prove(COMPACT_BY_NAME["encoder", "bytes"], UCS2, GOOD).verdict == "FAILED"
+    assert prove(COMPACT_BY_NAME["decoder", "tokens"], UCS2, GOOD).verdict == "FAILED"
 
 
 # --- specification, timing and well-formed text -------------------------------------------------
@@ -356,9 +401,10 @@ def test_well_formed_text_that_never_comes_is_noticed(monkeypatch, lead, bounds,
 def test_order_is_more_than_the_right_bytes(monkeypatch):
     """Lead bytes A0..AF instead of E0..EF, in encoder and specification: well, but not in order."""
     monkeypatch.setitem(specification.FORMS, 3, "1010xxxx 10xxxxxx 10xxxxxx")
-    design = altered("encoder", [("    return Cat(own_bits", A0_TO_AF + "    return Cat(own_bits")])
-    assert proof_of("encoder", "bytes", design).verdict == "proved"
-    assert proof_of("encoder", "order", design).verdict == "FAILED"
+    made = altered("encoder", [("    return Cat(own_bits", A0_TO_AF + "    return Cat(own_bits")])
+    designs = {"encoder": partial(made, compact=True)}
+    assert prove(COMPACT_BY_NAME["encoder", "bytes"], UNICODE, designs).verdict == "proved"
+    assert proof_of("encoder", "order").verdict == "FAILED"
 
 
 A0_TO_AF = '    marker = "1010" if form == 3 else marker\n'

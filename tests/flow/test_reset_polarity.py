@@ -15,8 +15,11 @@ from utf8_hdl import EXTENDED, UCS2, Decoder, Encoder
 
 generate = cache(verilog.generate)
 BENCH = Path(__file__).with_name("reset_polarity.v")
-DESIGNS = [Decoder(), Decoder(EXTENDED), Encoder(), Encoder(UCS2)]
-NAMES = [f"{type(d).__name__.lower()} {d.profile.name}" for d in DESIGNS]
+DESIGNS = [
+    *(Decoder(), Decoder(EXTENDED), Encoder(), Encoder(UCS2)),
+    *(Decoder(compact=True), Encoder(compact=True)),
+]
+NAMES = [f"{'compact ' * d.compact}{type(d).__name__.lower()} {d.profile.name}" for d in DESIGNS]
 
 
 def side_by_side(folder: Path, high: str, low: str) -> str:

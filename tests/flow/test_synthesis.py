@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree
@@ -165,12 +165,13 @@ def test_unused_fields_of_a_token_shrink_the_decoder():
     assert all(less < more for less, more in zip(some, every, strict=True))
 
 
-def test_an_encoder_has_only_the_registers_that_its_profile_needs():
+def test_a_compact_encoder_has_only_the_registers_that_its_profile_needs():
     """State, the bits that wait with their `last`, and the output with its `valid`."""
     for profile in (UNICODE, UCS2):
         state = (profile.longest_form - 1).bit_length()
         waiting = 6 * (profile.longest_form - 1) + 1
-        assert area(Encoder, profile).registers == state + waiting + 10 + 1
+        compact = area(partial(Encoder, compact=True), profile)
+        assert compact.registers == state + waiting + 10 + 1
 
 
 @pytest.mark.sample(1)
@@ -233,7 +234,7 @@ def test_variants_are_rows_of_their_own():
         *[("encoder", False), ("encoder", True)],
     ]
     cells = [measure_area(job.netlist()).logic_cells for job in jobs]
-    assert cells[1] < cells[0] / 2
+    assert cells[1] < 0.7 * cells[0]
     assert cells[3] < cells[2]
 
 
@@ -418,7 +419,7 @@ def test_command_only_counts_if_that_is_wanted(folder):
     designs = json.loads(result.out)["designs"]
     assert "| encoder, ucs2 " in result.err
     assert [(d["component"], d["profile"]) for d in designs] == [
-        ("decoder", "ucs2 whole-sequence"), ("encoder", "ucs2"),
+        *[("decoder", "ucs2 whole-sequence")] * 2, *[("encoder", "ucs2")] * 2,
     ]  # fmt: skip
     assert all(design["runs"] == [] for design in designs)
     assert all("median" not in design for design in designs)

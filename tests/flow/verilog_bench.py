@@ -8,6 +8,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
 from utf8_flow.cli.choices import choose_profile
+from utf8_flow.components import make_design
 from utf8_sim.campaign import campaign
 from utf8_sim.components import COMPONENTS
 from utf8_sim.engines.engine import AmaranthEngine, TestBench, interface_of
@@ -26,7 +27,7 @@ LATENCY = 8
 """In so many cycles a token is at the output at the latest, if none waits."""
 
 COMPONENT = COMPONENTS[os.environ["BENCH_COMPONENT"]]
-DESIGN = COMPONENT.make(PROFILE)
+DESIGN = make_design(COMPONENT.name, PROFILE, bool(os.environ["BENCH_COMPACT"]))
 
 
 def golden_cycles() -> CycleModel:
@@ -91,12 +92,12 @@ async def campaign_in_lockstep(dut):
 
 @cocotb.test()
 async def reset_forgets_everything(dut):
-    """Reset in the middle of a sequence, with all places taken, gives a fresh design."""
+    """Reset in the middle of a sequence, with all registers taken, gives a fresh design."""
     Clock(dut.clk, 10, unit="ns").start()
     await reset(dut)
     for value in b"\xe2\x82A\xf0" * 4:
         await drive(dut, 1, value, 0, 0)
-    await drive(dut, 1, 0xE2, 0, 1)  # the end of a pause, when the decoder's extra place is taken
+    await drive(dut, 1, 0xE2, 0, 1)  # the end of a pause, when the decoder's skid register is taken
     await reset(dut)
     model = golden_cycles()
     for value in b"\x82\xacB":

@@ -107,6 +107,8 @@ class Designs:
 def choose_design(component: str, rules: Profile, compact: bool) -> Any:
     """The design that the options name."""
     choose("--component", component, ENTRIES)
+    if (component, compact) not in variants():
+        raise Refused(f"--compact has no effect with --component {component}")
     return make_design(component, rules, compact)
 
 

@@ -1,12 +1,13 @@
 """How commands and their options are declared; the options that several commands share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
 
 import typer
+from typer.models import OptionInfo
 
 from ..components import ENTRIES
 from ..verify.engines import AUTO, ENGINES
@@ -19,10 +20,25 @@ def option(metavar: str, help: str, *names: str) -> Any:
     return typer.Option(*names, metavar=metavar, help=help)
 
 
-def choice(names: Iterable[str], help: str) -> Any:
+class _Choice(OptionInfo):
+    """Its names are looked up when they are shown: components may be registered at any time."""
+
+    def __init__(self, names: Collection[str], help: str) -> None:
+        self._names = names
+        super().__init__(default=..., help=help, autocompletion=lambda: list(names))
+
+    @property
+    def metavar(self) -> str:
+        return "|".join(self._names)
+
+    @metavar.setter
+    def metavar(self, _: str | None) -> None:
+        """Typer's, which is not used."""
+
+
+def choice(names: Collection[str], help: str) -> Any:
     """An option that takes one of some names, which the shell completes."""
-    names = list(names)
-    return typer.Option(metavar="|".join(names), help=help, autocompletion=lambda: names)
+    return _Choice(names, help)
 
 
 def number(metavar: str, help: str, kind: Callable[[str], Any], description: str) -> Any:

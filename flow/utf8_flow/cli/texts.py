@@ -120,7 +120,11 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
         copy: BinaryIO | None = None
         with _open_binary(name) as stream:
             if name == "-" or not stream.seekable():
-                copy = stack.enter_context(_copied(stream, name))
+                copy = stack.enter_context(tempfile.TemporaryFile())
+                with progress_bar() as progress, _refusing_to_read(name):
+                    progress.add_task("reading standard input" if name == "-" else name, total=None)
+                    shutil.copyfileobj(stream, copy)
+                    copy.flush()
             size = os.fstat((copy or stream).fileno()).st_size
 
         def pieces() -> Iterator[Piece]:
@@ -129,16 +133,6 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
                 yield from entry_of(engine).from_text(_pieces(stream, name), engine.profile)
 
         yield Part("standard input" if name == "-" else name, size, pieces)
-
-
-@contextmanager
-def _copied(stream: BinaryIO, name: str) -> Iterator[BinaryIO]:
-    with tempfile.TemporaryFile() as copy:
-        with progress_bar() as progress, _refusing_to_read(name):
-            progress.add_task("reading standard input" if name == "-" else name, total=None)
-            shutil.copyfileobj(stream, copy)
-            copy.flush()
-        yield copy
 
 
 @contextmanager

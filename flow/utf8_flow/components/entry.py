@@ -11,6 +11,7 @@ from utf8_hdl import Profile
 from utf8_sim.components import COMPONENTS, Component
 from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import Piece
+from utf8_sim.tools.cores import IMPORTED
 
 from ..verify.report import Report
 
@@ -27,7 +28,8 @@ class Entry:
     name : str
         Its name in :data:`utf8_sim.components.COMPONENTS`, which has gateware and golden model.
     report : callable
-        What it did, written as lines of JSON to a file if there is one, and counted.
+        What it did, written as lines of JSON to a file if there is one, and counted. Worker
+        processes import its module, which has to register the entry.
     list_option : str
         The option of ``simulate`` that takes its inputs as hexadecimal numbers.
     options : frozenset of str
@@ -86,6 +88,7 @@ def register(entry: Entry) -> Entry:
     if entry.name in ENTRIES:
         raise ValueError(f"there is an entry for {entry.name!r} already")
     ENTRIES[entry.name] = entry
+    IMPORTED.add(entry.report.__module__)
     return entry
 
 

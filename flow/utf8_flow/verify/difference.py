@@ -2,14 +2,12 @@
 
 import shlex
 import time
-from collections.abc import Iterator
 from itertools import groupby
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from utf8_hdl import PROFILES, Profile
 from utf8_sim.components import COMPONENTS
 from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
@@ -20,6 +18,7 @@ from utf8_sim.trace import Trace, rows
 from ..components import entry_of
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
+from .report import overrides
 from .waves import draw_difference, write_wave_around_difference
 
 ROWS = 32, 8, 5
@@ -203,24 +202,15 @@ def command(case: Case, engine: Engine) -> str:
     if getattr(engine.design, "compact", False):
         words.append("--compact")
     texts = (" ".join(f"{value:0{width}X}" for value in text) for text in case.texts())
-    words += [*_profile_options(engine.profile), "--engine", engine.name, option, " / ".join(texts)]
+    if engine.profile.name != "unicode":
+        words += ["--profile", engine.profile.name]
+    for rule, value in overrides(engine.profile):
+        words += [f"--{rule}", value]
+    words += ["--engine", engine.name, option, " / ".join(texts)]
     for side, stalls in (("input", case.gaps), ("output", case.stalls)):
         if any(stalls):
             words += [f"--stall-{side}-cycles", _cycle_list(stalls)]
     return shlex.join(words)
-
-
-def _profile_options(profile: Profile) -> Iterator[str]:
-    """The options that choose a profile, as far as they are needed."""
-    usual = PROFILES[profile.name]
-    if profile.name != "unicode":
-        yield from ("--profile", profile.name)
-    for name in ("surrogates", "noncharacters"):
-        accepts = getattr(profile, f"accept_{name}")
-        if accepts != getattr(usual, f"accept_{name}"):
-            yield from (f"--{name}", "accept" if accepts else "reject")
-    if profile.error_span != usual.error_span:
-        yield from ("--error-span", profile.error_span.value)
 
 
 def _cycle_list(stalls: tuple[bool, ...]) -> str:

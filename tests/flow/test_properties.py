@@ -57,7 +57,9 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
     ("decoder", "output-stream"): "payload changes under stall",
     ("decoder", "valid-independent"): "valid depends on ready",
     ("decoder", "input-stream"): "byte taken that was not offered",
-    ("decoder", "reset"): NOT_RESET,
+    ("decoder", "reset"): [
+        ("init=self.State.START)\n        self.skid", "reset_less=True)\n        self.skid")
+    ],
     ("decoder", "verilog"): "range: F5 is in range",
     ("encoder", "bytes"): "no error flag",
     ("encoder", "output-stream"): "byte changes under stall",

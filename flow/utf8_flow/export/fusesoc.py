@@ -3,6 +3,9 @@
 from pathlib import Path
 
 from utf8_hdl import Decoder, Encoder, __version__
+from utf8_sim.components import component_of
+
+from ..components import variant
 
 _CORE = """\
 CAPI=2:
@@ -38,7 +41,7 @@ def core_file(component: Decoder | Encoder, module: str, verilog: str) -> str:
     return _CORE.format(
         module=module,
         version=__version__,
-        what=f"UTF-8 {type(component).__name__.lower()}",
+        what=f"UTF-8 {variant(component_of(component).name, getattr(component, 'compact', False))}",
         profile=component.profile.describe(),
         verilog=Path(verilog).name,
     )

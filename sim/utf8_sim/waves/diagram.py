@@ -69,7 +69,8 @@ def outputs(trace: Trace) -> Iterator[dict[str, Any]]:
 
 def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
     """The diagram in WaveJSON."""
-    title = f"utf8-hdl {trace.interface.component}, profile {engine.profile.name}"
+    compact = "compact " if getattr(engine.design, "compact", False) else ""
+    title = f"utf8-hdl {compact}{trace.interface.component}, profile {engine.profile.name}"
     head: Lane = {"text": ["tspan", {"x": "0", "text-anchor": "start"}, title]}
     if len(trace) > 1:  # wavedrom fails if it has to number less
         head["tick"] = first_cycle

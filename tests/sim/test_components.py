@@ -102,13 +102,6 @@ def test_a_name_is_registered_once():
         register(UPPER)
 
 
-@engines
-def test_a_difference_is_equal_on_all_engines(engine):
-    simulator = make(engine, Upper(flaw="b"))
-    expected = Difference(cycle=2, pin="o.data", expected=0x42, actual=0x62)
-    assert Lockstep(simulator, Stimulus([(b"ab", True)])).run() == expected
-
-
 @pytest.mark.parametrize("engine", [AmaranthEngine, CxxrtlEngine])
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 def test_lanes_and_wide_fields_have_columns_of_two_axes(engine, stalls):

@@ -43,22 +43,13 @@ def test_fixed_stalls_end():
     assert [next(windows).tolist() for _ in range(3)] == [[1, 0], [1, 0], [0, 0]]
 
 
-def test_an_offered_byte_stays_until_it_is_accepted():
-    bench = bench_for(Stimulus([(b"AB", True)], FixedStalls((False, True, True))))
-    driven = []
-    for ready in (0, 0, 1, 1):
+def test_an_offered_byte_stays_until_it_is_accepted_and_the_final_one_is_last():
+    stimulus = Stimulus([(b"AB", True), (b"C", False)], FixedStalls((False, True, True)))
+    bench, driven = bench_for(stimulus), []
+    for ready in (0, 0, 1, 1, 1):
         driven.append(bench.drive())
         bench.observe(ready, 0)
-    assert driven == [(1, 0x41, 0, 1), (1, 0x41, 0, 1), (1, 0x41, 0, 1), (1, 0x42, 1, 1)]
-
-
-def test_only_the_final_byte_of_a_text_is_last():
-    bench = bench_for(Stimulus([(b"AB", False), (b"C", True), (b"D", True)]))
-    last = []
-    while len(last) < 4:
-        last.append(bench.drive()[2])
-        bench.observe(1, 0)
-    assert last == [0, 0, 1, 1]
+    assert driven == [*3 * [(1, 0x41, 0, 1)], (1, 0x42, 1, 1), (1, 0x43, 0, 1)]
 
 
 def test_a_run_ends_when_no_token_comes_any_more():

@@ -141,7 +141,7 @@ def test_any_bytes_in_any_parts(profile, data):
     compare_decoders(profile, items, data.draw(st.randoms(use_true_random=False)))
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(5)
 @variants
 def test_many_hostile_bytes(profile):
     encodings = boundary_encodings(profile)

@@ -139,7 +139,7 @@ class VerilatorEngine(WindowedEngine):
         state = f"rootp->{module}__DOT__state"
         header = ports_header(
             self.interface,
-            axi_places(self.interface, verilog),
+            axi_places(design, self.interface),
             lambda port: state if port == "state" else port,
         )
         options = ["--cc", "-O3", "--prefix", "Vdesign", "--top-module", module, "-Wno-fatal"]

@@ -14,7 +14,7 @@ from ..tools.errors import ToolError
 from ..tools.programs import need, run_tool, started
 from ..trace import Columns, Interface, Trace
 from .engine import UndefinedError
-from .ports import axi_places, port_widths
+from .ports import axi_places
 from .windowed import NATIVE, WindowedEngine
 
 WINDOW = 2048
@@ -51,7 +51,7 @@ class IcarusEngine(WindowedEngine):
         super().__init__(design)
         iverilog = need("iverilog", "Icarus Verilog")
         self._vvp = need("vvp", "Icarus Verilog")
-        self._bench = _Bench(self.interface, verilog)
+        self._bench = _Bench(design, self.interface)
         ports = self._bench.ports_vh(f"utf8_{self.component.name}")
         item_bits = FIELD * len(self._bench.driven)
         settings = [f"-DWINDOW={WINDOW}", f"-DITEM_BITS={item_bits}"]
@@ -85,17 +85,17 @@ class _Bench:
     printed in each cycle: ports, and the state register.
     """
 
-    def __init__(self, interface: Interface, verilog: str) -> None:
+    def __init__(self, design: Any, interface: Interface) -> None:
         self.interface = interface
-        self.places = axi_places(interface, verilog)
-        self._widths = port_widths(verilog)
+        self.places = axi_places(design, interface)
         self.driven = [
             (pin.name, number, place)
             for pin in interface.inputs
             for number, place in enumerate(self.places[pin.name])
         ]
-        ports = {place.port: None for pin in interface.pins for place in self.places[pin.name]}
-        self.printed = [STATE if port == "state" else port for port in ports]
+        places = [place for pin in interface.pins for place in self.places[pin.name]]
+        self._widths = {place.port: place.lowest + place.width for place in places}
+        self.printed = [STATE if port == "state" else port for port in self._widths]
 
     def ports_vh(self, module: str) -> str:
         """What ``native/icarus.v`` needs to know of a module's ports."""

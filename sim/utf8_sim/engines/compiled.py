@@ -49,13 +49,7 @@ and a processor guesses wrongly too often whether it did."""
 
 
 class CxxrtlEngine(WindowedEngine):
-    """The Amaranth design, compiled by way of Yosys's CXXRTL.
-
-    Raises
-    ------
-    ToolError
-        If there is no C++ compiler, or it fails.
-    """
+    """The Amaranth design, compiled by way of Yosys's CXXRTL."""
 
     name = "cxxrtl"
     window = WINDOW
@@ -88,7 +82,7 @@ def cxxrtl_library(
     write: Callable[[], str],
     macros: Sequence[str] = (),
 ) -> Path:
-    """A design that CXXRTL makes C++ of, compiled; a `ToolError` if that fails.
+    """A design that CXXRTL makes C++ of, compiled.
 
     ``package`` is the one whose Yosys writes the C++, ``key`` all that this depends on. ``write``
     gives it, if the library is not there already. ``macros`` are arguments for the compiler.
@@ -111,20 +105,7 @@ def cxxrtl_library(
 
 
 class VerilatorEngine(WindowedEngine):
-    """The generated Verilog, compiled by way of Verilator.
-
-    Parameters
-    ----------
-    design : wiring.Component
-        What the Verilog describes.
-    verilog : str
-        Its module, ``utf8_decoder`` for a decoder, with AXI4-Stream ports.
-
-    Raises
-    ------
-    ToolError
-        If Verilator or a C++ compiler is not installed, or fails.
-    """
+    """Verilog with AXI4-Stream ports, compiled by way of Verilator."""
 
     name = "verilator"
     window = WINDOW

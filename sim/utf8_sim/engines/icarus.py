@@ -27,22 +27,7 @@ STATE = "the state register"
 
 
 class IcarusEngine(WindowedEngine):
-    """The generated Verilog, interpreted; the only engine that knows undefined levels (x).
-
-    Parameters
-    ----------
-    design : wiring.Component
-        What the Verilog describes.
-    verilog : str
-        Its module, ``utf8_decoder`` for a decoder, with AXI4-Stream ports.
-    language : str
-        In which language it is read: ``2001``, ``2005``, ``2005-sv``, ``2009`` or ``2012``.
-
-    Raises
-    ------
-    ToolError
-        If Icarus Verilog is not installed, or does not take the Verilog.
-    """
+    """Verilog with AXI4-Stream ports, interpreted; the only engine that knows undefined levels."""
 
     name = "icarus"
     window = WINDOW

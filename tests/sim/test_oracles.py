@@ -11,9 +11,11 @@ import platform
 import random
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -70,14 +72,13 @@ def random_texts(count: int, seed: int) -> list[bytes]:
 
 
 def random_values(forms: Iterable[int], count: int, seed: int) -> list[int]:
-    """As many of every form, no surrogates."""
+    """As many of every form."""
     chance = random.Random(seed)
-    values = [
+    return [
         chance.randrange(1 << FORM_BITS[form - 1], 1 << FORM_BITS[form])
         for form in forms
         for _ in range(count)
     ]
-    return [value for value in values if value >> 11 != 0xD800 >> 11]
 
 
 def model_tokens(data: bytes, profile: Profile) -> list[RefToken]:
@@ -255,12 +256,33 @@ def test_boundary_values_have_one_encoding():
             assert encode(value, form) == encoding(value, form)
 
 
+# What others find: where characters are. Each of them is asked in the profile that it speaks.
+
+Characters = list[tuple[int, int]]
+"""Offsets and values."""
+
+
+class Oracle(NamedTuple):
+    """The profile that someone else speaks, what he finds in texts, and profiles he does not."""
+
+    profile: Profile
+    characters: Callable[[Sequence[bytes]], list[Characters]]
+    wrong: Sequence[Profile]
+
+    def differs(self, texts: Sequence[bytes], profile: Profile | None = None) -> bytes | None:
+        """The first text in which the golden model, of the wrong profile if given, says more."""
+        for text, found in zip(texts, self.characters(texts), strict=True):
+            if found != model_characters(text, profile or self.profile):
+                return text
+        return None
+
+
 # CPython with errors="surrogatepass": `unicode` with surrogates accepted. What it does not reach:
 # values above 10FFFF, noncharacters refused, and the span of ED A0..BF cut short, where CPython has
 # an error of one byte.
 
 
-def cpython_characters(data: bytes) -> list[tuple[int, int]]:
+def cpython_characters(data: bytes) -> Characters:
     found, offset = [], 0
     while offset < len(data):
         try:
@@ -276,112 +298,46 @@ def cpython_characters(data: bytes) -> list[tuple[int, int]]:
     return found
 
 
-def differs_from_cpython(texts: Iterable[bytes], profile: Profile = CPYTHON) -> bytes | None:
-    return first_difference(texts, lambda text: model_characters(text, profile), cpython_characters)
-
-
-def test_characters_and_errors_are_where_cpython_finds_them():
-    assert differs_from_cpython(HOSTILE + random_texts(2000, seed=1)) is None
-
-
-def test_every_two_bytes_after_the_lead_of_surrogates_are_cpythons():
-    assert differs_from_cpython(b"\xed" + bytes(p) for p in product(range(256), BYTES)) is None
-
-
-@given(st.lists(st.characters(), max_size=20).map("".join))
-def test_texts_with_surrogates_are_cpythons(text):
-    characters = model_characters(text.encode("utf-8", "surrogatepass"), CPYTHON)
-    assert "".join(chr(value) for _, value in characters) == text
-
-
-@pytest.mark.parametrize(
-    "wrong", [UNICODE, UCS2, replace(CPYTHON, accept_noncharacters=False)], ids=variant_name
-)
-def test_cpython_can_tell_a_wrong_model(wrong):
-    assert differs_from_cpython(HOSTILE, wrong)
-
-
 # glibc's iconv, from UTF-8 to UCS-4: `ucs4` with U+FFFE and U+FFFF accepted, all 31 bits of it.
 # It refuses overlong forms, surrogates, FE and FF. What it does not reach: values of more than 31
 # bits, surrogates accepted, noncharacters refused, how long an error is, and of what kind. It tells
 # "cut by the end of the text" (EINVAL) from "wrong" (EILSEQ), but says the former of E0 80 as well.
 
 
-class Iconv:
-    def __init__(self) -> None:
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._libc.iconv_open.restype = ctypes.c_void_p
-        self._libc.iconv.argtypes = [ctypes.c_void_p] * 5
-        self._libc.iconv.restype = ctypes.c_size_t
-        self._libc.iconv_close.argtypes = [ctypes.c_void_p]
-
-    def steps(self, data: bytes) -> list[tuple[int, int | None, int]]:
-        """Offset, value and error number of every step: one character, or one byte of an error."""
-        descriptor = self._libc.iconv_open(b"UCS-4BE", b"UTF-8")
-        assert descriptor != ctypes.c_void_p(-1).value
-        source, target = ctypes.create_string_buffer(data), ctypes.create_string_buffer(4)
-        steps, offset = [], 0
-        while offset < len(data):
-            begin = ctypes.c_void_p(ctypes.addressof(source) + offset)
-            left = ctypes.c_size_t(len(data) - offset)
-            end, room = ctypes.c_void_p(ctypes.addressof(target)), ctypes.c_size_t(4)
-            self._libc.iconv(descriptor, *map(ctypes.byref, (begin, left, end, room)))
-            taken = len(data) - offset - left.value
-            value = int.from_bytes(target.raw, "big") if taken else None
-            steps.append((offset, value, 0 if taken else ctypes.get_errno()))
-            offset += taken or 1
-        self._libc.iconv_close(descriptor)
-        return steps
-
-    def characters(self, data: bytes) -> list[tuple[int, int]]:
-        return [(offset, value) for offset, value, _ in self.steps(data) if value is not None]
-
-    def differs(self, texts: Iterable[bytes], profile: Profile = ICONV) -> bytes | None:
-        return first_difference(
-            texts, lambda text: model_characters(text, profile), self.characters
-        )
+@cache
+def libc() -> ctypes.CDLL:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.iconv_open.restype = ctypes.c_void_p
+    library.iconv.argtypes = [ctypes.c_void_p] * 5
+    library.iconv.restype = ctypes.c_size_t
+    library.iconv_close.argtypes = [ctypes.c_void_p]
+    return library
 
 
-@pytest.fixture(scope="module")
-def iconv() -> Iconv:
-    if platform.libc_ver()[0] != "glibc":
-        pytest.skip("needs the iconv of glibc")
-    return Iconv()
+def iconv_steps(data: bytes) -> list[tuple[int, int | None, int]]:
+    """Offset, value and error number of every step: one character, or one byte of an error."""
+    descriptor = libc().iconv_open(b"UCS-4BE", b"UTF-8")
+    assert descriptor != ctypes.c_void_p(-1).value
+    source, target = ctypes.create_string_buffer(data), ctypes.create_string_buffer(4)
+    steps, offset = [], 0
+    while offset < len(data):
+        begin = ctypes.c_void_p(ctypes.addressof(source) + offset)
+        left = ctypes.c_size_t(len(data) - offset)
+        end, room = ctypes.c_void_p(ctypes.addressof(target)), ctypes.c_size_t(4)
+        libc().iconv(descriptor, *map(ctypes.byref, (begin, left, end, room)))
+        taken = len(data) - offset - left.value
+        value = int.from_bytes(target.raw, "big") if taken else None
+        steps.append((offset, value, 0 if taken else ctypes.get_errno()))
+        offset += taken or 1
+    libc().iconv_close(descriptor)
+    return steps
 
 
-def test_31_bits_are_iconvs(iconv):
-    values = [value for value in BOUNDARIES if value < 1 << 31 and value >> 11 != 0xD800 >> 11]
-    values += random_values(range(2, 7), count=1000, seed=2)
-    data = b"".join(map(encoding, values))
-    assert [value for _, value in iconv.characters(data)] == values
-    assert iconv.differs([data]) is None
+def iconv_characters(data: bytes) -> Characters:
+    return [(offset, value) for offset, value, _ in iconv_steps(data) if value is not None]
 
 
-def test_overlong_forms_and_surrogates_are_refused_as_by_iconv(iconv):
-    surrogates = [encoding(value) for value in range(0xD800, 0xE000)]
-    for text in surrogates + [sequence for sequence in OVERLONG if sequence[0] < 0xFE]:
-        assert iconv.characters(text) == model_characters(text, ICONV) == []
-
-
-def test_characters_and_errors_are_where_iconv_finds_them(iconv):
-    assert iconv.differs(HOSTILE + random_texts(2000, seed=3)) is None
-
-
-@pytest.mark.parametrize(("next_byte", "number"), [(b"", errno.EINVAL), (b"A", errno.EILSEQ)])
-def test_a_cut_sequence_is_truncated_as_by_iconv(iconv, next_byte, number):
-    for sequence in WELL_FORMED:
-        for end in range(1, len(sequence)):
-            text = sequence[:end] + next_byte
-            if model_tokens(text, ICONV)[0].error == "truncated":
-                assert iconv.steps(text)[0] == (0, None, number)
-
-
-@pytest.mark.parametrize(
-    "wrong", [UCS4, UNICODE, EXTENDED, replace(ICONV, accept_surrogates=True)], ids=variant_name
-)
-def test_iconv_can_tell_a_wrong_model(iconv, wrong):
-    assert iconv.differs(HOSTILE, wrong)
-
+needs_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no iconv of glibc")
 
 # Perl's lax "utf8": 36 bits in up to 7 bytes, so FE with the 7-byte form, surrogates and
 # noncharacters accepted. It refuses overlong forms. What it does not reach: FF, which in Perl leads
@@ -406,76 +362,104 @@ while (<STDIN>) {
 }
 """
 
-Characters = list[tuple[int, int]]
+
+def perl_characters(texts: Sequence[bytes]) -> list[Characters]:
+    lines = "".join(text.hex() + "\n" for text in texts)
+    command = ["perl", "-e", PERL_CHARACTERS]
+    done = subprocess.run(command, input=lines, capture_output=True, check=True, text=True)
+    assert done.stderr == ""
+    return [
+        [tuple(map(int, character.split(":"))) for character in line.split()]
+        for line in done.stdout.splitlines()
+    ]
 
 
-def perl_characters(texts: list[bytes]) -> dict[bytes, Characters]:
-    """Offset and value of every character, of many texts in one process."""
-    result = subprocess.run(
-        ["perl", "-e", PERL_CHARACTERS],
-        input="".join(text.hex() + "\n" for text in texts),
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    assert result.stderr == ""
-    return {
-        text: [tuple(map(int, character.split(":"))) for character in line.split()]
-        for text, line in zip(texts, result.stdout.splitlines(), strict=True)
-    }
-
-
-def differs_from_perl(texts: list[bytes], profile: Profile = PERL) -> bytes | None:
-    found = perl_characters(texts)
-    return first_difference(
-        texts, lambda text: model_characters(text, profile), lambda text: found[text]
-    )
-
-
-@pytest.fixture(scope="module")
-def perl() -> None:
+def has_perl() -> bool:
+    """With Encode, and integers of 64 bits."""
     probe = ["perl", "-MEncode", "-e", "exit(~0 < 2 ** 42)"]
-    if not shutil.which("perl") or subprocess.run(probe, check=False).returncode:
-        pytest.skip("needs Perl with Encode and integers of 64 bits")
+    return bool(shutil.which("perl")) and not subprocess.run(probe, check=False).returncode
 
 
-needs_perl = pytest.mark.usefixtures("perl")
-
-
-@needs_perl
-def test_36_bits_are_perls():
-    values = [value for value in BOUNDARIES if value < 1 << 36]
-    values += random_values(range(2, 8), count=1000, seed=4)
-    data = b"".join(map(encoding, values))
-    assert [value for _, value in perl_characters([data])[data]] == values
-    assert differs_from_perl([data]) is None
-
-
-@needs_perl
-def test_overlong_forms_are_refused_as_by_perl():
-    texts = [sequence for sequence in OVERLONG if sequence[0] < 0xFF]
-    assert differs_from_perl(texts) is None
-    assert not any(perl_characters(texts).values())
-
-
-@needs_perl
-def test_characters_and_errors_are_where_perl_finds_them():
-    assert differs_from_perl(HOSTILE + random_texts(2000, seed=5)) is None
-
-
-@needs_perl
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        replace(PERL, longest_form=6, highest=(1 << 31) - 1),
-        replace(PERL, longest_form=8, highest=(1 << 42) - 1),
-        replace(PERL, accept_surrogates=False),
-        replace(PERL, accept_noncharacters=False),
-    ],
-    ids=variant_name,
+ORACLES = {
+    "cpython": Oracle(
+        CPYTHON,
+        lambda texts: list(map(cpython_characters, texts)),
+        [UNICODE, UCS2, replace(CPYTHON, accept_noncharacters=False)],
+    ),
+    "iconv": Oracle(
+        ICONV,
+        lambda texts: list(map(iconv_characters, texts)),
+        [UCS4, UNICODE, EXTENDED, replace(ICONV, accept_surrogates=True)],
+    ),
+    "perl": Oracle(
+        PERL,
+        perl_characters,
+        [
+            replace(PERL, longest_form=6, highest=(1 << 31) - 1),
+            replace(PERL, longest_form=8, highest=(1 << 42) - 1),
+            replace(PERL, accept_surrogates=False),
+            replace(PERL, accept_noncharacters=False),
+        ],
+    ),
+}
+MARKS = {"iconv": needs_glibc, "perl": pytest.mark.skipif(not has_perl(), reason="no Perl")}
+each_oracle = pytest.mark.parametrize(
+    "oracle",
+    [pytest.param(ORACLES[name], marks=MARKS.get(name, ()), id=name) for name in ORACLES],
 )
-def test_perl_can_tell_a_wrong_model(wrong):
-    assert differs_from_perl(HOSTILE, wrong)
+
+
+@each_oracle
+def test_every_form_is_the_oracles(oracle):
+    values = BOUNDARIES + random_values(range(2, 8), count=1000, seed=2)
+    values = [value for value in values if value <= oracle.profile.highest]
+    if not oracle.profile.accept_surrogates:
+        values = [value for value in values if value >> 11 != 0xD800 >> 11]
+    data = b"".join(map(encoding, values))
+    [found] = oracle.characters([data])
+    assert [value for _, value in found] == values
+    assert oracle.differs([data]) is None
+
+
+@each_oracle
+def test_overlong_forms_and_surrogates_are_refused_as_by_the_oracle(oracle):
+    texts = [sequence for sequence in OVERLONG if len(sequence) <= oracle.profile.longest_form]
+    if not oracle.profile.accept_surrogates:
+        texts += [encoding(value) for value in range(0xD800, 0xE000)]
+    assert not any(oracle.characters(texts))
+    assert oracle.differs(texts) is None
+
+
+@each_oracle
+def test_characters_and_errors_are_where_the_oracle_finds_them(oracle):
+    assert oracle.differs(HOSTILE + random_texts(2000, seed=3)) is None
+
+
+@each_oracle
+def test_the_oracle_can_tell_a_wrong_model(oracle):
+    for wrong in oracle.wrong:
+        assert oracle.differs(HOSTILE, wrong)
+
+
+def test_every_two_bytes_after_the_lead_of_surrogates_are_cpythons():
+    texts = [b"\xed" + bytes(pair) for pair in product(range(256), BYTES)]
+    assert ORACLES["cpython"].differs(texts) is None
+
+
+@given(st.lists(st.characters(), max_size=20).map("".join))
+def test_texts_with_surrogates_are_cpythons(text):
+    characters = model_characters(text.encode("utf-8", "surrogatepass"), CPYTHON)
+    assert "".join(chr(value) for _, value in characters) == text
+
+
+@needs_glibc
+def test_a_cut_sequence_is_truncated_as_by_iconv():
+    for next_byte, number in (b"", errno.EINVAL), (b"A", errno.EILSEQ):
+        for sequence in WELL_FORMED:
+            for end in range(1, len(sequence)):
+                text = sequence[:end] + next_byte
+                if model_tokens(text, ICONV)[0].error == "truncated":
+                    assert iconv_steps(text)[0] == (0, None, number)
 
 
 # The examples of those who defined it.

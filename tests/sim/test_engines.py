@@ -105,6 +105,11 @@ def scenarios(name: str) -> dict[str, Stimulus]:
         "one value without an end": Stimulus([(b"\xc3", False)], *very_slow),
         "value by value": Stimulus([([value], False) for value in values] + [([], True)]),
         "ends in an array": Stimulus([(np.array(values, dtype=np.uint64), ends)]),
+        # Runs that end near the end of a window, or whose text does.
+        **{
+            f"{n} values": Stimulus([(b"\xf4" * n, True)])
+            for n in (2, *range(24, 34), *range(56, 66))
+        },
     }
 
 
@@ -147,25 +152,6 @@ def test_size_of_the_windows_changes_nothing(engine, blocks, name, monkeypatch):
         windows = list(simulator.run(stimulus))
         assert {len(window) for window in windows[:-1]} <= {blocks * BLOCK}
         assert_same(Trace.join(windows).table(), reference(name, scenario), scenario)
-
-
-@cache
-def texts_of_many_lengths() -> dict[int, np.ndarray]:
-    """Traces of texts that end, or whose run ends, near the end of a window."""
-    amaranth = make("amaranth", "unicode decoder")
-    lengths = [0, 1, 2, *range(21, 35), *range(53, 67)]
-    return {length: table(amaranth, Stimulus([(b"\xf4" * length, True)])) for length in lengths}
-
-
-@pytest.mark.sample
-@engines
-@pytest.mark.parametrize("blocks", [1, 2])
-def test_runs_that_end_anywhere_in_a_window(engine, blocks, monkeypatch):
-    simulator = make(engine, "unicode decoder")
-    monkeypatch.setattr(type(simulator), "window", blocks * BLOCK)
-    for length, expected in texts_of_many_lengths().items():
-        stimulus = Stimulus([(b"\xf4" * length, True)])
-        assert_same(table(simulator, stimulus), expected, f"{length} bytes")
 
 
 @engines

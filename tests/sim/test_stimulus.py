@@ -29,16 +29,13 @@ def test_probability_is_checked(probability):
         RandomStalls(probability)
 
 
-def test_random_stalls_do_not_depend_on_the_windows():
+def test_stalls_do_not_depend_on_the_windows():
     stalls = RandomStalls(0.3, seed=(5, 1))
     long = next(stalls.windows(1000))
     short = np.concatenate(list(islice(stalls.windows(100), 10)))
     assert (long == short).all()
     assert 0.2 < long.mean() < 0.4
     assert not (long == next(RandomStalls(0.3, seed=(6, 1)).windows(1000))).all()
-
-
-def test_fixed_stalls_end():
     windows = FixedStalls((True, False, True)).windows(2)
     assert [next(windows).tolist() for _ in range(3)] == [[1, 0], [1, 0], [0, 0]]
 

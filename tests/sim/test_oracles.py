@@ -518,22 +518,3 @@ def test_first_and_last_value_of_every_form(value, sequence):
     accepting = replace(EXTENDED, accept_noncharacters=True)
     assert model_tokens(data, accepting) == [RefToken(0, len(data), value, None)]
     assert encode(value) == data
-
-
-@pytest.mark.parametrize(
-    "sequence",
-    [
-        "C1 BF",
-        "E0 9F BF",
-        "F0 8F BF BF",
-        "F8 87 BF BF BF",
-        "FC 83 BF BF BF BF",
-        "FE 81 BF BF BF BF BF",
-        "FF 80 BF BF BF BF BF BF",
-    ],
-)
-def test_highest_overlong_value_of_every_form_is_refused_at_the_second_byte(sequence):
-    data = bytes.fromhex(sequence)
-    first, *rest = model_tokens(data, EXTENDED)
-    assert first == RefToken(0, 1, 0xFFFD, "overlong")
-    assert {(token.length, token.error) for token in rest} == {(1, "unexpected-continuation")}

@@ -84,7 +84,8 @@ def pieces(name: str, size: int) -> list[Piece]:
 @cache
 def scenarios(name: str) -> dict[str, Stimulus]:
     """What is driven, and how."""
-    many, some, few = (pieces(name, size) for size in (2200, 300, 40))
+    sizes = (2200, 300, 40) if "decoder" in name else (800, 100, 20)
+    many, some, few = (pieces(name, size) for size in sizes)
     values = [value for text, _ in some for value in text]
     ends = np.arange(len(values)) % 7 == 3
     long = FixedStalls((True,) * 150)

@@ -181,8 +181,8 @@ def test_cpython_can_tell_a_wrong_naive_definition(wrong):
     assert first_difference(HOSTILE, lambda text: naive_tokens(text, wrong), ref_tokens)
 
 
-@pytest.mark.sample(2)
-@each_profile
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("profile", [UCS4, UCS2, EXTENDED], ids=variant_name)
 def test_every_text_of_one_and_two_bytes(profile):
     assert differs_from_naive(SHORT, profile) is None
 

@@ -57,14 +57,12 @@ class Outputs(NamedTuple):
 
 
 class ArrayTransducer(Protocol):
-    """Many items in, many items out. No output is about the last ``open`` inputs yet."""
+    """Many inputs to many outputs. No output is about the last ``open`` inputs yet."""
 
     @property
     def open(self) -> int: ...
 
-    def feed(self, items: Columns) -> Outputs:
-        """What the next inputs bring about."""
-        ...
+    def feed(self, items: Columns) -> Outputs: ...
 
     def readable(self) -> Transducer:
         """The readable transducer at the same point of the text."""
@@ -295,7 +293,8 @@ class ArrayTiming(ABC):
 class _Paced(ArrayTiming):
     """What pipelines with a shared clock enable have in common."""
 
-    def __init__(self) -> None:
+    def __init__(self, timing: Any) -> None:
+        self._timing = timing
         self._pace = Pace()
         self._arrives = np.zeros(0, dtype=np.int64)
         """In how many enabled cycles the last outputs are at the pins."""
@@ -313,16 +312,11 @@ class _Paced(ArrayTiming):
 class ArrayElastic(_Paced):
     """The elastic pipeline."""
 
-    def __init__(self, timing: Elastic) -> None:
-        super().__init__()
-        self._timing = timing
-
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         pace = self._pace.add(trace)
-        timing = self._timing
-        latency = np.array([timing.latency, timing.latency_of_cut])
+        latency = np.array([self._timing.latency, self._timing.latency_of_cut])
         arrives = pace.enters.take(when).take(outputs.brought_by)
         arrives += latency.take(outputs.cut.view(np.uint8))
         arrived = self._arrived(pace, arrives, left)
@@ -422,8 +416,7 @@ class ArraySerial(_Paced):
     """
 
     def __init__(self, timing: Serial) -> None:
-        super().__init__()
-        self._timing = timing
+        super().__init__(timing)
         self._counts = np.zeros(timing.before, dtype=np.int64)
         """How many outputs each of the stages before *send* will send, the last stage first."""
         self._advances = 0

@@ -34,7 +34,7 @@ def test_classes_of_unicode_are_those_of_table_3_7_and_those_of_the_encoder():
     ]  # fmt: skip
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @profiles
 def test_bytes_of_a_class_do_the_same_after_any_beginning(profile):
     classes = byte_classes(profile)

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from amaranth.back import verilog
-from amaranth.hdl import ClockDomain, Module, Mux, Signal
+from amaranth.hdl import Module, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8_hdl import UNICODE, Profile
+from utf8_hdl import UNICODE, AxiStream, Profile
 from utf8_sim.campaign import Coverage, Part
 from utf8_sim.components import Component
 from utf8_sim.components.component import Lane
@@ -160,16 +160,5 @@ BEATS = replace(
 
 def verilog_of(design: Upper) -> str:
     """A module with AXI4-Stream ports."""
-    m, domain = Module(), ClockDomain("sync")
-    m.domains.sync, m.submodules.upper, ports = domain, design, [domain.clk, domain.rst]
-    for side, stream_, drives in (("s", design.i, True), ("m", design.o, False)):
-        for name, pin, towards in (
-            ("data", stream_.p.data, drives),
-            ("valid", stream_.valid, drives),
-            ("ready", stream_.ready, not drives),
-            ("last", stream_.p.last, drives),
-        ):
-            port = Signal(len(pin), name=f"{side}_axis_t{name}")
-            m.d.comb += pin.eq(port) if towards else port.eq(pin)
-            ports.append(port)
-    return verilog.convert(m, name="utf8_upper", ports=ports, emit_src=False)
+    axi = AxiStream(design)
+    return verilog.convert(axi, name="utf8_upper", ports=axi.ports, emit_src=False)

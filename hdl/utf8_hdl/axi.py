@@ -35,6 +35,8 @@ class AxiStream(Elaboratable):
         The name of the component's class in lower case.
     ports : list of Signal
         All ports, in order.
+    fields : dict of str to list of str
+        What each port of the streams carries, the lowest first: ``i.valid``, ``o.error``, say.
     inputs, outputs : dict of str to Value
         The pins of the component that go with each port of its streams, by the ports' names.
 
@@ -65,11 +67,12 @@ class AxiStream(Elaboratable):
         if active_low_reset:
             self._domain.clk = Signal(name="aclk")
             self._reset = Signal(name="aresetn")
-        i, o = component.i, component.o
-        parts = {
-            **{f"s_axis_{name}": part for name, part in _parts(i).items()},
-            **{f"m_axis_{name}": part for name, part in _parts(o).items()},
-        }
+        self.fields: dict[str, list[str]] = {}
+        parts = {}
+        for bus, side in (("s_axis", "i"), ("m_axis", "o")):
+            for port, fields in _parts(getattr(component, side)).items():
+                self.fields[f"{bus}_{port}"] = [f"{side}.{name}" for name in fields]
+                parts[f"{bus}_{port}"] = Cat(fields.values())
         widths = getattr(component, "axi_widths", {})
         streams = {
             name: Signal(widths.get(name, len(part)), name=name) for name, part in parts.items()
@@ -94,13 +97,16 @@ class AxiStream(Elaboratable):
 _READY = {"s_axis_tready", "m_axis_tready"}
 
 
-def _parts(stream: Any) -> dict[str, Value]:
-    """What each port of a stream carries, in order."""
+def _parts(stream: Any) -> dict[str, dict[str, Value]]:
+    """What each port of a stream carries, in order: fields by name, the lowest first."""
     fields = {"": stream.p}
     if isinstance(stream.p.shape(), data.StructLayout):
         fields = {name: stream.p[name] for name in stream.p.shape().members}
     values = {name: Value.cast(field) for name, field in fields.items()}
-    parts = {"tdata": values.pop(next(iter(values)))}
-    parts |= {"tvalid": stream.valid, "tready": stream.ready}
-    parts |= {port: values.pop(field) for field, port in SIDEBAND.items() if field in values}
-    return parts | ({"tuser": Cat(values.values())} if values else {})
+    first = next(iter(values))
+    parts = {"tdata": {first: values.pop(first)}}
+    parts |= {"tvalid": {"valid": stream.valid}, "tready": {"ready": stream.ready}}
+    for field, port in SIDEBAND.items():
+        if field in values:
+            parts[port] = {field: values.pop(field)}
+    return parts | ({"tuser": values} if values else {})

@@ -74,11 +74,10 @@ def campaign(engine: Any, seed: int) -> list[Part]:
 class Coverage:
     """What a comparison exercised: how often an input of a class was accepted, and in which case.
 
-    Here the case is whether an output was at the pins at the time. A component that has a state
-    machine to be seen overrides that: ``columns`` are the cases, ``column`` is what a case is, in a
-    word, and ``title`` what the cases are. ``cells`` counts how often an input of a class (row) was
-    accepted in a case (column); in ``waiting_inputs`` and ``waiting_outputs`` cycles one was not
-    taken.
+    Here the case is whether an output was at the pins at the time; what has a state machine to be
+    seen overrides that. ``cells`` has a row for each class and a column for each case, which is a
+    ``column`` in a word; ``title`` is what the cases are. In ``waiting_inputs`` and
+    ``waiting_outputs`` cycles one was stalled.
     """
 
     column = "output"

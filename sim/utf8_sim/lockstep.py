@@ -63,8 +63,7 @@ class Before:
     """What came before some cycles of a run; without arguments, reset.
 
     ``of_text`` inputs were accepted of a text that has not ended, ``in_flight`` since the first one
-    that the next output is about. ``meetings`` says when the inputs from here on meet the state
-    machine.
+    that the next output is about; ``meetings`` are those of the inputs from here on.
     """
 
     of_text: int = 0
@@ -87,7 +86,7 @@ class Inputs(NamedTuple):
 class Window:
     """Cycles of a trace, as they were and as the readable golden model expects them.
 
-    ``expect`` gives the latter; it is called once, when they are asked for.
+    ``expect`` gives the latter, when they are asked for.
     """
 
     def __init__(
@@ -158,23 +157,8 @@ class Lockstep:
     """A simulation, compared cycle by cycle while it runs.
 
     Iterate over it for the windows of the trace. It stops with the window that holds the first
-    difference, cut after the differing cycle.
-
-    Parameters
-    ----------
-    engine : Engine
-        What simulates the design.
-    stimulus : Stimulus
-        What to drive.
-
-    Attributes
-    ----------
-    cycles : int
-        How many cycles were compared.
-    difference : Difference or None
-        The first difference, once it is found.
-    recent : list of Window
-        The last two windows, uncut, for a look at what happened around the difference.
+    ``difference``, cut after the differing cycle. ``cycles`` were compared. ``recent`` are the last
+    two windows, uncut, for a look at what happened around the difference.
     """
 
     def __init__(self, engine: Engine, stimulus: Stimulus) -> None:

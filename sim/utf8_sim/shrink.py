@@ -45,7 +45,7 @@ class Case:
                 begin = end
 
     def without(self, begin: int, end: int, cycles: Iterable[int] = ()) -> "Case":
-        """Without some inputs, and without some cycles of the pauses."""
+        """Without some inputs, and without some cycles of the stalls."""
         gone = set(cycles)
         return Case(
             self.values[:begin] + self.values[end:],
@@ -70,9 +70,9 @@ class Case:
 
 
 def _without_tail(pattern: tuple[bool, ...]) -> tuple[bool, ...]:
-    """Without the cycles after the last pause."""
-    length = max((cycle for cycle, pauses in enumerate(pattern, start=1) if pauses), default=0)
-    return pattern[:length]
+    """Without the cycles after the last stall."""
+    stalls = np.flatnonzero(pattern)
+    return pattern[: stalls[-1] + 1] if stalls.size else ()
 
 
 class Shown(NamedTuple):
@@ -148,20 +148,16 @@ def shrunk(
 ) -> Iterator[Case]:
     """Ever shorter cases, from one that shows what is looked for, while there is time.
 
-    In the end, each input and each pause in it is needed.
+    In the end, each input and each stall in it is needed.
     """
     search = _Search(case, shown, attempt, go_on)
     yield search.case
     before = None
     while search.case != before and go_on():
         before = search.case
-        search.marks("gaps")
-        search.marks("stalls")
-        yield search.case
-        search.inputs()
-        yield search.case
-        search.marks("lasts")
-        yield search.case
+        for name in ("gaps", "stalls", "values", "lasts"):
+            search.leave_out(name)
+            yield search.case
 
 
 class _Search:
@@ -184,40 +180,33 @@ class _Search:
             self._take(case, shown)
         return bool(shown)
 
-    def _by_halves(
-        self, count: Callable[[], int], without: Callable[[int, int], Iterator[Case]]
-    ) -> None:
-        size = count()
+    def leave_out(self, name: str) -> None:
+        """Without inputs, ends of texts, or stalls of one side: by halves, then one by one."""
+        size = len(self._places(name))
         while size:
             begin = 0
-            while begin < count() and self._go_on():
-                if not any(map(self._try, without(begin, min(begin + size, count())))):
+            while self._go_on() and (places := self._places(name)[begin : begin + size]):
+                if not any(map(self._try, self._without(name, places))):
                     begin += size
             size //= 2
 
-    def inputs(self) -> None:
-        """Without some inputs; at best without the cycles in which they were accepted, too."""
+    def _places(self, name: str) -> Sequence[int]:
+        """Where there is something to leave out. The last input ends a text in any case."""
+        marks = getattr(self.case, name)
+        if name == "values":
+            return range(len(marks))
+        return np.flatnonzero(marks[:-1] if name == "lasts" else marks).tolist()
 
-        def without(begin: int, end: int) -> Iterator[Case]:
+    def _without(self, name: str, places: Sequence[int]) -> Iterator[Case]:
+        """The case without those; at best also without the cycles in which inputs were accepted."""
+        if name == "values":
+            begin, end = places[0], places[-1] + 1
             cycles = self._accepted[begin:end]
             if any(cycle < max(len(self.case.gaps), len(self.case.stalls)) for cycle in cycles):
                 yield self.case.without(begin, end, cycles)
             yield self.case.without(begin, end)
-
-        self._by_halves(lambda: len(self.case.values), without)
-
-    def marks(self, name: str) -> None:
-        """With fewer ends of texts, or pauses on one side."""
-
-        def places() -> list[int]:
-            marks = getattr(self.case, name)
-            # The last input ends a text in any case.
-            return np.flatnonzero(marks[:-1] if name == "lasts" else marks).tolist()
-
-        def without(begin: int, end: int) -> Iterator[Case]:
-            marks = list(getattr(self.case, name))
-            for place in places()[begin:end]:
-                marks[place] = False
-            yield replace(self.case, **{name: tuple(marks)})
-
-        self._by_halves(lambda: len(places()), without)
+            return
+        marks = list(getattr(self.case, name))
+        for place in places:
+            marks[place] = False
+        yield replace(self.case, **{name: tuple(marks)})

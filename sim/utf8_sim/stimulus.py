@@ -1,4 +1,4 @@
-"""What is driven into a design: texts, as bytes or as code points, and when each side pauses."""
+"""What is driven into a design: texts, as bytes or as code points, and when each side stalls."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,20 +30,20 @@ def file_pieces(stream: BinaryIO) -> Iterator[Piece]:
 
 
 class Stalls(Protocol):
-    """In which cycles one side pauses."""
+    """In which cycles one side stalls."""
 
     def cycles_for(self, size: int) -> float:
         """About how many cycles so many inputs or outputs take."""
         ...
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
-        """Endless booleans, true to pause, ``size`` cycles at a time; the same on every call."""
+        """Endless booleans, true to stall, ``size`` cycles at a time; the same on every call."""
         ...
 
 
 @dataclass(frozen=True)
 class RandomStalls:
-    """Pauses in each cycle with a probability.
+    """Stalls in each cycle with a probability.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ class RandomStalls:
 
 @dataclass(frozen=True)
 class FixedStalls:
-    """Pauses in the given cycles, and never after them.
+    """Stalls in the given cycles, and never after them.
 
     Parameters
     ----------
     pattern : tuple of bool
-        True to pause, one for each cycle from the first.
+        True to stall, one for each cycle from the first.
 
     Examples
     --------
@@ -109,10 +109,8 @@ class FixedStalls:
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         for begin in range(0, len(self.pattern), size):
-            window = np.zeros(size, dtype=bool)
-            part = self.pattern[begin : begin + size]
-            window[: len(part)] = part
-            yield window
+            part = np.array(self.pattern[begin : begin + size], dtype=bool)
+            yield np.append(part, np.zeros(size - len(part), dtype=bool))
         while True:
             yield np.zeros(size, dtype=bool)
 
@@ -123,17 +121,7 @@ Mode = tuple[str, tuple[Stalls, Stalls]]
 
 @dataclass(frozen=True)
 class Stimulus:
-    """Everything that decides a simulation.
-
-    Parameters
-    ----------
-    pieces : iterable of Piece
-        The texts, one after the other without a gap.
-    input_stalls : Stalls
-        When nothing is offered. What is once offered stays until it is accepted.
-    output_stalls : Stalls
-        When nothing is taken.
-    """
+    """Everything that decides a simulation: texts without a gap between them, and stalls."""
 
     pieces: Iterable[Piece]
     input_stalls: Stalls = field(default_factory=RandomStalls)

@@ -22,9 +22,8 @@ LARGEST_PART = 64
 class Pin(NamedTuple):
     """A pin: a handshake signal, a field of a payload, or the state register.
 
-    A field of one number is one part. An array of N numbers has N parts, and so has a number too
-    wide for numpy, lowest bits first: such a column has a second axis. Each part is its lowest bit
-    in the payload and its width.
+    Each part is its lowest bit in the payload and its width. A number is one part. An array has
+    several, and so has a number too wide for numpy, lowest bits first: such a column has two axes.
     """
 
     name: str
@@ -65,10 +64,10 @@ class Pin(NamedTuple):
         """One level, an element of the column as a list, as one number."""
         if len(self.parts) == 1:
             return int(level)
-        number = 0
-        for part, (_, width) in zip(reversed(level), reversed(self.parts), strict=True):
-            number = number << width | int(part)
-        return number
+        return sum(
+            int(part) << sum(width for _, width in self.parts[:place])
+            for place, part in enumerate(level)
+        )
 
     def integer(self, level: Any) -> int:
         """What one level, an element of the column as a list, is in an integer for the payload."""
@@ -114,7 +113,6 @@ class Interface:
 
     @classmethod
     def of(cls, component: str, design: Any) -> "Interface":
-        """The interface of a design."""
         state = len(design.state) if hasattr(design, "state") else 0
         inputs, outputs = (pins_of(side, getattr(design, side).p.shape()) for side in "io")
         return cls(component, inputs, outputs, state)

@@ -1,7 +1,8 @@
 """A cocotb test at full rate, as one writes it by hand; `bench.py` runs it in Icarus Verilog.
 
-It takes its text from the file that BENCH_TEXT names, and writes to BENCH_RESULT what
-`verilator_loop.cc` prints: cycles, seconds, tokens and the sum of their code points.
+It takes its text from the file that BENCH_TEXT names, ends BENCH_DRAIN cycles after the last byte,
+and writes to BENCH_RESULT what `verilator_loop.cc` prints: cycles, seconds, tokens and the sum of
+their code points.
 """
 
 import os
@@ -11,9 +12,6 @@ from pathlib import Path
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-
-DRAIN = 8
-"""Cycles after the last byte."""
 
 
 async def reset(dut) -> None:
@@ -38,7 +36,7 @@ async def full_rate(dut) -> None:
     outputs = [getattr(dut, name) for name in names]
 
     cycles = tokens = total = following = 0
-    size, drain = len(text), DRAIN
+    size, drain = len(text), int(os.environ["BENCH_DRAIN"])
     begin = time.perf_counter()
     while drain:
         offered = following < size

@@ -1,5 +1,6 @@
 // The decoder's Verilog in a Verilator loop as one writes it by hand: the bytes of a file go in at
-// full rate, and the tokens that come out are counted and summed up. Nothing is recorded.
+// full rate, and the tokens that come out are counted and summed up. Nothing is recorded. It ends
+// DRAIN cycles after the last byte.
 //
 // Prints cycles, seconds, tokens and the sum of their code points.
 
@@ -12,8 +13,6 @@
 
 #include "Vutf8_decoder.h"
 #include "verilated.h"
-
-const int DRAIN = 8;  // cycles after the last byte
 
 static void cycle(Vutf8_decoder &top) {
     top.clk = 1;

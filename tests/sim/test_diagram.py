@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from reference import ref_tokens
 from rtl import STALLS
-from utf8_hdl import EXTENDED, UNICODE, Decoder, Encoder
+from utf8_hdl import EXTENDED, Decoder, Encoder
 from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.shown import character
 from utf8_sim.stimulus import FixedStalls, Stimulus
@@ -92,15 +92,6 @@ class Diagram:
 
     def labels(self, name: str) -> list[str]:
         return [box.label for box in self.boxes(name)]
-
-    def fill(self, colour: str) -> tuple[int, int, int]:
-        """What a colour of boxes looks like: red, green, blue."""
-        brick = next(
-            group for group in self.root.iter(f"{SVG}g") if group.get("id") == f"vvv-{colour}"
-        )
-        style = "".join(map(text_of, self.root.iter(f"{SVG}style")))
-        rule = re.search(rf"\.{brick[0].get('class')}\s*{{.*?fill:#(\w{{6}});", style, re.DOTALL)
-        return tuple(bytes.fromhex(rule[1]))
 
 
 def text_of(element: ElementTree.Element) -> str:
@@ -182,18 +173,6 @@ def test_pins_of_one_bit_are_shown_as_they_were_where_they_mean_something(compon
         assert diagram.levels(pin) == expected.tolist()
 
 
-def test_errors_are_red_and_nothing_else_is():
-    diagram, _trace = draw("decoder", b"A\xff")
-    assert [box.colour for box in diagram.boxes("token")] == [RESULT, ERROR]
-    assert [box.colour for box in diagram.boxes("o.length")] == [RESULT, ERROR]
-    redness = {}
-    for colour in (STATE, INPUT, RESULT, ERROR):
-        red, green, blue = diagram.fill(colour)
-        redness[colour] = red - max(green, blue)
-    assert redness[ERROR] > 40
-    assert max(redness[colour] for colour in (STATE, INPUT, RESULT)) <= 0
-
-
 def test_what_waits_is_one_box_and_what_follows_another():
     pause = FixedStalls((False,) * 8 + (True, True))
     diagram, _trace = draw("decoder", b"A" * 11, FixedStalls(), pause)
@@ -209,21 +188,17 @@ def test_what_waits_is_one_box_and_what_follows_another():
     ]
 
 
-def test_what_changes_while_it_waits_is_another_box():
+def test_illegal_states_and_changes_while_an_output_waits():
     engine = ENGINES["decoder"]
     trace = run(engine, b"A", FixedStalls(), FixedStalls((False,) * 8 + (True, True)))
     trace["o.code_point"][9:11] ^= ord("A") ^ ord("B")
-    assert Diagram(timing_diagram(trace, engine)).boxes("token") == [
+    trace["state"][:] = 99
+    diagram = Diagram(timing_diagram(trace, engine))
+    assert diagram.labels("state") == ["illegal 99"]
+    assert diagram.boxes("token") == [
         Box("U+0041 A", RESULT, 8, 1),
         Box("U+0042 B", RESULT, 9, 2),
     ]
-
-
-def test_a_state_that_should_not_be():
-    engine = ENGINES["decoder"]
-    trace = run(engine, b"A")
-    trace["state"][:] = 99
-    assert Diagram(timing_diagram(trace, engine)).labels("state") == ["illegal 99"]
 
 
 def test_title_groups_and_numbers_of_cycles():
@@ -240,14 +215,14 @@ def test_title_groups_and_numbers_of_cycles():
     assert numbers == [str(number) for number in range(1000, 1000 + len(trace) + 1)]
 
 
-@pytest.mark.parametrize("cycles", [0, 1, 2, 3, 9])
 @pytest.mark.parametrize("component", ENGINES)
-def test_the_shortest_diagrams(component, cycles):
+def test_the_shortest_diagrams(component):
     engine = ENGINES[component]
-    trace = run(engine, b"A")[:cycles]
-    diagram = Diagram(timing_diagram(trace, engine))
-    assert diagram.levels("i.valid") == trace["i.valid"].astype(str).tolist()
-    assert diagram.levels("o.valid") == trace["o.valid"].astype(str).tolist()
+    for cycles in 0, 1, 2, 3, 9:
+        trace = run(engine, b"A")[:cycles]
+        diagram = Diagram(timing_diagram(trace, engine))
+        assert diagram.levels("i.valid") == trace["i.valid"].astype(str).tolist()
+        assert diagram.levels("o.valid") == trace["o.valid"].astype(str).tolist()
 
 
 # 11 pixels a letter, of which each takes about half in width and never more than about this.
@@ -277,13 +252,6 @@ def test_a_label_of_the_first_two_cycles_is_centred():
     assert abs(float(lane.find(f"{SVG}text").get("x")) - diagram.cycle_width) < 7
 
 
-def test_every_byte_has_its_label():
-    data = bytes(range(256))
-    diagram, _trace = draw("decoder", data)
-    visible = {byte: f" {chr(byte)}" for byte in range(0x21, 0x7F)}
-    assert diagram.labels("i.data") == [f"{byte:02X}{visible.get(byte, '')}" for byte in data]
-
-
 HOSTILE = (
     "<&>\"'\\ \0\x08\t\n\x1b\x7f\x85\xa0\xad\u0301\u05d0\u200f\u202e\u2028\ufeff\ufffe\uffff😀"
 )
@@ -299,7 +267,7 @@ def test_hostile_code_points_do_no_harm():
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.binary(max_size=12), st.sampled_from(sorted(STALLS)))
 def test_any_bytes_give_every_token_once(data, stalls):
     diagram, _trace = draw("decoder", data, *STALLS[stalls])
@@ -310,29 +278,8 @@ def test_any_bytes_give_every_token_once(data, stalls):
     assert [int(label.split()[0], 16) for label in diagram.labels("i.data")] == list(data)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(0, 0xFFFFFFFF) | st.characters().map(ord), max_size=12))
-def test_any_code_points_give_every_byte_once(values):
-    diagram, trace = draw("encoder", values)
-    is_taken = (trace["o.valid"] & trace["o.ready"]).astype(bool)
-    labels = [int(label.split()[0], 16) for label in diagram.labels("o.data")]
-    assert labels == trace["o.data"][is_taken].tolist()
-    shown = [int(label.split()[0][2:], 16) for label in diagram.labels("i.code_point")]
-    assert shown == values
-
-
-def test_nothing_is_fetched():
-    engine = ENGINES["decoder"]
-    svg = timing_diagram(run(engine, b"A\xff"), engine)
-    assert set(re.findall(r'href="(.)', svg)) == {"#"}
-    assert not re.search(r"url\(|@import|<script|<image", svg)
-
-
-def test_the_same_bytes_on_every_run():
-    engine = AmaranthEngine(Decoder(UNICODE))
-    svg = timing_diagram(run(engine, b"\xe2\x82\xacA\xff<"), engine)
-    assert svg.endswith("</svg>\n")
-    again = (
+def test_the_same_bytes_on_every_run_and_nothing_is_fetched():
+    program = (
         "import sys; from utf8_hdl import Decoder; from utf8_sim.stimulus import Stimulus\n"
         "from utf8_sim.engines.engine import AmaranthEngine\n"
         "from utf8_sim.waves.diagram import timing_diagram\n"
@@ -341,10 +288,14 @@ def test_the_same_bytes_on_every_run():
         "\n"
         "sys.stdout.buffer.write(timing_diagram(trace, engine).encode())"
     )
-    for seed in ("1", "2"):
-        command = [sys.executable, "-c", again]
-        environment = os.environ | {"PYTHONHASHSEED": seed}
-        assert subprocess.check_output(command, env=environment) == svg.encode()
+    engine = ENGINES["decoder"]
+    svg = timing_diagram(run(engine, b"\xe2\x82\xacA\xff<"), engine)
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
+    again = subprocess.check_output([sys.executable, "-c", program], env=environment)
+    assert again.decode() == svg
+    assert svg.endswith("</svg>\n")
+    assert set(re.findall(r'href="(.)', svg)) == {"#"}
+    assert not re.search(r"url\(|@import|<script|<image", svg)
 
 
 def test_without_wavedrom(monkeypatch):
@@ -357,19 +308,10 @@ def test_without_wavedrom(monkeypatch):
         timing_diagram(trace, engine)
 
 
-@pytest.mark.parametrize(
-    ("code_point", "shown"),
-    [
-        (0x41, "A"),
-        (0x20, " "),
-        (0x0A, ""),
-        (0x9B, ""),  # begins a control sequence
-        (0x202E, ""),  # turns the text that follows around
-        (0xD800, ""),
-        (0xE000, ""),
-        (0x0301, "\u25cc\u0301"),
-        (0x10FFFF + 1, ""),
-    ],
-)
-def test_only_what_is_visible_and_harmless_is_shown(code_point, shown):
-    assert character(code_point) == shown
+def test_only_what_is_visible_and_harmless_is_shown():
+    assert [character(byte) for byte in range(0x80)] == [
+        chr(byte) if 0x20 <= byte < 0x7F else "" for byte in range(0x80)
+    ]
+    # The beginning of a control sequence, a mark that inverts the direction, and what is no text.
+    assert not any(map(character, (0x9B, 0x202E, 0xD800, 0xE000, 0x110000)))
+    assert character(0x301) == "\u25cc\u0301"

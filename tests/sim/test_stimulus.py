@@ -29,36 +29,24 @@ def test_probability_is_checked(probability):
         RandomStalls(probability)
 
 
-def test_random_stalls_do_not_depend_on_the_windows():
+def test_stalls_do_not_depend_on_the_windows():
     stalls = RandomStalls(0.3, seed=(5, 1))
     long = next(stalls.windows(1000))
     short = np.concatenate(list(islice(stalls.windows(100), 10)))
     assert (long == short).all()
     assert 0.2 < long.mean() < 0.4
     assert not (long == next(RandomStalls(0.3, seed=(6, 1)).windows(1000))).all()
-
-
-def test_fixed_stalls_end():
     windows = FixedStalls((True, False, True)).windows(2)
     assert [next(windows).tolist() for _ in range(3)] == [[1, 0], [1, 0], [0, 0]]
 
 
-def test_an_offered_byte_stays_until_it_is_accepted():
-    bench = bench_for(Stimulus([(b"AB", True)], FixedStalls((False, True, True))))
-    driven = []
-    for ready in (0, 0, 1, 1):
+def test_an_offered_byte_stays_until_it_is_accepted_and_the_final_one_is_last():
+    stimulus = Stimulus([(b"AB", True), (b"C", False)], FixedStalls((False, True, True)))
+    bench, driven = bench_for(stimulus), []
+    for ready in (0, 0, 1, 1, 1):
         driven.append(bench.drive())
         bench.observe(ready, 0)
-    assert driven == [(1, 0x41, 0, 1), (1, 0x41, 0, 1), (1, 0x41, 0, 1), (1, 0x42, 1, 1)]
-
-
-def test_only_the_final_byte_of_a_text_is_last():
-    bench = bench_for(Stimulus([(b"AB", False), (b"C", True), (b"D", True)]))
-    last = []
-    while len(last) < 4:
-        last.append(bench.drive()[2])
-        bench.observe(1, 0)
-    assert last == [0, 0, 1, 1]
+    assert driven == [*3 * [(1, 0x41, 0, 1)], (1, 0x42, 1, 1), (1, 0x43, 0, 1)]
 
 
 def test_a_run_ends_when_no_token_comes_any_more():

@@ -188,7 +188,7 @@ class MutantEngine(WindowedEngine):
         self.mutant = 0
         self.library = cxxrtl_library(
             self.interface,
-            axi_places(self.interface, mutants.verilog),
+            axi_places(design, self.interface),
             PACKAGE,
             [mutants.code],
             lambda: mutants.code,

@@ -25,37 +25,13 @@ class Lane:
 class Component:
     """A component: its gateware, its golden model, its stimuli, and how it is shown.
 
-    Parameters
-    ----------
-    name : str
-        What the command line calls it; the same as its class, in lower case.
-    summary : str
-        What it does, in a few words.
-    make : callable
-        A design, from a profile and the component's own options.
-    transducer, array_transducer : callable
-        The golden model of a design: what comes out, readable and by whole arrays.
-    timing : callable
-        When, for a design.
-    campaign : callable
-        The parts of the built-in campaign, from a profile and the random seed.
-    coverage : callable
-        Counts what a comparison exercises, for an engine.
-    covered : callable
-        For outputs in order, as columns: the number of the first input that each is about, from
-        that of the first output on, and how many inputs.
-    item, result : str
-        What goes in and what comes out, in the singular.
-    show_item : callable
-        An input's value, for a person.
-    show_result : callable
-        An output, for a person.
-    lanes : tuple of Lane
-        The rows of a timing diagram for what comes out.
-    levels : tuple of str
-        The pins of one bit that are shown below them.
-    text : callable or None
-        An output as a text in a waveform, if that says more than its fields.
+    ``make`` is given a profile and the component's own options. Of a design, the transducers say
+    what comes out, readable and by whole arrays, and ``timing`` says when. ``campaign`` is given
+    the profile and the random seed, ``coverage`` an engine. ``covered`` says of outputs in order,
+    as columns, which inputs each is about: the number of the first one, counted from that of the
+    first output, and how many. An input is an ``item``, an output a ``result``. A timing diagram
+    has ``lanes`` for what comes out, and below them ``levels``, pins of one bit. ``text`` is an
+    output in a waveform, if that says more than its fields.
     """
 
     name: str
@@ -81,13 +57,7 @@ COMPONENTS: dict[str, Component] = {}
 
 
 def register(component: Component) -> Component:
-    """Add an entry.
-
-    Raises
-    ------
-    ValueError
-        If there is one of this name already.
-    """
+    """Add an entry; it is a `ValueError` if there is one of this name already."""
     if component.name in COMPONENTS:
         raise ValueError(f"there is a component {component.name!r} already")
     COMPONENTS[component.name] = component
@@ -98,11 +68,7 @@ def component_of(design: Any) -> Component:
     """The entry of a design, by the name of its class or of one that it is derived from.
 
     What takes a component's place without being derived from it has its name in ``component_name``.
-
-    Raises
-    ------
-    LookupError
-        If it is not registered.
+    If there is none, that is a `LookupError`.
     """
     classes = [base.__name__.lower() for base in type(design).__mro__]
     for name in (getattr(design, "component_name", None), *classes):

@@ -49,13 +49,7 @@ and a processor guesses wrongly too often whether it did."""
 
 
 class CxxrtlEngine(WindowedEngine):
-    """The Amaranth design, compiled by way of Yosys's CXXRTL.
-
-    Raises
-    ------
-    ToolError
-        If there is no C++ compiler, or it fails.
-    """
+    """The Amaranth design, compiled by way of Yosys's CXXRTL."""
 
     name = "cxxrtl"
     window = WINDOW
@@ -88,7 +82,7 @@ def cxxrtl_library(
     write: Callable[[], str],
     macros: Sequence[str] = (),
 ) -> Path:
-    """A design that CXXRTL makes C++ of, compiled; a `ToolError` if that fails.
+    """A design that CXXRTL makes C++ of, compiled.
 
     ``package`` is the one whose Yosys writes the C++, ``key`` all that this depends on. ``write``
     gives it, if the library is not there already. ``macros`` are arguments for the compiler.
@@ -111,20 +105,7 @@ def cxxrtl_library(
 
 
 class VerilatorEngine(WindowedEngine):
-    """The generated Verilog, compiled by way of Verilator.
-
-    Parameters
-    ----------
-    design : wiring.Component
-        What the Verilog describes.
-    verilog : str
-        Its module, ``utf8_decoder`` for a decoder, with AXI4-Stream ports.
-
-    Raises
-    ------
-    ToolError
-        If Verilator or a C++ compiler is not installed, or fails.
-    """
+    """Verilog with AXI4-Stream ports, compiled by way of Verilator."""
 
     name = "verilator"
     window = WINDOW
@@ -139,7 +120,7 @@ class VerilatorEngine(WindowedEngine):
         state = f"rootp->{module}__DOT__state"
         header = ports_header(
             self.interface,
-            axi_places(self.interface, verilog),
+            axi_places(design, self.interface),
             lambda port: state if port == "state" else port,
         )
         options = ["--cc", "-O3", "--prefix", "Vdesign", "--top-module", module, "-Wno-fatal"]
@@ -189,40 +170,39 @@ def ports_header(interface: Interface, places: Places, access: Callable[[str], s
         port, lowest, width = places[pin][number]
         return f"    set<{lowest}, {width}>(model.top.{access(port)}, {level});"
 
-    def element(pin: Pin, column: str, number: int) -> str:
-        row = f"row * {len(pin.parts)} + {number}" if len(pin.parts) > 1 else "row"
-        return f"static_cast<{C_TYPES[pin.dtype]} *>({column})[{row}]"
+    def elements(pins: Sequence[Pin], columns: str) -> Iterator[tuple[str, str, int]]:
+        """The parts of pins: pin, where its level is, and the number of the part."""
+        for column, pin in enumerate(pins):
+            for number in range(len(pin.parts)):
+                row = f"row * {len(pin.parts)} + {number}" if len(pin.parts) > 1 else "row"
+                level = f"static_cast<{C_TYPES[pin.dtype]} *>({columns}[{column}])[{row}]"
+                yield pin.name, level, number
 
-    inputs, recorded = list(enumerate(interface.inputs)), list(enumerate(interface.pins))
-    ready = places["i.ready"][0]
+    def level(pin: str, number: int = 0) -> str:
+        port, lowest, width = places[pin][number]
+        return f"get<{lowest}, {width}>(model.top.{access(port)})"
+
+    inputs = list(elements(interface.inputs, "items"))
     lines = [
         "static void drive(Model &model, bool valid, bool ready) {",
         setting("i.valid", "valid"),
         setting("o.ready", "ready"),
         "}",
         "static void drive_item(Model &model, void *const *items, size_t row) {",
-        *(
-            setting(pin.name, element(pin, f"items[{column}]", number), number)
-            for column, pin in inputs
-            for number in range(len(pin.parts))
-        ),
+        *(setting(*element) for element in inputs),
         "}",
         "static void drive_idle(Model &model) {",
-        *(
-            setting(pin.name, "~uint64_t(0)", number)
-            for _, pin in inputs
-            for number in range(len(pin.parts))
-        ),
+        *(setting(pin, "~uint64_t(0)", number) for pin, _, number in inputs),
         "}",
         "static bool accepts(Model &model) {",
-        f"    return get<{ready.lowest}, 1>(model.top.{access(ready.port)});",
+        f"    return {level('i.ready')};",
         "}",
         "static void record(Model &model, void *const *columns, size_t row) {",
+        *(
+            f"    {element} = {level(pin, number)};"
+            for pin, element, number in elements(interface.pins, "columns")
+        ),
     ]
-    for column, pin in recorded:
-        for number, (port, lowest, width) in enumerate(places[pin.name]):
-            level = f"get<{lowest}, {width}>(model.top.{access(port)})"
-            lines.append(f"    {element(pin, f'columns[{column}]', number)} = {level};")
     return "\n".join([*lines, "}", ""])
 
 

@@ -1,9 +1,4 @@
-"""Simulation engines: stimulus in, trace out.
-
-An engine drives a design with a :class:`Stimulus` and records every pin in every cycle. It does
-not judge what it sees; :mod:`utf8_sim.lockstep` does. Here are what all engines have in common and
-the reference, :class:`AmaranthEngine`.
-"""
+"""Simulation engines: stimulus in, trace out. They judge nothing; :mod:`utf8_sim.lockstep` does."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
@@ -43,42 +38,15 @@ class DesignError(Exception):
 
 
 class HangError(DesignError):
-    """The design no longer moves, although it could."""
-
     label = "HANG"
 
 
 class UndefinedError(DesignError):
-    """A pin has no level (``x`` or ``z``)."""
-
     label = "UNDEFINED"
 
 
 class Engine(ABC):
-    """Something that simulates a design.
-
-    Parameters
-    ----------
-    design : wiring.Component
-        What is simulated: an instance of a component in the registry.
-
-    Attributes
-    ----------
-    name : str
-        What the command line calls it.
-    design : wiring.Component
-        As given.
-    component : Component
-        The design's entry in the registry.
-    interface : Interface
-        The design's pins.
-    timing : Timing
-        When its outputs are due.
-    profile : Profile
-        Which UTF-8 the design speaks.
-    state_names : dict of int to str
-        Names of the values of the state register.
-    """
+    """Something that simulates a design, of which it says all that others ask."""
 
     name: str
 
@@ -95,27 +63,12 @@ class Engine(ABC):
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         """Simulate from reset until all input is accepted and no more output comes.
 
-        Parameters
-        ----------
-        stimulus : Stimulus
-            What to drive.
-
-        Yields
-        ------
-        Trace
-            The next cycles.
-
-        Raises
-        ------
-        DesignError
-            After the last window, if the design stopped moving or a pin has no level.
-        ToolError
-            If the simulator fails.
+        If the design stops moving or drives X or Z, a `DesignError` comes after the last window.
         """
 
 
 def state_name(names: dict[int, str], state: int) -> str:
-    """Name of a value of the state register, of one that a design should never have, too."""
+    """Name of a value of the state register, also of an illegal one."""
     return names.get(state, f"illegal {state}")
 
 
@@ -161,7 +114,7 @@ class Ending:
 class TestBench:
     """The other side of the pins, cycle by cycle: the rules that every engine drives by.
 
-    An input is offered unless the producer pauses; once offered it stays until it is accepted.
+    An input is offered unless the producer stalls; once offered it stays until it is accepted.
     While nothing is offered the pins are all ones: a design that looks at them gives itself away.
     """
 

@@ -34,26 +34,8 @@ write_verilog -noattr output.v
 class GateLevelEngine(VerilatorEngine):
     """The netlist that Yosys makes of the generated Verilog, compiled by way of Verilator.
 
-    Every cell of the netlist is simulated by the model that Yosys brings for it. Registers begin
-    with what the device loads into them.
-
-    Parameters
-    ----------
-    name : str
-        Of the engine.
-    design : wiring.Component
-        What is simulated.
-    verilog : str
-        The Verilog generated from it.
-    synthesis : str
-        The pass of Yosys for a family of devices.
-    models : str
-        The file that Yosys has for the cells of the family.
-
-    Raises
-    ------
-    ToolError
-        If Yosys, Verilator or a C++ compiler is not installed, or fails.
+    ``synthesis`` is Yosys's pass for a family of devices, ``models`` its file of the family's
+    cells, by which every cell is simulated. Registers begin with what the device loads into them.
     """
 
     def __init__(self, name: str, design: Any, verilog: str, synthesis: str, models: str) -> None:

@@ -1,20 +1,20 @@
 """The engine that interprets the generated Verilog with Icarus Verilog."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..tools.cache import built
 from ..tools.errors import ToolError
 from ..tools.programs import need, run_tool, started
-from ..trace import Columns, Interface, Trace
+from ..trace import Columns, Interface, Pin, Trace
 from .engine import UndefinedError
-from .ports import axi_places, port_widths
+from .ports import Place, axi_places
 from .windowed import NATIVE, WindowedEngine
 
 WINDOW = 2048
@@ -23,39 +23,24 @@ WINDOW = 2048
 FIELD = 64
 """Bits in which a field of an item is handed over."""
 
-STATE = "the state register"
+STATE = "state"
 
 
 class IcarusEngine(WindowedEngine):
-    """The generated Verilog, interpreted; the only engine that knows undefined levels (x).
-
-    Parameters
-    ----------
-    design : wiring.Component
-        What the Verilog describes.
-    verilog : str
-        Its module, ``utf8_decoder`` for a decoder, with AXI4-Stream ports.
-    language : str
-        In which language it is read: ``2001``, ``2005``, ``2005-sv``, ``2009`` or ``2012``.
-
-    Raises
-    ------
-    ToolError
-        If Icarus Verilog is not installed, or does not take the Verilog.
-    """
+    """Verilog with AXI4-Stream ports, interpreted; the only engine that knows undefined levels."""
 
     name = "icarus"
     window = WINDOW
 
-    def __init__(self, design: Any, verilog: str, language: str = "2001") -> None:
+    def __init__(self, design: Any, verilog: str) -> None:
         super().__init__(design)
         iverilog = need("iverilog", "Icarus Verilog")
         self._vvp = need("vvp", "Icarus Verilog")
-        self._bench = _Bench(self.interface, verilog)
+        self._bench = _Bench(design, self.interface)
         ports = self._bench.ports_vh(f"utf8_{self.component.name}")
         item_bits = FIELD * len(self._bench.driven)
         settings = [f"-DWINDOW={WINDOW}", f"-DITEM_BITS={item_bits}"]
-        options = [f"-g{language}", "-s", "bench", "-I", ".", *settings]
+        options = ["-g2001", "-s", "bench", "-I", ".", *settings]
 
         def build(folder: Path) -> Path:
             (folder / "design.v").write_text(verilog)
@@ -78,55 +63,60 @@ class IcarusEngine(WindowedEngine):
             yield _Interpreted(process, self._bench)
 
 
+class PartOfPin(NamedTuple):
+    """A part of a pin, by its number, and its place in the ports of the module."""
+
+    pin: str
+    number: int
+    place: Place
+
+
 class _Bench:
-    """The test bench around a module, and what it prints.
+    """The test bench around a module: what it drives in each cycle, and what it prints."""
 
-    ``driven`` are the parts of the input's payload: pin, number and place. ``printed`` is what is
-    printed in each cycle: ports, and the state register.
-    """
+    def __init__(self, design: Any, interface: Interface) -> None:
+        places = axi_places(design, interface)
 
-    def __init__(self, interface: Interface, verilog: str) -> None:
-        self.interface = interface
-        self.places = axi_places(interface, verilog)
-        self._widths = port_widths(verilog)
-        self.driven = [
-            (pin.name, number, place)
-            for pin in interface.inputs
-            for number, place in enumerate(self.places[pin.name])
-        ]
-        ports = {place.port: None for pin in interface.pins for place in self.places[pin.name]}
-        self.printed = [STATE if port == "state" else port for port in ports]
+        def parts(pins: Iterable[Pin]) -> list[PartOfPin]:
+            return [
+                PartOfPin(pin.name, number, place)
+                for pin in pins
+                for number, place in enumerate(places[pin.name])
+            ]
+
+        self._interface = interface
+        self.driven, self.printed = parts(interface.inputs), parts(interface.pins)
 
     def ports_vh(self, module: str) -> str:
         """What ``native/icarus.v`` needs to know of a module's ports."""
         names = {"s_axis_tvalid": "valid", "m_axis_tready": "ready", "s_axis_tready": "s_tready"}
-        wires = [port for port in self.printed if port != STATE and port not in names]
-        lines = [f"wire [{self._widths[port] - 1}:0] {port};" for port in wires]
+        widths = {place.port: place.lowest + place.width for _, _, place in self.printed}
+        wires = [port for port in widths if port not in names and port != STATE]
+        lines = [f"wire [{widths[port] - 1}:0] {port};" for port in wires]
         for number, (_, _, place) in enumerate(self.driven):
-            high, low = place.lowest + place.width - 1, FIELD * (len(self.driven) - 1 - number)
-            lines.append(
-                f"assign {place.port}[{high}:{place.lowest}] = fields[{low} +: {place.width}];"
-            )
+            low = FIELD * (len(self.driven) - 1 - number)
+            lines.append(f"assign {_bits(place)} = fields[{low} +: {place.width}];")
         connected = [f".{port}({names.get(port, port)})" for port in ["clk", "rst", *wires, *names]]
         lines.append(f"{module} dut ({', '.join(connected)});")
-        shown = ["dut.state" if name == STATE else names.get(name, name) for name in self.printed]
+        shown = [
+            _bits(place) if place.port in wires else names.get(place.port, f"dut.{place.port}")
+            for _, _, place in self.printed
+        ]
         form = " ".join(["%h"] * len(shown))
         lines.append(f'task show; $display("{form}", {", ".join(shown)}); endtask')
         return "\n".join([*lines, ""])
 
     def trace(self, cycles: list[list[bytes]]) -> Trace:
         """What was printed, as a trace."""
-        seen = zip(*([int(level, 16) for level in levels] for levels in cycles), strict=True)
-        ports = dict(zip(self.printed, (np.array(levels, object) for levels in seen), strict=True))
-        columns = {}
-        for pin in self.interface.pins:
-            column = pin.column(len(cycles))
-            by_part = column.reshape(len(cycles), len(pin.parts))
-            for number, (port, lowest, width) in enumerate(self.places[pin.name]):
-                levels = ports[STATE if port == "state" else port]
-                by_part[:, number] = levels >> lowest & (1 << width) - 1
-            columns[pin.name] = column
-        return Trace(self.interface, columns)
+        columns = self._interface.columns(len(cycles))
+        for part, levels in zip(self.printed, zip(*cycles, strict=True), strict=True):
+            column = columns[part.pin].reshape(len(cycles), -1)
+            column[:, part.number] = [int(level, 16) for level in levels]
+        return Trace(self._interface, columns)
+
+
+def _bits(place: Place) -> str:
+    return f"{place.port}[{place.lowest + place.width - 1}:{place.lowest}]"
 
 
 class _Interpreted:
@@ -162,6 +152,7 @@ class _Interpreted:
         if len(levels) != len(printed):
             said = b" ".join(levels).decode(errors="replace") or "nothing"
             raise ToolError(f"vvp stopped in cycle {cycle} and said {said}")
-        for port, level in zip(printed, levels, strict=True):
+        for part, level in zip(printed, levels, strict=True):
             if set(level.lower()) & set(b"xz"):
-                raise UndefinedError(f"cycle {cycle}, {port} is {level.decode()}")
+                name = "the state register" if part.pin == STATE else part.place.port
+                raise UndefinedError(f"cycle {cycle}, {name} is {level.decode()}")

@@ -1,8 +1,9 @@
 """Where the pins of a component are in the ports of a module."""
 
-import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from utf8_hdl import AxiStream
 
 from ..trace import Interface, Pin
 
@@ -18,8 +19,6 @@ class Place(NamedTuple):
 Places = dict[str, tuple[Place, ...]]
 """For each pin the places of its parts."""
 
-STREAMS = {"i": "s_axis", "o": "m_axis"}
-
 
 def stream_places(interface: Interface) -> Places:
     """The ports of a bare component: those of its streams, as Amaranth names them."""
@@ -34,38 +33,22 @@ def stream_places(interface: Interface) -> Places:
     return {pin.name: tuple(places(pin)) for pin in interface.pins}
 
 
-def axi_places(interface: Interface, verilog: str) -> Places:
-    """The ports of a module with AXI4-Stream ports.
+def axi_places(design: Any, interface: Interface) -> Places:
+    """The ports of a module with AXI4-Stream ports, for a design.
 
-    ``tdata`` is the first field, ``tlast`` the field ``last``, and ``tuser`` holds the others, from
-    bit 0 on. A port may be wider than what it carries: the excess belongs to the highest field.
+    A port may be wider than what it carries: the excess belongs to the highest field.
     """
-    widths = port_widths(verilog)
-    places: Places = {}
-    for pin in interface.pins:
-        side, _, name = pin.name.rpartition(".")
-        port = f"{STREAMS[side]}_t{name}" if side else name
-        places[pin.name] = (Place(port, 0, pin.width),)
-    for stream, pins in zip(STREAMS.values(), (interface.inputs, interface.outputs), strict=True):
-        first, *others = pins
-        for port, fields in (
-            (f"{stream}_tdata", [first]),
-            (f"{stream}_tuser", [pin for pin in others if not pin.name.endswith(".last")]),
-        ):
-            lowest = 0
-            for number, pin in enumerate(fields):
-                parts = []
-                for _, width in pin.parts:
-                    parts.append(Place(port, lowest, width))
-                    lowest += width
-                if number == len(fields) - 1:
-                    last = parts[-1]
-                    parts[-1] = last._replace(width=widths[port] - last.lowest)
-                places[pin.name] = tuple(parts)
+    axi = AxiStream(design)
+    widths = {port.name: len(port) for port in axi.ports}
+    places: Places = {"state": (Place("state", 0, interface.state_width),)}
+    for port, fields in axi.fields.items():
+        lowest = 0
+        for field in fields:
+            parts = []
+            for _, width in interface.pin(field).parts:
+                parts.append(Place(port, lowest, width))
+                lowest += width
+            places[field] = tuple(parts)
+        *others, highest = parts
+        places[field] = (*others, highest._replace(width=widths[port] - highest.lowest))
     return places
-
-
-def port_widths(verilog: str) -> dict[str, int]:
-    """The ports of the only module in a Verilog text, in order."""
-    found = re.findall(r"^\s*(?:in|out)put\s+(?:wire\s+)?(?:\[(\d+):0\]\s*)?(\w+)", verilog, re.M)
-    return {name: int(high or 0) + 1 for high, name in found}

@@ -25,10 +25,9 @@ class Simulation(Protocol):
     """A design under simulation, at some cycle of its life."""
 
     def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
-        """Simulate the next cycles.
+        """Simulate as many cycles as there are ``gaps``, in which the producer stalls or not.
 
-        ``items`` are the inputs that may be offered, those offered and not accepted before among
-        them; ``gaps`` and ``stalls`` say in which cycles the producer and the consumer pause.
+        ``items`` are the inputs that may be offered, first those that were and are not accepted.
         """
         ...
 

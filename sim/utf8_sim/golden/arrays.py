@@ -3,10 +3,7 @@
 What takes the readable one a microsecond a byte takes numpy some nanoseconds. The price is a
 page that reads less easily, so this one decides nothing on its own: what is wrong with one or two
 bytes it asks :func:`utf8_sim.golden.text.fault`, and a difference that it finds is believed only
-if the readable model finds it too (:mod:`utf8_sim.lockstep`). Tests hold the two against each
-other. It has the same two parts: transducers, and the timings that they are in.
-
-Inputs and outputs are columns, named and typed like the pins of a :class:`~utf8_sim.trace.Trace`.
+if the readable model finds it too (:mod:`utf8_sim.lockstep`).
 """
 
 from abc import ABC, abstractmethod
@@ -60,14 +57,12 @@ class Outputs(NamedTuple):
 
 
 class ArrayTransducer(Protocol):
-    """Many items in, many items out. No output is about the last ``open`` inputs yet."""
+    """Many inputs to many outputs. No output is about the last ``open`` inputs yet."""
 
     @property
     def open(self) -> int: ...
 
-    def feed(self, items: Columns) -> Outputs:
-        """What the next inputs bring about."""
-        ...
+    def feed(self, items: Columns) -> Outputs: ...
 
     def readable(self) -> Transducer:
         """The readable transducer at the same point of the text."""
@@ -122,15 +117,9 @@ class ArrayDecoder:
 
     def feed(self, items: Columns) -> Outputs:
         before = len(self.pending)
-        data, lasts = np.concatenate([self.pending, items["i.data"]]), items["i.last"]
-        block = _Block(data, before, lasts, self._alone, self._first_kind)
-        announced = self._announced.take(data)
-        leads = np.flatnonzero(announced > 1)
-        announced = announced.take(leads)
-        for most in range(2, self._profile.longest_form + 1):
-            of_this_form = leads[announced == most]
-            if of_this_form.size:
-                self._follow(block, of_this_form, most)
+        data = np.concatenate([self.pending, items["i.data"]])
+        block = _Block(data, before, items["i.last"], self._alone, self._first_kind)
+        self._follow_leads(block)
         self.pending = data[block.begin_of_rest :]
         begins = np.flatnonzero(~block.covered[: block.begin_of_rest])
         kind, length = block.kind.take(begins), block.length.take(begins)
@@ -145,25 +134,30 @@ class ArrayDecoder:
         }
         return Outputs(columns, ends + cut - before, begins - before, cut)
 
-    def _follow(self, block: "_Block", leads: np.ndarray, most: int) -> None:
-        """The tokens that begin at lead bytes which announce the same number of bytes."""
-        value: np.ndarray = self._first_bits.take(block.data.take(leads))
-        kind: np.ndarray = self._first_kind.take(block.data.take(leads))
-        for length in range(1, most):
+    def _follow_leads(self, block: "_Block") -> None:
+        """The tokens that begin at lead bytes which announce more bytes."""
+        announced: np.ndarray = self._announced.take(block.data[: block.size])
+        leads: np.ndarray = np.flatnonzero(announced > 1)
+        first, announced = block.data.take(leads), announced.take(leads)
+        value: np.ndarray = self._first_bits.take(first)
+        kind: np.ndarray = self._first_kind.take(first)
+        for length in range(1, self._profile.longest_form):
+            if not leads.size:
+                return
             # Each of the sequences has so many bytes now; does the next byte join them?
             following = leads + length
-            if following[-1] == block.size and not block.ends_text[following[-1] - 1]:
+            if following[-1] == block.size and not block.ends_text[block.size - 1]:
                 block.begin_of_rest = int(leads[-1])  # more may come
-                leads, following, value, kind = (x[:-1] for x in (leads, following, value, kind))
-            over = block.ends_text[following - 1]
+                leads, announced, following, value, kind = (
+                    x[:-1] for x in (leads, announced, following, value, kind)
+                )
+            over = block.ends_text.take(following - 1)
             joins = block.continuation.take(following) & ~over
             if length == 1:
                 pair = block.data.take(leads).astype(np.uint16) << 8 | block.data.take(following)
                 second_kind = np.where(joins, self._second_kind.take(pair), np.uint8(0))
-                if self._whole_sequence:
-                    kind = np.where(kind == 0, second_kind, kind)
-                else:
-                    kind = second_kind
+                kind = np.where(kind == 0, second_kind, kind)
+                if not self._whole_sequence:
                     joins &= kind == 0
             if not joins.all():
                 cut = ~joins
@@ -172,17 +166,26 @@ class ArrayDecoder:
                 where = leads.compress(cut)
                 block.tokens(where, value.compress(cut), cut_kind, length)
                 block.cut[where] = ~over.compress(cut)
-                leads, following, value, kind = (
-                    x.compress(joins) for x in (leads, following, value, kind)
+                leads, announced, following, value, kind = (
+                    x.compress(joins) for x in (leads, announced, following, value, kind)
                 )
-            if not leads.size:
-                return
             block.covered[following] = True
             value = value << value.dtype.type(6) | block.data.take(following) & np.uint8(0x3F)
-        if not self._profile.accept_noncharacters and most == form(0xEF):
-            is_refused = (kind == 0) & ((value == NONCHARACTERS[0]) | (value == NONCHARACTERS[1]))
-            kind = np.where(is_refused, np.uint8(Kind.NONCHARACTER.value), kind)
-        block.tokens(leads, value, kind, most)
+            whole = announced == length + 1
+            whole_kind = self._kind_of_whole(
+                value.compress(whole), kind.compress(whole), length + 1
+            )
+            block.tokens(leads.compress(whole), value.compress(whole), whole_kind, length + 1)
+            leads, announced, value, kind = (
+                x.compress(~whole) for x in (leads, announced, value, kind)
+            )
+
+    def _kind_of_whole(self, value: np.ndarray, kind: np.ndarray, length: int) -> np.ndarray:
+        """What is wrong with sequences of which all bytes are there."""
+        if self._profile.accept_noncharacters or length != form(0xEF):
+            return kind
+        is_refused = (kind == 0) & ((value == NONCHARACTERS[0]) | (value == NONCHARACTERS[1]))
+        return np.where(is_refused, np.uint8(Kind.NONCHARACTER.value), kind)
 
 
 class _Block:
@@ -290,7 +293,8 @@ class ArrayTiming(ABC):
 class _Paced(ArrayTiming):
     """What pipelines with a shared clock enable have in common."""
 
-    def __init__(self) -> None:
+    def __init__(self, timing: Any) -> None:
+        self._timing = timing
         self._pace = Pace()
         self._arrives = np.zeros(0, dtype=np.int64)
         """In how many enabled cycles the last outputs are at the pins."""
@@ -308,16 +312,11 @@ class _Paced(ArrayTiming):
 class ArrayElastic(_Paced):
     """The elastic pipeline."""
 
-    def __init__(self, timing: Elastic) -> None:
-        super().__init__()
-        self._timing = timing
-
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         pace = self._pace.add(trace)
-        timing = self._timing
-        latency = np.array([timing.latency, timing.latency_of_cut])
+        latency = np.array([self._timing.latency, self._timing.latency_of_cut])
         arrives = pace.enters.take(when).take(outputs.brought_by)
         arrives += latency.take(outputs.cut.view(np.uint8))
         arrived = self._arrived(pace, arrives, left)
@@ -417,8 +416,7 @@ class ArraySerial(_Paced):
     """
 
     def __init__(self, timing: Serial) -> None:
-        super().__init__()
-        self._timing = timing
+        super().__init__(timing)
         self._counts = np.zeros(timing.before, dtype=np.int64)
         """How many outputs each of the stages before *send* will send, the last stage first."""
         self._advances = 0

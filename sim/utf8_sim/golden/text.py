@@ -23,11 +23,9 @@ class Output(NamedTuple):
 
 
 class Transducer(Protocol):
-    """Items in, items out. It knows nothing of clocks."""
+    """Inputs to outputs, without clocks; an input's fields are those of its payload."""
 
-    def feed(self, *item: Any) -> list[Output]:
-        """The outputs that an input brings about, in order; its fields are those of its payload."""
-        ...
+    def feed(self, *item: Any) -> list[Output]: ...
 
 
 class Token(NamedTuple):
@@ -64,8 +62,7 @@ class Token(NamedTuple):
 
 def form(lead: int) -> int:
     """How many bytes the sequence has that begins with ``lead``; 1 for a continuation byte."""
-    leading_ones = 8 - (~lead & 0xFF).bit_length()
-    return max(1, leading_ones)
+    return max(1, 8 - (~lead & 0xFF).bit_length())
 
 
 def form_maximum(length: int) -> int:

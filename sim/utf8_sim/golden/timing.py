@@ -39,26 +39,22 @@ class Cycles(ABC):
 
 
 class Timing(Protocol):
-    """How a component behaves in time, by its parameters."""
+    """How a component behaves in time, by its parameters.
+
+    The latencies are the cycles from an input to its output, to the output that it cuts, and to the
+    cycle in which it meets the state machine. ``cycles`` is its first cycle after reset.
+    """
 
     @property
-    def latency(self) -> int:
-        """Cycles from an input to its output."""
-        ...
+    def latency(self) -> int: ...
 
     @property
-    def latency_of_cut(self) -> int:
-        """Cycles from an input to the output that it cuts."""
-        ...
+    def latency_of_cut(self) -> int: ...
 
     @property
-    def latency_of_state(self) -> int:
-        """Cycles from an input to the one in which it meets the state machine."""
-        ...
+    def latency_of_state(self) -> int: ...
 
-    def cycles(self) -> Cycles:
-        """Its first cycle after reset."""
-        ...
+    def cycles(self) -> Cycles: ...
 
 
 @dataclass(frozen=True)
@@ -70,14 +66,8 @@ class Elastic:
     it is not waits in the skid register, and so does the next one, behind it, until none is
     accepted in a cycle. An input is accepted if the output is ready, or if the pipeline is enabled
     and the skid register empty. An output is at the pins ``latency`` enabled cycles after its input
-    entered; one that the next input cuts, one fewer after that.
-
-    Parameters
-    ----------
-    latency : int
-        Stages, the output buffer among them.
-    latency_of_state : int
-        Stages before the one that has the state machine.
+    entered; one that the next input cuts, one fewer after that. The state machine is
+    behind ``latency_of_state`` stages.
     """
 
     latency: int
@@ -138,12 +128,7 @@ class Compact:
     """One register between input and output, in which the next output of an input appears.
 
     Nothing moves while the output is stalled. An input is accepted in any other cycle in which at
-    most ``spare`` outputs are left behind the one at the pins.
-
-    Parameters
-    ----------
-    spare : int
-        How many outputs can wait while another input is accepted.
+    most ``spare`` outputs wait behind the one at the pins.
     """
 
     spare: int
@@ -180,11 +165,7 @@ class Serial:
     output was stalled. An input is accepted in an enabled cycle in which *send* is empty or has the
     last output of its input. Then it and the stages before it advance by one; what is offered, an
     input or nothing, goes into the first. In each enabled cycle an output goes from *send* on.
-
-    Parameters
-    ----------
-    before, after : int
-        Stages before *send*, and between it and the output buffer.
+    There are ``before`` stages before *send*, and ``after`` between it and the output buffer.
     """
 
     before: int

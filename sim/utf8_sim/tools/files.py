@@ -24,11 +24,8 @@ def open_output(path: str) -> Iterator[TextIO]:
     file that was there before is as it was, and no new one is left behind.
     """
     if path == "-":
-        if sys.stdout is None:
-            raise Refused("cannot write '-': standard output is closed")
-        with _refusing(path):  # whatever else may fail has its own message
-            yield sys.stdout
-            sys.stdout.flush()
+        with _standard_output() as stdout:
+            yield stdout
         return
     with open_binary_output(path) as binary:
         file = io.TextIOWrapper(binary, encoding="utf-8")
@@ -43,11 +40,8 @@ def open_output(path: str) -> Iterator[TextIO]:
 def open_binary_output(path: str) -> Iterator[BinaryIO]:
     """As :func:`open_output`, for bytes."""
     if path == "-":
-        if sys.stdout is None:
-            raise Refused("cannot write '-': standard output is closed")
-        with _refusing(path):
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+        with _standard_output() as stdout:
+            yield stdout.buffer
         return
     temporary = None
     try:
@@ -61,6 +55,15 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
     finally:
         if temporary:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _standard_output() -> Iterator[TextIO]:
+    if sys.stdout is None:
+        raise Refused("cannot write '-': standard output is closed")
+    with _refusing("-"):  # whatever else may fail has its own message
+        yield sys.stdout
+        sys.stdout.flush()
 
 
 def check_output(path: str) -> None:

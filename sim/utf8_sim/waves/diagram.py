@@ -1,4 +1,4 @@
-"""Traces as timing diagrams: an SVG picture for a document or a browser."""
+"""Traces as timing diagrams: SVG for a document or a browser."""
 
 import importlib
 import json

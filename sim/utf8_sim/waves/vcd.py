@@ -96,8 +96,7 @@ class WaveWriter:
 def save_file(engine: Engine, vcd_name: str) -> str:
     """A save file for GTKWave, which shows nothing of a waveform until it is told what.
 
-    It belongs into the folder of the waveform that :class:`WaveWriter` wrote. Its first line is
-    :data:`SAVE_FILE_MARK`.
+    It belongs into the folder of the waveform.
     """
     interface = engine.interface
     text, scope = io.StringIO(), interface.component

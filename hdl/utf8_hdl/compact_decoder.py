@@ -47,8 +47,9 @@ class CompactDecoder(wiring.Component):
     1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input; and while ``o.valid``
        is low. Both registers are stalled in all other cycles.
     2. Latency: a token is at the output 1 cycle after the byte that decides it: its last byte, or
-       the byte that cuts it. The own token of a byte that cuts a sequence, if it has one, comes
-       right behind that error. Cycles in which the output waits are not counted.
+       the byte that cuts it. From a byte that cuts a sequence and begins none, it is 2 cycles,
+       until a byte begins one, or none comes in a cycle. Cycles in which the output waits are not
+       counted.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
        depends on ``o.ready`` within a cycle; ``i.ready`` does. The payload is don't care while
        ``o.valid`` is low.

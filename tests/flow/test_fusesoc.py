@@ -123,6 +123,8 @@ def test_the_core_on_the_page_about_integration_generates_what_it_needs(folder):
         built = run_line(line)
         assert built.returncode == 0, built.stderr
     assert "it runs" in built.stdout
+    [encoder] = folder.glob("build/*/*/src/*encoder*/utf8_hdl.v")
+    assert encoder.read_text() == run("generate", "--component", "encoder", "--compact").out
 
 
 @needs_fusesoc

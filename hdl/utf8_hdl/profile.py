@@ -54,7 +54,7 @@ class Profile:
     Raises
     ------
     ValueError
-        If the name cannot stand in generated files, or the rules contradict each other.
+        If the name cannot be used in generated files, or the rules contradict each other.
     """
 
     name: str
@@ -65,6 +65,7 @@ class Profile:
     error_span: ErrorSpan = ErrorSpan.MAXIMAL_SUBPART
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "error_span", ErrorSpan(self.error_span))
         if not re.fullmatch(r"[\w-]+", self.name, re.ASCII):
             raise ValueError(f"name must be letters, digits, '-' and '_', not {self.name!r}")
         if self.longest_form not in range(3, 9):

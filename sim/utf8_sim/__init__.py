@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .running import compare, encode, simulate
     from .scoreboard import Mismatch, Scoreboard
     from .stimulus import FixedStalls, RandomStalls
+    from .tools.errors import ToolError
     from .trace import Trace
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "RandomStalls",
     "Scoreboard",
     "Token",
+    "ToolError",
     "Trace",
     "compare",
     "decode",
@@ -39,6 +41,7 @@ _HOMES = {
     "RandomStalls": "stimulus",
     "Scoreboard": "scoreboard",
     "Token": "golden.text",
+    "ToolError": "tools.errors",
     "Trace": "trace",
     "compare": "running",
     "decode": "golden.text",

@@ -53,7 +53,7 @@ DECIMAL = "o.kind", "o.length"
 
 def shown_level(pin: str, level: int) -> str:
     """A level of a pin, for a person."""
-    if pin == "o.kind":
+    if pin == "o.kind" and level < len(Kind):
         return f"{level} ({Kind(level).label})"
     return str(level) if pin in DECIMAL else f"{level:X}"
 

@@ -69,6 +69,8 @@ def simulate(
 
     Raises
     ------
+    TypeError
+        If a text is a str, or the design is neither a component nor an engine.
     DesignError
         If the design no longer moves, or drives X or Z.
     ToolError
@@ -110,6 +112,8 @@ def compare(
 
     Raises
     ------
+    TypeError
+        If a text is a str, or the design is neither a component nor an engine.
     DesignError
         If the design no longer moves, or drives X or Z, and there is no difference before.
     ToolError
@@ -127,9 +131,15 @@ def compare(
 
 
 def _engine_of(design: Any) -> Engine:
-    return AmaranthEngine(design) if isinstance(design, Elaboratable) else design
+    if isinstance(design, Engine):
+        return design
+    if isinstance(design, Elaboratable):
+        return AmaranthEngine(design)
+    raise TypeError(f"a component or an engine must be given, not {design!r}")
 
 
 def _stimulus(texts: Iterable[Text], input_stalls: Stalls, output_stalls: Stalls) -> Stimulus:
+    if any(isinstance(text, str) for text in texts):
+        raise TypeError("a text must be bytes or code points, not a str")
     pieces = [text if isinstance(text, dict) else (text, True) for text in texts]
     return Stimulus(pieces, input_stalls, output_stalls)

@@ -83,10 +83,16 @@ class Scoreboard:
         Raises
         ------
         ValueError
-            If a field is missing.
+            If a field is missing, or does not fit into its bits. Then nothing was accepted.
         """
-        outputs = self._interface.outputs
-        for payload, _ in self._transducer.feed(*_levels(self._interface.inputs, item).values()):
+        inputs, outputs = self._interface.inputs, self._interface.outputs
+        accepted = _levels(inputs, item)
+        for pin in inputs:
+            if not pin.fits(accepted[pin.field]):
+                raise ValueError(
+                    f"{accepted[pin.field]} is too much for {pin.field}: {pin.width} bits"
+                )
+        for payload, _ in self._transducer.feed(*accepted.values()):
             levels = map(_number, payload)
             self._due.append({pin.field: n for pin, n in zip(outputs, levels, strict=True)})
 
@@ -120,7 +126,7 @@ class Scoreboard:
 
     def expected(self) -> Fields | None:
         """The next output, if what was accepted so far brings one about."""
-        return self._due[0] if self._due else None
+        return dict(self._due[0]) if self._due else None
 
     def finish(self) -> None:
         """Check that nothing is missing, at the end of a test.

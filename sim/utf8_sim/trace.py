@@ -69,6 +69,13 @@ class Pin(NamedTuple):
             for place, part in enumerate(level)
         )
 
+    def fits(self, level: Any) -> bool:
+        """Whether one level, an element of the column as a list, is none too wide."""
+        levels = level if len(self.parts) > 1 else (level,)
+        return all(
+            part in range(1 << width) for part, (_, width) in zip(levels, self.parts, strict=True)
+        )
+
     def integer(self, level: Any) -> int:
         """What one level, an element of the column as a list, is in an integer for the payload."""
         levels = level if len(self.parts) > 1 else (level,)
@@ -78,24 +85,30 @@ class Pin(NamedTuple):
 
 
 def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
-    """A pin for each field of a payload; the fields of structures in it are named like its own."""
+    """A pin for each field of a payload; the fields of structures in it are named like its own.
 
-    def fields(shape: Any, name: str, lowest: int) -> Iterator[tuple[str, int, int]]:
+    It is a `ValueError` if two fields have one name, or if one has that of a handshake signal.
+    """
+
+    def fields(shape: Any, path: tuple[str, ...], lowest: int) -> Iterator[tuple[Any, int, int]]:
         if isinstance(shape, data.ArrayLayout):
             for _, field in shape:
-                yield from fields(field.shape, name, lowest + field.offset)
+                yield from fields(field.shape, path, lowest + field.offset)
         elif isinstance(shape, data.Layout):
             for key, field in shape:
-                yield from fields(field.shape, str(key), lowest + field.offset)
+                yield from fields(field.shape, (*path, str(key)), lowest + field.offset)
         else:
             width = Shape.cast(shape).width
             for begin in range(0, width, LARGEST_PART):
-                yield name, lowest + begin, min(width - begin, LARGEST_PART)
+                yield path, lowest + begin, min(width - begin, LARGEST_PART)
 
-    parts: dict[str, list[tuple[int, int]]] = {}
-    for name, lowest, width in fields(layout, "", 0):
-        parts.setdefault(f"{side}.{name}", []).append((lowest, width))
-    return tuple(Pin(name, tuple(where)) for name, where in parts.items())
+    parts: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+    for path, lowest, width in fields(layout, (), 0):
+        parts.setdefault(path, []).append((lowest, width))
+    names = ["valid", "ready", *(path[-1] for path in parts)]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"the payload of {side} must not have another field {twice[0]!r}")
+    return tuple(Pin(f"{side}.{path[-1]}", tuple(where)) for path, where in parts.items())
 
 
 @dataclass(frozen=True)
@@ -114,7 +127,13 @@ class Interface:
     @classmethod
     def of(cls, component: str, design: Any) -> "Interface":
         state = len(design.state) if hasattr(design, "state") else 0
-        inputs, outputs = (pins_of(side, getattr(design, side).p.shape()) for side in "io")
+        payloads = {side: getattr(design, side).p.shape() for side in "io"}
+        for side, layout in payloads.items():
+            if not isinstance(layout, data.StructLayout):
+                raise TypeError(f"the payload of {side} must be a structure, not {layout!r}")
+        if "last" not in payloads["i"].members:
+            raise ValueError("the payload of i must have a field 'last', for the end of a text")
+        inputs, outputs = (pins_of(side, layout) for side, layout in payloads.items())
         return cls(component, inputs, outputs, state)
 
     @property

@@ -4,8 +4,10 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
+from amaranth.lib import data, stream
 from amaranth.sim import Simulator
 
 import utf8_flow
@@ -13,7 +15,7 @@ import utf8_sim
 from rtl import broken
 from upper import BEAT, BEATS, Beats
 from utf8_flow import engine
-from utf8_hdl import PROFILES, Decoder, Encoder
+from utf8_hdl import PROFILES, UNICODE, Decoder, Encoder, ErrorSpan, Kind
 from utf8_sim import (
     DesignError,
     Mismatch,
@@ -25,6 +27,7 @@ from utf8_sim import (
     simulate,
 )
 from utf8_sim.components import COMPONENTS, register
+from utf8_sim.trace import Interface
 
 TEXTS = b"a\xe2\x82\xac\xed\xa0\x80\xf0\x90b", "€😀".encode(), b"\xc2"
 STALLS = {"input_stalls": RandomStalls(0.4, 1), "output_stalls": RandomStalls(0.4, 2)}
@@ -70,6 +73,48 @@ def test_what_cannot_be_simulated_raises():
         engine("modelsim", Decoder())
     with pytest.raises(DesignError, match="no input was accepted"):
         simulate(broken("never ready"), b"abc")
+    with pytest.raises(TypeError, match="a text must be bytes or code points, not a str"):
+        simulate(Decoder(), "abc")
+    with pytest.raises(TypeError, match="a text must be bytes, not a str"):
+        decode("abc")
+    with pytest.raises(TypeError, match="a component or an engine must be given, not None"):
+        simulate(None, b"abc")
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        ({"data": 8, "valid": 1, "last": 1}, "must not have another field 'valid'"),
+        ({"p": data.StructLayout({"x": 3}), "x": 8, "last": 1}, "must not have another field 'x'"),
+        ({"data": 8}, "must have a field 'last'"),
+        (8, "must be a structure"),
+    ],
+)
+def test_payloads_that_have_no_columns_are_refused(payload, message):
+    layout = data.StructLayout(payload) if isinstance(payload, dict) else payload
+    signature = stream.Signature(layout)
+    design = Decoder()
+    design.i = signature.create()
+    with pytest.raises((TypeError, ValueError), match=message):
+        Interface.of("decoder", design)
+
+
+def test_a_scoreboard_that_refuses_an_input_goes_on_as_if_it_never_came():
+    scoreboard = Scoreboard(Decoder())
+    scoreboard.accept({"data": 0xE2, "last": 0})
+    with pytest.raises(ValueError, match="300 is too much for data: 8 bits"):
+        scoreboard.accept({"data": 300, "last": 0})
+    scoreboard.accept({"data": 0x41, "last": 0})
+    assert scoreboard.expected()["kind"] == Kind.TRUNCATED.value
+    scoreboard.expected()["kind"] = 0
+    assert scoreboard.expected()["kind"] == Kind.TRUNCATED.value
+
+
+def test_error_span_of_a_profile_may_be_its_name():
+    profile = replace(UNICODE, error_span="whole-sequence")
+    assert profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+    with pytest.raises(ValueError, match="not a valid ErrorSpan"):
+        replace(UNICODE, error_span="whole")
 
 
 def test_scoreboard_finds_every_wrong_field():

@@ -120,8 +120,8 @@ def promises(timing: Timing) -> str:
     if timing.latency == timing.latency_of_cut:
         latency = """\
 // Latency: a token is at the output 1 cycle after its last byte was taken, or after the byte that
-// cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap, until
-// one of them begins a sequence."""
+// cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
+// until one of them begins a sequence."""
     else:
         latency = f"""\
 // Latency: a token is at the output {timing.latency} cycles after its last byte was taken, or \

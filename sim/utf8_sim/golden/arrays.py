@@ -329,25 +329,42 @@ class ArrayElastic(_Paced):
         return ElasticCycles(self._timing, in_flight, payloads[:buffered], pace.enabled, pace.skid)
 
     def meetings(self) -> StateMeetings:
-        return _PacedMeetings(self._timing.latency_of_state, copy(self._pace))
+        return _ElasticMeetings(self._timing.latency_of_state, copy(self._pace))
 
 
-class _PacedMeetings:
-    """When inputs meet the state machine, some enabled cycles after they entered."""
+class _Meetings(ABC):
+    """When inputs meet the state machine, so many moves of the pipeline after they entered it."""
 
-    def __init__(self, latency: int, pace: "Pace") -> None:
+    def __init__(self, latency: int) -> None:
         self._latency = latency
-        self._pace = pace
         self._due = np.zeros(0, dtype=np.int64)
 
     def __call__(self, trace: Trace) -> np.ndarray:
-        pace = self._pace.add(trace)
-        enters = pace.enters.compress(trace.is_accepted)
+        moves, enters = self._moves(trace)
         due = np.concatenate([self._due, enters + self._latency])
-        enabled = np.flatnonzero(pace.enabled)
-        count = int(np.searchsorted(due, len(enabled)))
-        self._due = due[count:] - len(enabled)
-        return enabled.take(due[:count])
+        count = int(np.searchsorted(due, len(moves)))
+        self._due = due[count:] - len(moves)
+        return moves.take(due[:count])
+
+    @abstractmethod
+    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        """The cycles in which it moves, and with which of these each input enters."""
+
+
+class _ElasticMeetings(_Meetings):
+    def __init__(self, latency: int, pace: "Pace") -> None:
+        super().__init__(latency)
+        self._pace = pace
+
+    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        pace = self._pace.add(trace)
+        return np.flatnonzero(pace.enabled), pace.enters.compress(trace.is_accepted)
+
+
+class _SerialMeetings(_Meetings):
+    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        moves = np.flatnonzero(trace["i.ready"])
+        return moves, np.searchsorted(moves, np.flatnonzero(trace.is_accepted))
 
 
 class PaceOf(NamedTuple):
@@ -457,6 +474,9 @@ class ArraySerial(_Paced):
         after = [in_flight.get(distance) for distance in range(timing.after, 0, -1)]
         sending = [payload for a, payload in in_flight.items() if a > timing.after]
         return SerialCycles(list(stages), sending, after, buffered, self._pace.enabled)
+
+    def meetings(self) -> StateMeetings:
+        return _SerialMeetings(self._timing.latency_of_state)
 
 
 ARRAY_TIMINGS: dict[type, Callable[[Any], ArrayTiming]] = {

@@ -178,12 +178,19 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
     list of Token
         They cover every byte once, in order.
 
+    Raises
+    ------
+    TypeError
+        If it is a str.
+
     Examples
     --------
     >>> from utf8_sim import decode
     >>> [(hex(token.code_point), token.length) for token in decode("a€".encode())]
     [('0x61', 1), ('0x20ac', 3)]
     """
+    if isinstance(text, str):
+        raise TypeError("a text must be bytes, not a str")
     data = bytes(text)
     model = TextModel(profile)
     return [

@@ -171,11 +171,13 @@ class Serial:
     before: int
     after: int
 
-    latency_of_state = 0
-
     @property
     def latency(self) -> int:
         return self.before + self.after + 2
+
+    @property
+    def latency_of_state(self) -> int:
+        return self.before
 
     latency_of_cut = latency
 

@@ -5,5 +5,5 @@ class ToolError(Exception):
     """A program or a package that is needed is not there, or fails."""
 
 
-class Refused(Exception):
+class Refused(ValueError):
     """Wrong usage, or a file that cannot be used; the message says which."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context
@@ -33,15 +34,16 @@ def cores() -> int:
 
 
 def on_all_cores(
-    work: Callable[[Item], Result],
+    work: Callable[..., Result],
     items: Iterable[Item],
-    start: Callable[..., None] | None = None,
+    start: Callable[..., Any] | None = None,
     arguments: tuple[Any, ...] = (),
 ) -> Iterator[tuple[Item, Result]]:
     """Do the same to many things, as many at a time as there are cores; each result as it is done.
 
     The programs that ``work`` runs end with its process if they are in the process's group. Each
-    new process first calls ``start`` with ``arguments``. If one dies, that is a `ToolError`.
+    new process first calls ``start`` with ``arguments``; what that returns, if anything, ``work``
+    gets before the item. If a process dies, that is a `ToolError`.
     """
     workers = cores()
     context = get_context("spawn")  # not forked: this process has threads
@@ -94,9 +96,9 @@ def _begin(
     folder: str,
     scratch: str,
     modules: Iterable[str],
-    work: Callable[[Any], Any],
+    work: Callable[..., Any],
     everything: list[Any],
-    start: Callable[..., None] | None,
+    start: Callable[..., Any] | None,
     arguments: tuple[Any, ...],
 ) -> None:
     """In a new process.
@@ -105,18 +107,18 @@ def _begin(
     a process dies to which something is sent that does not fit into a pipe.
     """
     global _work, _everything
-    _work, _everything = work, everything
+    _everything = everything
     os.setsid()  # a group of its own, for all that it starts
     os.chdir(folder)
     tempfile.tempdir = scratch
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     for module in modules:
         import_module(module)
-    if start:
-        start(*arguments)
+    state = start(*arguments) if start else None
+    _work = work if state is None else partial(work, state)
 
 
-_work: Callable[[Any], Any]
+_work: Callable[..., Any]
 _everything: list[Any]
 
 

@@ -255,7 +255,7 @@ def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
     def interrupt(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(difference, "write_wave_around_difference", interrupt)
+    monkeypatch.setattr(difference, "write_wave_around", interrupt)
     result = run(command, "wrong.bin")
     assert DIFFERENCE in result.out
     assert "agree" not in result.out
@@ -266,7 +266,7 @@ def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
 @pytest.mark.usefixtures("wrong_decoder")
 def test_an_interrupt_while_a_shard_is_run_again_does_not_hide_that_it_is_wrong(monkeypatch):
     monkeypatch.setattr(comparison, "run_shards", lambda *_: iter([(0, 100, "it differs")]))
-    monkeypatch.setattr(comparison, "Lockstep", interrupting(comparison.Lockstep))
+    monkeypatch.setattr(comparison, "Run", interrupting(comparison.Run))
     result = run("compare", "--exhaustive", 1)
     assert result.status in (1, 130)
     assert "agree" not in result.out

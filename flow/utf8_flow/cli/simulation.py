@@ -84,8 +84,8 @@ def simulate(
         cycles = expected_cycles(ahead, [stalls])
         simulator, engine_line = prepare_engine(engine, design, cycles)
         outputs = Outputs(tokens, encoded, vcd, wave)
-        simulation = TextSimulation(simulator, Stimulus(pieces, *stalls), outputs, drawn)
-        simulation.run(show, size)
+        simulation = TextSimulation(simulator, outputs, drawn)
+        simulation.run(show, Stimulus(pieces, *stalls), size)
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
 
 

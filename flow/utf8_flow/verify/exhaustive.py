@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from utf8_hdl import Profile, __version__
-from utf8_sim.engines.engine import DesignError, Engine
-from utf8_sim.lockstep import Lockstep
+from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import Piece, RandomStalls, Stimulus
 from utf8_sim.tools.cache import contents
 from utf8_sim.tools.cores import cores, on_all_cores
@@ -24,6 +23,7 @@ from utf8_sim.tools.files import open_output
 from ..components import make_design
 from ..export.verilog import generate
 from .engines import ENGINES, keep_freed_memory
+from .run import Run
 
 LONGEST = 4
 SHARD = 1 << 18
@@ -63,6 +63,10 @@ class Plan:
     def shards(self) -> int:
         return -(-self.texts // SHARD)
 
+    def first_text(self, shard: int) -> str:
+        """In hexadecimal."""
+        return f"{shard * SHARD:0{2 * self.length}X}"
+
     def stimulus(self, shard: int) -> Stimulus:
         """The texts of a shard."""
         stalls = (
@@ -93,34 +97,30 @@ class State:
 
     def __init__(self, plan: Plan, path: str) -> None:
         self.path = path
-        self._identity = plan.identity()
-        self._saved = time.monotonic()
         self.done = np.zeros(plan.shards, dtype=bool)
         self.cycles = 0
+        self._identity = plan.identity()
+        self._saved = time.monotonic()
         if os.path.exists(path):
             self._load()
 
     def _load(self) -> None:
+        advice = "remove it, or name another with --state"
         try:
             state = json.loads(Path(self.path).read_text(encoding="utf-8"))
-            identity, cycles, packed = state["identity"], state["cycles"], state["done"]
-            if type(cycles) is not int or cycles < 0:
-                raise ValueError("no number of cycles")
-            bits = np.frombuffer(bytes.fromhex(packed), np.uint8)
+            identity, self.cycles, done = state["identity"], state["cycles"], state["done"]
+            if type(self.cycles) is not int or self.cycles < 0 or not set(done) <= {"0", "1"}:
+                raise ValueError("damaged")
         except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
             raise Refused(
-                f"{self.path!r} is no state of an exhaustive comparison ({error}): "
-                f"remove it, or name another with --state"
+                f"{self.path!r} is no state of an exhaustive comparison ({error}): {advice}"
             ) from error
-        if identity != self._identity:
+        if identity != self._identity or len(done) != len(self.done):
             raise Refused(
                 f"{self.path!r} is the state of another comparison (other options, or another "
-                f"version): remove it, or name another with --state"
+                f"version): {advice}"
             )
-        done = np.unpackbits(bits, count=len(self.done))
-        if np.packbits(done).tobytes() != bits.tobytes():
-            raise Refused(f"{self.path!r} is damaged: remove it, or name another with --state")
-        self.done, self.cycles = done.astype(bool), cycles
+        self.done = np.array(list(done)) == "1"
 
     def add(self, shard: int, cycles: int) -> None:
         """Note that a shard agrees; now and then, save."""
@@ -131,7 +131,7 @@ class State:
 
     def save(self) -> None:
         """Write the file, whole or not at all."""
-        done = np.packbits(self.done).tobytes().hex()
+        done = "".join("01"[is_done] for is_done in self.done.tolist())
         state = {"identity": self._identity, "cycles": self.cycles, "done": done}
         with open_output(self.path) as file:
             file.write(json.dumps(state) + "\n")
@@ -150,49 +150,36 @@ def seconds_for(plan: Plan, engine: Engine, shards: int) -> float | None:
 
     There is no telling if something is wrong with these already.
     """
-    inputs, begin = 0, time.monotonic()
-    lockstep = Lockstep(engine, plan.stimulus(0))
-    try:
-        for trace in lockstep:
-            inputs += int(np.count_nonzero(trace.is_accepted))
-            if time.monotonic() - begin > TRIAL:
-                break
-    except DesignError:  # the comparison will find it again
-        return None
-    if lockstep.difference:
+    trial, inputs, begin = Run(engine), 0, time.monotonic()
+    for window in trial.simulate(plan.stimulus(0)):
+        inputs += int(np.count_nonzero(window.actual.is_accepted))
+        if time.monotonic() - begin > TRIAL:
+            break
+    if trial.wrong:
         return None
     rate = max(inputs, 1) / (time.monotonic() - begin)
     return min(SHARD * shards, plan.texts) * plan.length / rate / min(cores(), shards)
 
 
-def run_shard(plan: Plan, engine: Engine, shard: int) -> tuple[int, str]:
-    """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
-    lockstep = Lockstep(engine, plan.stimulus(shard))
-    try:
-        wrong = str(lockstep.run() or "")
-    except DesignError as error:
-        wrong = f"{error.label}: {error}"
-    return lockstep.cycles, wrong
-
-
 def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
     """Run shards, on all cores if there are several: number, cycles, and what is wrong."""
     if len(shards) == 1:
-        yield shards[0], *run_shard(plan, engine, shards[0])
+        yield shards[0], *_run_shard((plan, engine), shards[0])
         return
-    for shard, (cycles, wrong) in on_all_cores(_work, shards, _start, (plan,)):
+    for shard, (cycles, wrong) in on_all_cores(_run_shard, shards, _start, (plan,)):
         yield shard, cycles, wrong
 
 
-_worker: tuple[Plan, Engine]
-
-
-def _start(plan: Plan) -> None:
-    """In a new process: make the engine."""
-    global _worker  # noqa: PLW0603 - what a process has only one of
+def _start(plan: Plan) -> tuple[Plan, Engine]:
+    """What a new process works with."""
     keep_freed_memory()
-    _worker = plan, ENGINES[plan.engine](plan.design())
+    return plan, ENGINES[plan.engine](plan.design())
 
 
-def _work(shard: int) -> tuple[int, str]:
-    return run_shard(*_worker, shard)
+def _run_shard(work: tuple[Plan, Engine], shard: int) -> tuple[int, str]:
+    """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
+    plan, engine = work
+    run = Run(engine)
+    for _ in run.simulate(plan.stimulus(shard)):
+        pass
+    return run.cycles, run.wrong

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from utf8_sim.engines.engine import Engine
-from utf8_sim.lockstep import Lockstep, Window
+from utf8_sim.lockstep import Window
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.yowasp import need_packages
@@ -55,14 +55,6 @@ def _is_ours(save: Path) -> bool:
         return False
 
 
-def write_wave_around_difference(vcd: str, lockstep: Lockstep, engine: Engine) -> None:
-    """The waveform of a simulation that found a difference, around it."""
-    windows = list(_around_difference(lockstep, *VCD_AROUND))
-    with open_wave(vcd, engine, windows[0].first_cycle) as wave:
-        for window in windows:
-            wave.write(window)
-
-
 def drawing_range(cycles: str) -> range:
     """The cycles that ``--wave-cycles`` names."""
     numbers = re.fullmatch(r"(\d{1,15})-(\d{1,15})", cycles)
@@ -95,17 +87,19 @@ def draw(path: str, trace: Trace, engine: Engine, first_cycle: int) -> None:
         file.write(timing_diagram(trace, engine, first_cycle))
 
 
-def draw_difference(path: str, lockstep: Lockstep, engine: Engine) -> None:
-    """A timing diagram of a simulation that found a difference, around it."""
-    windows = list(_around_difference(lockstep, *DIAGRAM_AROUND))
-    trace = Trace.join([window.actual for window in windows])
-    draw(path, trace, engine, windows[0].first_cycle)
+def draw_around(path: str, recording: Window, cycle: int, engine: Engine) -> None:
+    """A timing diagram of the cycles around one."""
+    part = _around(recording, cycle, DIAGRAM_AROUND)
+    draw(path, part.actual, engine, part.first_cycle)
 
 
-def _around_difference(lockstep: Lockstep, before: int, after: int) -> Iterator[Window]:
-    assert lockstep.difference
-    cycle = lockstep.difference.cycle
-    for window in lockstep.recent:
-        part = window.part(max(0, cycle - before), cycle + after)
-        if len(part.actual):
-            yield part
+def write_wave_around(vcd: str, recording: Window, cycle: int, engine: Engine) -> None:
+    """The waveform of the cycles around one."""
+    part = _around(recording, cycle, VCD_AROUND)
+    with open_wave(vcd, engine, part.first_cycle) as wave:
+        wave.write(part)
+
+
+def _around(recording: Window, cycle: int, counts: tuple[int, int]) -> Window:
+    before, after = counts
+    return recording.part(cycle - before, cycle + after)

@@ -10,7 +10,7 @@ from command import Run, break_design, run, squeezed
 from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES
 from utf8_flow.cli.choices import choose_profile
-from utf8_flow.verify import comparison, difference, engines, exhaustive
+from utf8_flow.verify import difference, engines, exhaustive
 from utf8_hdl import PROFILES, Decoder
 from utf8_sim import shrink
 from utf8_sim.engines.engine import AmaranthEngine, HangError
@@ -172,7 +172,7 @@ def test_a_worker_that_saw_a_difference_is_believed(folder, monkeypatch):
 
     monkeypatch.setattr(exhaustive, "SHARD", 128)
     monkeypatch.setattr(exhaustive, "SAVE_EVERY", 0.0)
-    monkeypatch.setattr(comparison, "run_shards", shards)
+    monkeypatch.setattr(exhaustive, "_run_shards", shards)
     for _ in range(2):
         result = run("compare", "--exhaustive", 1)
         assert result.status == 1

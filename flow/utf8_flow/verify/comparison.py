@@ -1,26 +1,22 @@
-"""Comparisons of many stimuli with the golden model: of parts, and of every text there is."""
+"""Many stimuli, each compared with the golden model."""
 
 from contextlib import ExitStack
 from itertools import product
 
 import numpy as np
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import Mode, Stimulus
-from utf8_sim.tools.cores import cores
-from utf8_sim.tools.errors import Refused, ToolError
 from utf8_sim.tools.files import open_output
 
 from ..components import entry_of
-from ..terminal import duration, plural, print_lines, progress_bar, say
+from ..terminal import print_lines, progress_bar, say
 from .difference import conclude
-from .exhaustive import Plan, State, run_shards, seconds_for
 from .report import coverage_table
-from .run import Run, agree, give_up
+from .run import Run
 
 
 class PartsComparison(Run):
@@ -71,70 +67,3 @@ class PartsComparison(Run):
                 met = f"every class met every {coverage.column}"
                 say(show, f"never met: {', '.join(gaps)}" if gaps else met)
         conclude(show, self, vcd, wave)
-
-
-def compare_exhaustively(
-    show: Console,
-    plan: Plan,
-    engine: Engine,
-    engine_line: str,
-    state_file: str,
-    vcd: str,
-    wave: str | None,
-) -> None:
-    """Run every text of some length, and say whether hardware and golden model agree."""
-    state = State(plan, state_file)
-    say(show, f"profile {plan.profile.describe()}")
-    say(show, f"engine {engine_line}")
-    wrong = _first_wrong_shard(show, plan, engine, state)
-    if wrong is None:
-        state.forget()
-        agree(show, state.cycles)
-        return
-    shard, seen = wrong
-    texts = f"the texts from {plan.first_text(shard)} on, one after the other"
-    say(show, "hardware and golden model differ")
-    say(show, f"stimulus: {texts}, seed {plan.seed}")
-    again = Run(engine)
-    for _ in again.simulate(plan.stimulus(shard)):
-        pass
-    if not again.wrong:
-        say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
-        raise typer.Exit(1)
-    conclude(show, again, vcd, wave)
-
-
-def _first_wrong_shard(
-    show: Console, plan: Plan, engine: Engine, state: State
-) -> tuple[int, str] | None:
-    """Run what is not done yet; the number of a shard, and what is wrong in it."""
-    shards = np.flatnonzero(~state.done).tolist()
-    texts = f"{plan.texts} texts, every one of {plural(plan.length, 'byte')}"
-    if not shards:
-        say(show, f"{texts}: all done before")
-        return None
-    left = len(shards) / plan.shards
-    seconds = seconds_for(plan, engine, len(shards))
-    time = "" if seconds is None else f"about {duration(seconds)} "
-    to_do = f"{texts}, {left:.1%} of them left" if left < 1 else texts
-    say(show, f"{to_do}: {time}on {plural(cores(), 'core')}")
-    try:
-        with progress_bar() as progress:
-            done = plan.shards - len(shards)
-            task = progress.add_task("every text", total=plan.shards, completed=done)
-            for shard, cycles, wrong in run_shards(plan, engine, shards):
-                if wrong:
-                    return shard, wrong
-                state.add(shard, cycles)
-                progress.advance(task)
-    except (Refused, ToolError):
-        state.save()
-        raise
-    except KeyboardInterrupt:
-        state.save()
-        say(
-            show,
-            f"{state.done.mean():.1%} done: the same command goes on from there ({state.path})",
-        )
-        give_up(show, state.cycles)
-    return None

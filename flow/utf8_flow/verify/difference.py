@@ -21,10 +21,16 @@ from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
 from .report import overrides
 from .run import Run, agree
-from .waves import draw_around, write_wave_around
+from .waves import draw, write_wave
 
 ROWS = 32, 8, 5
 """Cycles in a table: before a difference at most and at least, and after it with its own."""
+
+VCD_AROUND = 1024, 64
+"""Cycles in a waveform before and after a difference."""
+
+DIAGRAM_AROUND = 12, 8
+"""Cycles in a timing diagram before and after a difference."""
 
 INPUTS_AROUND = 8
 """Bytes or code points shown on either side of those that a difference is about."""
@@ -57,12 +63,15 @@ def _explain(
         moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
         cycle = recording.first_cycle + (int(moved[-1]) if len(moved) else 0)
         print_lines(show, cycle_table(recording, engine, _around(cycle, recording), pins=True))
-    pictures = ("waveform", vcd, write_wave_around), ("timing diagram", wave, draw_around)
-    for what, name, write in pictures:
+    pictures = (
+        ("waveform", vcd, write_wave, VCD_AROUND),
+        ("timing diagram", wave, draw, DIAGRAM_AROUND),
+    )
+    for what, name, write, (before, after) in pictures:
         if name is None:
             continue
         try:
-            write(name, recording, cycle, engine)
+            write(name, recording.part(cycle - before, cycle + after), engine)
             say(show, f"{what} around it: {name}")
         except Refused as error:  # what is wrong is the news, and decides the exit status
             say(show, f"no {what}: {error}")

@@ -11,19 +11,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
+from rich.console import Console
 
 from utf8_hdl import Profile, __version__
 from utf8_sim.engines.engine import Engine
-from utf8_sim.stimulus import Piece, RandomStalls, Stimulus
+from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.tools.cache import contents
 from utf8_sim.tools.cores import cores, on_all_cores
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import Refused, ToolError
 from utf8_sim.tools.files import open_output
 
 from ..components import make_design
 from ..export.verilog import generate
+from ..terminal import duration, plural, progress_bar, say
+from .difference import conclude
 from .engines import ENGINES, keep_freed_memory
-from .run import Run
+from .run import Run, agree, give_up
 
 LONGEST = 4
 SHARD = 1 << 18
@@ -31,9 +35,6 @@ SHARD = 1 << 18
 
 TRIAL = 0.5
 """Seconds for which texts are run to tell how long all of them will take."""
-
-PIECE = 1 << 14
-"""Texts in one piece of stimulus."""
 
 SAVE_EVERY = 5.0
 """Seconds between two states on disk."""
@@ -69,19 +70,16 @@ class Plan:
 
     def stimulus(self, shard: int) -> Stimulus:
         """The texts of a shard."""
+        begin = shard * SHARD
+        numbers = np.arange(begin, min(begin + SHARD, self.texts)).astype(">u4")
+        texts = numbers.view(np.uint8).reshape(-1, 4)[:, 4 - self.length :]
+        ends = np.zeros(texts.shape, dtype=bool)
+        ends[:, -1] = True
         stalls = (
             RandomStalls(probability, (self.seed, side, shard))
             for side, probability in enumerate(self.stalls, start=1)
         )
-        return Stimulus(self._pieces(shard * SHARD, min(SHARD, self.texts)), *stalls)
-
-    def _pieces(self, first: int, count: int) -> Iterator[Piece]:
-        for begin in range(first, first + count, PIECE):
-            numbers = np.arange(begin, min(begin + PIECE, first + count)).astype(">u4")
-            texts = numbers.view(np.uint8).reshape(-1, 4)[:, 4 - self.length :]
-            ends = np.zeros(texts.shape, dtype=bool)
-            ends[:, -1] = True
-            yield texts.ravel(), ends.ravel()
+        return Stimulus([(texts.ravel(), ends.ravel())], *stalls)
 
     def identity(self) -> str:
         """Changes with all that the verdict depends on: what is run, the design, the checks."""
@@ -137,15 +135,71 @@ class State:
             file.write(json.dumps(state) + "\n")
         self._saved = time.monotonic()
 
-    def forget(self) -> None:
-        """Remove the file, when all is done."""
-        try:
-            Path(self.path).unlink(missing_ok=True)
-        except OSError as error:
-            raise Refused(f"cannot remove {self.path!r}: {error.strerror}") from error
+
+def compare_exhaustively(
+    show: Console,
+    plan: Plan,
+    engine: Engine,
+    engine_line: str,
+    state_file: str,
+    vcd: str,
+    wave: str | None,
+) -> None:
+    """Run every text of some length, and say whether hardware and golden model agree."""
+    state = State(plan, state_file)
+    say(show, f"profile {plan.profile.describe()}")
+    say(show, f"engine {engine_line}")
+    wrong = _first_wrong_shard(show, plan, engine, state)
+    if wrong is None:
+        Path(state_file).unlink(missing_ok=True)
+        agree(show, state.cycles)
+        return
+    shard, seen = wrong
+    texts = f"the texts from {plan.first_text(shard)} on, one after the other"
+    say(show, "hardware and golden model differ")
+    say(show, f"stimulus: {texts}, seed {plan.seed}")
+    again = Run(engine).all_of(plan.stimulus(shard))
+    if not again.wrong:
+        say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
+        raise typer.Exit(1)
+    conclude(show, again, vcd, wave)
 
 
-def seconds_for(plan: Plan, engine: Engine, shards: int) -> float | None:
+def _first_wrong_shard(
+    show: Console, plan: Plan, engine: Engine, state: State
+) -> tuple[int, str] | None:
+    """Run what is not done yet; the number of a shard, and what is wrong in it."""
+    shards = np.flatnonzero(~state.done).tolist()
+    texts = f"{plan.texts} texts, every one of {plural(plan.length, 'byte')}"
+    if not shards:
+        say(show, f"{texts}: all done before")
+        return None
+    if state.done.any():
+        texts += f", {len(shards) / plan.shards:.1%} of them left"
+    seconds = _seconds_for(plan, engine, len(shards))
+    how_long = "" if seconds is None else f"about {duration(seconds)} "
+    say(show, f"{texts}: {how_long}on {plural(cores(), 'core')}")
+    try:
+        with progress_bar() as progress:
+            done = plan.shards - len(shards)
+            task = progress.add_task("every text", total=plan.shards, completed=done)
+            for shard, cycles, wrong in _run_shards(plan, engine, shards):
+                if wrong:
+                    return shard, wrong
+                state.add(shard, cycles)
+                progress.advance(task)
+    except (Refused, ToolError):
+        state.save()
+        raise
+    except KeyboardInterrupt:
+        state.save()
+        share = f"{state.done.mean():.1%} done"
+        say(show, f"{share}: the same command goes on from there ({state.path})")
+        give_up(show, state.cycles)
+    return None
+
+
+def _seconds_for(plan: Plan, engine: Engine, shards: int) -> float | None:
     """About how long so many shards take on all cores, from a trial of a few texts.
 
     There is no telling if something is wrong with these already.
@@ -161,7 +215,7 @@ def seconds_for(plan: Plan, engine: Engine, shards: int) -> float | None:
     return min(SHARD * shards, plan.texts) * plan.length / rate / min(cores(), shards)
 
 
-def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
+def _run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
     """Run shards, on all cores if there are several: number, cycles, and what is wrong."""
     if len(shards) == 1:
         yield shards[0], *_run_shard((plan, engine), shards[0])
@@ -179,7 +233,5 @@ def _start(plan: Plan) -> tuple[Plan, Engine]:
 def _run_shard(work: tuple[Plan, Engine], shard: int) -> tuple[int, str]:
     """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
     plan, engine = work
-    run = Run(engine)
-    for _ in run.simulate(plan.stimulus(shard)):
-        pass
+    run = Run(engine).all_of(plan.stimulus(shard))
     return run.cycles, run.wrong

@@ -46,6 +46,12 @@ class Run:
         except DesignError as error:
             self.failure = error
 
+    def all_of(self, stimulus: Stimulus) -> "Run":
+        """This run, with a stimulus simulated."""
+        for _ in self.simulate(stimulus):
+            pass
+        return self
+
     def so_far(self) -> list[Text]:
         """What is said of a run that is interrupted."""
         return []

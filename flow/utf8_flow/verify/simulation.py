@@ -60,7 +60,7 @@ class TextSimulation(Run):
         super().__init__(engine)
         self._outputs = outputs
         self._drawn = drawn
-        self._drawing = self._beginning = Trace.empty(engine.interface)
+        self._beginning = self._drawing = Trace.empty(engine.interface)
         self._summary = entry_of(engine).report(None)
 
     def so_far(self) -> list[Text]:
@@ -127,4 +127,5 @@ class TextSimulation(Run):
                 f"--wave-cycles {drawn[0]}-{drawn[-1]} are after the end: "
                 f"there are cycles 0-{self.cycles - 1}"
             )
-        draw(wave, trace[: max(1, active_cycles(trace))], self.engine, drawn.start)
+        trace = trace[: max(1, active_cycles(trace))]
+        draw(wave, Window(drawn.start, trace, lambda: trace), self.engine)

@@ -11,7 +11,6 @@ from utf8_sim.lockstep import Window
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.yowasp import need_packages
-from utf8_sim.trace import Trace
 from utf8_sim.waves.diagram import timing_diagram
 from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
 
@@ -19,12 +18,6 @@ MOST_CYCLES_DRAWN = 256
 
 MOST_CYCLES_AFTER = 24
 """A run at full rate is over so soon after the last byte."""
-
-VCD_AROUND = 1024, 64
-"""Cycles in a waveform before and after a difference."""
-
-DIAGRAM_AROUND = 12, 8
-"""Cycles in a timing diagram before and after a difference."""
 
 
 def save_file_name(vcd: str) -> str:
@@ -81,25 +74,13 @@ def check_drawing() -> None:
     need_packages("--wave", ["wavedrom"], "wave")
 
 
-def draw(path: str, trace: Trace, engine: Engine, first_cycle: int) -> None:
-    """A timing diagram of a trace, as SVG."""
+def draw(path: str, window: Window, engine: Engine) -> None:
+    """A timing diagram of some cycles, as SVG."""
     with open_output(path) as file:
-        file.write(timing_diagram(trace, engine, first_cycle))
+        file.write(timing_diagram(window.actual, engine, window.first_cycle))
 
 
-def draw_around(path: str, recording: Window, cycle: int, engine: Engine) -> None:
-    """A timing diagram of the cycles around one."""
-    part = _around(recording, cycle, DIAGRAM_AROUND)
-    draw(path, part.actual, engine, part.first_cycle)
-
-
-def write_wave_around(vcd: str, recording: Window, cycle: int, engine: Engine) -> None:
-    """The waveform of the cycles around one."""
-    part = _around(recording, cycle, VCD_AROUND)
-    with open_wave(vcd, engine, part.first_cycle) as wave:
-        wave.write(part)
-
-
-def _around(recording: Window, cycle: int, counts: tuple[int, int]) -> Window:
-    before, after = counts
-    return recording.part(cycle - before, cycle + after)
+def write_wave(vcd: str, window: Window, engine: Engine) -> None:
+    """The waveform of some cycles."""
+    with open_wave(vcd, engine, window.first_cycle) as wave:
+        wave.write(window)

@@ -316,7 +316,7 @@ def test_a_token_after_the_last_byte_is_about_none(folder, monkeypatch, digits, 
     assert f"text {shown}" in facts
 
 
-@pytest.mark.parametrize("command", ["simulate --wave out.svg", "compare"])
+@pytest.mark.parametrize("command", ["simulate", "compare"])
 def test_a_hang_is_shown_where_it_began(folder, monkeypatch, command):
     class Hangs(AmaranthEngine):
         def run(self, stimulus):

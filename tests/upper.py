@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from amaranth.back import verilog
-from amaranth.hdl import ClockDomain, Module, Mux, Signal
+from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8_hdl import UNICODE, Profile
+from utf8_hdl import UNICODE, AxiStream, Profile
 from utf8_sim.campaign import Coverage, Part
 from utf8_sim.components import Component
 from utf8_sim.components.component import Lane
@@ -47,9 +47,9 @@ class Upper(wiring.Component):
             letter &= i.p.data != ord(self._flaw)
         m.d.comb += i.ready.eq(~o.valid | o.ready)
         with m.If(i.ready):
-            m.d.sync += o.valid.eq(i.valid)
-            m.d.sync += o.p.data.eq(Mux(letter, i.p.data - 0x20, i.p.data))
-            m.d.sync += o.p.last.eq(i.p.last)
+            m.d.sync += [o.valid.eq(i.valid), o.p.eq(i.p)]
+            with m.If(letter):
+                m.d.sync += o.p.data.eq(i.p.data - 0x20)
         return m
 
 
@@ -81,6 +81,12 @@ def campaign(profile: Profile, seed: int) -> list[Part]:
     return [Part.of("every byte", [bytes(range(256))]), Part.of("random bytes", [random])]
 
 
+def covered(outputs: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """Each byte that comes out is about the one that came in."""
+    count = len(outputs["o.data"])
+    return np.arange(count), np.ones(count, int)
+
+
 UPPER = Component(
     name="upper",
     summary="ASCII letters to upper case",
@@ -90,16 +96,19 @@ UPPER = Component(
     timing=lambda design: Compact(spare=0),
     campaign=campaign,
     coverage=lambda engine: Coverage(engine, [range(0x61), range(0x61, 0x7B), range(0x7B, 0x100)]),
-    covered=lambda outputs: (
-        np.arange(len(outputs["o.data"])),
-        np.ones(len(outputs["o.data"]), int),
-    ),
+    covered=covered,
     item="byte",
     result="byte",
     show_item=lambda byte: f"{byte:02X}",
     show_result=lambda output: f"{output['o.data']:02X}",
     lanes=(Lane("o.data", lambda output: f"{output['o.data']:02X}"),),
 )
+
+
+def verilog_of(design: Any) -> str:
+    """A module with AXI4-Stream ports."""
+    ports = AxiStream(design)
+    return verilog.convert(ports, name="utf8_upper", ports=ports.ports, emit_src=False)
 
 
 BEAT = data.StructLayout({"data": data.ArrayLayout(8, 4), "stamp": 100, "last": 1})
@@ -120,24 +129,9 @@ class Beats(wiring.Component):
         m, i, o = Module(), self.i, self.o
         m.d.comb += i.ready.eq(~o.valid | o.ready)
         with m.If(i.ready):
-            m.d.sync += [o.valid.eq(i.valid), o.p.stamp.eq(i.p.stamp), o.p.last.eq(i.p.last)]
-            m.d.sync += [o.p.data[n].eq(i.p.data[(n + 1) % 4]) for n in range(4)]
+            m.d.sync += [o.valid.eq(i.valid), o.p.eq(i.p)]
+            m.d.sync += o.p.data.eq(i.p.data.as_value().rotate_right(8))
         return m
-
-
-class ArrayBeats:
-    """The golden model of it by whole arrays."""
-
-    open = 0
-
-    def feed(self, items: Columns) -> Outputs:
-        turned = np.roll(items["i.data"], -1, axis=1)
-        numbers = np.arange(len(turned))
-        columns = {"o.data": turned, "o.stamp": items["i.stamp"], "o.last": items["i.last"]}
-        return Outputs(columns, numbers, numbers, np.zeros(len(turned), dtype=bool))
-
-    def readable(self) -> "BeatsTransducer":
-        return BeatsTransducer()
 
 
 class BeatsTransducer:
@@ -148,6 +142,21 @@ class BeatsTransducer:
         return [Output(([*others, first], stamp, last))]
 
 
+class ArrayBeats:
+    """The same by whole arrays."""
+
+    open = 0
+
+    def feed(self, items: Columns) -> Outputs:
+        turned = np.roll(items["i.data"], -1, axis=1)
+        numbers = np.arange(len(turned))
+        columns = {"o.data": turned, "o.stamp": items["i.stamp"], "o.last": items["i.last"]}
+        return Outputs(columns, numbers, numbers, np.zeros(len(turned), dtype=bool))
+
+    def readable(self) -> BeatsTransducer:
+        return BeatsTransducer()
+
+
 BEATS = replace(
     UPPER,
     name="beats",
@@ -156,20 +165,3 @@ BEATS = replace(
     array_transducer=lambda design: ArrayBeats(),
     show_result=lambda output: str(output["o.data"]),
 )
-
-
-def verilog_of(design: Upper) -> str:
-    """A module with AXI4-Stream ports."""
-    m, domain = Module(), ClockDomain("sync")
-    m.domains.sync, m.submodules.upper, ports = domain, design, [domain.clk, domain.rst]
-    for side, stream_, drives in (("s", design.i, True), ("m", design.o, False)):
-        for name, pin, towards in (
-            ("data", stream_.p.data, drives),
-            ("valid", stream_.valid, drives),
-            ("ready", stream_.ready, not drives),
-            ("last", stream_.p.last, drives),
-        ):
-            port = Signal(len(pin), name=f"{side}_axis_t{name}")
-            m.d.comb += pin.eq(port) if towards else port.eq(pin)
-            ports.append(port)
-    return verilog.convert(m, name="utf8_upper", ports=ports, emit_src=False)

@@ -143,8 +143,8 @@ def test_a_difference_is_found(folder, monkeypatch, flaw, cycle):
 
 
 def state_of(of: Plan) -> dict:
-    """The content of a state file in which nothing is done."""
-    State(of, "state.json").save()
+    """The content of a state file in which one shard is done."""
+    State(of, "state.json").add(0, 100)
     return json.loads(Path("state.json").read_text())
 
 

@@ -23,14 +23,11 @@ from .report import overrides
 from .run import Run, agree
 from .waves import draw, write_wave
 
-ROWS = 32, 8, 5
-"""Cycles in a table: before a difference at most and at least, and after it with its own."""
+AROUND = 16, 5
+"""Cycles before and after a difference that are shown, with its own,"""
 
-VCD_AROUND = 1024, 64
-"""Cycles in a waveform before and after a difference."""
-
-DIAGRAM_AROUND = 12, 8
-"""Cycles in a timing diagram before and after a difference."""
+KEPT_AROUND = 1024, 64
+"""and those that are kept as a waveform."""
 
 INPUTS_AROUND = 8
 """Bytes or code points shown on either side of those that a difference is about."""
@@ -56,22 +53,23 @@ def _explain(
     """
     engine, difference, recording = run.engine, lockstep.difference, lockstep.recording()
     if difference:
-        cycle = difference.cycle
+        cycle, marked = difference.cycle, difference.cycle
         say(show, f"DIFFERENCE: {difference}", "bold red")
         print_lines(show, _explanation(recording, difference, engine))
     else:
         moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
-        cycle = recording.first_cycle + (int(moved[-1]) if len(moved) else 0)
-        print_lines(show, cycle_table(recording, engine, _around(cycle, recording), pins=True))
-    pictures = (
-        ("waveform", vcd, write_wave, VCD_AROUND),
-        ("timing diagram", wave, draw, DIAGRAM_AROUND),
+        cycle, marked = recording.first_cycle + int([0, *moved.tolist()][-1]), None
+    shown, kept = (
+        recording.part(cycle - before, cycle + after) for before, after in (AROUND, KEPT_AROUND)
     )
-    for what, name, write, (before, after) in pictures:
+    cycles = range(shown.first_cycle, shown.end)
+    print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked))
+    pictures = ("waveform", vcd, write_wave, kept), ("timing diagram", wave, draw, shown)
+    for what, name, write, window in pictures:
         if name is None:
             continue
         try:
-            write(name, recording.part(cycle - before, cycle + after), engine)
+            write(name, window, engine)
             say(show, f"{what} around it: {name}")
         except Refused as error:  # what is wrong is the news, and decides the exit status
             say(show, f"no {what}: {error}")
@@ -80,27 +78,15 @@ def _explain(
 
 
 def _explanation(recording: Window, difference: Difference, engine: Engine) -> list[Text]:
-    """The outputs, the text around the place, and the cycles around the difference."""
+    """The outputs of both, if there may be any, and the text around the place."""
     place = difference.cycle - recording.first_cycle
     expected, actual = (
         shown_output(trace, engine, place) or "none"
         for trace in (recording.expected, recording.actual)
     )
-    first, count = _about(recording, difference, engine)
-    came = int(np.append(recording.inputs().cycles, recording.end)[first])
-    cycles = _around(difference.cycle, recording, min(came - 1, difference.cycle - ROWS[1]))
-    outputs = [Text(f"{engine.component.result:<12}expected {expected}, actual {actual}")]
-    return [
-        *(outputs if difference.pin != "i.ready" else []),
-        Text(f"{'text':<12}{_text_around(recording, first, count)}"),
-        *cycle_table(recording, engine, cycles, pins=True, marked=difference.cycle),
-    ]
-
-
-def _around(cycle: int, recording: Window, begin: int | None = None) -> range:
-    """The cycles around one, as far as they are recorded."""
-    begin = cycle - ROWS[1] if begin is None else max(begin, cycle - ROWS[0])
-    return range(max(begin, recording.first_cycle), min(cycle + ROWS[2], recording.end))
+    outputs = Text(f"{engine.component.result:<12}expected {expected}, actual {actual}")
+    text = Text(f"{'text':<12}{_text_around(recording, *_about(recording, difference, engine))}")
+    return [text] if difference.pin == "i.ready" else [outputs, text]
 
 
 def _about(recording: Window, difference: Difference, engine: Engine) -> tuple[int, int]:

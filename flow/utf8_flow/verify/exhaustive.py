@@ -19,7 +19,7 @@ from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.tools.cache import contents
 from utf8_sim.tools.cores import cores, on_all_cores
-from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
 
 from ..components import make_design
@@ -35,9 +35,6 @@ SHARD = 1 << 18
 
 TRIAL = 0.5
 """Seconds for which texts are run to tell how long all of them will take."""
-
-SAVE_EVERY = 5.0
-"""Seconds between two states on disk."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,6 @@ class State:
         self.done = np.zeros(plan.shards, dtype=bool)
         self.cycles = 0
         self._identity = plan.identity()
-        self._saved = time.monotonic()
         if os.path.exists(path):
             self._load()
 
@@ -121,19 +117,13 @@ class State:
         self.done = np.array(list(done)) == "1"
 
     def add(self, shard: int, cycles: int) -> None:
-        """Note that a shard agrees; now and then, save."""
+        """Note that a shard agrees."""
         self.done[shard] = True
         self.cycles += cycles
-        if time.monotonic() - self._saved > SAVE_EVERY:
-            self.save()
-
-    def save(self) -> None:
-        """Write the file, whole or not at all."""
         done = "".join("01"[is_done] for is_done in self.done.tolist())
         state = {"identity": self._identity, "cycles": self.cycles, "done": done}
         with open_output(self.path) as file:
             file.write(json.dumps(state) + "\n")
-        self._saved = time.monotonic()
 
 
 def compare_exhaustively(
@@ -188,11 +178,7 @@ def _first_wrong_shard(
                     return shard, wrong
                 state.add(shard, cycles)
                 progress.advance(task)
-    except (Refused, ToolError):
-        state.save()
-        raise
     except KeyboardInterrupt:
-        state.save()
         share = f"{state.done.mean():.1%} done"
         say(show, f"{share}: the same command goes on from there ({state.path})")
         give_up(show, state.cycles)

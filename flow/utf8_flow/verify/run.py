@@ -60,16 +60,16 @@ class Run:
     def reported(self, show: Console) -> Iterator[None]:
         """Let an interrupt end a run with what came of it so far.
 
-        Once there is a difference, that is the news, whatever else goes wrong.
+        Once something is wrong with the hardware, that is the news, whatever else goes wrong.
         """
         try:
             yield
         except Refused as error:
-            if not self.difference:
+            if not self.wrong:
                 raise
             say(show, str(error))
         except KeyboardInterrupt:
-            if not self.difference:
+            if not self.wrong:
                 print_lines(show, self.so_far())
                 give_up(show, self.cycles)
 

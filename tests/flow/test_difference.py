@@ -260,12 +260,6 @@ def test_columns_are_aligned(component):
         assert cell_len(before) == state
 
 
-def test_both_sides_wait():
-    result = run("simulate", "--hex", "41" * 20, "--stall-output-cycles", "8-12")
-    rows = squeezed(result.out)
-    assert any(re.match(r"\d+ 41 A waits .*U\+0041 A \(1 byte\) waits$", row) for row in rows)
-
-
 def test_a_byte_is_beside_the_state_that_it_meets_under_stalls():
     stalls = ["--stall-input", 0.4, "--stall-output", 0.4, "--seed", 5]
     rows = squeezed(run("simulate", "--hex", "E2 82 AC F0 9F 98 80 41 C2", *stalls).out)

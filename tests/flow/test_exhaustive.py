@@ -110,10 +110,7 @@ def test_wrong_usage_is_refused(folder):
     for arguments, named in (
         ("0", "not 0"),
         ("5", "not 5"),
-        ("1 text.txt", "--exhaustive"),
-        ("1 --tokens out.jsonl", "--exhaustive"),
         ("1 --component encoder", "--exhaustive"),
-        ("1 --vcd none/out.vcd", "'none/out.vcd'"),
         ("1 --state out --vcd out", "--state"),
         ("1 --state none/state.json", "'none/state.json'"),
         ("1 --state -", "--state"),

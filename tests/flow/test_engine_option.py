@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, assert_is_waveform, assert_refused, break_design, run, run_for_bytes
+from command import Run, assert_is_waveform, assert_refused, break_design, run
 from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
 from utf8_flow.verify import engines
@@ -175,17 +175,6 @@ def test_tokens_of_hostile_bytes_are_cpythons(folder, engine):
     assert f"engine      {engine}\n" in result.err
     tokens = [tuple(json.loads(line).values()) for line in result.out.splitlines()]
     assert tokens == ref_tokens(HOSTILE)
-
-
-@pytest.mark.sample(1)
-@each_engine(*RTL)
-def test_bytes_of_a_text_are_cpythons(folder, engine):
-    data = (SCRIPTS * 20 + "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff").encode()
-    Path("text.txt").write_bytes(data)
-    encoder = ["--component", "encoder", "--engine", engine]
-    stalls = ["--stall-input", 0.3, "--stall-output", 0.3]
-    result = run_for_bytes("simulate", *encoder, "text.txt", *stalls, "--bytes", "-")
-    assert (result.status, result.out) == (0, data)
 
 
 DIFFERENCES = {

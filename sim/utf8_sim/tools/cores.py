@@ -106,8 +106,7 @@ def _begin(
     It gets all items at once, and then only their numbers: CPython before 3.11.5 waits for ever if
     a process dies to which something is sent that does not fit into a pipe.
     """
-    global _work, _everything
-    _everything = everything
+    _Worker.items = everything
     os.setsid()  # a group of its own, for all that it starts
     os.chdir(folder)
     tempfile.tempdir = scratch
@@ -115,15 +114,18 @@ def _begin(
     for module in modules:
         import_module(module)
     state = start(*arguments) if start else None
-    _work = work if state is None else partial(work, state)
+    _Worker.work = work if state is None else partial(work, state)
 
 
-_work: Callable[..., Any]
-_everything: list[Any]
+class _Worker:
+    """What a worker process has."""
+
+    work: Callable[..., Any]
+    items: list[Any]
 
 
 def _do(number: int) -> Any:
-    return _work(_everything[number])
+    return _Worker.work(_Worker.items[number])
 
 
 def _end_with(alive: Connection) -> None:

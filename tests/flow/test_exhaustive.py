@@ -233,8 +233,7 @@ def test_what_is_done_is_kept_if_the_others_are_not(folder, monkeypatch, error):
 @needs_proc
 def test_an_interrupted_comparison_goes_on_where_it_stopped(folder):
     with Process("compare", "--exhaustive", 3) as first:
-        first.wait_for_workers()
-        time.sleep(3)
+        wait_until(Path(STATE).exists)
         os.killpg(first.process.pid, signal.SIGINT)
         status, out, err = first.end()
     assert (status, err) == (130, "")

@@ -105,12 +105,6 @@ UPPER = Component(
 )
 
 
-def verilog_of(design: Any) -> str:
-    """A module with AXI4-Stream ports."""
-    ports = AxiStream(design)
-    return verilog.convert(ports, name="utf8_upper", ports=ports.ports, emit_src=False)
-
-
 BEAT = data.StructLayout({"data": data.ArrayLayout(8, 4), "stamp": 100, "last": 1})
 """Four bytes, and a number too wide for numpy."""
 
@@ -165,3 +159,9 @@ BEATS = replace(
     array_transducer=lambda design: ArrayBeats(),
     show_result=lambda output: str(output["o.data"]),
 )
+
+
+def verilog_of(design: Upper) -> str:
+    """A module with AXI4-Stream ports."""
+    axi = AxiStream(design)
+    return verilog.convert(axi, name="utf8_upper", ports=axi.ports, emit_src=False)

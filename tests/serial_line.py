@@ -60,18 +60,9 @@ def levels(part: Part) -> Iterable[tuple[int, float]]:
 def answer(
     demo: Demo, clock_hz: float, baud: float, parts: Iterable[Part], error: float = 0.0
 ) -> str:
-    """What a demo writes while and after something is sent to it.
+    """What a demo writes while and after something is sent to it, without gaps between bytes.
 
-    Parameters
-    ----------
-    demo : Demo
-        The hardware.
-    clock_hz, baud : float
-        The frequency of its clock, and the rate that it was made for.
-    parts : iterable
-        What is sent; bytes follow each other at once, with one stop bit.
-    error : float
-        How much faster the far end is than that rate, 0.03 for 3 %.
+    The far end is faster by ``error`` than the rate that the demo was made for, 0.03 for 3 %.
     """
     bit = 1 / baud / (1 + error)
     sent = [level for part in parts for level in levels(part)]
@@ -132,14 +123,7 @@ def expected_answer(
 ) -> str:
     """What a demo must write if nothing overruns its buffer.
 
-    Parameters
-    ----------
-    parts : iterable
-        What is sent. A line that is low for longer than a byte is a break.
-    pause : float
-        Bit times of silence that end a text.
-    tokens_of : callable
-        The tokens of a text.
+    A line that is low for longer than a byte is a break. ``pause`` bit times of silence end a text.
     """
     text, written = b"", ""
     for part in [*parts, Silence(pause)]:
@@ -158,16 +142,7 @@ def expected_answer(
 def bench_output(folder: Path, text: bytes, clock_hz: int, baud: float, *arguments: object) -> str:
     """What a module `utf8_demo` writes to `serial_line.v`, in Icarus Verilog.
 
-    Parameters
-    ----------
-    folder : Path
-        Where to run.
-    text : bytes
-        What is sent, without a gap.
-    clock_hz, baud : float
-        The frequency of the module's clock, and the rate of the bench.
-    *arguments : object
-        Of the compiler: options, and the sources of the module.
+    The arguments are those of the compiler: options, and the sources of the module.
     """
     (folder / "bytes.hex").write_text("\n".join(f"{byte:02x}" for byte in text))
     numbers = {"CLOCK_HZ": clock_hz, "BAUD": baud, "COUNT": len(text)}

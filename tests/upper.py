@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from amaranth.back import verilog
-from amaranth.hdl import Module, Mux
+from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -47,9 +47,9 @@ class Upper(wiring.Component):
             letter &= i.p.data != ord(self._flaw)
         m.d.comb += i.ready.eq(~o.valid | o.ready)
         with m.If(i.ready):
-            m.d.sync += o.valid.eq(i.valid)
-            m.d.sync += o.p.data.eq(Mux(letter, i.p.data - 0x20, i.p.data))
-            m.d.sync += o.p.last.eq(i.p.last)
+            m.d.sync += [o.valid.eq(i.valid), o.p.eq(i.p)]
+            with m.If(letter):
+                m.d.sync += o.p.data.eq(i.p.data - 0x20)
         return m
 
 
@@ -81,6 +81,12 @@ def campaign(profile: Profile, seed: int) -> list[Part]:
     return [Part.of("every byte", [bytes(range(256))]), Part.of("random bytes", [random])]
 
 
+def covered(outputs: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """Each byte that comes out is about the one that came in."""
+    count = len(outputs["o.data"])
+    return np.arange(count), np.ones(count, int)
+
+
 UPPER = Component(
     name="upper",
     summary="ASCII letters to upper case",
@@ -90,10 +96,7 @@ UPPER = Component(
     timing=lambda design: Compact(spare=0),
     campaign=campaign,
     coverage=lambda engine: Coverage(engine, [range(0x61), range(0x61, 0x7B), range(0x7B, 0x100)]),
-    covered=lambda outputs: (
-        np.arange(len(outputs["o.data"])),
-        np.ones(len(outputs["o.data"]), int),
-    ),
+    covered=covered,
     item="byte",
     result="byte",
     show_item=lambda byte: f"{byte:02X}",
@@ -120,13 +123,21 @@ class Beats(wiring.Component):
         m, i, o = Module(), self.i, self.o
         m.d.comb += i.ready.eq(~o.valid | o.ready)
         with m.If(i.ready):
-            m.d.sync += [o.valid.eq(i.valid), o.p.stamp.eq(i.p.stamp), o.p.last.eq(i.p.last)]
-            m.d.sync += [o.p.data[n].eq(i.p.data[(n + 1) % 4]) for n in range(4)]
+            m.d.sync += [o.valid.eq(i.valid), o.p.eq(i.p)]
+            m.d.sync += o.p.data.eq(i.p.data.as_value().rotate_right(8))
         return m
 
 
+class BeatsTransducer:
+    """The golden model of it."""
+
+    def feed(self, *item: Any) -> list[Output]:
+        (first, *others), stamp, last = item
+        return [Output(([*others, first], stamp, last))]
+
+
 class ArrayBeats:
-    """The golden model of it by whole arrays."""
+    """The same by whole arrays."""
 
     open = 0
 
@@ -136,16 +147,8 @@ class ArrayBeats:
         columns = {"o.data": turned, "o.stamp": items["i.stamp"], "o.last": items["i.last"]}
         return Outputs(columns, numbers, numbers, np.zeros(len(turned), dtype=bool))
 
-    def readable(self) -> "BeatsTransducer":
+    def readable(self) -> BeatsTransducer:
         return BeatsTransducer()
-
-
-class BeatsTransducer:
-    """The golden model of it."""
-
-    def feed(self, *item: Any) -> list[Output]:
-        (first, *others), stamp, last = item
-        return [Output(([*others, first], stamp, last))]
 
 
 BEATS = replace(

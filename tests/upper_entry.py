@@ -7,24 +7,22 @@ from rich.text import Text
 from upper import UPPER
 from utf8_flow.components import entry
 from utf8_flow.formal.properties import properties_of
+from utf8_flow.verify.report import Report
 from utf8_sim.components import register
-from utf8_sim.trace import Trace
+from utf8_sim.trace import Columns
 
 
-class UpperReport:
+class UpperReport(Report):
     """The bytes that came out."""
 
     def __init__(self, file: TextIO | None) -> None:
-        self.inputs = 0
-        self._file = file
+        super().__init__(file)
         self._taken = b""
 
-    def add(self, trace: Trace) -> None:
-        self.inputs += int(trace.is_accepted.sum())
-        taken = trace.taken()["o.data"]
-        self._taken += bytes(taken.tolist())
+    def _count(self, taken: Columns) -> None:
+        self._taken += taken["o.data"].tobytes()
         if self._file:
-            self._file.writelines(f'{{"byte": {byte}}}\n' for byte in taken.tolist())
+            self._file.writelines(f'{{"byte": {byte}}}\n' for byte in taken["o.data"].tolist())
 
     def lines(self) -> list[Text]:
         return [Text(f"begins      {self._taken.decode('latin-1')}")]

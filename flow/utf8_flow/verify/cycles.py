@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 import numpy as np
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from utf8_sim.engines.engine import Engine, state_name
 from utf8_sim.golden.arrays import array_timing
-from utf8_sim.lockstep import Window, shown_level
+from utf8_sim.lockstep import HANDSHAKE, Window, shown_level
 from utf8_sim.stimulus import LAST
 from utf8_sim.trace import Trace
 from utf8_sim.waves.diagram import outputs
@@ -37,30 +37,30 @@ def cycle_table(
     if not cycles:
         return []
     met = _met(window, engine) if engine.timing.latency_of_state else None
-    rows = []
+    width = max(len("cycle"), len(str(cycles[-1])))
+    no_mark = "" if marked is None else "  "
+    rows = _headings(engine, pins, f"{no_mark}{'cycle':>{width}}")
+    head = len(rows)
     for number in cycles:
         place = number - begin
+        mark = "> " if number == marked else no_mark
         handshakes = [_levels(trace, side, place) for side in "io"] if pins else []
-        inside = _state(trace, engine, place, met)
-        cells = [*handshakes[:1], _input(trace, engine, place), inside, *handshakes[1:]]
-        rows.append([str(number), *cells, shown_output(trace, engine, place)])
-    headings = _headings(engine, pins)
-    lines = _aligned([*headings, *rows])
-    errors = [bool(row.get("o.error")) for row in outputs(trace)]
-    for number, line in zip(cycles, lines[-len(rows) :], strict=True):
+        cells = [*handshakes[:1], _input(trace, engine, place), _state(trace, engine, place, met)]
+        cells += [*handshakes[1:], shown_output(trace, engine, place)]
+        rows.append([f"{mark}{number:>{width}}", *cells])
+    lines = _aligned(rows)
+    for line in lines[:head]:
+        line.stylize("bold")
+    for number, line in zip(cycles, lines[head:], strict=True):
         place = number - begin
-        line.stylize("red" if errors[place] else "")
+        if _output(trace, place).get("o.error"):
+            line.stylize("red")
         if pins and (contradicted := "; ".join(_contradicted(window, place))):
             line.append(f"  <- {contradicted}", "bold red")
-    for line in lines[: len(headings)]:
-        line.stylize("bold")
-    if marked is None:
-        return lines
-    marks = [" "] * len(headings) + [">" if number == marked else " " for number in cycles]
-    return [Text(f"{mark} ").append_text(line) for mark, line in zip(marks, lines, strict=True)]
+    return lines
 
 
-def _headings(engine: Engine, pins: bool) -> list[list[str]]:
+def _headings(engine: Engine, pins: bool, cycle: str) -> list[list[str]]:
     """One line or two that say what the columns are."""
     item, result = engine.component.item, engine.component.result
     inside = ("", "state")
@@ -70,21 +70,14 @@ def _headings(engine: Engine, pins: bool) -> list[list[str]]:
     if pins:
         columns.insert(2, ("o.valid", "| o.ready"))
         columns.insert(0, ("i.valid", "| i.ready"))
-    lines = zip(("", "cycle"), *columns, strict=True)
+    lines = zip(("", cycle), *columns, strict=True)
     return [list(line) for line in lines if any(line)]
 
 
 def _aligned(rows: list[list[str]]) -> list[Text]:
-    """Rows as lines, the numbers in the first column to the right."""
+    """Rows as lines; a character may take two places."""
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *others in rows:
-        padded = [
-            cell + " " * (width - cell_len(cell))
-            for cell, width in zip(others, widths[1:], strict=True)
-        ]
-        lines.append(Text("  ".join([first.rjust(widths[0]), *padded]).rstrip()))
-    return lines
+    return [Text("  ".join(map(set_cell_size, row, widths)).rstrip()) for row in rows]
 
 
 def _levels(trace: Trace, side: str, place: int) -> str:
@@ -103,10 +96,8 @@ def _state(trace: Trace, engine: Engine, place: int, met: dict[int, int] | None)
     """The state; if inputs meet it later, also the one that does, and the state that follows."""
     if not trace.interface.state_width:
         return ""
-    names = [
-        state_name(engine.state_names, state)
-        for state in trace["state"][place : place + 2].tolist()
-    ]
+    states = trace["state"][place : place + 2].tolist()
+    names = [state_name(engine.state_names, state) for state in states]
     if met is None:
         return names[0]
     if place not in met:
@@ -125,13 +116,18 @@ def _input(trace: Trace, engine: Engine, place: int) -> str:
     return _with_remarks(f"{shown:<{width}}", last, waits)
 
 
+def _output(trace: Trace, place: int) -> dict[str, int]:
+    """The fields of the output at the pins in a cycle; nothing, if there is none."""
+    return next(outputs(trace[place : place + 1]))
+
+
 def shown_output(trace: Trace, engine: Engine, place: int) -> str:
     """The output at the pins in a cycle, for a person; nothing, if there is none."""
-    [row] = outputs(trace[place : place + 1])
+    row = _output(trace, place)
     if not row:
         return ""
-    shown = engine.component.show_result(row)
-    return _with_remarks(shown, bool(row["o.last"]), not trace["o.ready"][place])
+    waits = not trace["o.ready"][place]
+    return _with_remarks(engine.component.show_result(row), bool(row["o.last"]), waits)
 
 
 def _with_remarks(shown: str, last: bool, waits: bool) -> str:
@@ -141,15 +137,10 @@ def _with_remarks(shown: str, last: bool, waits: bool) -> str:
 
 def _contradicted(window: Window, place: int) -> Iterator[str]:
     """Each pin that is not as the golden model says; the payload only where both are valid."""
-    actual = window.actual[place : place + 1]
-    expected = window.expected[place : place + 1]
-    interface = window.actual.interface
-    pins = interface.observed
-    if not (actual["o.valid"] & expected["o.valid"]).any():
-        pins = pins[:2]
-    for pin in pins:
-        number = interface.pin(pin).number
-        levels = [number(trace[pin][0].tolist()) for trace in (actual, expected)]
-        if levels[0] != levels[1]:
-            here, golden = (shown_level(pin, level) for level in levels)
+    interface, traces = window.actual.interface, (window.actual, window.expected)
+    both = all(trace["o.valid"][place] for trace in traces)
+    for pin in interface.observed if both else HANDSHAKE:
+        levels = (interface.pin(pin).number(trace[pin][place].tolist()) for trace in traces)
+        here, golden = (shown_level(pin, level) for level in levels)
+        if here != golden:
             yield f"{pin} {here}, golden {golden}"

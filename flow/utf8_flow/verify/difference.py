@@ -5,11 +5,12 @@ import time
 from itertools import groupby
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from utf8_sim.components import COMPONENTS
-from utf8_sim.engines.engine import DesignError, Engine
+from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
 from utf8_sim.tools.errors import Refused, ToolError
@@ -19,79 +20,73 @@ from ..components import entry_of
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
 from .report import overrides
-from .waves import draw_difference, write_wave_around_difference
+from .run import Run, agree
+from .waves import draw, write_wave
 
-ROWS = 32, 8, 5
-"""Cycles in a table: before a difference at most and at least, and after it with its own."""
+AROUND = 16, 5
+"""Cycles before and after a difference that are shown, with its own,"""
+
+KEPT_AROUND = 1024, 64
+"""and those that are kept as a waveform."""
 
 INPUTS_AROUND = 8
 """Bytes or code points shown on either side of those that a difference is about."""
 
 
-def explain(
-    show: Console,
-    engine: Engine,
-    lockstep: Lockstep,
-    failure: DesignError | None,
-    vcd: str | None,
-    wave: str | None,
-) -> None:
-    """Say what is wrong, if anything is: where the two part, or in which cycles the design stopped.
+def conclude(show: Console, run: Run, vcd: str | None, wave: str | None) -> None:
+    """The verdict, in words and as exit status, with all that explains it."""
+    if run.lockstep and run.lockstep.recent and run.wrong:
+        _explain(show, run, run.lockstep, vcd, wave)
+    if run.failure:
+        say(show, run.wrong, "bold red")
+    if run.wrong:
+        raise typer.Exit(1)
+    agree(show, run.cycles)
 
-    Of a difference, waveform and timing diagram are kept, and a shorter input is looked for.
+
+def _explain(
+    show: Console, run: Run, lockstep: Lockstep, vcd: str | None, wave: str | None
+) -> None:
+    """Show where the two part, or in which cycles the design stopped, and keep pictures of it.
+
+    Of a difference, a shorter input is looked for.
     """
-    difference = lockstep.difference
-    if not difference:
-        if failure and lockstep.recent:
-            print_lines(show, _last_cycles(lockstep.recording(), engine))
-        return
-    say(show, f"DIFFERENCE: {difference}", "bold red")
-    recording = lockstep.recording()
-    print_lines(show, _explanation(recording, difference, engine))
-    writers = (
-        ("waveform", vcd, write_wave_around_difference),
-        ("timing diagram", wave, draw_difference),
+    engine, difference, recording = run.engine, lockstep.difference, lockstep.recording()
+    if difference:
+        cycle, marked = difference.cycle, difference.cycle
+        say(show, f"DIFFERENCE: {difference}", "bold red")
+        print_lines(show, _explanation(recording, difference, engine))
+    else:
+        moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
+        cycle, marked = recording.first_cycle + int([0, *moved.tolist()][-1]), None
+    shown, kept = (
+        recording.part(cycle - before, cycle + after) for before, after in (AROUND, KEPT_AROUND)
     )
-    for what, name, write in writers:
+    cycles = range(shown.first_cycle, shown.end)
+    print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked))
+    pictures = ("waveform", vcd, write_wave, kept), ("timing diagram", wave, draw, shown)
+    for what, name, write, window in pictures:
         if name is None:
             continue
         try:
-            write(name, lockstep, engine)
+            write(name, window, engine)
             say(show, f"{what} around it: {name}")
-        except Refused as error:  # the difference is the news, and decides the exit status
+        except Refused as error:  # what is wrong is the news, and decides the exit status
             say(show, f"no {what}: {error}")
-    _report_shortest(show, recording, difference, engine)
-
-
-def _last_cycles(recording: Window, engine: Engine) -> list[Text]:
-    """The cycles in which something moved at last, of a design that stopped."""
-    moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
-    cycle = recording.first_cycle + (int(moved[-1]) if len(moved) else 0)
-    return cycle_table(recording, engine, _around(cycle, recording), pins=True)
+    if difference:
+        _report_shortest(show, recording, difference, engine)
 
 
 def _explanation(recording: Window, difference: Difference, engine: Engine) -> list[Text]:
-    """The outputs, the text around the place, and the cycles around the difference."""
+    """The outputs of both, if there may be any, and the text around the place."""
     place = difference.cycle - recording.first_cycle
     expected, actual = (
         shown_output(trace, engine, place) or "none"
         for trace in (recording.expected, recording.actual)
     )
-    first, count = _about(recording, difference, engine)
-    came = int(np.append(recording.inputs().cycles, recording.end)[first])
-    cycles = _around(difference.cycle, recording, min(came - 1, difference.cycle - ROWS[1]))
-    outputs = [Text(f"{engine.component.result:<12}expected {expected}, actual {actual}")]
-    return [
-        *(outputs if difference.pin != "i.ready" else []),
-        Text(f"{'text':<12}{_text_around(recording, first, count)}"),
-        *cycle_table(recording, engine, cycles, pins=True, marked=difference.cycle),
-    ]
-
-
-def _around(cycle: int, recording: Window, begin: int | None = None) -> range:
-    """The cycles around one, as far as they are recorded."""
-    begin = cycle - ROWS[1] if begin is None else max(begin, cycle - ROWS[0])
-    return range(max(begin, recording.first_cycle), min(cycle + ROWS[2], recording.end))
+    outputs = Text(f"{engine.component.result:<12}expected {expected}, actual {actual}")
+    text = Text(f"{'text':<12}{_text_around(recording, *_about(recording, difference, engine))}")
+    return [text] if difference.pin == "i.ready" else [outputs, text]
 
 
 def _about(recording: Window, difference: Difference, engine: Engine) -> tuple[int, int]:
@@ -115,37 +110,23 @@ def _about(recording: Window, difference: Difference, engine: Engine) -> tuple[i
     return max(first, 0), max(1, count + min(first, 0))
 
 
-def text_of(lockstep: Lockstep, engine: Engine) -> str:
-    """The text that a difference is about, in hexadecimal, as far as it is recorded."""
-    assert lockstep.difference
-    recording = lockstep.recording()
-    text = _text_limits(recording, _about(recording, lockstep.difference, engine)[0])
-    return " ".join(_words(recording.inputs().values[text].tolist(), recording))
-
-
-def _text_limits(recording: Window, place: int) -> slice:
-    """Which of the inputs are the text of one of them; behind the last one, of that."""
-    ends = [0, *(np.flatnonzero(recording.inputs().lasts) + 1).tolist()]
-    count = len(recording.inputs().values)
-    begin = max(end for end in ends if end <= max(0, min(place, count - 1)))
-    return slice(begin, min((end for end in ends if end > begin), default=count))
-
-
 def _text_around(recording: Window, first: int, count: int) -> str:
     """Inputs around some of them, which are in brackets, within their text; and their offset."""
     values, lasts, _ = recording.inputs()
     if not len(values):
         return "none"
-    text = _text_limits(recording, first)
-    begin, end = text.start, text.stop
+    ends = [0, *(np.flatnonzero(lasts) + 1).tolist()]
+    begin = max(end for end in ends if end <= min(first, len(values) - 1))
+    end = min((end for end in ends if end > begin), default=len(values))
     offset = first - begin + (0 if begin else recording.before.of_text)
     around = range(max(begin, first - INPUTS_AROUND), min(end, first + count + INPUTS_AROUND))
-    words = _words(values[around.start : around.stop].tolist(), recording)
+    width = digits(recording.actual.interface.inputs[0].width)
+    words = [f"{value:0{width}X}" for value in values[around.start : around.stop].tolist()]
     marked = slice(first - around.start, first - around.start + count)
     words[marked] = [f"[{' '.join(words[marked])}]"]
     if offset > first - around.start:
         words.insert(0, "...")
-    if around.stop < end or not lasts[end - 1 : end].all():
+    if around.stop < end or not lasts[end - 1]:
         words.append("...")
     return f"{' '.join(words)} at offset {offset}"
 
@@ -153,11 +134,6 @@ def _text_around(recording: Window, first: int, count: int) -> str:
 def digits(width: int) -> int:
     """Hexadecimal digits in which a value of so many bits is shown, at least."""
     return min(4, width // 4)
-
-
-def _words(values: list[int], recording: Window) -> list[str]:
-    width = digits(recording.actual.interface.inputs[0].width)
-    return [f"{value:0{width}X}" for value in values]
 
 
 def _report_shortest(

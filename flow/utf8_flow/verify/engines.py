@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
@@ -22,12 +23,10 @@ WORTH_COMPILING = 1 << 14
 """Cycles that take Amaranth's simulator about as long as a compiler takes for a design."""
 
 
-def _gate_level(family: str) -> Callable[[Any], Engine]:
+def _gate_level(family: str, design: Any) -> Engine:
     """The engine for the netlist of a family of devices."""
-    cells = FAMILIES[family]
-    return lambda design: GateLevelEngine(
-        f"gates-{family}", design, generate(design), cells.synthesis, cells.models
-    )
+    name, cells = f"gates-{family}", FAMILIES[family]
+    return GateLevelEngine(name, design, generate(design), cells.synthesis, cells.models)
 
 
 ENGINES: dict[str, Callable[[Any], Engine]] = {
@@ -35,7 +34,7 @@ ENGINES: dict[str, Callable[[Any], Engine]] = {
     CxxrtlEngine.name: CxxrtlEngine,
     VerilatorEngine.name: lambda design: VerilatorEngine(design, generate(design)),
     IcarusEngine.name: lambda design: IcarusEngine(design, generate(design)),
-    **{f"gates-{family}": _gate_level(family) for family in FAMILIES},
+    **{f"gates-{family}": partial(_gate_level, family) for family in FAMILIES},
 }
 """The engines by name; each takes a design."""
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
+from rich.console import Console
 
 from utf8_hdl import Profile, __version__
-from utf8_sim.engines.engine import DesignError, Engine
-from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import Piece, RandomStalls, Stimulus
+from utf8_sim.engines.engine import Engine
+from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.tools.cache import contents
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused
@@ -23,7 +24,10 @@ from utf8_sim.tools.files import open_output
 
 from ..components import make_design
 from ..export.verilog import generate
+from ..terminal import duration, plural, progress_bar, say
+from .difference import conclude
 from .engines import ENGINES, keep_freed_memory
+from .run import Run, agree, give_up
 
 LONGEST = 4
 SHARD = 1 << 18
@@ -31,12 +35,6 @@ SHARD = 1 << 18
 
 TRIAL = 0.5
 """Seconds for which texts are run to tell how long all of them will take."""
-
-PIECE = 1 << 14
-"""Texts in one piece of stimulus."""
-
-SAVE_EVERY = 5.0
-"""Seconds between two states on disk."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +61,22 @@ class Plan:
     def shards(self) -> int:
         return -(-self.texts // SHARD)
 
+    def first_text(self, shard: int) -> str:
+        """In hexadecimal."""
+        return f"{shard * SHARD:0{2 * self.length}X}"
+
     def stimulus(self, shard: int) -> Stimulus:
         """The texts of a shard."""
+        begin = shard * SHARD
+        numbers = np.arange(begin, min(begin + SHARD, self.texts)).astype(">u4")
+        texts = numbers.view(np.uint8).reshape(-1, 4)[:, 4 - self.length :]
+        ends = np.zeros(texts.shape, dtype=bool)
+        ends[:, -1] = True
         stalls = (
             RandomStalls(probability, (self.seed, side, shard))
             for side, probability in enumerate(self.stalls, start=1)
         )
-        return Stimulus(self._pieces(shard * SHARD, min(SHARD, self.texts)), *stalls)
-
-    def _pieces(self, first: int, count: int) -> Iterator[Piece]:
-        for begin in range(first, first + count, PIECE):
-            numbers = np.arange(begin, min(begin + PIECE, first + count)).astype(">u4")
-            texts = numbers.view(np.uint8).reshape(-1, 4)[:, 4 - self.length :]
-            ends = np.zeros(texts.shape, dtype=bool)
-            ends[:, -1] = True
-            yield texts.ravel(), ends.ravel()
+        return Stimulus([(texts.ravel(), ends.ravel())], *stalls)
 
     def identity(self) -> str:
         """Changes with all that the verdict depends on: what is run, the design, the checks."""
@@ -93,106 +92,132 @@ class State:
 
     def __init__(self, plan: Plan, path: str) -> None:
         self.path = path
-        self._identity = plan.identity()
-        self._saved = time.monotonic()
         self.done = np.zeros(plan.shards, dtype=bool)
         self.cycles = 0
+        self._identity = plan.identity()
         if os.path.exists(path):
             self._load()
 
     def _load(self) -> None:
+        advice = "remove it, or name another with --state"
         try:
             state = json.loads(Path(self.path).read_text(encoding="utf-8"))
-            identity, cycles, packed = state["identity"], state["cycles"], state["done"]
-            if type(cycles) is not int or cycles < 0:
-                raise ValueError("no number of cycles")
-            bits = np.frombuffer(bytes.fromhex(packed), np.uint8)
+            identity, self.cycles, done = state["identity"], state["cycles"], state["done"]
+            if type(self.cycles) is not int or self.cycles < 0 or not set(done) <= {"0", "1"}:
+                raise ValueError("damaged")
         except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
             raise Refused(
-                f"{self.path!r} is no state of an exhaustive comparison ({error}): "
-                f"remove it, or name another with --state"
+                f"{self.path!r} is no state of an exhaustive comparison ({error}): {advice}"
             ) from error
-        if identity != self._identity:
+        if identity != self._identity or len(done) != len(self.done):
             raise Refused(
                 f"{self.path!r} is the state of another comparison (other options, or another "
-                f"version): remove it, or name another with --state"
+                f"version): {advice}"
             )
-        done = np.unpackbits(bits, count=len(self.done))
-        if np.packbits(done).tobytes() != bits.tobytes():
-            raise Refused(f"{self.path!r} is damaged: remove it, or name another with --state")
-        self.done, self.cycles = done.astype(bool), cycles
+        self.done = np.array(list(done)) == "1"
 
     def add(self, shard: int, cycles: int) -> None:
-        """Note that a shard agrees; now and then, save."""
+        """Note that a shard agrees."""
         self.done[shard] = True
         self.cycles += cycles
-        if time.monotonic() - self._saved > SAVE_EVERY:
-            self.save()
-
-    def save(self) -> None:
-        """Write the file, whole or not at all."""
-        done = np.packbits(self.done).tobytes().hex()
+        done = "".join("01"[is_done] for is_done in self.done.tolist())
         state = {"identity": self._identity, "cycles": self.cycles, "done": done}
         with open_output(self.path) as file:
             file.write(json.dumps(state) + "\n")
-        self._saved = time.monotonic()
-
-    def forget(self) -> None:
-        """Remove the file, when all is done."""
-        try:
-            Path(self.path).unlink(missing_ok=True)
-        except OSError as error:
-            raise Refused(f"cannot remove {self.path!r}: {error.strerror}") from error
 
 
-def seconds_for(plan: Plan, engine: Engine, shards: int) -> float | None:
+def compare_exhaustively(
+    show: Console,
+    plan: Plan,
+    engine: Engine,
+    engine_line: str,
+    state_file: str,
+    vcd: str,
+    wave: str | None,
+) -> None:
+    """Run every text of some length, and say whether hardware and golden model agree."""
+    state = State(plan, state_file)
+    say(show, f"profile {plan.profile.describe()}")
+    say(show, f"engine {engine_line}")
+    wrong = _first_wrong_shard(show, plan, engine, state)
+    if wrong is None:
+        Path(state_file).unlink(missing_ok=True)
+        agree(show, state.cycles)
+        return
+    shard, seen = wrong
+    texts = f"the texts from {plan.first_text(shard)} on, one after the other"
+    say(show, "hardware and golden model differ")
+    say(show, f"stimulus: {texts}, seed {plan.seed}")
+    again = Run(engine).all_of(plan.stimulus(shard))
+    if not again.wrong:
+        say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
+        raise typer.Exit(1)
+    conclude(show, again, vcd, wave)
+
+
+def _first_wrong_shard(
+    show: Console, plan: Plan, engine: Engine, state: State
+) -> tuple[int, str] | None:
+    """Run what is not done yet; the number of a shard, and what is wrong in it."""
+    shards = np.flatnonzero(~state.done).tolist()
+    texts = f"{plan.texts} texts, every one of {plural(plan.length, 'byte')}"
+    if not shards:
+        say(show, f"{texts}: all done before")
+        return None
+    if state.done.any():
+        texts += f", {len(shards) / plan.shards:.1%} of them left"
+    seconds = _seconds_for(plan, engine, len(shards))
+    how_long = "" if seconds is None else f"about {duration(seconds)} "
+    say(show, f"{texts}: {how_long}on {plural(cores(), 'core')}")
+    try:
+        with progress_bar() as progress:
+            done = plan.shards - len(shards)
+            task = progress.add_task("every text", total=plan.shards, completed=done)
+            for shard, cycles, wrong in _run_shards(plan, engine, shards):
+                if wrong:
+                    return shard, wrong
+                state.add(shard, cycles)
+                progress.advance(task)
+    except KeyboardInterrupt:
+        share = f"{state.done.mean():.1%} done"
+        say(show, f"{share}: the same command goes on from there ({state.path})")
+        give_up(show, state.cycles)
+    return None
+
+
+def _seconds_for(plan: Plan, engine: Engine, shards: int) -> float | None:
     """About how long so many shards take on all cores, from a trial of a few texts.
 
     There is no telling if something is wrong with these already.
     """
-    inputs, begin = 0, time.monotonic()
-    lockstep = Lockstep(engine, plan.stimulus(0))
-    try:
-        for trace in lockstep:
-            inputs += int(np.count_nonzero(trace.is_accepted))
-            if time.monotonic() - begin > TRIAL:
-                break
-    except DesignError:  # the comparison will find it again
-        return None
-    if lockstep.difference:
+    trial, inputs, begin = Run(engine), 0, time.monotonic()
+    for window in trial.simulate(plan.stimulus(0)):
+        inputs += int(np.count_nonzero(window.actual.is_accepted))
+        if time.monotonic() - begin > TRIAL:
+            break
+    if trial.wrong:
         return None
     rate = max(inputs, 1) / (time.monotonic() - begin)
     return min(SHARD * shards, plan.texts) * plan.length / rate / min(cores(), shards)
 
 
-def run_shard(plan: Plan, engine: Engine, shard: int) -> tuple[int, str]:
-    """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
-    lockstep = Lockstep(engine, plan.stimulus(shard))
-    try:
-        wrong = str(lockstep.run() or "")
-    except DesignError as error:
-        wrong = f"{error.label}: {error}"
-    return lockstep.cycles, wrong
-
-
-def run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
+def _run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
     """Run shards, on all cores if there are several: number, cycles, and what is wrong."""
     if len(shards) == 1:
-        yield shards[0], *run_shard(plan, engine, shards[0])
+        yield shards[0], *_run_shard((plan, engine), shards[0])
         return
-    for shard, (cycles, wrong) in on_all_cores(_work, shards, _start, (plan,)):
+    for shard, (cycles, wrong) in on_all_cores(_run_shard, shards, _start, (plan,)):
         yield shard, cycles, wrong
 
 
-_worker: tuple[Plan, Engine]
-
-
-def _start(plan: Plan) -> None:
-    """In a new process: make the engine."""
-    global _worker  # noqa: PLW0603 - what a process has only one of
+def _start(plan: Plan) -> tuple[Plan, Engine]:
+    """What a new process works with."""
     keep_freed_memory()
-    _worker = plan, ENGINES[plan.engine](plan.design())
+    return plan, ENGINES[plan.engine](plan.design())
 
 
-def _work(shard: int) -> tuple[int, str]:
-    return run_shard(*_worker, shard)
+def _run_shard(work: tuple[Plan, Engine], shard: int) -> tuple[int, str]:
+    """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
+    plan, engine = work
+    run = Run(engine).all_of(plan.stimulus(shard))
+    return run.cycles, run.wrong

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from utf8_sim.engines.engine import Engine
-from utf8_sim.lockstep import Lockstep, Window
+from utf8_sim.lockstep import Window
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.yowasp import need_packages
-from utf8_sim.trace import Trace
 from utf8_sim.waves.diagram import timing_diagram
 from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
 
@@ -19,12 +18,6 @@ MOST_CYCLES_DRAWN = 256
 
 MOST_CYCLES_AFTER = 24
 """A run at full rate is over so soon after the last byte."""
-
-VCD_AROUND = 1024, 64
-"""Cycles in a waveform before and after a difference."""
-
-DIAGRAM_AROUND = 12, 8
-"""Cycles in a timing diagram before and after a difference."""
 
 
 def save_file_name(vcd: str) -> str:
@@ -55,14 +48,6 @@ def _is_ours(save: Path) -> bool:
         return False
 
 
-def write_wave_around_difference(vcd: str, lockstep: Lockstep, engine: Engine) -> None:
-    """The waveform of a simulation that found a difference, around it."""
-    windows = list(_around_difference(lockstep, *VCD_AROUND))
-    with open_wave(vcd, engine, windows[0].first_cycle) as wave:
-        for window in windows:
-            wave.write(window)
-
-
 def drawing_range(cycles: str) -> range:
     """The cycles that ``--wave-cycles`` names."""
     numbers = re.fullmatch(r"(\d{1,15})-(\d{1,15})", cycles)
@@ -89,23 +74,13 @@ def check_drawing() -> None:
     need_packages("--wave", ["wavedrom"], "wave")
 
 
-def draw(path: str, trace: Trace, engine: Engine, first_cycle: int) -> None:
-    """A timing diagram of a trace, as SVG."""
+def draw(path: str, window: Window, engine: Engine) -> None:
+    """A timing diagram of some cycles, as SVG."""
     with open_output(path) as file:
-        file.write(timing_diagram(trace, engine, first_cycle))
+        file.write(timing_diagram(window.actual, engine, window.first_cycle))
 
 
-def draw_difference(path: str, lockstep: Lockstep, engine: Engine) -> None:
-    """A timing diagram of a simulation that found a difference, around it."""
-    windows = list(_around_difference(lockstep, *DIAGRAM_AROUND))
-    trace = Trace.join([window.actual for window in windows])
-    draw(path, trace, engine, windows[0].first_cycle)
-
-
-def _around_difference(lockstep: Lockstep, before: int, after: int) -> Iterator[Window]:
-    assert lockstep.difference
-    cycle = lockstep.difference.cycle
-    for window in lockstep.recent:
-        part = window.part(max(0, cycle - before), cycle + after)
-        if len(part.actual):
-            yield part
+def write_wave(vcd: str, window: Window, engine: Engine) -> None:
+    """The waveform of some cycles."""
+    with open_wave(vcd, engine, window.first_cycle) as wave:
+        wave.write(window)

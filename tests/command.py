@@ -27,6 +27,22 @@ needs_proc = pytest.mark.skipif(
 COMMAND = str(Path(sys.executable).with_name("utf8-hdl"))
 
 
+ENCODER = ["--component", "encoder"]
+DESIGNS = {
+    "decoder": ["--component", "decoder"],
+    "compact decoder": ["--component", "decoder", "--compact"],
+    "encoder": ENCODER,
+    "compact encoder": [*ENCODER, "--compact"],
+}
+"""The options that choose each design."""
+
+
+def each_design(*names: str) -> pytest.MarkDecorator:
+    """Run a test with the options of each of some designs, of all if none is named."""
+    chosen = names or tuple(DESIGNS)
+    return pytest.mark.parametrize("options", [DESIGNS[name] for name in chosen], ids=chosen)
+
+
 class Run(NamedTuple):
     status: int
     out: str

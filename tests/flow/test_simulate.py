@@ -81,17 +81,16 @@ def test_tokens_are_what_cpython_decodes(options, texts):
 def test_bytes_are_what_cpython_encodes(options, texts):
     code_points = " / ".join(" ".join(f"{ord(c):X}" for c in text) for text in texts)
     tokens = told(*options, "--code-points", code_points)
-    assert bytes(token["byte"] for token in tokens) == "".join(texts).encode()
-    assert not any(token["error"] for token in tokens)
-    ends = [
-        index == len(text.encode()) for text in texts for index in range(1, len(text.encode()) + 1)
+    assert [(token["byte"], token["error"], token["last"]) for token in tokens] == [
+        (byte, False, index == len(text.encode()))
+        for text in texts
+        for index, byte in enumerate(text.encode(), 1)
     ]
-    assert [token["last"] for token in tokens] == ends
 
 
 @settings(max_examples=5, deadline=None)
 @given(texts=st.lists(st.binary(min_size=1, max_size=40), max_size=20))
-@example(texts=HOSTILE)
+@example(texts=HOSTILE[:2])
 def test_any_bytes_become_well_formed(texts):
     data, _ = encoded("--hex", in_hex(texts))
     assert (data.decode() == "") == (texts == [])
@@ -168,7 +167,7 @@ def test_options_choose_which_characters_a_decoder_takes(options):
 def test_options_choose_which_values_an_encoder_takes(options):
     widest = "FFFFFFFFFFFFFFFF" if "extended" in options else "FFFFFFFF"
     values = [value for value in ALL if int(value, 16) <= int(widest, 16)]
-    values += ["200041", "80000041", widest]
+    values.append(widest)
     tokens = told(*ENCODER, *options.split(), "--code-points", ",".join(values))
     assert [(token["byte"], token["error"]) for token in tokens] == [
         (byte, value not in SPOKEN[options])
@@ -224,33 +223,28 @@ def test_every_error_has_its_kind(rules, options):
 
 
 @pytest.mark.parametrize(
-    ("rules", "data", "expected", "refused"),
+    ("rules", "data", "replaced", "refused"),
     [
         ("", "41 EDA080 EDBFBF 42", "41 EFBFBD EFBFBD 42", 2),
         ("", "F4908080 F888808080 FDBFBFBFBFBF FE83BFBFBFBFBF", "EFBFBD" * 4, 4),
-        ("--surrogates accept", "EDA080", "EDA080", 0),
-        ("--profile ucs4", "F7BFBFBF F888808080 FDBFBFBFBFBF", "F7BFBFBF F888808080 FDBFBFBFBFBF", 0),
-        ("--profile extended", "FE828080808080 FFBFBFBFBFBFBFBF", "FE828080808080 FFBFBFBFBFBFBFBF", 0),
+        ("--surrogates accept", "EDA080", "", 0),
+        ("--profile ucs4", "F7BFBFBF F888808080 FDBFBFBFBFBF", "", 0),
+        ("--profile extended", "FE828080808080 FFBFBFBFBFBFBFBF", "", 0),
     ],
-)  # fmt: skip
-def test_any_value_that_fits_the_input_is_offered(folder, rules, data, expected, refused):
-    Path("text.bin").write_bytes(bytes.fromhex(data))
-    given = os.fsdecode(bytes.fromhex(data))
-    for source in (["text.bin"], ["--hex", data], ["--text", given]):
+)
+def test_any_value_that_fits_the_input_is_offered(folder, rules, data, replaced, refused):
+    text = bytes.fromhex(data)
+    Path("text.bin").write_bytes(text)
+    for source in (["text.bin"], ["--hex", data], ["--text", os.fsdecode(text)]):
         found, report = encoded(*source, *rules.split())
-        assert found == bytes.fromhex(expected)
+        assert found == bytes.fromhex(replaced or data)
         assert any(line.startswith(f"refused {refused}") for line in report)
 
 
-MALFORMED = (
-    b"A\x80B",
-    b"\xc0\xaf",
-    b"\xe0\x80\xaf",
-    b"\xe2\x82A",
-    b"\xf0\x90\x80",
-    b"\xfe\xff",
-    b"\xc3",
-)
+MALFORMED = [
+    *(b"A\x80B", b"\xc0\xaf", b"\xe0\x80\xaf", b"\xe2\x82A"),
+    *(b"\xf0\x90\x80", b"\xfe\xff", b"\xc3"),
+]
 
 
 @pytest.mark.parametrize("profile", ["unicode", "ucs2", "ucs4"])
@@ -332,7 +326,7 @@ def test_no_code_points_are_an_empty_text(words):
 
 @each_design()
 def test_stalls_do_not_change_what_comes_out(options):
-    data = in_hex([EVERY_BYTE, "A©≠😀".encode() * 10])
+    data = in_hex(["A©≠😀".encode() * 5, SURROGATE + b"\xe2\x82\xc0\xff\xf0\x9f"])
     stalls = ["--stall-input", "0.3", "--stall-output", "0.7", "--seed", "5"]
     assert told(*options, "--hex", data, *stalls) == told(*options, "--hex", data)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import assert_no_traceback, assert_refused, replace_design, run, run_process
+from command import assert_no_traceback, replace_design, run, run_process
 from utf8_flow.cli import proving, synthesis
 from utf8_flow.components import ENTRIES
 from utf8_flow.fpga import placement
@@ -158,113 +158,7 @@ def test_a_shell_that_is_not_known_is_wrong_usage(variable):
     assert_no_traceback(done.stderr)
 
 
-# --- errors of usage ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("simulate a --seed abc", "--seed must be a whole number, not 'abc'"),
-        ("simulate a --seed 1.5", "--seed must be a whole number, not '1.5'"),
-        ("simulate a --seed=", "--seed must be a whole number, not ''"),
-        ("compare --stall-input often", "--stall-input must be a number, not 'often'"),
-        ("simulate a --stall-output 25%", "--stall-output must be a number, not '25%'"),
-        ("compare --exhaustive three", "--exhaustive must be a whole number, not 'three'"),
-        ("mutate --mutants 1e3", "--mutants must be a whole number, not '1e3'"),
-        ("synthesize --seeds x", "--seeds must be a whole number, not 'x'"),
-        ("synthesize --seed x", "--seed must be a whole number, not 'x'"),
-        ("bitstream --board ulx3s --baud x", "--baud must be a whole number, not 'x'"),
-        ("bitstream", "Missing option '--board'"),
-        ("generate --sede 1", "No such option: --sede"),
-        ("compare --seed", "Option '--seed' requires an argument"),
-        ("simulate a b", "Got unexpected extra argument(s) (b)"),
-        ("compere", "No such command 'compere'. Did you mean 'compare'?"),
-        (
-            "text.txt",
-            "No such command 'text.txt': choose from simulate, compare, generate, prove, mutate, "
-            "synthesize, bitstream",
-        ),
-        ("--version=3", "Option '--version' does not take a value"),
-    ],
-)
-def test_an_error_of_usage_is_in_plain_words_and_points_to_the_commands_help(arguments, message):
-    result = run(*arguments.split())
-    assert_refused(result, message)
-    command = next((word for word in arguments.split() if word in QUICK + SLOW), "")
-    path = f"utf8-hdl {command}".rstrip()
-    assert result.err == f"utf8-hdl: {message} (see {path} --help)\n"
-
-
-# --- options without effect ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("simulate text.txt --wave-cycles 0-9", "--wave-cycles has no effect without --wave"),
-        (
-            "simulate text.txt --seed 7",
-            "--seed has no effect without --stall-input or --stall-output",
-        ),
-        (
-            "simulate text.txt --code-points 41",
-            "--code-points has no effect with --component decoder",
-        ),
-        ("simulate text.txt --bytes o", "--bytes has no effect with --component decoder"),
-        (
-            "simulate text.txt --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "compare --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "generate --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "synthesize --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "prove --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "mutate --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        ("compare text.txt --state s.json", "--state has no effect without --exhaustive"),
-        (
-            "compare --exhaustive 1 --seed 7",
-            "--seed has no effect with --exhaustive, without --stall-input or --stall-output",
-        ),
-        (
-            "compare text.txt --stall-input-cycles 3 --seed 7",
-            "--seed has no effect with stalls by cycles, without --stall-input or --stall-output",
-        ),
-        ("synthesize --seeds 0 --seed 7", "--seed has no effect with --seeds 0"),
-    ],
-)
-def test_an_option_without_effect_is_refused(folder, arguments, message):
-    result = run(*arguments.split())
-    assert (result.status, result.out, result.err) == (2, "", f"utf8-hdl: {message}\n")
-    assert os.listdir(folder) == ["text.txt"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "simulate text.txt --stall-input 0 --seed 7",  # one of many runs of somebody's script
-        "compare text.txt --seed 7",
-        "compare text.txt --stall-input-cycles 3 --stall-output 0.5 --seed 7",
-        "simulate text.txt --engine auto --profile unicode",
-        "compare --exhaustive 1 --state s.json",
-    ],
-)
-def test_an_option_that_may_have_an_effect_is_taken(folder, arguments):
-    assert run(*arguments.split()).status == 0
+# --- compact designs ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

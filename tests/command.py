@@ -4,6 +4,7 @@ import dataclasses
 import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -80,6 +81,27 @@ def start_process(*arguments: object) -> subprocess.Popen:
     """The command, running, both its outputs in pipes."""
     command = [COMMAND, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def in_shell(line: str, **options) -> subprocess.CompletedProcess:
+    """A line of a shell that finds the command of this environment; it must succeed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        env={**os.environ, "PATH": path}, check=False, capture_output=True, **options,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def paste(line: str) -> None:
+    """Try an example: in this process, unless it is more than a command."""
+    program, *arguments = shlex.split(line)
+    if "|" in line:
+        in_shell(line)
+    else:
+        assert program == "utf8-hdl"
+        assert run(*arguments).status == 0
 
 
 def squeezed(text: str) -> list[str]:

@@ -47,7 +47,7 @@ WRONG = {
     "simulate text.txt --wrong": "No such option: --wrong (see utf8-hdl simulate --help)",
     "generate --sede 1": "No such option: --sede",
     "generate text.txt": "unexpected extra argument(s) (text.txt) (see utf8-hdl generate --help)",
-    "--wrong": "No such option: --wrong (see utf8-hdl",
+    "--wrong": "No such option: --wrong",
     "--version=3": "Option '--version' does not take a value (see utf8-hdl --help)",
     "compare --seed": "Option '--seed' requires an argument (see utf8-hdl compare --help)",
     "bitstream": "Missing option '--board' (see utf8-hdl bitstream --help)",

@@ -1,7 +1,6 @@
 """Signs of life: what long work prints where no person looks at a terminal."""
 
 import io
-import subprocess
 import sys
 import threading
 from contextlib import redirect_stderr
@@ -10,7 +9,7 @@ from itertools import count
 import pytest
 from rich.progress import Progress
 
-from command import run, run_process, wait_until
+from command import run, wait_until
 from utf8_flow import terminal
 from utf8_flow.verify import engines, proofs
 from utf8_sim.engines.engine import AmaranthEngine
@@ -106,8 +105,3 @@ def test_a_long_proof_shows_life(monkeypatch):
     monkeypatch.setattr(proofs, "attempt", attempt)
     only = ["--component", "encoder", "--profile", "ucs2", "--property", "rate"]
     assert run("prove", *only).status == 0
-
-
-def test_quick_work_in_a_pipe_is_silent():
-    done = run_process("simulate", "--text", "A", stdout=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (0, b"")

@@ -70,11 +70,8 @@ def _usage_error(error: TyperException, arguments: list[str]) -> str:
     command = [word for word in arguments[:1] if not word.startswith("-")]
     path = context.command_path if context else " ".join(["utf8-hdl", *command])
     message = error.format_message().rstrip(".")
-    if isinstance(error, typer.BadParameter) and error.param and error.message:
-        message = f"{error.param.opts[0]} {error.message}"
-    elif message.startswith("No such command") and "Did you mean" not in message:
-        names = typer.main.get_group(app).commands
-        message = f"{message}: choose from {', '.join(names)}"
+    if message.startswith("No such command") and "Did you mean" not in message:
+        message = f"{message}: choose from {', '.join(typer.main.get_group(app).commands)}"
     return f"{message} (see {path} --help)"
 
 

@@ -139,12 +139,12 @@ def open_text(
     if (file is None) == (typed is None):
         raise Refused(ONE_TEXT)
     entry = entry_of(engine)
+    # An encoder takes fewer code points than there are bytes.
+    is_counted = entry.list_option == "--hex" and file != "-"
     if typed:
-        # An encoder takes fewer code points than there are bytes.
-        yield typed.pieces(), typed.size if entry.takes_bytes else None
-    else:
-        assert file is not None
-        with _open_binary(file) as stream:
-            known = entry.takes_bytes and file != "-"
-            size = os.fstat(stream.fileno()).st_size if known else None
-            yield entry.from_text(_pieces(stream, file), engine.profile), size or None
+        yield typed.pieces(), typed.size if is_counted else None
+        return
+    assert file is not None
+    with _open_binary(file) as stream:
+        size = os.fstat(stream.fileno()).st_size if is_counted else None
+        yield entry.from_text(_pieces(stream, file), engine.profile), size or None

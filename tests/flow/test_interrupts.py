@@ -25,7 +25,6 @@ from needs import needs_compiler, needs_icarus
 from utf8_flow.components.decoder import DecoderReport
 from utf8_flow.verify import comparison, difference
 from utf8_sim import campaign
-from utf8_sim.engines import compiled
 from utf8_sim.engines.engine import AmaranthEngine
 
 both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
@@ -280,17 +279,6 @@ def test_a_real_compiler_leaves_nothing_behind(folder, own_cache, tmp_path_facto
     assert (status, out) == (130, "")
     assert names(own_cache / "utf8-hdl") == {"in-use.lock"}
     assert names(scratch) == set()
-
-
-def test_an_interrupt_while_the_engine_is_made_is_said(folder, monkeypatch):
-    def interrupt(*_arguments, **_options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(compiled, "built", interrupt)
-    monkeypatch.setattr(compiled, "compiler", lambda: ["true"])
-    result = run("simulate", "text.txt", "--engine", "cxxrtl", "--vcd", "out.vcd")
-    assert result == (130, "", "utf8-hdl: interrupted\n")
-    assert names(folder) == {"text.txt"}
 
 
 # --- a simulator that dies ----------------------------------------------------------------------

@@ -63,7 +63,7 @@ WRONG = {
     "bitstream --board ulx3s --baud x": "'--baud': must be a whole number, not 'x'",
     "compare --stall-input often": "'--stall-input': must be a number, not 'often'",
     "simulate a --stall-output 25%": "'--stall-output': must be a number, not '25%'",
-    "simulate text.txt --stall-input 1": "'--stall-input': must be at least 0 and below 1",
+    "simulate text.txt --stall-input 1": "--stall-input must be at least 0 and below 1",
     "compare text.txt --stall-input -0.1": "not -0.1",
     "simulate text.txt --stall-output nan": "not nan",
     "simulate text.txt --stall-input-cycles x": "such as 3,5-9, not 'x'",

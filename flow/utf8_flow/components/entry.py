@@ -25,8 +25,8 @@ class Entry:
 
     #: Its name in :data:`utf8_sim.components.COMPONENTS`, which has gateware and golden model.
     name: str
-    #: What it did, written as lines of JSON to a file if there is one, and counted. Its module, which
-    #: worker processes import, has to register the entry.
+    #: What it did, written as lines of JSON to a file if there is one, and counted. Workers import
+    #: the module of this, which has to register the entry.
     report: Callable[[TextIO | None], Report]
     #: The option of ``simulate`` that takes its inputs as hexadecimal numbers.
     list_option: str = "--hex"

@@ -46,29 +46,23 @@ def each_design(*names: str) -> pytest.MarkDecorator:
 
 class Run(NamedTuple):
     status: int
-    out: str
-    err: str
-
-
-class BinaryRun(NamedTuple):
-    status: int
-    out: bytes
+    out: Any  # text, or bytes
     err: str
 
 
 def run(*arguments: object) -> Run:
     """The command, in this process."""
-    status, out, err = run_for_bytes(*arguments)
-    return Run(status, out.decode(), err)
+    result = run_for_bytes(*arguments)
+    return result._replace(out=result.out.decode())
 
 
-def run_for_bytes(*arguments: object) -> BinaryRun:
+def run_for_bytes(*arguments: object) -> Run:
     """The command, in this process, and the bytes of its standard output, text or not."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline=""), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         status = cli.main([str(argument) for argument in arguments])
     out.flush()
-    return BinaryRun(status, out.buffer.getvalue(), err.getvalue())
+    return Run(status, out.buffer.getvalue(), err.getvalue())
 
 
 def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:

@@ -146,25 +146,23 @@ def test_completion_is_installed_for_the_shell_that_is_used(tmp_path, monkeypatc
         "synthesize --component decoder --profile unicode",
     ],
 )
-@pytest.mark.parametrize("option", ["", "--compact"])
-def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, command, option):
+def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, command):
     asked = []
 
     def make(profile, compact=False):
         asked.append(compact)
         return Decoder(profile)
 
-    def prove(_property, profile, makers):
-        makers["decoder"](profile)
-        work()
-
-    def work(*_arguments):
+    def use(*arguments):
+        if isinstance(arguments[-1], dict):
+            arguments[-1]["decoder"](arguments[-2])
         raise ToolError("that is enough")
 
     replace_design(monkeypatch, "decoder", make)
-    monkeypatch.setattr(proofs, "prove", prove)
-    monkeypatch.setattr(mutants, "make_mutants", work)
-    monkeypatch.setattr(synthesis, "measure", work)
-    run(*command.split(), *option.split())
-    assert asked
-    assert set(asked) == {option == "--compact"}
+    monkeypatch.setattr(proofs, "prove", use)
+    monkeypatch.setattr(mutants, "make_mutants", use)
+    monkeypatch.setattr(synthesis, "measure", use)
+    for option in ([], ["--compact"]):
+        run(*command.split(), *option)
+        assert set(asked) == {option == ["--compact"]}
+        asked.clear()

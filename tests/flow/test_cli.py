@@ -24,7 +24,6 @@ from command import (
     run_for_bytes,
     run_process,
     squeezed,
-    start_process,
 )
 from reference import ref_tokens
 from utf8_flow.cli import simulation, texts
@@ -205,7 +204,8 @@ def test_a_read_that_fails_leaves_files_as_they_were(folder, monkeypatch, argume
 )
 def test_a_reader_that_goes_away_ends_the_command_quietly(folder, options):
     Path("big.txt").write_bytes(b"A" * 1_000_000)
-    with start_process("simulate", "big.txt", *options) as process:
+    command = [COMMAND, "simulate", "big.txt", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.read(1)
         process.stdout.close()
         err = process.stderr.read()

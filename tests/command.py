@@ -4,6 +4,7 @@ import dataclasses
 import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,31 +28,41 @@ needs_proc = pytest.mark.skipif(
 COMMAND = str(Path(sys.executable).with_name("utf8-hdl"))
 
 
+ENCODER = ["--component", "encoder"]
+DESIGNS = {
+    "decoder": ["--component", "decoder"],
+    "compact decoder": ["--component", "decoder", "--compact"],
+    "encoder": ENCODER,
+    "compact encoder": [*ENCODER, "--compact"],
+}
+"""The options that choose each design."""
+
+
+def each_design(*names: str) -> pytest.MarkDecorator:
+    """Run a test with the options of each of some designs, of all if none is named."""
+    chosen = names or tuple(DESIGNS)
+    return pytest.mark.parametrize("options", [DESIGNS[name] for name in chosen], ids=chosen)
+
+
 class Run(NamedTuple):
     status: int
-    out: str
-    err: str
-
-
-class BinaryRun(NamedTuple):
-    status: int
-    out: bytes
+    out: Any  # text, or bytes
     err: str
 
 
 def run(*arguments: object) -> Run:
     """The command, in this process."""
-    status, out, err = run_for_bytes(*arguments)
-    return Run(status, out.decode(), err)
+    result = run_for_bytes(*arguments)
+    return result._replace(out=result.out.decode())
 
 
-def run_for_bytes(*arguments: object) -> BinaryRun:
+def run_for_bytes(*arguments: object) -> Run:
     """The command, in this process, and the bytes of its standard output, text or not."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline=""), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         status = cli.main([str(argument) for argument in arguments])
     out.flush()
-    return BinaryRun(status, out.buffer.getvalue(), err.getvalue())
+    return Run(status, out.buffer.getvalue(), err.getvalue())
 
 
 def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
@@ -60,10 +71,25 @@ def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, stderr=subprocess.PIPE, timeout=300, check=False, **options)
 
 
-def start_process(*arguments: object) -> subprocess.Popen:
-    """The command, running, both its outputs in pipes."""
-    command = [COMMAND, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def in_shell(line: str, **options) -> subprocess.CompletedProcess:
+    """A line of a shell that finds the command of this environment; it must succeed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        env={**os.environ, "PATH": path}, check=False, capture_output=True, **options,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def paste(line: str) -> None:
+    """Try an example: in this process, unless it is more than a command."""
+    program, *arguments = shlex.split(line)
+    if "|" in line:
+        in_shell(line)
+    else:
+        assert program == "utf8-hdl"
+        assert run(*arguments).status == 0
 
 
 def squeezed(text: str) -> list[str]:

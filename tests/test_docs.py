@@ -2,11 +2,8 @@
 
 import doctest
 import inspect
-import os
 import re
-import shlex
 import subprocess
-import sys
 from enum import Enum
 from itertools import product
 from pathlib import Path
@@ -17,7 +14,7 @@ from amaranth.sim import Simulator
 import utf8_flow
 import utf8_hdl
 import utf8_sim
-from command import run
+from command import in_shell, paste
 from needs import needs
 from utf8_flow.components import ENTRIES, variant
 from utf8_flow.export.verilog import generate
@@ -40,12 +37,7 @@ SHELL = [
 @pytest.mark.parametrize("block", CONSOLE, ids=[block.splitlines()[0] for block in CONSOLE])
 def test_console_example_prints_what_it_says(block):
     prompt, expected = block.split("\n", 1)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    run = subprocess.run(
-        ["bash", "-c", prompt.removeprefix("$ ")],
-        capture_output=True, encoding="utf-8", check=True, env={**os.environ, "PATH": path},
-    )  # fmt: skip
-    assert run.stdout == expected
+    assert in_shell(prompt.removeprefix("$ "), encoding="utf-8").stdout == expected
 
 
 def test_every_property_is_stated_on_the_page_about_proofs():
@@ -79,14 +71,7 @@ def test_shell_example_works(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text").write_bytes(b"a \xe2\x82\xac, \xff")
     line = line.replace("FILE...", "text text").replace("FILE", "text")
-    if "|" in line:
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path}
-        subprocess.run(["bash", "-c", line], check=True, env=environment, capture_output=True)
-    else:
-        program, *arguments = shlex.split(line)
-        assert program == "utf8-hdl"
-        assert run(*arguments).status == 0
+    paste(line)
 
 
 def test_timing_diagram_is_what_the_makefile_draws(tmp_path):
@@ -95,12 +80,8 @@ def test_timing_diagram_is_what_the_makefile_draws(tmp_path):
     recipe = re.search(r"^diagram:.*\n((?:\t.*\n|    .*\n)+)", makefile, re.M)[1]
     line = recipe.replace("\\\n", " ").replace("$(BIN)/", "")
     assert "docs/decoder.svg" in line
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     (tmp_path / "docs").mkdir()
-    subprocess.run(
-        ["sh", "-c", line], check=True, cwd=tmp_path, env={**os.environ, "PATH": path},
-        capture_output=True,
-    )  # fmt: skip
+    in_shell(line, cwd=tmp_path)
     drawn = (tmp_path / "docs/decoder.svg").read_bytes()
     assert drawn == (ROOT / "docs/decoder.svg").read_bytes()
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from command import Run, break_design, run, squeezed
 from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES
-from utf8_flow.cli.choices import choose_profile
+from utf8_flow.cli.choices import Rules
 from utf8_flow.verify import difference, engines, exhaustive
 from utf8_hdl import PROFILES, Decoder
 from utf8_sim import shrink
@@ -102,7 +102,7 @@ def test_the_profile_is_in_the_command(folder, monkeypatch, name):
 
 
 def test_every_override_is_in_the_command():
-    rules = choose_profile("ucs2", "accept", "accept", "whole-sequence")
+    rules = Rules("ucs2", "accept", "accept", "whole-sequence").chosen()
     case = Case((0x41, 0x42, 0x43), (True, False, True), (True, False, True, True), (True,))
     assert difference.command(case, AmaranthEngine(Decoder(rules))) == (
         "utf8-hdl simulate --profile ucs2 --surrogates accept --noncharacters accept "

@@ -1,15 +1,12 @@
 """What the command line says of itself: help, examples, completion, and errors of usage."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from command import assert_no_traceback, assert_refused, replace_design, run, run_process
+from command import in_shell, paste, replace_design, run
 from utf8_flow.cli import proving, synthesis
 from utf8_flow.components import ENTRIES
 from utf8_flow.fpga import placement
@@ -38,18 +35,12 @@ ALL_QUICK = [line for command in QUICK for line in examples(command)]
 ALL_SLOW = [line for command in SLOW for line in examples(command)]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("line", ALL_QUICK)
-def test_an_example_in_the_help_works_when_it_is_pasted(line, tmp_path):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {line}"],
-        check=False, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert_no_traceback(done.stderr)
+def test_an_example_in_the_help_works_when_it_is_pasted(line, folder):
+    paste(line)
     for name in re.findall(r"(?:-o|--vcd|--bytes) (\S+)", line):
-        assert (tmp_path / name).stat().st_size > 0
+        assert Path(name).stat().st_size > 0
 
 
 @pytest.mark.parametrize("line", ALL_SLOW)
@@ -71,30 +62,25 @@ def test_an_example_in_the_help_that_takes_long_is_accepted(line, folder, monkey
     assert begun
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in QUICK + SLOW)])
-def test_h_is_help(command):
-    result = run(*command, "-h")
-    assert (result.status, result.out) == (0, help_of(*command))
-    assert result.out.startswith(" ".join(["Usage: utf8-hdl", *command, "["]))
+def test_h_is_help():
+    for command in ([], *([name] for name in QUICK + SLOW)):
+        result = run(*command, "-h")
+        assert (result.status, result.out) == (0, help_of(*command))
+        assert result.out.startswith(" ".join(["Usage: utf8-hdl", *command, "["]))
 
 
-@pytest.mark.parametrize("command", QUICK + SLOW)
-def test_help_says_which_component_an_option_is_for(command):
-    text = help_of(command)
-    for option in re.findall(r"^  (--[\w-]+) ", text, re.M):
-        owners = [name for name, entry in ENTRIES.items() if option in entry.options]
-        if 0 < len(owners) < len(ENTRIES):
-            expected = rf"{option}\s+\S+\s+For\s+an?\s+{'|'.join(owners)}:"
-            assert re.search(expected, text), option
-
-
-def test_the_commands_are_described_in_whole_sentences():
-    commands = help_of().partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
-    assert [line.split()[0] for line in commands] == QUICK + SLOW
-    assert all(line.endswith(".") and not line.endswith("...") for line in commands)
+def test_help_says_which_component_an_option_is_for():
+    for text in map(help_of, QUICK + SLOW):
+        for option in re.findall(r"^  (--[\w-]+) ", text, re.M):
+            owners = [name for name, entry in ENTRIES.items() if option in entry.options]
+            if 0 < len(owners) < len(ENTRIES):
+                expected = rf"{option}\s+\S+\s+For\s+an?\s+{'|'.join(owners)}:"
+                assert re.search(expected, text), option
 
 
 def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
+    commands = help_of().partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in commands] == QUICK + SLOW
     result = run()
     assert (result.status, result.out, result.err) == (2, "", help_of())
 
@@ -102,7 +88,6 @@ def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
 # --- completion ---------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -119,152 +104,34 @@ def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
         ("bitstream --board i", ["icebreaker"]),
     ],
 )
-def test_the_shell_completes(words, expected):
-    environment = {
-        "_UTF8_HDL_COMPLETE": "complete_bash",
-        "COMP_WORDS": f"utf8-hdl {words}",
-        "COMP_CWORD": str(1 + words.count(" ")),
-    }
-    done = run_process(stdout=subprocess.PIPE, env=os.environ | environment)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode().split() == expected
+def test_the_shell_completes(monkeypatch, words, expected):
+    monkeypatch.setenv("_UTF8_HDL_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", f"utf8-hdl {words}")
+    monkeypatch.setenv("COMP_CWORD", str(1 + words.count(" ")))
+    result = run()
+    assert (result.status, result.out.split(), result.err) == (0, expected, "")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_can_be_set_up(shell):
-    environment = {"_UTF8_HDL_COMPLETE": f"source_{shell}"}
-    done = run_process(stdout=subprocess.PIPE, env=os.environ | environment)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert "utf8-hdl" in done.stdout.decode()
+@pytest.mark.parametrize(
+    ("variable", "status"),
+    [*((f"source_{shell}", 0) for shell in ("bash", "zsh", "fish")), ("complete_tcsh", 2)],
+)
+def test_completion_is_there_for_the_shells_that_are_known(monkeypatch, variable, status):
+    monkeypatch.setenv("_UTF8_HDL_COMPLETE", variable)
+    result = run()
+    assert result.status == status
+    assert ("utf8-hdl" in result.out) == (status == 0)
 
 
-def test_completion_is_installed_for_the_shell_that_is_used(tmp_path):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", "utf8-hdl --install-completion; exit $?"],
-        check=False, capture_output=True, text=True,
-        env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
+def test_completion_is_installed_for_the_shell_that_is_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = in_shell("utf8-hdl --install-completion; exit $?", text=True)
+    assert done.stderr == ""
     assert "bash completion installed" in done.stdout
     assert (tmp_path / ".bashrc").exists()
 
 
-@pytest.mark.parametrize("variable", ["complete_tcsh", "nonsense"])
-def test_a_shell_that_is_not_known_is_wrong_usage(variable):
-    environment = os.environ | {"_UTF8_HDL_COMPLETE": variable}
-    done = run_process(stdout=subprocess.PIPE, env=environment)
-    assert done.returncode == 2
-    assert_no_traceback(done.stderr)
-
-
-# --- errors of usage ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("simulate a --seed abc", "--seed must be a whole number, not 'abc'"),
-        ("simulate a --seed 1.5", "--seed must be a whole number, not '1.5'"),
-        ("simulate a --seed=", "--seed must be a whole number, not ''"),
-        ("compare --stall-input often", "--stall-input must be a number, not 'often'"),
-        ("simulate a --stall-output 25%", "--stall-output must be a number, not '25%'"),
-        ("compare --exhaustive three", "--exhaustive must be a whole number, not 'three'"),
-        ("mutate --mutants 1e3", "--mutants must be a whole number, not '1e3'"),
-        ("synthesize --seeds x", "--seeds must be a whole number, not 'x'"),
-        ("synthesize --seed x", "--seed must be a whole number, not 'x'"),
-        ("bitstream --board ulx3s --baud x", "--baud must be a whole number, not 'x'"),
-        ("bitstream", "Missing option '--board'"),
-        ("generate --sede 1", "No such option: --sede"),
-        ("compare --seed", "Option '--seed' requires an argument"),
-        ("simulate a b", "Got unexpected extra argument(s) (b)"),
-        ("compere", "No such command 'compere'. Did you mean 'compare'?"),
-        (
-            "text.txt",
-            "No such command 'text.txt': choose from simulate, compare, generate, prove, mutate, "
-            "synthesize, bitstream",
-        ),
-        ("--version=3", "Option '--version' does not take a value"),
-    ],
-)
-def test_an_error_of_usage_is_in_plain_words_and_points_to_the_commands_help(arguments, message):
-    result = run(*arguments.split())
-    assert_refused(result, message)
-    command = next((word for word in arguments.split() if word in QUICK + SLOW), "")
-    path = f"utf8-hdl {command}".rstrip()
-    assert result.err == f"utf8-hdl: {message} (see {path} --help)\n"
-
-
-# --- options without effect ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("simulate text.txt --wave-cycles 0-9", "--wave-cycles has no effect without --wave"),
-        (
-            "simulate text.txt --seed 7",
-            "--seed has no effect without --stall-input or --stall-output",
-        ),
-        (
-            "simulate text.txt --code-points 41",
-            "--code-points has no effect with --component decoder",
-        ),
-        ("simulate text.txt --bytes o", "--bytes has no effect with --component decoder"),
-        (
-            "simulate text.txt --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "compare --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "generate --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "synthesize --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "prove --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        (
-            "mutate --component encoder --error-span whole-sequence",
-            "--error-span has no effect with --component encoder",
-        ),
-        ("compare text.txt --state s.json", "--state has no effect without --exhaustive"),
-        (
-            "compare --exhaustive 1 --seed 7",
-            "--seed has no effect with --exhaustive, without --stall-input or --stall-output",
-        ),
-        (
-            "compare text.txt --stall-input-cycles 3 --seed 7",
-            "--seed has no effect with stalls by cycles, without --stall-input or --stall-output",
-        ),
-        ("synthesize --seeds 0 --seed 7", "--seed has no effect with --seeds 0"),
-    ],
-)
-def test_an_option_without_effect_is_refused(folder, arguments, message):
-    result = run(*arguments.split())
-    assert (result.status, result.out, result.err) == (2, "", f"utf8-hdl: {message}\n")
-    assert os.listdir(folder) == ["text.txt"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "simulate text.txt --stall-input 0 --seed 7",  # one of many runs of somebody's script
-        "compare text.txt --seed 7",
-        "compare text.txt --stall-input-cycles 3 --stall-output 0.5 --seed 7",
-        "simulate text.txt --engine auto --profile unicode",
-        "compare --exhaustive 1 --state s.json",
-    ],
-)
-def test_an_option_that_may_have_an_effect_is_taken(folder, arguments):
-    assert run(*arguments.split()).status == 0
+# --- compact designs ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -279,25 +146,23 @@ def test_an_option_that_may_have_an_effect_is_taken(folder, arguments):
         "synthesize --component decoder --profile unicode",
     ],
 )
-@pytest.mark.parametrize("option", ["", "--compact"])
-def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, command, option):
+def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, command):
     asked = []
 
     def make(profile, compact=False):
         asked.append(compact)
         return Decoder(profile)
 
-    def prove(_property, profile, makers):
-        makers["decoder"](profile)
-        work()
-
-    def work(*_arguments):
+    def use(*arguments):
+        if isinstance(arguments[-1], dict):
+            arguments[-1]["decoder"](arguments[-2])
         raise ToolError("that is enough")
 
     replace_design(monkeypatch, "decoder", make)
-    monkeypatch.setattr(proofs, "prove", prove)
-    monkeypatch.setattr(mutants, "make_mutants", work)
-    monkeypatch.setattr(synthesis, "measure", work)
-    run(*command.split(), *option.split())
-    assert asked
-    assert set(asked) == {option == "--compact"}
+    monkeypatch.setattr(proofs, "prove", use)
+    monkeypatch.setattr(mutants, "make_mutants", use)
+    monkeypatch.setattr(synthesis, "measure", use)
+    for option in ([], ["--compact"]):
+        run(*command.split(), *option)
+        assert set(asked) == {option == ["--compact"]}
+        asked.clear()

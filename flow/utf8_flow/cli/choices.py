@@ -1,8 +1,8 @@
-"""What options mean: components, profiles, stalls; and which of them have no effect."""
+"""The options that several commands share, and what they mean; which of them have no effect."""
 
 import re
-from dataclasses import astuple, dataclass, replace
-from typing import Annotated, Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
 
 from ..components import ENTRIES, idle_options, make_design, variants
+from ..verify.engines import AUTO, ENGINES
 from . import options
 
 CAMPAIGN_STALLS = (0.0, 0.25)
@@ -24,54 +25,38 @@ VERDICTS = {"accept": True, "reject": False}
 
 SPANS = {span.value: span for span in ErrorSpan}
 
-T = TypeVar("T")
-
-
-def choose(option: str, name: str, choices: dict[str, T]) -> T:
-    if name not in choices:
-        raise Refused(f"unknown {option} {name!r}: choose from {', '.join(choices)}")
-    return choices[name]
-
-
-def choose_profile(
-    name: str,
-    surrogates: str | None = None,
-    noncharacters: str | None = None,
-    error_span: str | None = None,
-) -> Profile:
-    """The profile that the options of these names choose."""
-    profile = choose("--profile", name, PROFILES)
-    if surrogates is not None:
-        accept = choose("--surrogates", surrogates, VERDICTS)
-        profile = replace(profile, accept_surrogates=accept)
-    if noncharacters is not None:
-        accept = choose("--noncharacters", noncharacters, VERDICTS)
-        profile = replace(profile, accept_noncharacters=accept)
-    if error_span is not None:
-        profile = replace(profile, error_span=choose("--error-span", error_span, SPANS))
-    return profile
+Engine = Annotated[str, options.Choice([AUTO, *ENGINES], "What simulates the hardware.")]
 
 
 def _verdict(of: str) -> Any:
-    return options.choice(VERDICTS, f"{of}, instead of the profile's rule.")
+    return options.Choice(VERDICTS, f"{of}, instead of the profile's rule.")
 
 
 @dataclass
 class AllRules:
     """Options for rules of UTF-8: all profiles that are offered, unless they name one."""
 
-    profile: Annotated[str | None, options.choice(PROFILES, "Only this one.")] = None
+    profile: Annotated[str | None, options.Choice(PROFILES, "Only this one.")] = None
     surrogates: Annotated[str | None, _verdict("U+D800 to U+DFFF")] = None
     noncharacters: Annotated[str | None, _verdict("U+FFFE and U+FFFF")] = None
     error_span: Annotated[
-        str | None, options.choice(SPANS, "For a decoder: how many bytes one error covers.")
+        str | None, options.Choice(SPANS, "For a decoder: how many bytes one error covers.")
     ] = None
+
+    def chosen(self) -> Profile:
+        """The profile that they name, ``unicode`` if none."""
+        overrides: dict[str, Any] = {
+            "accept_surrogates": VERDICTS.get(self.surrogates or ""),
+            "accept_noncharacters": VERDICTS.get(self.noncharacters or ""),
+            "error_span": SPANS.get(self.error_span or ""),
+        }
+        given = {rule: value for rule, value in overrides.items() if value is not None}
+        return replace(PROFILES[self.profile or UNICODE.name], **given)
 
     def profiles(self) -> list[Profile]:
         """The profile that they name, or all, and unicode with each rule inverted."""
-        name, *overrides = astuple(self)
-        if name or any(overrides):
-            return [choose_profile(name or UNICODE.name, *overrides)]
+        if self != AllRules():
+            return [self.chosen()]
         return [
             *PROFILES.values(),
             replace(UNICODE, accept_surrogates=not UNICODE.accept_surrogates),
@@ -84,32 +69,57 @@ class AllRules:
 class Rules(AllRules):
     """Options for the rules of one profile."""
 
-    profile: Annotated[str, options.choice(PROFILES, "Which UTF-8 is spoken.")] = "unicode"
-
-    def chosen(self) -> Profile:
-        return choose_profile(*astuple(self))
+    profile: Annotated[str, options.Choice(PROFILES, "Which UTF-8 is spoken.")] = "unicode"
 
 
 @dataclass
 class Designs:
     """Options that name components: all, with their compact variants, unless they choose."""
 
-    component: Annotated[str | None, options.choice(ENTRIES, "Only this one.")] = None
-    compact: options.Compact = False
+    component: Annotated[str | None, options.Choice(ENTRIES, "Only this one.")] = None
+    compact: Annotated[
+        bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
+    ] = False
 
     def variants(self) -> list[tuple[str, bool]]:
         if self.component is not None:
-            choose("--component", self.component, ENTRIES)
             return [(self.component, self.compact)]
         return [(name, compact) for name, compact in variants() if compact or not self.compact]
 
 
-def choose_design(component: str, rules: Profile, compact: bool) -> Any:
-    """The design that the options name."""
-    choose("--component", component, ENTRIES)
-    if (component, compact) not in variants():
-        raise Refused(f"--compact has no effect with --component {component}")
-    return make_design(component, rules, compact)
+@dataclass
+class Design(Rules, Designs):
+    """Options for one design, as :func:`utf8_flow.components.make_design` takes them."""
+
+    component: Annotated[str, options.Choice(ENTRIES, "Which piece of hardware.")] = "decoder"
+
+    def made(self) -> Any:
+        """The design that they name."""
+        if (self.component, self.compact) not in variants():
+            raise Refused(f"--compact has no effect with --component {self.component}")
+        return make_design(self.component, self.chosen(), self.compact)
+
+
+@dataclass
+class Kept:
+    """Options for what is kept of a run."""
+
+    tokens: Annotated[
+        str | None,
+        options.option(
+            "OUT.jsonl", "Write what the hardware gave, one JSON object a line; - is stdout."
+        ),
+    ] = None
+    vcd: Annotated[
+        str | None,
+        options.option("OUT.vcd", "Write the waveform, and OUT.gtkw to show it in GTKWave."),
+    ] = None
+    wave: Annotated[
+        str | None, options.option("OUT.svg", "Draw a timing diagram of some cycles.")
+    ] = None
+
+    def names(self) -> dict[str, str | None]:
+        return {"--tokens": self.tokens, "--vcd": self.vcd, "--wave": self.wave}
 
 
 def _probability(of: str) -> Any:
@@ -135,30 +145,34 @@ class Stalling:
         return self != Stalling(self.seed)
 
     @property
-    def by_rate(self) -> bool:
-        return (self.stall_input, self.stall_output) != (None, None)
+    def rates(self) -> tuple[float | None, float | None]:
+        return self.stall_input, self.stall_output
 
     @property
-    def by_cycles(self) -> bool:
-        return (self.stall_input_cycles, self.stall_output_cycles) != (None, None)
+    def cycles(self) -> tuple[str | None, str | None]:
+        return self.stall_input_cycles, self.stall_output_cycles
+
+    def __str__(self) -> str:
+        if not any(self.rates + self.cycles):
+            return "full rate"
+        sides = zip(self.rates, self.cycles, strict=True)
+        i, o = (f"cycles {cycles}" if cycles else f"{rate or 0:g}" for rate, cycles in sides)
+        return f"stalls in {i} out {o}"
 
     def stalls(self) -> tuple[Stalls, Stalls]:
         if self.seed < 0:
             raise Refused(f"--seed must be 0 or more, not {self.seed}")
-        seed, rate_in, rate_out, cycles_in, cycles_out = astuple(self)
         return (
-            _side_stalls("--stall-input", rate_in, cycles_in, (seed, 1)),
-            _side_stalls("--stall-output", rate_out, cycles_out, (seed, 2)),
+            _side_stalls("--stall-input", self.rates[0], self.cycles[0], (self.seed, 1)),
+            _side_stalls("--stall-output", self.rates[1], self.cycles[1], (self.seed, 2)),
         )
 
     def modes(self) -> list[Mode]:
         """The stalls that ``compare`` tries, with their names; full rate is always among them."""
+        tried = [Stalling(self.seed), self]
         if not self.given:
-            rates = [(i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
-            return [(_mode_name(*each), Stalling(self.seed, *each).stalls()) for each in rates]
-        _, rate_in, rate_out, cycles_in, cycles_out = astuple(self)
-        name = _mode_name(cycles_in or rate_in, cycles_out or rate_out)
-        return list({_mode_name(0, 0): Stalling(self.seed).stalls(), name: self.stalls()}.items())
+            tried = [Stalling(self.seed, i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
+        return list({str(each): each.stalls() for each in tried}.items())
 
 
 def _side_stalls(
@@ -190,14 +204,6 @@ def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
             )
         stalled.update(range(first, last + 1))
     return tuple(cycle in stalled for cycle in range(max(stalled) + 1))
-
-
-def _mode_name(*sides: float | str | None) -> str:
-    """Which stalls: probabilities, or cycles."""
-    if not any(sides):
-        return "full rate"
-    i, o = (f"{side or 0:g}" if not isinstance(side, str) else f"cycles {side}" for side in sides)
-    return f"stalls in {i} out {o}"
 
 
 def refuse_idle(

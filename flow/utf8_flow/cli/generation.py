@@ -12,7 +12,7 @@ from ..export.verilog import generate as generate_verilog
 from ..export.verilog import name_beside
 from ..export.vhdl import vhdl_package
 from . import options
-from .choices import Rules, choose, choose_design, refuse_idle
+from .choices import Design, refuse_idle
 
 RESET_POLARITIES = {"high": False, "low": True}
 """Whether the reset is active low, by the names of ``generate``'s option."""
@@ -33,15 +33,13 @@ def generate(
     output: Annotated[
         str, options.option("FILE", "Where to write; - is stdout.", "-o", "--output")
     ] = "-",
-    component: options.Component = "decoder",
-    compact: options.Compact = False,
-    rules: Rules,
+    design: Design,
     module: Annotated[
         str | None, options.option("NAME", "Name of the module, instead of utf8_COMPONENT.")
     ] = None,
     reset_polarity: Annotated[
         str,
-        options.choice(
+        options.Choice(
             RESET_POLARITIES,
             "high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
         ),
@@ -57,13 +55,12 @@ def generate(
     ] = False,
 ) -> None:
     """Write Verilog with AXI4-Stream ports, for an FPGA."""
-    design = choose_design(component, rules.chosen(), compact)
-    refuse_idle(context, component)
-    active_low_reset = choose("--reset-polarity", reset_polarity, RESET_POLARITIES)
-    module = f"utf8_{component}" if module is None else module
-    files = {output: generate_verilog(design, module, active_low_reset)}
+    made = design.made()
+    refuse_idle(context, design.component)
+    module = f"utf8_{design.component}" if module is None else module
+    files = {output: generate_verilog(made, module, RESET_POLARITIES[reset_polarity])}
     if fusesoc:
-        files[name_beside(output, ".core", "--fusesoc")] = core_file(design, module, output)
+        files[name_beside(output, ".core", "--fusesoc")] = core_file(made, module, output)
     if vhdl_component:
         package = vhdl_package(files[output], module)
         files[name_beside(output, ".vhd", "--vhdl-component")] = package

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.models import OptionInfo
 
-from ..components import ENTRIES
-from ..verify.engines import AUTO, ENGINES
+from utf8_sim.tools.errors import Refused
 
 Command = Callable[..., None]
 
@@ -20,12 +19,23 @@ def option(metavar: str, help: str, *names: str) -> Any:
     return typer.Option(*names, metavar=metavar, help=help)
 
 
-class _Choice(OptionInfo):
-    """Its names are looked up when they are shown: components may be registered at any time."""
+class Choice(OptionInfo):
+    """An option that takes one of some names, which the shell completes.
+
+    They are looked up when they are needed: components may be registered at any time.
+    """
 
     def __init__(self, names: Collection[str], help: str) -> None:
         self._names = names
-        super().__init__(default=..., help=help, autocompletion=lambda: list(names))
+        super().__init__(
+            default=..., help=help, autocompletion=lambda: list(names), callback=self._check
+        )
+
+    def _check(self, parameter: typer.CallbackParam, name: str | None) -> str | None:
+        if name is None or name in self._names:
+            return name
+        choices = ", ".join(self._names)
+        raise Refused(f"unknown {parameter.opts[0]} {name!r}: choose from {choices}")
 
     @property
     def metavar(self) -> str:
@@ -34,11 +44,6 @@ class _Choice(OptionInfo):
     @metavar.setter
     def metavar(self, _: str | None) -> None:
         """Typer's, which is not used."""
-
-
-def choice(names: Collection[str], help: str) -> Any:
-    """An option that takes one of some names, which the shell completes."""
-    return _Choice(names, help)
 
 
 def number(metavar: str, help: str, kind: Callable[[str], Any], description: str) -> Any:
@@ -93,17 +98,4 @@ def command(app: typer.Typer, *lines: str) -> Callable[[Command], Command]:
     return declare
 
 
-Component = Annotated[str, choice(ENTRIES, "Which piece of hardware.")]
-Compact = Annotated[
-    bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
-]
-Engine = Annotated[str, choice([AUTO, *ENGINES], "What simulates the hardware.")]
 Seed = Annotated[int, whole_number("Random seed.")]
-Tokens = Annotated[
-    str | None,
-    option("OUT.jsonl", "Write what the hardware gave, one JSON object a line; - is stdout."),
-]
-Vcd = Annotated[
-    str | None, option("OUT.vcd", "Write the waveform, and OUT.gtkw to show it in GTKWave.")
-]
-Wave = Annotated[str | None, option("OUT.svg", "Draw a timing diagram of some cycles.")]

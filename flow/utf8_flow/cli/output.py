@@ -4,9 +4,8 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import TextIO
+from contextlib import suppress
+from typing import IO, Any, TextIO
 
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import check_output
@@ -14,46 +13,33 @@ from utf8_sim.tools.files import check_output
 from ..verify.waves import check_drawing, save_file_name
 
 
-class OutputFailed(Refused):
-    """Standard output cannot be written."""
+class StandardOutput(io.FileIO):
+    """Standard output that says so if it cannot be written, and then swallows what is left."""
 
-
-class StandardOutput(io.TextIOWrapper):
-    """Standard output whose errors say that they are its own."""
-
-    def write(self, text: str, /) -> int:
-        with _refusing_output():
-            return super().write(text)
-
-    def flush(self) -> None:
-        with _refusing_output():
-            super().flush()
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            give_up_on(self)
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise Refused(f"cannot write standard output: {error.strerror}") from error
 
 
 def guard_standard_output() -> None:
-    """Let standard output be a :class:`StandardOutput`, from now on."""
+    """Let standard output be a :class:`StandardOutput` that takes every character, from now on."""
     usual = sys.stdout
     if isinstance(usual, io.TextIOWrapper):
-        sys.stdout = StandardOutput(
-            usual.buffer,
+        raw = StandardOutput(usual.fileno(), "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw),
             encoding=usual.encoding,
-            errors=usual.errors,
-            line_buffering=usual.line_buffering,
-            write_through=usual.write_through,
+            errors="backslashreplace",  # a terminal may lack most characters
+            line_buffering=usual.line_buffering or usual.write_through,
         )
 
 
-@contextmanager
-def _refusing_output() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputFailed(f"cannot write standard output: {error.strerror}") from error
-
-
-def give_up_on(stream: TextIO) -> None:
+def give_up_on(stream: IO[Any]) -> None:
     """Write no more to standard output or error, so that what it holds does no harm at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,6 +1,5 @@
 """A run of the command from begin to end: what surrounds it, what failed, its exit status."""
 
-import io
 import os
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from utf8_sim.tools.interrupts import one_interrupt
 from ..terminal import INTERRUPTED, GivenUp, visible
 from ..verify.engines import keep_freed_memory
 from .commands import app
-from .output import OutputFailed, give_up_on
+from .output import give_up_on
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,7 +29,6 @@ def main(arguments: list[str] | None = None) -> int:
     keep_freed_memory()
     # A design may be made and then not used, because what follows is refused.
     warnings.filterwarnings("ignore", category=UnusedElaboratable)
-    allow_any_character()
     heeded: list[int] = []
     try:
         try:
@@ -44,8 +42,6 @@ def main(arguments: list[str] | None = None) -> int:
             if sys.stdout:
                 sys.stdout.flush()
     except (Refused, ToolError) as error:
-        if isinstance(error, OutputFailed):
-            give_up_on(sys.stdout)
         message = str(error)
     except TyperException as error:
         message = _usage_error(error, arguments or sys.argv[1:])
@@ -59,7 +55,6 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(error, SystemExit) and cause is None:  # that is how completion ends
             return 2 if error.code else 0
         if isinstance(cause, BrokenPipeError):
-            give_up_on(sys.stdout)
             return 141
         message = _what_failed(cause)
     try:
@@ -75,11 +70,8 @@ def _usage_error(error: TyperException, arguments: list[str]) -> str:
     command = [word for word in arguments[:1] if not word.startswith("-")]
     path = context.command_path if context else " ".join(["utf8-hdl", *command])
     message = error.format_message().rstrip(".")
-    if isinstance(error, typer.BadParameter) and error.param and error.message:
-        message = f"{error.param.opts[0]} {error.message}"
-    elif message.startswith("No such command") and "Did you mean" not in message:
-        names = typer.main.get_group(app).commands
-        message = f"{message}: choose from {', '.join(names)}"
+    if message.startswith("No such command") and "Did you mean" not in message:
+        message = f"{message}: choose from {', '.join(typer.main.get_group(app).commands)}"
     return f"{message} (see {path} --help)"
 
 
@@ -105,10 +97,3 @@ def check_current_folder() -> None:
         raise Refused(
             f"the current folder cannot be used ({error.strerror}): go to another one"
         ) from error
-
-
-def allow_any_character() -> None:
-    """Write what a terminal has no character for as its number."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may lack most characters
-            stream.reconfigure(errors="backslashreplace")

@@ -3,12 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from utf8_hdl import Profile
 from utf8_sim.campaign import Part, campaign
 from utf8_sim.engines.engine import AmaranthEngine
-from utf8_sim.stimulus import Mode, Stimulus
+from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.errors import Refused
 
 from ..components import entry_of
@@ -19,9 +17,17 @@ from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
 from ..verify.simulation import Outputs, TextSimulation, look_ahead
 from ..verify.waves import check_drawn, drawing_range
 from . import options
-from .choices import Rules, Stalling, choose_design, refuse_idle
+from .choices import Design, Engine, Kept, Stalling, refuse_idle
 from .output import check_outputs
 from .texts import Typed, file_part, open_text
+
+WITHOUT_RATES = "without --stall-input or --stall-output"
+
+NOT_EXHAUSTIVE = (
+    *("files", "text", "hexadecimal", "code_points"),
+    *("tokens", "stall_input_cycles", "stall_output_cycles"),
+)
+"""Parameters of ``compare`` that have no effect on ``--exhaustive``, which has its own texts."""
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 """Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
@@ -41,17 +47,13 @@ def simulate(
     *,
     file: Annotated[str | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
     typed: Typed,
-    component: options.Component = "decoder",
-    compact: options.Compact = False,
-    rules: Rules,
-    engine: options.Engine = AUTO,
+    design: Design,
+    engine: Engine = AUTO,
     stalling: Stalling,
-    tokens: options.Tokens = None,
+    kept: Kept,
     encoded: Annotated[
         str | None, options.option("OUT", "For an encoder: write the bytes it gave.", "--bytes")
     ] = None,
-    vcd: options.Vcd = None,
-    wave: options.Wave = None,
     wave_cycles: Annotated[
         str, options.option("FIRST-LAST", "Which cycles --wave draws.")
     ] = "0-31",
@@ -62,28 +64,27 @@ def simulate(
     (-), or what --text or --hex gives. A decoder gets its bytes. An encoder gets its characters,
     surrogates and all other values too that its input can carry, or those of LIST.
     """
-    profile, stalls = rules.chosen(), stalling.stalls()
-    design = choose_design(component, profile, compact)
+    made, stalls = design.made(), stalling.stalls()
     refuse_idle(
         context,
-        component,
-        seed=not stalling.by_rate and "without --stall-input or --stall-output",
-        wave_cycles=wave is None and "without --wave",
+        design.component,
+        seed=stalling.rates == (None, None) and WITHOUT_RATES,
+        wave_cycles=kept.wave is None and "without --wave",
     )
-    facts = AmaranthEngine(design)
+    facts = AmaranthEngine(made)
     part = typed.part(facts)
-    names = {"--tokens": tokens, "--bytes": encoded, "--vcd": vcd, "--wave": wave}
+    names = {**kept.names(), "--bytes": encoded}
     check_outputs([file] if file else [], names)
     drawn = drawing_range(wave_cycles)
     show = report_console(names)
     with open_text(file, part, facts) as (text_pieces, size):
         pieces, ahead, whole = look_ahead(text_pieces, facts, None if part else 1)
         length = ahead if whole else size
-        if wave and length is not None and not stalling.given:
+        if kept.wave and length is not None and not stalling.given:
             check_drawn(drawn, length)
         cycles = expected_cycles(ahead, [stalls])
-        simulator, engine_line = prepare_engine(engine, design, cycles)
-        outputs = Outputs(tokens, encoded, vcd, wave)
+        simulator, engine_line = prepare_engine(engine, made, cycles)
+        outputs = Outputs(kept.tokens, encoded, kept.vcd, kept.wave)
         simulation = TextSimulation(simulator, outputs, drawn)
         simulation.run(show, Stimulus(pieces, *stalls), size)
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
@@ -101,14 +102,10 @@ def compare(
     *,
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
     typed: Typed,
-    component: options.Component = "decoder",
-    compact: options.Compact = False,
-    rules: Rules,
-    engine: options.Engine = AUTO,
+    design: Design,
+    engine: Engine = AUTO,
     stalling: Stalling,
-    tokens: options.Tokens = None,
-    vcd: options.Vcd = None,
-    wave: options.Wave = None,
+    kept: Kept,
     exhaustive: Annotated[
         int | None,
         options.whole_number("For a decoder: every text of N bytes, 1 to 4, instead of FILEs."),
@@ -123,52 +120,49 @@ def compare(
     or without any the built-in campaign. Each runs at full rate and with stalls on either side and
     both. --vcd and --wave name what is kept if there is a difference.
     """
-    profile, modes = rules.chosen(), stalling.modes()
-    design = choose_design(component, profile, compact)
+    made, modes = design.made(), stalling.modes()
     is_campaign = not files and typed == Typed()
-    nothing_random = exhaustive is not None or (stalling.by_cycles and not is_campaign)
+    nothing_random = exhaustive is not None or (any(stalling.cycles) and not is_campaign)
     refuse_idle(
         context,
-        component,
-        seed=nothing_random
-        and not stalling.by_rate
-        and f"with {'--exhaustive' if exhaustive is not None else 'stalls by cycles'}, "
-        "without --stall-input or --stall-output",
+        design.component,
+        seed=nothing_random and stalling.rates == (None, None) and WITHOUT_RATES,
         state=exhaustive is None and "without --exhaustive",
+        **dict.fromkeys(NOT_EXHAUSTIVE, exhaustive is not None and "with --exhaustive"),
     )
     if state == "-":
         raise Refused("--state needs the name of a file")
-    outputs = {"--tokens": tokens, "--vcd": vcd, "--wave": wave}
+    outputs = kept.names()
     check_outputs(files or [], outputs if exhaustive is None else {**outputs, "--state": state})
     show = report_console(outputs)
-    vcd = vcd or DIFFERENCE_VCD
+    vcd = kept.vcd or DIFFERENCE_VCD
     if exhaustive is not None:
-        if not is_campaign or tokens or stalling.by_cycles:
-            raise Refused(
-                "--exhaustive has its own texts: without FILEs, --text, --hex, --code-points, "
-                "--tokens and stalls by cycles"
-            )
         if not 1 <= exhaustive <= LONGEST:
             raise Refused(f"--exhaustive must be 1 to {LONGEST} bytes, not {exhaustive}")
         cycles = expected_cycles(exhaustive * 256**exhaustive, [stalling.stalls()])
-        simulator, engine_line = prepare_engine(engine, design, cycles)
+        simulator, engine_line = prepare_engine(engine, made, cycles)
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
-        plan = Plan(exhaustive, profile, simulator.name, rates, stalling.seed, component, compact)
-        compare_exhaustively(show, plan, simulator, engine_line, state, vcd, wave)
+        which = design.component, design.compact
+        plan = Plan(exhaustive, made.profile, simulator.name, rates, stalling.seed, *which)
+        compare_exhaustively(show, plan, simulator, engine_line, state, vcd, kept.wave)
         return
 
-    facts = AmaranthEngine(design)
+    facts = AmaranthEngine(made)
     parts = _given_parts(context, files or [], typed.part(facts), facts)
     parts = parts or campaign(facts, stalling.seed)
     # Of files, it is the bytes that are counted.
-    each = 1 if files else entry_of(facts).cycles_each(profile)
+    each = 1 if files else entry_of(facts).cycles_each(made.profile)
     size = each * sum(part.size for part in parts)
     cycles = expected_cycles(size, [stalls for _, stalls in modes])
-    simulator, engine_line = prepare_engine(engine, design, cycles)
-    _say_what_is_compared(show, profile, engine_line, parts, modes)
+    simulator, engine_line = prepare_engine(engine, made, cycles)
+    say(show, f"profile {made.profile.describe()}")
+    say(show, f"engine {engine_line}")
+    stimuli = plural(len(parts), "stimulus", "stimuli")
+    names = ", ".join(name for name, _ in modes)
+    say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")
     comparison = PartsComparison(simulator, parts, modes)
-    comparison.run(show, tokens)
-    comparison.tell(show, stalling.seed, is_campaign, vcd, wave)
+    comparison.run(show, kept.tokens)
+    comparison.tell(show, stalling.seed, is_campaign, vcd, kept.wave)
 
 
 def _given_parts(
@@ -182,13 +176,3 @@ def _given_parts(
     if typed:
         return [typed]
     return [context.with_resource(file_part(name, facts)) for name in files]
-
-
-def _say_what_is_compared(
-    show: Console, profile: Profile, engine_line: str, parts: list[Part], modes: list[Mode]
-) -> None:
-    say(show, f"profile {profile.describe()}")
-    say(show, f"engine {engine_line}")
-    names = ", ".join(name for name, _ in modes)
-    stimuli = plural(len(parts), "stimulus", "stimuli")
-    say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")

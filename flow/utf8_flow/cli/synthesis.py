@@ -15,7 +15,7 @@ from ..fpga.placement import SEEDS, choose_jobs, measure
 from ..fpga.results import document, summary
 from ..terminal import report_console, say
 from . import options
-from .choices import AllRules, Designs, Rules, choose, refuse_idle
+from .choices import AllRules, Designs, Rules, refuse_idle
 from .output import check_outputs
 
 app = typer.Typer()
@@ -31,7 +31,7 @@ def synthesize(
     *,
     designs: Designs,
     rules: AllRules,
-    device: Annotated[str | None, options.choice(DEVICES, "Only this one.")] = None,
+    device: Annotated[str | None, options.Choice(DEVICES, "Only this one.")] = None,
     fields: Annotated[
         str | None, options.option("LIST", "Outputs that are used, such as code_point,error.")
     ] = None,
@@ -49,10 +49,6 @@ def synthesize(
     The designs are synthesised, placed and routed. Without --profile, in all of them, and in
     unicode with each of its rules inverted.
     """
-    variants = designs.variants()
-    if device is not None:
-        choose("--device", device, DEVICES)
-    profiles = rules.profiles()
     if min(seed, seeds) < 0 or seed + seeds > SEEDS:
         raise Refused(f"--seed and --seeds must be 0 or more, and together at most {SEEDS}")
     refuse_idle(context, designs.component, seed=not seeds and "with --seeds 0")
@@ -61,7 +57,7 @@ def synthesize(
     outputs = {"--json": json_file, "--plot": plot}
     check_outputs([], outputs)
     devices = [device] if device else list(DEVICES)
-    jobs = choose_jobs(variants, profiles, devices, fields)
+    jobs = choose_jobs(designs.variants(), rules.profiles(), devices, fields)
     show = report_console(outputs)
     results = document(measure(jobs, range(seed, seed + seeds)))
     for line in summary(results):
@@ -81,7 +77,7 @@ def synthesize(
 )
 def bitstream(
     *,
-    board: Annotated[str, options.choice(BOARDS, "Which board.")],
+    board: Annotated[str, options.Choice(BOARDS, "Which board.")],
     output: Annotated[
         str | None,
         options.option(
@@ -98,6 +94,4 @@ def bitstream(
 
     It takes bytes on the board's UART and gives code points and errors, as text.
     """
-    profile = rules.chosen()
-    choose("--board", board, BOARDS)
-    write_bitstream(board, profile, baud, output)
+    write_bitstream(board, rules.chosen(), baud, output)

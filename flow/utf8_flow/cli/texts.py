@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Annotated, BinaryIO
 
 from utf8_sim.campaign import Part
@@ -56,23 +56,20 @@ def _code_points(text: str, width: int) -> list[int]:
     values = []
     for word in text.replace(",", " ").split():
         number = re.fullmatch(r"(?:U\+|0X)?([0-9A-F]+)", word.upper())
-        if not number:
-            raise Refused(f"--code-points takes hexadecimal numbers, not {word!r}")
-        value = int(number[1], 16)
-        if value >= 1 << width:
-            raise Refused(f"--code-points must be 0 to {(1 << width) - 1:X}, not {word!r}")
-        values.append(value)
+        if not number or int(number[1], 16) >= 1 << width:
+            highest = (1 << width) - 1
+            raise Refused(f"--code-points takes hexadecimal numbers to {highest:X}, not {word!r}")
+        values.append(int(number[1], 16))
     return values
 
 
 def _bytes(text: str) -> bytes:
-    digits = "".join(text.split())
-    wrong = re.search(r"[^0-9A-Fa-f]", digits)
-    if wrong:
-        raise Refused(f"--hex takes bytes in hexadecimal and / between texts, not {wrong[0]!r}")
-    if len(digits) % 2:
-        raise Refused(f"--hex needs two digits for each byte, not {text.strip()!r}")
-    return bytes.fromhex(digits)
+    try:
+        return bytes.fromhex("".join(text.split()))
+    except ValueError:
+        raise Refused(
+            f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
+        ) from None
 
 
 @dataclass
@@ -94,20 +91,19 @@ class Typed:
         """What is given, if anything is."""
         if astuple(self).count(None) < 2:
             raise Refused(ONE_TEXT)
+        entry, profile = entry_of(engine), engine.profile
         if self.code_points is not None:
-            width = engine.profile.utf32_width
-            lists = [_code_points(part, width) for part in self.code_points.split("/")]
-            lists = [values for values in lists if values]
-            return Part("--code-points", sum(map(len, lists)), lambda: ((v, True) for v in lists))
+            words = self.code_points.split("/")
+            return Part.of(
+                "--code-points", [_code_points(part, profile.utf32_width) for part in words]
+            )
         if self.text is not None:
-            name, texts = "--text", [os.fsencode(self.text)]
+            part = Part.of("--text", [os.fsencode(self.text)])
         elif self.hexadecimal is not None:
-            name, texts = "--hex", [_bytes(part) for part in self.hexadecimal.split("/")]
+            part = Part.of("--hex", [_bytes(text) for text in self.hexadecimal.split("/")])
         else:
             return None
-        texts, from_text = [data for data in texts if data], entry_of(engine).from_text
-        size = sum(map(len, texts))
-        return Part(name, size, lambda: from_text(((data, True) for data in texts), engine.profile))
+        return replace(part, pieces=lambda: entry.from_text(part.pieces(), profile))
 
 
 @contextmanager
@@ -143,12 +139,12 @@ def open_text(
     if (file is None) == (typed is None):
         raise Refused(ONE_TEXT)
     entry = entry_of(engine)
+    # An encoder takes fewer code points than there are bytes.
+    is_counted = entry.list_option == "--hex" and file != "-"
     if typed:
-        # An encoder takes fewer code points than there are bytes.
-        yield typed.pieces(), typed.size if entry.takes_bytes else None
-    else:
-        assert file is not None
-        with _open_binary(file) as stream:
-            known = entry.takes_bytes and file != "-"
-            size = os.fstat(stream.fileno()).st_size if known else None
-            yield entry.from_text(_pieces(stream, file), engine.profile), size or None
+        yield typed.pieces(), typed.size if is_counted else None
+        return
+    assert file is not None
+    with _open_binary(file) as stream:
+        size = os.fstat(stream.fileno()).st_size if is_counted else None
+        yield entry.from_text(_pieces(stream, file), engine.profile), size or None

@@ -21,56 +21,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A component, for the tools.
+    """A component, for the tools."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in :data:`utf8_sim.components.COMPONENTS`, which has gateware and golden model.
-    report : callable
-        What it did, written as lines of JSON to a file if there is one, and counted. Worker
-        processes import its module, which has to register the entry.
-    list_option : str
-        The option of ``simulate`` that takes its inputs as hexadecimal numbers.
-    options : frozenset of str
-        The options of the command line that not every component has and this one does.
-    from_text : callable
-        Its inputs for the bytes of a text, in a profile.
-    bytes_of : callable
-        How many bytes of text some inputs are, in a profile.
-    cycles_each : callable
-        The most cycles that an input takes if nothing is stalled, in a profile.
-    coverage_lines : callable
-        What a comparison exercised besides what all components count.
-    ports : str
-        What the header of the generated Verilog says of the ports; lines of a comment.
-    promises : callable
-        What it says of throughput and latency, given the timing of the design.
-    proofs : callable
-        What is proved of it; of the compact variant, if so asked.
-    """
-
+    #: Its name in :data:`utf8_sim.components.COMPONENTS`, which has gateware and golden model.
     name: str
+    #: What it did, written as lines of JSON to a file if there is one, and counted. Workers import
+    #: the module of this, which has to register the entry.
     report: Callable[[TextIO | None], Report]
+    #: The option of ``simulate`` that takes its inputs as hexadecimal numbers.
     list_option: str = "--hex"
+    #: The options of the command line that not every component has and this one does.
     options: frozenset[str] = frozenset()
+    #: Its inputs for the bytes of a text, in a profile.
     from_text: Callable[[Iterator[Piece], Profile], Iterator[Piece]] = lambda text, profile: text
+    #: How many bytes of text some inputs are, in a profile.
     bytes_of: Callable[[Sequence[int] | Any, Profile], int] = lambda items, profile: len(items)
+    #: The most cycles that an input takes if nothing is stalled, in a profile.
     cycles_each: Callable[[Profile], int] = lambda profile: 1
+    #: What a comparison exercised besides what all components count.
     coverage_lines: Callable[[Any], Iterable[Text]] = lambda coverage: ()
+    #: What the header of the generated Verilog says of the ports; lines of a comment.
     ports: str = "//"
+    #: What it says of throughput and latency, given the timing of the design.
     promises: Callable[[Timing], str] = lambda timing: "//"
+    #: What is proved of it; of the compact variant, if so asked.
     proofs: Callable[[bool], list["Property"]] = lambda compact: []
 
     @property
     def component(self) -> Component:
-        """Its gateware and golden model."""
         return COMPONENTS[self.name]
-
-    @property
-    def takes_bytes(self) -> bool:
-        """Whether an input is a byte of text."""
-        return self.list_option == "--hex"
 
 
 ENTRIES: dict[str, Entry] = {}
@@ -78,13 +57,7 @@ ENTRIES: dict[str, Entry] = {}
 
 
 def register(entry: Entry) -> Entry:
-    """Add an entry.
-
-    Raises
-    ------
-    ValueError
-        If there is one for the component already.
-    """
+    """Add the entry of a component that has none yet."""
     if entry.name in ENTRIES:
         raise ValueError(f"there is an entry for {entry.name!r} already")
     ENTRIES[entry.name] = entry

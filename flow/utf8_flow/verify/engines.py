@@ -11,7 +11,7 @@ from utf8_sim.engines.engine import AmaranthEngine, Engine
 from utf8_sim.engines.gates import GateLevelEngine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.stimulus import Stalls
-from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.errors import ToolError
 
 from ..export.verilog import generate
 from ..fpga.families import FAMILIES
@@ -88,8 +88,6 @@ def prepare_engine(name: str, design: Any, cycles: int) -> tuple[Engine, str]:
 
     ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
     """
-    if name not in (AUTO, *ENGINES):
-        raise Refused(f"unknown --engine {name!r}: choose from {', '.join([AUTO, *ENGINES])}")
     if name == AUTO and cycles < WORTH_COMPILING:
         name = AmaranthEngine.name
     with progress_bar() as progress:

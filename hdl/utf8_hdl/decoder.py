@@ -64,7 +64,7 @@ class Decoder(wiring.Component):
     profile, compact
         As given.
     State : enum.Enum
-        The states of this profile's machine; each has a bit of its own.
+        The states of this profile's machine; in the pipeline each has a bit of its own.
     state : Signal
         The state register, for waveforms and coverage.
     skid_taken : Signal
@@ -86,44 +86,37 @@ class Decoder(wiring.Component):
         self.profile = profile
         self.compact = compact
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+        #: Ports of AXI4-Stream that are wider than what they carry.
+        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
+        names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
+        codes = {name: n if compact else 1 << n for n, name in enumerate(names)}
+        if compact:
+            codes["HELD"] = 1 << (profile.longest_form - 1).bit_length()  # a bit of its own
+        self.State: Any = enum.Enum("State", codes)
         super().__init__(
             {
                 "i": In(stream.Signature(BYTE_LAYOUT)),
                 "o": Out(stream.Signature(token_layout(profile))),
             }
         )
-        #: Ports of AXI4-Stream that are wider than what they carry.
-        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
-        names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
-        self.State: Any = enum.Enum("State", {name: 1 << bit for bit, name in enumerate(names)})
         self.state = Signal(self.State, init=self.State.START)
         self.skid_taken = Signal()
-        if compact:
-            self._compact = CompactDecoder(profile)
-            self.i, self.o = self._compact.i, self._compact.o
-            self.State, self.state = self._compact.State, self._compact.state
 
     def elaborate(self, platform: Any) -> Any:
         if self.compact:
-            return self._compact
+            return CompactDecoder(self)
         m = Module()
         pipeline = Pipeline(m, self.o)
         take = pipeline.take(self.i, self.skid_taken)
-        split, sets = self._split(pipeline, take)
-        pair = self._pair(pipeline, split, sets)
-        byte = self._classify(pipeline, pair)
-        sequence = self._count(pipeline, byte)
-        token = self._make(pipeline, byte, sequence)
-        pipeline.deliver(token)
-        return m
-
-    def _split(self, pipeline: Pipeline, take: Stage) -> tuple[Stage, ByteSets]:
-        """Stage 2: the byte's nibbles, each looked up."""
         split = pipeline.stage(
             "split", "the sets that the nibbles of the byte are in", take.valid, BYTE_LAYOUT
         )
         split.load(data=take.p.data, last=take.p.last)
-        return split, ByteSets(split, take.p.data)
+        pair = self._pair(pipeline, split, ByteSets(split, take.p.data))
+        byte = self._classify(pipeline, pair)
+        sequence = self._count(pipeline, byte)
+        pipeline.deliver(self._make(pipeline, byte, sequence))
+        return m
 
     def _pair(self, pipeline: Pipeline, split: Stage, sets: ByteSets) -> Stage:
         """Stage 3: what a byte is by itself, and to the one or two before it."""

@@ -77,7 +77,7 @@ class Encoder(wiring.Component):
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken. ``error_span`` has no meaning here.
+        Which UTF-8 is spoken. An encoder has no use for its ``error_span``.
     compact : bool
         Whether there is one register stage instead of the pipeline: half the area, and a lower
         clock frequency.

@@ -154,13 +154,14 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
         if "<async>" not in (path["from"], path["to"])
     )
     start, end = path[0]["from"], path[-1]["to"]
-    control = netlist.device.family.controls.get(end["port"])
+    family = netlist.device.family
+    control = family.controls.get(end["port"])
     return Run(
         seed,
         round(clock["achieved"], 2),
         netlist.register_name(start["cell"]),
         netlist.register_name(end["cell"]) + (f" ({control})" if control else ""),
-        _levels(path, to_data=not control),
+        family.levels(path),
     )
 
 
@@ -173,13 +174,3 @@ def _nextpnr(netlist: Netlist, *arguments: str) -> tuple[dict[str, Any], str]:
         files = "--json", "design.json", "--report", "report.json", "--log", "log.txt", "--quiet"
         run_yowasp(device.family.placer, *device.options, *files, *arguments, folder=folder)
         return json.loads((folder / "report.json").read_text()), (folder / "log.txt").read_text()
-
-
-def _levels(path: list[dict[str, Any]], to_data: bool) -> int:
-    """Steps of logic on a path.
-
-    On iCE40 the last lookup table is in one cell with the register, where it counts as set-up;
-    a register without one has a cell with another ending.
-    """
-    joined = path[-1]["to"]["cell"].endswith("_LC") and to_data
-    return sum(step["type"] == "logic" for step in path) + joined

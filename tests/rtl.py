@@ -155,7 +155,7 @@ ALL_RULES = {
 """Every named profile with every combination of overrides."""
 
 MOVES = "return ~self.will_stall & stage.next_valid"
-READY = "m.d.comb += i.ready.eq(o_ready | (enable & ~skid_taken))"
+READY = "m.d.comb += i.ready.eq(self._o.ready | (enable & ~skid_taken))"
 
 # What is wrong with a decoder, and the edit to its source that makes it so.
 BREAKS = {
@@ -245,7 +245,7 @@ BREAKS = {
         "both_full.eq(0)",
     ),
     "buffer: the same token again": (
-        "comes = stage.valid & ~stalled",
+        "comes = stage.valid & ~self.stalled",
         "comes = stage.valid",
     ),
     "valid waits for ready": (
@@ -271,7 +271,7 @@ BREAKS = {
         "with self.m.If(self._enable):",
         "with self.m.If(1):",
     ),
-    "the first payload moves while stalled": ("with self.m.If(self.enable):", "with self.m.If(1):"),
+    "the first payload moves while stalled": ("with m.If(enable):", "with m.If(1):"),
     "the first valid bit is that of the next item": (
         "select(enable, valid, stage.valid)",
         "valid & enable",
@@ -290,7 +290,7 @@ BREAKS = {
         READY,
         "half = Signal()\n"
         "        m.d.sync += half.eq(~half)\n"
-        "        m.d.comb += i.ready.eq(half & (o_ready | (enable & ~skid_taken)))",
+        "        m.d.comb += i.ready.eq(half & (self._o.ready | (enable & ~skid_taken)))",
     ),
     "rate: a cycle lost after every pause": (
         READY,
@@ -298,8 +298,8 @@ BREAKS = {
     ),
     "never ready": (READY, "m.d.comb += i.ready.eq(0)"),
     "byte taken that was not offered": (
-        "self.valid = i.valid | skid_taken",
-        "self.valid = i.ready | skid_taken",
+        "valid = i.valid | skid_taken",
+        "valid = i.ready | skid_taken",
     ),
     "skid: two bytes in it": (READY, "m.d.comb += i.ready.eq(o_ready | enable)"),
     "skid: taken by what was not offered": (
@@ -307,8 +307,8 @@ BREAKS = {
         "skid_taken.eq(i.ready &",
     ),
     "skid: byte lost in it": (
-        "self.valid = i.valid | skid_taken",
-        "self.valid = i.valid",
+        "valid = i.valid | skid_taken",
+        "valid = i.valid",
     ),
     "skid: byte behind it lost": ("(skid_taken | ~enable)),", "~enable),"),
     "skid: never taken": ("(skid_taken | ~enable)),", "skid_taken),"),

@@ -154,7 +154,7 @@ ALL_RULES = {
 }
 """Every named profile with every combination of overrides."""
 
-MOVES = "return ~self.will_stall & stage.next_valid"
+MOVES = "moves_on = ~pipeline.will_stall & byte.next_valid"
 READY = "m.d.comb += i.ready.eq(self._o.ready | (enable & ~skid_taken))"
 
 # What is wrong with a decoder, and the edit to its source that makes it so.
@@ -192,8 +192,8 @@ BREAKS = {
         "~(byte.begins_any | (byte.follows_on & self._needs_more()))",
         "~byte.begins_any",
     ),
-    "state: gaps count": (MOVES, "return ~self.will_stall"),
-    "state: moves while stalled": (MOVES, "return stage.next_valid"),
+    "state: gaps count": (MOVES, "moves_on = ~pipeline.will_stall"),
+    "state: moves while stalled": (MOVES, "moves_on = byte.next_valid"),
     "state: two bytes less": ("goes_to[one_less] |= byte", "goes_to[NEED[0]] |= byte"),
     "interrupting byte swallowed": (
         '"the state, and the sequence as far as it is there",\n            byte.valid,',
@@ -301,7 +301,7 @@ BREAKS = {
         "valid = i.valid | skid_taken",
         "valid = i.ready | skid_taken",
     ),
-    "skid: two bytes in it": (READY, "m.d.comb += i.ready.eq(o_ready | enable)"),
+    "skid: two bytes in it": (READY, "m.d.comb += i.ready.eq(self._o.ready | enable)"),
     "skid: taken by what was not offered": (
         "skid_taken.eq(i.valid & i.ready &",
         "skid_taken.eq(i.ready &",

@@ -193,10 +193,10 @@ class Decoder(wiring.Component):
             byte.valid,
             _sequence_layout(self.profile),
         )
-        # Clock enables of what changes with a byte only. One goes straight to flip-flops; the state
-        # has one of its own, because reset is part of it there.
+        # Clock enables of what changes only when a byte moves on from stage 4. One goes straight to
+        # flip-flops; the state has one of its own, because reset is part of it there.
         moves, steps = count.register("moves", reset_less=True), count.register("steps")
-        moves_on = pipeline.moves_on(byte)
+        moves_on = ~pipeline.will_stall & byte.next_valid
         pipeline.m.d.sync += [moves.eq(moves_on), steps.eq(moves_on)]
         with pipeline.m.If(steps):
             pipeline.m.d.sync += count.adopt(self.state).eq(self._next_state(byte.p))

@@ -242,14 +242,6 @@ class Pipeline(Section):
             m.d.sync += stage.valid.eq(stage.next_valid)
         return stage
 
-    def moves_on(self, stage: Stage) -> Value:
-        """Whether an item leaves a stage in the next cycle.
-
-        A register that is loaded with it is the clock enable of what only changes with an item: a
-        state machine in the stage behind, say.
-        """
-        return ~self.will_stall & stage.next_valid
-
     def deliver(self, stage: Stage) -> None:
         """Put the output buffer behind the last stage, whose payload is that of the output.
 

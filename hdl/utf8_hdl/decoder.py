@@ -126,8 +126,6 @@ class Decoder(wiring.Component):
             "pair",
             "what the byte begins, and what the one before it refuses",
             split.valid,
-            # Not more refusals in one bit than a lookup table takes.
-            {**_byte_layout(profile), "continuation": 1, "refused": (len(refusals) + 1) // 2},
         )
 
         def before(name: str, matches: Value) -> Signal:
@@ -147,19 +145,24 @@ class Decoder(wiring.Component):
             # U+FFFE is EF BF BE, and U+FFFF is EF BF BF.
             after_ef_bf = before("EF_BF", before("EF", among([0xEF])) & among([0xBF]))
             noncharacter = after_ef_bf & among([0xBE, 0xBF])
+        continuation = among(tables.CONTINUATION_BYTES)
         return pair.load(
             data=split.p.data[:7],
-            last=split.p.last,
             high=split.p.data[7],
-            continuation=among(tables.CONTINUATION_BYTES),
-            refused=Cat(any_of(refused[n : n + 2]) for n in range(0, len(refused), 2)),
-            beyond=any_of(beyond),
-            noncharacter=noncharacter,
+            last=split.p.last,
+            # A lead byte that continuation bytes may follow; and of which NEED_n it leads to.
             announces=among(tables.announcing(profile, *counts)),
             begins=Cat(among(tables.announcing(profile, n)) & ~split.p.last for n in counts),
-            # Only needed where an error goes on after its first byte.
+            # It cannot begin a character. Only needed where an error goes on after its first byte.
             wrong=among(tables.faulty(profile) if self._whole_sequence else ()),
+            # Of the error that it is, or is if its second byte is refused.
             kind=Cat(among(tables.with_kind_bit(profile, bit)) for bit in range(3)),
+            # Refused because the value is out of range, though its lead has another kind.
+            beyond=any_of(beyond),
+            noncharacter=noncharacter,
+            continuation=continuation,
+            # Not more refusals in one bit than a lookup table takes.
+            refused=Cat(any_of(refused[n : n + 2]) for n in range(0, len(refused), 2)),
         )
 
     def _classify(self, pipeline: Pipeline, pair: Stage) -> Stage:
@@ -167,17 +170,14 @@ class Decoder(wiring.Component):
 
         One that may not ends a maximal subpart (Unicode D93b), and begins anew itself.
         """
-        fields = _byte_layout(self.profile)
         classify = pipeline.stage(
-            "classify",
-            "whether the byte may follow the one before it",
-            pair.valid,
-            {**fields, "follows": 1, "follows_on": 1, "begins_any": 1, "refused": 1},
+            "classify", "whether the byte may follow the one before it", pair.valid
         )
+        kept = [name for name, _ in pair.p.shape() if name not in ("continuation", "refused")]
         refused = pair.p.refused.any()
         follows = pair.p.continuation if self._whole_sequence else pair.p.continuation & ~refused
         return classify.load(
-            **{field: pair.p[field] for field in fields},
+            **{name: pair.p[name] for name in kept},
             follows=follows,
             # The last byte of a text leads to START, whatever it is.
             follows_on=follows & ~pair.p.last,
@@ -303,21 +303,6 @@ class Decoder(wiring.Component):
         exactly = {n: at_least[n - 1] & ~at_least[n] for n in range(1, len(at_least))}
         bits = range(len(self.o.p.length))
         return Cat(any_of(exactly[n] for n in exactly if n >> bit & 1) for bit in bits)
-
-
-def _byte_layout(profile: Profile) -> dict[str, Any]:
-    """What is known of a byte in stages 3 and 4."""
-    return {
-        "data": 7,
-        "high": 1,  # its highest bit
-        "last": 1,  # the last byte of the text
-        "announces": 1,  # a lead byte that continuation bytes may follow
-        "begins": profile.longest_form - 1,  # bit n: it leads to NEED_n+1
-        "wrong": 1,  # cannot begin a character
-        "kind": 3,  # of the error that it is, or is if its second byte is refused
-        "beyond": 1,  # refused because the value is out of range, though its lead has another kind
-        "noncharacter": 1,  # makes U+FFFE or U+FFFF
-    }
 
 
 def _sequence_layout(profile: Profile) -> dict[str, Any]:

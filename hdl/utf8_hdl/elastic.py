@@ -96,11 +96,13 @@ class Stage(Section):
 
     def __init__(self, m: Module, name: str, heading: str, layout: Any, enable: Signal, /) -> None:
         super().__init__(m, heading)
-        self._enable = enable
+        self._name, self._enable = name, enable
         self.valid = self.register(f"{name}_valid")
         self.next_valid: Value = self.valid
-        layout = data.StructLayout(layout) if isinstance(layout, Mapping) else layout
-        self.p = self.register(name, layout, reset_less=True)
+        self.p: Any = None
+        if layout is not None:
+            layout = data.StructLayout(layout) if isinstance(layout, Mapping) else layout
+            self.p = self.register(name, layout, reset_less=True)
 
     def keep(self, name: str, value: Value) -> Signal:
         """A register beside the payload that takes a value in every enabled cycle."""
@@ -119,8 +121,12 @@ class Stage(Section):
     def load(self, *, when: Value | None = None, **fields: Any) -> "Stage":
         """Say what the payload takes in every enabled cycle, or ``when`` something is so.
 
-        Every field of the payload has to be there.
+        Every field of the payload has to be there. If the stage has no layout, its fields are
+        these, as wide as the values.
         """
+        if self.p is None:
+            layout = data.StructLayout({name: len(value) for name, value in fields.items()})
+            self.p = self.register(self._name, layout, reset_less=True)
         if fields.keys() != dict(self.p.shape()).keys():
             raise TypeError(
                 f"a stage has the fields {list(dict(self.p.shape()))}, not {list(fields)}"
@@ -208,7 +214,7 @@ class Pipeline(Section):
         name: str,
         what: str,
         valid: Value,
-        layout: Any,
+        layout: Any = None,
         *,
         enable: Signal | None = None,
         wide: bool = False,
@@ -221,8 +227,8 @@ class Pipeline(Section):
             Its name, and what happens in it, for the heading.
         valid : Value
             Whether an item enters it in an enabled cycle; often ``valid`` of the stage before.
-        layout : shape-like, or dict of str to shape-like
-            Of its payload; or the payload's fields.
+        layout : shape-like, dict of str to shape-like, or None
+            Of its payload; or the payload's fields. Without it they are those that are loaded.
         enable : Signal or None
             Its clock enable, instead of the one of the pipeline.
         wide : bool

@@ -143,11 +143,10 @@ class Encoder(wiring.Component):
             "take",
             "the code point that is offered, and which groups of its bits are zero",
             self.i.valid,
-            {"code_point": width, "last": 1, "ones": len(pieces), "exceeds": 1, "special": 1},
             enable=advance,
         )
         take.load(
-            code_point=code_point,
+            code_point=code_point[:width],
             last=self.i.p.last,
             ones=Cat(code_point[piece.start : piece.stop].any() for piece in pieces),
             # The highest bit, which every highest value has, comes in the next stage.
@@ -160,14 +159,6 @@ class Encoder(wiring.Component):
             "measure",
             "between which forms the code point has bits",
             take.valid,
-            {
-                "code_point": width,
-                "last": 1,
-                "ones": len(borders) - 1,
-                "not_ascii": len(parts),
-                "exceeds": 1,
-                "special": 1,
-            },
             enable=advance,
         )
         return measure.load(
@@ -210,7 +201,6 @@ class Encoder(wiring.Component):
             "classify",
             "the form of the code point, and whether it is refused",
             measure.valid,
-            {"code_point": len(measure.p.code_point), "last": 1, "error": 1, "sends": len(forms)},
             enable=advance,
         )
         return classify.load(
@@ -233,7 +223,6 @@ class Encoder(wiring.Component):
             "send",
             "the bytes of the character that still have to follow",
             classify.valid,
-            {"code_point": len(classify.p.code_point), "error": 1, "last": 1},
             enable=advance,
         )
         code_point, refused = classify.p.code_point, classify.p.error
@@ -273,7 +262,6 @@ class Encoder(wiring.Component):
             "choose",
             "six bits of the code point, and what marks the byte",
             send.valid,
-            {"bits": 6 * len(pairs), "marker": 8 - lowest, "error": 1, "last": 1},
         )
         choose.load(
             bits=Cat(pairs),

@@ -435,8 +435,8 @@ ENCODER_BREAKS = {
     "lead byte: a bit short": ("Cat(sends[6 - bit :])", "Cat(sends[7 - bit :])"),
     "lead byte: 40 to 7F without their bit": ("(~start | code_point[6])", "~start"),
     "last with every byte": ("last=send.p.last & start", "last=send.p.last"),
-    "last forgotten": ("last=self.i.p.last,", "last=0,"),
-    "no error flag": ("error=send.p.error", "error=0"),
+    "last forgotten": ("last=self.i.p.last,", "last=Const(0, 1),"),
+    "no error flag": ("error=send.p.error", "error=Const(0, 1)"),
     "refused value sent": (
         "select(refused, Const(REPLACEMENT, len(code_point)), code_point)",
         "code_point",

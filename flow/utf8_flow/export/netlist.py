@@ -234,8 +234,8 @@ class Netlist:
 
     def _order(self, state: Vector) -> tuple[str, int, int]:
         """What registers are sorted by: Stage 10 comes behind Stage 9."""
-        heading, *place = self._origin(state)
-        return re.sub(r"\d+", lambda number: number[0].zfill(9), heading), *place
+        heading, rank, place = self._origin(state)
+        return re.sub(r"\d+", lambda number: number[0].zfill(9), heading), rank, place
 
     def _declarations(self, registers: list[Vector]) -> list[str]:
         """Registers and their initial levels: apart, because linters ask for that."""

@@ -112,10 +112,10 @@ def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:
         for (job, _), found in on_all_cores(_synthesize, [(job, bool(seeds)) for job in jobs]):
             areas[job], netlists[job] = found
             progress.advance(task)
-        trials = [(netlists[job], job, seed) for job, seed in product(jobs, seeds)]
+        trials = [(job, netlists[job], seed) for job, seed in product(jobs, seeds)]
         progress.update(task, description="place and route", completed=0, total=len(trials))
         runs: dict[tuple[Job, int], Run] = {}
-        for (_, job, seed), run in on_all_cores(_place_and_route, trials):
+        for (job, _, seed), run in on_all_cores(_place_and_route, trials):
             runs[job, seed] = run
             progress.advance(task)
     return [Measured(job, areas[job], [runs[job, seed] for seed in seeds]) for job in jobs]
@@ -128,9 +128,8 @@ def _synthesize(wanted: tuple[Job, bool]) -> tuple[Area, Netlist]:
     return measure_area(bare), job.netlist(registered=True) if routed else bare
 
 
-def _place_and_route(trial: tuple[Netlist, Job, int]) -> Run:
-    netlist, _, seed = trial
-    return place_and_route(netlist, seed)
+def _place_and_route(trial: tuple[Job, Netlist, int]) -> Run:
+    return place_and_route(*trial[1:])
 
 
 def measure_area(netlist: Netlist) -> Area:

@@ -115,6 +115,7 @@ class Encoder(wiring.Component):
             }
         )
         self.state = Signal(self.State, init=self.State.START)
+        self._shorter = range(1, profile.longest_form)  # forms
 
     def elaborate(self, platform: Any) -> Any:
         if self.compact:
@@ -133,7 +134,7 @@ class Encoder(wiring.Component):
         """Stages 1 and 2: between which forms the code point has bits."""
         profile, code_point = self.profile, self.i.p.code_point
         width = profile.code_point_width
-        borders = [*(FORM_BITS[form] for form in self._shorter_forms), width, profile.utf32_width]
+        borders = [*(FORM_BITS[form] for form in self._shorter), width, profile.utf32_width]
         pieces = [
             range(low, min(low + 4, end))
             for begin, end in pairwise(borders)
@@ -173,10 +174,6 @@ class Encoder(wiring.Component):
             special=take.p.special,
         )
 
-    @property
-    def _shorter_forms(self) -> range:
-        return range(1, self.profile.longest_form)
-
     def _is_special(self, code_point: Value) -> Value:
         """Whether the low 16 bits are those of a surrogate or a noncharacter that is refused."""
         special: Value = Const(0, 1)
@@ -191,8 +188,8 @@ class Encoder(wiring.Component):
         ones, special = measure.p.ones, measure.p.special
         too_high = ones[-1] | measure.p.exceeds
         forms = []
-        for shorter in self._shorter_forms:
-            is_longest = shorter == self._shorter_forms[-1]
+        for shorter in self._shorter:
+            is_longest = shorter == self._shorter[-1]
             longer = too_high if is_longest else ones[shorter:].any()
             in_form = ones[shorter - 1 :].any() & ~longer
             # Surrogates and noncharacters have three bytes, as has U+FFFD.

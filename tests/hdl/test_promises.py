@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from amaranth.hdl import Fragment, Signal, Value
+from amaranth.hdl import Fragment, Signal
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,57 +137,6 @@ def test_promises_under_any_stalls(compact, texts, input_stalls, output_stalls):
 def test_latency_in_numbers(data, pauses, cycles):
     trace = rtl_trace([data], (FixedStalls(pauses), NO_STALLS))
     assert np.flatnonzero(trace["o.valid"]).tolist() == cycles
-
-
-def test_a_wait_costs_a_cycle():
-    """What was in flight comes one cycle later, and so does the byte of the cycle after it."""
-    pause_in_9 = FixedStalls((False,) * 9 + (True,))
-    trace = rtl_trace([b"ABCDEFGHIJKLM"], (FixedStalls((True,)), pause_in_9))
-    came_in = np.flatnonzero(trace["i.valid"] & trace["i.ready"])
-    went_in = np.flatnonzero(trace["o.valid"] & trace["o.ready"])
-    assert (went_in - came_in).tolist() == [7] + [8] * 12
-    assert trace["i.ready"][9]
-    assert trace["i.ready"].tolist().count(0) == 0
-
-
-def answers(decoder: Decoder, data: bytes) -> list[list[tuple[int, int, int]]]:
-    """What ``i.ready``, ``o.valid`` and the payload are as ``o.ready`` changes within a cycle."""
-    simulator = Simulator(decoder)
-    simulator.add_clock(10e-9)
-    seen = []
-
-    async def bench(ctx):
-        ctx.set(decoder.i.valid, 1)
-        for cycle, byte in enumerate(data):
-            ctx.set(decoder.i.p.data, byte)
-            seen.append([])
-            for ready in (0, 1, 0, 1, int(cycle % 3 > 0)):
-                ctx.set(decoder.o.ready, ready)
-                pins = decoder.i.ready, decoder.o.valid, Value.cast(decoder.o.p)
-                seen[-1].append(tuple(map(ctx.get, pins)))
-            await ctx.tick()
-
-    simulator.add_testbench(bench)
-    simulator.run()
-    return seen
-
-
-def check_independence(seen: list[list[tuple[int, int, int]]]) -> None:
-    assert all(len({answer[1:] for answer in of_cycle}) == 1 for of_cycle in seen)
-    assert {of_cycle[0][1] for of_cycle in seen} == {0, 1}
-
-
-@BOTH
-def test_valid_and_payload_do_not_depend_on_ready_within_a_cycle(compact):
-    seen = answers(Decoder(compact=compact), b"\xc2A\xe0\x80A\xf4\x90A" * 4)
-    check_independence(seen)
-    assert all(of_cycle[1][0] and of_cycle[3][0] for of_cycle in seen)
-
-
-@pytest.mark.parametrize("flaw", ["valid depends on ready", "payload depends on ready"])
-def test_independence_fails_on_a_broken_decoder(flaw):
-    with pytest.raises(AssertionError):
-        check_independence(answers(broken(flaw), b"\xc2A\xe0\x80A\xf4\x90A" * 4))
 
 
 # --- self-synchronisation and reset -------------------------------------------------------------

@@ -96,7 +96,6 @@ def test_texts_do_not_touch_each_other(stalls, compact):
     assert lockstep(texts, stalls, engine_of(Decoder, UCS4, compact)) is None
 
 
-@pytest.mark.sample(40)
 @pytest.mark.parametrize("name", [*BREAKS, *BREAKS_OF_OTHER_RULES, *COMPACT_DECODER_BREAKS])
 def test_campaign_catches_a_broken_decoder(name):
     assert campaign_catches(broken(name))

@@ -202,7 +202,6 @@ def test_every_pin_in_every_cycle_for_all_rules(compact, profile):
     assert lockstep([values, values[::-1]], STALLS["both slow"], design) is None
 
 
-@pytest.mark.sample(18)
 @pytest.mark.parametrize("name", [*ENCODER_BREAKS, *COMPACT_ENCODER_BREAKS])
 def test_campaign_catches_a_broken_encoder(name):
     assert campaign_catches(broken(name))

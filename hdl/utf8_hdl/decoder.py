@@ -130,7 +130,7 @@ class Decoder(wiring.Component):
 
         def before(name: str, matches: Value) -> Signal:
             """Whether the byte before, some cycles ago perhaps, was one of some."""
-            return pair.remember(f"after_{name}", matches, split.valid)
+            return pair.keep(f"after_{name}", matches, split.valid)
 
         # Unicode Table 3-7: the second bytes that E0, ED, F0 and F4 refuse.
         after = {lead: before(f"{lead:02X}", among([lead])) for lead in refusals}

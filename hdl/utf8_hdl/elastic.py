@@ -104,18 +104,15 @@ class Stage(Section):
             layout = data.StructLayout(layout) if isinstance(layout, Mapping) else layout
             self.p = self.register(name, layout, reset_less=True)
 
-    def keep(self, name: str, value: Value) -> Signal:
-        """A register beside the payload that takes a value in every enabled cycle."""
-        return self._loaded(self.register(name, len(value), reset_less=True), value)
+    def keep(self, name: str, value: Value, valid: Value | None = None) -> Signal:
+        """A register beside the payload that takes a value in every enabled cycle.
 
-    def remember(self, name: str, value: Value, valid: Value) -> Signal:
-        """A register beside the payload that takes a value with every item, ``valid`` before it."""
+        With ``valid``, that of the stage before, it only takes one that comes with an item.
+        """
         register = self.register(name, len(value), reset_less=True)
-        return self._loaded(register, select(valid, value, register))
-
-    def _loaded(self, register: Signal, value: Value) -> Signal:
         with self.m.If(self._enable):
-            self.m.d.sync += register.eq(value)
+            taken = value if valid is None else select(valid, value, register)
+            self.m.d.sync += register.eq(taken)
         return register
 
     def load(self, *, when: Value | None = None, **fields: Any) -> "Stage":

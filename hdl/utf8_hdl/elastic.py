@@ -122,7 +122,8 @@ class Stage(Section):
         these, as wide as the values.
         """
         if self.p is None:
-            layout = data.StructLayout({name: len(value) for name, value in fields.items()})
+            widths = {name: len(Value.cast(value)) for name, value in fields.items()}
+            layout = data.StructLayout(widths)
             self.p = self.register(self._name, layout, reset_less=True)
         if fields.keys() != dict(self.p.shape()).keys():
             raise TypeError(

@@ -59,7 +59,8 @@ class CompactEncoder(Elaboratable):
 
         bits = rest.register("bits", 6 * (longest - 1), reset_less=True)
         last = rest.register("last", reset_less=True)
-        sending, free = Signal(), Signal()
+        sending = Signal()
+        free = Signal()
         m.d.comb += [
             sending.eq(state != START),
             free.eq(~self.o.valid | self.o.ready),

@@ -70,9 +70,9 @@ class Demo(wiring.Component):
         Something is being received, waits, or is being sent. From a register.
     """
 
-    rx: Any
-    tx: Any
-    busy: Any
+    rx: In(1, init=1)
+    tx: Out(1, init=1)
+    busy: Out(1)
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Demo(wiring.Component):
         if buffer < ReceiveBuffer.SMALLEST:
             raise ValueError(f"buffer must be {ReceiveBuffer.SMALLEST} or more, not {buffer!r}")
         self._buffer_depth = buffer
-        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "busy": Out(1)})
+        super().__init__()
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -186,26 +186,17 @@ class ReceiveBuffer(wiring.Component):
     #: Places for a byte, another that is the last of its text, and a notice.
     SMALLEST = 3
 
-    data: Any
-    received: Any
-    framing_error: Any
-    idle: Any
-    o: Any
-    pending: Any
+    data: In(8)
+    received: In(1)
+    framing_error: In(1)
+    idle: In(1)
+    o: Out(stream.Signature(ENTRY_LAYOUT))
+    pending: Out(1)
 
     def __init__(self, depth: int, pause: int) -> None:
         self.depth = depth
         self.pause = pause
-        super().__init__(
-            {
-                "data": In(8),
-                "received": In(1),
-                "framing_error": In(1),
-                "idle": In(1),
-                "o": Out(stream.Signature(ENTRY_LAYOUT)),
-                "pending": Out(1),
-            }
-        )
+        super().__init__()
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -62,23 +62,15 @@ class UartReceiver(wiring.Component):
         The line is high, and no byte is in flight.
     """
 
-    rx: Any
-    data: Any
-    received: Any
-    framing_error: Any
-    idle: Any
+    rx: In(1, init=1)
+    data: Out(8)
+    received: Out(1)
+    framing_error: Out(1)
+    idle: Out(1)
 
     def __init__(self, cycles: int) -> None:
         self.cycles = cycles
-        super().__init__(
-            {
-                "rx": In(1, init=1),
-                "data": Out(8),
-                "received": Out(1),
-                "framing_error": Out(1),
-                "idle": Out(1),
-            }
-        )
+        super().__init__()
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -132,12 +124,12 @@ class UartTransmitter(wiring.Component):
         The line, from a register.
     """
 
-    i: Any
-    tx: Any
+    i: In(stream.Signature(8))
+    tx: Out(1, init=1)
 
     def __init__(self, cycles: int) -> None:
         self.cycles = cycles
-        super().__init__({"i": In(stream.Signature(8)), "tx": Out(1, init=1)})
+        super().__init__()
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

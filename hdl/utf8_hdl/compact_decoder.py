@@ -4,20 +4,19 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, enum, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from . import tables
 from .elastic import Section
-from .layouts import BYTE_LAYOUT, Kind, token_layout
-from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile
+from .layouts import BYTE_LAYOUT, Kind
+from .profile import REPLACEMENT, ErrorSpan, Profile
 
 
-class CompactDecoder(wiring.Component):
-    """UTF-8 decoder in little space: a byte comes in, and its token is out in the next cycle.
+class CompactDecoder(Elaboratable):
+    """What is inside a decoder in little space: its token is out one cycle after a byte.
 
-    It takes 8 bits a cycle and is a state machine with an output register::
+    It is a state machine with an output register::
 
                     +---------------+     +-----------------+
         i.p  --+--->| state machine |---->| output register |--+--> o.p
@@ -50,41 +49,25 @@ class CompactDecoder(wiring.Component):
        the byte that cuts it. From a byte that cuts a sequence and begins none, it is 2 cycles,
        until a byte begins one, or none comes in a cycle. Cycles in which the output waits are not
        counted.
-    3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
-       depends on ``o.ready`` within a cycle; ``i.ready`` does. The payload is don't care while
-       ``o.valid`` is low.
-    4. Nothing is lost or invented: the lengths of the tokens add up to the bytes accepted.
-    5. Self-synchronisation: from any register contents, once ``longest_form - 1`` bytes (3 in
-       ``unicode``) or one byte outside 80..BF are accepted, later bytes give the tokens that they
-       give a freshly reset decoder. Only ``state`` and ``o.valid`` are reset.
+
+    The promises 3 to 5 are those of :class:`~utf8_hdl.Decoder`. Only ``state`` and ``o.valid`` are
+    reset.
 
     The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b: an
     error covers the longest prefix of a well-formed sequence (``maximal-subpart``), or one byte.
 
     Parameters
     ----------
-    profile : Profile
-        Which UTF-8 is spoken. Attributes and ports are those of :class:`~utf8_hdl.Decoder`.
+    decoder : Decoder
+        Whose ports and state register it uses.
     """
 
-    i: Any
-    o: Any
-
-    def __init__(self, profile: Profile = UNICODE) -> None:
-        self.profile = profile
-        self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-        self._refusals = tables.refusals(profile)
-        self._needs = range(1, profile.longest_form)
-        states = {"START": 0, **{f"NEED_{count}": count for count in self._needs}}
-        held = 1 << max(self._needs).bit_length()  # a bit of its own
-        self.State: Any = enum.Enum("State", states | {"HELD": held})
-        super().__init__(
-            {
-                "i": In(stream.Signature(BYTE_LAYOUT)),
-                "o": Out(stream.Signature(token_layout(profile))),
-            }
-        )
-        self.state = Signal(self.State, init=self.State.START)
+    def __init__(self, decoder: Any) -> None:
+        self.profile: Profile = decoder.profile
+        self.State, self.state = decoder.State, decoder.state
+        self.i, self.o = decoder.i, decoder.o
+        self._whole_sequence = self.profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+        self._refusals = tables.refusals(self.profile)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -102,7 +85,7 @@ class CompactDecoder(wiring.Component):
         m.d.comb += begins.eq(i.valid & announced.any() & ~now.last)
         m.d.comb += follows.eq(now.data.matches("10------") & (~refused | self._whole_sequence))
         with m.Switch(state):
-            for count in self._needs:
+            for count in range(1, self.profile.longest_form):
                 with m.Case(State(count)):
                     m.d.comb += unfinished.eq(1)
                     with m.If(follows):

@@ -44,7 +44,8 @@ class CompactEncoder(Elaboratable):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        State, longest = self.State, self.profile.longest_form
+        START, *_ = states = list(self.State)  # by how many bytes have still to be sent
+        longest = self.profile.longest_form
         rest = Section(m, "The bytes that still have to follow")
         state = rest.adopt(self.state)
         at_output = Section(m, "The byte at the output")
@@ -54,26 +55,27 @@ class CompactEncoder(Elaboratable):
         refused = Signal()
         m.d.comb += refused.eq(self._refuses(self.i.p.code_point))
         lead, lead_state = self._lead(m, refused)
-        more = lead_state != State.START
+        more = lead_state != START
 
         bits = rest.register("bits", 6 * (longest - 1), reset_less=True)
         last = rest.register("last", reset_less=True)
         sending = Signal()
         free = Signal()
-        m.d.comb += free.eq(~self.o.valid | self.o.ready)
-        m.d.comb += self.i.ready.eq(free & ~sending)
-
-        m.d.comb += sending.eq(state != State.START)
+        m.d.comb += [
+            sending.eq(state != START),
+            free.eq(~self.o.valid | self.o.ready),
+            self.i.ready.eq(free & ~sending),
+        ]
         with m.If(free):
             m.d.sync += self.o.valid.eq(sending | self.i.valid)
             with m.Switch(state):
                 for count in range(1, longest):
-                    with m.Case(State[_send(count)]):
+                    with m.Case(states[count]):
                         group = bits[6 * (count - 1) : 6 * count]
                         m.d.sync += [
                             self.o.p.data.eq(Cat(group, Const(0b10, 2))),
                             self.o.p.last.eq(last if count == 1 else 0),
-                            state.eq(State[_send(count - 1)]),
+                            state.eq(states[count - 1]),
                         ]
                 with m.Default(), m.If(self.i.valid):
                     m.d.sync += [
@@ -108,15 +110,16 @@ class CompactEncoder(Elaboratable):
         """The lead byte of the shortest form, and the state in which the rest is sent."""
         lead = Signal(8)
         state = Signal(self.State, name="lead_state")
+        states = list(self.State)
         longest = self.profile.longest_form
         value = self.i.p.code_point[: FORM_BITS[longest]]
         with m.If(refused):
             m.d.comb += lead.eq(_lead_byte(Const(REPLACEMENT), REPLACEMENT_FORM))
-            m.d.comb += state.eq(self.State[_send(REPLACEMENT_FORM - 1)])
+            m.d.comb += state.eq(states[REPLACEMENT_FORM - 1])
         for form in range(1, longest + 1):
             with m.Elif(~value[FORM_BITS[form] :].any()):
                 m.d.comb += lead.eq(_lead_byte(value, form))
-                m.d.comb += state.eq(self.State[_send(form - 1)])
+                m.d.comb += state.eq(states[form - 1])
         return lead, state
 
 
@@ -125,8 +128,3 @@ def _lead_byte(value: Value, form: int) -> Value:
     own_bits = value[6 * (form - 1) : FORM_BITS[form]]
     marker = ("1" * form + "0" if form > 1 else "0")[: 8 - len(own_bits)]
     return Cat(own_bits, Const(int(marker, 2), len(marker)))
-
-
-def _send(count: int) -> str:
-    """Name of the state in which ``count`` continuation bytes have still to be sent."""
-    return f"SEND_{count}" if count else "START"

@@ -64,7 +64,7 @@ class Decoder(wiring.Component):
     profile, compact
         As given.
     State : enum.Enum
-        The states of this profile's machine; each has a bit of its own.
+        The states of this profile's machine; in the pipeline each has a bit of its own.
     state : Signal
         The state register, for waveforms and coverage.
     skid_taken : Signal
@@ -86,44 +86,37 @@ class Decoder(wiring.Component):
         self.profile = profile
         self.compact = compact
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+        #: Ports of AXI4-Stream that are wider than what they carry.
+        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
+        names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
+        codes = {name: n if compact else 1 << n for n, name in enumerate(names)}
+        if compact:
+            codes["HELD"] = 1 << (profile.longest_form - 1).bit_length()  # a bit of its own
+        self.State: Any = enum.Enum("State", codes)
         super().__init__(
             {
                 "i": In(stream.Signature(BYTE_LAYOUT)),
                 "o": Out(stream.Signature(token_layout(profile))),
             }
         )
-        #: Ports of AXI4-Stream that are wider than what they carry.
-        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
-        names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
-        self.State: Any = enum.Enum("State", {name: 1 << bit for bit, name in enumerate(names)})
         self.state = Signal(self.State, init=self.State.START)
         self.skid_taken = Signal()
-        if compact:
-            self._compact = CompactDecoder(profile)
-            self.i, self.o = self._compact.i, self._compact.o
-            self.State, self.state = self._compact.State, self._compact.state
 
     def elaborate(self, platform: Any) -> Any:
         if self.compact:
-            return self._compact
+            return CompactDecoder(self)
         m = Module()
         pipeline = Pipeline(m, self.o)
         take = pipeline.take(self.i, self.skid_taken)
-        split, sets = self._split(pipeline, take)
-        pair = self._pair(pipeline, split, sets)
-        byte = self._classify(pipeline, pair)
-        sequence = self._count(pipeline, byte)
-        token = self._make(pipeline, byte, sequence)
-        pipeline.deliver(token)
-        return m
-
-    def _split(self, pipeline: Pipeline, take: Stage) -> tuple[Stage, ByteSets]:
-        """Stage 2: the byte's nibbles, each looked up."""
         split = pipeline.stage(
             "split", "the sets that the nibbles of the byte are in", take.valid, BYTE_LAYOUT
         )
         split.load(data=take.p.data, last=take.p.last)
-        return split, ByteSets(split, take.p.data)
+        pair = self._pair(pipeline, split, ByteSets(split, take.p.data))
+        byte = self._classify(pipeline, pair)
+        sequence = self._count(pipeline, byte)
+        pipeline.deliver(self._make(pipeline, byte, sequence))
+        return m
 
     def _pair(self, pipeline: Pipeline, split: Stage, sets: ByteSets) -> Stage:
         """Stage 3: what a byte is by itself, and to the one or two before it."""
@@ -133,13 +126,11 @@ class Decoder(wiring.Component):
             "pair",
             "what the byte begins, and what the one before it refuses",
             split.valid,
-            # Not more refusals in one bit than a lookup table takes.
-            {**_byte_layout(profile), "continuation": 1, "refused": (len(refusals) + 1) // 2},
         )
 
         def before(name: str, matches: Value) -> Signal:
             """Whether the byte before, some cycles ago perhaps, was one of some."""
-            return pair.remember(f"after_{name}", matches, split.valid)
+            return pair.keep(f"after_{name}", matches, split.valid)
 
         # Unicode Table 3-7: the second bytes that E0, ED, F0 and F4 refuse.
         after = {lead: before(f"{lead:02X}", among([lead])) for lead in refusals}
@@ -154,19 +145,24 @@ class Decoder(wiring.Component):
             # U+FFFE is EF BF BE, and U+FFFF is EF BF BF.
             after_ef_bf = before("EF_BF", before("EF", among([0xEF])) & among([0xBF]))
             noncharacter = after_ef_bf & among([0xBE, 0xBF])
+        continuation = among(tables.CONTINUATION_BYTES)
         return pair.load(
             data=split.p.data[:7],
-            last=split.p.last,
             high=split.p.data[7],
-            continuation=among(tables.CONTINUATION_BYTES),
-            refused=Cat(any_of(refused[n : n + 2]) for n in range(0, len(refused), 2)),
-            beyond=any_of(beyond),
-            noncharacter=noncharacter,
+            last=split.p.last,
+            # A lead byte that continuation bytes may follow; and of which NEED_n it leads to.
             announces=among(tables.announcing(profile, *counts)),
             begins=Cat(among(tables.announcing(profile, n)) & ~split.p.last for n in counts),
-            # Only needed where an error goes on after its first byte.
+            # It cannot begin a character. Only needed where an error goes on after its first byte.
             wrong=among(tables.faulty(profile) if self._whole_sequence else ()),
+            # Of the error that it is, or is if its second byte is refused.
             kind=Cat(among(tables.with_kind_bit(profile, bit)) for bit in range(3)),
+            # Refused because the value is out of range, though its lead has another kind.
+            beyond=any_of(beyond),
+            noncharacter=noncharacter,
+            continuation=continuation,
+            # Not more refusals in one bit than a lookup table takes.
+            refused=Cat(any_of(refused[n : n + 2]) for n in range(0, len(refused), 2)),
         )
 
     def _classify(self, pipeline: Pipeline, pair: Stage) -> Stage:
@@ -174,17 +170,14 @@ class Decoder(wiring.Component):
 
         One that may not ends a maximal subpart (Unicode D93b), and begins anew itself.
         """
-        fields = _byte_layout(self.profile)
         classify = pipeline.stage(
-            "classify",
-            "whether the byte may follow the one before it",
-            pair.valid,
-            {**fields, "follows": 1, "follows_on": 1, "begins_any": 1, "refused": 1},
+            "classify", "whether the byte may follow the one before it", pair.valid
         )
+        kept = [name for name, _ in pair.p.shape() if name not in ("continuation", "refused")]
         refused = pair.p.refused.any()
         follows = pair.p.continuation if self._whole_sequence else pair.p.continuation & ~refused
         return classify.load(
-            **{field: pair.p[field] for field in fields},
+            **{name: pair.p[name] for name in kept},
             follows=follows,
             # The last byte of a text leads to START, whatever it is.
             follows_on=follows & ~pair.p.last,
@@ -200,10 +193,10 @@ class Decoder(wiring.Component):
             byte.valid,
             _sequence_layout(self.profile),
         )
-        # Clock enables of what changes with a byte only. One goes straight to flip-flops; the state
-        # has one of its own, because reset is part of it there.
+        # Clock enables of what changes only when a byte moves on from stage 4. One goes straight to
+        # flip-flops; the state has one of its own, because reset is part of it there.
         moves, steps = count.register("moves", reset_less=True), count.register("steps")
-        moves_on = pipeline.moves_on(byte)
+        moves_on = ~pipeline.will_stall & byte.next_valid
         pipeline.m.d.sync += [moves.eq(moves_on), steps.eq(moves_on)]
         with pipeline.m.If(steps):
             pipeline.m.d.sync += count.adopt(self.state).eq(self._next_state(byte.p))
@@ -310,21 +303,6 @@ class Decoder(wiring.Component):
         exactly = {n: at_least[n - 1] & ~at_least[n] for n in range(1, len(at_least))}
         bits = range(len(self.o.p.length))
         return Cat(any_of(exactly[n] for n in exactly if n >> bit & 1) for bit in bits)
-
-
-def _byte_layout(profile: Profile) -> dict[str, Any]:
-    """What is known of a byte in stages 3 and 4."""
-    return {
-        "data": 7,
-        "high": 1,  # its highest bit
-        "last": 1,  # the last byte of the text
-        "announces": 1,  # a lead byte that continuation bytes may follow
-        "begins": profile.longest_form - 1,  # bit n: it leads to NEED_n+1
-        "wrong": 1,  # cannot begin a character
-        "kind": 3,  # of the error that it is, or is if its second byte is refused
-        "beyond": 1,  # refused because the value is out of range, though its lead has another kind
-        "noncharacter": 1,  # makes U+FFFE or U+FFFF
-    }
 
 
 def _sequence_layout(profile: Profile) -> dict[str, Any]:

@@ -78,41 +78,6 @@ class Section:
         return self.adopt(Signal(shape, name=name, reset_less=reset_less))
 
 
-class SkidRegister(Section):
-    """Takes an item that is accepted although the stages cannot take it in this cycle.
-
-    Latency: none for an item that finds it empty in an enabled cycle, else one cycle. Throughput:
-    one item in every cycle. Reset: it is empty.
-
-    What drives ``i.ready`` is here. ``enable`` is the clock enable of the stages, and high in the
-    cycle after one with ``o_ready``. ``taken`` is the register for whether there is an item in it,
-    if that exists already.
-
-    Attributes
-    ----------
-    valid, item : Value
-        Whether there is an item for the stages, and that item.
-    """
-
-    def __init__(
-        self, m: Module, i: Any, enable: Signal, o_ready: Value, taken: Signal | None = None
-    ) -> None:
-        super().__init__(
-            m, "Skid register: an item that was accepted while the stages were stalled"
-        )
-        skid = self.register("skid", i.p.shape(), reset_less=True)
-        skid_taken = self.adopt(Signal(name="skid_taken") if taken is None else taken)
-        # An item leaves it in the next cycle: one is only put into it while o is ready, and then
-        # the next cycle is enabled.
-        m.d.comb += i.ready.eq(o_ready | (enable & ~skid_taken))
-        m.d.sync += [
-            skid.eq(i.p),
-            skid_taken.eq(i.valid & i.ready & (skid_taken | ~enable)),
-        ]
-        self.valid = i.valid | skid_taken
-        self.item = select(skid_taken, Value.cast(skid), Value.cast(i.p))
-
-
 class Stage(Section):
     """One stage of a pipeline: an item, and whether there is one.
 
@@ -131,31 +96,35 @@ class Stage(Section):
 
     def __init__(self, m: Module, name: str, heading: str, layout: Any, enable: Signal, /) -> None:
         super().__init__(m, heading)
-        self._enable = enable
+        self._name, self._enable = name, enable
         self.valid = self.register(f"{name}_valid")
         self.next_valid: Value = self.valid
-        layout = data.StructLayout(layout) if isinstance(layout, Mapping) else layout
-        self.p = self.register(name, layout, reset_less=True)
+        self.p: Any = None
+        if layout is not None:
+            layout = data.StructLayout(layout) if isinstance(layout, Mapping) else layout
+            self.p = self.register(name, layout, reset_less=True)
 
-    def keep(self, name: str, value: Value) -> Signal:
-        """A register beside the payload that takes a value in every enabled cycle."""
-        return self._loaded(self.register(name, len(value), reset_less=True), value)
+    def keep(self, name: str, value: Value, valid: Value | None = None) -> Signal:
+        """A register beside the payload that takes a value in every enabled cycle.
 
-    def remember(self, name: str, value: Value, valid: Value) -> Signal:
-        """A register beside the payload that takes a value with every item, ``valid`` before it."""
+        With ``valid``, that of the stage before, it only takes one that comes with an item.
+        """
         register = self.register(name, len(value), reset_less=True)
-        return self._loaded(register, select(valid, value, register))
-
-    def _loaded(self, register: Signal, value: Value) -> Signal:
         with self.m.If(self._enable):
-            self.m.d.sync += register.eq(value)
+            taken = value if valid is None else select(valid, value, register)
+            self.m.d.sync += register.eq(taken)
         return register
 
     def load(self, *, when: Value | None = None, **fields: Any) -> "Stage":
         """Say what the payload takes in every enabled cycle, or ``when`` something is so.
 
-        Every field of the payload has to be there.
+        Every field of the payload has to be there. If the stage has no layout, its fields are
+        these, as wide as the values.
         """
+        if self.p is None:
+            widths = {name: len(Value.cast(value)) for name, value in fields.items()}
+            layout = data.StructLayout(widths)
+            self.p = self.register(self._name, layout, reset_less=True)
         if fields.keys() != dict(self.p.shape()).keys():
             raise TypeError(
                 f"a stage has the fields {list(dict(self.p.shape()))}, not {list(fields)}"
@@ -163,44 +132,6 @@ class Stage(Section):
         with self.m.If(self._enable if when is None else when):
             self.m.d.sync += [Value.cast(self.p[name]).eq(value) for name, value in fields.items()]
         return self
-
-
-class OutputBuffer(Section):
-    """Two entries for items, filled and emptied in turns.
-
-    The second one is for the item that moves in the cycle in which the output begins to wait.
-
-    Latency: one cycle. Throughput: one item in every cycle. Reset: both entries are empty.
-
-    ``stage`` is the last one; its payload has the layout of the output. What drives ``o.valid`` and
-    ``o.payload`` is here. The stages are stalled in the next cycle, or in this one, if
-    ``will_stall``, or ``stalled``, is high.
-    """
-
-    def __init__(
-        self, m: Module, heading: str, stage: Stage, o: Any, will_stall: Signal, stalled: Signal
-    ) -> None:
-        super().__init__(m, heading)
-        entries = [self.register(f"entry_{n}", stage.p.shape(), reset_less=True) for n in range(2)]
-        loads = [self.register(f"load_{n}") for n in range(2)]
-        load_next, show = self.register("load_next"), self.register("show")
-        both_full = self.register("both_full")
-        self.adopt(o.valid)
-        comes = stage.valid & ~stalled
-        other_next = load_next ^ comes
-        m.d.sync += [
-            o.valid.eq(will_stall | both_full | comes),
-            both_full.eq(will_stall & (both_full | comes)),
-            # The entry that was filled before the next one, or the next one if both are empty.
-            show.eq(select(will_stall, show, load_next ^ both_full)),
-            load_next.eq(other_next),
-            loads[0].eq(~will_stall & ~other_next),
-            loads[1].eq(~will_stall & other_next),
-        ]
-        for entry, load in zip(entries, loads, strict=True):
-            with m.If(load):  # with anything, until an item comes
-                m.d.sync += entry.eq(stage.p)
-        m.d.comb += o.p.eq(Mux(show, entries[1], entries[0]))
 
 
 class Pipeline(Section):
@@ -255,11 +186,25 @@ class Pipeline(Section):
 
         ``skid_taken`` is the register for whether there is an item in that, if it exists already.
         """
-        skid = SkidRegister(self.m, i, self.enable, self._o.ready, skid_taken)
+        m, enable = self.m, self.enable
+        section = Section(
+            m, "Skid register: an item that was accepted while the stages were stalled"
+        )
+        skid = section.register("skid", i.p.shape(), reset_less=True)
+        skid_taken = section.adopt(Signal(name="skid_taken") if skid_taken is None else skid_taken)
+        # An item leaves it in the next cycle: one is only put into it while o is ready, and then
+        # the next cycle is enabled.
+        m.d.comb += i.ready.eq(self._o.ready | (enable & ~skid_taken))
+        m.d.sync += [
+            skid.eq(i.p),
+            skid_taken.eq(i.valid & i.ready & (skid_taken | ~enable)),
+        ]
+        valid = i.valid | skid_taken
         what = "the item that is offered, or the one in the skid register"
-        take = self.stage("take", what, skid.valid, i.p.shape(), enable=self.enable)
-        with self.m.If(self.enable):
-            self.m.d.sync += Value.cast(take.p).eq(skid.item)
+        take = self.stage("take", what, valid, i.p.shape(), enable=enable)
+        with m.If(enable):
+            item = select(skid_taken, Value.cast(skid), Value.cast(i.p))
+            m.d.sync += Value.cast(take.p).eq(item)
         return take
 
     def stage(
@@ -267,7 +212,7 @@ class Pipeline(Section):
         name: str,
         what: str,
         valid: Value,
-        layout: Any,
+        layout: Any = None,
         *,
         enable: Signal | None = None,
         wide: bool = False,
@@ -280,8 +225,8 @@ class Pipeline(Section):
             Its name, and what happens in it, for the heading.
         valid : Value
             Whether an item enters it in an enabled cycle; often ``valid`` of the stage before.
-        layout : shape-like, or dict of str to shape-like
-            Of its payload; or the payload's fields.
+        layout : shape-like, dict of str to shape-like, or None
+            Of its payload; or the payload's fields. Without it they are those that are loaded.
         enable : Signal or None
             Its clock enable, instead of the one of the pipeline.
         wide : bool
@@ -301,18 +246,36 @@ class Pipeline(Section):
             m.d.sync += stage.valid.eq(stage.next_valid)
         return stage
 
-    def moves_on(self, stage: Stage) -> Value:
-        """Whether an item leaves a stage in the next cycle.
-
-        A register that is loaded with it is the clock enable of what only changes with an item: a
-        state machine in the stage behind, say.
-        """
-        return ~self.will_stall & stage.next_valid
-
     def deliver(self, stage: Stage) -> None:
-        """Put the output buffer behind the last stage."""
-        heading = self._heading_of("deliver", "the output buffer, two entries used in turns")
-        OutputBuffer(self.m, heading, stage, self._o, self.will_stall, self.stalled)
+        """Put the output buffer behind the last stage, whose payload is that of the output.
+
+        It has two entries, filled and emptied in turns. The second one is for the item that moves
+        in the cycle in which the output begins to wait.
+        """
+        m, o, will_stall = self.m, self._o, self.will_stall
+        buffer = Section(
+            m, self._heading_of("deliver", "the output buffer, two entries used in turns")
+        )
+        entries = [buffer.register(f"entry_{n}", o.p.shape(), reset_less=True) for n in range(2)]
+        loads = [buffer.register(f"load_{n}") for n in range(2)]
+        load_next, show = buffer.register("load_next"), buffer.register("show")
+        both_full = buffer.register("both_full")
+        buffer.adopt(o.valid)
+        comes = stage.valid & ~self.stalled
+        other_next = load_next ^ comes
+        m.d.sync += [
+            o.valid.eq(will_stall | both_full | comes),
+            both_full.eq(will_stall & (both_full | comes)),
+            # The entry that was filled before the next one, or the next one if both are empty.
+            show.eq(select(will_stall, show, load_next ^ both_full)),
+            load_next.eq(other_next),
+            loads[0].eq(~will_stall & ~other_next),
+            loads[1].eq(~will_stall & other_next),
+        ]
+        for entry, load in zip(entries, loads, strict=True):
+            with m.If(load):  # with anything, until an item comes
+                m.d.sync += entry.eq(stage.p)
+        m.d.comb += o.p.eq(Mux(show, entries[1], entries[0]))
 
     def _heading_of(self, name: str, what: str) -> str:
         return f"Stage {next(self._numbers)}, {name}: {what}"

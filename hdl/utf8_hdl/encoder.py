@@ -77,7 +77,7 @@ class Encoder(wiring.Component):
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken. ``error_span`` has no meaning here.
+        Which UTF-8 is spoken. An encoder has no use for its ``error_span``.
     compact : bool
         Whether there is one register stage instead of the pipeline: half the area, and a lower
         clock frequency.
@@ -115,6 +115,7 @@ class Encoder(wiring.Component):
             }
         )
         self.state = Signal(self.State, init=self.State.START)
+        self._shorter = range(1, profile.longest_form)  # forms
 
     def elaborate(self, platform: Any) -> Any:
         if self.compact:
@@ -133,7 +134,7 @@ class Encoder(wiring.Component):
         """Stages 1 and 2: between which forms the code point has bits."""
         profile, code_point = self.profile, self.i.p.code_point
         width = profile.code_point_width
-        borders = [*(FORM_BITS[form] for form in self._shorter_forms), width, profile.utf32_width]
+        borders = [*(FORM_BITS[form] for form in self._shorter), width, profile.utf32_width]
         pieces = [
             range(low, min(low + 4, end))
             for begin, end in pairwise(borders)
@@ -143,11 +144,10 @@ class Encoder(wiring.Component):
             "take",
             "the code point that is offered, and which groups of its bits are zero",
             self.i.valid,
-            {"code_point": width, "last": 1, "ones": len(pieces), "exceeds": 1, "special": 1},
             enable=advance,
         )
         take.load(
-            code_point=code_point,
+            code_point=code_point[:width],
             last=self.i.p.last,
             ones=Cat(code_point[piece.start : piece.stop].any() for piece in pieces),
             # The highest bit, which every highest value has, comes in the next stage.
@@ -160,14 +160,6 @@ class Encoder(wiring.Component):
             "measure",
             "between which forms the code point has bits",
             take.valid,
-            {
-                "code_point": width,
-                "last": 1,
-                "ones": len(borders) - 1,
-                "not_ascii": len(parts),
-                "exceeds": 1,
-                "special": 1,
-            },
             enable=advance,
         )
         return measure.load(
@@ -181,10 +173,6 @@ class Encoder(wiring.Component):
             exceeds=take.p.exceeds & take.p.code_point[-1],
             special=take.p.special,
         )
-
-    @property
-    def _shorter_forms(self) -> range:
-        return range(1, self.profile.longest_form)
 
     def _is_special(self, code_point: Value) -> Value:
         """Whether the low 16 bits are those of a surrogate or a noncharacter that is refused."""
@@ -200,8 +188,8 @@ class Encoder(wiring.Component):
         ones, special = measure.p.ones, measure.p.special
         too_high = ones[-1] | measure.p.exceeds
         forms = []
-        for shorter in self._shorter_forms:
-            is_longest = shorter == self._shorter_forms[-1]
+        for shorter in self._shorter:
+            is_longest = shorter == self._shorter[-1]
             longer = too_high if is_longest else ones[shorter:].any()
             in_form = ones[shorter - 1 :].any() & ~longer
             # Surrogates and noncharacters have three bytes, as has U+FFFD.
@@ -210,7 +198,6 @@ class Encoder(wiring.Component):
             "classify",
             "the form of the code point, and whether it is refused",
             measure.valid,
-            {"code_point": len(measure.p.code_point), "last": 1, "error": 1, "sends": len(forms)},
             enable=advance,
         )
         return classify.load(
@@ -233,7 +220,6 @@ class Encoder(wiring.Component):
             "send",
             "the bytes of the character that still have to follow",
             classify.valid,
-            {"code_point": len(classify.p.code_point), "error": 1, "last": 1},
             enable=advance,
         )
         code_point, refused = classify.p.code_point, classify.p.error
@@ -273,7 +259,6 @@ class Encoder(wiring.Component):
             "choose",
             "six bits of the code point, and what marks the byte",
             send.valid,
-            {"bits": 6 * len(pairs), "marker": 8 - lowest, "error": 1, "last": 1},
         )
         choose.load(
             bits=Cat(pairs),

@@ -40,10 +40,10 @@ GENERATING_USER = re.search(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)[1]
 
 
 def fusesoc(*arguments: object) -> subprocess.CompletedProcess:
-    """FuseSoC in the current folder, whose cores it knows, with no settings of the user's."""
+    """FuseSoC in the current folder, with no settings of the user's."""
     path = f"{FUSESOC.parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
-        [FUSESOC, "--cores-root", ".", *map(str, arguments)],
+        [FUSESOC, *map(str, arguments)],
         capture_output=True, text=True, check=False,
         env={**os.environ, "PATH": path, "XDG_CONFIG_HOME": str(Path.cwd())},
     )  # fmt: skip
@@ -51,12 +51,13 @@ def fusesoc(*arguments: object) -> subprocess.CompletedProcess:
 
 def run_line(line: str) -> subprocess.CompletedProcess:
     """A line of the page, as somebody would paste it who has no settings."""
-    path = f"{FUSESOC.parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["sh", "-c", line.replace("path/to/utf8-hdl", str(ROOT))],
-        capture_output=True, text=True, check=False,
-        env={**os.environ, "PATH": path, "XDG_CONFIG_HOME": str(Path.cwd())},
-    )  # fmt: skip
+    _, *arguments = line.replace("path/to/utf8-hdl", str(ROOT)).split()
+    return fusesoc(*arguments)
+
+
+def lint_of(component: str) -> subprocess.CompletedProcess:
+    core = f"utf8-hdl:stream:utf8_{component}:{__version__}"
+    return fusesoc("--cores-root", ".", "run", "--target=lint", core)
 
 
 def write_user(core: str, instances: str = "") -> None:
@@ -71,35 +72,30 @@ def write_user(core: str, instances: str = "") -> None:
 def test_lint_target(component, folder):
     arguments = ("--component", component, "-o", "design.v", "--fusesoc")
     assert run("generate", *arguments) == (0, "", "")
-    lint = fusesoc("run", "--target=lint", f"utf8-hdl:stream:utf8_{component}:{__version__}")
+    lint = lint_of(component)
     assert lint.returncode == 0, lint.stderr
     assert "%Warning" not in lint.stdout + lint.stderr
 
 
-@needs_fusesoc
-@needs("verilator")
-@pytest.mark.parametrize(
-    ("good", "bad"),
-    [("[design.v]", "[missing.v]"), ("toplevel: utf8_decoder", "toplevel: decoder")],
-    ids=["wrong path", "wrong module"],
-)
-def test_lint_target_of_a_broken_core_file_fails(good, bad, folder):
-    run("generate", "-o", "design.v", "--fusesoc")
-    core = (folder / "design.core").read_text()
-    assert good in core
-    (folder / "design.core").write_text(core.replace(good, bad))
-    assert fusesoc("run", "--target=lint", "utf8-hdl:stream:utf8_decoder").returncode != 0
+BROKEN = {
+    "wrong path": ("design.core", "[design.v]", "[missing.v]"),
+    "wrong module": ("design.core", "toplevel: utf8_decoder", "toplevel: decoder"),
+    "a warning": ("design.v", "endmodule", "wire spare = 2'd2;\nendmodule"),
+}
 
 
 @needs_fusesoc
 @needs("verilator")
-def test_lint_target_of_verilog_with_a_warning_fails(folder):
+def test_lint_target_of_broken_files_fails(folder):
     run("generate", "-o", "design.v", "--fusesoc")
-    verilog = (folder / "design.v").read_text()
-    (folder / "design.v").write_text(verilog.replace("endmodule", "wire spare = 2'd2;\nendmodule"))
-    lint = fusesoc("run", "--target=lint", "utf8-hdl:stream:utf8_decoder")
-    assert lint.returncode != 0
-    assert "%Warning-WIDTH" in lint.stdout + lint.stderr
+    for what, (name, good, bad) in BROKEN.items():
+        text = (folder / name).read_text()
+        assert good in text
+        (folder / name).write_text(text.replace(good, bad))
+        lint = lint_of("decoder")
+        assert lint.returncode != 0, what
+        assert ("%Warning-WIDTH" in lint.stdout + lint.stderr) == (what == "a warning")
+        (folder / name).write_text(text)
 
 
 @needs_fusesoc
@@ -110,16 +106,17 @@ def test_a_core_of_the_user_depends_on_two_of_them(folder):
     wide = ("--profile", "ucs4", "--module", "wide_decoder", "-o", "cores/wide.v", "--fusesoc")
     assert run("generate", *wide).status == 0
     write_user(USER, "utf8_decoder narrow ();\nwide_decoder wide ();\n")
-    built = fusesoc("run", "user")
+    built = fusesoc("--cores-root", ".", "run", "user")
     assert (built.returncode, "it runs" in built.stdout) == (0, True), built.stderr
 
 
 @needs_fusesoc
-@needs("iverilog")
-def test_the_core_on_the_page_about_integration_generates_what_it_needs(folder):
+@needs("iverilog", "verilator")
+def test_the_commands_and_the_core_on_the_page_about_integration(folder):
     instances = "wire clk;\nwide_decoder wide (.aclk(clk));\nutf8_encoder encoder (.clk(clk));\n"
     write_user(GENERATING_USER, instances)
-    for line in COMMANDS[1:]:
+    assert run("generate", "-o", "utf8_decoder.v", "--fusesoc").status == 0
+    for line in COMMANDS:
         built = run_line(line)
         assert built.returncode == 0, built.stderr
     assert "it runs" in built.stdout
@@ -128,17 +125,9 @@ def test_the_core_on_the_page_about_integration_generates_what_it_needs(folder):
 
 
 @needs_fusesoc
-@needs("verilator")
-def test_the_commands_on_the_page_about_integration_check_a_core(folder):
-    assert run("generate", "-o", "utf8_decoder.v", "--fusesoc").status == 0
-    lint = run_line(COMMANDS[0])
-    assert lint.returncode == 0, lint.stderr
-
-
-@needs_fusesoc
 def test_generator_passes_on_what_is_wrong(folder):
     write_user(GENERATING_USER.replace("ucs4", "ucs5"))
-    failed = fusesoc("--cores-root", ROOT, "run", "my_design")
+    failed = fusesoc("--cores-root", ".", "--cores-root", ROOT, "run", "my_design")
     assert failed.returncode != 0
     assert "utf8-hdl: unknown --profile 'ucs5'" in failed.stderr
 
@@ -148,14 +137,9 @@ def test_core_of_the_generator_has_the_version_of_the_package():
     assert f"\nname: utf8-hdl:stream:generator:{__version__}\n" in core
 
 
-def test_same_bytes_on_every_run_wherever_they_go(folder):
-    (folder / "deeper").mkdir()
-    for place in (".", "deeper", folder):
-        assert run("generate", "-o", f"{place}/design.v", "--fusesoc").status == 0
-    for name in ("design.v", "design.core"):
-        assert (folder / name).read_bytes() == (folder / "deeper" / name).read_bytes()
+def test_a_core_file_has_no_path_in_it(folder):
+    assert run("generate", "-o", folder / "design.v", "--fusesoc").status == 0
     assert str(folder) not in (folder / "design.core").read_text()
-    assert (folder / "design.v").read_text() == run("generate").out
 
 
 @pytest.mark.sample(3)

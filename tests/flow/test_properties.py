@@ -44,8 +44,8 @@ NOT_RESET = [(STATE, f"{STATE}, reset_less=True")]
 
 def stuck(definition: str) -> Edits:
     """While a signal of this name is high, bytes are lost."""
-    lost = f"{definition}\n        self.valid = (i.valid & ~stuck) | skid_taken"
-    return [("self.valid = i.valid | skid_taken", lost)]
+    lost = f"{definition}\n        valid = (i.valid & ~stuck) | skid_taken"
+    return [("valid = i.valid | skid_taken", lost)]
 
 
 FLAWS: dict[tuple[str, str], str | Edits] = {

@@ -50,13 +50,11 @@ def test_the_component_has_the_ports_of_the_module(options, folder):
     assert f"  component {module} is\n" in vhdl
 
 
-@pytest.mark.sample(2)
 @needs("ghdl")
-@pytest.mark.parametrize("language", ["93", "02", "08"])
-@pytest.mark.parametrize("component", ["decoder", "encoder"])
-def test_every_vhdl_takes_it(language, component, folder):
-    generate("--component", component)
-    assert ghdl("-a", "utf8.vhd", language=language) == ""
+def test_every_vhdl_takes_it(folder):
+    generate("--component", "encoder")
+    for language in ("93", "02", "08"):
+        assert ghdl("-a", "utf8.vhd", language=language) == ""
 
 
 @needs("ghdl", "iverilog", "vvp")

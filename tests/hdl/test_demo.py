@@ -118,14 +118,6 @@ def test_a_baud_rate_that_is_far_off_is_noticed(error):
         assert answer(*make_demo(), EDGES, error) == expected_answer(EDGES, PAUSE)
 
 
-@pytest.mark.long
-def test_gateware_of_a_board_at_its_real_rate():
-    """104 cycles in a bit, where the clock gives the rate with an error of 0.16 %."""
-    hardware = Demo(clock_hz=12e6, baud=115_200, pause=PAUSE / 115_200)
-    parts = ["€".encode() + b"\xff"]
-    assert answer(hardware, 12e6, 115_200, parts, 0.03) == expected_answer(parts, PAUSE)
-
-
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_every_profile(profile):
@@ -149,7 +141,7 @@ PARTS = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(PARTS, st.floats(-0.03, 0.03), st.sampled_from([8, 11]))
 def test_any_bytes_gaps_and_damage(parts, error, cycles):
     """A little silence after each part, so that the next byte begins where it should."""
@@ -196,30 +188,23 @@ def entries(depth: int, count: int) -> list[tuple[int, Mark]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("clock_hz", "baud", "cycles"),
-    [(12e6, 115_200, 104), (25e6, 115_200, 217), (12e6, 1_500_000, 8), (25e6, 3_125_000, 8)],
-)
-def test_cycles_of_a_bit(clock_hz, baud, cycles):
-    assert cycles_per_bit(clock_hz, baud) == cycles
+def test_cycles_of_a_bit():
+    assert cycles_per_bit(12e6, 115_200) == 104
+    assert cycles_per_bit(25e6, 3_125_000) == 8
 
 
 @pytest.mark.parametrize(
-    ("baud", "message"),
+    ("options", "message"),
     [
-        (0, "baud must be above 0 and at most 1500000, an eighth of the clock, not 0"),
-        (2_000_000, "at most 1500000"),
-        (1_400_000, r"within 0.5 % of the clock divided by a whole number, such as 1333333, not"),
+        ({"baud": 0}, "baud must be above 0 and at most 1500000, an eighth of the clock, not 0"),
+        ({"baud": 2_000_000}, "at most 1500000"),
+        ({"baud": 1_400_000}, r"within 0.5 % of the clock divided .* such as 1333333, not"),
+        ({"baud": 115_200, "buffer": 2}, "buffer must be 3 or more, not 2"),
     ],
 )
-def test_rates_that_the_clock_cannot_give(baud, message):
+def test_what_the_clock_or_the_buffer_cannot_give(options, message):
     with pytest.raises(ValueError, match=message):
-        Demo(clock_hz=12e6, baud=baud)
-
-
-def test_a_buffer_that_is_too_small():
-    with pytest.raises(ValueError, match="buffer must be 3 or more, not 2"):
-        Demo(clock_hz=12e6, baud=115_200, buffer=2)
+        Demo(clock_hz=12e6, **options)
 
 
 def test_a_pause_is_at_least_the_time_of_a_byte():
@@ -317,7 +302,7 @@ def test_a_broken_demo_is_caught(name):
         check(case, slow_demo(module, good, bad))
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long
 @needs("iverilog")
 @pytest.mark.parametrize(("clock", "error"), [(12_000_000, 0.03), (25_000_000, -0.03)])
 def test_verilog_of_the_demo_on_another_bench(tmp_path, clock, error):

@@ -5,7 +5,7 @@ The timing is worked out again here from the words; every check fails on a broke
 
 import inspect
 import random
-from itertools import pairwise
+from itertools import pairwise, product
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -15,11 +15,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
+from rtl import BREAKS
 from utf8_hdl import elastic
 
 PAIR = data.StructLayout({"number": 12, "last": 1})
-DEPTHS = {"one stage": 1, "two stages": 2, "five stages": 5}
-PAUSES = {"never": 0.0, "sometimes": 0.3, "often": 0.8}
+DEPTHS = 1, 2, 5
 
 
 class Passing(wiring.Component):
@@ -155,18 +155,17 @@ def check(trace: list[Cycle], depth: int) -> None:
     check_timing(trace, depth)
 
 
-@pytest.mark.parametrize("output", PAUSES.values(), ids=PAUSES)
-@pytest.mark.parametrize("input_", PAUSES.values(), ids=PAUSES)
-@pytest.mark.parametrize("depth", DEPTHS.values(), ids=DEPTHS)
-def test_every_cycle_is_as_documented(depth, input_, output):
-    check(simulate(Passing(PAIR, depth), (input_, output)), depth)
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_every_cycle_is_as_documented(depth):
+    for pauses in product((0.0, 0.3, 0.8), repeat=2):
+        check(simulate(Passing(PAIR, depth), pauses), depth)
 
 
 def test_a_payload_may_be_a_plain_number():
     check(simulate(Passing(13, 1), (0.3, 0.3)), 1)
 
 
-@pytest.mark.parametrize("depth", DEPTHS.values(), ids=DEPTHS)
+@pytest.mark.parametrize("depth", DEPTHS)
 def test_latency_and_throughput_in_numbers(depth):
     trace = simulate(Passing(PAIR, depth), (0, 0), cycles=100)
     assert all(cycle.accepts for cycle in trace)
@@ -174,7 +173,7 @@ def test_latency_and_throughput_in_numbers(depth):
     assert [cycle.o_valid for cycle in trace] == [0] * (depth + 2) + [1] * (100 - depth - 2)
 
 
-@pytest.mark.parametrize("depth", DEPTHS.values(), ids=DEPTHS)
+@pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("seed", range(8))
 def test_from_any_register_contents_what_is_accepted_later_comes_out(depth, seed):
     trace = simulate(Passing(PAIR, depth), (0.3, 0.5), seed=seed, scramble=True)
@@ -193,30 +192,26 @@ def test_a_stage_without_a_field_is_refused():
         stage.load(number=1)
 
 
-FLAWS = {
-    "enabled in the first cycle": ('enable = self.register("enable")', "enable = Signal(init=1)"),
-    "enabled although the output waits": ("enable.eq(~self.will_stall)", "enable.eq(1)"),
+FLAWS = {name: edit for name, edit in BREAKS.items() if edit[0] in inspect.getsource(elastic)}
+"""The flaws of a decoder that are in the pipeline,"""
+
+MORE_FLAWS = {
     "stalled for ever": (
         "stalled.eq(self.will_stall)",
         "stalled.eq(self.stalled | self.will_stall)",
     ),
-    "ready too often": ("o_ready | (enable & ~skid_taken)", "o_ready | enable"),
-    "ready too seldom": ("o_ready | (enable & ~skid_taken)", "enable & ~skid_taken"),
-    "ready only with the consumer": ("o_ready | (enable & ~skid_taken)", "o_ready"),
+    "ready only with the consumer": ("self._o.ready | (enable & ~skid_taken)", "self._o.ready"),
     "skid register not left": ("(skid_taken | ~enable)),", "1),"),
-    "skid register not taken": ("(skid_taken | ~enable)),", "skid_taken),"),
     "skid register holds": ("            skid.eq(i.p),\n", ""),
-    "item in the skid register lost": ("self.valid = i.valid | skid_taken", "self.valid = i.valid"),
-    "the later item goes first": ("= select(skid_taken, Value.cast(skid), ", "= (lambda _: _)("),
-    "valid bits move while stalled": ("select(self.stalled, stage.valid, valid)", "valid"),
-    "payloads move while stalled": ("self._enable if when is None else when", "1"),
-    "first payload moves while stalled": ("with self.m.If(self.enable):", "with self.m.If(1):"),
-    "item delivered twice": ("stage.valid & ~stalled", "stage.valid"),
-    "second item forgotten": ("will_stall & (both_full | comes)", "0"),
-    "one entry overwritten": ("~will_stall & other_next", "other_next"),
     "entries in the wrong order": ("load_next ^ both_full)", "load_next)"),
-    "output changes": ("with m.If(load):", "with m.If(1):"),
-    "payload depends on ready": ("Mux(show, ", "Mux(show ^ o.ready, "),
+}
+"""and others."""
+
+UNSEEN = {
+    "pair: what was there in a gap counts",  # the stages here remember nothing,
+    "what is beside payloads moves while stalled",
+    "token forgotten while stalled",  # none is wide,
+    "skid: last of the later byte",  # and what is called data is called number
 }
 
 
@@ -229,8 +224,8 @@ def flawed(good: str, bad: str) -> SimpleNamespace:
     return SimpleNamespace(**names)
 
 
-@pytest.mark.parametrize("flaw", FLAWS)
+@pytest.mark.parametrize("flaw", sorted((FLAWS.keys() | MORE_FLAWS) - UNSEEN))
 def test_flaws_are_found(flaw):
-    design = Passing(PAIR, 3, flawed(*FLAWS[flaw]))
+    design = Passing(PAIR, 3, flawed(*(FLAWS | MORE_FLAWS)[flaw]))
     with pytest.raises(AssertionError):
         check(simulate(design, (0.3, 0.4)), 3)

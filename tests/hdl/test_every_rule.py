@@ -15,34 +15,12 @@ EDGES = bytes.fromhex(
     "00 41 7F 80 81 82 83 84 87 88 8F 90 9F A0 BD BE BF C0 C1 C2 DF E0 E1 EC ED EE EF"
     "F0 F1 F3 F4 F5 F7 F8 F9 FB FC FD FE FF"
 )
-SEQUENCES = [
-    bytes.fromhex(word)
-    for word in [
-        "C280",
-        "E0A080",
-        "EDA080",
-        "EDBFBF",
-        "EFBFBD",
-        "EFBFBE",
-        "EFBFBF",
-        "F0908080",
-        "F48FBFBF",
-        "F4908080",
-        "F7BFBFBF",
-        "F888808080",
-        "FBBFBFBFBF",
-        "FC8480808080",
-        "FDBFBFBFBFBF",
-        "FE828080808080",
-        "FEBFBFBFBFBFBF",
-        "FF81808080808080",
-        "FFBFBFBFBFBFBFBF",
-        "F0808080",
-        "FC8380808080",
-        "FE818080808080",
-        "FF80808080808080",
-    ]
-]
+WORDS = """
+    C280 E0A080 EDA080 EDBFBF EFBFBD EFBFBE EFBFBF F0908080 F48FBFBF F4908080 F7BFBFBF
+    F888808080 FBBFBFBFBF FC8480808080 FDBFBFBFBFBF FE828080808080 FEBFBFBFBFBFBF
+    FF81808080808080 FFBFBFBFBFBFBFBF F0808080 FC8380808080 FE818080808080 FF80808080808080
+"""
+SEQUENCES = [bytes.fromhex(word) for word in WORDS.split()]
 
 
 def hostile_bytes(size: int, seed: int) -> bytes:

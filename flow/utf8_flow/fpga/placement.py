@@ -112,10 +112,10 @@ def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:
         for (job, _), found in on_all_cores(_synthesize, [(job, bool(seeds)) for job in jobs]):
             areas[job], netlists[job] = found
             progress.advance(task)
-        trials = [(netlists[job], job, seed) for job, seed in product(jobs, seeds)]
+        trials = [(job, netlists[job], seed) for job, seed in product(jobs, seeds)]
         progress.update(task, description="place and route", completed=0, total=len(trials))
         runs: dict[tuple[Job, int], Run] = {}
-        for (_, job, seed), run in on_all_cores(_place_and_route, trials):
+        for (job, _, seed), run in on_all_cores(_place_and_route, trials):
             runs[job, seed] = run
             progress.advance(task)
     return [Measured(job, areas[job], [runs[job, seed] for seed in seeds]) for job in jobs]
@@ -128,9 +128,8 @@ def _synthesize(wanted: tuple[Job, bool]) -> tuple[Area, Netlist]:
     return measure_area(bare), job.netlist(registered=True) if routed else bare
 
 
-def _place_and_route(trial: tuple[Netlist, Job, int]) -> Run:
-    netlist, _, seed = trial
-    return place_and_route(netlist, seed)
+def _place_and_route(trial: tuple[Job, Netlist, int]) -> Run:
+    return place_and_route(*trial[1:])
 
 
 def measure_area(netlist: Netlist) -> Area:
@@ -154,13 +153,14 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
         if "<async>" not in (path["from"], path["to"])
     )
     start, end = path[0]["from"], path[-1]["to"]
-    control = netlist.device.family.controls.get(end["port"])
+    family = netlist.device.family
+    control = family.controls.get(end["port"])
     return Run(
         seed,
         round(clock["achieved"], 2),
         netlist.register_name(start["cell"]),
         netlist.register_name(end["cell"]) + (f" ({control})" if control else ""),
-        _levels(path, to_data=not control),
+        family.levels(path),
     )
 
 
@@ -173,13 +173,3 @@ def _nextpnr(netlist: Netlist, *arguments: str) -> tuple[dict[str, Any], str]:
         files = "--json", "design.json", "--report", "report.json", "--log", "log.txt", "--quiet"
         run_yowasp(device.family.placer, *device.options, *files, *arguments, folder=folder)
         return json.loads((folder / "report.json").read_text()), (folder / "log.txt").read_text()
-
-
-def _levels(path: list[dict[str, Any]], to_data: bool) -> int:
-    """Steps of logic on a path.
-
-    On iCE40 the last lookup table is in one cell with the register, where it counts as set-up;
-    a register without one has a cell with another ending.
-    """
-    joined = path[-1]["to"]["cell"].endswith("_LC") and to_data
-    return sum(step["type"] == "logic" for step in path) + joined

@@ -54,9 +54,9 @@ def _design(measured: Measured) -> dict[str, Any]:
     return found
 
 
-def variant(design: dict[str, Any]) -> str:
-    """What a design of a document is called, without its profile."""
-    return f"{design['component']}{', compact' if design['compact'] else ''}"
+def design_name(design: dict[str, Any]) -> str:
+    """What a design of a document is called."""
+    return f"{design['component']}{', compact' if design['compact'] else ''}, {design['profile']}"
 
 
 def summary(results: dict[str, Any]) -> list[str]:
@@ -85,4 +85,4 @@ def _cells(design: dict[str, Any]) -> tuple[str, ...]:
             f"{median['start']} -> {median['end']}",
         )
     counts = (str(design[name]) for name in ("lookup_tables", "registers", "logic_cells"))
-    return (f"{variant(design)}, {design['profile']}", design["device"], *counts, *speed)
+    return (design_name(design), design["device"], *counts, *speed)

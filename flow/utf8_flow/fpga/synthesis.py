@@ -124,10 +124,11 @@ class Netlist:
 
         A register of the harness has the name of its port, ``(pin)`` after it at an output.
         """
-        cell = re.sub(r"_(DFFLC|LC)$", "", placed)
+        family = self.device.family
+        cell = placed.removesuffix(family.alone).removesuffix(family.with_table or "")
         if cell in self._registers:
             _, output = self._registers[cell]
-        else:  # iCE40 has the lookup table before a register in one cell with it, and its name
+        else:  # it has the name of the lookup table before the register
             _, wires = self._cells[cell]
             output = next(q for data, q in self._registers.values() if data == wires["O"])
         _, _, name = min(self._names[output])  # the shortest of those in the source

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.text import Text
@@ -46,8 +47,9 @@ class Entry:
         What the header of the generated Verilog says of the ports; lines of a comment.
     promises : callable
         What it says of throughput and latency, given the timing of the design.
-    proofs : callable
-        What is proved of it; of the compact variant, if so asked.
+    formal : str
+        The module of its ``PROPERTIES``: those of the pipelined variant (``False``) and of the
+        compact one (``True``). The tools load only when something is proved.
     """
 
     name: str
@@ -60,7 +62,12 @@ class Entry:
     coverage_lines: Callable[[Any], Iterable[Text]] = lambda coverage: ()
     ports: str = "//"
     promises: Callable[[Timing], str] = lambda timing: "//"
-    proofs: Callable[[bool], list["Property"]] = lambda compact: []
+    formal: str = ""
+
+    def proofs(self, compact: bool) -> list["Property"]:
+        """What is proved of it."""
+        properties: list[Property] = import_module(self.formal).PROPERTIES[compact]
+        return properties
 
     @property
     def component(self) -> Component:

@@ -18,19 +18,14 @@ from .specification import (
     is_continuation,
     well_formed,
 )
-from .streams import reach_states
-from .timing import in_order
+from .streams import properties_of, reach_states
+from .timing import CompactTiming, ElasticTiming, in_order
 from .well_formed import WellFormedText, row_ends
-
-
-def _expected(b: Bench, decoder: Any, heeds: Value | None = None) -> Any:
-    return b.timing(b, decoder, DecoderSpecification(b.profile), heeds)
 
 
 def _any_bytes(b: Bench) -> DecoderSpecification:
     """The specification alone; any byte may be accepted in any cycle."""
-    specification = DecoderSpecification(b.profile)
-    b.m.submodules.specification = specification
+    specification = DecoderSpecification(b.m, b.profile)
     for name in ("accept", "byte", "last"):
         pin = getattr(specification, name)
         b.m.d.comb += pin.eq(b.free(len(pin), name))
@@ -42,7 +37,7 @@ def tokens(b: Bench, name: str) -> None:
     missing, none more, for all bytes and all stalls; each pin in each cycle as the documented
     timing has it."""
     decoder = b.design(name)
-    expected = _expected(b, decoder)
+    expected = b.timing(b, decoder, DecoderSpecification(b.m, b.profile))
     b.never(expected.wrong)
     b.reaches("a token that waits", waits(decoder) & expected.valid)
     b.reaches("a byte taken behind another one", expected.backlog & accepts(decoder))
@@ -58,7 +53,7 @@ def self_synchronisation(b: Bench, name: str) -> None:
         m.d.sync += bytes_seen.eq(bytes_seen + 1)
         with m.If(begins | (bytes_seen + 1 == b.profile.longest_form - 1)):
             m.d.sync += right.eq(1)
-    expected = _expected(b, decoder, right | begins)
+    expected = b.timing(b, decoder, DecoderSpecification(m, b.profile), right | begins)
     b.never(right & expected.wrong)
     b.reaches("a token", right & expected.known & expected.valid)
 
@@ -67,7 +62,7 @@ def covers(b: Bench, name: str) -> None:
     """Every kind of error, every length, both ends of every row of the tables, and every state of
     the decoder with each side waiting, do occur."""
     decoder, profile = b.design(name), b.profile
-    expected = _expected(b, decoder)
+    expected = b.timing(b, decoder, DecoderSpecification(b.m, b.profile))
     o, source = decoder.o.p, expected.more
     as_expected = decoder.o.valid & expected.valid & ~b.since(expected.wrong)
     error, character = as_expected & o.error, as_expected & ~o.error
@@ -113,14 +108,14 @@ def _hex(sequence: list[int]) -> str:
 
 def line_rate(b: Bench, name: str) -> None:
     """While the consumer is ready the timing has the decoder take a byte in every cycle."""
-    decoder = b.reference(name, DecoderSpecification(b.profile))
+    decoder = b.reference(name, DecoderSpecification(b.m, b.profile))
     b.never(decoder.o.ready & ~decoder.i.ready)
     b.reaches("a byte that cannot be taken", decoder.i.valid & ~decoder.i.ready)
 
 
 def _first_bytes(b: Bench, name: str) -> tuple[Any, Value, Value]:
     """A decoder with the documented timing, and for how long its first two bytes are accepted."""
-    decoder = b.reference(name, DecoderSpecification(b.profile))
+    decoder = b.reference(name, DecoderSpecification(b.m, b.profile))
     once = b.since(accepts(decoder))
     ages = [Signal(4, name=f"age_{n}") for n in range(2)]
     for age, comes in zip(ages, (accepts(decoder), accepts(decoder) & once), strict=True):
@@ -206,7 +201,7 @@ def only_well_formed(b: Bench, name: str) -> None:
     an overlong form, a surrogate, a value above the limit, or FE or FF, where it has none."""
     specification = _any_bytes(b)
     token = specification.end
-    b.m.submodules.encoding = encoding = EncoderSpecification(b.profile)
+    encoding = EncoderSpecification(b.m, b.profile)
     b.m.d.comb += encoding.code_point.eq(token.code_point)
     character = specification.ends & ~token.error
     b.never(character & (encoding.refused | (encoding.count != token.length)))
@@ -220,9 +215,8 @@ def only_well_formed(b: Bench, name: str) -> None:
 def well_formed_passes(b: Bench, name: str) -> None:
     """No token is an error in texts that are made of whole characters, each of any lead byte that
     Unicode Table 3-7 or its continuation has, and any bytes that may follow it."""
-    specification, m = DecoderSpecification(b.profile), b.m
-    m.submodules.specification = specification
-    m.submodules.text = text = WellFormedText(b.profile)
+    m = b.m
+    specification, text = DecoderSpecification(m, b.profile), WellFormedText(m, b.profile)
     offered = b.free(1, "offered")
     m.d.comb += [
         Cat(text.byte, text.last).eq(Cat(b.free(8, "byte"), b.free(1, "last"))),
@@ -242,16 +236,17 @@ def well_formed_passes(b: Bench, name: str) -> None:
     b.reaches("a pause in a character", (specification.pending > 0) & ~offered)
 
 
-DECODER = {"tokens": tokens, "self-synchronisation": self_synchronisation, "covers": covers}
-"""What is proved of any decoder, with its timing."""
-
-TIMING = {"in-order": in_order, "line-rate": line_rate, "latency": latency}
-COMPACT_TIMING = TIMING | {"latency": compact_latency}
-"""What is proved of its timing; that of the compact decoder."""
-
-SPECIFICATION = {
+_DESIGN = {"tokens": tokens, "self-synchronisation": self_synchronisation, "covers": covers}
+_TIMING = {"in-order": in_order, "line-rate": line_rate, "latency": latency}
+_COMPACT_TIMING = _TIMING | {"latency": compact_latency}
+_SPECIFICATION = {
     "conservation": conservation,
     "only-well-formed": only_well_formed,
     "well-formed-passes": well_formed_passes,
 }
-"""What is proved of the specification."""
+
+PROPERTIES = {
+    False: properties_of("decoder", ElasticTiming, _DESIGN, _TIMING | _SPECIFICATION),
+    True: properties_of("decoder", CompactTiming, _DESIGN, _COMPACT_TIMING),
+}
+"""What is proved of the pipelined decoder, and of the compact one, whose specification it is."""

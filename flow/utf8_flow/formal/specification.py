@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from utf8_hdl import ErrorSpan, Kind, Profile, token_layout
 from utf8_hdl.layouts import BYTE_LAYOUT, ENCODED_LAYOUT, code_point_layout
@@ -114,11 +112,13 @@ def _any(conditions: Iterator[Value]) -> Value:
     return Cat(*conditions).any()
 
 
-class DecoderSpecification(wiring.Component):
+class DecoderSpecification:
     """Which tokens a byte gives, in the cycle in which it is accepted.
 
     Parameters
     ----------
+    m : Module
+        Where it is.
     profile : Profile
         One of the named ones, with any of the overrides.
 
@@ -126,74 +126,39 @@ class DecoderSpecification(wiring.Component):
     ----------
     i_layout, o_layout : StructLayout
         The payloads of a decoder.
-    sequence : list of Signal
-        The bytes of the pending sequence, of which there are :attr:`pending`.
+    accept, byte, last : Signal
+        To be driven: whether a byte is accepted in this cycle, the byte, and whether it ends its
+        text. ``item`` is the latter two.
+    cuts, cut : Signal
+        Whether the byte does not continue the pending sequence, which is an error; that token. It
+        comes before the other one.
+    ends, end : Signal
+        Whether a character or an error ends with the byte; that token.
+    sequence, pending : list of Signal, Signal
+        The bytes of the pending sequence, and how many there are.
     now : list of Signal
         Those of the sequence that the byte belongs to, with it.
-
-    Members
-    -------
-    accept : ``In(1)``
-        A byte is accepted in this cycle.
-    byte, last : ``In(8)``, ``In(1)``
-        The byte, and whether it ends its text.
-    cuts : ``Out(1)``
-        The byte does not continue the pending sequence, which is an error.
-    cut : ``Out(token_layout(profile))``
-        That error. It comes before the other token.
-    ends : ``Out(1)``
-        A character or an error ends with the byte.
-    end : ``Out(token_layout(profile))``
-        That token.
-    pending : ``Out(4)``
-        How many bytes the pending sequence has.
+    results : tuple of Value
+        ``end`` and ``cut``, each with its bytes, and with the byte that cuts, or zero.
     """
 
-    accept: Any
-    byte: Any
-    last: Any
-    cuts: Any
-    cut: Any
-    ends: Any
-    end: Any
-    pending: Any
-
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, m: Module, profile: Profile) -> None:
         self._profile = profile
         self._whole = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._rows = well_formed(profile)
-        self._errors = list(ill_formed(profile))
         self.i_layout, self.o_layout = BYTE_LAYOUT, token_layout(profile)
-        token = self.o_layout
-        super().__init__(
-            {
-                "accept": In(1),
-                "byte": In(8),
-                "last": In(1),
-                "cuts": Out(1),
-                "cut": Out(token),
-                "ends": Out(1),
-                "end": Out(token),
-                "pending": Out(4),
-            }
-        )
+        self.accept, self.byte, self.last = Signal(), Signal(8), Signal()
+        self.cuts, self.ends, self.pending = Signal(), Signal(), Signal(4)
+        self.cut, self.end = (Signal(self.o_layout, name=name) for name in ("cut", "end"))
         places = range(profile.longest_form)
         self.sequence = [Signal(8, name=f"byte_{n}") for n in places]
         self.now = [Signal(8, name=f"now_{n}") for n in places]
-
-    @property
-    def item(self) -> Value:
-        """The byte with its ``last``."""
-        return Cat(self.byte, self.last)
-
-    @property
-    def results(self) -> tuple[Value, Value]:
-        """``end`` and ``cut``, each with its bytes, and with the byte that cuts, or zero."""
+        self.item = Cat(self.byte, self.last)
         own, cut = Cat(*self.now, Const(0, 8)), Cat(*self.sequence, self.byte)
-        return Cat(self.end, own), Cat(self.cut, cut)
+        self.results = Cat(self.end, own), Cat(self.cut, cut)
+        self._describe(m)
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def _describe(self, m: Module) -> None:
         sequence, now, pending = self.sequence, self.now, self.pending
 
         # The sequence with this byte: continued, or begun.
@@ -230,7 +195,6 @@ class DecoderSpecification(wiring.Component):
         with m.If(self.accept):
             m.d.sync += pending.eq(Mux(self.ends, 0, length))
             m.d.sync += [register.eq(byte) for register, byte in zip(sequence, now, strict=True)]
-        return m
 
     def _continues(self) -> Value:
         """Whether the byte belongs to the pending sequence."""
@@ -255,7 +219,7 @@ class DecoderSpecification(wiring.Component):
     def _reason(self, first: Value, second: Value) -> Value:
         """What is wrong with a sequence that begins with two bytes; 0 if there is no second."""
         reason: Value = Const(Kind.NONE)
-        for kind, bounds in self._errors:
+        for kind, bounds in ill_formed(self._profile):
             begins = [_within(*pair) for pair in zip((first, second), bounds, strict=False)]
             reason = Mux(Cat(*begins).all(), kind, reason)
         return reason
@@ -283,11 +247,13 @@ def _left_to_right(sequence: list[Signal]) -> Iterator[Value]:
         yield from reversed(byte)
 
 
-class EncoderSpecification(wiring.Component):
+class EncoderSpecification:
     """Which bytes a code point gives, and one of them after the other.
 
     Parameters
     ----------
+    m : Module
+        Where it is.
     profile : Profile
         One of the named ones, with any of the overrides.
 
@@ -295,63 +261,32 @@ class EncoderSpecification(wiring.Component):
     ----------
     i_layout, o_layout : StructLayout
         The payloads of an encoder.
-
-    Members
-    -------
-    code_point : ``In(32)``, or 64 where the profile needs them
-        What is to be encoded.
-    last : ``In(1)``
-        Whether it ends its text.
-    index : ``In(3)``
-        Which byte is the result.
-    refused : ``Out(1)``
-        The profile has no sequence for it: that of U+FFFD takes its place.
-    count : ``Out(4)``
-        How many bytes there are.
-    sequence : ``Out(8)``, an array
-        The bytes. Those from ``count`` on are zero.
+    code_point, last, index : Signal
+        To be driven: what is to be encoded, whether it ends its text, and which byte is the result.
+        ``item`` is the former two.
+    refused : Signal
+        Whether the profile has no sequence for it: that of U+FFFD takes its place.
+    sequence, count : list of Signal, Signal
+        The bytes, and how many there are. Those behind them are zero.
+    finishes : Value
+        Whether the result is the last byte.
+    results : tuple of Value
+        The byte with what belongs to it; whether it is the last one, and the item.
     """
 
-    code_point: Any
-    last: Any
-    index: Any
-    refused: Any
-    count: Any
-    sequence: Any
-
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
+    def __init__(self, m: Module, profile: Profile) -> None:
         self.i_layout, self.o_layout = code_point_layout(profile), ENCODED_LAYOUT
-        super().__init__(
-            {
-                "code_point": In(profile.utf32_width),
-                "last": In(1),
-                "index": In(3),
-                "refused": Out(1),
-                "count": Out(4),
-                "sequence": Out(8).array(profile.longest_form),
-            }
-        )
-
-    @property
-    def item(self) -> Value:
-        """The code point with its ``last``."""
-        return Cat(self.code_point, self.last)
-
-    @property
-    def finishes(self) -> Value:
-        """Whether the result is the last byte."""
-        return self.index + 1 == self.count
-
-    @property
-    def results(self) -> tuple[Value]:
-        """The byte with what belongs to it; whether it is the last one, and the item."""
+        self.code_point, self.last = Signal(profile.utf32_width), Signal()
+        self.index, self.refused, self.count = Signal(3), Signal(), Signal(4)
+        self.sequence = [Signal(8, name=f"byte_{n}") for n in range(profile.longest_form)]
+        self.item = Cat(self.code_point, self.last)
+        self.finishes = self.index + 1 == self.count
         byte, last = Array(self.sequence)[self.index], self.last & self.finishes
-        return (Cat(byte, self.refused, last, self.finishes, self.item),)
+        self.results = (Cat(byte, self.refused, last, self.finishes, self.item),)
+        self._describe(m, profile)
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        given, profile = self.code_point, self._profile
+    def _describe(self, m: Module, profile: Profile) -> None:
+        given = self.code_point
         refused = given > profile.highest
         if not profile.accept_surrogates:
             refused |= (given >= 0xD800) & (given <= 0xDFFF)
@@ -370,4 +305,3 @@ class EncoderSpecification(wiring.Component):
                 for byte, word in zip(self.sequence, words, strict=True):
                     filled = [next(bits) if mark == "x" else Const(int(mark), 1) for mark in word]
                     m.d.comb += byte.eq(Cat(*reversed(filled)))
-        return m

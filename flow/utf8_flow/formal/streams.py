@@ -9,7 +9,9 @@ from utf8_hdl.axi import AxiStream
 from ..export.verilog import generate
 from .bench import (
     Bench,
+    Property,
     accepts,
+    driven_pins,
     gives,
     input_of,
     offers_differ,
@@ -31,7 +33,7 @@ def output_stream(b: Bench, name: str) -> None:
 def valid_independent(b: Bench, name: str) -> None:
     """What is offered in a cycle does not depend on `o.ready` in that cycle."""
     design, flip = b.design(name), b.free(1, "flip")
-    twin = b.twin(design, {"o.ready": design.o.ready ^ flip})
+    twin = b.design(f"{name}_twin", driven_pins(design) | {"o.ready": design.o.ready ^ flip})
     same = ~b.since(flip)
     b.never(same & offers_differ(design, twin))
     b.reaches("an output with the consumer ready and not", same & flip & design.o.valid)
@@ -56,7 +58,7 @@ def reset(b: Bench, name: str) -> None:
     """A cycle of reset leads to the initial state, whatever the registers hold."""
     rst = b.free(1, "rst")
     design = b.design(name, any_start=True, reset=rst)
-    twin = b.twin(design, reset=rst)
+    twin = b.design(f"{name}_twin", driven_pins(design), reset=rst)
     differs = pins_differ(design, twin)
     b.never(b.since(rst) & differs)
     b.reaches("outputs that differ before", differs)
@@ -100,3 +102,25 @@ EVERY = {
     "verilog": verilog,
 }
 """The properties that every component has."""
+
+
+def properties_of(
+    component: str, timing: Any, own: dict[str, Any], lemmas: dict[str, Any]
+) -> list[Property]:
+    """The properties of a component.
+
+    Parameters
+    ----------
+    component : str
+        Its name.
+    timing : type
+        The model of its timing.
+    own : dict of str to callable
+        What is said of the design, besides what is said of every one.
+    lemmas : dict of str to callable
+        What is said of its specification and its timing alone.
+    """
+    return [
+        Property(name, component, state, timing, name in lemmas)
+        for name, state in (own | lemmas | EVERY).items()
+    ]

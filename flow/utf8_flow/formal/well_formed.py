@@ -4,11 +4,7 @@ This shares nothing with the decoder's specification, not even its tables: what 
 the lead bytes of each length, and the few that restrict the byte behind them.
 """
 
-from typing import Any
-
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from utf8_hdl import Profile
 
@@ -61,35 +57,27 @@ def row_ends(profile: Profile) -> list[int]:
     return [end for end in ends if end <= profile.highest]
 
 
-class WellFormedText(wiring.Component):
+class WellFormedText:
     """Says which bytes go on with a text that is made of whole characters.
 
     Parameters
     ----------
+    m : Module
+        Where it is.
     profile : Profile
         One of the named ones, with any of the overrides.
 
-    Members
-    -------
-    byte, last : ``In(8)``, ``In(1)``
-        A byte, and whether it is to end the text.
-    fits : ``Out(1)``
-        The text may go on so.
-    accept : ``In(1)``
-        It does.
+    Attributes
+    ----------
+    byte, last, accept : Signal
+        To be driven: a byte, whether it is to end the text, and whether the text goes on so.
+    fits : Signal
+        Whether it may.
     """
 
-    byte: Any
-    last: Any
-    fits: Any
-    accept: Any
-
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        super().__init__({"byte": In(8), "last": In(1), "fits": Out(1), "accept": In(1)})
-
-    def elaborate(self, platform: Any) -> Module:
-        m, profile, byte = Module(), self._profile, self.byte
+    def __init__(self, m: Module, profile: Profile) -> None:
+        self.byte, self.last, self.accept, self.fits = Signal(8), Signal(), Signal(), Signal()
+        byte = self.byte
         leads = {length: LEADS[length] for length in range(1, profile.longest_form + 1)}
         second = dict(SECOND)
         if profile.highest == 0x10FFFF:
@@ -121,7 +109,6 @@ class WellFormedText(wiring.Component):
         with m.If(self.accept):
             m.d.sync += [register.eq(value) for register, value in zip(missing, left, strict=True)]
             m.d.sync += [register.eq(byte == lead) for lead, register in after.items()]
-        return m
 
 
 def _within(byte: Value, bounds: tuple[int, int]) -> Value:

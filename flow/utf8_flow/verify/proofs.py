@@ -15,7 +15,7 @@ from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused
 
-from ..components import ENTRIES, make_design, makers, variant
+from ..components import ENTRIES, make_design, makers, variant, variants
 from ..formal.bench import Property
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
@@ -45,7 +45,7 @@ class Goal:
 
 def property_names() -> list[str]:
     """The names of all properties."""
-    proofs = (e.proofs(compact) for e in ENTRIES.values() for compact in (False, True))
+    proofs = (ENTRIES[component].proofs(compact) for component, compact in variants())
     return list(dict.fromkeys(what.name for each in proofs for what in each))
 
 

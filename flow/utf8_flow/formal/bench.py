@@ -205,9 +205,11 @@ def driven_pins(design: Any) -> dict[str, Value]:
     return {"i.valid": design.i.valid, **_fields("i", design.i.p), "o.ready": design.o.ready}
 
 
-def observed_pins(design: Any) -> dict[str, Value]:
-    """What a design drives, by the names that traces use."""
-    return {"i.ready": design.i.ready, "o.valid": design.o.valid, **_fields("o", design.o.p)}
+def pins_of(design: Any) -> dict[str, Value]:
+    """All pins of a design, and its state register, by the names that traces use."""
+    pins = driven_pins(design) | {"i.ready": design.i.ready, "o.valid": design.o.valid}
+    pins |= _fields("o", design.o.p)
+    return pins | ({"state": design.state} if hasattr(design, "state") else {})
 
 
 def _fields(side: str, payload: Any) -> dict[str, Value]:

@@ -1,6 +1,6 @@
 """A design as and-gates and registers: the AIGER format, which provers read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 
@@ -80,7 +80,7 @@ class Circuit:
             literals[1 + number] = level
         gates: list[tuple[int, int]] = []
         for first, second in self.gates:
-            low, high = sorted(literals[side >> 1] ^ (side & 1) for side in (first, second))
+            low, high = sorted((_look_up(literals, first), _look_up(literals, second)))
             if low == 0 or low ^ 1 == high:
                 literals.append(0)
             elif low in (1, high):
@@ -90,8 +90,8 @@ class Circuit:
                 gates.append((high, low))
         return Circuit(
             self.inputs,
-            tuple(literals[side >> 1] ^ (side & 1) for side in self.registers),
-            {name: literals[side >> 1] ^ (side & 1) for name, side in self.outputs.items()},
+            tuple(_look_up(literals, literal) for literal in self.registers),
+            {name: _look_up(literals, literal) for name, literal in self.outputs.items()},
             tuple(gates),
         )
 
@@ -109,7 +109,7 @@ class Circuit:
         return "\n".join([*lines, ""]).encode() + deltas + symbols.encode()
 
     def simulate(self, stimulus: Sequence[Sequence[int]]) -> list[dict[str, int]]:
-        """The outputs in each cycle.
+        """The outputs in each cycle, those of one name and bits in brackets as one number.
 
         Parameters
         ----------
@@ -121,13 +121,30 @@ class Circuit:
         for levels in stimulus:
             signals = [0, *levels, *state]
             for first, second in self.gates:
-                signals.append(_level(signals, first) & _level(signals, second))
-            state = [_level(signals, literal) for literal in self.registers]
-            trace.append({name: _level(signals, out) for name, out in self.outputs.items()})
+                signals.append(_look_up(signals, first) & _look_up(signals, second))
+            state = [_look_up(signals, literal) for literal in self.registers]
+            levels = [_look_up(signals, literal) for literal in self.outputs.values()]
+            trace.append(words(self.outputs, levels))
         return trace
 
 
-def _level(signals: list[int], literal: int) -> int:
+def words(names: Iterable[str], levels: Iterable[int]) -> dict[str, int]:
+    """The levels of signals whose bits have such names: the signal's, and ``[bit]`` unless alone."""
+    numbers: dict[str, int] = {}
+    for name, level in zip(names, levels, strict=True):
+        signal, bit = signal_bit(name)
+        numbers[signal] = numbers.get(signal, 0) | level << bit
+    return numbers
+
+
+def signal_bit(name: str) -> tuple[str, int]:
+    """The signal and the number of a bit that has such a name."""
+    signal, _, bit = name.removesuffix("]").partition("[")
+    return signal, int(bit or 0)
+
+
+def _look_up(signals: list[int], literal: int) -> int:
+    """A level, or a literal of another circuit, in place of a literal."""
     return signals[literal >> 1] ^ (literal & 1)
 
 

@@ -228,8 +228,8 @@ class DecoderSpecification:
         """The value of a complete sequence."""
         value: Value = Const(0)
         for form in range(1, self._profile.longest_form + 1):
-            bits = zip(FORMS[form].replace(" ", ""), _left_to_right(sequence[:form]), strict=True)
-            own = Cat(*reversed([bit for mark, bit in bits if mark == "x"]))
+            bits = zip(_marks(form), Cat(*reversed(sequence[:form])), strict=True)
+            own = Cat(bit for mark, bit in bits if mark == "x")
             value = Mux(length == form, own, value)
         return value
 
@@ -242,9 +242,9 @@ class DecoderSpecification:
         return [token[name].eq(value) for name, value in fields.items()]
 
 
-def _left_to_right(sequence: list[Signal]) -> Iterator[Value]:
-    for byte in sequence:
-        yield from reversed(byte)
+def _marks(form: int) -> str:
+    """The bits of a form, the lowest of the last byte first."""
+    return FORMS[form].replace(" ", "")[::-1]
 
 
 class EncoderSpecification:
@@ -295,13 +295,11 @@ class EncoderSpecification:
         value = Signal.like(given)
         m.d.comb += [self.refused.eq(refused), value.eq(Mux(refused, 0xFFFD, given))]
 
-        for form in range(profile.longest_form, 0, -1):
-            pattern = FORMS[form]
+        longest = profile.longest_form
+        for form in range(longest, 0, -1):
+            marks, bits = _marks(form), iter(value)
+            encoded = Cat(next(bits) if mark == "x" else Const(int(mark), 1) for mark in marks)
             # The shortest form that fits is assigned last, so that it holds.
-            with m.If(value < 1 << pattern.count("x")):
+            with m.If(value < 1 << marks.count("x")):
                 m.d.comb += self.count.eq(form)
-                bits = reversed(value[: pattern.count("x")])
-                words = pattern.split() + ["00000000"] * (profile.longest_form - form)
-                for byte, word in zip(self.sequence, words, strict=True):
-                    filled = [next(bits) if mark == "x" else Const(int(mark), 1) for mark in word]
-                    m.d.comb += byte.eq(Cat(*reversed(filled)))
+                m.d.comb += Cat(*reversed(self.sequence)).eq(encoded << 8 * (longest - form))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Instance, Signal
+from amaranth.hdl import ClockSignal, Instance, Module, Signal, Value
 
 from utf8_hdl.axi import AxiStream
 
@@ -69,18 +69,24 @@ def verilog(b: Bench, name: str) -> None:
     """The generated Verilog does the same as the design, on every pin, in every cycle."""
     rst = b.free(1, "rst")
     design = b.design(name, reset=rst)
-    top = AxiStream(design)
     b.sources.append(generate(design))
-    shown = {port: Signal(len(getattr(top, port)), name=f"verilog_{port}") for port in top.outputs}
-    b.m.submodules.verilog = Instance(
-        f"utf8_{top.name}",
-        i_clk=ClockSignal(),
-        i_rst=rst,
-        **{f"i_{port}": pin for port, pin in top.inputs.items()},
-        **{f"o_{port}": signal for port, signal in shown.items()},
-    )
+    top = AxiStream(design)
+    shown = axi_instance(b.m, f"utf8_{top.name}", top, i_rst=rst)
     b.never(*(shown[port] != pin for port, pin in top.outputs.items()))
     b.reaches("an output of the Verilog", shown["m_axis_tvalid"] & shown["m_axis_tlast"])
+
+
+def axi_instance(m: Module, name: str, top: AxiStream, **more: Value) -> dict[str, Signal]:
+    """An instance of a Verilog module, driven as the component in ``top`` is; its outputs."""
+    shown = {port: Signal(len(getattr(top, port)), name=f"verilog_{port}") for port in top.outputs}
+    m.submodules.verilog = Instance(
+        name,
+        i_clk=ClockSignal(),
+        **{f"i_{port}": pin for port, pin in top.inputs.items()},
+        **{f"o_{port}": signal for port, signal in shown.items()},
+        **more,
+    )
+    return shown
 
 
 def reach_states(b: Bench, design: Any) -> None:

@@ -83,7 +83,7 @@ def _effort(goal: Goal) -> float:
 
 def attempt(goal: Goal) -> Proof:
     """Prove it, or not."""
-    return prove(goal.property, goal.profile, makers(goal.compact))
+    return prove(goal.property.bench(goal.profile, makers(goal.compact)))
 
 
 def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:

@@ -129,18 +129,10 @@ class Bench(Elaboratable):
         any_start: bool = False,
         reset: Value | None = None,
     ) -> Any:
-        """A design.
+        """A design, by the name of its component; another one of it has more behind a ``_``.
 
-        Parameters
-        ----------
-        name : str
-            The component; with more behind a ``_``, for another one of it.
-        driven : dict of str to Value, or None
-            What drives the pins of :func:`driven_pins`. Those not named are free.
-        any_start : bool
-            Whether its registers may hold anything at first.
-        reset : Value or None
-            Its reset.
+        Pins of :func:`driven_pins` that are not driven are free. With ``any_start`` its registers
+        may hold anything at first.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
         self.components[name] = component

@@ -6,7 +6,7 @@ timing. What is so of specification and timing is then so of the decoder: the le
 
 from typing import Any
 
-from amaranth.hdl import Cat, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from utf8_hdl import ErrorSpan, Kind
 
@@ -74,29 +74,26 @@ def covers(b: Bench, name: str) -> None:
         own_equal = Cat(place == byte for place, byte in zip(first, own, strict=True)).all()
         return own_equal & (Mux(o.length < len(sequence), source[-8:], revealing) == last)
 
-    def edges(row: list[range]) -> list[list[int]]:
-        return [[byte[0] for byte in row], [byte[-1] for byte in row]]
-
+    refused = [] if profile.accept_noncharacters else [[0xEF, 0xBF, 0xBE], [0xEF, 0xBF, 0xBF]]
     for row in well_formed(profile):
-        for edge in edges(row):
-            refused = edge[-2:] in ([0xBF, 0xBE], [0xBF, 0xBF]) and edge[0] == 0xEF
-            if not refused or profile.accept_noncharacters:
+        for edge in _edges(row):
+            if edge not in refused:
                 b.reaches(f"{_hex(edge)} is a character", character & begins(edge))
-    for kind, row in ill_formed(profile):
-        for edge in edges(row):
-            b.reaches(f"{_hex(edge)} is {kind.label}", error & (o.kind == kind) & begins(edge))
+    errors = [(kind, edge) for kind, row in ill_formed(profile) for edge in _edges(row)]
+    for kind, edge in [*errors, *((Kind.NONCHARACTER, sequence) for sequence in refused)]:
+        b.reaches(f"{_hex(edge)} is {kind.label}", error & (o.kind == kind) & begins(edge))
     for length in range(1, profile.longest_form):
         truncated = error & (o.kind == Kind.TRUNCATED) & (o.length == length)
         b.reaches(f"a text cut after {length}", truncated & o.last)
         b.reaches(f"a sequence interrupted after {length}", truncated & ~o.last)
-    if not profile.accept_noncharacters:
-        for sequence in ([0xEF, 0xBF, 0xBE], [0xEF, 0xBF, 0xBF]):
-            wrong = error & (o.kind == Kind.NONCHARACTER) & begins(sequence)
-            b.reaches(f"{_hex(sequence)} is noncharacter", wrong)
     if profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
         for length in range(1, profile.longest_form + 1):
             b.reaches(f"an error of {length}", error & (o.length == length))
     reach_states(b, decoder)
+
+
+def _edges(row: list[range]) -> list[list[int]]:
+    return [[byte[0] for byte in row], [byte[-1] for byte in row]]
 
 
 def _hex(sequence: list[int]) -> str:
@@ -113,62 +110,49 @@ def line_rate(b: Bench, name: str) -> None:
     b.reaches("a byte that cannot be taken", decoder.i.valid & ~decoder.i.ready)
 
 
-def _first_bytes(b: Bench, name: str) -> tuple[Any, Value, Value]:
-    """A decoder with the documented timing, and for how long its first two bytes are accepted."""
+def _first_token(b: Bench, name: str) -> tuple[Any, ...]:
+    """A decoder with the documented timing, and its first token if it is there: decided by its only
+    byte, or by the byte behind that one. For how long the first two bytes are accepted."""
     decoder = b.reference(name, DecoderSpecification(b.m, b.profile))
-    once = b.since(accepts(decoder))
+    o, taken = decoder.o.p, accepts(decoder)
+    once = b.since(taken)
     ages = [Signal(4, name=f"age_{n}") for n in range(2)]
-    for age, comes in zip(ages, (accepts(decoder), accepts(decoder) & once), strict=True):
+    for age, comes in zip(ages, (taken, taken & once), strict=True):
         with b.m.If(comes | (age != 0)):
             b.m.d.sync += age.eq(age + (age != 15))
-    return decoder, ages[0], ages[1]
-
-
-def _alone(decoder: Any) -> Value:
-    """The token is decided by its only byte."""
-    o = decoder.o.p
-    return (o.length == 1) & ~o.error
-
-
-def _cut_after_one(decoder: Any) -> Value:
-    """The token is decided by the byte behind its only one."""
-    o = decoder.o.p
-    return (o.length == 1) & (o.kind == Kind.TRUNCATED) & ~o.last
+    first = decoder.o.valid & ~b.since(decoder.o.valid) & (o.length == 1)
+    return decoder, first & ~o.error, first & (o.kind == Kind.TRUNCATED) & ~o.last, *ages
 
 
 def latency(b: Bench, name: str) -> None:
     """There is a token at the output exactly when there must be one: 7 cycles after its last byte
     was accepted, or if it is cut short 6 after the byte that cuts it, and 1 later if that byte went
     through the skid register; cycles in which the output waits are not counted."""
-    decoder, since_first, since_second = _first_bytes(b, name)
-    first = decoder.o.valid & ~b.since(decoder.o.valid)
-    alone, cut = _alone(decoder), _cut_after_one(decoder)
+    decoder, alone, cut, since_first, since_second = _first_token(b, name)
     # All stages are stalled in the first cycle, so a byte that is accepted then goes through it.
-    at_once = b.before(Value.cast(1))
+    at_once = b.before(Const(1))
     skid = Signal()
     with b.m.If(accepts(decoder) & (since_first == 0)):
         b.m.d.sync += skid.eq(~at_once)
-    b.never(first & alone & (since_first != 7 + skid))
-    b.never(first & cut & (since_second != 6) & (since_second != 6 + skid))
-    b.never(first & (since_first < 7))
-    b.reaches("a token in 7 cycles", first & alone & (since_first == 7))
-    b.reaches("a token cut short in 6", first & cut & (since_second == 6))
-    b.reaches("a token in 8, from the skid register", first & alone & (since_first == 8))
+    b.never(alone & (since_first != 7 + skid))
+    b.never(cut & (since_second != 6) & (since_second != 6 + skid))
+    b.never(decoder.o.valid & ~b.since(decoder.o.valid) & (since_first < 7))
+    b.reaches("a token in 7 cycles", alone & (since_first == 7))
+    b.reaches("a token cut short in 6", cut & (since_second == 6))
+    b.reaches("a token in 8, from the skid register", alone & (since_first == 8))
 
 
 def compact_latency(b: Bench, name: str) -> None:
     """There is a token at the output exactly when there must be one: 1 cycle after its last byte
     was accepted, or if it is cut short after the byte that cuts it, and 1 later if the token before
     it was cut by this byte or was later, too; cycles in which the output waits are not counted."""
-    decoder, since_first, since_second = _first_bytes(b, name)
-    first = decoder.o.valid & ~b.since(decoder.o.valid)
-    alone, cut = _alone(decoder), _cut_after_one(decoder)
-    b.never(first & alone & (since_first != 1), first & cut & (since_second != 1))
-    behind = b.before(first & cut & gives(decoder)) & alone
-    b.never(behind & decoder.o.valid & (since_second != 2))
-    b.reaches("a token in 1 cycle", first & alone & (since_first == 1))
-    b.reaches("a token cut short in 1", first & cut & (since_second == 1))
-    b.reaches("a token in 2, behind one cut short", behind & decoder.o.valid)
+    decoder, alone, cut, since_first, since_second = _first_token(b, name)
+    o = decoder.o.p
+    behind = b.before(cut & gives(decoder)) & decoder.o.valid & (o.length == 1) & ~o.error
+    b.never(alone & (since_first != 1), cut & (since_second != 1), behind & (since_second != 2))
+    b.reaches("a token in 1 cycle", alone & (since_first == 1))
+    b.reaches("a token cut short in 1", cut & (since_second == 1))
+    b.reaches("a token in 2, behind one cut short", behind)
 
 
 # --- lemmas about the specification -------------------------------------------------------------

@@ -110,13 +110,7 @@ class Mutants:
 
 
 def make_mutants(component: str, profile: Profile, compact: bool, count: int, seed: int) -> Mutants:
-    """Mutate a design, in so many ways, fewer if it has not so many gates.
-
-    Raises
-    ------
-    ToolError
-        If Yosys fails.
-    """
+    """Mutate a design in so many ways, or in all that there are."""
     design = make_design(component, profile, compact)
     top = AxiStream(design)
     text = rtlil.convert(top, name="top", ports=[*top.ports, design.state], emit_src=False)
@@ -152,13 +146,7 @@ def make_mutants(component: str, profile: Profile, compact: bool, count: int, se
 
 
 class MutantEngine(WindowedEngine):
-    """Simulates one of the mutants: that of number ``mutant``; 0 is the design.
-
-    Raises
-    ------
-    ToolError
-        If there is no C++ compiler, or it fails.
-    """
+    """Simulates one of the mutants: that of number ``mutant``; 0 is the design."""
 
     name = "mutants"
     window = WINDOW
@@ -201,29 +189,23 @@ class _Mutant(Elaboratable):
 def circuits(mutants: Mutants) -> dict[str, Circuit]:
     """What is asked about a mutant, each with ``mutant`` among its inputs.
 
-    Returns
-    -------
-    dict of str to Circuit
-        The properties that a mutant can be expected to break, by name, and ``""``: that a mutant
-        and the design differ on some pin in some cycle, resets included.
+    It is the properties that a mutant can be expected to break, by name, and by ``""`` whether it
+    differs from the design on some pin in some cycle, resets included.
     """
-    component, profile = mutants.component, mutants.profile
-    original = makers(mutants.compact)[component]
-    asked = [Property("", component, _same, None)]
-    for what in ENTRIES[component].proofs(mutants.compact):
-        if not what.is_lemma and what.name not in SPARED:
-            asked.append(what)
-    found = {}
-    for what in asked:
-        number = Signal(mutants.width, name="mutant")
-        bench = what.bench(
-            profile,
-            {component: lambda rules: _Mutant(original(rules), number), "original": original},
-        )
-        bench.inputs["mutant"] = number
-        bench.sources.append(mutants.verilog)
-        found[what.name] = to_circuit(bench).only(WRONG)
-    return found
+    proofs = ENTRIES[mutants.component].proofs(mutants.compact)
+    asked = [what for what in proofs if not what.is_lemma and what.name not in SPARED]
+    asked.append(Property("", mutants.component, _same, None))
+    return {what.name: _circuit(what, mutants) for what in asked}
+
+
+def _circuit(what: Property, mutants: Mutants) -> Circuit:
+    number = Signal(mutants.width, name="mutant")
+    original = makers(mutants.compact)[mutants.component]
+    changed = {what.component: lambda profile: _Mutant(original(profile), number)}
+    bench = what.bench(mutants.profile, changed | {"original": original})
+    bench.inputs["mutant"] = number
+    bench.sources.append(mutants.verilog)
+    return to_circuit(bench).only(WRONG)
 
 
 def _same(b: Bench, name: str) -> None:
@@ -235,21 +217,14 @@ def _same(b: Bench, name: str) -> None:
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a mutant.
+    """What became of a mutant: the first stimulus and the first property that it does not survive.
 
-    Parameters
-    ----------
-    stimulus : str or None
-        The first stimulus of the campaign that tells it from the golden model.
-    promise : str or None
-        The first property that it breaks.
-    equivalent : bool
-        It is proved to do the same as the design.
+    Or it is proved to do the same as the design.
     """
 
-    stimulus: str | None
-    promise: str | None
-    equivalent: bool
+    stimulus: str | None = None
+    promise: str | None = None
+    equivalent: bool = False
 
     @property
     def survives(self) -> bool:
@@ -258,18 +233,9 @@ class Fate:
 
 @dataclass(frozen=True)
 class Trial:
-    """All that a mutant goes through. Each process has an engine of its own.
+    """All that a mutant goes through: the campaign of a seed in some modes, and :func:`circuits`.
 
-    Parameters
-    ----------
-    mutants : Mutants
-        The mutants.
-    circuits : dict of str to Circuit
-        As of :func:`circuits`.
-    modes : list of Mode
-        Each stimulus of the campaign is tried in these.
-    seed : int
-        Of the campaign.
+    It can be sent to other processes, each of which makes an engine of its own.
     """
 
     mutants: Mutants
@@ -279,7 +245,6 @@ class Trial:
 
     @cached_property
     def engine(self) -> MutantEngine:
-        """What simulates them."""
         return MutantEngine(self.mutants)
 
     def judge(self, mutant: int) -> Fate:
@@ -287,10 +252,10 @@ class Trial:
         stimulus = self._telling_stimulus(mutant)
         verdict, _ = decide(_alive(self.circuits[""], mutant))
         if verdict != "proved":
-            return Fate(stimulus, self._broken_property(mutant), False)
+            return Fate(stimulus, self._broken_property(mutant))
         if stimulus:
             raise RuntimeError(f"mutant {mutant} is proved equivalent and differs in {stimulus}")
-        return Fate(None, None, True)
+        return Fate(equivalent=True)
 
     def _telling_stimulus(self, mutant: int) -> str | None:
         self.engine.mutant = mutant
@@ -313,6 +278,9 @@ class Trial:
 
 def _alive(circuit: Circuit, mutant: int) -> Circuit:
     """The circuit with one mutant chosen."""
-    bits = [signal_bit(names[0]) for names in circuit.inputs]
-    chosen = [(number, bit) for number, (name, bit) in enumerate(bits) if name == "mutant"]
-    return circuit.tied({number: mutant >> bit & 1 for number, bit in chosen})
+    levels = {}
+    for number, name in enumerate(circuit.inputs):
+        signal, bit = signal_bit(name)
+        if signal == "mutant":
+            levels[number] = mutant >> bit & 1
+    return circuit.tied(levels)

@@ -14,7 +14,7 @@ from amaranth.hdl import Signal
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
-from utf8_sim.trace import Interface, Trace
+from utf8_sim.trace import Columns, Interface, Trace
 
 from .bench import Bench, input_name, pins_of
 from .circuit import Circuit, signal_bit, words
@@ -93,29 +93,18 @@ class Proof:
 
 
 def tool_version() -> str:
-    """What proves.
-
-    Raises
-    ------
-    Refused
-        If it is not installed.
-    """
+    """What proves; a `ToolError` if it is not installed."""
     need_packages("prove", [PACKAGE], "formal")
     return f"Yosys and ABC of {versions_line(package_versions([PACKAGE]))}"
 
 
 def prove(bench: Bench) -> Proof:
-    """Decide about what is said on a bench.
-
-    Raises
-    ------
-    ToolError
-        If a tool fails.
-    """
+    """Decide about what is said on a bench; a `ToolError` if a tool fails."""
     begin = time.monotonic()
     circuit = to_circuit(bench)
     verdict, method = decide(circuit.only(WRONG))
-    counterexample, inputs = {}, []
+    counterexample: dict[str, Trace] = {}
+    inputs: list[dict[str, int]] = []
     if verdict == "FAILED":
         stimulus = _shortest_run(circuit.only(WRONG))
         method = f"run of {len(stimulus)} cycles"
@@ -129,15 +118,7 @@ def prove(bench: Bench) -> Proof:
 
 
 def to_circuit(bench: Bench) -> Circuit:
-    """The bench as a circuit. Its outputs are what is asked about it and the pins of its designs.
-
-    Raises
-    ------
-    ToolError
-        If Yosys fails.
-    RuntimeError
-        If an input is not free, or something else is.
-    """
+    """The bench as a circuit, whose outputs are what is asked and the pins of its designs."""
     asked = {WRONG: bench.wrong}
     asked |= {_reach(number): value for number, value in enumerate(bench.reached.values())}
     for name, component in bench.components.items():
@@ -165,13 +146,13 @@ def to_circuit(bench: Bench) -> Circuit:
 
 def _check_inputs(bench: Bench, circuit: Circuit) -> None:
     """An input that is not one would make a proof of less than it says."""
-    free = {bench.clock.name: 1} | {signal.name: len(signal) for signal in bench.inputs.values()}
-    bits = {(name, bit) for name, width in free.items() for bit in range(width)}
-    inputs = {names[0] for names in circuit.inputs}
-    starts = {name for name in inputs if name.startswith("init:")}
-    if set(map(signal_bit, inputs - starts)) != bits or bool(starts) != bool(bench.any_start):
-        wrong = sorted(set(map(signal_bit, inputs - starts)) ^ bits) or sorted(starts)
-        raise RuntimeError(f"free inputs are not those of the bench: {wrong}")
+    signals = [bench.clock, *bench.inputs.values()]
+    free = {(signal.name, bit) for signal in signals for bit in range(len(signal))}
+    starts = {name for name in circuit.inputs if name.startswith("init:")}
+    inputs = {signal_bit(name) for name in circuit.inputs if name not in starts}
+    if inputs != free or bool(starts) != bool(bench.any_start):
+        wrong = [*map(str, inputs ^ free)] or starts
+        raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")
 
 
 def _reach(number: int) -> str:
@@ -184,17 +165,7 @@ def decide(circuit: Circuit) -> tuple[str, str]:
     First registers and gates that are equal in every reachable state are merged, which induction
     shows (van Eijk's method); that alone is often enough. Then property directed reachability
     looks for a set of states that holds the initial one, that no step leaves, and in which the
-    output is low, and checks it.
-
-    Parameters
-    ----------
-    circuit : Circuit
-        The circuit.
-
-    Returns
-    -------
-    str, str
-        ``proved``, ``FAILED`` or ``UNDECIDED``, and by which method.
+    output is low, and checks it. The result is ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
     """
     _, file = _ask_abc(circuit, "scorr; dc2; write_aiger result", "result")
     merged = Circuit.parse(file)
@@ -266,13 +237,12 @@ def _explain(
     traces, pins = {}, set()
     for name, component in bench.components.items():
         interface = Interface.of(name.partition("_")[0], component)
-        columns = {
-            pin.name: np.array([cycle[f"{name}.{pin.name}"] for cycle in cycles], dtype=pin.dtype)
-            for pin in interface.pins
-        }
+        columns: Columns = {}
+        for pin in interface.pins:
+            levels = [cycle[f"{name}.{pin.name}"] for cycle in cycles]
+            columns[pin.name] = np.array(levels, dtype=pin.dtype)
         traces[name] = Trace(interface, columns)
         pins |= {input_name(name, pin) for pin in interface.driven}
     others = [name for name in bench.inputs if name not in pins]
-    names = [names[0] for names in circuit.inputs]
-    levels = [words(names, cycle) for cycle in stimulus]
-    return traces, [{name: cycle[name] for name in others} for cycle in levels]
+    inputs = [words(circuit.inputs, levels) for levels in stimulus]
+    return traces, [{name: cycle[name] for name in others} for cycle in inputs]

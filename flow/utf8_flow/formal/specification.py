@@ -115,17 +115,8 @@ def _any(conditions: Iterator[Value]) -> Value:
 class DecoderSpecification:
     """Which tokens a byte gives, in the cycle in which it is accepted.
 
-    Parameters
-    ----------
-    m : Module
-        Where it is.
-    profile : Profile
-        One of the named ones, with any of the overrides.
-
     Attributes
     ----------
-    i_layout, o_layout : StructLayout
-        The payloads of a decoder.
     accept, byte, last : Signal
         To be driven: whether a byte is accepted in this cycle, the byte, and whether it ends its
         text. ``item`` is the latter two.
@@ -134,10 +125,8 @@ class DecoderSpecification:
         comes before the other one.
     ends, end : Signal
         Whether a character or an error ends with the byte; that token.
-    sequence, pending : list of Signal, Signal
-        The bytes of the pending sequence, and how many there are.
-    now : list of Signal
-        Those of the sequence that the byte belongs to, with it.
+    sequence, pending, now : list of Signal, Signal, list of Signal
+        The bytes of the pending sequence, how many there are, and what they are with this one.
     results : tuple of Value
         ``end`` and ``cut``, each with its bytes, and with the byte that cuts, or zero.
     """
@@ -147,9 +136,10 @@ class DecoderSpecification:
         self._whole = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._rows = well_formed(profile)
         self.i_layout, self.o_layout = BYTE_LAYOUT, token_layout(profile)
+        self.cut: Any = Signal(self.o_layout, name="cut")
+        self.end: Any = Signal(self.o_layout, name="end")
         self.accept, self.byte, self.last = Signal(), Signal(8), Signal()
         self.cuts, self.ends, self.pending = Signal(), Signal(), Signal(4)
-        self.cut, self.end = (Signal(self.o_layout, name=name) for name in ("cut", "end"))
         places = range(profile.longest_form)
         self.sequence = [Signal(8, name=f"byte_{n}") for n in places]
         self.now = [Signal(8, name=f"now_{n}") for n in places]
@@ -250,17 +240,8 @@ def _marks(form: int) -> str:
 class EncoderSpecification:
     """Which bytes a code point gives, and one of them after the other.
 
-    Parameters
-    ----------
-    m : Module
-        Where it is.
-    profile : Profile
-        One of the named ones, with any of the overrides.
-
     Attributes
     ----------
-    i_layout, o_layout : StructLayout
-        The payloads of an encoder.
     code_point, last, index : Signal
         To be driven: what is to be encoded, whether it ends its text, and which byte is the result.
         ``item`` is the former two.
@@ -268,10 +249,8 @@ class EncoderSpecification:
         Whether the profile has no sequence for it: that of U+FFFD takes its place.
     sequence, count : list of Signal, Signal
         The bytes, and how many there are. Those behind them are zero.
-    finishes : Value
-        Whether the result is the last byte.
-    results : tuple of Value
-        The byte with what belongs to it; whether it is the last one, and the item.
+    finishes, results : Value, tuple of Value
+        Whether the result is the last byte; it, with what belongs to it, that, and the item.
     """
 
     def __init__(self, m: Module, profile: Profile) -> None:

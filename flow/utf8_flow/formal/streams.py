@@ -113,19 +113,7 @@ EVERY = {
 def properties_of(
     component: str, timing: Any, own: dict[str, Any], lemmas: dict[str, Any]
 ) -> list[Property]:
-    """The properties of a component.
-
-    Parameters
-    ----------
-    component : str
-        Its name.
-    timing : type
-        The model of its timing.
-    own : dict of str to callable
-        What is said of the design, besides what is said of every one.
-    lemmas : dict of str to callable
-        What is said of its specification and its timing alone.
-    """
+    """What is proved of a component: its own, the lemmas, and what every component has."""
     return [
         Property(name, component, state, timing, name in lemmas)
         for name, state in (own | lemmas | EVERY).items()

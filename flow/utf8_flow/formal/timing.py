@@ -264,13 +264,10 @@ BEFORE, WATCHED, BEHIND = range(3)
 
 
 def watch(b: Bench, name: str, specification: Any) -> tuple[Any, Value, Value]:
-    """The documented timing, and any one of the items that are accepted.
+    """The documented timing of items of two bits, any one of which is watched.
 
-    Returns
-    -------
-    Component, Value, Value
-        What has that timing, and a specification of items of two bits: ``BEFORE``, ``WATCHED`` or
-        ``BEHIND``; when the one that is watched is accepted, and when its last result is taken.
+    What has that timing, when the one that is watched is accepted, and when its last result is
+    taken.
     """
     item = Signal(2)
     component = b.reference(name, specification, {"i.payload": item})

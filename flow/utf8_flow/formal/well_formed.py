@@ -60,13 +60,6 @@ def row_ends(profile: Profile) -> list[int]:
 class WellFormedText:
     """Says which bytes go on with a text that is made of whole characters.
 
-    Parameters
-    ----------
-    m : Module
-        Where it is.
-    profile : Profile
-        One of the named ones, with any of the overrides.
-
     Attributes
     ----------
     byte, last, accept : Signal

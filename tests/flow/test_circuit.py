@@ -1,17 +1,22 @@
 """The AIGER format is read and written right, and a circuit does what its design does."""
 
 import random
+from collections import Counter
 from dataclasses import replace
+from functools import cache, reduce
+from itertools import product
+from operator import and_, or_
 from typing import Any
 
 import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
+from utf8_flow.components import make_design, makers
 from utf8_flow.formal import bench
-from utf8_flow.formal.circuit import Circuit
+from utf8_flow.formal.circuit import Circuit, signal_bit, words
 from utf8_flow.formal.prover import to_circuit
-from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile
+from utf8_hdl import UCS2, UNICODE, Profile
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -34,26 +39,18 @@ ITEM = {"decoder": "i_data", "encoder": "i_code_point"}
 
 def test_a_file_is_read():
     circuit = Circuit.parse(TOGGLE + SYMBOLS)
-    assert circuit.inputs == (("enable",),)
+    assert circuit.inputs == ("enable",)
     assert circuit.registers == (10,)
     assert circuit.outputs == {"q": 4, "unchanged": 11}
     assert circuit.gates == ((4, 2), (5, 3), (9, 7))
-
-
-def test_names_may_be_missing():
-    circuit = Circuit.parse(TOGGLE)
-    assert circuit.inputs == ((),)
-    assert list(circuit.outputs) == ["o0", "o1"]
-
-
-def test_a_signal_may_have_several_names():
-    circuit = Circuit.parse(TOGGLE + b"i0 enable e[0]\no0 q level\no1 unchanged\n")
-    assert circuit.inputs == (("enable", "e[0]"),)
-    assert circuit.outputs == {"q": 4, "level": 4, "unchanged": 11}
-
-
-def test_a_difference_takes_as_many_bytes_as_it_needs():
     assert Circuit.parse(WIDE).gates == ((130, 2),)
+
+
+def test_a_signal_may_have_several_names_or_none():
+    circuit = Circuit.parse(TOGGLE + b"i0 enable e[0]\no0 q level\no1 unchanged\n")
+    assert circuit.inputs == ("enable",)
+    assert circuit.outputs == {"q": 4, "level": 4, "unchanged": 11}
+    assert list(Circuit.parse(TOGGLE).outputs) == ["o0", "o1"]
 
 
 @pytest.mark.parametrize("file", [TOGGLE, TOGGLE + SYMBOLS, WIDE])
@@ -62,17 +59,13 @@ def test_what_is_written_reads_the_same(file):
     again = Circuit.parse(circuit.file())
     assert replace(again, inputs=circuit.inputs) == circuit
     assert again.file() == circuit.file()
-
-
-def test_a_file_is_written_as_the_format_wants_it():
-    assert Circuit.parse(WIDE).file() == WIDE
+    assert file != WIDE or circuit.file() == WIDE
 
 
 def test_some_outputs_are_kept_in_the_order_wanted():
     circuit = Circuit.parse(TOGGLE + SYMBOLS)
     assert list(circuit.only("unchanged", "q").outputs.items()) == [("unchanged", 11), ("q", 4)]
-    assert circuit.only("q").outputs == {"q": 4}
-    assert circuit.only("q").gates == circuit.gates
+    assert circuit.only("q") == replace(circuit, outputs={"q": 4})
     with pytest.raises(KeyError):
         circuit.only("qq")
 
@@ -94,26 +87,27 @@ def test_what_it_does_not_know_is_refused(file):
         Circuit.parse(file)
 
 
-def test_a_simulation_from_the_first_levels_on():
-    enable = [0, 1, 1, 0, 1, 0]
-    trace = Circuit.parse(TOGGLE + SYMBOLS).simulate([[level] for level in enable])
+def test_a_simulation():
+    trace = Circuit.parse(TOGGLE + SYMBOLS).simulate([[level] for level in (0, 1, 1, 0, 1, 0)])
     assert [cycle["q"] for cycle in trace] == [0, 0, 1, 0, 0, 1]
     assert [cycle["unchanged"] for cycle in trace] == [1, 0, 1, 1, 0, 0]
+    for first, last in product((0, 1), repeat=2):
+        levels = [first, *[1] * 63, last]
+        assert Circuit.parse(WIDE).simulate([levels]) == [{"both": first & last}]
 
 
-@pytest.mark.parametrize(("first", "last"), [(0, 0), (0, 1), (1, 0), (1, 1)])
-def test_a_simulation_of_a_gate(first, last):
-    levels = [first, *[1] * 63, last]
-    assert Circuit.parse(WIDE).simulate([levels]) == [{"both": first & last}]
+def test_bits_of_a_signal_make_a_number():
+    assert words(["a[1]", "b", "a[0]", "a[2]"], [1, 1, 0, 1]) == {"a": 6, "b": 1}
 
 
 # --- the translation ----------------------------------------------------------------------------
 
 
-def bench_of(component: str, profile: Profile, **options: Any) -> bench.Bench:
-    made = bench.Bench(profile, {"decoder": Decoder, "encoder": Encoder})
+@cache
+def circuit_of(component: str, profile: Profile, **options: Any) -> Circuit:
+    made = bench.Bench(profile, makers())
     made.design(component, **options)
-    return made
+    return to_circuit(made)
 
 
 def stimulus(component: str, profile: Profile) -> list[dict[str, int]]:
@@ -139,36 +133,24 @@ def stimulus(component: str, profile: Profile) -> list[dict[str, int]]:
 
 def levels_of(circuit: Circuit, component: str, cycles: list[dict[str, int]]) -> list[list[int]]:
     """The level of each input of a circuit in each cycle."""
-
-    def level(name: str, cycle: dict[str, int]) -> int:
-        pin, _, bit = name.removeprefix(f"{component}.").rstrip("]").partition("[")
-        return cycle.get(pin, 0) >> int(bit or 0) & 1
-
-    return [[level(names[0], cycle) for names in circuit.inputs] for cycle in cycles]
+    bits = [signal_bit(name.removeprefix(f"{component}.")) for name in circuit.inputs]
+    return [[cycle.get(pin, 0) >> bit & 1 for pin, bit in bits] for cycle in cycles]
 
 
-def simulated(design: Any, component: str, cycles: list[dict[str, int]]) -> list[dict[str, int]]:
-    """Every pin and the state in each cycle, bit by bit, by Amaranth's simulator."""
-    i, o = design.i, design.o
+def simulated(component: str, profile: Profile) -> list[dict[str, int]]:
+    """Every pin and the state in each cycle, by Amaranth's simulator."""
+    design = make_design(component, profile)
     driven = {pin.replace(".", "_"): value for pin, value in bench.driven_pins(design).items()}
-    shown = {"i.ready": i.ready, "o.valid": o.valid, "state": design.state}
-    shown |= {f"o.{name}": o.p[name] for name in o.p.shape().members}
+    pins = {name: Value.cast(pin) for name, pin in bench.pins_of(design).items()}
     simulator = Simulator(design)
     simulator.add_clock(10e-9)
     trace = []
 
     async def run(ctx):
-        for cycle in cycles:
+        for cycle in stimulus(component, profile):
             for pin, level in cycle.items():
                 ctx.set(driven[pin], level)
-            bits = {}
-            for name, signal in shown.items():
-                value = Value.cast(signal)
-                level = ctx.get(value)
-                for bit in range(len(value)):
-                    suffix = f"[{bit}]" if len(value) > 1 else ""
-                    bits[f"{component}.{name}{suffix}"] = level >> bit & 1
-            trace.append(bits)
+            trace.append({f"{component}.{name}": ctx.get(pin) for name, pin in pins.items()})
             await ctx.tick()
 
     simulator.add_testbench(run)
@@ -176,36 +158,37 @@ def simulated(design: Any, component: str, cycles: list[dict[str, int]]) -> list
     return trace
 
 
-def agrees(circuit: Circuit, expected: list[dict[str, int]], levels: list[list[int]]) -> bool:
-    return circuit.only(*expected[0]).simulate(levels) == expected
+def outputs(circuit: Circuit, component: str, profile: Profile) -> list[dict[str, int]]:
+    """What a circuit of a design does with the same."""
+    levels = levels_of(circuit, component, stimulus(component, profile))
+    pins = [name for name in circuit.outputs if name.startswith(f"{component}.")]
+    return circuit.only(*pins).simulate(levels)
 
 
 @pytest.mark.parametrize("profile", [UNICODE, UCS2], ids=lambda profile: profile.name)
 @pytest.mark.parametrize("component", ["decoder", "encoder"])
 def test_a_circuit_does_what_its_design_does(component, profile):
-    made = bench_of(component, profile)
-    circuit, cycles = to_circuit(made), stimulus(component, profile)
-    design = {"decoder": Decoder, "encoder": Encoder}[component](profile)
-    expected = simulated(design, component, cycles)
-    levels = levels_of(circuit, component, cycles)
-    assert agrees(circuit, expected, levels)
-    # All there is to see was seen.
-    still = [pin for pin in expected[0] if len({cycle[pin] for cycle in expected}) == 1]
-    assert still == []
+    circuit = circuit_of(component, profile)
+    expected = simulated(component, profile)
+    assert outputs(circuit, component, profile) == expected
+    # All there is to see was seen: each bit was high, and was low.
+    widths = Counter(signal_bit(name)[0] for name in circuit.outputs)
+    for pin in expected[0].keys() - {f"{component}.{pin}" for pin in ("i.data", "i.code_point")}:
+        levels = [cycle[pin] for cycle in expected]
+        assert (reduce(and_, levels), reduce(or_, levels)) == (0, (1 << widths[pin]) - 1)
 
 
 def test_a_wrong_gate_is_noticed():
     """Not every one: some matter only in what no state allows, or for a byte that did not come."""
-    circuit, cycles = to_circuit(bench_of("decoder", UCS2)), stimulus("decoder", UCS2)
-    expected = simulated(Decoder(UCS2), "decoder", cycles)
-    levels = levels_of(circuit, "decoder", cycles)
-    places = random.Random(1).sample(range(len(circuit.gates)), 20)
+    circuit = circuit_of("decoder", UCS2)
+    expected = simulated("decoder", UCS2)
+    places = random.Random(1).sample(range(len(circuit.gates)), 10)
     noticed = 0
     for place in places:
         first, second = circuit.gates[place]
         gates = (*circuit.gates[:place], (first, second ^ 1), *circuit.gates[place + 1 :])
-        noticed += not agrees(replace(circuit, gates=gates), expected, levels)
-    assert noticed > 0.8 * len(places)
+        noticed += outputs(replace(circuit, gates=gates), "decoder", UCS2) != expected
+    assert noticed > 0.7 * len(places)
 
 
 @pytest.mark.parametrize(("component", "never_differ"), [("decoder", 3), ("encoder", 0)])
@@ -213,9 +196,9 @@ def test_every_register_may_hold_anything_if_that_is_wanted(component, never_dif
     """Also those that from reset on are constant or equal to another. Of the decoder these are
     ``wrong``, in two stages, which only errors of whole sequences need, and ``moves``, which is
     ``steps`` without a reset."""
-    usual = to_circuit(bench_of(component, UNICODE))
-    any_start = to_circuit(bench_of(component, UNICODE, any_start=True))
-    starts = [names[0] for names in any_start.inputs if names[0].startswith("init:")]
+    usual = circuit_of(component, UNICODE)
+    any_start = circuit_of(component, UNICODE, any_start=True)
+    starts = [name for name in any_start.inputs if name.startswith("init:")]
     registers = len(usual.registers) + never_differ
     assert len(starts) == registers
     # One more register tells the first cycle from the others.

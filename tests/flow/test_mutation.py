@@ -31,12 +31,6 @@ def trial(mutants):
     return Trial(mutants, circuits(mutants), list(STALLS.items()), seed=0)
 
 
-@pytest.fixture(scope="module")
-def fates(trial):
-    """What becomes of the design, number 0, and of its mutants."""
-    return [trial.judge(number) for number in range(1 + COUNT)]
-
-
 def test_a_seed_always_gives_the_same_mutants(mutants):
     assert make_mutants(*ENCODER, COUNT, seed=1) == mutants
     assert make_mutants(*ENCODER, COUNT, seed=2).places != mutants.places
@@ -49,8 +43,8 @@ def test_every_gate_can_be_wrong(mutants):
     assert len(set(every.places)) > 1000
 
 
-def test_every_mutant_is_killed_or_equivalent(fates):
-    design, *others = fates
+def test_every_mutant_is_killed_or_equivalent(trial):
+    design, *others = map(trial.judge, range(1 + COUNT))
     assert design.equivalent
     assert not any(fate.survives for fate in others)
     assert sum(fate.stimulus is not None for fate in others) > COUNT / 2
@@ -58,18 +52,16 @@ def test_every_mutant_is_killed_or_equivalent(fates):
     assert all(bool(fate.stimulus or fate.promise) != fate.equivalent for fate in others)
 
 
-def test_checks_that_look_at_nothing_kill_nothing(trial, fates):
+def test_checks_that_look_at_nothing_kill_nothing(trial):
     idle = replace(trial, modes=[], circuits={"": trial.circuits[""]})
-    assert [idle.judge(number).survives for number in range(COUNT)] == [
-        not fate.equivalent for fate in fates[:COUNT]
-    ]
+    assert sum(idle.judge(number).survives for number in range(1 + COUNT)) > COUNT / 2
 
 
-def test_an_equivalence_that_a_stimulus_refutes_is_an_error(trial, fates):
+def test_an_equivalence_that_a_stimulus_refutes_is_an_error(trial):
     never = Circuit(trial.circuits[""].inputs, (), {"wrong": 0}, ())
-    killed = next(number for number, fate in enumerate(fates) if fate.stimulus)
+    gullible = replace(trial, circuits={"": never})
     with pytest.raises(RuntimeError, match="proved equivalent and differs"):
-        replace(trial, circuits={"": never}).judge(killed)
+        list(map(gullible.judge, range(1 + COUNT)))
 
 
 def test_tied_inputs_are_as_if_they_were_driven_so(trial):

@@ -4,7 +4,7 @@ This shares nothing with the decoder's specification, not even its tables: what 
 the lead bytes of each length, and the few that restrict the byte behind them.
 """
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from utf8_hdl import Profile
 
@@ -80,28 +80,21 @@ class WellFormedText:
         if profile.accept_surrogates:
             del second[0xED]
 
-        # How many bytes are missing, a register for each number, and what the byte before was.
-        missing = [Signal(name=f"missing_{count}") for count in range(1, profile.longest_form)]
-        after = {lead: Signal(name=f"after_{lead:02X}") for lead in second}
-        begins = ~Cat(missing).any()
+        # How many bytes are missing, and the two bytes before.
+        missing, before, before_that = Signal(3), Signal(8), Signal(8)
+        begins = missing == 0
         allowed = _within(byte, CONTINUATION)
         for lead, bounds in second.items():
-            allowed &= ~after[lead] | _within(byte, bounds)
+            allowed &= (before != lead) | _within(byte, bounds)
         if not profile.accept_noncharacters:  # EF BF BE and EF BF BF
-            after_ef, after_ef_bf = Signal(), Signal()
-            allowed &= ~after_ef_bf | (byte < 0xBE)
-            with m.If(self.accept):
-                m.d.sync += [after_ef.eq(byte == 0xEF), after_ef_bf.eq(after_ef & (byte == 0xBF))]
-        left = [
-            (begins & _within(byte, leads[count + 1])) | (~begins & longer)
-            for count, longer in enumerate([*missing[1:], Const(0, 1)], start=1)
-        ]
+            allowed &= (before_that != 0xEF) | (before != 0xBF) | (byte < 0xBE)
+        left = Mux(begins, 0, missing - 1)
+        for length, bounds in leads.items():
+            left = Mux(begins & _within(byte, bounds), length - 1, left)
         is_lead = Cat(_within(byte, bounds) for bounds in leads.values()).any()
-        goes_on = (begins & is_lead) | (~begins & allowed)
-        m.d.comb += self.fits.eq(goes_on & ~(self.last & Cat(left).any()))
+        m.d.comb += self.fits.eq(Mux(begins, is_lead, allowed) & ~(self.last & (left != 0)))
         with m.If(self.accept):
-            m.d.sync += [register.eq(value) for register, value in zip(missing, left, strict=True)]
-            m.d.sync += [register.eq(byte == lead) for lead, register in after.items()]
+            m.d.sync += [missing.eq(left), before.eq(byte), before_that.eq(before)]
 
 
 def _within(byte: Value, bounds: tuple[int, int]) -> Value:

@@ -55,17 +55,6 @@ def test_one_property(folder):
     assert names(folder) == {"text.txt"}
 
 
-def test_all_properties_of_a_component_on_all_cores(folder):
-    result = run("prove", "--component", "encoder", "--compact", "--profile", "ucs2")
-    assert (result.status, result.err) == (0, "")
-    *lines, end = squeezed(result.out)[2:]
-    own = [what.name for what in ENTRIES["encoder"].proofs(True)]
-    assert sorted(line.split()[3] for line in lines) == sorted(own)
-    assert all(" proved " in line for line in lines)
-    assert re.fullmatch(rf"{len(own)} properties proved, \d+ covers reached", end)
-    assert names(folder) == {"text.txt"}
-
-
 @pytest.mark.parametrize("workers", [1, 2, 3, 8, 1000])
 def test_all_workers_but_one_begin_with_the_longest_proofs(workers):
     goals = proofs.choose_goals([(name, False) for name in ENTRIES], None, list(PROFILES.values()))
@@ -191,16 +180,21 @@ def test_what_is_not_reached_is_said(folder, monkeypatch):
     assert names(folder) == {"text.txt"}
 
 
-def test_workers_find_a_counterexample_too(folder, tmp_path_factory):
+def test_all_properties_of_a_component_on_all_cores(folder, tmp_path_factory):
+    """One of them fails in a worker process."""
     patch = tmp_path_factory.mktemp("patch")
     (patch / "sitecustomize.py").write_text(SURROGATES_IN_VERILOG)
-    arguments = "--compact", "--property", "verilog", "--profile", "ucs2"
+    arguments = "--component", "encoder", "--compact", "--profile", "ucs2"
     path = os.pathsep.join([str(patch), os.environ.get("PYTHONPATH", "")])
     with Process("prove", *arguments, PYTHONPATH=path) as running:
         status, out, err = running.end()
     assert (status, err) == (1, "")
+    lines = re.findall(r"^compact encoder +ucs2 +(\S+) +(\w+) ", out, re.MULTILINE)
+    own = [what.name for what in ENTRIES["encoder"].proofs(True)]
+    assert sorted(lines) == sorted(
+        (name, "FAILED" if name == "verilog" else "proved") for name in own
+    )
     assert "FAILED: compact encoder, ucs2, verilog: " in out
-    assert re.search(r"^compact decoder +ucs2 +verilog +proved ", out, re.MULTILINE)
     assert f"waveform: {VCD}" in out.splitlines()
     assert_is_waveform(VCD)
 
@@ -235,34 +229,29 @@ def test_the_inputs_that_contradict_a_lemma_are_shown(folder, monkeypatch):
 # --- interrupts ---------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(1)
+SINGLE = ["--component", "decoder", "--property", "self-synchronisation"]
+
+
+@pytest.mark.sample(2)
 @needs_proc
-@pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
-def test_control_c_ends_the_workers_and_their_programs(folder, tmp_path_factory, group):
+@pytest.mark.parametrize(
+    ("arguments", "group"),
+    [([], True), (SINGLE, True), ([], False)],
+    ids=["from a terminal", "without workers", "to the process alone"],
+)
+def test_control_c_ends_the_workers_and_their_programs(folder, tmp_path_factory, arguments, group):
     """By then there are results: the long proofs do not keep the quick ones waiting."""
     scratch = tmp_path_factory.mktemp("scratch")
-    with Process("prove", "--profile", "extended", TMPDIR=str(scratch)) as running:
-        running.wait_for_workers()
-        *_, result = (running.process.stdout.readline() for _ in range(3))
+    with Process("prove", "--profile", "extended", *arguments, TMPDIR=str(scratch)) as running:
+        if not arguments:
+            running.wait_for_workers()
+            *_, result = (running.process.stdout.readline() for _ in range(3))
+            assert " proved " in result
+            assert not any(f" {name} " in result for name in proofs.HARD)
         running.find("yosys-abc")
         running.interrupt(group)
         status, out, err = running.end()
-    assert " proved " in result
-    assert result.split()[2] not in proofs.HARD
     assert (status, err) == (130, "utf8-hdl: interrupted\n")
     assert "proved, " not in out
-    assert names(folder) == {"text.txt"}
-    assert names(scratch) == set()
-
-
-@needs_proc
-def test_control_c_ends_a_single_proof(folder, tmp_path_factory):
-    scratch = tmp_path_factory.mktemp("scratch")
-    arguments = ["--component", "decoder", "--property", "self-synchronisation"]
-    with Process("prove", *arguments, "--profile", "extended", TMPDIR=str(scratch)) as running:
-        running.find("yosys-abc")
-        running.interrupt()
-        status, _, err = running.end()
-    assert (status, err) == (130, "utf8-hdl: interrupted\n")
     assert names(folder) == {"text.txt"}
     assert names(scratch) == set()

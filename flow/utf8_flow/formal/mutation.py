@@ -16,7 +16,7 @@ from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal
 
 from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
-from utf8_sim.campaign import campaign
+from utf8_sim.campaign import Part, campaign
 from utf8_sim.engines.compiled import Compiled, cxxrtl_library, load
 from utf8_sim.engines.engine import DesignError
 from utf8_sim.engines.ports import axi_places
@@ -247,6 +247,10 @@ class Trial:
     def engine(self) -> MutantEngine:
         return MutantEngine(self.mutants)
 
+    @cached_property
+    def parts(self) -> list[Part]:
+        return campaign(self.engine, self.seed)
+
     def judge(self, mutant: int) -> Fate:
         """What becomes of a mutant."""
         stimulus = self._telling_stimulus(mutant)
@@ -259,7 +263,7 @@ class Trial:
 
     def _telling_stimulus(self, mutant: int) -> str | None:
         self.engine.mutant = mutant
-        for (mode, stalls), part in product(self.modes, campaign(self.engine, self.seed)):
+        for (mode, stalls), part in product(self.modes, self.parts):
             lockstep = Lockstep(self.engine, Stimulus(part.pieces(), *stalls))
             try:
                 differs = lockstep.run() is not None

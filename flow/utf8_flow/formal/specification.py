@@ -108,10 +108,6 @@ def _within(byte: Value, bounds: range) -> Value:
     return (byte >= bounds.start) & (byte < bounds.stop)
 
 
-def _any(conditions: Iterator[Value]) -> Value:
-    return Cat(*conditions).any()
-
-
 class DecoderSpecification:
     """Which tokens a byte gives, in the cycle in which it is accepted.
 
@@ -163,24 +159,18 @@ class DecoderSpecification:
             m.d.comb += byte.eq(Mux(length == n + 1, self.byte, sequence[n]))
 
         # A byte that does not continue the pending sequence may be what is wrong with it.
-        second = Mux(pending == 1, self.byte, sequence[1])
-        reason = self._reason(sequence[0], second)
-        m.d.comb += [
-            self.cuts.eq(self.accept & (pending != 0) & ~continues),
-            *self._error(self.cut, Mux(reason == Kind.NONE, Kind.TRUNCATED, reason), pending),
-            self.ends.eq(self.accept & (complete | self.last)),
-        ]
-        reason = self._reason(now[0], Mux(length == 1, 0, now[1]))
+        reason = self._reason(sequence[0], Mux(pending == 1, self.byte, sequence[1]))
+        kind = Mux(reason == Kind.NONE, Kind.TRUNCATED, reason)
+        m.d.comb += self.cuts.eq(self.accept & (pending != 0) & ~continues)
+        m.d.comb += _token(self.cut, kind, pending)
+
         value = self._value(now, length)
-        with m.If(reason != Kind.NONE):
-            m.d.comb += self._error(self.end, reason, length)
-        with m.Elif(~complete):
-            m.d.comb += self._error(self.end, Kind.TRUNCATED, length)
-        with m.Elif(self._refuses(value)):
-            m.d.comb += self._error(self.end, Kind.NONCHARACTER, length)
-        with m.Else():
-            m.d.comb += [self.end.code_point.eq(value), self.end.length.eq(length)]
-        m.d.comb += self.end.last.eq(self.last)
+        kind = Mux(self._refuses(value), Kind.NONCHARACTER, Kind.NONE)
+        kind = Mux(complete, kind, Kind.TRUNCATED)
+        reason = self._reason(now[0], Mux(length == 1, 0, now[1]))
+        kind = Mux(reason == Kind.NONE, kind, reason)
+        m.d.comb += self.ends.eq(self.accept & (complete | self.last))
+        m.d.comb += [*_token(self.end, kind, length, value), self.end.last.eq(self.last)]
 
         with m.If(self.accept):
             m.d.sync += pending.eq(Mux(self.ends, 0, length))
@@ -188,18 +178,19 @@ class DecoderSpecification:
 
     def _continues(self) -> Value:
         """Whether the byte belongs to the pending sequence."""
+        continuation = is_continuation(self.byte)
         if self._whole:
-            return (self.pending > 0) & is_continuation(self.byte)
-        follows = _any(
+            return (self.pending > 0) & continuation
+        follows = Cat(
             _within(self.sequence[0], row[0]) & _within(self.byte, row[1])
             for row in self._rows
             if len(row) > 1
         )
-        return ((self.pending == 1) & follows) | ((self.pending > 1) & is_continuation(self.byte))
+        return Mux(self.pending == 1, follows.any(), (self.pending > 1) & continuation)
 
     def _announced(self, first: Value) -> Value:
         """How many bytes a sequence has that begins with a byte."""
-        begins = _any(_within(first, row[0]) for row in self._rows)
+        begins = Cat(_within(first, row[0]) for row in self._rows).any()
         announced: Value = Const(1)
         for form in range(2, self._profile.longest_form + 1):
             is_lead = first.matches(FORMS[form][:8].replace("x", "-"))
@@ -227,9 +218,16 @@ class DecoderSpecification:
         accepts = self._profile.accept_noncharacters
         return Const(0) if accepts else (value == 0xFFFE) | (value == 0xFFFF)
 
-    def _error(self, token: Any, kind: Any, length: Value) -> list[Any]:
-        fields = {"code_point": 0xFFFD, "error": 1, "kind": kind, "length": length}
-        return [token[name].eq(value) for name, value in fields.items()]
+
+def _token(token: Any, kind: Any, length: Value, value: Any = 0) -> list[Any]:
+    """Assignments to a token: a character of that value, or an error."""
+    error = kind != Kind.NONE
+    return [
+        token.code_point.eq(Mux(error, 0xFFFD, value)),
+        token.error.eq(error),
+        token.kind.eq(kind),
+        token.length.eq(length),
+    ]
 
 
 def _marks(form: int) -> str:

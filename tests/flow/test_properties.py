@@ -293,16 +293,6 @@ def test_text_that_should_not_come_or_does_not_is_noticed(
     assert (proof.verdict, list(proof.unreached)) == (verdict, unreached)
 
 
-def test_order_is_more_than_the_right_bytes(monkeypatch):
-    """Lead bytes A0..AF instead of E0..EF, in encoder and specification: well, but not in order."""
-    monkeypatch.setitem(specification.FORMS, 3, "1010xxxx 10xxxxxx 10xxxxxx")
-    marker = '    marker = "1010" if form == 3 else marker\n'
-    edits = [("    return Cat(own_bits", marker + "    return Cat(own_bits")]
-    design = flawed("compact encoder", edits)
-    assert proof_of("compact encoder", "bytes", design).verdict == "proved"
-    assert proof_of("encoder", "order").verdict == "FAILED"
-
-
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "good", "bad"),

@@ -65,7 +65,9 @@ class Entry:
     formal: str = ""
 
     def proofs(self, compact: bool) -> list["Property"]:
-        """What is proved of it."""
+        """What is proved of it, if anything is."""
+        if not self.formal:
+            return []
         properties: list[Property] = import_module(self.formal).PROPERTIES[compact]
         return properties
 

@@ -12,8 +12,9 @@ import pytest
 from command import assert_no_traceback, assert_refused, replace_design, run, run_process
 from utf8_flow.cli import proving, synthesis
 from utf8_flow.components import ENTRIES
+from utf8_flow.formal import mutation
 from utf8_flow.fpga import placement
-from utf8_flow.verify import mutants, proofs
+from utf8_flow.verify import proofs
 from utf8_hdl import Decoder
 from utf8_sim.tools.errors import ToolError
 
@@ -274,7 +275,7 @@ def test_an_option_that_may_have_an_effect_is_taken(folder, arguments):
         "compare --text A",
         "compare --exhaustive 1",
         "generate",
-        "prove --component decoder --profile unicode --property latency",
+        "prove --component decoder --profile unicode --property reset",
         "mutate --component decoder",
         "synthesize --component decoder --profile unicode",
     ],
@@ -287,16 +288,12 @@ def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, com
         asked.append(compact)
         return Decoder(profile)
 
-    def prove(_property, profile, makers):
-        makers["decoder"](profile)
-        work()
-
     def work(*_arguments):
         raise ToolError("that is enough")
 
     replace_design(monkeypatch, "decoder", make)
-    monkeypatch.setattr(proofs, "prove", prove)
-    monkeypatch.setattr(mutants, "make_mutants", work)
+    monkeypatch.setattr(proofs, "prove", work)
+    monkeypatch.setattr(mutation, "run_yosys", work)
     monkeypatch.setattr(synthesis, "measure", work)
     run(*command.split(), *option.split())
     assert asked

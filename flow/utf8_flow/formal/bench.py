@@ -69,8 +69,9 @@ class Bench(Elaboratable):
 
     Attributes
     ----------
-    m : Module
-        Where properties write.
+    m, model : Module
+        Where properties write, and inside it specifications and timing models. These come behind
+        the designs then, without which proofs take several times as long.
     clock : Signal
         Its clock. There is no reset but what a property makes.
     inputs : dict of str to Signal
@@ -91,7 +92,7 @@ class Bench(Elaboratable):
         self.profile = profile
         self.timing = timing
         self._designs = designs
-        self.m = Module()
+        self.m, self.model = Module(), Module()
         domain = ClockDomain("sync", reset_less=True)
         self.m.domains += domain
         self.clock = domain.clk
@@ -103,6 +104,7 @@ class Bench(Elaboratable):
         self.sources: list[str] = []
 
     def elaborate(self, platform: Any) -> Module:
+        self.m.submodules.model = self.model
         return self.m
 
     def never(self, *conditions: Value) -> None:

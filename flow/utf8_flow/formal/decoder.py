@@ -25,7 +25,7 @@ from .well_formed import WellFormedText, row_ends
 
 def _any_bytes(b: Bench) -> DecoderSpecification:
     """The specification alone; any byte may be accepted in any cycle."""
-    specification = DecoderSpecification(b.m, b.profile)
+    specification = DecoderSpecification(b.model, b.profile)
     for name in ("accept", "byte", "last"):
         pin = getattr(specification, name)
         b.m.d.comb += pin.eq(b.free(len(pin), name))
@@ -37,7 +37,7 @@ def tokens(b: Bench, name: str) -> None:
     missing, none more, for all bytes and all stalls; each pin in each cycle as the documented
     timing has it."""
     decoder = b.design(name)
-    expected = b.timing(b, decoder, DecoderSpecification(b.m, b.profile))
+    expected = b.timing(b, decoder, DecoderSpecification(b.model, b.profile))
     b.never(expected.wrong)
     b.reaches("a token that waits", waits(decoder) & expected.valid)
     b.reaches("a byte taken behind another one", expected.backlog & accepts(decoder))
@@ -53,7 +53,7 @@ def self_synchronisation(b: Bench, name: str) -> None:
         m.d.sync += bytes_seen.eq(bytes_seen + 1)
         with m.If(begins | (bytes_seen + 1 == b.profile.longest_form - 1)):
             m.d.sync += right.eq(1)
-    expected = b.timing(b, decoder, DecoderSpecification(m, b.profile), right | begins)
+    expected = b.timing(b, decoder, DecoderSpecification(b.model, b.profile), right | begins)
     b.never(right & expected.wrong)
     b.reaches("a token", right & expected.known & expected.valid)
 
@@ -62,7 +62,7 @@ def covers(b: Bench, name: str) -> None:
     """Every kind of error, every length, both ends of every row of the tables, and every state of
     the decoder with each side waiting, do occur."""
     decoder, profile = b.design(name), b.profile
-    expected = b.timing(b, decoder, DecoderSpecification(b.m, b.profile))
+    expected = b.timing(b, decoder, DecoderSpecification(b.model, b.profile))
     o, source = decoder.o.p, expected.more
     as_expected = decoder.o.valid & expected.valid & ~b.since(expected.wrong)
     error, character = as_expected & o.error, as_expected & ~o.error
@@ -105,7 +105,7 @@ def _hex(sequence: list[int]) -> str:
 
 def line_rate(b: Bench, name: str) -> None:
     """While the consumer is ready the timing has the decoder take a byte in every cycle."""
-    decoder = b.reference(name, DecoderSpecification(b.m, b.profile))
+    decoder = b.reference(name, DecoderSpecification(b.model, b.profile))
     b.never(decoder.o.ready & ~decoder.i.ready)
     b.reaches("a byte that cannot be taken", decoder.i.valid & ~decoder.i.ready)
 
@@ -113,7 +113,7 @@ def line_rate(b: Bench, name: str) -> None:
 def _first_token(b: Bench, name: str) -> tuple[Any, ...]:
     """A decoder with the documented timing, and its first token if it is there: decided by its only
     byte, or by the byte behind that one. For how long the first two bytes are accepted."""
-    decoder = b.reference(name, DecoderSpecification(b.m, b.profile))
+    decoder = b.reference(name, DecoderSpecification(b.model, b.profile))
     o, taken = decoder.o.p, accepts(decoder)
     once = b.since(taken)
     ages = [Signal(4, name=f"age_{n}") for n in range(2)]

@@ -17,7 +17,7 @@ from .timing import CompactSerialTiming, Repeating, SerialTiming, watch
 
 def _any_code_point(b: Bench, name: str = "code_point") -> EncoderSpecification:
     """The specification alone, with any code point."""
-    specification = EncoderSpecification(b.m, b.profile)
+    specification = EncoderSpecification(b.model, b.profile)
     b.m.d.comb += specification.code_point.eq(b.free(b.profile.utf32_width, name))
     return specification
 
@@ -29,7 +29,7 @@ def _wanted(specification: EncoderSpecification) -> Value:
 
 def _source(b: Bench, expected: Any) -> EncoderSpecification:
     """What the specification says of the code point to which the byte at the output belongs."""
-    source = EncoderSpecification(b.m, b.profile)
+    source = EncoderSpecification(b.model, b.profile)
     b.m.d.comb += Cat(source.item).eq(expected.more[1:])
     return source
 
@@ -47,7 +47,7 @@ def bytes_(b: Bench, name: str) -> None:
     """The bytes are those of the specification: data, error and `last`, none missing, none more,
     for all code points and all stalls; each pin in each cycle as the documented timing has it."""
     encoder = b.design(name)
-    b.never(b.timing(b, encoder, EncoderSpecification(b.m, b.profile)).wrong)
+    b.never(b.timing(b, encoder, EncoderSpecification(b.model, b.profile)).wrong)
     b.reaches("a byte that waits", waits(encoder) & encoder.i.valid)
 
 
@@ -62,7 +62,7 @@ def covers(b: Bench, name: str) -> None:
     """Code points of every length at both ends, those refused and their neighbours, and every state
     of the encoder with each side waiting, do occur."""
     encoder, profile = b.design(name), b.profile
-    expected = b.timing(b, encoder, EncoderSpecification(b.m, profile))
+    expected = b.timing(b, encoder, EncoderSpecification(b.model, profile))
     done = encoder.o.valid & expected.valid & ~b.since(expected.wrong)
     source = _source(b, expected)
     limits = [7, 11, 16, 21, 26, 31, 36, 42][: profile.longest_form]
@@ -162,7 +162,7 @@ def shortest_form(b: Bench, name: str) -> None:
 def round_trip(b: Bench, name: str) -> None:
     """A decoder behind the encoder gives the code points back, U+FFFD for those refused: no errors,
     each from its shortest form, `last` where it was. Both are the specification's."""
-    m, specification = b.m, EncoderSpecification(b.m, b.profile)
+    m, specification = b.m, EncoderSpecification(b.model, b.profile)
     encoder = b.reference(name, specification, timing=CompactSerialTiming)
     decoded = DecoderSpecification(m, b.profile)
     source = _source(b, encoder.expected)

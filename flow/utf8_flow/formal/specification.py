@@ -108,6 +108,10 @@ def _within(byte: Value, bounds: range) -> Value:
     return (byte >= bounds.start) & (byte < bounds.stop)
 
 
+def _any(conditions: Iterator[Value]) -> Value:
+    return Cat(*conditions).any()
+
+
 class DecoderSpecification:
     """Which tokens a byte gives, in the cycle in which it is accepted.
 
@@ -142,7 +146,9 @@ class DecoderSpecification:
         self.item = Cat(self.byte, self.last)
         own, cut = Cat(*self.now, Const(0, 8)), Cat(*self.sequence, self.byte)
         self.results = Cat(self.end, own), Cat(self.cut, cut)
-        self._describe(m)
+        inside = Module()
+        m.submodules += inside
+        self._describe(inside)
 
     def _describe(self, m: Module) -> None:
         sequence, now, pending = self.sequence, self.now, self.pending
@@ -159,18 +165,24 @@ class DecoderSpecification:
             m.d.comb += byte.eq(Mux(length == n + 1, self.byte, sequence[n]))
 
         # A byte that does not continue the pending sequence may be what is wrong with it.
-        reason = self._reason(sequence[0], Mux(pending == 1, self.byte, sequence[1]))
-        kind = Mux(reason == Kind.NONE, Kind.TRUNCATED, reason)
-        m.d.comb += self.cuts.eq(self.accept & (pending != 0) & ~continues)
-        m.d.comb += _token(self.cut, kind, pending)
-
-        value = self._value(now, length)
-        kind = Mux(self._refuses(value), Kind.NONCHARACTER, Kind.NONE)
-        kind = Mux(complete, kind, Kind.TRUNCATED)
+        second = Mux(pending == 1, self.byte, sequence[1])
+        reason = self._reason(sequence[0], second)
+        m.d.comb += [
+            self.cuts.eq(self.accept & (pending != 0) & ~continues),
+            *self._error(self.cut, Mux(reason == Kind.NONE, Kind.TRUNCATED, reason), pending),
+            self.ends.eq(self.accept & (complete | self.last)),
+        ]
         reason = self._reason(now[0], Mux(length == 1, 0, now[1]))
-        kind = Mux(reason == Kind.NONE, kind, reason)
-        m.d.comb += self.ends.eq(self.accept & (complete | self.last))
-        m.d.comb += [*_token(self.end, kind, length, value), self.end.last.eq(self.last)]
+        value = self._value(now, length)
+        with m.If(reason != Kind.NONE):
+            m.d.comb += self._error(self.end, reason, length)
+        with m.Elif(~complete):
+            m.d.comb += self._error(self.end, Kind.TRUNCATED, length)
+        with m.Elif(self._refuses(value)):
+            m.d.comb += self._error(self.end, Kind.NONCHARACTER, length)
+        with m.Else():
+            m.d.comb += [self.end.code_point.eq(value), self.end.length.eq(length)]
+        m.d.comb += self.end.last.eq(self.last)
 
         with m.If(self.accept):
             m.d.sync += pending.eq(Mux(self.ends, 0, length))
@@ -178,19 +190,18 @@ class DecoderSpecification:
 
     def _continues(self) -> Value:
         """Whether the byte belongs to the pending sequence."""
-        continuation = is_continuation(self.byte)
         if self._whole:
-            return (self.pending > 0) & continuation
-        follows = Cat(
+            return (self.pending > 0) & is_continuation(self.byte)
+        follows = _any(
             _within(self.sequence[0], row[0]) & _within(self.byte, row[1])
             for row in self._rows
             if len(row) > 1
         )
-        return Mux(self.pending == 1, follows.any(), (self.pending > 1) & continuation)
+        return ((self.pending == 1) & follows) | ((self.pending > 1) & is_continuation(self.byte))
 
     def _announced(self, first: Value) -> Value:
         """How many bytes a sequence has that begins with a byte."""
-        begins = Cat(_within(first, row[0]) for row in self._rows).any()
+        begins = _any(_within(first, row[0]) for row in self._rows)
         announced: Value = Const(1)
         for form in range(2, self._profile.longest_form + 1):
             is_lead = first.matches(FORMS[form][:8].replace("x", "-"))
@@ -218,16 +229,9 @@ class DecoderSpecification:
         accepts = self._profile.accept_noncharacters
         return Const(0) if accepts else (value == 0xFFFE) | (value == 0xFFFF)
 
-
-def _token(token: Any, kind: Any, length: Value, value: Any = 0) -> list[Any]:
-    """Assignments to a token: a character of that value, or an error."""
-    error = kind != Kind.NONE
-    return [
-        token.code_point.eq(Mux(error, 0xFFFD, value)),
-        token.error.eq(error),
-        token.kind.eq(kind),
-        token.length.eq(length),
-    ]
+    def _error(self, token: Any, kind: Any, length: Value) -> list[Any]:
+        fields = {"code_point": 0xFFFD, "error": 1, "kind": kind, "length": length}
+        return [token[name].eq(value) for name, value in fields.items()]
 
 
 def _marks(form: int) -> str:

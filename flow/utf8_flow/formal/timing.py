@@ -7,10 +7,9 @@ has one result, that of an ``item`` with an ``index``, and says whether it ``fin
 timing model says from when a result is at the output. Together they say every pin in every cycle.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
-from amaranth.lib import data
 
 from .bench import Bench, accepts, gives, input_of, output_of, waits
 
@@ -51,14 +50,12 @@ class Timing:
     backlog: Value
     _told_wrong: Value = Const(0)
 
-    def __init__(
-        self, b: Bench, design: Any, specification: Any, heeds: Value | None = None
-    ) -> None:
+    def __init__(self, b: Bench, design: Any, specification: Any, heeds: Any = None) -> None:
         self.design = design
         self.specification = specification
         self._begins_known = heeds is None
         self._heeds = Value.cast(1) if heeds is None else heeds
-        self._describe(b, b.m, design, specification)
+        self._describe(b, b.model, design, specification)
         self._payload_width = len(output_of(design))
         payload = self.result[: self._payload_width]
         offers = (design.o.valid != self.valid) | self.valid & (output_of(design) != payload)
@@ -73,23 +70,36 @@ class Timing:
         """What the specification has to say of the result beside the payload."""
         return self.result[self._payload_width :]
 
-    def _place(self, name: str) -> Any:
-        """A place for a result, which may be known to be empty."""
-        width = len(self.specification.results[0])
-        layout = data.StructLayout({"known": 1, "valid": 1, "result": width})
-        return Signal(layout, name=name, init={"known": self._begins_known})
+    def _place(self, name: str) -> "_Place":
+        known = Signal(name=f"{name}_known", init=self._begins_known)
+        result = Signal(len(self.specification.results[0]), name=name)
+        return _Place(known, Signal(name=f"{name}_valid"), result)
 
-    def _shows_buffer(self, m: Module, enable: Value, last: Any) -> None:
+    def _shows_buffer(self, m: Module, enable: Value, last: "_Place") -> None:
         """At the output is the first of two entries of a buffer behind the last stage."""
         shown, behind = self._place("shown"), self._place("behind")
         holds = waits(self.design)
         with m.If(enable & holds):
-            m.d.sync += behind.eq(last)
+            m.d.sync += behind.takes(*last)
         with m.Elif(enable):
-            m.d.sync += shown.eq(last)
+            m.d.sync += shown.takes(*last)
         with m.Elif(~holds):
-            m.d.sync += [shown.eq(behind), behind.known.eq(1), behind.valid.eq(0)]
-        self.known, self.valid, self.result = shown.known, shown.valid, shown.result
+            m.d.sync += [*shown.takes(*behind), *behind.takes(1, 0, behind.result)]
+        self.known, self.valid, self.result = shown
+
+
+class _Place(NamedTuple):
+    """A place for a result, which may be known to be empty.
+
+    With all of it in one signal proofs take several times as long.
+    """
+
+    known: Signal
+    valid: Signal
+    result: Signal
+
+    def takes(self, *fields: Any) -> list[Any]:
+        return [register.eq(value) for register, value in zip(self, fields, strict=True)]
 
 
 class ElasticTiming(Timing):
@@ -142,8 +152,8 @@ class ElasticTiming(Timing):
         result = Mux(decided.valid, decided.result, cut)
         with m.If(enable):
             m.d.sync += [
-                decided.eq(Cat(known, specification.ends, own)),
-                made.eq(Cat(decided.known & known, decided.valid | specification.cuts, result)),
+                *decided.takes(known, specification.ends, own),
+                *made.takes(decided.known & known, decided.valid | specification.cuts, result),
             ]
         self._shows_buffer(m, enable, made)
 
@@ -184,8 +194,8 @@ class CompactTiming(Timing):
             m.d.sync += [
                 was_first.eq(first),
                 exact.eq(sure | first),
-                shown.eq(Cat(sure, self.backlog | cuts | ends, result)),
-                behind.eq(Cat(1, ends & (self.backlog | cuts | first), own)),
+                *shown.takes(sure, self.backlog | cuts | ends, result),
+                *behind.takes(1, ends & (self.backlog | cuts | first), own),
             ]
 
 
@@ -215,8 +225,8 @@ class SerialTiming(Timing):
         with m.If(enable):
             m.d.sync += [
                 specification.index.eq(Mux(self.ready, 0, specification.index + 1)),
-                chosen.eq(Cat(1, sends, *specification.results)),
-                formed.eq(chosen),
+                *chosen.takes(1, sends, *specification.results),
+                *formed.takes(*chosen),
             ]
         self._shows_buffer(m, enable, formed)
 

@@ -1,12 +1,12 @@
 """The toy component's entries in both registries, made when this module is imported."""
 
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.text import Text
 
 from upper import UPPER
 from utf8_flow.components import entry
-from utf8_flow.formal.properties import properties_of
+from utf8_flow.formal.streams import properties_of
 from utf8_flow.verify.report import Report
 from utf8_sim.components import register
 from utf8_sim.trace import Columns
@@ -28,8 +28,7 @@ class UpperReport(Report):
         return [Text(f"begins      {self._taken.decode('latin-1')}")]
 
 
-def proofs(compact: bool) -> list[Any]:
-    return properties_of(UPPER.name, {}, {}, None)
+PROPERTIES = {False: properties_of(UPPER.name, None, {}, {})}
 
 
 register(UPPER)
@@ -39,6 +38,6 @@ entry.register(
         report=UpperReport,
         ports="// s_axis_*         bytes in\n// m_axis_*         bytes out",
         promises=lambda timing: f"// Latency: {timing.latency} cycle.",
-        proofs=proofs,
+        formal=__name__,
     )
 )

@@ -9,8 +9,9 @@ import pytest
 from command import in_shell, paste, replace_design, run
 from utf8_flow.cli import proving, synthesis
 from utf8_flow.components import ENTRIES
+from utf8_flow.formal import mutation
 from utf8_flow.fpga import placement
-from utf8_flow.verify import mutants, proofs
+from utf8_flow.verify import proofs
 from utf8_hdl import Decoder
 from utf8_sim.tools.errors import ToolError
 
@@ -141,7 +142,7 @@ def test_completion_is_installed_for_the_shell_that_is_used(tmp_path, monkeypatc
         "compare --text A",
         "compare --exhaustive 1",
         "generate",
-        "prove --component decoder --profile unicode --property latency",
+        "prove --component decoder --profile unicode --property reset",
         "mutate --component decoder",
         "synthesize --component decoder --profile unicode",
     ],
@@ -153,15 +154,13 @@ def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, com
         asked.append(compact)
         return Decoder(profile)
 
-    def use(*arguments):
-        if isinstance(arguments[-1], dict):
-            arguments[-1]["decoder"](arguments[-2])
+    def work(*_arguments):
         raise ToolError("that is enough")
 
     replace_design(monkeypatch, "decoder", make)
-    monkeypatch.setattr(proofs, "prove", use)
-    monkeypatch.setattr(mutants, "make_mutants", use)
-    monkeypatch.setattr(synthesis, "measure", use)
+    monkeypatch.setattr(proofs, "prove", work)
+    monkeypatch.setattr(mutation, "run_yosys", work)
+    monkeypatch.setattr(synthesis, "measure", work)
     for option in ([], ["--compact"]):
         run(*command.split(), *option)
         assert set(asked) == {option == ["--compact"]}

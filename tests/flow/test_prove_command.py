@@ -2,7 +2,7 @@
 
 import os
 import re
-import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,19 +11,19 @@ from command import (
     Process,
     assert_is_waveform,
     assert_refused,
+    break_design,
     needs_proc,
     replace_design,
     run,
     squeezed,
 )
-from rtl import BREAKS, altered, broken
-from utf8_flow.components import ENTRIES
+from rtl import COMPACT_ENCODER_BREAKS, altered
+from utf8_flow.cli.choices import AllRules
+from utf8_flow.components import ENTRIES, variants
 from utf8_flow.formal import specification
 from utf8_flow.verify import proofs
 from utf8_hdl import PROFILES
 from utf8_sim.tools import yowasp as tools
-
-PROPERTIES = [what for entry in ENTRIES.values() for what in entry.proofs(False)]
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -35,65 +35,24 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def broken_decoder(monkeypatch, flaw: str) -> None:
-    replace_design(monkeypatch, "decoder", lambda profile: broken(flaw))
-
-
-def statement(component: str, name: str) -> str:
-    [found] = [what for what in PROPERTIES if (what.component, what.name) == (component, name)]
-    return found.statement
-
-
 # --- what is proved -----------------------------------------------------------------------------
 
 
+def test_there_are_as_many_as_the_page_about_proofs_says():
+    assert len(proofs.choose_goals(variants(), None, AllRules().profiles())) == 357
+
+
 def test_one_property(folder):
-    arguments = ["--property", "line-rate", "--profile", "ucs2", "--component", "decoder"]
-    result = run("prove", *arguments)
+    result = run("prove", *ONE, "line-rate", "--surrogates", "accept")
     assert (result.status, result.err) == (0, "")
     tool, head, line, end = squeezed(result.out)
     assert tool.startswith("Yosys and ABC of pyosys ")
     assert head.startswith("component profile")
-    assert re.fullmatch(r"decoder ucs2 line-rate proved induction 1/1 [\d.]+ s", line)
+    assert re.fullmatch(
+        r"decoder unicode surrogates accepted line-rate proved .+ 1/1 [\d.]+ s", line
+    )
     assert end == "1 property proved, 1 cover reached"
     assert names(folder) == {"text.txt"}
-
-
-def test_one_property_of_both_components(folder):
-    result = run("prove", "--property", "output-stream", "--profile", "ucs2")
-    assert result.status == 0
-    lines = squeezed(result.out)[2:]
-    designs = [line.partition(" ucs2 ")[0] for line in lines[:-1]]
-    assert sorted(designs) == ["compact decoder", "compact encoder", "decoder", "encoder"]
-    assert lines[-1] == "4 properties proved, 4 covers reached"
-
-
-def test_a_rule_turned_round_is_named(folder):
-    result = run("prove", *ONE, "output-stream", "--surrogates", "accept")
-    assert result.status == 0
-    line = squeezed(result.out)[2]
-    assert line.startswith("decoder unicode surrogates accepted output-stream proved ")
-
-
-def test_all_properties_of_a_component_on_all_cores(folder):
-    result = run("prove", "--component", "encoder", "--profile", "ucs2")
-    assert (result.status, result.err) == (0, "")
-    *lines, end = squeezed(result.out)[2:]
-    own = [what.name for what in PROPERTIES if what.component == "encoder"]
-    assert sorted(line.split()[2] for line in lines) == sorted(own)
-    assert all(" proved " in line for line in lines)
-    assert re.fullmatch(rf"{len(own)} properties proved, \d+ covers reached", end)
-    assert names(folder) == {"text.txt"}
-
-
-def test_results_come_while_long_proofs_go_on(folder):
-    with Process("prove") as running:
-        *_, result = (running.process.stdout.readline() for _ in range(3))
-        assert running.process.poll() is None
-        running.interrupt()
-        assert running.end()[0] == 130
-    assert " proved " in result
-    assert result.split()[2] not in proofs.HARD
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 8, 1000])
@@ -122,8 +81,6 @@ def test_all_workers_but_one_begin_with_the_longest_proofs(workers):
         ("--component encoder --property tokens", "'tokens': choose from bytes, covers, "),
         ("--component codec", "unknown --component 'codec': choose from decoder, encoder\n"),
         ("--profile utf7", "unknown --profile 'utf7': choose from unicode, ucs2, ucs4, extended\n"),
-        ("--surrogates maybe", "unknown --surrogates 'maybe': choose from accept, reject\n"),
-        ("--noncharacters maybe", "unknown --noncharacters 'maybe': choose from accept, reject\n"),
         ("--error-span byte", "'byte': choose from maximal-subpart, whole-sequence\n"),
         ("--vcd none/out.vcd", "cannot write 'none/out.vcd'"),
         ("--vcd .", "cannot write '.'"),
@@ -145,12 +102,13 @@ def test_what_to_install_is_said(folder, monkeypatch):
 
 
 def test_a_counterexample_is_shown(folder, monkeypatch):
-    broken_decoder(monkeypatch, "wrong kind")
+    break_design(monkeypatch, "wrong kind")
     result = run("prove", *ONE, "tokens")
     assert (result.status, result.err) == (1, "")
     _, _, line, verdict, heading, name, *table, wave = squeezed(result.out)
     assert line.startswith("decoder unicode tokens FAILED run of 9 cycles 2/2 ")
-    assert verdict == f"FAILED: decoder, unicode, tokens: {statement('decoder', 'tokens')}"
+    tokens = ENTRIES["decoder"].proofs(False)[0]
+    assert verdict == f"FAILED: decoder, unicode, tokens: {tokens.statement}"
     assert heading == "counterexample of 9 cycles to decoder, unicode, tokens"
     assert name == "decoder"
     assert table[:2] == [
@@ -167,23 +125,15 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
     assert names(folder) == {"text.txt", VCD, VCD.replace(".vcd", ".gtkw")}
 
 
-def test_the_counterexample_goes_where_it_is_wanted(folder, monkeypatch):
-    broken_decoder(monkeypatch, "half rate")
-    result = run("prove", *ONE, "tokens", "--vcd", "slow.vcd")
-    assert result.status == 1
-    assert result.out.endswith("waveform: slow.vcd\n")
-    assert_is_waveform("slow.vcd")
-    assert names(folder) == {"text.txt", "slow.vcd", "slow.gtkw"}
-
-
 def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
     """The first keeps the waveform's name, whichever is found first."""
-    slow = altered("decoder", [BREAKS["half rate"]])
-    replace_design(monkeypatch, "decoder", slow)
+    hasty = altered("encoder", [COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]])
+    replace_design(monkeypatch, "encoder", partial(hasty, compact=True))
     monkeypatch.setattr(
         proofs, "on_all_cores", lambda work, goals: ((goal, work(goal)) for goal in goals[::-1])
     )
-    result = run("prove", "--property", "tokens", "--vcd", "slow.vcd")
+    arguments = "--component", "encoder", "--compact", "--property", "output-stream"
+    result = run("prove", *arguments, "--vcd", "hasty.vcd")
     assert (result.status, result.err) == (1, "")
     goals = [
         "unicode",
@@ -194,21 +144,21 @@ def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
         "unicode noncharacters rejected",
         "unicode whole-sequence",
     ]
-    verdicts = re.findall("^FAILED: decoder, (.*), tokens: ", result.out, re.MULTILINE)
+    verdicts = re.findall("^FAILED: compact encoder, (.*), output-stream: ", result.out, re.M)
     assert verdicts == goals
     tables = re.findall(
-        r"^counterexample of \d+ cycles? to decoder, ([^,]*), tokens\n.*?^waveform: (\S*)$",
+        r"^counterexample of \d+ cycles? to compact encoder, ([^,]*), .*?^waveform: (\S*)$",
         result.out,
         re.MULTILINE | re.DOTALL,
     )
-    others = [f"slow-decoder-{goal.replace(' ', '-')}-tokens.vcd" for goal in goals[1:]]
-    assert tables == list(zip(goals, ["slow.vcd", *others], strict=True))
+    others = [f"hasty-encoder-{goal.replace(' ', '-')}-output-stream.vcd" for goal in goals[1:]]
+    assert tables == list(zip(goals, ["hasty.vcd", *others], strict=True))
     for _, file in tables:
         assert_is_waveform(file)
 
 
 def test_another_design_in_the_same_run_has_its_own_waveform(folder, monkeypatch):
-    broken_decoder(monkeypatch, "byte taken that was not offered")
+    break_design(monkeypatch, "byte taken that was not offered")
     result = run("prove", *ONE, "input-stream", "--vcd", "two.vcd")
     assert result.status == 1
     files = re.findall(r"^waveform: (.*)$", result.out, re.MULTILINE)
@@ -230,15 +180,21 @@ def test_what_is_not_reached_is_said(folder, monkeypatch):
     assert names(folder) == {"text.txt"}
 
 
-def test_workers_find_a_counterexample_too(folder, tmp_path_factory):
+def test_all_properties_of_a_component_on_all_cores(folder, tmp_path_factory):
+    """One of them fails in a worker process."""
     patch = tmp_path_factory.mktemp("patch")
     (patch / "sitecustomize.py").write_text(SURROGATES_IN_VERILOG)
-    arguments = ["--property", "verilog", "--profile", "ucs2"]
-    with Process("prove", *arguments, PYTHONPATH=str(patch)) as running:
+    arguments = "--component", "encoder", "--compact", "--profile", "ucs2"
+    path = os.pathsep.join([str(patch), os.environ.get("PYTHONPATH", "")])
+    with Process("prove", *arguments, PYTHONPATH=path) as running:
         status, out, err = running.end()
     assert (status, err) == (1, "")
-    assert "FAILED: encoder, ucs2, verilog: " in out
-    assert re.search(r"^decoder +ucs2 +verilog +proved ", out, re.MULTILINE)
+    lines = re.findall(r"^compact encoder +ucs2 +(\S+) +(\w+) ", out, re.MULTILINE)
+    own = [what.name for what in ENTRIES["encoder"].proofs(True)]
+    assert sorted(lines) == sorted(
+        (name, "FAILED" if name == "verilog" else "proved") for name in own
+    )
+    assert "FAILED: compact encoder, ucs2, verilog: " in out
     assert f"waveform: {VCD}" in out.splitlines()
     assert_is_waveform(VCD)
 
@@ -254,7 +210,7 @@ generate = streams.generate
 
 def altered(design):
     if isinstance(design, Encoder):
-        design = Encoder(replace(design.profile, accept_surrogates=True))
+        design = Encoder(replace(design.profile, accept_surrogates=True), compact=True)
     return generate(design)
 
 
@@ -273,13 +229,25 @@ def test_the_inputs_that_contradict_a_lemma_are_shown(folder, monkeypatch):
 # --- interrupts ---------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(1)
+SINGLE = ["--component", "decoder", "--property", "self-synchronisation"]
+
+
+@pytest.mark.sample(2)
 @needs_proc
-@pytest.mark.parametrize("group", [True, False], ids=["from a terminal", "to the process alone"])
-def test_control_c_ends_the_workers_and_their_programs(folder, tmp_path_factory, group):
+@pytest.mark.parametrize(
+    ("arguments", "group"),
+    [([], True), (SINGLE, True), ([], False)],
+    ids=["from a terminal", "without workers", "to the process alone"],
+)
+def test_control_c_ends_the_workers_and_their_programs(folder, tmp_path_factory, arguments, group):
+    """By then there are results: the long proofs do not keep the quick ones waiting."""
     scratch = tmp_path_factory.mktemp("scratch")
-    with Process("prove", "--profile", "extended", TMPDIR=str(scratch)) as running:
-        running.wait_for_workers()
+    with Process("prove", "--profile", "extended", *arguments, TMPDIR=str(scratch)) as running:
+        if not arguments:
+            running.wait_for_workers()
+            *_, result = (running.process.stdout.readline() for _ in range(3))
+            assert " proved " in result
+            assert not any(f" {name} " in result for name in proofs.HARD)
         running.find("yosys-abc")
         running.interrupt(group)
         status, out, err = running.end()
@@ -287,26 +255,3 @@ def test_control_c_ends_the_workers_and_their_programs(folder, tmp_path_factory,
     assert "proved, " not in out
     assert names(folder) == {"text.txt"}
     assert names(scratch) == set()
-
-
-@needs_proc
-def test_control_c_ends_a_single_proof(folder, tmp_path_factory):
-    scratch = tmp_path_factory.mktemp("scratch")
-    arguments = ["--component", "decoder", "--property", "self-synchronisation"]
-    with Process("prove", *arguments, "--profile", "extended", TMPDIR=str(scratch)) as running:
-        running.find("yosys-abc")
-        running.interrupt()
-        status, _, err = running.end()
-    assert (status, err) == (130, "utf8-hdl: interrupted\n")
-    assert names(folder) == {"text.txt"}
-    assert names(scratch) == set()
-
-
-@needs_proc
-def test_a_killed_worker_is_said(folder):
-    with Process("prove", "--profile", "extended") as running:
-        os.kill(running.wait_for_workers()[-1], signal.SIGKILL)
-        status, out, err = running.end()
-    assert status == 2
-    assert re.fullmatch("utf8-hdl: a worker process died .*: run the same command again.*\n", err)
-    assert "proved, " not in out

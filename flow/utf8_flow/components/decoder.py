@@ -1,7 +1,7 @@
 """The decoder, for the tools: what its report says."""
 
 import json
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 from rich.text import Text
@@ -133,19 +133,6 @@ def promises(timing: Timing) -> str:
 // Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted."""
 
 
-def proofs(compact: bool) -> list[Any]:
-    """What is proved of it. The tools load only when something is."""
-    from ..formal import decoder, timing  # noqa: PLC0415
-    from ..formal.properties import properties_of  # noqa: PLC0415
-
-    if compact:  # its specification is that of the pipelined one
-        return properties_of(
-            "decoder", decoder.DECODER, decoder.COMPACT_TIMING, timing.CompactTiming
-        )
-    lemmas = decoder.TIMING | decoder.SPECIFICATION
-    return properties_of("decoder", decoder.DECODER, lemmas, timing.ElasticTiming)
-
-
 ENTRY = register(
     Entry(
         name=DECODER.name,
@@ -154,6 +141,6 @@ ENTRY = register(
         coverage_lines=token_counts,
         ports=PORTS,
         promises=promises,
-        proofs=proofs,
+        formal="utf8_flow.formal.decoder",
     )
 )

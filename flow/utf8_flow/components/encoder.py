@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 from rich.text import Text
@@ -116,19 +116,6 @@ def promises(timing: Timing) -> str:
 // which m_axis_tvalid is high and m_axis_tready low are not counted."""
 
 
-def proofs(compact: bool) -> list[Any]:
-    """What is proved of it. The tools load only when something is."""
-    from ..formal import encoder, timing  # noqa: PLC0415
-    from ..formal.properties import properties_of  # noqa: PLC0415
-
-    if compact:  # its specification is that of the pipelined one
-        return properties_of(
-            "encoder", encoder.COMPACT_ENCODER, encoder.TIMING, timing.CompactSerialTiming
-        )
-    lemmas = encoder.TIMING | encoder.SPECIFICATION
-    return properties_of("encoder", encoder.ENCODER, lemmas, timing.SerialTiming)
-
-
 ENTRY = register(
     Entry(
         name=ENCODER.name,
@@ -140,6 +127,6 @@ ENTRY = register(
         cycles_each=lambda profile: profile.longest_form,
         ports=PORTS,
         promises=promises,
-        proofs=proofs,
+        formal="utf8_flow.formal.encoder",
     )
 )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.text import Text
@@ -44,8 +45,16 @@ class Entry:
     ports: str = "//"
     #: What it says of throughput and latency, given the timing of the design.
     promises: Callable[[Timing], str] = lambda timing: "//"
-    #: What is proved of it; of the compact variant, if so asked.
-    proofs: Callable[[bool], list["Property"]] = lambda compact: []
+    #: The module of its ``PROPERTIES``: those of the pipelined variant (``False``), and of the
+    #: compact one (``True``). It is imported when something is proved.
+    formal: str = ""
+
+    def proofs(self, compact: bool) -> list["Property"]:
+        """What is proved of it, if anything is."""
+        if not self.formal:
+            return []
+        properties: list[Property] = import_module(self.formal).PROPERTIES[compact]
+        return properties
 
     @property
     def component(self) -> Component:

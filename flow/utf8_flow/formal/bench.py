@@ -1,11 +1,17 @@
-"""What properties are made of: components with free inputs, and what is said of their pins."""
+"""What properties are made of: components with free inputs, and what is said of their pins.
+
+Each property is a function. It puts designs on a bench, says with ``never`` what must not happen in
+any cycle of any run, and with ``reaches`` what must happen in some, so that the property is known
+to say something. Pins that a property does not drive are free in every cycle.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import ClockDomain, DomainRenamer, Elaboratable, Module, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
 
 from utf8_hdl import Profile
 
@@ -42,6 +48,12 @@ class Property:
         """The property in words, on one line."""
         return " ".join((self.state.__doc__ or "").split())
 
+    def bench(self, profile: Profile, designs: Designs) -> "Bench":
+        """A bench on which it is said of designs."""
+        bench = Bench(profile, designs, self.timing)
+        self.state(bench, self.component)
+        return bench
+
 
 class Bench(Elaboratable):
     """Designs under proof, what surrounds them, and what is said of them.
@@ -57,8 +69,9 @@ class Bench(Elaboratable):
 
     Attributes
     ----------
-    m : Module
-        Where properties write.
+    m, model : Module
+        Where properties write, and inside it specifications and timing models. These come behind
+        the designs then, without which proofs take several times as long.
     clock : Signal
         Its clock. There is no reset but what a property makes.
     inputs : dict of str to Signal
@@ -79,7 +92,7 @@ class Bench(Elaboratable):
         self.profile = profile
         self.timing = timing
         self._designs = designs
-        self.m = Module()
+        self.m, self.model = Module(), Module()
         domain = ClockDomain("sync", reset_less=True)
         self.m.domains += domain
         self.clock = domain.clk
@@ -91,6 +104,7 @@ class Bench(Elaboratable):
         self.sources: list[str] = []
 
     def elaborate(self, platform: Any) -> Module:
+        self.m.submodules.model = self.model
         return self.m
 
     def never(self, *conditions: Value) -> None:
@@ -117,31 +131,25 @@ class Bench(Elaboratable):
         any_start: bool = False,
         reset: Value | None = None,
     ) -> Any:
-        """A design.
+        """A design, by the name of its component; another one of it has more behind a ``_``.
 
-        Parameters
-        ----------
-        name : str
-            The component; with more behind a ``_``, for another one of it.
-        driven : dict of str to Value, or None
-            What drives the pins of :func:`driven_pins`. Those not named are free.
-        any_start : bool
-            Whether its registers may hold anything at first.
-        reset : Value or None
-            Its reset.
+        Pins of :func:`driven_pins` that are not driven are free. With ``any_start`` its registers
+        may hold anything at first.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
-        inside: Any = component
+        self.components[name] = component
         if any_start:
             self.any_start.append(name)
+        inside: Any = component
         if reset is not None:
             domain: Any = ClockDomain(f"{name}_domain")
             domain.clk = self.clock
             self.m.domains += domain
             self.m.d.comb += domain.rst.eq(reset)
             inside = DomainRenamer(domain.name)(component)
-        self.components[name] = component
-        return self._place(name, component, inside, driven or {})
+        self.m.submodules[name] = inside
+        self._drive(name, component, driven or {})
+        return component
 
     def reference(
         self,
@@ -151,21 +159,22 @@ class Bench(Elaboratable):
         timing: Any = None,
     ) -> Any:
         """In the place of a design what its pins must be: a specification in the timing, or one."""
-        timing = timing or self.timing
-        component = timing.component(self, specification)
-        return self._place(name, component, component, driven or {})
+        i, o = specification.i_layout, specification.o_layout
+        streams = {"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))}
+        component: Any = wiring.Signature(streams).create()
+        self._drive(name, component, driven or {})
+        component.expected = expected = (timing or self.timing)(self, component, specification)
+        self.m.d.comb += [
+            component.i.ready.eq(expected.ready),
+            component.o.valid.eq(expected.valid),
+            output_of(component).eq(expected.result),
+        ]
+        return component
 
-    def _place(self, name: str, component: Any, inside: Any, driven: dict[str, Value]) -> Any:
+    def _drive(self, name: str, component: Any, driven: dict[str, Value]) -> None:
         for pin, signal in driven_pins(component).items():
             source = driven[pin] if pin in driven else self.free(len(signal), input_name(name, pin))
             self.m.d.comb += signal.eq(source)
-        self.m.submodules[name] = inside
-        return component
-
-    def twin(self, design: Any, driven: dict[str, Value] | None = None, **options: Any) -> Any:
-        """Another design of the same kind; pins that are not named are those of the first."""
-        [name] = [name for name, other in self.components.items() if other is design]
-        return self.design(f"{name}_twin", driven_pins(design) | (driven or {}), **options)
 
     def before(self, value: Value) -> Signal:
         """The value in the cycle before; zero in the first."""
@@ -190,26 +199,17 @@ def driven_pins(design: Any) -> dict[str, Value]:
     return {"i.valid": design.i.valid, **_fields("i", design.i.p), "o.ready": design.o.ready}
 
 
-def observed_pins(design: Any) -> dict[str, Value]:
-    """What a design drives, by the names that traces use."""
-    return {"i.ready": design.i.ready, "o.valid": design.o.valid, **_fields("o", design.o.p)}
+def pins_of(design: Any) -> dict[str, Value]:
+    """All pins of a design, and its state register, by the names that traces use."""
+    pins = driven_pins(design) | {"i.ready": design.i.ready, "o.valid": design.o.valid}
+    pins |= _fields("o", design.o.p)
+    return pins | ({"state": design.state} if hasattr(design, "state") else {})
 
 
-def _fields(stream: str, payload: Any) -> dict[str, Value]:
+def _fields(side: str, payload: Any) -> dict[str, Value]:
     if not isinstance(payload, data.View):
-        return {f"{stream}.payload": Value.cast(payload)}
-    return {f"{stream}.{name}": Value.cast(payload[name]) for name, _ in payload.shape()}
-
-
-def offers_differ(design: Any, other: Any) -> Value:
-    """Whether two designs offer different outputs; a payload that is not valid is a don't care."""
-    payloads = output_of(design) != output_of(other)
-    return (design.o.valid != other.o.valid) | (design.o.valid & payloads)
-
-
-def pins_differ(design: Any, other: Any) -> Value:
-    """Whether two designs differ in any pin that is no don't care."""
-    return offers_differ(design, other) | (design.i.ready != other.i.ready)
+        return {f"{side}.payload": Value.cast(payload)}
+    return {f"{side}.{name}": Value.cast(payload[name]) for name, _ in payload.shape()}
 
 
 def input_of(design: Any) -> Value:
@@ -235,3 +235,14 @@ def gives(design: Any) -> Value:
 def waits(design: Any) -> Value:
     """The output is not taken."""
     return design.o.valid & ~design.o.ready
+
+
+def offers_differ(design: Any, other: Any) -> Value:
+    """Whether two designs offer different outputs; a payload that is not valid is a don't care."""
+    payloads = output_of(design) != output_of(other)
+    return (design.o.valid != other.o.valid) | (design.o.valid & payloads)
+
+
+def pins_differ(design: Any, other: Any) -> Value:
+    """Whether two designs differ in any pin that is no don't care."""
+    return offers_differ(design, other) | (design.i.ready != other.i.ready)

@@ -1,6 +1,6 @@
 """A design as and-gates and registers: the AIGER format, which provers read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 
@@ -13,8 +13,8 @@ class Circuit:
 
     Parameters
     ----------
-    inputs : tuple of tuple of str
-        The names of each input.
+    inputs : tuple of str
+        The name of each input, the first if it has several.
     registers : tuple of int
         For each register, the literal that it takes in the next cycle.
     outputs : dict of str to int
@@ -23,21 +23,14 @@ class Circuit:
         The two literals of which each gate is the conjunction.
     """
 
-    inputs: tuple[tuple[str, ...], ...]
+    inputs: tuple[str, ...]
     registers: tuple[int, ...]
     outputs: dict[str, int]
     gates: tuple[tuple[int, int], ...]
 
     @classmethod
     def parse(cls, file: bytes) -> "Circuit":
-        """What a file says.
-
-        Raises
-        ------
-        ValueError
-            If it is not such a file, or uses what this class does not know: other initial levels,
-            constraints.
-        """
+        """What a file says; a `ValueError` if it has what is not known here, as constraints."""
         head, _, rest = file.partition(b"\n")
         words = head.split()
         if len(words) != 6 or words[0] != b"aig":
@@ -52,12 +45,12 @@ class Circuit:
             pairs.append((first, first - _number(delta)))
         names = _names(bytes(delta))
         return cls(
-            tuple(names.get(f"i{n}", ()) for n in range(inputs)),
+            tuple(names.get(f"i{n}", [f"i{n}"])[0] for n in range(inputs)),
             tuple(literals[:registers]),
             {
                 name: literal
                 for n, literal in enumerate(literals[registers:])
-                for name in names.get(f"o{n}", (f"o{n}",))
+                for name in names.get(f"o{n}", [f"o{n}"])
             },
             tuple(pairs),
         )
@@ -67,20 +60,14 @@ class Circuit:
         return replace(self, outputs={name: self.outputs[name] for name in outputs})
 
     def tied(self, levels: dict[int, int]) -> "Circuit":
-        """The same with some inputs at a fixed level, without the gates that this decides.
-
-        Parameters
-        ----------
-        levels : dict of int to int
-            The levels, by the inputs' numbers. Nothing depends on these inputs any more.
-        """
+        """The same with some inputs, by number, at a level, without the gates that this decides."""
         kept = 1 + len(self.inputs) + len(self.registers)
         literals = [2 * signal for signal in range(kept)]
         for number, level in levels.items():
             literals[1 + number] = level
         gates: list[tuple[int, int]] = []
         for first, second in self.gates:
-            low, high = sorted(literals[side >> 1] ^ (side & 1) for side in (first, second))
+            low, high = sorted((_look_up(literals, first), _look_up(literals, second)))
             if low == 0 or low ^ 1 == high:
                 literals.append(0)
             elif low in (1, high):
@@ -90,8 +77,8 @@ class Circuit:
                 gates.append((high, low))
         return Circuit(
             self.inputs,
-            tuple(literals[side >> 1] ^ (side & 1) for side in self.registers),
-            {name: literals[side >> 1] ^ (side & 1) for name, side in self.outputs.items()},
+            tuple(_look_up(literals, literal) for literal in self.registers),
+            {name: _look_up(literals, literal) for name, literal in self.outputs.items()},
             tuple(gates),
         )
 
@@ -109,25 +96,36 @@ class Circuit:
         return "\n".join([*lines, ""]).encode() + deltas + symbols.encode()
 
     def simulate(self, stimulus: Sequence[Sequence[int]]) -> list[dict[str, int]]:
-        """The outputs in each cycle.
-
-        Parameters
-        ----------
-        stimulus : sequence of sequence of int
-            For each cycle, the level of every input.
-        """
+        """The outputs in each cycle, as :func:`words`; the stimulus has each cycle's inputs."""
         trace = []
         state = [0] * len(self.registers)
         for levels in stimulus:
             signals = [0, *levels, *state]
             for first, second in self.gates:
-                signals.append(_level(signals, first) & _level(signals, second))
-            state = [_level(signals, literal) for literal in self.registers]
-            trace.append({name: _level(signals, out) for name, out in self.outputs.items()})
+                signals.append(_look_up(signals, first) & _look_up(signals, second))
+            state = [_look_up(signals, literal) for literal in self.registers]
+            shown = [_look_up(signals, literal) for literal in self.outputs.values()]
+            trace.append(words(self.outputs, shown))
         return trace
 
 
-def _level(signals: list[int], literal: int) -> int:
+def words(names: Iterable[str], levels: Iterable[int]) -> dict[str, int]:
+    """The levels of signals whose bits have such names: that of the signal, and ``[bit]``."""
+    numbers: dict[str, int] = {}
+    for name, level in zip(names, levels, strict=True):
+        signal, bit = signal_bit(name)
+        numbers[signal] = numbers.get(signal, 0) | level << bit
+    return numbers
+
+
+def signal_bit(name: str) -> tuple[str, int]:
+    """The signal and the number of a bit that has such a name."""
+    signal, _, bit = name.removesuffix("]").partition("[")
+    return signal, int(bit or 0)
+
+
+def _look_up(signals: list[int], literal: int) -> int:
+    """A level, or a literal of another circuit, in place of a literal."""
     return signals[literal >> 1] ^ (literal & 1)
 
 
@@ -150,12 +148,12 @@ def _delta(number: int) -> bytes:
     return bytes([*parts, number])
 
 
-def _names(symbols: bytes) -> dict[str, tuple[str, ...]]:
+def _names(symbols: bytes) -> dict[str, list[str]]:
     """The names of each input, register and output, by its number in the file."""
     table = {}
     for line in symbols.decode().split("\n"):
         if line in ("", "c"):  # the end, or comments
             break
         number, *names = line.split()
-        table[number] = tuple(names)
+        table[number] = names
     return table

@@ -6,7 +6,7 @@ timing. What is so of specification and timing is then so of the decoder: the le
 
 from typing import Any
 
-from amaranth.hdl import Cat, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from utf8_hdl import ErrorSpan, Kind
 
@@ -18,19 +18,14 @@ from .specification import (
     is_continuation,
     well_formed,
 )
-from .streams import reach_states
-from .timing import in_order
+from .streams import properties_of, reach_states
+from .timing import CompactTiming, ElasticTiming, in_order
 from .well_formed import WellFormedText, row_ends
-
-
-def _expected(b: Bench, decoder: Any, heeds: Value | None = None) -> Any:
-    return b.timing(b, decoder, DecoderSpecification(b.profile), heeds)
 
 
 def _any_bytes(b: Bench) -> DecoderSpecification:
     """The specification alone; any byte may be accepted in any cycle."""
-    specification = DecoderSpecification(b.profile)
-    b.m.submodules.specification = specification
+    specification = DecoderSpecification(b.model, b.profile)
     for name in ("accept", "byte", "last"):
         pin = getattr(specification, name)
         b.m.d.comb += pin.eq(b.free(len(pin), name))
@@ -42,7 +37,7 @@ def tokens(b: Bench, name: str) -> None:
     missing, none more, for all bytes and all stalls; each pin in each cycle as the documented
     timing has it."""
     decoder = b.design(name)
-    expected = _expected(b, decoder)
+    expected = b.timing(b, decoder, DecoderSpecification(b.model, b.profile))
     b.never(expected.wrong)
     b.reaches("a token that waits", waits(decoder) & expected.valid)
     b.reaches("a byte taken behind another one", expected.backlog & accepts(decoder))
@@ -58,7 +53,7 @@ def self_synchronisation(b: Bench, name: str) -> None:
         m.d.sync += bytes_seen.eq(bytes_seen + 1)
         with m.If(begins | (bytes_seen + 1 == b.profile.longest_form - 1)):
             m.d.sync += right.eq(1)
-    expected = _expected(b, decoder, right | begins)
+    expected = b.timing(b, decoder, DecoderSpecification(b.model, b.profile), right | begins)
     b.never(right & expected.wrong)
     b.reaches("a token", right & expected.known & expected.valid)
 
@@ -67,7 +62,7 @@ def covers(b: Bench, name: str) -> None:
     """Every kind of error, every length, both ends of every row of the tables, and every state of
     the decoder with each side waiting, do occur."""
     decoder, profile = b.design(name), b.profile
-    expected = _expected(b, decoder)
+    expected = b.timing(b, decoder, DecoderSpecification(b.model, b.profile))
     o, source = decoder.o.p, expected.more
     as_expected = decoder.o.valid & expected.valid & ~b.since(expected.wrong)
     error, character = as_expected & o.error, as_expected & ~o.error
@@ -79,29 +74,26 @@ def covers(b: Bench, name: str) -> None:
         own_equal = Cat(place == byte for place, byte in zip(first, own, strict=True)).all()
         return own_equal & (Mux(o.length < len(sequence), source[-8:], revealing) == last)
 
-    def edges(row: list[range]) -> list[list[int]]:
-        return [[byte[0] for byte in row], [byte[-1] for byte in row]]
-
+    refused = [] if profile.accept_noncharacters else [[0xEF, 0xBF, 0xBE], [0xEF, 0xBF, 0xBF]]
     for row in well_formed(profile):
-        for edge in edges(row):
-            refused = edge[-2:] in ([0xBF, 0xBE], [0xBF, 0xBF]) and edge[0] == 0xEF
-            if not refused or profile.accept_noncharacters:
+        for edge in _edges(row):
+            if edge not in refused:
                 b.reaches(f"{_hex(edge)} is a character", character & begins(edge))
-    for kind, row in ill_formed(profile):
-        for edge in edges(row):
-            b.reaches(f"{_hex(edge)} is {kind.label}", error & (o.kind == kind) & begins(edge))
+    errors = [(kind, edge) for kind, row in ill_formed(profile) for edge in _edges(row)]
+    for kind, edge in [*errors, *((Kind.NONCHARACTER, sequence) for sequence in refused)]:
+        b.reaches(f"{_hex(edge)} is {kind.label}", error & (o.kind == kind) & begins(edge))
     for length in range(1, profile.longest_form):
         truncated = error & (o.kind == Kind.TRUNCATED) & (o.length == length)
         b.reaches(f"a text cut after {length}", truncated & o.last)
         b.reaches(f"a sequence interrupted after {length}", truncated & ~o.last)
-    if not profile.accept_noncharacters:
-        for sequence in ([0xEF, 0xBF, 0xBE], [0xEF, 0xBF, 0xBF]):
-            wrong = error & (o.kind == Kind.NONCHARACTER) & begins(sequence)
-            b.reaches(f"{_hex(sequence)} is noncharacter", wrong)
     if profile.error_span is ErrorSpan.WHOLE_SEQUENCE:
         for length in range(1, profile.longest_form + 1):
             b.reaches(f"an error of {length}", error & (o.length == length))
     reach_states(b, decoder)
+
+
+def _edges(row: list[range]) -> list[list[int]]:
+    return [[byte[0] for byte in row], [byte[-1] for byte in row]]
 
 
 def _hex(sequence: list[int]) -> str:
@@ -113,67 +105,54 @@ def _hex(sequence: list[int]) -> str:
 
 def line_rate(b: Bench, name: str) -> None:
     """While the consumer is ready the timing has the decoder take a byte in every cycle."""
-    decoder = b.reference(name, DecoderSpecification(b.profile))
+    decoder = b.reference(name, DecoderSpecification(b.model, b.profile))
     b.never(decoder.o.ready & ~decoder.i.ready)
     b.reaches("a byte that cannot be taken", decoder.i.valid & ~decoder.i.ready)
 
 
-def _first_bytes(b: Bench, name: str) -> tuple[Any, Value, Value]:
-    """A decoder with the documented timing, and for how long its first two bytes are accepted."""
-    decoder = b.reference(name, DecoderSpecification(b.profile))
-    once = b.since(accepts(decoder))
+def _first_token(b: Bench, name: str) -> tuple[Any, ...]:
+    """A decoder with the documented timing, and its first token if it is there: decided by its only
+    byte, or by the byte behind that one. For how long the first two bytes are accepted."""
+    decoder = b.reference(name, DecoderSpecification(b.model, b.profile))
+    o, taken = decoder.o.p, accepts(decoder)
+    once = b.since(taken)
     ages = [Signal(4, name=f"age_{n}") for n in range(2)]
-    for age, comes in zip(ages, (accepts(decoder), accepts(decoder) & once), strict=True):
+    for age, comes in zip(ages, (taken, taken & once), strict=True):
         with b.m.If(comes | (age != 0)):
             b.m.d.sync += age.eq(age + (age != 15))
-    return decoder, ages[0], ages[1]
-
-
-def _alone(decoder: Any) -> Value:
-    """The token is decided by its only byte."""
-    o = decoder.o.p
-    return (o.length == 1) & ~o.error
-
-
-def _cut_after_one(decoder: Any) -> Value:
-    """The token is decided by the byte behind its only one."""
-    o = decoder.o.p
-    return (o.length == 1) & (o.kind == Kind.TRUNCATED) & ~o.last
+    first = decoder.o.valid & ~b.since(decoder.o.valid) & (o.length == 1)
+    return decoder, first & ~o.error, first & (o.kind == Kind.TRUNCATED) & ~o.last, *ages
 
 
 def latency(b: Bench, name: str) -> None:
     """There is a token at the output exactly when there must be one: 7 cycles after its last byte
     was accepted, or if it is cut short 6 after the byte that cuts it, and 1 later if that byte went
     through the skid register; cycles in which the output waits are not counted."""
-    decoder, since_first, since_second = _first_bytes(b, name)
-    first = decoder.o.valid & ~b.since(decoder.o.valid)
-    alone, cut = _alone(decoder), _cut_after_one(decoder)
+    decoder, alone, cut, since_first, since_second = _first_token(b, name)
     # All stages are stalled in the first cycle, so a byte that is accepted then goes through it.
-    at_once = b.before(Value.cast(1))
+    at_once = b.before(Const(1))
     skid = Signal()
     with b.m.If(accepts(decoder) & (since_first == 0)):
         b.m.d.sync += skid.eq(~at_once)
-    b.never(first & alone & (since_first != 7 + skid))
-    b.never(first & cut & (since_second != 6) & (since_second != 6 + skid))
-    b.never(first & (since_first < 7))
-    b.reaches("a token in 7 cycles", first & alone & (since_first == 7))
-    b.reaches("a token cut short in 6", first & cut & (since_second == 6))
-    b.reaches("a token in 8, from the skid register", first & alone & (since_first == 8))
+    b.never(alone & (since_first != 7 + skid))
+    b.never(cut & (since_second != 6) & (since_second != 6 + skid))
+    b.never(decoder.o.valid & ~b.since(decoder.o.valid) & (since_first < 7))
+    b.reaches("a token in 7 cycles", alone & (since_first == 7))
+    b.reaches("a token cut short in 6", cut & (since_second == 6))
+    b.reaches("a token in 8, from the skid register", alone & (since_first == 8))
 
 
 def compact_latency(b: Bench, name: str) -> None:
     """There is a token at the output exactly when there must be one: 1 cycle after its last byte
     was accepted, or if it is cut short after the byte that cuts it, and 1 later if the token before
     it was cut by this byte or was later, too; cycles in which the output waits are not counted."""
-    decoder, since_first, since_second = _first_bytes(b, name)
-    first = decoder.o.valid & ~b.since(decoder.o.valid)
-    alone, cut = _alone(decoder), _cut_after_one(decoder)
-    b.never(first & alone & (since_first != 1), first & cut & (since_second != 1))
-    behind = b.before(first & cut & gives(decoder)) & alone
-    b.never(behind & decoder.o.valid & (since_second != 2))
-    b.reaches("a token in 1 cycle", first & alone & (since_first == 1))
-    b.reaches("a token cut short in 1", first & cut & (since_second == 1))
-    b.reaches("a token in 2, behind one cut short", behind & decoder.o.valid)
+    decoder, alone, cut, since_first, since_second = _first_token(b, name)
+    o = decoder.o.p
+    behind = b.before(cut & gives(decoder)) & decoder.o.valid & (o.length == 1) & ~o.error
+    b.never(alone & (since_first != 1), cut & (since_second != 1), behind & (since_second != 2))
+    b.reaches("a token in 1 cycle", alone & (since_first == 1))
+    b.reaches("a token cut short in 1", cut & (since_second == 1))
+    b.reaches("a token in 2, behind one cut short", behind)
 
 
 # --- lemmas about the specification -------------------------------------------------------------
@@ -206,7 +185,7 @@ def only_well_formed(b: Bench, name: str) -> None:
     an overlong form, a surrogate, a value above the limit, or FE or FF, where it has none."""
     specification = _any_bytes(b)
     token = specification.end
-    b.m.submodules.encoding = encoding = EncoderSpecification(b.profile)
+    encoding = EncoderSpecification(b.m, b.profile)
     b.m.d.comb += encoding.code_point.eq(token.code_point)
     character = specification.ends & ~token.error
     b.never(character & (encoding.refused | (encoding.count != token.length)))
@@ -220,9 +199,8 @@ def only_well_formed(b: Bench, name: str) -> None:
 def well_formed_passes(b: Bench, name: str) -> None:
     """No token is an error in texts that are made of whole characters, each of any lead byte that
     Unicode Table 3-7 or its continuation has, and any bytes that may follow it."""
-    specification, m = DecoderSpecification(b.profile), b.m
-    m.submodules.specification = specification
-    m.submodules.text = text = WellFormedText(b.profile)
+    m = b.m
+    specification, text = DecoderSpecification(m, b.profile), WellFormedText(m, b.profile)
     offered = b.free(1, "offered")
     m.d.comb += [
         Cat(text.byte, text.last).eq(Cat(b.free(8, "byte"), b.free(1, "last"))),
@@ -242,16 +220,17 @@ def well_formed_passes(b: Bench, name: str) -> None:
     b.reaches("a pause in a character", (specification.pending > 0) & ~offered)
 
 
-DECODER = {"tokens": tokens, "self-synchronisation": self_synchronisation, "covers": covers}
-"""What is proved of any decoder, with its timing."""
-
-TIMING = {"in-order": in_order, "line-rate": line_rate, "latency": latency}
-COMPACT_TIMING = TIMING | {"latency": compact_latency}
-"""What is proved of its timing; that of the compact decoder."""
-
-SPECIFICATION = {
+_DESIGN = {"tokens": tokens, "self-synchronisation": self_synchronisation, "covers": covers}
+_TIMING = {"in-order": in_order, "line-rate": line_rate, "latency": latency}
+_COMPACT_TIMING = _TIMING | {"latency": compact_latency}
+_SPECIFICATION = {
     "conservation": conservation,
     "only-well-formed": only_well_formed,
     "well-formed-passes": well_formed_passes,
 }
-"""What is proved of the specification."""
+
+PROPERTIES = {
+    False: properties_of("decoder", ElasticTiming, _DESIGN, _TIMING | _SPECIFICATION),
+    True: properties_of("decoder", CompactTiming, _DESIGN, _COMPACT_TIMING),
+}
+"""What is proved of the pipelined decoder, and of the compact one, whose specification it is."""

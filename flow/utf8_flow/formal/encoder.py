@@ -11,13 +11,13 @@ from amaranth.hdl import Cat, Mux, Signal, Value, unsigned
 from . import timing
 from .bench import Bench, accepts, gives, output_of, waits
 from .specification import DecoderSpecification, EncoderSpecification, is_continuation
-from .streams import reach_states
-from .timing import CompactSerialTiming, Repeating, Watch
+from .streams import properties_of, reach_states
+from .timing import CompactSerialTiming, Repeating, SerialTiming, watch
 
 
 def _any_code_point(b: Bench, name: str = "code_point") -> EncoderSpecification:
     """The specification alone, with any code point."""
-    b.m.submodules[name] = specification = EncoderSpecification(b.profile)
+    specification = EncoderSpecification(b.model, b.profile)
     b.m.d.comb += specification.code_point.eq(b.free(b.profile.utf32_width, name))
     return specification
 
@@ -29,7 +29,7 @@ def _wanted(specification: EncoderSpecification) -> Value:
 
 def _source(b: Bench, expected: Any) -> EncoderSpecification:
     """What the specification says of the code point to which the byte at the output belongs."""
-    b.m.submodules.source = source = EncoderSpecification(b.profile)
+    source = EncoderSpecification(b.model, b.profile)
     b.m.d.comb += Cat(source.item).eq(expected.more[1:])
     return source
 
@@ -47,7 +47,7 @@ def bytes_(b: Bench, name: str) -> None:
     """The bytes are those of the specification: data, error and `last`, none missing, none more,
     for all code points and all stalls; each pin in each cycle as the documented timing has it."""
     encoder = b.design(name)
-    b.never(b.timing(b, encoder, EncoderSpecification(b.profile)).wrong)
+    b.never(b.timing(b, encoder, EncoderSpecification(b.model, b.profile)).wrong)
     b.reaches("a byte that waits", waits(encoder) & encoder.i.valid)
 
 
@@ -62,7 +62,7 @@ def covers(b: Bench, name: str) -> None:
     """Code points of every length at both ends, those refused and their neighbours, and every state
     of the encoder with each side waiting, do occur."""
     encoder, profile = b.design(name), b.profile
-    expected = b.timing(b, encoder, EncoderSpecification(profile))
+    expected = b.timing(b, encoder, EncoderSpecification(b.model, profile))
     done = encoder.o.valid & expected.valid & ~b.since(expected.wrong)
     source = _source(b, expected)
     limits = [7, 11, 16, 21, 26, 31, 36, 42][: profile.longest_form]
@@ -125,13 +125,13 @@ def last_arrives(b: Bench, name: str) -> None:
     """The end of every text comes out, at the latest, when in so many cycles a code point more
     could be taken as there are stages up to the one that sends, and in so many cycles after them
     the consumer was ready as there are places behind it, in stages and output buffer."""
-    watch, steps = Watch(b, name, _any_number(b)), Signal(4)
-    encoder, stages = watch.component, b.timing.stages
+    steps, stages = Signal(4), b.timing.stages
+    encoder, enters, arrives = watch(b, name, _any_number(b))
     step = Mux(steps <= stages, encoder.i.ready, encoder.o.ready)
-    with b.m.If(watch.enters | ((steps != 0) & step)):
-        b.m.d.sync += steps.eq(Mux(watch.arrives, 0, steps + 1))
+    with b.m.If(enters | ((steps != 0) & step)):
+        b.m.d.sync += steps.eq(Mux(arrives, 0, steps + 1))
     late = (steps == stages + b.timing.places) & step
-    b.never(late & ~watch.arrives)
+    b.never(late & ~arrives)
     b.reaches("an end that takes all that time", late)
 
 
@@ -162,9 +162,9 @@ def shortest_form(b: Bench, name: str) -> None:
 def round_trip(b: Bench, name: str) -> None:
     """A decoder behind the encoder gives the code points back, U+FFFD for those refused: no errors,
     each from its shortest form, `last` where it was. Both are the specification's."""
-    m, specification = b.m, EncoderSpecification(b.profile)
+    m, specification = b.m, EncoderSpecification(b.model, b.profile)
     encoder = b.reference(name, specification, timing=CompactSerialTiming)
-    m.submodules.decoded = decoded = DecoderSpecification(b.profile)
+    decoded = DecoderSpecification(m, b.profile)
     source = _source(b, encoder.expected)
     m.d.comb += [
         decoded.accept.eq(gives(encoder)),
@@ -194,12 +194,14 @@ def order(b: Bench, name: str) -> None:
     b.reaches("two that are refused", both[0].refused & both[1].refused & (string == other_string))
 
 
-ENCODER = {"bytes": bytes_, "covers": covers}
-COMPACT_ENCODER = ENCODER | {"idle-output": idle_output}
-"""What is proved of any encoder; of the compact one."""
+_DESIGN = {"bytes": bytes_, "covers": covers}
+_TIMING = {"in-order": in_order, "rate": rate, "latency": latency, "last-arrives": last_arrives}
+_SPECIFICATION = {"shortest-form": shortest_form, "round-trip": round_trip, "order": order}
 
-TIMING = {"in-order": in_order, "rate": rate, "latency": latency, "last-arrives": last_arrives}
-"""What is proved of its timing."""
-
-SPECIFICATION = {"shortest-form": shortest_form, "round-trip": round_trip, "order": order}
-"""What is proved of the specification."""
+PROPERTIES = {
+    False: properties_of("encoder", SerialTiming, _DESIGN, _TIMING | _SPECIFICATION),
+    True: properties_of(
+        "encoder", CompactSerialTiming, _DESIGN | {"idle-output": idle_output}, _TIMING
+    ),
+}
+"""What is proved of the pipelined encoder, and of the compact one, whose specification it is."""

@@ -6,18 +6,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Signal
-from amaranth.lib import wiring
+from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal
 
 from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
-from utf8_sim.campaign import Part
-from utf8_sim.components import component_of
+from utf8_sim.campaign import Part, campaign
 from utf8_sim.engines.compiled import Compiled, cxxrtl_library, load
 from utf8_sim.engines.engine import DesignError
 from utf8_sim.engines.ports import axi_places
@@ -25,9 +24,11 @@ from utf8_sim.engines.windowed import WindowedEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
 
-from .bench import Bench, Designs, Property, driven_pins, pins_differ
-from .circuit import Circuit
+from ..components import ENTRIES, make_design, makers
+from .bench import Bench, Property, driven_pins, pins_differ
+from .circuit import Circuit, signal_bit
 from .prover import PACKAGE, WRONG, decide, fails_within, run_yosys, to_circuit
+from .streams import axi_instance
 
 MODES = "inv", "const0", "const1"
 """What Yosys does to one bit of one port of a gate: invert it, or tie it."""
@@ -78,9 +79,11 @@ class Mutants:
     Parameters
     ----------
     component : str
-        ``decoder`` or ``encoder``.
+        Of which component.
     profile : Profile
         Which UTF-8 is spoken.
+    compact : bool
+        Whether they are of its compact variant.
     gates : int
         How many cells the design has.
     places : tuple of str
@@ -94,6 +97,7 @@ class Mutants:
 
     component: str
     profile: Profile
+    compact: bool
     gates: int
     places: tuple[str, ...]
     verilog: str
@@ -105,23 +109,9 @@ class Mutants:
         return len(self.places).bit_length()
 
 
-def make_mutants(design: Any, count: int, seed: int) -> Mutants:
-    """Mutate a design.
-
-    Parameters
-    ----------
-    design : Decoder or Encoder
-        Of which the mutants are.
-    count : int
-        How many; fewer if there are not so many gates.
-    seed : int
-        Which.
-
-    Raises
-    ------
-    ToolError
-        If Yosys fails.
-    """
+def make_mutants(component: str, profile: Profile, compact: bool, count: int, seed: int) -> Mutants:
+    """Mutate a design in so many ways, or in all that there are."""
+    design = make_design(component, profile, compact)
     top = AxiStream(design)
     text = rtlil.convert(top, name="top", ports=[*top.ports, design.state], emit_src=False)
     with tempfile.TemporaryDirectory() as name:
@@ -130,7 +120,7 @@ def make_mutants(design: Any, count: int, seed: int) -> Mutants:
         run_yosys(_SYNTHESISE, folder)
         gates = json.loads((folder / "gates.json").read_text())["modules"]["top"]["cells"]
         sites = [
-            f"-mode {mode} -module top -cell {gate} -port {port} -portbit {bit}"
+            (mode, gate, port, bit)
             for gate, cell in gates.items()
             for port, bits in cell["connections"].items()
             if port not in NOT_MUTATED
@@ -138,61 +128,40 @@ def make_mutants(design: Any, count: int, seed: int) -> Mutants:
         ]
         chosen = random.Random(seed).sample(sites, min(count, len(sites)))
         width = len(chosen).bit_length()
-        mutations = "\n".join(
-            f"mutate {site} -ctrl mutant {width} {number}"
-            for number, site in enumerate(chosen, start=1)
-        )
-        run_yosys(_APPLY.format(mutations=mutations, module=MODULE), folder)
+        mutations = [
+            f"mutate -mode {mode} -module top -cell {gate} -port {port} -portbit {bit} "
+            f"-ctrl mutant {width} {number}"
+            for number, (mode, gate, port, bit) in enumerate(chosen, start=1)
+        ]
+        run_yosys(_APPLY.format(mutations="\n".join(mutations), module=MODULE), folder)
         return Mutants(
-            top.name,
-            design.profile,
+            component,
+            profile,
+            compact,
             len(gates),
-            tuple(_place(site, gates) for site in chosen),
+            tuple(f"{gates[gate]['type']} {gate}, port {p}: {mode}" for mode, gate, p, _ in chosen),
             (folder / "mutants.v").read_text(),
             (folder / "mutants.h").read_text(),
         )
 
 
-def _place(site: str, gates: dict[str, Any]) -> str:
-    """A mutation, for a reader."""
-    _, mode, _, _, _, gate, _, port, *_ = site.split()
-    return f"{gates[gate]['type']} {gate}, port {port}: {mode}"
-
-
 class MutantEngine(WindowedEngine):
-    """Simulates one of the mutants.
-
-    Parameters
-    ----------
-    design : Decoder or Encoder
-        Of which the mutants are.
-    mutants : Mutants
-        The mutants.
-
-    Attributes
-    ----------
-    mutant : int
-        Which one; 0 is the design.
-
-    Raises
-    ------
-    ToolError
-        If there is no C++ compiler, or it fails.
-    """
+    """Simulates one of the mutants: that of number ``mutant``; 0 is the design."""
 
     name = "mutants"
     window = WINDOW
 
-    def __init__(self, design: Any, mutants: Mutants) -> None:
+    def __init__(self, mutants: Mutants) -> None:
+        design = make_design(mutants.component, mutants.profile, mutants.compact)
         super().__init__(design)
         self.mutant = 0
         self.library = cxxrtl_library(
             self.interface,
             axi_places(design, self.interface),
             PACKAGE,
-            [mutants.code],
-            lambda: mutants.code,
-            [f"-DMUTANTS={mutants.width}"],
+            key=[mutants.code],
+            write=lambda: mutants.code,
+            macros=[f"-DMUTANTS={mutants.width}"],
         )
 
     @contextmanager
@@ -202,79 +171,44 @@ class MutantEngine(WindowedEngine):
             yield simulation
 
 
-class _Mutant(wiring.Component):
-    """The mutants on a bench, in the place of the design."""
-
-    i: Any
-    o: Any
+class _Mutant(Elaboratable):
+    """The mutants on a bench, with the pins of the design in whose place they are."""
 
     def __init__(self, design: Any, number: Signal) -> None:
-        super().__init__(design.signature)
-        self.profile = design.profile
+        self.i, self.o = design.i, design.o
+        self._top = AxiStream(design)
         self._number = number
-        self.axi_widths = getattr(design, "axi_widths", {})
-        self._top = AxiStream(self)
-        self.component_name = component_of(design).name
 
     def elaborate(self, platform: Any) -> Module:
-        m, top = Module(), self._top
-        shown = {port: Signal(len(getattr(top, port)), name=port) for port in top.outputs}
-        m.submodules.mutants = Instance(
-            MODULE,
-            i_clk=ClockSignal(),
-            i_rst=ResetSignal(allow_reset_less=True),
-            i_mutant=self._number,
-            **{f"i_{port}": part for port, part in top.inputs.items()},
-            **{f"o_{port}": signal for port, signal in shown.items()},
-        )
-        m.d.comb += [part.eq(shown[port]) for port, part in top.outputs.items()]
+        m, reset = Module(), ResetSignal(allow_reset_less=True)
+        shown = axi_instance(m, MODULE, self._top, i_rst=reset, i_mutant=self._number)
+        m.d.comb += [pin.eq(shown[port]) for port, pin in self._top.outputs.items()]
         return m
 
 
-def circuits(mutants: Mutants, designs: Designs, properties: list[Property]) -> dict[str, Circuit]:
+def circuits(mutants: Mutants) -> dict[str, Circuit]:
     """What is asked about a mutant, each with ``mutant`` among its inputs.
 
-    Parameters
-    ----------
-    mutants : Mutants
-        The mutants.
-    designs : dict of str to callable
-        The components by name; each takes a profile.
-    properties : list of Property
-        What is proved of the design.
-
-    Returns
-    -------
-    dict of str to Circuit
-        The properties that a mutant can be expected to break, by name, and ``""``: that a mutant
-        and the design differ on some pin in some cycle, resets included.
+    It is the properties that a mutant can be expected to break, by name, and by ``""`` whether it
+    differs from the design on some pin in some cycle, resets included.
     """
-    component = mutants.component
-    chosen = {
-        what.name: what for what in properties if not what.is_lemma and what.name not in SPARED
-    }
-    chosen[""] = Property("", component, _differs, None)
-    return {name: _circuit(what, mutants, designs) for name, what in chosen.items()}
+    proofs = ENTRIES[mutants.component].proofs(mutants.compact)
+    asked = [what for what in proofs if not what.is_lemma and what.name not in SPARED]
+    asked.append(Property("", mutants.component, _same, None))
+    return {what.name: _circuit(what, mutants) for what in asked}
 
 
-def _circuit(what: Property, mutants: Mutants, designs: Designs) -> Circuit:
+def _circuit(what: Property, mutants: Mutants) -> Circuit:
     number = Signal(mutants.width, name="mutant")
-    original = designs[mutants.component]
-    bench = Bench(
-        mutants.profile,
-        {
-            mutants.component: lambda profile: _Mutant(original(profile), number),
-            "original": original,
-        },
-        what.timing,
-    )
+    original = makers(mutants.compact)[mutants.component]
+    changed = {what.component: lambda profile: _Mutant(original(profile), number)}
+    bench = what.bench(mutants.profile, changed | {"original": original})
     bench.inputs["mutant"] = number
     bench.sources.append(mutants.verilog)
-    what.state(bench, mutants.component)
     return to_circuit(bench).only(WRONG)
 
 
-def _differs(b: Bench, name: str) -> None:
+def _same(b: Bench, name: str) -> None:
     """A mutant and the design do the same, resets included."""
     rst = b.free(1, "rst")
     mutant = b.design(name, reset=rst)
@@ -283,21 +217,14 @@ def _differs(b: Bench, name: str) -> None:
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a mutant.
+    """What became of a mutant: the first stimulus and the first property that it does not survive.
 
-    Parameters
-    ----------
-    stimulus : str or None
-        The first stimulus of the campaign that tells it from the golden model.
-    promise : str or None
-        The first property that it breaks.
-    equivalent : bool
-        It is proved to do the same as the design.
+    Or it is proved to do the same as the design.
     """
 
-    stimulus: str | None
-    promise: str | None
-    equivalent: bool
+    stimulus: str | None = None
+    promise: str | None = None
+    equivalent: bool = False
 
     @property
     def survives(self) -> bool:
@@ -306,34 +233,33 @@ class Fate:
 
 @dataclass(frozen=True)
 class Trial:
-    """All that a mutant goes through.
+    """All that a mutant goes through: the campaign of a seed in some modes, and :func:`circuits`.
 
-    Parameters
-    ----------
-    engine : MutantEngine
-        Simulates it.
-    parts : list of Part
-        Stimuli,
-    modes : list of Mode
-        each in these modes.
-    circuits : dict of str to Circuit
-        As of :func:`circuits`.
+    It can be sent to other processes, each of which makes an engine of its own.
     """
 
-    engine: MutantEngine
-    parts: list[Part]
-    modes: list[Mode]
+    mutants: Mutants
     circuits: dict[str, Circuit]
+    modes: list[Mode]
+    seed: int
+
+    @cached_property
+    def engine(self) -> MutantEngine:
+        return MutantEngine(self.mutants)
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        return campaign(self.engine, self.seed)
 
     def judge(self, mutant: int) -> Fate:
         """What becomes of a mutant."""
         stimulus = self._telling_stimulus(mutant)
         verdict, _ = decide(_alive(self.circuits[""], mutant))
         if verdict != "proved":
-            return Fate(stimulus, self._broken_property(mutant), False)
+            return Fate(stimulus, self._broken_property(mutant))
         if stimulus:
             raise RuntimeError(f"mutant {mutant} is proved equivalent and differs in {stimulus}")
-        return Fate(None, None, True)
+        return Fate(equivalent=True)
 
     def _telling_stimulus(self, mutant: int) -> str | None:
         self.engine.mutant = mutant
@@ -357,8 +283,8 @@ class Trial:
 def _alive(circuit: Circuit, mutant: int) -> Circuit:
     """The circuit with one mutant chosen."""
     levels = {}
-    for number, names in enumerate(circuit.inputs):
-        if names[0].startswith("mutant"):
-            bit = int(names[0].removeprefix("mutant").strip("[]") or 0)
+    for number, name in enumerate(circuit.inputs):
+        signal, bit = signal_bit(name)
+        if signal == "mutant":
             levels[number] = mutant >> bit & 1
     return circuit.tied(levels)

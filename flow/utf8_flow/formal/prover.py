@@ -6,21 +6,18 @@ import time
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from amaranth.back import rtlil
-from amaranth.hdl import Signal, Value
+from amaranth.hdl import Signal
 
-from utf8_hdl import Profile
-from utf8_sim.engines.engine import interface_of
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
-from utf8_sim.trace import Columns, Trace
+from utf8_sim.trace import Columns, Interface, Trace
 
-from .bench import Bench, Designs, Property, driven_pins, input_name, observed_pins
-from .circuit import Circuit
+from .bench import Bench, input_name, pins_of
+from .circuit import Circuit, signal_bit, words
 
 PACKAGE = "pyosys"
 
@@ -96,73 +93,36 @@ class Proof:
 
 
 def tool_version() -> str:
-    """What proves.
-
-    Raises
-    ------
-    Refused
-        If it is not installed.
-    """
+    """What proves; a `ToolError` if it is not installed."""
     need_packages("prove", [PACKAGE], "formal")
     return f"Yosys and ABC of {versions_line(package_versions([PACKAGE]))}"
 
 
-def prove(what: Property, profile: Profile, designs: Designs) -> Proof:
-    """Decide about a property.
-
-    Parameters
-    ----------
-    what : Property
-        The property.
-    profile : Profile
-        Which UTF-8 is spoken.
-    designs : dict of str to callable
-        The components by name; each takes a profile.
-
-    Raises
-    ------
-    ToolError
-        If a tool fails.
-    """
+def prove(bench: Bench) -> Proof:
+    """Decide about what is said on a bench; a `ToolError` if a tool fails."""
     begin = time.monotonic()
-    bench = Bench(profile, designs, what.timing)
-    what.state(bench, what.component)
     circuit = to_circuit(bench)
     verdict, method = decide(circuit.only(WRONG))
-    counterexample, inputs = {}, []
+    counterexample: dict[str, Trace] = {}
+    inputs: list[dict[str, int]] = []
     if verdict == "FAILED":
         stimulus = _shortest_run(circuit.only(WRONG))
         method = f"run of {len(stimulus)} cycles"
-        counterexample = _traces(bench, circuit, stimulus)
-        inputs = _other_inputs(bench, circuit, stimulus)
+        counterexample, inputs = _explain(bench, circuit, stimulus)
     unreached = _unreached(bench, circuit)
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
-    return Proof(
-        verdict,
-        method,
-        time.monotonic() - begin,
-        len(bench.reached) - len(unreached),
-        unreached,
-        counterexample,
-        inputs,
-    )
+    seconds = time.monotonic() - begin
+    reached = len(bench.reached) - len(unreached)
+    return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs)
 
 
 def to_circuit(bench: Bench) -> Circuit:
-    """The bench as a circuit. Its outputs are what is asked about it and the pins of its designs.
-
-    Raises
-    ------
-    ToolError
-        If Yosys fails.
-    RuntimeError
-        If an input is not free, or something else is.
-    """
+    """The bench as a circuit, whose outputs are what is asked and the pins of its designs."""
     asked = {WRONG: bench.wrong}
     asked |= {_reach(number): value for number, value in enumerate(bench.reached.values())}
     for name, component in bench.components.items():
-        asked |= {f"{name}.{pin}": value for pin, value in _pins(component).items()}
+        asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
     outputs = []
     for name, value in asked.items():
         outputs.append(Signal(len(value), name=name))
@@ -186,18 +146,13 @@ def to_circuit(bench: Bench) -> Circuit:
 
 def _check_inputs(bench: Bench, circuit: Circuit) -> None:
     """An input that is not one would make a proof of less than it says."""
-    free = {bench.clock.name}
-    for signal in bench.inputs.values():
-        free.update(_bit_names(signal.name, len(signal)))
-    inputs = {names[0] for names in circuit.inputs}
-    starts = {name for name in inputs if name.startswith("init:")}
-    if inputs - starts != free or bool(starts) != bool(bench.any_start):
-        wrong = sorted((inputs - starts) ^ free) or sorted(starts)
-        raise RuntimeError(f"free inputs are not those of the bench: {wrong}")
-
-
-def _bit_names(name: str, width: int) -> list[str]:
-    return [name] if width == 1 else [f"{name}[{bit}]" for bit in range(width)]
+    signals = [bench.clock, *bench.inputs.values()]
+    free = {(signal.name, bit) for signal in signals for bit in range(len(signal))}
+    starts = {name for name in circuit.inputs if name.startswith("init:")}
+    inputs = {signal_bit(name) for name in circuit.inputs if name not in starts}
+    if inputs != free or bool(starts) != bool(bench.any_start):
+        wrong = [*map(str, inputs ^ free)] or starts
+        raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")
 
 
 def _reach(number: int) -> str:
@@ -210,17 +165,7 @@ def decide(circuit: Circuit) -> tuple[str, str]:
     First registers and gates that are equal in every reachable state are merged, which induction
     shows (van Eijk's method); that alone is often enough. Then property directed reachability
     looks for a set of states that holds the initial one, that no step leaves, and in which the
-    output is low, and checks it.
-
-    Parameters
-    ----------
-    circuit : Circuit
-        The circuit.
-
-    Returns
-    -------
-    str, str
-        ``proved``, ``FAILED`` or ``UNDECIDED``, and by which method.
+    output is low, and checks it. The result is ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
     """
     _, file = _ask_abc(circuit, "scorr; dc2; write_aiger result", "result")
     merged = Circuit.parse(file)
@@ -284,50 +229,20 @@ def run_yosys(script: str, folder: Path) -> None:
     run_python_tool("-c", _RUN_YOSYS, folder=folder, script=script)
 
 
-def _pins(component: Any) -> dict[str, Value]:
-    """The pins of a design, and its state register, as a trace has them."""
-    state = {"state": component.state} if hasattr(component, "state") else {}
-    return {**driven_pins(component), **observed_pins(component), **state}
-
-
-def _other_inputs(
+def _explain(
     bench: Bench, circuit: Circuit, stimulus: list[list[int]]
-) -> list[dict[str, int]]:
-    """The free inputs that are no pins of a design."""
-    designs = bench.components.items()
-    pins = {input_name(name, pin) for name, design in designs for pin in driven_pins(design)}
-    widths = {name: len(pin) for name, pin in bench.inputs.items() if name not in pins}
-    return [
-        {name: _level(name, width, levels) for name, width in widths.items()}
-        for levels in (
-            {names[0]: level for names, level in zip(circuit.inputs, cycle, strict=True)}
-            for cycle in stimulus
-        )
-    ]
-
-
-def _traces(bench: Bench, circuit: Circuit, stimulus: list[list[int]]) -> dict[str, Trace]:
-    """The pins of each design in a run."""
+) -> tuple[dict[str, Trace], list[dict[str, int]]]:
+    """The pins of each design in a run, and in each cycle what else is free."""
     cycles = circuit.simulate(stimulus)
-    return {
-        name: _trace(component, [_levels(name, component, cycle) for cycle in cycles])
-        for name, component in bench.components.items()
-    }
-
-
-def _levels(name: str, component: Any, cycle: dict[str, int]) -> dict[str, int]:
-    pins = _pins(component).items()
-    return {pin: _level(f"{name}.{pin}", len(value), cycle) for pin, value in pins}
-
-
-def _level(name: str, width: int, bits: dict[str, int]) -> int:
-    return sum(bits[bit] << number for number, bit in enumerate(_bit_names(name, width)))
-
-
-def _trace(component: Any, cycles: list[dict[str, int]]) -> Trace:
-    interface = interface_of(component)
-    columns: Columns = {
-        pin.name: np.array([cycle.get(pin.name, 0) for cycle in cycles], dtype=pin.dtype)
-        for pin in interface.pins
-    }
-    return Trace(interface, columns)
+    traces, pins = {}, set()
+    for name, component in bench.components.items():
+        interface = Interface.of(name.partition("_")[0], component)
+        columns: Columns = {}
+        for pin in interface.pins:
+            levels = [cycle[f"{name}.{pin.name}"] for cycle in cycles]
+            columns[pin.name] = np.array(levels, dtype=pin.dtype)
+        traces[name] = Trace(interface, columns)
+        pins |= {input_name(name, pin) for pin in interface.driven}
+    others = [name for name in bench.inputs if name not in pins]
+    inputs = [words(circuit.inputs, levels) for levels in stimulus]
+    return traces, [{name: cycle[name] for name in others} for cycle in inputs]

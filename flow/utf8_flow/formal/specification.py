@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from utf8_hdl import ErrorSpan, Kind, Profile, token_layout
 from utf8_hdl.layouts import BYTE_LAYOUT, ENCODED_LAYOUT, code_point_layout
@@ -114,86 +112,45 @@ def _any(conditions: Iterator[Value]) -> Value:
     return Cat(*conditions).any()
 
 
-class DecoderSpecification(wiring.Component):
+class DecoderSpecification:
     """Which tokens a byte gives, in the cycle in which it is accepted.
-
-    Parameters
-    ----------
-    profile : Profile
-        One of the named ones, with any of the overrides.
 
     Attributes
     ----------
-    i_layout, o_layout : StructLayout
-        The payloads of a decoder.
-    sequence : list of Signal
-        The bytes of the pending sequence, of which there are :attr:`pending`.
-    now : list of Signal
-        Those of the sequence that the byte belongs to, with it.
-
-    Members
-    -------
-    accept : ``In(1)``
-        A byte is accepted in this cycle.
-    byte, last : ``In(8)``, ``In(1)``
-        The byte, and whether it ends its text.
-    cuts : ``Out(1)``
-        The byte does not continue the pending sequence, which is an error.
-    cut : ``Out(token_layout(profile))``
-        That error. It comes before the other token.
-    ends : ``Out(1)``
-        A character or an error ends with the byte.
-    end : ``Out(token_layout(profile))``
-        That token.
-    pending : ``Out(4)``
-        How many bytes the pending sequence has.
+    accept, byte, last : Signal
+        To be driven: whether a byte is accepted in this cycle, the byte, and whether it ends its
+        text. ``item`` is the latter two.
+    cuts, cut : Signal
+        Whether the byte does not continue the pending sequence, which is an error; that token. It
+        comes before the other one.
+    ends, end : Signal
+        Whether a character or an error ends with the byte; that token.
+    sequence, pending, now : list of Signal, Signal, list of Signal
+        The bytes of the pending sequence, how many there are, and what they are with this one.
+    results : tuple of Value
+        ``end`` and ``cut``, each with its bytes, and with the byte that cuts, or zero.
     """
 
-    accept: Any
-    byte: Any
-    last: Any
-    cuts: Any
-    cut: Any
-    ends: Any
-    end: Any
-    pending: Any
-
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, m: Module, profile: Profile) -> None:
         self._profile = profile
         self._whole = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._rows = well_formed(profile)
-        self._errors = list(ill_formed(profile))
         self.i_layout, self.o_layout = BYTE_LAYOUT, token_layout(profile)
-        token = self.o_layout
-        super().__init__(
-            {
-                "accept": In(1),
-                "byte": In(8),
-                "last": In(1),
-                "cuts": Out(1),
-                "cut": Out(token),
-                "ends": Out(1),
-                "end": Out(token),
-                "pending": Out(4),
-            }
-        )
+        self.cut: Any = Signal(self.o_layout, name="cut")
+        self.end: Any = Signal(self.o_layout, name="end")
+        self.accept, self.byte, self.last = Signal(), Signal(8), Signal()
+        self.cuts, self.ends, self.pending = Signal(), Signal(), Signal(4)
         places = range(profile.longest_form)
         self.sequence = [Signal(8, name=f"byte_{n}") for n in places]
         self.now = [Signal(8, name=f"now_{n}") for n in places]
-
-    @property
-    def item(self) -> Value:
-        """The byte with its ``last``."""
-        return Cat(self.byte, self.last)
-
-    @property
-    def results(self) -> tuple[Value, Value]:
-        """``end`` and ``cut``, each with its bytes, and with the byte that cuts, or zero."""
+        self.item = Cat(self.byte, self.last)
         own, cut = Cat(*self.now, Const(0, 8)), Cat(*self.sequence, self.byte)
-        return Cat(self.end, own), Cat(self.cut, cut)
+        self.results = Cat(self.end, own), Cat(self.cut, cut)
+        inside = Module()
+        m.submodules += inside
+        self._describe(inside)
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
+    def _describe(self, m: Module) -> None:
         sequence, now, pending = self.sequence, self.now, self.pending
 
         # The sequence with this byte: continued, or begun.
@@ -230,7 +187,6 @@ class DecoderSpecification(wiring.Component):
         with m.If(self.accept):
             m.d.sync += pending.eq(Mux(self.ends, 0, length))
             m.d.sync += [register.eq(byte) for register, byte in zip(sequence, now, strict=True)]
-        return m
 
     def _continues(self) -> Value:
         """Whether the byte belongs to the pending sequence."""
@@ -255,7 +211,7 @@ class DecoderSpecification(wiring.Component):
     def _reason(self, first: Value, second: Value) -> Value:
         """What is wrong with a sequence that begins with two bytes; 0 if there is no second."""
         reason: Value = Const(Kind.NONE)
-        for kind, bounds in self._errors:
+        for kind, bounds in ill_formed(self._profile):
             begins = [_within(*pair) for pair in zip((first, second), bounds, strict=False)]
             reason = Mux(Cat(*begins).all(), kind, reason)
         return reason
@@ -264,8 +220,8 @@ class DecoderSpecification(wiring.Component):
         """The value of a complete sequence."""
         value: Value = Const(0)
         for form in range(1, self._profile.longest_form + 1):
-            bits = zip(FORMS[form].replace(" ", ""), _left_to_right(sequence[:form]), strict=True)
-            own = Cat(*reversed([bit for mark, bit in bits if mark == "x"]))
+            bits = zip(_marks(form), Cat(*reversed(sequence[:form])), strict=True)
+            own = Cat(bit for mark, bit in bits if mark == "x")
             value = Mux(length == form, own, value)
         return value
 
@@ -278,80 +234,40 @@ class DecoderSpecification(wiring.Component):
         return [token[name].eq(value) for name, value in fields.items()]
 
 
-def _left_to_right(sequence: list[Signal]) -> Iterator[Value]:
-    for byte in sequence:
-        yield from reversed(byte)
+def _marks(form: int) -> str:
+    """The bits of a form, the lowest of the last byte first."""
+    return FORMS[form].replace(" ", "")[::-1]
 
 
-class EncoderSpecification(wiring.Component):
+class EncoderSpecification:
     """Which bytes a code point gives, and one of them after the other.
-
-    Parameters
-    ----------
-    profile : Profile
-        One of the named ones, with any of the overrides.
 
     Attributes
     ----------
-    i_layout, o_layout : StructLayout
-        The payloads of an encoder.
-
-    Members
-    -------
-    code_point : ``In(32)``, or 64 where the profile needs them
-        What is to be encoded.
-    last : ``In(1)``
-        Whether it ends its text.
-    index : ``In(3)``
-        Which byte is the result.
-    refused : ``Out(1)``
-        The profile has no sequence for it: that of U+FFFD takes its place.
-    count : ``Out(4)``
-        How many bytes there are.
-    sequence : ``Out(8)``, an array
-        The bytes. Those from ``count`` on are zero.
+    code_point, last, index : Signal
+        To be driven: what is to be encoded, whether it ends its text, and which byte is the result.
+        ``item`` is the former two.
+    refused : Signal
+        Whether the profile has no sequence for it: that of U+FFFD takes its place.
+    sequence, count : list of Signal, Signal
+        The bytes, and how many there are. Those behind them are zero.
+    finishes, results : Value, tuple of Value
+        Whether the result is the last byte; it, with what belongs to it, that, and the item.
     """
 
-    code_point: Any
-    last: Any
-    index: Any
-    refused: Any
-    count: Any
-    sequence: Any
-
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
+    def __init__(self, m: Module, profile: Profile) -> None:
         self.i_layout, self.o_layout = code_point_layout(profile), ENCODED_LAYOUT
-        super().__init__(
-            {
-                "code_point": In(profile.utf32_width),
-                "last": In(1),
-                "index": In(3),
-                "refused": Out(1),
-                "count": Out(4),
-                "sequence": Out(8).array(profile.longest_form),
-            }
-        )
-
-    @property
-    def item(self) -> Value:
-        """The code point with its ``last``."""
-        return Cat(self.code_point, self.last)
-
-    @property
-    def finishes(self) -> Value:
-        """Whether the result is the last byte."""
-        return self.index + 1 == self.count
-
-    @property
-    def results(self) -> tuple[Value]:
-        """The byte with what belongs to it; whether it is the last one, and the item."""
+        self.code_point, self.last = Signal(profile.utf32_width), Signal()
+        self.index, self.refused, self.count = Signal(3), Signal(), Signal(4)
+        self.sequence = [Signal(8, name=f"byte_{n}") for n in range(profile.longest_form)]
+        self.item = Cat(self.code_point, self.last)
+        self.finishes = self.index + 1 == self.count
         byte, last = Array(self.sequence)[self.index], self.last & self.finishes
-        return (Cat(byte, self.refused, last, self.finishes, self.item),)
+        self.results = (Cat(byte, self.refused, last, self.finishes, self.item),)
+        self._describe(m, profile)
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        given, profile = self.code_point, self._profile
+    def _describe(self, m: Module, profile: Profile) -> None:
+        given = self.code_point
         refused = given > profile.highest
         if not profile.accept_surrogates:
             refused |= (given >= 0xD800) & (given <= 0xDFFF)
@@ -360,14 +276,11 @@ class EncoderSpecification(wiring.Component):
         value = Signal.like(given)
         m.d.comb += [self.refused.eq(refused), value.eq(Mux(refused, 0xFFFD, given))]
 
-        for form in range(profile.longest_form, 0, -1):
-            pattern = FORMS[form]
+        longest = profile.longest_form
+        for form in range(longest, 0, -1):
+            marks, bits = _marks(form), iter(value)
+            encoded = Cat(next(bits) if mark == "x" else Const(int(mark), 1) for mark in marks)
             # The shortest form that fits is assigned last, so that it holds.
-            with m.If(value < 1 << pattern.count("x")):
+            with m.If(value < 1 << marks.count("x")):
                 m.d.comb += self.count.eq(form)
-                bits = reversed(value[: pattern.count("x")])
-                words = pattern.split() + ["00000000"] * (profile.longest_form - form)
-                for byte, word in zip(self.sequence, words, strict=True):
-                    filled = [next(bits) if mark == "x" else Const(int(mark), 1) for mark in word]
-                    m.d.comb += byte.eq(Cat(*reversed(filled)))
-        return m
+                m.d.comb += Cat(*reversed(self.sequence)).eq(encoded << 8 * (longest - form))

@@ -2,14 +2,16 @@
 
 from typing import Any
 
-from amaranth.hdl import ClockSignal, Instance, Signal
+from amaranth.hdl import ClockSignal, Instance, Module, Signal, Value
 
 from utf8_hdl.axi import AxiStream
 
 from ..export.verilog import generate
 from .bench import (
     Bench,
+    Property,
     accepts,
+    driven_pins,
     gives,
     input_of,
     offers_differ,
@@ -31,7 +33,7 @@ def output_stream(b: Bench, name: str) -> None:
 def valid_independent(b: Bench, name: str) -> None:
     """What is offered in a cycle does not depend on `o.ready` in that cycle."""
     design, flip = b.design(name), b.free(1, "flip")
-    twin = b.twin(design, {"o.ready": design.o.ready ^ flip})
+    twin = b.design(f"{name}_twin", driven_pins(design) | {"o.ready": design.o.ready ^ flip})
     same = ~b.since(flip)
     b.never(same & offers_differ(design, twin))
     b.reaches("an output with the consumer ready and not", same & flip & design.o.valid)
@@ -56,7 +58,7 @@ def reset(b: Bench, name: str) -> None:
     """A cycle of reset leads to the initial state, whatever the registers hold."""
     rst = b.free(1, "rst")
     design = b.design(name, any_start=True, reset=rst)
-    twin = b.twin(design, reset=rst)
+    twin = b.design(f"{name}_twin", driven_pins(design), reset=rst)
     differs = pins_differ(design, twin)
     b.never(b.since(rst) & differs)
     b.reaches("outputs that differ before", differs)
@@ -67,18 +69,24 @@ def verilog(b: Bench, name: str) -> None:
     """The generated Verilog does the same as the design, on every pin, in every cycle."""
     rst = b.free(1, "rst")
     design = b.design(name, reset=rst)
-    top = AxiStream(design)
     b.sources.append(generate(design))
-    shown = {port: Signal(len(getattr(top, port)), name=f"verilog_{port}") for port in top.outputs}
-    b.m.submodules.verilog = Instance(
-        f"utf8_{top.name}",
-        i_clk=ClockSignal(),
-        i_rst=rst,
-        **{f"i_{port}": pin for port, pin in top.inputs.items()},
-        **{f"o_{port}": signal for port, signal in shown.items()},
-    )
+    top = AxiStream(design)
+    shown = axi_instance(b.m, f"utf8_{top.name}", top, i_rst=rst)
     b.never(*(shown[port] != pin for port, pin in top.outputs.items()))
     b.reaches("an output of the Verilog", shown["m_axis_tvalid"] & shown["m_axis_tlast"])
+
+
+def axi_instance(m: Module, name: str, top: AxiStream, **more: Value) -> dict[str, Signal]:
+    """An instance of a Verilog module, driven as the component in ``top`` is; its outputs."""
+    shown = {port: Signal(len(getattr(top, port)), name=f"verilog_{port}") for port in top.outputs}
+    m.submodules.verilog = Instance(
+        name,
+        i_clk=ClockSignal(),
+        **{f"i_{port}": pin for port, pin in top.inputs.items()},
+        **{f"o_{port}": signal for port, signal in shown.items()},
+        **more,
+    )
+    return shown
 
 
 def reach_states(b: Bench, design: Any) -> None:
@@ -100,3 +108,13 @@ EVERY = {
     "verilog": verilog,
 }
 """The properties that every component has."""
+
+
+def properties_of(
+    component: str, timing: Any, own: dict[str, Any], lemmas: dict[str, Any]
+) -> list[Property]:
+    """What is proved of a component: its own, the lemmas, and what every component has."""
+    return [
+        Property(name, component, state, timing, name in lemmas)
+        for name, state in (own | lemmas | EVERY).items()
+    ]

@@ -4,11 +4,7 @@ This shares nothing with the decoder's specification, not even its tables: what 
 the lead bytes of each length, and the few that restrict the byte behind them.
 """
 
-from typing import Any
-
-from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from utf8_hdl import Profile
 
@@ -61,35 +57,20 @@ def row_ends(profile: Profile) -> list[int]:
     return [end for end in ends if end <= profile.highest]
 
 
-class WellFormedText(wiring.Component):
+class WellFormedText:
     """Says which bytes go on with a text that is made of whole characters.
 
-    Parameters
+    Attributes
     ----------
-    profile : Profile
-        One of the named ones, with any of the overrides.
-
-    Members
-    -------
-    byte, last : ``In(8)``, ``In(1)``
-        A byte, and whether it is to end the text.
-    fits : ``Out(1)``
-        The text may go on so.
-    accept : ``In(1)``
-        It does.
+    byte, last, accept : Signal
+        To be driven: a byte, whether it is to end the text, and whether the text goes on so.
+    fits : Signal
+        Whether it may.
     """
 
-    byte: Any
-    last: Any
-    fits: Any
-    accept: Any
-
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        super().__init__({"byte": In(8), "last": In(1), "fits": Out(1), "accept": In(1)})
-
-    def elaborate(self, platform: Any) -> Module:
-        m, profile, byte = Module(), self._profile, self.byte
+    def __init__(self, m: Module, profile: Profile) -> None:
+        self.byte, self.last, self.accept, self.fits = Signal(8), Signal(), Signal(), Signal()
+        byte = self.byte
         leads = {length: LEADS[length] for length in range(1, profile.longest_form + 1)}
         second = dict(SECOND)
         if profile.highest == 0x10FFFF:
@@ -99,29 +80,21 @@ class WellFormedText(wiring.Component):
         if profile.accept_surrogates:
             del second[0xED]
 
-        # How many bytes are missing, a register for each number, and what the byte before was.
-        missing = [Signal(name=f"missing_{count}") for count in range(1, profile.longest_form)]
-        after = {lead: Signal(name=f"after_{lead:02X}") for lead in second}
-        begins = ~Cat(missing).any()
+        # How many bytes are missing, and the two bytes before.
+        missing, before, before_that = Signal(3), Signal(8), Signal(8)
+        begins = missing == 0
         allowed = _within(byte, CONTINUATION)
         for lead, bounds in second.items():
-            allowed &= ~after[lead] | _within(byte, bounds)
+            allowed &= (before != lead) | _within(byte, bounds)
         if not profile.accept_noncharacters:  # EF BF BE and EF BF BF
-            after_ef, after_ef_bf = Signal(), Signal()
-            allowed &= ~after_ef_bf | (byte < 0xBE)
-            with m.If(self.accept):
-                m.d.sync += [after_ef.eq(byte == 0xEF), after_ef_bf.eq(after_ef & (byte == 0xBF))]
-        left = [
-            (begins & _within(byte, leads[count + 1])) | (~begins & longer)
-            for count, longer in enumerate([*missing[1:], Const(0, 1)], start=1)
-        ]
+            allowed &= (before_that != 0xEF) | (before != 0xBF) | (byte < 0xBE)
+        left = Mux(begins, 0, missing - 1)
+        for length, bounds in leads.items():
+            left = Mux(begins & _within(byte, bounds), length - 1, left)
         is_lead = Cat(_within(byte, bounds) for bounds in leads.values()).any()
-        goes_on = (begins & is_lead) | (~begins & allowed)
-        m.d.comb += self.fits.eq(goes_on & ~(self.last & Cat(left).any()))
+        m.d.comb += self.fits.eq(Mux(begins, is_lead, allowed) & ~(self.last & (left != 0)))
         with m.If(self.accept):
-            m.d.sync += [register.eq(value) for register, value in zip(missing, left, strict=True)]
-            m.d.sync += [register.eq(byte == lead) for lead, register in after.items()]
-        return m
+            m.d.sync += [missing.eq(left), before.eq(byte), before_that.eq(before)]
 
 
 def _within(byte: Value, bounds: tuple[int, int]) -> Value:

@@ -1,21 +1,16 @@
 """The mutation score of the checks: how many wrong designs they notice."""
 
 from collections import Counter
-from typing import Any
 
 from rich.console import Console
 
 from utf8_hdl import Profile
-from utf8_sim.campaign import campaign
-from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.stimulus import Mode
 from utf8_sim.tools.cores import on_all_cores
 
-from ..components import ENTRIES, make_design, makers, variant
-from ..formal.circuit import Circuit
-from ..formal.mutation import Fate, MutantEngine, Mutants, Trial, circuits, make_mutants
+from ..components import variant
+from ..formal.mutation import Fate, Mutants, Trial, circuits, make_mutants
 from ..terminal import plural, progress_bar, say
-from .engines import keep_freed_memory
 from .report import short_name
 
 
@@ -32,17 +27,15 @@ def mutation_score(
     name = variant(component, compact)
     with progress_bar() as progress:
         task = progress.add_task(f"{name}: making mutants", total=count)
-        mutants = make_mutants(make_design(component, profile, compact), count, seed)
-        asked = circuits(mutants, makers(compact), ENTRIES[component].proofs(compact))
-        arguments = mutants, asked, modes, seed, compact
-        if not _trial(*arguments).judge(0).equivalent:
-            raise RuntimeError("the design is not equivalent to itself")
-        progress.update(task, description=f"{name}: mutants", total=len(mutants.places))
+        mutants = make_mutants(component, profile, compact, count, seed)
+        trial = Trial(mutants, circuits(mutants), modes, seed)
+        progress.update(task, description=f"{name}: mutants", total=1 + len(mutants.places))
         fates: dict[int, Fate] = {}
-        numbers = range(1, len(mutants.places) + 1)
-        for number, fate in on_all_cores(_judge, numbers, _start, arguments):
+        for number, fate in on_all_cores(trial.judge, range(1 + len(mutants.places))):
             fates[number] = fate
             progress.advance(task)
+    if not fates.pop(0).equivalent:
+        raise RuntimeError("the design is not equivalent to itself")
     return _tell(show, name, mutants, fates, seed)
 
 
@@ -70,25 +63,3 @@ def _tell(show: Console, name: str, mutants: Mutants, fates: dict[int, Fate], se
     for number in survivors:
         say(show, f"        {number}: {mutants.places[number - 1]}", "red")
     return not survivors
-
-
-def _trial(
-    mutants: Mutants, asked: dict[str, Circuit], modes: list[Mode], seed: int, compact: bool
-) -> Trial:
-    design = make_design(mutants.component, mutants.profile, compact)
-    parts = campaign(AmaranthEngine(design), seed)
-    return Trial(MutantEngine(design, mutants), parts, modes, asked)
-
-
-_worker: Trial
-
-
-def _start(*arguments: Any) -> None:
-    """In a new process: what all mutants go through."""
-    global _worker  # noqa: PLW0603 - what a process has only one of
-    keep_freed_memory()
-    _worker = _trial(*arguments)
-
-
-def _judge(mutant: int) -> Fate:
-    return _worker.judge(mutant)

@@ -9,13 +9,13 @@ from itertools import product
 from rich.console import Console
 from rich.text import Text
 
-from utf8_hdl import Profile
+from utf8_hdl import UNICODE, Profile
 from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused
 
-from ..components import ENTRIES, make_design, makers, variant
+from ..components import ENTRIES, make_design, makers, variant, variants
 from ..formal.bench import Property
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
@@ -43,25 +43,28 @@ class Goal:
         return f"{self.design()}, {short_name(self.profile)}, {self.property.name}"
 
 
-def property_names() -> list[str]:
-    """The names of all properties."""
-    proofs = (e.proofs(compact) for e in ENTRIES.values() for compact in (False, True))
-    return list(dict.fromkeys(what.name for each in proofs for what in each))
-
-
 def choose_goals(
-    variants: list[tuple[str, bool]], name: str | None, profiles: list[Profile]
+    chosen: list[tuple[str, bool]], name: str | None, profiles: list[Profile]
 ) -> list[Goal]:
     """What is to be proved of components, compact or not: one property, or all."""
     goals = [
         Goal(what, rules, compact)
-        for rules, (component, compact) in product(profiles, variants)
+        for rules, (component, compact) in product(profiles, chosen)
         for what in ENTRIES[component].proofs(compact)
     ]
-    names = dict.fromkeys(goal.property.name for goal in goals)
+    names = _names(goals)
     if name is not None and name not in names:
         raise Refused(f"unknown --property {name!r}: choose from {', '.join(names)}")
     return [goal for goal in goals if name in (None, goal.property.name)]
+
+
+def property_names() -> list[str]:
+    """The names of all properties."""
+    return _names(choose_goals(variants(), None, [UNICODE]))
+
+
+def _names(goals: list[Goal]) -> list[str]:
+    return list(dict.fromkeys(goal.property.name for goal in goals))
 
 
 def schedule(goals: list[Goal], workers: int) -> list[Goal]:
@@ -83,7 +86,7 @@ def _effort(goal: Goal) -> float:
 
 def attempt(goal: Goal) -> Proof:
     """Prove it, or not."""
-    return prove(goal.property, goal.profile, makers(goal.compact))
+    return prove(goal.property.bench(goal.profile, makers(goal.compact)))
 
 
 def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:

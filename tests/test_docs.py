@@ -46,8 +46,8 @@ def test_every_property_is_stated_on_the_page_about_proofs():
     for entry, compact in product(ENTRIES.values(), (False, True)):
         for what in entry.proofs(compact):
             of = components.setdefault((what.name, what.statement), [])
-            if entry.name not in of:
-                of.append(variant(entry.name, compact))
+            if entry.component.name not in of:
+                of.append(variant(entry.component.name, compact))
     rows = [
         f"| `{name}` | {' and '.join(of)} | {statement} |"
         for (name, statement), of in components.items()

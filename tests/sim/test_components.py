@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,22 +97,26 @@ def test_a_design_is_found_by_its_class_and_those_that_it_is_derived_from():
 def test_a_name_is_registered_once():
     with pytest.raises(ValueError, match="there is a component 'upper' already"):
         register(UPPER)
+    with pytest.raises(ValueError, match="must be its class's in lower case: 'Upper'"):
+        register(replace(UPPER, name="Upper"))
 
 
 @pytest.mark.sample
-@pytest.mark.parametrize("engine", [AmaranthEngine, CxxrtlEngine])
+@engines
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 def test_lanes_and_wide_fields_have_columns_of_two_axes(engine, stalls):
     random = np.random.default_rng(1)
     beats = {
         "i.data": random.integers(0, 256, (50, 4), dtype=np.uint8),
+        "i.mark": random.integers(0, 2, (50, 4), dtype=np.uint8),
         "i.stamp": random.integers(0, 1 << 36, (50, 2), dtype=np.uint64),
         "i.last": np.arange(50) % 9 == 8,
     }
-    lockstep = Lockstep(engine(Beats()), Stimulus([beats], *stalls))
+    lockstep = Lockstep(make(engine, Beats()), Stimulus([beats], *stalls))
     taken = Trace.join(list(lockstep)).taken()
     assert lockstep.difference is None
     assert (taken["o.data"] == np.roll(beats["i.data"], -1, axis=1)).all()
+    assert (taken["o.mark"] == np.roll(beats["i.mark"], -1, axis=1)).all()
     assert (taken["o.stamp"] == beats["i.stamp"]).all()
 
 
@@ -125,6 +130,7 @@ class OneLaneWrong(AmaranthEngine):
 
 
 def test_a_difference_in_one_lane_is_found():
-    beats = {"i.data": np.zeros((9, 4)), "i.stamp": np.zeros((9, 2)), "i.last": np.zeros(9)}
+    shapes = {"i.data": (9, 4), "i.mark": (9, 4), "i.stamp": (9, 2), "i.last": 9}
+    beats = {name: np.zeros(shape) for name, shape in shapes.items()}
     difference = Lockstep(OneLaneWrong(Beats()), Stimulus([beats])).run()
     assert difference == Difference(cycle=3, pin="o.data", expected=0, actual=1 << 16)

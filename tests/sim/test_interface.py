@@ -160,11 +160,12 @@ def test_scoreboard_serves_a_component_from_outside_with_arrays():
     register(BEATS)
     try:
         scoreboard = Scoreboard(Beats())
-        beat = {"data": [1, 2, 3, 4], "stamp": (1 << 64) + 5, "last": 1}
+        lanes = [{"data": byte, "mark": byte == 2} for byte in (1, 2, 3, 4)]
+        beat = {"lanes": lanes, "stamp": (1 << 64) + 5, "last": 1}
         scoreboard.accept(BEAT.const(beat))
-        scoreboard.take(BEAT.const(beat | {"data": [2, 3, 4, 1]}))
+        scoreboard.take(BEAT.const(beat | {"lanes": [*lanes[1:], lanes[0]]}))
         scoreboard.accept(BEAT.const(beat))
-        with pytest.raises(Mismatch, match=r"data=\[2, 3, 4, 1\], actual data=\[1, 2, 3, 4\]"):
+        with pytest.raises(Mismatch, match=r"data=\[2, 3, 4, 1\], .*actual data=\[1, 2, 3, 4\]"):
             scoreboard.take(BEAT.const(beat))
     finally:
         del COMPONENTS[BEATS.name]

@@ -135,7 +135,7 @@ def promises(timing: Timing) -> str:
 
 ENTRY = register(
     Entry(
-        name=DECODER.name,
+        component=DECODER,
         report=DecoderReport,
         options=frozenset({"--error-span", "--exhaustive", "--compact"}),
         coverage_lines=token_counts,

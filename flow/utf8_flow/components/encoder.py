@@ -118,7 +118,7 @@ def promises(timing: Timing) -> str:
 
 ENTRY = register(
     Entry(
-        name=ENCODER.name,
+        component=ENCODER,
         report=EncoderReport,
         list_option="--code-points",
         options=frozenset({"--code-points", "--bytes", "--compact"}),

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from utf8_hdl import Profile
 from utf8_sim.components import COMPONENTS, Component
+from utf8_sim.components import register as register_component
 from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import Piece
 from utf8_sim.tools.cores import IMPORTED
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 class Entry:
     """A component, for the tools."""
 
-    #: Its name in :data:`utf8_sim.components.COMPONENTS`, which has gateware and golden model.
-    name: str
+    #: Its gateware and its golden model; they are registered with the entry.
+    component: Component
     #: What it did, written as lines of JSON to a file if there is one, and counted. Workers import
     #: the module of this, which has to register the entry.
     report: Callable[[TextIO | None], Report]
@@ -56,20 +57,18 @@ class Entry:
         properties: list[Property] = import_module(self.formal).PROPERTIES[compact]
         return properties
 
-    @property
-    def component(self) -> Component:
-        return COMPONENTS[self.name]
-
 
 ENTRIES: dict[str, Entry] = {}
 """The entries by the components' names."""
 
 
 def register(entry: Entry) -> Entry:
-    """Add the entry of a component that has none yet."""
-    if entry.name in ENTRIES:
-        raise ValueError(f"there is an entry for {entry.name!r} already")
-    ENTRIES[entry.name] = entry
+    """Add a component and its entry; it is a `ValueError` if there is one of this name already."""
+    component = entry.component
+    if COMPONENTS.get(component.name) is not component:
+        register_component(component)
+    if ENTRIES.setdefault(component.name, entry) is not entry:
+        raise ValueError(f"there is an entry for {component.name!r} already")
     IMPORTED.add(entry.report.__module__)
     return entry
 

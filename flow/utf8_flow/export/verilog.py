@@ -96,7 +96,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     design = AxiStream(component, active_low_reset)
     entry = ENTRIES[component_of(component).name]
     if module is None:
-        module = f"utf8_{entry.name}"
+        module = f"utf8_{entry.component.name}"
     elif not _is_name(module):
         raise Refused(
             "--module must be letters, digits and underscores, no digit first, and no keyword of "
@@ -107,7 +107,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
         raise Refused(f"--module must not be the name of a signal inside the module: {module!r} is")
     return _FILE.format(
         module=module,
-        component=variant(entry.name, getattr(component, "compact", False)),
+        component=variant(entry.component.name, getattr(component, "compact", False)),
         version=__version__,
         profile=component.profile.describe(),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,

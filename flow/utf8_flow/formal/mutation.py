@@ -89,8 +89,8 @@ class Mutants:
     places : tuple of str
         What each mutant is. The first has number 1.
     verilog : str
-        Module :data:`MODULE`: the ports of :class:`~utf8_hdl.axi.AxiStream`, ``state`` and
-        ``mutant``.
+        Module :data:`MODULE`: the ports of :class:`~utf8_hdl.axi.AxiStream`, ``state`` if there
+        is one, and ``mutant``.
     code : str
         The same as C++, by CXXRTL.
     """
@@ -113,7 +113,8 @@ def make_mutants(component: str, profile: Profile, compact: bool, count: int, se
     """Mutate a design in so many ways, or in all that there are."""
     design = make_design(component, profile, compact)
     top = AxiStream(design)
-    text = rtlil.convert(top, name="top", ports=[*top.ports, design.state], emit_src=False)
+    state = [design.state] if hasattr(design, "state") else []
+    text = rtlil.convert(top, name="top", ports=[*top.ports, *state], emit_src=False)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "design.il").write_text(text)

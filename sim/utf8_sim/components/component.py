@@ -35,7 +35,6 @@ class Component:
     """
 
     name: str
-    summary: str
     make: Callable[..., Any]
     transducer: Callable[[Any], Transducer]
     array_transducer: Callable[[Any], ArrayTransducer]
@@ -57,7 +56,15 @@ COMPONENTS: dict[str, Component] = {}
 
 
 def register(component: Component) -> Component:
-    """Add an entry; it is a `ValueError` if there is one of this name already."""
+    """Add a component.
+
+    It is a `ValueError` if there is one of this name already, or if the name cannot be that of its
+    class in lower case.
+    """
+    if not (component.name.isidentifier() and component.name.islower()):
+        raise ValueError(
+            f"a component's name must be its class's in lower case: {component.name!r}"
+        )
     if component.name in COMPONENTS:
         raise ValueError(f"there is a component {component.name!r} already")
     COMPONENTS[component.name] = component

@@ -188,7 +188,6 @@ def show_token(token: Levels) -> str:
 DECODER = register(
     Component(
         name="decoder",
-        summary="bytes to code points",
         make=Decoder,
         transducer=lambda design: DecoderTransducer(design.profile),
         array_transducer=lambda design: ArrayDecoder(design.profile),

@@ -65,7 +65,6 @@ def show_byte(byte: Levels) -> str:
 ENCODER = register(
     Component(
         name="encoder",
-        summary="code points to bytes",
         make=Encoder,
         transducer=lambda design: EncoderTransducer(design.profile),
         array_transducer=lambda design: ArrayEncoder(design.profile),

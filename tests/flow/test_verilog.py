@@ -192,7 +192,7 @@ def test_verilator_has_no_warning(variant, tmp_path):
 
 def differs(verilog: str, variant: Variant, *parts: str) -> bool:
     """Whether Icarus Verilog and the golden model differ, in parts of the campaign or in all."""
-    engine = IcarusEngine(variant.design, verilog, language_of(variant))
+    engine = IcarusEngine(variant.design, verilog)
     return any(
         Lockstep(engine, Stimulus(part.pieces(), *STALLS["both slow"])).run()
         for part in campaign(engine, seed=1)

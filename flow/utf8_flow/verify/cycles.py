@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from copy import deepcopy
+from typing import NamedTuple
 
-import numpy as np
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
@@ -15,9 +15,6 @@ from utf8_sim.trace import Trace
 from utf8_sim.waves.diagram import outputs
 
 from .report import active_cycles
-
-SHOWN_ITEM = 6
-"""Characters for an input beside a state."""
 
 
 def cycle_table(
@@ -39,7 +36,7 @@ def cycle_table(
     met = _met(window, engine) if engine.timing.latency_of_state else None
     width = max(len("cycle"), len(str(cycles[-1])))
     no_mark = "" if marked is None else "  "
-    rows = _headings(engine, pins, f"{no_mark}{'cycle':>{width}}")
+    rows = _headings(engine, pins, f"{no_mark}{'cycle':>{width}}", met)
     head = len(rows)
     for number in cycles:
         place = number - begin
@@ -60,12 +57,12 @@ def cycle_table(
     return lines
 
 
-def _headings(engine: Engine, pins: bool, cycle: str) -> list[list[str]]:
+def _headings(engine: Engine, pins: bool, cycle: str, met: "_Met | None") -> list[list[str]]:
     """One line or two that say what the columns are."""
     item, result = engine.component.item, engine.component.result
     inside = ("", "state")
-    if engine.timing.latency_of_state:
-        inside = ("in the state machine", f"{item:<{SHOWN_ITEM}}state")
+    if met is not None:
+        inside = ("in the state machine", met.beside(item) + "state")
     columns = [("", f"{item} in"), inside, ("", f"{result} out")]
     if pins:
         columns.insert(2, ("o.valid", "| o.ready"))
@@ -84,15 +81,27 @@ def _levels(trace: Trace, side: str, place: int) -> str:
     return f"{trace[f'{side}.valid'][place]} {trace[f'{side}.ready'][place]}"
 
 
-def _met(window: Window, engine: Engine) -> dict[int, int]:
-    """The cycles in which an input meets the state machine, and those in which it came in."""
+class _Met(NamedTuple):
+    """Inputs by the cycle in which they meet the state machine, and the width of their column."""
+
+    items: dict[int, str]
+    width: int
+
+    def beside(self, shown: str) -> str:
+        """The column, left of the state."""
+        return set_cell_size(shown, self.width) + "  "
+
+
+def _met(window: Window, engine: Engine) -> _Met:
+    trace, component = window.actual, engine.component
     meetings = window.before.meetings or array_timing(engine.timing).meetings()
-    came = np.flatnonzero(window.actual.is_accepted)
-    meet = deepcopy(meetings)(window.actual)
-    return dict(zip(meet.tolist(), came.tolist(), strict=False))
+    items = trace[trace.interface.item][trace.is_accepted].tolist()
+    meet = deepcopy(meetings)(trace).tolist()
+    shown = dict(zip(meet, map(component.show_item, items), strict=False))
+    return _Met(shown, max(map(cell_len, [component.item, *shown.values()])))
 
 
-def _state(trace: Trace, engine: Engine, place: int, met: dict[int, int] | None) -> str:
+def _state(trace: Trace, engine: Engine, place: int, met: "_Met | None") -> str:
     """The state; if inputs meet it later, also the one that does, and the state that follows."""
     if not trace.interface.state_width:
         return ""
@@ -100,10 +109,9 @@ def _state(trace: Trace, engine: Engine, place: int, met: dict[int, int] | None)
     names = [state_name(engine.state_names, state) for state in states]
     if met is None:
         return names[0]
-    if place not in met:
-        return f"{'':<{SHOWN_ITEM}}{names[0]}"
-    item = engine.component.show_item(int(trace[trace.interface.item][met[place]]))
-    return f"{item:<{SHOWN_ITEM}}{' -> '.join(names)}"
+    if place not in met.items:
+        return met.beside("") + names[0]
+    return met.beside(met.items[place]) + " -> ".join(names)
 
 
 def _input(trace: Trace, engine: Engine, place: int) -> str:

@@ -120,6 +120,10 @@ class State:
         """Note that a shard agrees."""
         self.done[shard] = True
         self.cycles += cycles
+        self.save()
+
+    def save(self) -> None:
+        """Write the file."""
         done = "".join("01"[is_done] for is_done in self.done.tolist())
         state = {"identity": self._identity, "cycles": self.cycles, "done": done}
         with open_output(self.path) as file:
@@ -179,6 +183,7 @@ def _first_wrong_shard(
                 state.add(shard, cycles)
                 progress.advance(task)
     except KeyboardInterrupt:
+        state.save()
         share = f"{state.done.mean():.1%} done"
         say(show, f"{share}: the same command goes on from there ({state.path})")
         give_up(show, state.cycles)

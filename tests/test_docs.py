@@ -18,7 +18,9 @@ from command import in_shell, paste
 from needs import needs
 from utf8_flow.components import ENTRIES, variant
 from utf8_flow.export.verilog import generate
-from utf8_hdl import Decoder
+from utf8_hdl import Decoder, Encoder
+from utf8_sim.components import DECODER, ENCODER
+from utf8_sim.components.decoder import PIPELINED
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))]
@@ -54,6 +56,25 @@ def test_every_property_is_stated_on_the_page_about_proofs():
     ]
     found = re.findall(r"^\| `[a-z-]+` \| (?:compact )?(?:decoder|encoder).*", page, re.M)
     assert sorted(found) == sorted(rows)
+
+
+def test_latencies_are_those_of_the_timing():
+    readme, proofs = ((ROOT / name).read_text() for name in ("README.md", "docs/proofs.md"))
+    pages = {
+        DECODER: (readme, proofs, Decoder.__doc__),
+        ENCODER: (readme, proofs, Encoder.__doc__),
+    }
+    begins = {DECODER: "after its last byte was accepted", ENCODER: "after its code point was"}
+    for component, texts in pages.items():
+        timing = component.timing(component.make())
+        for text in texts:
+            words = " ".join(text.split())
+            assert f"{timing.latency} cycles {begins[component]}" in words
+    compact = DECODER.timing(Decoder(compact=True))
+    assert f"| latency | {PIPELINED.latency} cycles | {compact.latency} cycle" in readme
+    cut = f"{PIPELINED.latency_of_cut} cycles after the byte that cuts it"
+    assert cut in readme
+    assert cut in Decoder.__doc__
 
 
 def test_make_targets_named_in_the_docs_exist():

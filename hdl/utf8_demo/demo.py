@@ -54,6 +54,8 @@ class Demo(wiring.Component):
         Seconds of silence that end a text; if shorter than a byte, the time of a byte.
     buffer : int
         How many bytes the buffer holds, the notice of an overrun included.
+    compact : bool
+        Whether the decoder is the compact one.
 
     Raises
     ------
@@ -82,8 +84,10 @@ class Demo(wiring.Component):
         baud: float,
         pause: float = PAUSE,
         buffer: int = BUFFER,
+        compact: bool = False,
     ) -> None:
         self.profile = profile
+        self._compact = compact
         self._bit_cycles = cycles_per_bit(clock_hz, baud)
         self._pause_cycles = max(round(clock_hz * pause), 10 * self._bit_cycles)
         if buffer < ReceiveBuffer.SMALLEST:
@@ -95,7 +99,7 @@ class Demo(wiring.Component):
         m = Module()
         m.submodules.receiver = receiver = UartReceiver(self._bit_cycles)
         m.submodules.buffer = buffer = ReceiveBuffer(self._buffer_depth, self._pause_cycles)
-        m.submodules.decoder = decoder = Decoder(self.profile)
+        m.submodules.decoder = decoder = Decoder(self.profile, self._compact)
         m.submodules.writer = writer = LineWriter(self.profile)
         m.submodules.transmitter = transmitter = UartTransmitter(self._bit_cycles)
         wiring.connect(m, writer.o, transmitter.i)

@@ -215,8 +215,8 @@ def test_a_pause_is_at_least_the_time_of_a_byte():
 class SlowDecoder(wiring.Component):
     """A decoder with some cycles more of latency."""
 
-    def __init__(self, profile):
-        self._decoder = Decoder(profile)
+    def __init__(self, profile, compact):
+        self._decoder = Decoder(profile, compact)
         super().__init__(self._decoder.signature)
 
     def elaborate(self, platform):
@@ -244,11 +244,15 @@ def slow_demo(module=demo, good="", bad=""):
     return namespace["Demo"]
 
 
-@pytest.mark.sample(1)
+LATENCIES = {"slow": slow_demo(), "compact": partial(Demo, compact=True)}
+
+
+@pytest.mark.sample
 @pytest.mark.parametrize("case", ["missing stop bits", "overrun"])
-def test_latency_of_the_decoder_does_not_matter(case):
+@pytest.mark.parametrize("make", LATENCIES.values(), ids=LATENCIES)
+def test_latency_of_the_decoder_does_not_matter(case, make):
     """Notices of lost bytes keep their place behind the tokens of the text before."""
-    check(case, slow_demo())
+    check(case, make)
 
 
 # What is wrong with a demo, the edit to the source of its module that makes it so, and the case

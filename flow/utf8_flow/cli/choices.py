@@ -72,14 +72,17 @@ class Rules(AllRules):
     profile: Annotated[str, options.Choice(PROFILES, "Which UTF-8 is spoken.")] = "unicode"
 
 
+Compact = Annotated[
+    bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
+]
+
+
 @dataclass
 class Designs:
     """Options that name components: all, with their compact variants, unless they choose."""
 
     component: Annotated[str | None, options.Choice(ENTRIES, "Only this one.")] = None
-    compact: Annotated[
-        bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
-    ] = False
+    compact: Compact = False
 
     def variants(self) -> list[tuple[str, bool]]:
         if self.component is not None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
 
 from ..export.fusesoc import core_file
@@ -58,12 +59,16 @@ def generate(
     made = design.made()
     refuse_idle(context, design.component)
     module = f"utf8_{design.component}" if module is None else module
-    files = {output: generate_verilog(made, module, RESET_POLARITIES[reset_polarity])}
-    if fusesoc:
-        files[name_beside(output, ".core", "--fusesoc")] = core_file(made, module, output)
-    if vhdl_component:
-        package = vhdl_package(files[output], module)
-        files[name_beside(output, ".vhd", "--vhdl-component")] = package
+    core = name_beside(output, ".core", "--fusesoc") if fusesoc else None
+    package = name_beside(output, ".vhd", "--vhdl-component") if vhdl_component else None
+    try:
+        files = {output: generate_verilog(made, module, RESET_POLARITIES[reset_polarity])}
+    except ValueError as error:
+        raise Refused(f"--{error}") from error
+    if core:
+        files[core] = core_file(made, module, output)
+    if package:
+        files[package] = vhdl_package(files[output], module)
     with ExitStack() as opened:
         for name, content in files.items():
             opened.enter_context(open_output(name)).write(content)

@@ -15,7 +15,7 @@ from ..fpga.placement import SEEDS, choose_jobs, measure
 from ..fpga.results import document, summary
 from ..terminal import report_console, say
 from . import options
-from .choices import AllRules, Designs, Rules, refuse_idle
+from .choices import AllRules, Compact, Designs, Rules, refuse_idle
 from .output import check_outputs
 
 app = typer.Typer()
@@ -88,10 +88,11 @@ def bitstream(
         ),
     ] = None,
     baud: Annotated[int, options.whole_number("Bits per second.")] = BAUD,
+    compact: Compact = False,
     rules: Rules,
 ) -> None:
     """Build the demo for a board, as a bitstream.
 
     It takes bytes on the board's UART and gives code points and errors, as text.
     """
-    write_bitstream(board, rules.chosen(), baud, output)
+    write_bitstream(board, rules.chosen(), baud, compact, output)

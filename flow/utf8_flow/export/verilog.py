@@ -83,7 +83,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
 
     Raises
     ------
-    Refused
+    ValueError
         If the module cannot have that name.
 
     Examples
@@ -98,13 +98,13 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     if module is None:
         module = f"utf8_{entry.component.name}"
     elif not _is_name(module):
-        raise Refused(
-            "--module must be letters, digits and underscores, no digit first, and no keyword of "
+        raise ValueError(
+            "module must be letters, digits and underscores, no digit first, and no keyword of "
             f"Verilog or SystemVerilog, not {module!r}"
         )
     verilog = _convert(design, module)
     if re.search(rf"^  (?:reg|wire|(?:in|out)put wire) .*\b{module}(?:[,;]|$| = )", verilog, re.M):
-        raise Refused(f"--module must not be the name of a signal inside the module: {module!r} is")
+        raise ValueError(f"module must not be the name of a signal inside it: {module!r} is")
     return _FILE.format(
         module=module,
         component=variant(entry.component.name, getattr(component, "compact", False)),

@@ -95,12 +95,14 @@ class BoardDemo(Elaboratable):
         return m
 
 
-def write_bitstream(name: str, profile: Profile, baud: float, output: str | None) -> None:
+def write_bitstream(
+    name: str, profile: Profile, baud: float, compact: bool, output: str | None
+) -> None:
     """Build the demo for a board, write the bitstream, and print what is known of it."""
     board = BOARDS[name]
     output = f"{_NAME}_{name}{board.family.suffix}" if output is None else output
     check_output(output)
-    content, lines = build_bitstream(board, profile, baud)
+    content, lines = build_bitstream(board, profile, baud, compact)
     with open_binary_output(output) as file:
         file.write(content)
     show = report_console({"--output": output})
@@ -108,7 +110,9 @@ def write_bitstream(name: str, profile: Profile, baud: float, output: str | None
         say(show, line)
 
 
-def build_bitstream(board: Board, profile: Profile, baud: float) -> tuple[bytes, list[str]]:
+def build_bitstream(
+    board: Board, profile: Profile, baud: float, compact: bool = False
+) -> tuple[bytes, list[str]]:
     """The bitstream of the demo for a board, and what is known of it, as lines.
 
     It is the same on every run, with the same tools.
@@ -116,7 +120,8 @@ def build_bitstream(board: Board, profile: Profile, baud: float) -> tuple[bytes,
     need_packages("bitstream", board.packages, "fpga")
     platform = board.platform()
     try:
-        demo = Demo(profile, clock_hz=platform.default_clk_frequency, baud=baud)
+        clock_hz = platform.default_clk_frequency
+        demo = Demo(profile, clock_hz=clock_hz, baud=baud, compact=compact)
     except ValueError as error:
         raise Refused(f"--{error}") from error
     # Without the places in the source, which depend on where it is installed.

@@ -131,8 +131,6 @@ class Interface:
         for side, layout in payloads.items():
             if not isinstance(layout, data.StructLayout):
                 raise TypeError(f"the payload of {side} must be a structure, not {layout!r}")
-        if "last" not in payloads["i"].members:
-            raise ValueError("the payload of i must have a field 'last', for the end of a text")
         inputs, outputs = (pins_of(side, layout) for side, layout in payloads.items())
         return cls(component, inputs, outputs, state)
 

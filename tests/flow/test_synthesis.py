@@ -133,7 +133,7 @@ def area(component, profile, device="ice40-hx8k"):
 # --- counts -------------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long
 @on_each_device
 def test_neither_more_nor_less_than_the_design_is_counted(device):
     assert area_of(two_gates, device)[:2] == (2, 2)
@@ -146,6 +146,7 @@ def test_neither_more_nor_less_than_the_design_is_counted(device):
     )  # what unused fields need is not there
 
 
+@pytest.mark.long
 @on_each_device
 def test_a_lookup_table_and_the_register_behind_it_share_a_logic_cell(device):
     together, behind, apart = (area_of(work, device) for work in (two_gates, shift, gates_apart))
@@ -154,7 +155,7 @@ def test_a_lookup_table_and_the_register_behind_it_share_a_logic_cell(device):
     assert together.logic_cells <= 2 + 2  # nextpnr adds cells for constants
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long
 @on_each_device
 @pytest.mark.parametrize("component", [Decoder, Encoder])
 def test_the_generated_verilog_takes_what_the_design_takes(component, device, tmp_path):
@@ -203,7 +204,7 @@ def test_encoders_are_measured_once_whatever_the_error_span():
 # --- paths --------------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long
 @on_each_device
 def test_the_critical_path_is_told_as_the_source_names_it(device):
     """And if it ends at an enable or at a pin, that is said. More logic is slower."""
@@ -220,6 +221,7 @@ def test_the_critical_path_is_told_as_the_source_names_it(device):
     assert result.end == "o.payload.first[0] (pin)"
 
 
+@pytest.mark.long
 @on_each_device
 def test_a_register_that_begins_with_one_is_named_too(device):
     netlist = placed(constants, device)
@@ -336,6 +338,7 @@ def test_the_chart_holds_all_that_it_shows(mhz):
 # --- the command --------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_command_measures_draws_and_writes(folder):
     fields = ["data", "last"]
     result = run(
@@ -356,6 +359,7 @@ def test_command_measures_draws_and_writes(folder):
     assert results["designs"][0]["runs"][1] == place_and_route(harness, 4)._asdict()
 
 
+@pytest.mark.long
 def test_command_only_counts_if_that_is_wanted(folder):
     """What it counts is what is kept, registers always, the rest with the same tools."""
     options = ("--profile", "ucs2", "--device", "ice40-hx8k", "--seeds", 0, "--json", "-")

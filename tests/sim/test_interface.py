@@ -27,7 +27,7 @@ from utf8_sim import (
     simulate,
 )
 from utf8_sim.components import COMPONENTS, register
-from utf8_sim.trace import Interface
+from utf8_sim.engines.engine import interface_of
 
 TEXTS = b"a\xe2\x82\xac\xed\xa0\x80\xf0\x90b", "€😀".encode(), b"\xc2"
 STALLS = {"input_stalls": RandomStalls(0.4, 1), "output_stalls": RandomStalls(0.4, 2)}
@@ -96,7 +96,7 @@ def test_payloads_that_have_no_columns_are_refused(payload, message):
     design = Decoder()
     design.i = signature.create()
     with pytest.raises((TypeError, ValueError), match=message):
-        Interface.of("decoder", design)
+        interface_of(design)
 
 
 def test_a_scoreboard_that_refuses_an_input_goes_on_as_if_it_never_came():

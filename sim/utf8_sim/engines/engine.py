@@ -12,7 +12,7 @@ from utf8_hdl import Profile
 
 from ..components import component_of
 from ..golden.timing import Timing
-from ..stimulus import Stimulus
+from ..stimulus import LAST, Stimulus
 from ..trace import Interface, Pin, Trace
 
 WINDOW = 4096
@@ -74,7 +74,10 @@ def state_name(names: dict[int, str], state: int) -> str:
 
 def interface_of(design: Any) -> Interface:
     """The pins of a design."""
-    return Interface.of(component_of(design).name, design)
+    interface = Interface.of(component_of(design).name, design)
+    if LAST not in (pin.name for pin in interface.inputs):
+        raise ValueError("the payload of i must have a field 'last', for the end of a text")
+    return interface
 
 
 class Ending:

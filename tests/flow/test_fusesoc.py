@@ -110,6 +110,7 @@ def test_a_core_of_the_user_depends_on_two_of_them(folder):
     assert (built.returncode, "it runs" in built.stdout) == (0, True), built.stderr
 
 
+@pytest.mark.long
 @needs_fusesoc
 @needs("iverilog", "verilator")
 def test_the_commands_and_the_core_on_the_page_about_integration(folder):

@@ -180,6 +180,7 @@ def test_what_is_not_reached_is_said(folder, monkeypatch):
     assert names(folder) == {"text.txt"}
 
 
+@pytest.mark.long
 def test_all_properties_of_a_component_on_all_cores(folder, tmp_path_factory):
     """One of them fails in a worker process."""
     patch = tmp_path_factory.mktemp("patch")

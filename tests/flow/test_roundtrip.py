@@ -32,6 +32,7 @@ def verilog(profile: Profile) -> tuple[str, str]:
     return generate(Decoder(profile)), generate(Encoder(profile))
 
 
+@pytest.mark.long
 def test_every_value_of_unicode(tmp_path):
     printed = roundtrip(tmp_path, *verilog(UNICODE))
     assert "PASS 1114112 values, 1048576 of the longest form" in printed

@@ -98,6 +98,7 @@ def check_only_overruns_are_missing(written: str) -> None:
     assert all(len(piece) >= SMALL_BUFFER - 1 for piece in pieces[:-1])
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("case", [*CASES, *RATES, "overrun"])
 def test_answer(case):
     check(case)
@@ -118,6 +119,7 @@ def test_a_baud_rate_that_is_far_off_is_noticed(error):
         assert answer(*make_demo(), EDGES, error) == expected_answer(EDGES, PAUSE)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_every_profile(profile):
@@ -141,6 +143,7 @@ PARTS = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=6, deadline=None)
 @given(PARTS, st.floats(-0.03, 0.03), st.sampled_from([8, 11]))
 def test_any_bytes_gaps_and_damage(parts, error, cycles):

@@ -167,6 +167,7 @@ def test_every_run_begins_with_reset(engine, monkeypatch):
     abandoned.close()
 
 
+@pytest.mark.long
 @needs_verilator
 def test_compiled_designs_do_not_disturb_each_other(monkeypatch):
     names = ["unicode decoder", "ucs4 encoder"]

@@ -406,6 +406,17 @@ def test_the_table_of_a_pipeline_shows_what_its_state_machine_does():
     ]
 
 
+def test_a_code_point_is_beside_the_state_that_it_meets():
+    arguments = [*ENCODER, "--code-points", "41 20AC 42 D800", "--stall-output-cycles", "9"]
+    rows = squeezed(run("simulate", *arguments).out)
+    assert [row for row in rows if " -> " in row] == [
+        "4 U+D800 last U+0041 A START -> START",
+        "5 U+20AC € START -> SEND_2",
+        "8 U+0042 B START -> START 41",
+        "9 U+D800 START -> SEND_2 E2 waits",
+    ]
+
+
 def test_the_table_shows_that_a_byte_waits():
     arguments = [*ENCODER, "--compact", "--text", "A" * 20, "--stall-output", 0.5]
     rows = [row.partition(" ")[2] for row in squeezed(run("simulate", *arguments).out)]

@@ -151,7 +151,9 @@ def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
         result.out,
         re.MULTILINE | re.DOTALL,
     )
-    others = [f"hasty-encoder-{goal.replace(' ', '-')}-output-stream.vcd" for goal in goals[1:]]
+    others = [
+        f"hasty-compact-encoder-{goal.replace(' ', '-')}-output-stream.vcd" for goal in goals[1:]
+    ]
     assert tables == list(zip(goals, ["hasty.vcd", *others], strict=True))
     for _, file in tables:
         assert_is_waveform(file)

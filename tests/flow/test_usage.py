@@ -23,6 +23,7 @@ WRONG = {
     "compare --component encoder text.txt --code-points 41": "FILEs or --code-points, not both",
     "compare - -": "- is standard input, which can be read only once",
     "compare --exhaustive 1 --hex 41": "--hex has no effect with --exhaustive",
+    "compare --exhaustive 1 text.txt": "FILE has no effect with --exhaustive",
     "compare --exhaustive 1 --stall-input-cycles 4": "--stall-input-cycles has no effect",
     # no such file
     "simulate missing.txt": "cannot read 'missing.txt': No such file or directory",

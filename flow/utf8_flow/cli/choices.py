@@ -218,7 +218,8 @@ def refuse_idle(
     """
     idle = idle_options(component)
     for parameter in context.command.params:
-        name, option = parameter.name or "", parameter.opts[0]
+        name = parameter.name or ""
+        option = parameter.opts[0] if parameter.opts[0].startswith("-") else "FILE"
         source = context.get_parameter_source(name)
         given = source is not None and source.name == "COMMANDLINE"
         if given and option in idle:

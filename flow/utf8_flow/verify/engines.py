@@ -59,10 +59,8 @@ def engine(name: str, design: Any) -> Engine:
     ------
     ValueError
         If there is no such engine.
-    Refused
-        If a package that it needs is not installed.
     ToolError
-        If a program that it needs is not there, or fails.
+        If a package or a program that it needs is not installed, or fails.
 
     Examples
     --------

@@ -138,8 +138,8 @@ def _attempts(goals: list[Goal]) -> Iterator[tuple[Goal, Proof]]:
 
 def _wave_name(vcd: str, goal: Goal) -> str:
     """Of a counterexample that is not the first."""
-    words = [*short_name(goal.profile).split(), goal.property.name]
-    return "-".join([vcd.removesuffix(".vcd"), goal.property.component, *words]) + ".vcd"
+    words = [goal.design(), short_name(goal.profile), goal.property.name]
+    return "-".join([vcd.removesuffix(".vcd"), *" ".join(words).split()]) + ".vcd"
 
 
 def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:

@@ -12,7 +12,7 @@ from command import assert_refused, replace_design, run
 from needs import needs
 from rtl import verilog_ports
 from upper import Upper
-from utf8_flow.components import ENTRIES
+from utf8_flow.components import ENTRIES, register
 from utf8_flow.formal.streams import EVERY
 from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.cores import IMPORTED
@@ -130,6 +130,11 @@ def test_synthesize(folder):
     assert design["component"] == "upper"
     assert design["registers"] == 10
     assert 10 <= design["logic_cells"] <= 35
+
+
+def test_an_entry_is_registered_once():
+    with pytest.raises(ValueError, match="there is an entry for 'upper' already"):
+        register(ENTRIES["upper"])
 
 
 def test_help_and_refusals_name_it():

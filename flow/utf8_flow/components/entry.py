@@ -65,10 +65,11 @@ ENTRIES: dict[str, Entry] = {}
 def register(entry: Entry) -> Entry:
     """Add a component and its entry; it is a `ValueError` if there is one of this name already."""
     component = entry.component
+    if component.name in ENTRIES:
+        raise ValueError(f"there is an entry for {component.name!r} already")
     if COMPONENTS.get(component.name) is not component:
         register_component(component)
-    if ENTRIES.setdefault(component.name, entry) is not entry:
-        raise ValueError(f"there is an entry for {component.name!r} already")
+    ENTRIES[component.name] = entry
     IMPORTED.add(entry.report.__module__)
     return entry
 

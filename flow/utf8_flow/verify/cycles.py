@@ -33,7 +33,7 @@ def cycle_table(
     cycles = cycles or range(begin, begin + active_cycles(trace))
     if not cycles:
         return []
-    met = _met(window, engine) if engine.timing.latency_of_state else None
+    met = _met(window, engine, cycles) if engine.timing.latency_of_state else None
     width = max(len("cycle"), len(str(cycles[-1])))
     no_mark = "" if marked is None else "  "
     rows = _headings(engine, pins, f"{no_mark}{'cycle':>{width}}", met)
@@ -92,12 +92,16 @@ class _Met(NamedTuple):
         return set_cell_size(shown, self.width) + "  "
 
 
-def _met(window: Window, engine: Engine) -> _Met:
+def _met(window: Window, engine: Engine, cycles: range) -> _Met:
     trace, component = window.actual, engine.component
     meetings = window.before.meetings or array_timing(engine.timing).meetings()
     items = trace[trace.interface.item][trace.is_accepted].tolist()
     meet = deepcopy(meetings)(trace).tolist()
-    shown = dict(zip(meet, map(component.show_item, items), strict=False))
+    shown = {
+        place: component.show_item(item)
+        for place, item in zip(meet, items, strict=False)
+        if window.first_cycle + place in cycles
+    }
     return _Met(shown, max(map(cell_len, [component.item, *shown.values()])))
 
 

@@ -7,6 +7,7 @@ import typer
 
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
+from utf8_sim.tools.yowasp import need_packages
 
 from ..fpga.boards import BAUD, BOARDS, write_bitstream
 from ..fpga.chart import chart
@@ -52,8 +53,10 @@ def synthesize(
     if min(seed, seeds) < 0 or seed + seeds > SEEDS:
         raise Refused(f"--seed and --seeds must be 0 or more, and together at most {SEEDS}")
     refuse_idle(context, designs.component, seed=not seeds and "with --seeds 0")
-    if plot is not None and not seeds:
-        raise Refused("--plot shows frequencies: it needs --seeds 1 or more")
+    if plot is not None:
+        if not seeds:
+            raise Refused("--plot shows frequencies: it needs --seeds 1 or more")
+        need_packages("--plot", ["matplotlib"], "fpga")
     outputs = {"--json": json_file, "--plot": plot}
     check_outputs([], outputs)
     devices = [device] if device else list(DEVICES)

@@ -1,53 +1,28 @@
-"""A chart of frequency and area, as SVG with nothing outside."""
+"""A chart of frequency and area, as SVG, drawn by matplotlib."""
 
-from html import escape
-from itertools import count
-from typing import Any, NamedTuple
+import io
+import logging
+from importlib import import_module
+from typing import Any
+
+import numpy as np
 
 from ..terminal import plural
 from .families import DEVICES
 from .results import design_name
 
-LABELS, PANEL, GAP, MARGIN = 350, 250, 30, 16
-"""Widths: the names of the designs, one panel, what is between and around them."""
-
-LINE, BAR = 18, 12
-"""Heights: a line of text, a bar."""
-
-TICKS = 5
-"""At most this many lines across a panel, beside zero."""
-
-# Light and dark each have their own ground, so that both can be read on any page.
-STYLE = """\
-text{font:13px system-ui,sans-serif;fill:#1f2328}.head{font-weight:600}.small{font-size:11px}
-.middle{text-anchor:middle}.ground{fill:#ffffff}.grid{stroke:#d1d9e0}
-.range{stroke:#1f2328;stroke-width:1.5}.beyond{opacity:.35}.bar0{fill:#4c8dd6}.bar1{fill:#e0943a}
-@media(prefers-color-scheme:dark){text{fill:#f0f6fc}.ground{fill:#0d1117}.grid{stroke:#3d444d}
-.range{stroke:#f0f6fc}.bar0{fill:#3a78bf}.bar1{fill:#b8701f}}
-"""
-
-
-class Bar(NamedTuple):
-    """What one design came to: a value, the part of it that is of use, and its range, if any."""
-
-    value: float
-    usable: float
-    ends: tuple[float, float] | None = None
-
-
-def _frequency(design: dict[str, Any]) -> Bar:
-    every = [run["mhz"] for run in design["runs"]]
-    return Bar(design["median"]["mhz"], design["usable_mhz"], (min(every), max(every)))
-
-
 PANELS = {
-    "clock frequency in MHz": _frequency,
-    "four-input lookup tables": lambda design: Bar(
-        design["lookup_tables"], design["lookup_tables"]
-    ),
-    "logic cells": lambda design: Bar(design["logic_cells"], design["logic_cells"]),
+    "usable_mhz": "clock frequency in MHz",
+    "lookup_tables": "four-input lookup tables",
+    "logic_cells": "logic cells",
 }
-"""What each panel shows of a design, by its heading."""
+"""What each panel shows of a design, and its heading."""
+
+STYLE = {
+    "svg.hashsalt": "utf8-hdl",  # the same identifiers on every run
+    "svg.fonttype": "none",  # text stays text
+    "text.parse_math": False,
+}
 
 
 def chart(results: dict[str, Any]) -> str:
@@ -55,73 +30,52 @@ def chart(results: dict[str, Any]) -> str:
 
     All designs of the results are placed and routed.
     """
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns where it has no cache
+    matplotlib = import_module("matplotlib")
+    file = io.StringIO()
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # whatever the user's settings are
+        matplotlib.rcParams.update(STYLE)
+        title = "Clock frequency and area of each component and profile"
+        _figure(results).savefig(file, format="svg", metadata={"Title": title, "Date": None})
+    return file.getvalue()
+
+
+def _figure(results: dict[str, Any]) -> Any:
     designs = results["designs"]
     devices = list(dict.fromkeys(design["device"] for design in designs))
-    rows = list(dict.fromkeys(map(design_name, designs)))
-    height = len(devices) * BAR + 8
-    top = MARGIN + len(devices) * LINE + 8 + LINE
-    bottom = top + len(rows) * height
-
-    lines = []
-    for number, device in enumerate(devices):
-        y = MARGIN + number * LINE
-        lines.append(f'<rect class="bar{number}" x="{MARGIN}" y="{y}" width="12" height="12"/>')
-        lines.append(_text(MARGIN + 18, y + 11, DEVICES[device].label))
-    for number, name in enumerate(rows):
-        lines.append(_text(MARGIN, top + number * height + len(devices) * BAR // 2 + 5, name))
-    for number, (head, bar_of) in enumerate(PANELS.items()):
-        left = MARGIN + LABELS + number * (PANEL + GAP)
-        lines.append(_text(left, top - 12, head, "head"))
-        bars = [bar_of(design) for design in designs]
-        step = _step(max(max(bar.ends or [bar.value]) for bar in bars))
-        scale = PANEL / (step * (TICKS + 1))  # what is above the last line has room for its number
-        for tick in range(0, step * TICKS + 1, step):
-            x = left + tick * scale
-            lines.append(f'<path class="grid" d="M{x:.1f} {top}V{bottom}"/>')
-            lines.append(_text(x, bottom + LINE, str(tick), "small middle"))
-        for design, bar in zip(designs, bars, strict=True):
-            device = devices.index(design["device"])
-            y = top + rows.index(design_name(design)) * height + device * BAR
-            lines += _bar(bar, f"bar{device}", left, y, scale)
+    names = list(dict.fromkeys(map(design_name, designs)))
+    rows = len(names) * (len(devices) + 1)  # each a bar, or the space between two designs
+    figure = import_module("matplotlib.figure").Figure((13, 1.4 + rows / 6), layout="constrained")
+    panels = figure.subplots(1, len(PANELS), sharey=True)
+    for axes, heading in zip(panels, PANELS.values(), strict=True):
+        axes.set_title(heading, loc="left")
+        axes.set(frame_on=False, axisbelow=True, xmargin=0.16)  # room for a number
+        axes.grid(axis="x", color="#d1d9e0")
+        axes.tick_params(left=False)
     seeds = plural(len(designs[0]["runs"]), "seed")
-    remark = f"median of {seeds}, lowest to highest; pale: above the clock tree"
-    lines.append(_text(MARGIN + LABELS + PANEL / 2, bottom + 2 * LINE, remark, "small middle"))
+    panels[0].set_xlabel(f"median of {seeds}, lowest to highest\npale: above the clock tree")
+    panels[0].set_yticks(range(len(names)), names)
+    panels[0].set_ylim(len(names) - 0.5, -0.5)
 
-    width, end = MARGIN + LABELS + len(PANELS) * (PANEL + GAP), bottom + 2 * LINE + MARGIN
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {end}" '
-            f'width="{width}" height="{end}" role="img">',
-            "<title>Clock frequency and area of each component and profile</title>",
-            f"<style>{STYLE}</style>",
-            f'<rect class="ground" width="{width}" height="{end}" rx="6"/>',
-            *lines,
-            "</svg>\n",
-        ]
-    )
-
-
-def _bar(bar: Bar, color: str, left: float, y: int, scale: float) -> list[str]:
-    """A bar, pale from where it is of no use, with its range and its number."""
-    usable, end = left + bar.usable * scale, left + bar.value * scale
-    lines = [
-        f'<rect class="{kind}" x="{begin:.1f}" y="{y}" width="{stop - begin:.1f}" '
-        f'height="{BAR - 1}"/>'
-        for kind, begin, stop in ((color, left, usable), (f"{color} beyond", usable, end))
-        if begin < stop
-    ]
-    if bar.ends:
-        low, end = (left + value * scale for value in bar.ends)
-        lines.append(f'<path class="range" d="M{low:.1f} {y + BAR / 2}H{end:.1f}"/>')
-    return [*lines, _text(end + 5, y + BAR - 2, f"{bar.usable:.0f}", "small")]
-
-
-def _step(highest: float) -> int:
-    """The round distance of lines so that at most ``TICKS`` of them reach the highest value."""
-    sizes = (factor * 10**power for power in count() for factor in (1, 2, 5))
-    return next(size for size in sizes if size * TICKS >= highest)
-
-
-def _text(x: float, y: float, text: str, kind: str = "") -> str:
-    kind = f' class="{kind}"' if kind else ""
-    return f'<text{kind} x="{x:.0f}" y="{y:.0f}">{escape(text)}</text>'
+    thickness = len(names) / rows
+    colors = import_module("matplotlib").colormaps["turbo"](np.linspace(0.15, 0.8, len(devices)))
+    for number, (device, color) in enumerate(zip(devices, colors, strict=True)):
+        own = [design for design in designs if design["device"] == device]
+        shift = (number + 0.5 - len(devices) / 2) * thickness
+        places = [names.index(design_name(design)) + shift for design in own]
+        look = {"height": thickness, "color": color}
+        for axes, key in zip(panels, PANELS, strict=True):
+            values = np.array([design[key] for design in own])
+            bars = axes.barh(places, values, label=DEVICES[device].label, **look)
+            if key == "usable_mhz":  # what is above that, and the range
+                median = np.array([design["median"]["mhz"] for design in own])
+                runs = np.array([[run["mhz"] for run in design["runs"]] for design in own])
+                ends = [median - runs.min(axis=1), runs.max(axis=1) - median]
+                bars = axes.barh(
+                    places, median - values, left=values, xerr=ends, alpha=0.35, **look
+                )
+            axes.bar_label(bars, [f"{value:.0f}" for value in values], padding=4, fontsize=9)
+    labels = panels[0].get_legend_handles_labels()
+    figure.legend(*labels, loc="outside upper left", ncols=4, frameon=False)
+    return figure

@@ -1,5 +1,6 @@
 """A toy component that the project does not know: ASCII upper-casing, with one register stage."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +13,12 @@ from amaranth.lib.wiring import In, Out
 from utf8_hdl import UNICODE, AxiStream, Profile
 from utf8_sim.campaign import Coverage, Part
 from utf8_sim.components import Component
-from utf8_sim.components.component import Lane
+from utf8_sim.components.component import Lane, Levels
 from utf8_sim.golden.arrays import Outputs
 from utf8_sim.golden.text import Output
 from utf8_sim.golden.timing import Compact
-from utf8_sim.trace import Columns
+from utf8_sim.stimulus import Piece
+from utf8_sim.trace import Columns, Interface
 
 LAYOUT = data.StructLayout({"data": 8, "last": 1})
 
@@ -98,33 +100,48 @@ UPPER = Component(
     covered=covered,
     item="byte",
     result="byte",
-    show_item=lambda byte: f"{byte:02X}",
+    show_item=lambda item: f"{item['i.data']:02X}",
     show_result=lambda output: f"{output['o.data']:02X}",
     lanes=(Lane("o.data", lambda output: f"{output['o.data']:02X}"),),
 )
 
 
-LANE = data.StructLayout({"data": 8, "mark": 1})
+LANE = data.StructLayout({"data": 8, "keep": 1})
 BEAT = data.StructLayout({"lanes": data.ArrayLayout(LANE, 4), "stamp": 100, "last": 1})
 """Four lanes, and a number too wide for numpy."""
 
 
 class Beats(wiring.Component):
-    """A register stage for beats, of which the first lane is put last."""
+    """A register stage for beats, of which the first lane is put last.
+
+    Parameters
+    ----------
+    profile : Profile
+        Changes nothing.
+    flaw : str
+        The letter that becomes another one in the third lane.
+    holds : bool
+        Whether a beat stays at the output until it is taken.
+    """
 
     i: In(stream.Signature(BEAT))
     o: Out(stream.Signature(BEAT))
 
-    def __init__(self, profile: Profile = UNICODE) -> None:
+    def __init__(self, profile: Profile = UNICODE, flaw: str = "", holds: bool = True) -> None:
         super().__init__()
         self.profile = profile
+        self._flaw = flaw
+        self._holds = holds
 
     def elaborate(self, platform: Any) -> Module:
         m, i, o = Module(), self.i, self.o
-        m.d.comb += i.ready.eq(~o.valid | o.ready)
+        m.d.comb += i.ready.eq(~o.valid | o.ready if self._holds else 1)
         with m.If(i.ready):
             m.d.sync += [o.valid.eq(i.valid), o.p.eq(i.p)]
             m.d.sync += o.p.lanes.eq(i.p.lanes.as_value().rotate_right(LANE.size))
+            if self._flaw:
+                with m.If(i.p.lanes[2].data == ord(self._flaw)):
+                    m.d.sync += o.p.lanes[1].data[0].eq(~i.p.lanes[2].data[0])
         return m
 
 
@@ -132,8 +149,8 @@ class BeatsTransducer:
     """The golden model of it."""
 
     def feed(self, *item: Any) -> list[Output]:
-        (first, *others), (mark, *marks), stamp, last = item
-        return [Output(([*others, first], [*marks, mark], stamp, last))]
+        (first, *others), (keep, *keeps), stamp, last = item
+        return [Output(([*others, first], [*keeps, keep], stamp, last))]
 
 
 class ArrayBeats:
@@ -143,7 +160,7 @@ class ArrayBeats:
 
     def feed(self, items: Columns) -> Outputs:
         columns = {name.replace("i.", "o."): column for name, column in items.items()}
-        for name in "o.data", "o.mark":
+        for name in "o.data", "o.keep":
             columns[name] = np.roll(columns[name], -1, axis=1)
         numbers = np.arange(len(columns["o.last"]))
         return Outputs(columns, numbers, numbers, np.zeros(len(numbers), dtype=bool))
@@ -152,13 +169,40 @@ class ArrayBeats:
         return BeatsTransducer()
 
 
+def beats_of(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
+    """Whole texts as beats, of which only the last one may have fewer than four bytes."""
+    for piece in pieces:
+        if isinstance(piece, dict):
+            yield piece
+            continue
+        text = bytes(piece[0])
+        rows = max(1, -(-len(text) // 4))
+        yield {
+            "i.data": np.frombuffer(text.ljust(4 * rows, b"?"), np.uint8).reshape(rows, 4),
+            "i.keep": (np.arange(4 * rows) < len(text)).astype(np.uint8).reshape(rows, 4),
+            "i.stamp": np.full((rows, 2), len(text), np.uint64),
+            "i.last": (np.arange(rows) == rows - 1).astype(np.uint8),
+        }
+
+
+def shown_lanes(beat: Levels, side: str) -> str:
+    lanes = zip(beat[f"{side}.data"], beat[f"{side}.keep"], strict=True)
+    return " ".join(f"{byte:02X}" if keep else "--" for byte, keep in lanes)
+
+
 BEATS = replace(
     UPPER,
     name="beats",
     make=Beats,
     transducer=lambda design: BeatsTransducer(),
     array_transducer=lambda design: ArrayBeats(),
-    show_result=lambda output: str(output["o.data"]),
+    pack=beats_of,
+    counts=lambda items: items["i.keep"].sum(axis=1),
+    item="beat",
+    result="beat",
+    show_item=lambda beat: shown_lanes(beat, "i"),
+    show_result=lambda beat: shown_lanes(beat, "o"),
+    lanes=(Lane("o.data", lambda beat: shown_lanes(beat, "o")),),
 )
 
 

@@ -1,10 +1,10 @@
-"""The toy component's entry, made when this module is imported."""
+"""The toy components' entries, made when this module is imported."""
 
 from typing import TextIO
 
 from rich.text import Text
 
-from upper import UPPER
+from upper import BEATS, UPPER
 from utf8_flow.components import entry
 from utf8_flow.formal.streams import properties_of
 from utf8_flow.verify.report import Report
@@ -39,3 +39,4 @@ entry.register(
         formal=__name__,
     )
 )
+entry.register(entry.Entry(component=BEATS, report=UpperReport, formal="beats_properties"))

@@ -97,9 +97,8 @@ class Coverage:
 
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         """The rows and columns of the inputs that a window of a trace shows."""
-        values = trace[trace.interface.item]
-        is_accepted = trace.is_accepted
-        return self.rows(values.compress(is_accepted)), trace["o.valid"].compress(is_accepted)
+        values, counts = self.engine.component.values(trace.accepted())
+        return self.rows(values), np.repeat(trace["o.valid"].compress(trace.is_accepted), counts)
 
     def add(self, trace: Trace) -> None:
         """Count what a window of a trace shows."""

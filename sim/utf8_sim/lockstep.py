@@ -10,6 +10,7 @@ import numpy as np
 
 from utf8_hdl import Kind
 
+from .components import Component
 from .engines.engine import Engine
 from .golden.arrays import ArrayCycles, StateMeetings
 from .golden.timing import CycleModel
@@ -62,8 +63,8 @@ def shown_level(pin: str, level: int) -> str:
 class Before:
     """What came before some cycles of a run; without arguments, reset.
 
-    ``of_text`` inputs were accepted of a text that has not ended, ``in_flight`` since the first one
-    that the next output is about; ``meetings`` are those of the inputs from here on.
+    ``of_text`` values were accepted of a text that has not ended; ``in_flight`` inputs since the
+    first one that the next output is about; ``meetings`` are those of the inputs from here on.
     """
 
     of_text: int = 0
@@ -72,14 +73,16 @@ class Before:
 
 
 class Inputs(NamedTuple):
-    """What was offered: values, whether each ends a text, and in which cycle each was accepted.
+    """What was offered: the values of texts, and in which cycle the input of each was accepted.
 
-    The value is the first field of the input. The last input may not have been accepted; its cycle
-    is the one after the last.
+    Of each text that ends ``ends`` says how many of the values are before its end; ``counts`` how
+    many each input has. The last input may not have been accepted; its cycle is the one after the
+    last.
     """
 
     values: np.ndarray
-    lasts: np.ndarray
+    ends: np.ndarray
+    counts: np.ndarray
     cycles: np.ndarray
 
 
@@ -111,7 +114,7 @@ class Window:
         """The number of the cycle after the last."""
         return self.first_cycle + len(self.actual)
 
-    def inputs(self) -> Inputs:
+    def inputs(self, component: Component) -> Inputs:
         """The inputs that were accepted, and the one that was on offer at last."""
         trace = self.actual
         is_shown = trace.is_accepted
@@ -119,8 +122,10 @@ class Window:
         if len(trace) and trace["i.valid"][-1] and not is_shown[-1]:
             is_shown[-1] = True
             cycles[-1] += 1
-        values, lasts = trace[trace.interface.item], trace[LAST].astype(bool)
-        return Inputs(values[is_shown], lasts[is_shown], cycles[is_shown])
+        items = trace.inputs(is_shown)
+        values, counts = component.values(items)
+        ends = np.cumsum(counts)[items[LAST].view(bool)]
+        return Inputs(values, ends, counts, np.repeat(cycles[is_shown], counts))
 
     def part(self, begin: int, end: int) -> "Window":
         """The cycles from number ``begin`` up to ``end``, as far as they are here."""
@@ -167,7 +172,7 @@ class Lockstep:
         self.cycles = 0
         self.difference: Difference | None = None
         self.recent: list[Window] = []
-        self._of_text = 0  # inputs accepted of a text that has not ended
+        self._of_text = 0  # values accepted of a text that has not ended
 
     def __iter__(self) -> Iterator[Trace]:
         model = _golden(self._engine)
@@ -190,9 +195,11 @@ class Lockstep:
             return
 
     def _count_inputs(self, trace: Trace) -> None:
-        lasts = trace[LAST].compress(trace.is_accepted)
-        ends = np.flatnonzero(lasts)
-        self._of_text = len(lasts) - 1 - int(ends[-1]) if len(ends) else self._of_text + len(lasts)
+        items = trace.accepted()
+        _, counts = self._engine.component.values(items)
+        ends = np.flatnonzero(items[LAST])
+        begin = int(ends[-1]) + 1 if len(ends) else 0
+        self._of_text = int(counts[begin:].sum()) + (0 if begin else self._of_text)
 
     def recording(self) -> Window:
         """The recent windows as one."""

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from .components import Component
 from .engines.engine import DesignError, Engine
 from .lockstep import Difference, Lockstep, Window
 from .stimulus import FixedStalls, Piece, Stimulus
@@ -22,34 +24,33 @@ PATIENCE = 8.0
 class Case:
     """Everything that decides a run, in a form that can be cut.
 
-    For each input, whether a text ends with it: the last one ends one in any case. For each cycle,
-    whether nothing is offered (``gaps``) or taken (``stalls``). What is not given is false.
+    For each text that ends, how many ``values`` are before its end; behind the last value one ends
+    in any case. For each cycle, whether nothing is offered (``gaps``) or taken (``stalls``). What
+    is not given is false.
     """
 
     values: tuple[int, ...]
-    lasts: tuple[bool, ...]
+    ends: tuple[int, ...] = ()
     gaps: tuple[bool, ...] = ()
     stalls: tuple[bool, ...] = ()
 
     def stimulus(self) -> Stimulus:
-        ends = np.array([*self.lasts[:-1], True])
-        pieces: list[Piece] = [(self.values, ends)] if self.values else []
+        pieces: list[Piece] = [(text, True) for text in self.texts()]
         return Stimulus(pieces, FixedStalls(self.gaps), FixedStalls(self.stalls))
 
     def texts(self) -> Iterator[tuple[int, ...]]:
-        """The inputs of each text."""
-        begin = 0
-        for end, last in enumerate(self.lasts, start=1):
-            if last or end == len(self.values):
-                yield self.values[begin:end]
-                begin = end
+        """The values of each text."""
+        all_of_them = len(self.values)
+        last = () if all_of_them in self.ends else (all_of_them,)
+        for begin, end in pairwise((0, *self.ends, *last)):
+            yield self.values[begin:end]
 
     def without(self, begin: int, end: int, cycles: Iterable[int] = ()) -> "Case":
-        """Without some inputs, and without some cycles of the stalls."""
+        """Without some values, and without some cycles of the stalls."""
         gone = set(cycles)
         return Case(
             self.values[:begin] + self.values[end:],
-            self.lasts[:begin] + self.lasts[end:],
+            tuple(place - max(0, min(place, end) - begin) for place in self.ends),
             tuple(level for cycle, level in enumerate(self.gaps) if cycle not in gone),
             tuple(level for cycle, level in enumerate(self.stalls) if cycle not in gone),
         )
@@ -59,11 +60,12 @@ class Case:
 
         The input on offer in it is followed by another one, which is not, unless it ends its text.
         """
-        offered = sum(when < cycle for when in accepted) + 1
-        count = offered if self.lasts[offered - 1 : offered] == (True,) else offered + 1
+        on_offer = next((when for when in accepted if when >= cycle), cycle)
+        offered = sum(when <= on_offer for when in accepted)
+        count = offered if offered in self.ends else offered + 1
         return Case(
             self.values[:count],
-            self.lasts[:count],
+            tuple(place for place in self.ends if place <= count),
             _without_tail(self.gaps[: cycle + 1]),
             _without_tail(self.stalls[: cycle + 1]),
         )
@@ -76,7 +78,7 @@ def _without_tail(pattern: tuple[bool, ...]) -> tuple[bool, ...]:
 
 
 class Shown(NamedTuple):
-    """A difference has shown itself: in which cycle, and when the inputs before were accepted."""
+    """A difference has shown itself: in which cycle, and when the values before were accepted."""
 
     cycle: int
     accepted: Sequence[int]
@@ -101,30 +103,33 @@ def attempts(engine: Engine, pin: str) -> Attempt:
             return None
         if difference is None or difference.pin.partition(".")[0] != side:
             return None
-        return Shown(difference.cycle, lockstep.recording().inputs().cycles.tolist())
+        inputs = lockstep.recording().inputs(engine.component)
+        return Shown(difference.cycle, inputs.cycles.tolist())
 
     return attempt
 
 
-def shortest(recording: Window, difference: Difference, attempt: Attempt) -> Iterator[Case]:
+def shortest(
+    recording: Window, component: Component, difference: Difference, attempt: Attempt
+) -> Iterator[Case]:
     """Ever shorter inputs that show a difference, from reset on.
 
     There is none if the cycles recorded do not show it alone.
     """
     end = time.monotonic() + PATIENCE
-    for case in _endings(recording, difference.cycle):
+    for case in _endings(recording, component, difference.cycle):
         shown = attempt(case)
         if shown:
             yield from shrunk(case, shown, attempt, lambda: time.monotonic() < end)
             return
 
 
-def _endings(recording: Window, cycle: int) -> Iterator[Case]:
+def _endings(recording: Window, component: Component, cycle: int) -> Iterator[Case]:
     """The last cycles before a difference, from few to all; first at once, then after an idle one.
 
     The idle one makes up for the cycle after reset, in which a pipeline is not enabled yet.
     """
-    values, lasts, cycles = recording.inputs()
+    values, ends, _, cycles = recording.inputs(component)
     span = FIRST_SPAN
     while True:
         begin = max(cycle - span, recording.first_cycle)
@@ -132,7 +137,7 @@ def _endings(recording: Window, cycle: int) -> Iterator[Case]:
         first = int(np.searchsorted(cycles, begin))
         case = Case(
             tuple(values[first:].tolist()),
-            tuple(lasts[first:].tolist()),
+            tuple((ends[ends > first] - first).tolist()),
             tuple((part["i.valid"] == 0).tolist()),
             tuple((part["o.ready"] == 0).tolist()),
         ).until(cycle - begin, (cycles[first:] - begin).tolist())
@@ -155,7 +160,7 @@ def shrunk(
     before = None
     while search.case != before and go_on():
         before = search.case
-        for name in ("gaps", "stalls", "values", "lasts"):
+        for name in ("gaps", "stalls", "values", "ends"):
             search.leave_out(name)
             yield search.case
 
@@ -181,21 +186,21 @@ class _Search:
         return bool(shown)
 
     def leave_out(self, name: str) -> None:
-        """Without inputs, ends of texts, or stalls of one side: by halves, then one by one."""
+        """Without values, ends of texts, or stalls of one side: by halves, then one by one."""
         size = len(self._places(name))
         while size:
             begin = 0
             while self._go_on() and (places := self._places(name)[begin : begin + size]):
                 if not any(map(self._try, self._without(name, places))):
                     begin += size
-            size //= 2
+            size = 1 << (size - 1).bit_length() >> 1  # a power of two, as lanes are
 
     def _places(self, name: str) -> Sequence[int]:
-        """Where there is something to leave out. The last input ends a text in any case."""
+        """Where there is something to leave out."""
         marks = getattr(self.case, name)
-        if name == "values":
+        if name in ("values", "ends"):
             return range(len(marks))
-        return np.flatnonzero(marks[:-1] if name == "lasts" else marks).tolist()
+        return np.flatnonzero(marks).tolist()
 
     def _without(self, name: str, places: Sequence[int]) -> Iterator[Case]:
         """The case without those; at best also without the cycles in which inputs were accepted."""
@@ -206,7 +211,9 @@ class _Search:
                 yield self.case.without(begin, end, cycles)
             yield self.case.without(begin, end)
             return
-        marks = list(getattr(self.case, name))
-        for place in places:
-            marks[place] = False
-        yield replace(self.case, **{name: tuple(marks)})
+        marks = enumerate(getattr(self.case, name))
+        if name == "ends":
+            left = (mark for place, mark in marks if place not in places)
+        else:
+            left = (mark and place not in places for place, mark in marks)
+        yield replace(self.case, **{name: tuple(left)})

@@ -9,7 +9,7 @@ import numpy as np
 from .trace import Columns, Interface
 
 Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray] | Columns
-"""Bytes or code points of a text, and whether the text ends with them; or all fields of the inputs.
+"""Bytes or code points of a text, and whether the text ends with them; or inputs, all fields.
 
 Where many short texts are one piece, the second is an array: whether a text ends, with each input.
 Columns have the names of the input's pins.
@@ -127,24 +127,22 @@ class Stimulus:
     input_stalls: Stalls = field(default_factory=RandomStalls)
     output_stalls: Stalls = field(default_factory=RandomStalls)
 
-    def items(self, interface: Interface) -> Iterator[Columns]:
-        """All inputs in order, as columns: values, and whether a text ends with each.
 
-        A piece of values is for the first field of the input and ``i.last``.
-        """
-        value = interface.inputs[0]
-        for piece in self.pieces:
-            if isinstance(piece, dict):
-                yield {pin.name: piece[pin.name].astype(pin.dtype) for pin in interface.inputs}
-                continue
-            values, ends = piece
-            if isinstance(values, bytes | bytearray):
-                array = np.frombuffer(values, dtype=np.uint8)
-            else:
-                array = np.asarray(values, dtype=value.dtype)
-            if isinstance(ends, np.ndarray):
-                lasts = ends.astype(np.uint8)
-            else:
-                lasts = np.zeros(len(array), dtype=np.uint8)
-                lasts[-1:] = ends
-            yield {value.name: array.astype(value.dtype, copy=False), LAST: lasts}
+def one_by_one(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
+    """The inputs for pieces of texts: a value in each, in its first field, and ``i.last``."""
+    value = interface.inputs[0]
+    for piece in pieces:
+        if isinstance(piece, dict):
+            yield {pin.name: piece[pin.name].astype(pin.dtype) for pin in interface.inputs}
+            continue
+        values, ends = piece
+        if isinstance(values, bytes | bytearray):
+            array = np.frombuffer(values, dtype=np.uint8)
+        else:
+            array = np.asarray(values, dtype=value.dtype)
+        if isinstance(ends, np.ndarray):
+            lasts = ends.astype(np.uint8)
+        else:
+            lasts = np.zeros(len(array), dtype=np.uint8)
+            lasts[-1:] = ends
+        yield {value.name: array.astype(value.dtype, copy=False), LAST: lasts}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -62,12 +63,7 @@ class Pin(NamedTuple):
 
     def number(self, level: Any) -> int:
         """One level, an element of the column as a list, as one number."""
-        if len(self.parts) == 1:
-            return int(level)
-        return sum(
-            int(part) << sum(width for _, width in self.parts[:place])
-            for place, part in enumerate(level)
-        )
+        return int(level) if len(self.parts) == 1 else self.alone.integer(level)
 
     def fits(self, level: Any) -> bool:
         """Whether one level, an element of the column as a list, is none too wide."""
@@ -75,6 +71,13 @@ class Pin(NamedTuple):
         return all(
             part in range(1 << width) for part, (_, width) in zip(levels, self.parts, strict=True)
         )
+
+    @property
+    def alone(self) -> "Pin":
+        """A pin of the same name and parts, whose payload is nothing but them."""
+        ends = list(accumulate(width for _, width in self.parts))
+        parts = zip([0, *ends], (width for _, width in self.parts), strict=False)
+        return Pin(self.name, tuple(parts))
 
     def integer(self, level: Any) -> int:
         """What one level, an element of the column as a list, is in an integer for the payload."""
@@ -216,11 +219,23 @@ class Trace:
 
     def accepted(self) -> Columns:
         """The inputs that were accepted, without the handshake."""
-        return rows(self.columns, (pin.name for pin in self.interface.inputs), self.is_accepted)
+        return self.inputs(self.is_accepted)
+
+    def inputs(self, mask: np.ndarray) -> Columns:
+        """What was at the input's pins in the cycles that a mask chooses."""
+        return rows(self.columns, (pin.name for pin in self.interface.inputs), mask)
 
     def taken(self) -> Columns:
         """The outputs that were taken, without the handshake."""
         return rows(self.columns, (pin.name for pin in self.interface.outputs), self.is_taken)
+
+    def offered(self, side: str) -> Iterator[Fields]:
+        """For each cycle the fields that are offered at ``i`` or ``o``; none, if nothing is."""
+        pins = self.interface.inputs if side == "i" else self.interface.outputs
+        names = [pin.name for pin in pins]
+        levels = zip(*(self[name].tolist() for name in names), strict=True)
+        for is_valid, row in zip(self[f"{side}.valid"].tolist(), levels, strict=True):
+            yield dict(zip(names, row, strict=True)) if is_valid else {}
 
     def outputs(self) -> list[Fields]:
         """The outputs that were taken, one by one, their fields by name."""

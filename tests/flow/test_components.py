@@ -11,13 +11,14 @@ import pytest
 from command import assert_refused, replace_design, run
 from needs import needs
 from rtl import verilog_ports
-from upper import Upper
+from upper import Beats, Upper
 from utf8_flow.components import ENTRIES, register
 from utf8_flow.formal.streams import EVERY
 from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.cores import IMPORTED
 
 UPPER = "--component", "upper"
+BEATS = "--component", "beats"
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +27,7 @@ def registered(folder):
     yield
     IMPORTED.remove(module.__name__)
     for registry in (COMPONENTS, ENTRIES, sys.modules):
-        for name in ("upper", module.__name__):
+        for name in ("upper", "beats", module.__name__):
             registry.pop(name, None)
 
 
@@ -55,6 +56,47 @@ def test_compare_finds_a_flaw(monkeypatch):
     assert result.status == 1
     assert "o.data" in result.out
     assert "utf8-hdl simulate --component upper --engine amaranth --hex 71" in result.out
+
+
+def test_simulate_lanes(folder):
+    options = "--tokens", "o.jsonl", "--wave", "w.svg", "--vcd", "w.vcd"
+    result = run("simulate", *BEATS, "--hex", "41 42 43 44 45 / / 46", *options)
+    assert (result.status, result.err) == (0, "")
+    assert [re.split("  +", line.strip()) for line in result.out.splitlines()[:5]] == [
+        ["cycle", "beat in", "beat out"],
+        ["0", "41 42 43 44"],
+        ["1", "45 -- -- -- last", "42 43 44 41"],
+        ["2", "-- -- -- -- last", "-- -- -- 45 last"],
+        ["3", "46 -- -- -- last", "-- -- -- -- last"],
+    ]
+    assert "45 -- -- --" in (folder / "w.svg").read_text()
+    assert "i_stamp" in (folder / "w.vcd").read_text()
+
+
+def test_a_flaw_in_a_lane_is_explained(monkeypatch, folder):
+    with monkeypatch.context() as patch:
+        replace_design(patch, "beats", lambda profile: Beats(profile, flaw="q"))
+        result = run("compare", *BEATS, "--text", "abcdefqprs", "--wave", "w.svg")
+    assert result.status == 1
+    for line in (
+        "cycle 2, pin o.data: expected 65707166, actual 65707066",
+        "beat        expected 66 71 70 65, actual 66 70 70 65",
+        "text        61 62 63 64 [65 66 71 70] 72 73 at offset 4",
+        "shortest input found: 3 bytes; to repeat it:",
+        "utf8-hdl simulate --component beats --engine amaranth --hex '65 66 71'",
+    ):
+        assert line in result.out
+    assert "66 70 70 65" in (folder / "w.svg").read_text()
+
+
+@needs(modules=["pyosys"])
+def test_a_counterexample_has_lanes(monkeypatch, folder):
+    with monkeypatch.context() as patch:
+        replace_design(patch, "beats", lambda profile: Beats(profile, holds=False))
+        result = run("prove", *BEATS, "--property", "output-stream", "--profile", "unicode")
+    assert result.status == 1
+    assert "pin i.ready: expected 0, actual 1" in result.out
+    assert "o_stamp" in (folder / "utf8-hdl-counterexample.vcd").read_text()
 
 
 BENCH = """

@@ -29,6 +29,7 @@ from utf8_flow.verify import exhaustive
 from utf8_flow.verify.exhaustive import SHARD, Plan, State
 from utf8_hdl import UCS4, UNICODE, Decoder
 from utf8_sim.engines.engine import interface_of
+from utf8_sim.stimulus import one_by_one
 from utf8_sim.tools.errors import Refused, ToolError
 
 STATE = "utf8-hdl-exhaustive.json"
@@ -59,7 +60,7 @@ def names(folder: Path) -> list[str]:
 def test_every_text_is_driven_once_and_in_order(length):
     every = plan(length)
     for shard in {0, every.shards // 3, every.shards - 1}:
-        [items] = every.stimulus(shard).items(interface_of(Decoder()))
+        [items] = one_by_one(every.stimulus(shard).pieces, interface_of(Decoder()))
         values, lasts = items["i.data"], items["i.last"]
         assert (np.flatnonzero(lasts) == np.arange(length - 1, len(values), length)).all()
         columns = values.reshape(-1, length).astype(np.int64).T

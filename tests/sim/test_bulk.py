@@ -220,8 +220,9 @@ def predicted(
     """What the readable model predicts; where no output is valid the payload is anything."""
     interface = interface_of(component.make(profile))
     sides = (RandomStalls(probability, (seed, side)) for side, probability in enumerate(stalls))
-    stimulus = Stimulus([columns_of(items, component, profile)], *sides)
-    bench = TestBench(stimulus, SimpleNamespace(interface=interface, timing=timing))
+    columns = columns_of(items, component, profile)
+    facts = SimpleNamespace(interface=interface, timing=timing, items=lambda _: iter([columns]))
+    bench = TestBench(Stimulus([], *sides), facts)
     model, cycles = readable_cycles(component, profile, timing), []
     while not bench.ending.over:
         driven = bench.drive()

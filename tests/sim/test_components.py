@@ -67,7 +67,8 @@ def test_its_flaw_is_found_and_shown_by_one_byte():
     lockstep = Lockstep(simulator, Stimulus([(b"xyzq" * 9, True)], *STALLS["slow consumer"]))
     difference = lockstep.run()
     assert (difference.pin, difference.expected, difference.actual) == ("o.data", 0x51, 0x71)
-    *_, case = shortest(lockstep.recording(), difference, attempts(simulator, difference.pin))
+    attempt = attempts(simulator, difference.pin)
+    *_, case = shortest(lockstep.recording(), simulator.component, difference, attempt)
     assert case.values == (0x71,)
 
 
@@ -108,7 +109,7 @@ def test_lanes_and_wide_fields_have_columns_of_two_axes(engine, stalls):
     random = np.random.default_rng(1)
     beats = {
         "i.data": random.integers(0, 256, (50, 4), dtype=np.uint8),
-        "i.mark": random.integers(0, 2, (50, 4), dtype=np.uint8),
+        "i.keep": random.integers(0, 2, (50, 4), dtype=np.uint8),
         "i.stamp": random.integers(0, 1 << 36, (50, 2), dtype=np.uint64),
         "i.last": np.arange(50) % 9 == 8,
     }
@@ -116,7 +117,7 @@ def test_lanes_and_wide_fields_have_columns_of_two_axes(engine, stalls):
     taken = Trace.join(list(lockstep)).taken()
     assert lockstep.difference is None
     assert (taken["o.data"] == np.roll(beats["i.data"], -1, axis=1)).all()
-    assert (taken["o.mark"] == np.roll(beats["i.mark"], -1, axis=1)).all()
+    assert (taken["o.keep"] == np.roll(beats["i.keep"], -1, axis=1)).all()
     assert (taken["o.stamp"] == beats["i.stamp"]).all()
 
 
@@ -130,7 +131,7 @@ class OneLaneWrong(AmaranthEngine):
 
 
 def test_a_difference_in_one_lane_is_found():
-    shapes = {"i.data": (9, 4), "i.mark": (9, 4), "i.stamp": (9, 2), "i.last": 9}
+    shapes = {"i.data": (9, 4), "i.keep": (9, 4), "i.stamp": (9, 2), "i.last": 9}
     beats = {name: np.zeros(shape) for name, shape in shapes.items()}
     difference = Lockstep(OneLaneWrong(Beats()), Stimulus([beats])).run()
     assert difference == Difference(cycle=3, pin="o.data", expected=0, actual=1 << 16)

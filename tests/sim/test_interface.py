@@ -160,7 +160,7 @@ def test_scoreboard_serves_a_component_from_outside_with_arrays():
     register(BEATS)
     try:
         scoreboard = Scoreboard(Beats())
-        lanes = [{"data": byte, "mark": byte == 2} for byte in (1, 2, 3, 4)]
+        lanes = [{"data": byte, "keep": byte == 2} for byte in (1, 2, 3, 4)]
         beat = {"lanes": lanes, "stamp": (1 << 64) + 5, "last": 1}
         scoreboard.accept(BEAT.const(beat))
         scoreboard.take(BEAT.const(beat | {"lanes": [*lanes[1:], lanes[0]]}))

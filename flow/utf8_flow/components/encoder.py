@@ -14,7 +14,7 @@ from utf8_sim.engines.engine import interface_of
 from utf8_sim.golden.arrays import ArrayDecoder
 from utf8_sim.golden.text import encode, form, form_maximum
 from utf8_sim.golden.timing import Timing
-from utf8_sim.stimulus import LAST, Piece, Stimulus
+from utf8_sim.stimulus import LAST, Piece, one_by_one
 from utf8_sim.trace import Columns
 
 from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Report, places_line
@@ -91,7 +91,7 @@ INPUTS = {32: replace(ANYTHING, longest_form=7, highest=0xFFFF_FFFF), 64: ANYTHI
 def code_points_of(text: Iterator[Piece], profile: Profile) -> Iterator[Piece]:
     """The code points of a text."""
     model = ArrayDecoder(INPUTS[profile.utf32_width])
-    for items in Stimulus(text).items(interface_of(Decoder())):
+    for items in one_by_one(text, interface_of(Decoder())):
         code_points = model.feed(items).columns["o.code_point"]
         yield code_points, bool(items[LAST][-1:].any())
 

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import ClockDomain, DomainRenamer, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Cat, ClockDomain, DomainRenamer, Elaboratable, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8_hdl import Profile
+from utf8_sim.trace import pins_of as stream_pins
 
 Designs = dict[str, Callable[[Profile], Any]]
 """The components by name; each takes a profile."""
@@ -207,9 +208,13 @@ def pins_of(design: Any) -> dict[str, Value]:
 
 
 def _fields(side: str, payload: Any) -> dict[str, Value]:
+    bits = Value.cast(payload)
     if not isinstance(payload, data.View):
-        return {f"{side}.payload": Value.cast(payload)}
-    return {f"{side}.{name}": Value.cast(payload[name]) for name, _ in payload.shape()}
+        return {f"{side}.payload": bits}
+    return {
+        pin.name: Cat(bits[lowest : lowest + width] for lowest, width in pin.parts)
+        for pin in stream_pins(side, payload.shape())
+    }
 
 
 def input_of(design: Any) -> Value:

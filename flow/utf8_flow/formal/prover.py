@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
-import numpy as np
 from amaranth.back import rtlil
 from amaranth.hdl import Signal
 
@@ -240,7 +239,7 @@ def _explain(
         columns: Columns = {}
         for pin in interface.pins:
             levels = [cycle[f"{name}.{pin.name}"] for cycle in cycles]
-            columns[pin.name] = np.array(levels, dtype=pin.dtype)
+            columns[pin.name] = pin.alone.of_integers(levels, pin.width)
         traces[name] = Trace(interface, columns)
         pins |= {input_name(name, pin) for pin in interface.driven}
     others = [name for name in bench.inputs if name not in pins]

@@ -11,8 +11,7 @@ from utf8_sim.engines.engine import Engine, state_name
 from utf8_sim.golden.arrays import array_timing
 from utf8_sim.lockstep import HANDSHAKE, Window, shown_level
 from utf8_sim.stimulus import LAST
-from utf8_sim.trace import Trace
-from utf8_sim.waves.diagram import outputs
+from utf8_sim.trace import Fields, Trace
 
 from .report import active_cycles
 
@@ -42,7 +41,9 @@ def cycle_table(
         place = number - begin
         mark = "> " if number == marked else no_mark
         handshakes = [_levels(trace, side, place) for side in "io"] if pins else []
-        cells = [*handshakes[:1], _input(trace, engine, place), _state(trace, engine, place, met)]
+        cells = [*handshakes[:1], _input(trace, engine, place)]
+        if trace.interface.state_width:
+            cells.append(_state(trace, engine, place, met))
         cells += [*handshakes[1:], shown_output(trace, engine, place)]
         rows.append([f"{mark}{number:>{width}}", *cells])
     lines = _aligned(rows)
@@ -50,7 +51,7 @@ def cycle_table(
         line.stylize("bold")
     for number, line in zip(cycles, lines[head:], strict=True):
         place = number - begin
-        if _output(trace, place).get("o.error"):
+        if _offered(trace, "o", place).get("o.error"):
             line.stylize("red")
         if pins and (contradicted := "; ".join(_contradicted(window, place))):
             line.append(f"  <- {contradicted}", "bold red")
@@ -60,12 +61,12 @@ def cycle_table(
 def _headings(engine: Engine, pins: bool, cycle: str, met: "_Met | None") -> list[list[str]]:
     """One line or two that say what the columns are."""
     item, result = engine.component.item, engine.component.result
-    inside = ("", "state")
+    inside = [("", "state")] if engine.interface.state_width else []
     if met is not None:
-        inside = ("in the state machine", met.beside(item) + "state")
-    columns = [("", f"{item} in"), inside, ("", f"{result} out")]
+        inside = [("in the state machine", met.beside(item) + "state")]
+    columns = [("", f"{item} in"), *inside, ("", f"{result} out")]
     if pins:
-        columns.insert(2, ("o.valid", "| o.ready"))
+        columns.insert(-1, ("o.valid", "| o.ready"))
         columns.insert(0, ("i.valid", "| i.ready"))
     lines = zip(("", cycle), *columns, strict=True)
     return [list(line) for line in lines if any(line)]
@@ -95,7 +96,7 @@ class _Met(NamedTuple):
 def _met(window: Window, engine: Engine, cycles: range) -> _Met:
     trace, component = window.actual, engine.component
     meetings = window.before.meetings or array_timing(engine.timing).meetings()
-    items = trace[trace.interface.item][trace.is_accepted].tolist()
+    items = trace[trace.is_accepted].offered("i")
     meet = deepcopy(meetings)(trace).tolist()
     shown = {
         place: component.show_item(item)
@@ -107,8 +108,6 @@ def _met(window: Window, engine: Engine, cycles: range) -> _Met:
 
 def _state(trace: Trace, engine: Engine, place: int, met: "_Met | None") -> str:
     """The state; if inputs meet it later, also the one that does, and the state that follows."""
-    if not trace.interface.state_width:
-        return ""
     states = trace["state"][place : place + 2].tolist()
     names = [state_name(engine.state_names, state) for state in states]
     if met is None:
@@ -119,23 +118,22 @@ def _state(trace: Trace, engine: Engine, place: int, met: "_Met | None") -> str:
 
 
 def _input(trace: Trace, engine: Engine, place: int) -> str:
-    if not trace["i.valid"][place]:
+    item = _offered(trace, "i", place)
+    if not item:
         return ""
-    item = trace.interface.inputs[0]
-    shown = engine.component.show_item(int(trace[item.name][place]))
-    width = len("41 A") if item.width == 8 else 0  # so that what follows is in line
-    last, waits = bool(trace[LAST][place]), not trace["i.ready"][place]
-    return _with_remarks(f"{shown:<{width}}", last, waits)
+    shown = engine.component.show_item(item)
+    width = len("41 A") if trace.interface.inputs[0].width == 8 else 0  # so that all is in line
+    return _with_remarks(f"{shown:<{width}}", bool(item[LAST]), not trace["i.ready"][place])
 
 
-def _output(trace: Trace, place: int) -> dict[str, int]:
-    """The fields of the output at the pins in a cycle; nothing, if there is none."""
-    return next(outputs(trace[place : place + 1]))
+def _offered(trace: Trace, side: str, place: int) -> Fields:
+    """The fields that are offered in a cycle; none, if nothing is."""
+    return next(trace[place : place + 1].offered(side))
 
 
 def shown_output(trace: Trace, engine: Engine, place: int) -> str:
     """The output at the pins in a cycle, for a person; nothing, if there is none."""
-    row = _output(trace, place)
+    row = _offered(trace, "o", place)
     if not row:
         return ""
     waits = not trace["o.ready"][place]

@@ -29,7 +29,7 @@ AROUND = 16, 5
 KEPT_AROUND = 1024, 64
 """and those that are kept as a waveform."""
 
-INPUTS_AROUND = 8
+VALUES_AROUND = 8
 """Bytes or code points shown on either side of those that a difference is about."""
 
 
@@ -85,7 +85,8 @@ def _explanation(recording: Window, difference: Difference, engine: Engine) -> l
         for trace in (recording.expected, recording.actual)
     )
     outputs = Text(f"{engine.component.result:<12}expected {expected}, actual {actual}")
-    text = Text(f"{'text':<12}{_text_around(recording, *_about(recording, difference, engine))}")
+    about = _about(recording, difference, engine)
+    text = Text(f"{'text':<12}{_text_around(recording, engine, *about)}")
     return [text] if difference.pin == "i.ready" else [outputs, text]
 
 
@@ -110,29 +111,31 @@ def _about(recording: Window, difference: Difference, engine: Engine) -> tuple[i
     return max(first, 0), max(1, count + min(first, 0))
 
 
-def _text_around(recording: Window, first: int, count: int) -> str:
-    """Inputs around some of them, which are in brackets, within their text; and their offset."""
-    values, lasts, _ = recording.inputs()
+def _text_around(recording: Window, engine: Engine, item: int, items: int) -> str:
+    """Values around those of some inputs, in brackets, within their text; and their offset."""
+    values, ended, counts, _ = recording.inputs(engine.component)
     if not len(values):
         return "none"
-    ends = [0, *(np.flatnonzero(lasts) + 1).tolist()]
+    first, count = int(counts[:item].sum()), int(counts[item : item + items].sum())
+    ends = [0, *ended.tolist()]
     begin = max(end for end in ends if end <= min(first, len(values) - 1))
     end = min((end for end in ends if end > begin), default=len(values))
     offset = first - begin + (0 if begin else recording.before.of_text)
-    around = range(max(begin, first - INPUTS_AROUND), min(end, first + count + INPUTS_AROUND))
-    width = digits(recording.actual.interface.inputs[0].width)
+    around = range(max(begin, first - VALUES_AROUND), min(end, first + count + VALUES_AROUND))
+    width = digits(engine)
     words = [f"{value:0{width}X}" for value in values[around.start : around.stop].tolist()]
     marked = slice(first - around.start, first - around.start + count)
     words[marked] = [f"[{' '.join(words[marked])}]"]
     if offset > first - around.start:
         words.insert(0, "...")
-    if around.stop < end or not lasts[end - 1]:
+    if around.stop < end or end not in ends:
         words.append("...")
     return f"{' '.join(words)} at offset {offset}"
 
 
-def digits(width: int) -> int:
-    """Hexadecimal digits in which a value of so many bits is shown, at least."""
+def digits(engine: Engine) -> int:
+    """Hexadecimal digits in which a value is shown, at least."""
+    _, width = engine.interface.inputs[0].parts[0]
     return min(4, width // 4)
 
 
@@ -147,7 +150,7 @@ def _report_shortest(
         with progress_bar() as progress:
             progress.add_task("looking for a shorter input", total=None)
             attempt = attempts(engine, difference.pin)
-            for found in shortest(recording, difference, attempt):  # noqa: B007 - the last counts
+            for found in shortest(recording, engine.component, difference, attempt):  # noqa: B007 - the last counts
                 pass
         if time.monotonic() - begin > PATIENCE:
             remark = f" in {PATIENCE:.0f} seconds"
@@ -156,7 +159,7 @@ def _report_shortest(
     except ToolError as error:
         remark = f" ({error})"
     if found:
-        size = plural(len(found.values), engine.component.item)
+        size = plural(len(found.values), engine.component.value)
         say(show, f"shortest input found{remark}: {size}; to repeat it:")
         say(show, command(found, engine))
     elif remark:
@@ -171,7 +174,7 @@ def _report_shortest(
 def command(case: Case, engine: Engine) -> str:
     """The command that runs a case."""
     component, option = engine.component.name, entry_of(engine).list_option
-    width = digits(engine.interface.inputs[0].width)
+    width = digits(engine)
     words = ["utf8-hdl", "simulate"]
     if component != next(iter(COMPONENTS)):  # the first one needs no option
         words += ["--component", component]

@@ -1,16 +1,20 @@
 """What an entry of the registry says."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..campaign import Coverage, Part
 from ..golden.arrays import ArrayTransducer
 from ..golden.text import Transducer
 from ..golden.timing import Timing
+from ..stimulus import Piece, one_by_one
+from ..trace import Columns, Interface
 
-Levels = Mapping[str, int]
-"""Levels of an output's fields, by the names of their pins."""
+Levels = Mapping[str, Any]
+"""Levels of an input's or an output's fields, by the names of their pins; lists for arrays."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class Component:
     first output, and how many. An input is an ``item``, an output a ``result``. A timing diagram
     has ``lanes`` for what comes out, and below them ``levels``, pins of one bit. ``text`` is an
     output in a waveform, if that says more than its fields.
+
+    ``pack`` makes inputs of texts, one value in each if nothing else is said. Where the first field
+    of an input is an array, ``counts`` says how many values of a text each of some inputs has: the
+    first ones of the array.
     """
 
     name: str
@@ -44,11 +52,26 @@ class Component:
     covered: Callable[[Any], tuple[Any, Any]]
     item: str
     result: str
-    show_item: Callable[[int], str]
+    show_item: Callable[[Levels], str]
     show_result: Callable[[Levels], str]
     lanes: tuple[Lane, ...]
     levels: tuple[str, ...] = ("o.last",)
     text: Callable[[Levels], str] | None = None
+    pack: Callable[[Iterable[Piece], Interface], Iterator[Columns]] = one_by_one
+    counts: Callable[[Columns], np.ndarray] | None = None
+
+    @property
+    def value(self) -> str:
+        """What a value is."""
+        return self.item if self.counts is None else "byte"
+
+    def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
+        """The values of texts that some inputs have, and how many each of them has."""
+        first = next(iter(items.values()))
+        if self.counts is None:
+            return first, np.ones(len(first), dtype=np.intp)
+        counts = self.counts(items).astype(np.intp)
+        return first[np.arange(first.shape[1]) < counts[:, np.newaxis]], counts
 
 
 COMPONENTS: dict[str, Component] = {}

@@ -197,7 +197,7 @@ DECODER = register(
         covered=covered,
         item="byte",
         result="token",
-        show_item=shown_byte,
+        show_item=lambda item: shown_byte(item["i.data"]),
         show_result=show_token,
         lanes=(
             Lane("token", _token_label),

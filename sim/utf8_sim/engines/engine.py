@@ -13,7 +13,7 @@ from utf8_hdl import Profile
 from ..components import component_of
 from ..golden.timing import Timing
 from ..stimulus import LAST, Stimulus
-from ..trace import Interface, Pin, Trace
+from ..trace import Columns, Interface, Pin, Trace
 
 WINDOW = 4096
 """Cycles in one window of a trace, unless an engine has a better size."""
@@ -58,6 +58,10 @@ class Engine(ABC):
         self.profile: Profile = design.profile
         states = design.State if self.interface.state_width else ()
         self.state_names: dict[int, str] = {state.value: state.name for state in states}
+
+    def items(self, stimulus: Stimulus) -> Iterator[Columns]:
+        """All inputs in order."""
+        return self.component.pack(stimulus.pieces, self.interface)
 
     @abstractmethod
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
@@ -127,7 +131,7 @@ class TestBench:
         interface = engine.interface
         self._items = (
             item
-            for columns in stimulus.items(interface)
+            for columns in engine.items(stimulus)
             for item in zip(*(columns[pin.name].tolist() for pin in interface.inputs), strict=True)
         )
         self._idle = tuple(idle_level(pin) for pin in interface.inputs)

@@ -43,7 +43,7 @@ class WindowedEngine(Engine):
         """A simulation at its first cycle after reset."""
 
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
-        inputs = _Inputs(stimulus.items(self.interface), self.interface)
+        inputs = _Inputs(self.items(stimulus), self.interface)
         gaps = stimulus.input_stalls.windows(self.window)
         stalls = stimulus.output_stalls.windows(self.window)
         ending = Ending(self.timing)

@@ -59,14 +59,6 @@ def groups_of(component: Component) -> tuple[str, str]:
     return f"{component.item}s in", f"{component.result}s out"
 
 
-def outputs(trace: Trace) -> Iterator[dict[str, Any]]:
-    """The output at the pins in each cycle; nothing while there is none."""
-    pins = [pin.name for pin in trace.interface.outputs]
-    levels = zip(*(trace[pin].tolist() for pin in pins), strict=True)
-    for is_valid, row in zip(trace["o.valid"].tolist(), levels, strict=True):
-        yield dict(zip(pins, row, strict=True)) if is_valid else {}
-
-
 def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
     """The diagram in WaveJSON."""
     compact = "compact " if getattr(engine.design, "compact", False) else ""
@@ -97,18 +89,19 @@ def _state_lane(trace: Trace, engine: Engine) -> Lane:
 
 def _input_lanes(trace: Trace, engine: Engine) -> list[Lane]:
     valid, ready, (item, *others) = trace["i.valid"], trace["i.ready"], trace.interface.inputs
-    cells = [(INPUT, engine.component.show_item(value)) for value in trace[item.name].tolist()]
+    show = engine.component.show_item
+    cells = [(INPUT, show(row) if row else "") for row in trace.offered("i")]
     return [
         _level_lane("i.valid", valid),
         _level_lane("i.ready", ready),
         _offer_lane(item.name, cells, valid, ready),
-        *(_level_lane(pin.name, trace[pin.name], valid) for pin in others),
+        *(_level_lane(pin.name, trace[pin.name], valid) for pin in others if pin.width == 1),
     ]
 
 
 def _output_lanes(trace: Trace, engine: Engine) -> list[Lane]:
     valid, ready, component = trace["o.valid"], trace["o.ready"], engine.component
-    rows = list(outputs(trace))
+    rows = list(trace.offered("o"))
     colours = [ERROR if row.get("o.error") else RESULT for row in rows]
     lanes = [_level_lane("o.valid", valid), _level_lane("o.ready", ready)]
     for lane in component.lanes:

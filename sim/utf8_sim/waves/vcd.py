@@ -11,7 +11,7 @@ from vcd.gtkw import GTKWSave
 
 from ..engines.engine import Engine, state_name
 from ..lockstep import DECIMAL, Window
-from .diagram import groups_of, outputs
+from .diagram import groups_of
 
 PERIOD = 10
 """Nanoseconds of a clock cycle in the waveform. A cycle begins when the clock rises."""
@@ -83,7 +83,8 @@ class WaveWriter:
         text = self._engine.component.text
         if self._text and text:
             cycles = _changed(*(trace[pin] for pin in trace.interface.observed))
-            yield self._text, cycles, [text(row) if row else "" for row in outputs(trace[cycles])]
+            offered = trace[cycles].offered("o")
+            yield self._text, cycles, [text(row) if row else "" for row in offered]
 
     def __enter__(self) -> "WaveWriter":
         return self

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
@@ -132,19 +132,19 @@ class Stimulus:
 
         A piece of values is for the first field of the input and ``i.last``.
         """
-        value = interface.inputs[0]
+        names = [pin.name for pin in interface.inputs]
         for piece in self.pieces:
-            if isinstance(piece, dict):
-                yield {pin.name: piece[pin.name].astype(pin.dtype) for pin in interface.inputs}
-                continue
-            values, ends = piece
-            if isinstance(values, bytes | bytearray):
-                array = np.frombuffer(values, dtype=np.uint8)
-            else:
-                array = np.asarray(values, dtype=value.dtype)
-            if isinstance(ends, np.ndarray):
-                lasts = ends.astype(np.uint8)
-            else:
-                lasts = np.zeros(len(array), dtype=np.uint8)
-                lasts[-1:] = ends
-            yield {value.name: array.astype(value.dtype, copy=False), LAST: lasts}
+            columns = piece if isinstance(piece, dict) else _columns(names[0], *piece)
+            if not set(names) <= columns.keys():
+                raise ValueError(f"columns must be {', '.join(names)}, not {', '.join(columns)}")
+            yield {pin.name: pin.checked(columns[pin.name]) for pin in interface.inputs}
+
+
+def _columns(item: str, values: Any, ends: bool | np.ndarray) -> Columns:
+    """Values and where texts end, as columns."""
+    if isinstance(ends, np.ndarray):
+        lasts = ends.astype(np.uint8)
+    else:
+        lasts = np.zeros(len(values), dtype=np.uint8)
+        lasts[-1:] = ends
+    return {item: values, LAST: lasts}

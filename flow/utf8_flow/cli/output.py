@@ -29,7 +29,8 @@ class StandardOutput(io.FileIO):
 
 def guard_standard_output() -> None:
     """Let standard output be a :class:`StandardOutput` that takes every character, from now on."""
-    usual = sys.stdout
+    # Where it is closed, something that cannot be written stands in for it.
+    usual = sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), closefd=False)
     if isinstance(usual, io.TextIOWrapper):
         raw = StandardOutput(usual.fileno(), "w", closefd=False)
         sys.stdout = io.TextIOWrapper(

@@ -1,4 +1,4 @@
-"""Flow control on its own: an elastic pipeline, for any structure as payload and any number of stages.
+"""Flow control on its own: an elastic pipeline for any structure, of any number of stages.
 
 A component is what happens in the stages. What surrounds them is the same for all::
 

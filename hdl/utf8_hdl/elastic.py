@@ -1,4 +1,4 @@
-"""Flow control on its own: an elastic pipeline, for any payload and any number of stages.
+"""Flow control on its own: an elastic pipeline for any structure, of any number of stages.
 
 A component is what happens in the stages. What surrounds them is the same for all::
 
@@ -225,7 +225,7 @@ class Pipeline(Section):
             Its name, and what happens in it, for the heading.
         valid : Value
             Whether an item enters it in an enabled cycle; often ``valid`` of the stage before.
-        layout : shape-like, dict of str to shape-like, or None
+        layout : data.StructLayout, dict of str to shape-like, or None
             Of its payload; or the payload's fields. Without it they are those that are loaded.
         enable : Signal or None
             Its clock enable, instead of the one of the pipeline.

@@ -70,7 +70,10 @@ def simulate(
     Raises
     ------
     TypeError
-        If a text is a str, or the design is neither a component nor an engine.
+        If a text is a str or has what is no integer, or the design is neither a component nor an
+        engine.
+    ValueError
+        If a value does not fit into its field, or a column is missing.
     DesignError
         If the design no longer moves, or drives X or Z.
     ToolError
@@ -113,7 +116,10 @@ def compare(
     Raises
     ------
     TypeError
-        If a text is a str, or the design is neither a component nor an engine.
+        If a text is a str or has what is no integer, or the design is neither a component nor an
+        engine.
+    ValueError
+        If a value does not fit into its field, or a column is missing.
     DesignError
         If the design no longer moves, or drives X or Z, and there is no difference before.
     ToolError

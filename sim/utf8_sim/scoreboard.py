@@ -88,10 +88,7 @@ class Scoreboard:
         inputs, outputs = self._interface.inputs, self._interface.outputs
         accepted = _levels(inputs, item)
         for pin in inputs:
-            if not pin.fits(accepted[pin.field]):
-                raise ValueError(
-                    f"{accepted[pin.field]} is too much for {pin.field}: {pin.width} bits"
-                )
+            pin.checked([accepted[pin.field]])
         for payload, _ in self._transducer.feed(*accepted.values()):
             levels = map(_number, payload)
             self._due.append({pin.field: n for pin, n in zip(outputs, levels, strict=True)})

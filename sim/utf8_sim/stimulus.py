@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from .trace import Columns, Interface
+from .trace import Columns, Interface, Pin
 
 Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray] | Columns
 """Bytes or code points of a text, and whether the text ends with them; or inputs, all fields.
@@ -130,19 +130,15 @@ class Stimulus:
 
 def one_by_one(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
     """The inputs for pieces of texts: a value in each, in its first field, and ``i.last``."""
-    value = interface.inputs[0]
     for piece in pieces:
-        if isinstance(piece, dict):
-            yield {pin.name: piece[pin.name].astype(pin.dtype) for pin in interface.inputs}
-            continue
-        values, ends = piece
-        if isinstance(values, bytes | bytearray):
-            array = np.frombuffer(values, dtype=np.uint8)
-        else:
-            array = np.asarray(values, dtype=value.dtype)
-        if isinstance(ends, np.ndarray):
-            lasts = ends.astype(np.uint8)
-        else:
-            lasts = np.zeros(len(array), dtype=np.uint8)
-            lasts[-1:] = ends
-        yield {value.name: array.astype(value.dtype, copy=False), LAST: lasts}
+        yield piece if isinstance(piece, dict) else _columns(interface.inputs[0], *piece)
+
+
+def _columns(pin: Pin, values: Any, ends: bool | np.ndarray) -> Columns:
+    """Values and where texts end, as columns."""
+    if isinstance(ends, np.ndarray):
+        lasts = ends.astype(np.uint8)
+    else:
+        lasts = np.zeros(len(values), dtype=np.uint8)
+        lasts[-1:] = ends
+    return {pin.name: pin.checked(values), LAST: lasts}

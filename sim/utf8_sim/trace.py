@@ -65,12 +65,24 @@ class Pin(NamedTuple):
         """One level, an element of the column as a list, as one number."""
         return int(level) if len(self.parts) == 1 else self.alone.integer(level)
 
-    def fits(self, level: Any) -> bool:
-        """Whether one level, an element of the column as a list, is none too wide."""
-        levels = level if len(self.parts) > 1 else (level,)
-        return all(
-            part in range(1 << width) for part, (_, width) in zip(levels, self.parts, strict=True)
-        )
+    def checked(self, levels: Any) -> np.ndarray:
+        """The column of some levels, if each is an integer that fits."""
+        if isinstance(levels, bytes | bytearray):
+            levels = np.frombuffer(levels, dtype=np.uint8)
+        array = np.asarray(levels)
+        if array.dtype.kind not in "biu":  # nothing, or integers that have no type in common
+            array = np.asarray(levels, dtype=object)
+        by_part = array.reshape(len(array), len(self.parts))
+        for column, (_, width) in zip(by_part.T, self.parts, strict=True):
+            rule = f"{self.field} must be unsigned {width}-bit integers"
+            try:
+                too_high = np.bitwise_or.reduce(column, keepdims=True) >> width
+            except TypeError as error:
+                raise TypeError(rule) from error
+            if too_high.any():
+                wrong = next(level for level in column.tolist() if level >> width)
+                raise ValueError(f"{rule}, not {wrong}")
+        return array.astype(self.dtype, copy=False)
 
     @property
     def alone(self) -> "Pin":

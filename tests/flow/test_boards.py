@@ -11,6 +11,7 @@ from needs import needs
 from reference import ref_tokens
 from serial_line import bench_output, token_lines
 from utf8_demo.demo import Demo
+from utf8_flow.fpga import boards
 from utf8_flow.fpga.boards import BOARDS, BoardDemo, reached_frequency
 from utf8_hdl import UCS2, UNICODE
 from utf8_sim.tools import yowasp as tools
@@ -167,6 +168,15 @@ def test_refusals_before_anything_is_built(folder, monkeypatch, options, named):
     monkeypatch.setattr(tools, "run_python_tool", lambda *_, **__: pytest.fail("a tool was run"))
     assert_refused(run("bitstream", *options), named)
     assert [file.name for file in folder.iterdir()] == ["text.txt"]
+
+
+def test_a_mistake_in_the_demo_is_not_blamed_on_an_option(monkeypatch):
+    def mistake(*_arguments, **_options):
+        raise ValueError("a mistake")
+
+    monkeypatch.setattr(boards, "Demo", mistake)
+    with pytest.raises(ValueError, match="a mistake"):
+        run("bitstream", "--board", "ulx3s")
 
 
 def test_says_what_to_install(folder, monkeypatch):

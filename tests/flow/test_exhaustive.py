@@ -158,12 +158,12 @@ def test_a_damaged_state_is_refused_and_untouched(folder, monkeypatch):
     contents += [b"", b"good\n", b"\xff\xfe", b"[]", b"{}", json.dumps(good).encode()[:-9]]
     for content in [*contents, b"[" * 100_000]:
         Path("state.json").write_bytes(content)
-        with pytest.raises(Refused, match=r"^'state.json' is "):
+        with pytest.raises(Refused, match=r"^state 'state.json' is "):
             State(plan(1), "state.json")
         assert Path("state.json").read_bytes() == content
     Path("state.json").unlink()
     Path("state.json").mkdir()
-    with pytest.raises(Refused, match=r"^'state.json' is no state .*Is a directory"):
+    with pytest.raises(Refused, match=r"^state 'state.json' is no state .*Is a directory"):
         State(plan(1), "state.json")
 
 
@@ -171,7 +171,7 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
     state_of(plan(1))
     before = Path("state.json").read_bytes()
     result = run("compare", "--exhaustive", 1, "--compact", "--state", "state.json")
-    assert_refused(result, "'state.json' is the state of another comparison")
+    assert_refused(result, "--state 'state.json' is that of another comparison")
     assert Path("state.json").read_bytes() == before
 
     plans = [plan(1), plan(2), plan(1, "cxxrtl"), replace(plan(1), profile=UCS4)]

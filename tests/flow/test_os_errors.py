@@ -61,6 +61,18 @@ def test_standard_output_is_blamed_for_what_is_its_own(folder, arguments):
     )
 
 
+@pytest.mark.parametrize(
+    "arguments", ["--version", "simulate --text A", "generate", "simulate --text A --tokens -"]
+)
+def test_standard_output_that_is_closed_is_refused(folder, arguments):
+    command = ["sh", "-c", f"exec {COMMAND} {arguments} >&-"]
+    result = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert (result.returncode, result.stderr) == (
+        2,
+        "utf8-hdl: cannot write standard output: Bad file descriptor\n",
+    )
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_standard_error_that_cannot_be_written_changes_no_exit_status(folder, unbuffered):

@@ -154,9 +154,3 @@ def test_a_full_disk_behind_standard_output_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "stdout", FullDisk())
     with pytest.raises(Refused, match=r"^cannot write '-': No space left on device$"):
         write("-")
-
-
-def test_closed_standard_output_is_refused(monkeypatch):
-    monkeypatch.setattr(sys, "stdout", None)
-    with pytest.raises(Refused, match="'-'"):
-        write("-")

@@ -74,11 +74,8 @@ def test_all_workers_but_one_begin_with_the_longest_proofs(workers):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (
-            "--property speed",
-            "unknown --property 'speed': choose from tokens, self-synchronisation, ",
-        ),
-        ("--component encoder --property tokens", "'tokens': choose from bytes, covers, "),
+        ("--property speed", "--property must be one of tokens, self-synchronisation, "),
+        ("--component encoder --property tokens", "--property must be one of bytes, covers, "),
         ("--component codec", "unknown --component 'codec': choose from decoder, encoder\n"),
         ("--profile utf7", "unknown --profile 'utf7': choose from unicode, ucs2, ucs4, extended\n"),
         ("--error-span byte", "'byte': choose from maximal-subpart, whole-sequence\n"),

@@ -273,7 +273,7 @@ def test_a_text_longer_than_a_window_of_the_simulation_is_whole(folder):
     "source",
     [
         *(["--hex", digits] for digits in ("E2 82 AC 41", "e282ac41", "E282 AC 41 / / ")),
-        ["--hex", " E2\t82 A\nC41 "],
+        ["--hex", " E2\t82 AC\n41 "],
         ["--text", "€A"],
     ],
 )

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from amaranth.lib import data, stream
 from amaranth.sim import Simulator
@@ -15,7 +16,7 @@ import utf8_sim
 from rtl import broken
 from upper import BEAT, BEATS, Beats
 from utf8_flow import engine
-from utf8_hdl import PROFILES, UNICODE, Decoder, Encoder, ErrorSpan, Kind
+from utf8_hdl import EXTENDED, PROFILES, UNICODE, Decoder, Encoder, ErrorSpan, Kind
 from utf8_sim import (
     DesignError,
     Mismatch,
@@ -27,7 +28,7 @@ from utf8_sim import (
     simulate,
 )
 from utf8_sim.components import COMPONENTS, register
-from utf8_sim.engines.engine import interface_of
+from utf8_sim.engines.engine import AmaranthEngine, interface_of
 
 TEXTS = b"a\xe2\x82\xac\xed\xa0\x80\xf0\x90b", "€😀".encode(), b"\xc2"
 STALLS = {"input_stalls": RandomStalls(0.4, 1), "output_stalls": RandomStalls(0.4, 2)}
@@ -58,6 +59,7 @@ def test_simulated_outputs_are_those_of_the_golden_model(profile):
 def test_designs_as_they_should_be_agree():
     assert compare(Decoder(), *TEXTS, **STALLS) is None
     assert compare(Encoder(), [0x41, 0xD800], [0x10FFFF], **STALLS) is None
+    assert compare(Encoder(EXTENDED), [1, (1 << 64) - 1]) is None
 
 
 def test_an_engine_is_compared_again_and_again():
@@ -81,6 +83,30 @@ def test_what_cannot_be_simulated_raises():
         simulate(None, b"abc")
 
 
+COLUMN = np.array([1, 0])
+
+
+@pytest.mark.parametrize(
+    ("design", "text", "message"),
+    [
+        (Decoder(), [1.5], "data must be unsigned 8-bit integers"),
+        (Decoder(), ["1"], "data must be unsigned 8-bit integers"),
+        (Decoder(), np.array([1.0]), "data must be unsigned 8-bit integers"),
+        (Decoder(), [1, 256], "data must be unsigned 8-bit integers, not 256"),
+        (Decoder(), np.array([-1]), "data must be unsigned 8-bit integers, not -1"),
+        (Decoder(), {"i.data": COLUMN}, "columns must be i.data, i.last, not i.data"),
+        (Decoder(), {"i.data": COLUMN, "i.last": 2 * COLUMN}, "last must be unsigned 1-bit int"),
+        (Encoder(EXTENDED), [1, 1 << 64], f"unsigned 64-bit integers, not {1 << 64}"),
+        (Encoder(EXTENDED), [1 << 63, -1], "unsigned 64-bit integers, not -1"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(design, text, message):
+    simulator = AmaranthEngine(design)
+    with pytest.raises((TypeError, ValueError), match=message):
+        simulate(simulator, [1], text)
+    assert compare(simulator, [], [1]) is None
+
+
 @pytest.mark.parametrize(
     ("payload", "message"),
     [
@@ -102,7 +128,7 @@ def test_payloads_that_have_no_columns_are_refused(payload, message):
 def test_a_scoreboard_that_refuses_an_input_goes_on_as_if_it_never_came():
     scoreboard = Scoreboard(Decoder())
     scoreboard.accept({"data": 0xE2, "last": 0})
-    with pytest.raises(ValueError, match="300 is too much for data: 8 bits"):
+    with pytest.raises(ValueError, match="data must be unsigned 8-bit integers, not 300"):
         scoreboard.accept({"data": 300, "last": 0})
     scoreboard.accept({"data": 0x41, "last": 0})
     assert scoreboard.expected()["kind"] == Kind.TRUNCATED.value

@@ -1,6 +1,8 @@
 """``generate``: Verilog, and what other languages and tools need to use it."""
 
+import re
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +12,6 @@ from utf8_sim.tools.files import open_output
 
 from ..export.fusesoc import core_file
 from ..export.verilog import generate as generate_verilog
-from ..export.verilog import name_beside
 from ..export.vhdl import vhdl_package
 from . import options
 from .choices import Design, refuse_idle
@@ -59,12 +60,9 @@ def generate(
     made = design.made()
     refuse_idle(context, design.component)
     module = f"utf8_{design.component}" if module is None else module
-    core = name_beside(output, ".core", "--fusesoc") if fusesoc else None
-    package = name_beside(output, ".vhd", "--vhdl-component") if vhdl_component else None
-    try:
-        files = {output: generate_verilog(made, module, RESET_POLARITIES[reset_polarity])}
-    except ValueError as error:
-        raise Refused(f"--{error}") from error
+    core = _name_beside(output, ".core", "--fusesoc") if fusesoc else None
+    package = _name_beside(output, ".vhd", "--vhdl-component") if vhdl_component else None
+    files = {output: generate_verilog(made, module, RESET_POLARITIES[reset_polarity])}
     if core:
         files[core] = core_file(made, module, output)
     if package:
@@ -72,3 +70,16 @@ def generate(
     with ExitStack() as opened:
         for name, content in files.items():
             opened.enter_context(open_output(name)).write(content)
+
+
+def _name_beside(verilog: str, suffix: str, option: str) -> str:
+    """Name of the file that an option asks for beside a Verilog file.
+
+    Tools that read that file have to find the Verilog file by its name.
+    """
+    path = Path(verilog)
+    if not re.fullmatch(r"\w[\w.-]*\.v", path.name, re.ASCII):
+        raise Refused(
+            f"{option} needs -o NAME.v, NAME of letters, digits and '_', '.', '-', not {verilog!r}"
+        )
+    return str(path.with_suffix(suffix))

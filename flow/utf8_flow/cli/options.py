@@ -49,13 +49,13 @@ class Choice(OptionInfo):
 def number(metavar: str, help: str, kind: Callable[[str], Any], description: str) -> Any:
     """An option that takes a number, and says so in plain words if it is none."""
 
-    def parse(text: str) -> Any:
+    def parse(parameter: typer.CallbackParam, text: str | None) -> Any:
         try:
-            return kind(text)
+            return None if text is None else kind(text)
         except ValueError:
-            raise typer.BadParameter(f"must be {description}, not {text!r}") from None
+            raise Refused(f"{parameter.opts[0]} must be {description}, not {text!r}") from None
 
-    return typer.Option(metavar=metavar, parser=parse, help=help)
+    return typer.Option(metavar=metavar, parser=str, callback=parse, help=help)
 
 
 def whole_number(help: str) -> Any:

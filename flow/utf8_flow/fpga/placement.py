@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from utf8_hdl import ErrorSpan, Profile
 from utf8_sim.tools.cores import on_all_cores
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
 from ..components import idle_options, make_design
@@ -90,8 +90,8 @@ def choose_jobs(
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
-                raise Refused(
-                    f"unknown --fields {field!r} of the {component}: choose from {', '.join(known)}"
+                raise WrongValue(
+                    f"fields of the {component} must be among {', '.join(known)}, not {field!r}"
                 )
         used = tuple(field for field in known if field in wanted)
         jobs.append(Job(component, compact, profile, device, used))

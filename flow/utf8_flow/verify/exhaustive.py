@@ -19,7 +19,7 @@ from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.tools.cache import contents
 from utf8_sim.tools.cores import cores, on_all_cores
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
 
 from ..components import make_design
@@ -99,19 +99,19 @@ class State:
             self._load()
 
     def _load(self) -> None:
-        advice = "remove it, or name another with --state"
+        advice = "remove it, or choose another"
         try:
             state = json.loads(Path(self.path).read_text(encoding="utf-8"))
             identity, self.cycles, done = state["identity"], state["cycles"], state["done"]
             if type(self.cycles) is not int or self.cycles < 0 or not set(done) <= {"0", "1"}:
                 raise ValueError("damaged")
         except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
-            raise Refused(
-                f"{self.path!r} is no state of an exhaustive comparison ({error}): {advice}"
+            raise WrongValue(
+                f"state {self.path!r} is no state of an exhaustive comparison ({error}): {advice}"
             ) from error
         if identity != self._identity or len(done) != len(self.done):
-            raise Refused(
-                f"{self.path!r} is the state of another comparison (other options, or another "
+            raise WrongValue(
+                f"state {self.path!r} is that of another comparison (other options, or another "
                 f"version): {advice}"
             )
         self.done = np.array(list(done)) == "1"

@@ -13,7 +13,7 @@ from utf8_hdl import UNICODE, Profile
 from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import WrongValue
 
 from ..components import ENTRIES, make_design, makers, variant, variants
 from ..formal.bench import Property
@@ -54,7 +54,7 @@ def choose_goals(
     ]
     names = _names(goals)
     if name is not None and name not in names:
-        raise Refused(f"unknown --property {name!r}: choose from {', '.join(names)}")
+        raise WrongValue(f"property must be one of {', '.join(names)}, not {name!r}")
     return [goal for goal in goals if name in (None, goal.property.name)]
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Window
 from utf8_sim.stimulus import Piece, Stimulus
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_binary_output, open_output
 from utf8_sim.trace import Trace
 
@@ -123,8 +123,8 @@ class TextSimulation(Run):
         """The timing diagram of the cycles chosen, without those behind the last that matter."""
         trace, drawn = self._drawing, self._drawn
         if not len(trace):
-            raise Refused(
-                f"--wave-cycles {drawn[0]}-{drawn[-1]} are after the end: "
+            raise WrongValue(
+                f"wave-cycles {drawn[0]}-{drawn[-1]} are after the end: "
                 f"there are cycles 0-{self.cycles - 1}"
             )
         trace = trace[: max(1, active_cycles(trace))]

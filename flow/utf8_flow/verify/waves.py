@@ -1,7 +1,6 @@
 """Files that show what happened on the pins: waveforms and timing diagrams."""
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +9,8 @@ from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
-from utf8_sim.tools.yowasp import need_packages
 from utf8_sim.waves.diagram import timing_diagram
 from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
-
-MOST_CYCLES_DRAWN = 256
 
 MOST_CYCLES_AFTER = 24
 """A run at full rate is over so soon after the last byte."""
@@ -48,17 +44,6 @@ def _is_ours(save: Path) -> bool:
         return False
 
 
-def drawing_range(cycles: str) -> range:
-    """The cycles that ``--wave-cycles`` names."""
-    numbers = re.fullmatch(r"(\d{1,15})-(\d{1,15})", cycles)
-    chosen = range(int(numbers[1]), int(numbers[2]) + 1) if numbers else range(0)
-    if not 0 < len(chosen) <= MOST_CYCLES_DRAWN:
-        raise Refused(
-            f"--wave-cycles must be FIRST-LAST, at most {MOST_CYCLES_DRAWN} cycles, not {cycles!r}"
-        )
-    return chosen
-
-
 def check_drawn(cycles: range, size: int) -> None:
     """Refuse to draw cycles that a run of so many bytes at full rate cannot have."""
     end = size + MOST_CYCLES_AFTER
@@ -67,11 +52,6 @@ def check_drawn(cycles: range, size: int) -> None:
             f"--wave-cycles {cycles[0]}-{cycles[-1]} are after the end, "
             f"which at full rate comes before cycle {end}"
         )
-
-
-def check_drawing() -> None:
-    """Refuse to begin what could not be drawn."""
-    need_packages("--wave", ["wavedrom"], "wave")
 
 
 def draw(path: str, window: Window, engine: Engine) -> None:

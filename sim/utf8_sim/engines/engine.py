@@ -60,8 +60,12 @@ class Engine(ABC):
         self.state_names: dict[int, str] = {state.value: state.name for state in states}
 
     def items(self, stimulus: Stimulus) -> Iterator[Columns]:
-        """All inputs in order."""
-        return self.component.pack(stimulus.pieces, self.interface)
+        """All inputs in order; a `ValueError` or `TypeError`, if one does not fit the pins."""
+        names = [pin.name for pin in self.interface.inputs]
+        for columns in self.component.pack(stimulus.pieces, self.interface):
+            if not set(names) <= columns.keys():
+                raise ValueError(f"columns must be {', '.join(names)}, not {', '.join(columns)}")
+            yield {pin.name: pin.checked(columns[pin.name]) for pin in self.interface.inputs}
 
     @abstractmethod
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:

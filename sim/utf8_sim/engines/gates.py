@@ -40,7 +40,7 @@ class GateLevelEngine(VerilatorEngine):
 
     def __init__(self, name: str, design: Any, verilog: str, synthesis: str, models: str) -> None:
         self.name = name
-        need_packages(f"--engine {name}", [YOSYS], "fpga")
+        need_packages(f"engine {name}", [YOSYS], "fpga")
         super().__init__(design, with_models(design, netlist(design, verilog, synthesis), models))
 
 

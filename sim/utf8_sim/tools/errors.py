@@ -7,3 +7,7 @@ class ToolError(Exception):
 
 class Refused(ValueError):
     """Wrong usage, or a file that cannot be used; the message says which."""
+
+
+class WrongValue(Refused):
+    """A value that a parameter cannot have; the message begins with the name of its option."""

@@ -59,8 +59,6 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _standard_output() -> Iterator[TextIO]:
-    if sys.stdout is None:
-        raise Refused("cannot write '-': standard output is closed")
     with _refusing("-"):  # whatever else may fail has its own message
         yield sys.stdout
         sys.stdout.flush()

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, islice
 
-import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Window
-from utf8_sim.stimulus import Piece, Stimulus
+from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_binary_output, open_output
 from utf8_sim.trace import Trace
@@ -40,19 +38,6 @@ class Outputs:
     wave: str | None
 
 
-def look_ahead(
-    pieces: Iterator[Piece], engine: Engine, count: int | None = 1
-) -> tuple[Iterator[Piece], int, bool]:
-    """The same pieces, how many bytes the first ones are or become, and whether that is all.
-
-    Without a count, all are looked at; one is all of a short text.
-    """
-    first = list(islice(pieces, count))
-    bytes_of = entry_of(engine).bytes_of
-    size = sum(bytes_of(values, engine.profile) for values, _ in first)
-    return chain(first, pieces), size, all(np.any(ends) for _, ends in first)
-
-
 class TextSimulation(Run):
     """A simulation of one text, and what is kept of it."""
 
@@ -67,7 +52,7 @@ class TextSimulation(Run):
         return self._summary.lines()
 
     def run(self, show: Console, stimulus: Stimulus, size: int | None) -> None:
-        """Simulate so many inputs, if that is known, and write the files."""
+        """Simulate about so many inputs, if that is known, and write the files."""
         with self.reported(show), ExitStack() as files:
             writers = list(self._writers(files))
             progress = files.enter_context(progress_bar())

@@ -16,9 +16,6 @@ from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
 
 MOST_CYCLES_DRAWN = 256
 
-MOST_CYCLES_AFTER = 24
-"""A run at full rate is over so soon after the last byte."""
-
 
 def save_file_name(vcd: str) -> str:
     """Name of the file that tells GTKWave how to show a VCD."""
@@ -57,16 +54,6 @@ def drawing_range(cycles: str) -> range:
             f"--wave-cycles must be FIRST-LAST, at most {MOST_CYCLES_DRAWN} cycles, not {cycles!r}"
         )
     return chosen
-
-
-def check_drawn(cycles: range, size: int) -> None:
-    """Refuse to draw cycles that a run of so many bytes at full rate cannot have."""
-    end = size + MOST_CYCLES_AFTER
-    if cycles.start > end:
-        raise Refused(
-            f"--wave-cycles {cycles[0]}-{cycles[-1]} are after the end, "
-            f"which at full rate comes before cycle {end}"
-        )
 
 
 def check_drawing() -> None:

@@ -122,7 +122,7 @@ def _input(trace: Trace, engine: Engine, place: int) -> str:
     if not trace["i.valid"][place]:
         return ""
     item = trace.interface.inputs[0]
-    shown = engine.component.show_item(int(trace[item.name][place]))
+    shown = engine.component.show_item(trace[item.name][place].tolist())
     width = len("41 A") if item.width == 8 else 0  # so that what follows is in line
     last, waits = bool(trace[LAST][place]), not trace["i.ready"][place]
     return _with_remarks(f"{shown:<{width}}", last, waits)

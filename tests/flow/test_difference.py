@@ -111,11 +111,9 @@ def test_every_override_is_in_the_command():
     )
 
 
-def test_an_exhaustive_comparison_that_is_wrong_from_the_beginning(folder, monkeypatch):
-    assert "every one of 1 byte: about " in run("compare", "--exhaustive", 1).out
+def test_an_exhaustive_comparison_tells_how_to_show_a_difference_again(folder, monkeypatch):
     break_design(monkeypatch, "range: F5 is in range")
     result = run("compare", "--exhaustive", 1)
-    assert "every one of 1 byte: on " in result.out  # no time is named
     assert "text [F5] at offset 0" in squeezed(result.out)
     assert assert_shown_again(result)[-1] == "F5"
 

@@ -78,7 +78,7 @@ def test_every_text_is_driven_once_and_in_order(length):
 def test_every_text_of_one_byte(folder, options, after):
     result = run("compare", "--exhaustive", 1, *options)
     assert (result.status, result.err) == (0, "")
-    assert "256 texts, every one of 1 byte: " in result.out
+    assert "256 texts, every one of 1 byte, on " in result.out
     # A token comes eight cycles after its byte, and eight cycles without any are the end; compact
     # it comes one cycle after it, and two are the end.
     assert f"agree on every output pin in all {256 + after} cycles" in result.out
@@ -89,7 +89,7 @@ def test_every_text_of_one_byte(folder, options, after):
 def test_every_text_of_two_bytes(folder):
     result = run("compare", "--exhaustive", 2)
     assert (result.status, result.err) == (0, "")
-    assert "65536 texts, every one of 2 bytes: " in result.out
+    assert "65536 texts, every one of 2 bytes, on " in result.out
     assert "engine cxxrtl" in result.out
     assert f"agree on every output pin in all {2 * 65536 + 16} cycles" in result.out
     for option in ("--stall-input", "--stall-output"):
@@ -190,7 +190,7 @@ def test_what_is_done_is_not_run_again(folder, monkeypatch):
     Path("state.json").write_text(json.dumps(state))
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert result.status == 0
-    assert "256 texts, every one of 1 byte, 12.5% of them left: " in result.out
+    assert "256 texts, every one of 1 byte, 12.5% of them left, on " in result.out
     assert f"agree on every output pin in all {1000 + 32 + 16} cycles" in result.out
     assert not Path("state.json").exists()
 

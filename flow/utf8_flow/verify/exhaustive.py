@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -24,7 +23,7 @@ from utf8_sim.tools.files import open_output
 
 from ..components import make_design
 from ..export.verilog import generate
-from ..terminal import duration, plural, progress_bar, say
+from ..terminal import plural, progress_bar, say
 from .difference import conclude
 from .engines import ENGINES, keep_freed_memory
 from .run import Run, agree, give_up
@@ -32,9 +31,6 @@ from .run import Run, agree, give_up
 LONGEST = 4
 SHARD = 1 << 18
 """Texts in one shard, the unit of work that a worker gets and the state file remembers."""
-
-TRIAL = 0.5
-"""Seconds for which texts are run to tell how long all of them will take."""
 
 
 @dataclass(frozen=True)
@@ -170,9 +166,7 @@ def _first_wrong_shard(
         return None
     if state.done.any():
         texts += f", {len(shards) / plan.shards:.1%} of them left"
-    seconds = _seconds_for(plan, engine, len(shards))
-    how_long = "" if seconds is None else f"about {duration(seconds)} "
-    say(show, f"{texts}: {how_long}on {plural(cores(), 'core')}")
+    say(show, f"{texts}, on {plural(cores(), 'core')}")
     try:
         with progress_bar() as progress:
             done = plan.shards - len(shards)
@@ -188,22 +182,6 @@ def _first_wrong_shard(
         say(show, f"{share}: the same command goes on from there ({state.path})")
         give_up(show, state.cycles)
     return None
-
-
-def _seconds_for(plan: Plan, engine: Engine, shards: int) -> float | None:
-    """About how long so many shards take on all cores, from a trial of a few texts.
-
-    There is no telling if something is wrong with these already.
-    """
-    trial, inputs, begin = Run(engine), 0, time.monotonic()
-    for window in trial.simulate(plan.stimulus(0)):
-        inputs += int(np.count_nonzero(window.actual.is_accepted))
-        if time.monotonic() - begin > TRIAL:
-            break
-    if trial.wrong:
-        return None
-    rate = max(inputs, 1) / (time.monotonic() - begin)
-    return min(SHARD * shards, plan.texts) * plan.length / rate / min(cores(), shards)
 
 
 def _run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:

@@ -164,7 +164,7 @@ def test_what_does_not_come_again_is_a_difference_all_the_same(folder, monkeypat
 def test_a_worker_that_saw_a_difference_is_believed(folder, monkeypatch):
     seen, left = "cycle 9, pin o.valid: expected 1, actual 0", []
 
-    def shards(plan, engine, numbers):
+    def shards(plan, numbers):
         left.append(numbers)
         yield from [(0, 100, ""), (1, 100, seen)][-len(numbers) :]
 

@@ -137,7 +137,7 @@ def compare(
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
         which = design.component, design.compact
         plan = Plan(exhaustive, made.profile, simulator.name, rates, stalling.seed, *which)
-        compare_exhaustively(show, plan, simulator, engine_line, state, vcd, kept.wave)
+        compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave)
         return
 
     facts = AmaranthEngine(made)

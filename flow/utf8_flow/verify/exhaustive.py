@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,10 @@ SHARD = 1 << 18
 
 @dataclass(frozen=True)
 class Plan:
-    """Every text of 1 to 4 bytes, for a component that takes bytes."""
+    """Every text of 1 to 4 bytes, for a component that takes bytes.
+
+    It can be sent to other processes, each of which makes a simulator of its own.
+    """
 
     length: int
     profile: Profile
@@ -48,6 +52,11 @@ class Plan:
 
     def design(self) -> Any:
         return make_design(self.component, self.profile, self.compact)
+
+    @cached_property
+    def simulator(self) -> Engine:
+        keep_freed_memory()
+        return ENGINES[self.engine](self.design())
 
     @property
     def texts(self) -> int:
@@ -73,6 +82,11 @@ class Plan:
             for side, probability in enumerate(self.stalls, start=1)
         )
         return Stimulus([(texts.ravel(), ends.ravel())], *stalls)
+
+    def run(self, shard: int) -> tuple[int, str]:
+        """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
+        run = Run(self.simulator).all_of(self.stimulus(shard))
+        return run.cycles, run.wrong
 
     def identity(self) -> str:
         """Changes with all that the verdict depends on: what is run, the design, the checks."""
@@ -129,7 +143,6 @@ class State:
 def compare_exhaustively(
     show: Console,
     plan: Plan,
-    engine: Engine,
     engine_line: str,
     state_file: str,
     vcd: str,
@@ -139,7 +152,7 @@ def compare_exhaustively(
     state = State(plan, state_file)
     say(show, f"profile {plan.profile.describe()}")
     say(show, f"engine {engine_line}")
-    wrong = _first_wrong_shard(show, plan, engine, state)
+    wrong = _first_wrong_shard(show, plan, state)
     if wrong is None:
         Path(state_file).unlink(missing_ok=True)
         agree(show, state.cycles)
@@ -148,16 +161,14 @@ def compare_exhaustively(
     texts = f"the texts from {plan.first_text(shard)} on, one after the other"
     say(show, "hardware and golden model differ")
     say(show, f"stimulus: {texts}, seed {plan.seed}")
-    again = Run(engine).all_of(plan.stimulus(shard))
+    again = Run(plan.simulator).all_of(plan.stimulus(shard))
     if not again.wrong:
         say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
         raise typer.Exit(1)
     conclude(show, again, vcd, wave)
 
 
-def _first_wrong_shard(
-    show: Console, plan: Plan, engine: Engine, state: State
-) -> tuple[int, str] | None:
+def _first_wrong_shard(show: Console, plan: Plan, state: State) -> tuple[int, str] | None:
     """Run what is not done yet; the number of a shard, and what is wrong in it."""
     shards = np.flatnonzero(~state.done).tolist()
     texts = f"{plan.texts} texts, every one of {plural(plan.length, 'byte')}"
@@ -171,7 +182,7 @@ def _first_wrong_shard(
         with progress_bar() as progress:
             done = plan.shards - len(shards)
             task = progress.add_task("every text", total=plan.shards, completed=done)
-            for shard, cycles, wrong in _run_shards(plan, engine, shards):
+            for shard, cycles, wrong in _run_shards(plan, shards):
                 if wrong:
                     return shard, wrong
                 state.add(shard, cycles)
@@ -184,23 +195,10 @@ def _first_wrong_shard(
     return None
 
 
-def _run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
+def _run_shards(plan: Plan, shards: list[int]) -> Iterator[tuple[int, int, str]]:
     """Run shards, on all cores if there are several: number, cycles, and what is wrong."""
     if len(shards) == 1:
-        yield shards[0], *_run_shard((plan, engine), shards[0])
+        yield shards[0], *plan.run(shards[0])
         return
-    for shard, (cycles, wrong) in on_all_cores(_run_shard, shards, _start, (plan,)):
+    for shard, (cycles, wrong) in on_all_cores(plan.run, shards):
         yield shard, cycles, wrong
-
-
-def _start(plan: Plan) -> tuple[Plan, Engine]:
-    """What a new process works with."""
-    keep_freed_memory()
-    return plan, ENGINES[plan.engine](plan.design())
-
-
-def _run_shard(work: tuple[Plan, Engine], shard: int) -> tuple[int, str]:
-    """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
-    plan, engine = work
-    run = Run(engine).all_of(plan.stimulus(shard))
-    return run.cycles, run.wrong

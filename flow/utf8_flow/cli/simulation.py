@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from utf8_sim.campaign import Part, campaign
+from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.errors import Refused
@@ -142,7 +142,7 @@ def compare(
 
     facts = AmaranthEngine(made)
     parts = _given_parts(context, files or [], typed.part(facts), facts)
-    parts = parts or campaign(facts, stalling.seed)
+    parts = parts or facts.component.campaign(made.profile, stalling.seed)
     inputs = sum(part.size for part in parts) * len(modes)
     simulator, engine_line = prepare_engine(engine, made, inputs)
     say(show, f"profile {made.profile.describe()}")

@@ -164,12 +164,12 @@ def test_what_does_not_come_again_is_a_difference_all_the_same(folder, monkeypat
 def test_a_worker_that_saw_a_difference_is_believed(folder, monkeypatch):
     seen, left = "cycle 9, pin o.valid: expected 1, actual 0", []
 
-    def shards(plan, numbers):
+    def shards(work, numbers):
         left.append(numbers)
-        yield from [(0, 100, ""), (1, 100, seen)][-len(numbers) :]
+        yield from [(0, (100, "")), (1, (100, seen))][-len(numbers) :]
 
     monkeypatch.setattr(exhaustive, "SHARD", 128)
-    monkeypatch.setattr(exhaustive, "_run_shards", shards)
+    monkeypatch.setattr(exhaustive, "on_all_cores", shards)
     for _ in range(2):
         result = run("compare", "--exhaustive", 1)
         assert result.status == 1

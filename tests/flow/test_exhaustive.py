@@ -204,13 +204,13 @@ def test_what_is_done_is_not_run_again(folder, monkeypatch):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ToolError("a worker process died")])
 def test_what_is_done_is_kept_if_the_others_are_not(folder, monkeypatch, error):
     def shards(*_arguments):
-        yield 0, 128, ""
+        yield 0, (128, "")
         raise error
 
     monkeypatch.setattr(Plan, "identity", lambda self: "what is run")
     monkeypatch.setattr(exhaustive, "SHARD", 128)
     with monkeypatch.context() as patch:
-        patch.setattr(exhaustive, "_run_shards", shards)
+        patch.setattr(exhaustive, "on_all_cores", shards)
         result = run("compare", "--exhaustive", 1)
     assert "in all" not in result.out
     if error is KeyboardInterrupt:

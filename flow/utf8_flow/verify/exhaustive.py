@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -182,7 +181,7 @@ def _first_wrong_shard(show: Console, plan: Plan, state: State) -> tuple[int, st
         with progress_bar() as progress:
             done = plan.shards - len(shards)
             task = progress.add_task("every text", total=plan.shards, completed=done)
-            for shard, cycles, wrong in _run_shards(plan, shards):
+            for shard, (cycles, wrong) in on_all_cores(plan.run, shards):
                 if wrong:
                     return shard, wrong
                 state.add(shard, cycles)
@@ -193,12 +192,3 @@ def _first_wrong_shard(show: Console, plan: Plan, state: State) -> tuple[int, st
         say(show, f"{share}: the same command goes on from there ({state.path})")
         give_up(show, state.cycles)
     return None
-
-
-def _run_shards(plan: Plan, shards: list[int]) -> Iterator[tuple[int, int, str]]:
-    """Run shards, on all cores if there are several: number, cycles, and what is wrong."""
-    if len(shards) == 1:
-        yield shards[0], *plan.run(shards[0])
-        return
-    for shard, (cycles, wrong) in on_all_cores(plan.run, shards):
-        yield shard, cycles, wrong

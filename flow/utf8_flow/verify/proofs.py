@@ -1,7 +1,6 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -101,7 +100,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
     with progress_bar() as progress:
         task = progress.add_task("proving", total=len(goals))
-        for goal, proof in _attempts(goals):
+        for goal, proof in on_all_cores(attempt, schedule(goals, cores())):
             reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
             what = goal.property
             line = Text(f"{goal.design():<17}{short_name(goal.profile):<{width + 2}}")
@@ -127,13 +126,6 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
         done = plural(len(goals), "property", "properties")
         say(show, f"{done} proved, {plural(covers, 'cover')} reached", "green")
     return not wrong
-
-
-def _attempts(goals: list[Goal]) -> Iterator[tuple[Goal, Proof]]:
-    if len(goals) == 1:
-        yield goals[0], attempt(goals[0])
-        return
-    yield from on_all_cores(attempt, schedule(goals, cores()))
 
 
 def _wave_name(vcd: str, goal: Goal) -> str:

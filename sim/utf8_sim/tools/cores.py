@@ -37,15 +37,17 @@ def on_all_cores(
 ) -> Iterator[tuple[Item, Result]]:
     """Do the same to many things, as many at a time as there are cores; each result as it is done.
 
-    The programs that ``work`` runs end with its process if they are in the process's group. If a
-    process dies, that is a `ToolError`.
+    A single one is done in this process. The programs that ``work`` runs end with its process if
+    they are in the process's group. If a process dies, that is a `ToolError`.
     """
-    workers = cores()
+    everything, workers = list(items), cores()
+    if len(everything) == 1:
+        yield everything[0], work(everything[0])
+        return
     context = get_context("spawn")  # not forked: this process has threads
     prepare_cache()  # for all of them
     alive, hold_alive = context.Pipe(duplex=False)
     scratch = tempfile.TemporaryDirectory()  # what processes leave that are ended is removed here
-    everything = list(items)
     first = alive, os.getcwd(), scratch.name, IMPORTED, work, everything
     with _starting():
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)

@@ -9,8 +9,9 @@ from typing import IO, Any, TextIO
 
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import check_output
+from utf8_sim.tools.yowasp import need_packages
 
-from ..verify.waves import check_drawing, save_file_name
+from ..verify.waves import save_file_name
 
 
 class StandardOutput(io.FileIO):
@@ -48,7 +49,7 @@ def give_up_on(stream: IO[Any]) -> None:
 def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
     """Refuse outputs that cannot be written, to one place, or over an input."""
     if outputs.get("--wave") is not None:
-        check_drawing()
+        need_packages("--wave", ["wavedrom"], "wave")
     if outputs.get("--vcd") not in (None, "", "-", os.devnull):
         outputs = {**outputs, "the save file of --vcd": save_file_name(outputs["--vcd"] or "")}
     places: dict[str, tuple[str, str]] = {}

@@ -13,7 +13,7 @@ from ..terminal import plural, report_console, say
 from ..verify.comparison import PartsComparison
 from ..verify.engines import AUTO, prepare_engine
 from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
-from ..verify.simulation import Outputs, TextSimulation
+from ..verify.simulation import TextSimulation
 from ..verify.waves import drawing_range
 from . import options
 from .choices import Design, Engine, Kept, Stalling, refuse_idle
@@ -78,8 +78,7 @@ def simulate(
     show = report_console(names)
     with open_text(file, part, facts) as (pieces, size):
         simulator, engine_line = prepare_engine(engine, made, size)
-        outputs = Outputs(kept.tokens, encoded, kept.vcd, kept.wave)
-        simulation = TextSimulation(simulator, outputs, drawn)
+        simulation = TextSimulation(simulator, names, drawn)
         simulation.run(show, Stimulus(pieces, *stalls), size)
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
 

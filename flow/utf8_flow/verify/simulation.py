@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
@@ -28,20 +27,13 @@ SHORT_TEXT = 64
 MOST_CYCLES_SHOWN = 256
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """Names of the files to write, if they are wanted."""
-
-    tokens: str | None
-    encoded: str | None
-    vcd: str | None
-    wave: str | None
-
-
 class TextSimulation(Run):
-    """A simulation of one text, and what is kept of it."""
+    """A simulation of one text, and what is kept of it.
 
-    def __init__(self, engine: Engine, outputs: Outputs, drawn: range) -> None:
+    ``outputs`` are names of files by the options of the command that write them.
+    """
+
+    def __init__(self, engine: Engine, outputs: dict[str, str | None], drawn: range) -> None:
         super().__init__(engine)
         self._outputs = outputs
         self._drawn = drawn
@@ -69,7 +61,8 @@ class TextSimulation(Run):
 
     def _writers(self, files: ExitStack) -> Iterator[Callable[[Window], object]]:
         """What writes the files, except for the timing diagram; the summary writes the tokens."""
-        tokens, encoded, vcd = self._outputs.tokens, self._outputs.encoded, self._outputs.vcd
+        options = "--tokens", "--bytes", "--vcd"
+        tokens, encoded, vcd = (self._outputs[option] for option in options)
         if tokens:
             self._summary = entry_of(self.engine).report(files.enter_context(open_output(tokens)))
         if encoded:
@@ -90,8 +83,8 @@ class TextSimulation(Run):
             elif self._summary.inputs <= SHORT_TEXT:
                 print_lines(show, self._table())
             print_lines(show, [*self._summary.lines(), Text(f"engine      {engine_line}")])
-        wave = self._outputs.wave
-        conclude(show, self, None if self._outputs.vcd else difference_vcd, wave)
+        wave = self._outputs["--wave"]
+        conclude(show, self, None if self._outputs["--vcd"] else difference_vcd, wave)
         if wave:
             self._draw(wave)
 

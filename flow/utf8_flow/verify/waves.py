@@ -10,7 +10,6 @@ from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
-from utf8_sim.tools.yowasp import need_packages
 from utf8_sim.waves.diagram import timing_diagram
 from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
 
@@ -54,11 +53,6 @@ def drawing_range(cycles: str) -> range:
             f"--wave-cycles must be FIRST-LAST, at most {MOST_CYCLES_DRAWN} cycles, not {cycles!r}"
         )
     return chosen
-
-
-def check_drawing() -> None:
-    """Refuse to begin what could not be drawn."""
-    need_packages("--wave", ["wavedrom"], "wave")
 
 
 def draw(path: str, window: Window, engine: Engine) -> None:

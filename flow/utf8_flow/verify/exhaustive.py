@@ -171,9 +171,6 @@ def _first_wrong_shard(show: Console, plan: Plan, state: State) -> tuple[int, st
     """Run what is not done yet; the number of a shard, and what is wrong in it."""
     shards = np.flatnonzero(~state.done).tolist()
     texts = f"{plan.texts} texts, every one of {plural(plan.length, 'byte')}"
-    if not shards:
-        say(show, f"{texts}: all done before")
-        return None
     if state.done.any():
         texts += f", {len(shards) / plan.shards:.1%} of them left"
     say(show, f"{texts}, on {plural(cores(), 'core')}")

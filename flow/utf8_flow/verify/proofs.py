@@ -20,7 +20,7 @@ from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .report import short_name
-from .waves import open_wave
+from .waves import write_wave
 
 HARD = "valid-independent", "reset", "tokens", "bytes", "self-synchronisation"
 """What takes longest, the longest last."""
@@ -152,6 +152,5 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         print_lines(show, cycle_table(window, engine, range(len(trace)), pins=True, marked=marked))
         if difference:
             say(show, f"the golden model, from reset on, says otherwise: {difference}")
-        with open_wave(file, engine) as wave:
-            wave.write(window)
+        write_wave(file, window, engine)
         say(show, f"waveform: {file}")

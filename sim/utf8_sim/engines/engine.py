@@ -59,17 +59,16 @@ class Engine(ABC):
         states = design.State if self.interface.state_width else ()
         self.state_names: dict[int, str] = {state.value: state.name for state in states}
 
+    def state_name(self, state: int) -> str:
+        """Name of a value of the state register, also of an illegal one."""
+        return self.state_names.get(state, f"illegal {state}")
+
     @abstractmethod
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         """Simulate from reset until all input is accepted and no more output comes.
 
         If the design stops moving or drives X or Z, a `DesignError` comes after the last window.
         """
-
-
-def state_name(names: dict[int, str], state: int) -> str:
-    """Name of a value of the state register, also of an illegal one."""
-    return names.get(state, f"illegal {state}")
 
 
 def interface_of(design: Any) -> Interface:

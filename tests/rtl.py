@@ -31,7 +31,6 @@ from utf8_hdl import (
     encoder,
     tables,
 )
-from utf8_sim.campaign import campaign
 from utf8_sim.engines.compiled import CxxrtlEngine
 from utf8_sim.engines.engine import AmaranthEngine, Engine, HangError
 from utf8_sim.lockstep import Difference, Lockstep
@@ -582,7 +581,8 @@ def quick_engine(design: Decoder | Encoder) -> Engine:
 def campaign_catches(design: Decoder | Encoder) -> bool:
     """Whether the built-in campaign finds a difference or a hang, at full rate or with stalls."""
     engine = AmaranthEngine(design)
-    for part in sorted(campaign(engine, seed=0), key=lambda part: part.size):
+    parts = engine.component.campaign(design.profile, 0)
+    for part in sorted(parts, key=lambda part: part.size):
         for stalls in (STALLS["full rate"], STALLS["both slow"]):
             try:
                 difference = Lockstep(engine, Stimulus(part.pieces(), *stalls)).run()

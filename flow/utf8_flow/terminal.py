@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 
 from rich.console import Console
 from rich.progress import (
@@ -95,16 +96,8 @@ def _state(task: Task) -> str:
     if task.total is not None:
         words.append(f"{task.percentage:.0f}%")
         if task.time_remaining:
-            words.append(f"about {duration(task.time_remaining)} left")
+            words.append(f"about {timedelta(seconds=round(task.time_remaining))} left")
     return ", ".join(words)
-
-
-def duration(seconds: float) -> str:
-    """About how long that is, for a person."""
-    for unit, size in (("hour", 3600), ("minute", 60), ("second", 1)):
-        if seconds >= 2 * size:
-            return plural(round(seconds / size), unit)
-    return "a second or two"
 
 
 def say(show: Console, line: str, style: str = "") -> None:

@@ -65,12 +65,6 @@ class Part:
         return cls(name, sum(map(len, texts)), lambda: ((text, True) for text in texts))
 
 
-def campaign(engine: Any, seed: int) -> list[Part]:
-    """All parts of the built-in campaign for what an engine simulates."""
-    parts: list[Part] = engine.component.campaign(engine.profile, seed)
-    return parts
-
-
 class Coverage:
     """What a comparison exercised: how often an input of a class was accepted, and in which case.
 

@@ -239,7 +239,7 @@ def _expected(model: CycleModel, trace: Trace) -> Trace:
         column = columns[pin] = np.zeros_like(trace[pin])
         for cycle, output in enumerate(outputs):
             column[cycle] = output[number]
-    return trace.replaced(columns)
+    return Trace(interface, trace.columns | columns)
 
 
 def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:

@@ -20,7 +20,7 @@ PIECE_SIZE = 1 << 16
 LAST = "i.last"
 
 
-def file_pieces(stream: BinaryIO) -> Iterator[Piece]:
+def file_pieces(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
     """One text, read piece by piece; an empty file is a text without bytes."""
     piece = stream.read(PIECE_SIZE)
     while piece:
@@ -31,10 +31,6 @@ def file_pieces(stream: BinaryIO) -> Iterator[Piece]:
 
 class Stalls(Protocol):
     """In which cycles one side stalls."""
-
-    def cycles_for(self, size: int) -> float:
-        """About how many cycles so many inputs or outputs take."""
-        ...
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         """Endless booleans, true to stall, ``size`` cycles at a time; the same on every call."""
@@ -73,9 +69,6 @@ class RandomStalls:
                 f"probability must be at least 0 and below 1, not {self.probability:g}"
             )
 
-    def cycles_for(self, size: int) -> float:
-        return size / (1 - self.probability)
-
     def windows(self, size: int) -> Iterator[np.ndarray]:
         generator = np.random.default_rng(self.seed)
         while not self.probability:
@@ -103,9 +96,6 @@ class FixedStalls:
     """
 
     pattern: tuple[bool, ...] = ()
-
-    def cycles_for(self, size: int) -> float:
-        return size + sum(self.pattern)
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         for begin in range(0, len(self.pattern), size):

@@ -255,10 +255,6 @@ class Trace:
         levels = zip(*(column.tolist() for column in self.taken().values()), strict=True)
         return [dict(zip(fields, output, strict=True)) for output in levels]
 
-    def replaced(self, columns: Columns) -> "Trace":
-        """The same with other levels of some pins."""
-        return Trace(self.interface, self.columns | columns)
-
     def table(self) -> np.ndarray:
         """The same as one array with a field for each pin, handy for a look at single cycles."""
         columns = self.columns.items()

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -26,9 +27,10 @@ from command import (
     squeezed,
 )
 from reference import ref_tokens
-from utf8_flow.cli import simulation, texts
+from utf8_flow.cli import texts
 from utf8_hdl import __version__
 from utf8_sim.campaign import Part
+from utf8_sim.components import COMPONENTS, DECODER
 from utf8_sim.engines.engine import AmaranthEngine, HangError
 
 VCD_BEGINS = "$timescale 1 ns $end\n$version utf8-hdl $end\n"
@@ -102,7 +104,8 @@ def test_compare_says_never_only_of_what_the_campaign_has_to_meet(folder, monkey
     assert {"00..7F 4", "E0"} <= set(squeezed(result.out))
     assert "NEVER" not in result.out
     part = Part("one", 1, lambda: iter([(b"A", True)]))
-    monkeypatch.setattr(simulation, "campaign", lambda *_: [part])
+    changed = replace(DECODER, campaign=lambda *_: [part])
+    monkeypatch.setitem(COMPONENTS, "decoder", changed)
     result = run("compare")
     assert "00..7F 4 NEVER NEVER NEVER" in squeezed(result.out)
     assert "never met: " in result.out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, assert_is_waveform, assert_refused, break_design, run
+from command import Run, assert_is_waveform, assert_refused, break_design, in_shell, run, squeezed
 from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
 from utf8_flow.verify import engines
@@ -26,7 +26,7 @@ SCRIPTS = "Hello, world! naïve שלום नमस्ते 你好 한국어 Ε�
 RTL = [name for name in ENGINES if not name.startswith("gates")]
 
 WORTH = 512
-"""Cycles from which on a compiler is worth its time here."""
+"""Inputs from which on a compiler is worth its time here."""
 
 
 def engine_line(result: Run) -> str:
@@ -76,13 +76,12 @@ def test_every_engine_is_tried_here():
     [
         ("simulate text.txt", WORTH),
         ("simulate - --component encoder", WORTH),
-        ("simulate text.txt --stall-input 0.5", WORTH // 2),
-        ("simulate text.txt --stall-output 0.5", WORTH // 2),
+        ("simulate text.txt --stall-input 0.9", WORTH),
         ("compare text.txt", WORTH // 4),  # four times: at full rate and with stalls
-        ("compare text.txt --stall-output 0.9", WORTH // 8),
+        ("compare text.txt --stall-output 0.9", WORTH // 2),
     ],
 )
-def test_a_text_is_compiled_if_many_cycles_are_to_come(folder, monkeypatch, arguments, size):
+def test_a_text_is_compiled_if_many_inputs_are_to_come(folder, monkeypatch, arguments, size):
     for length, engine in ((size, "cxxrtl"), (size // 2, "amaranth")):
         Path("text.txt").write_bytes(b"A" * length)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"A" * length)))
@@ -90,24 +89,16 @@ def test_a_text_is_compiled_if_many_cycles_are_to_come(folder, monkeypatch, argu
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        f"simulate text.txt --stall-output-cycles 9,16-{WORTH + 16}",
-        f"compare text.txt --stall-input-cycles 0-{WORTH}",
-        "compare",
-        "compare --exhaustive 1 --stall-input 0.99",
-    ],
-)
-def test_what_counts_is_not_the_size_of_a_file(folder, arguments):
-    assert engine_line(run(*arguments.split())) == "engine cxxrtl"
+def test_texts_that_come_with_the_command_count_as_well(folder):
+    texts = "41 /" * WORTH
+    for arguments in (["compare"], ["simulate", "--hex", texts], ["compare", "--hex", texts]):
+        assert engine_line(run(*arguments)) == "engine cxxrtl"
 
 
 @needs_compiler
-def test_an_encoder_takes_a_cycle_for_each_byte():
-    encoder, count = ["--component", "encoder", "--code-points"], WORTH // 3 + 1
-    assert engine_line(run("simulate", *encoder, "41 " * count)) == "engine amaranth"
-    assert engine_line(run("simulate", *encoder, "D800 " * count)) == "engine cxxrtl"
+def test_a_pipe_is_long_if_its_first_piece_is_not_all(folder):
+    report = in_shell("head -c 70000 /dev/zero | utf8-hdl simulate -").stdout
+    assert "engine cxxrtl" in squeezed(report.decode())
 
 
 @pytest.mark.usefixtures("empty_path")

@@ -79,7 +79,7 @@ def test_every_text_is_driven_once_and_in_order(length):
 def test_every_text_of_one_byte(folder, options, after):
     result = run("compare", "--exhaustive", 1, *options)
     assert (result.status, result.err) == (0, "")
-    assert "256 texts, every one of 1 byte: " in result.out
+    assert "256 texts, every one of 1 byte, on " in result.out
     # A token comes eight cycles after its byte, and eight cycles without any are the end; compact
     # it comes one cycle after it, and two are the end.
     assert f"agree on every output pin in all {256 + after} cycles" in result.out
@@ -90,7 +90,7 @@ def test_every_text_of_one_byte(folder, options, after):
 def test_every_text_of_two_bytes(folder):
     result = run("compare", "--exhaustive", 2)
     assert (result.status, result.err) == (0, "")
-    assert "65536 texts, every one of 2 bytes: " in result.out
+    assert "65536 texts, every one of 2 bytes, on " in result.out
     assert "engine cxxrtl" in result.out
     assert f"agree on every output pin in all {2 * 65536 + 16} cycles" in result.out
     for option in ("--stall-input", "--stall-output"):
@@ -191,7 +191,7 @@ def test_what_is_done_is_not_run_again(folder, monkeypatch):
     Path("state.json").write_text(json.dumps(state))
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert result.status == 0
-    assert "256 texts, every one of 1 byte, 12.5% of them left: " in result.out
+    assert "256 texts, every one of 1 byte, 12.5% of them left, on " in result.out
     assert f"agree on every output pin in all {1000 + 32 + 16} cycles" in result.out
     assert not Path("state.json").exists()
 
@@ -205,13 +205,13 @@ def test_what_is_done_is_not_run_again(folder, monkeypatch):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ToolError("a worker process died")])
 def test_what_is_done_is_kept_if_the_others_are_not(folder, monkeypatch, error):
     def shards(*_arguments):
-        yield 0, 128, ""
+        yield 0, (128, "")
         raise error
 
     monkeypatch.setattr(Plan, "identity", lambda self: "what is run")
     monkeypatch.setattr(exhaustive, "SHARD", 128)
     with monkeypatch.context() as patch:
-        patch.setattr(exhaustive, "_run_shards", shards)
+        patch.setattr(exhaustive, "on_all_cores", shards)
         result = run("compare", "--exhaustive", 1)
     assert "in all" not in result.out
     if error is KeyboardInterrupt:

@@ -14,7 +14,6 @@ from utf8_flow.components import ENTRIES, make_design
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.families import FAMILIES
 from utf8_hdl import PROFILES, Decoder, Encoder
-from utf8_sim.campaign import campaign
 from utf8_sim.engines import gates
 from utf8_sim.engines.engine import AmaranthEngine, Engine
 from utf8_sim.engines.icarus import IcarusEngine
@@ -57,7 +56,7 @@ def simulated(level: str, netlist: str, component: str, profile: str = "unicode"
 
 def stimulus_for(engine: Engine, texts: int) -> Stimulus:
     """Hostile texts of the built-in campaign, with pauses on both sides."""
-    pieces = campaign(engine, seed=0)[-1].pieces()
+    pieces = engine.component.campaign(engine.profile, 0)[-1].pieces()
     return Stimulus(islice(pieces, texts), *STALLS["both slow"])
 
 

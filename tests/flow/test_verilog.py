@@ -20,7 +20,6 @@ from utf8_flow.cli.choices import Rules
 from utf8_flow.components import make_design
 from utf8_flow.export.verilog import generate
 from utf8_hdl import PROFILES, Kind, __version__
-from utf8_sim.campaign import campaign
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
@@ -195,7 +194,7 @@ def differs(verilog: str, variant: Variant, *parts: str) -> bool:
     engine = IcarusEngine(variant.design, verilog)
     return any(
         Lockstep(engine, Stimulus(part.pieces(), *STALLS["both slow"])).run()
-        for part in campaign(engine, seed=1)
+        for part in engine.component.campaign(engine.profile, 1)
         if part.name in parts or not parts
     )
 

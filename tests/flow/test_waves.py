@@ -176,7 +176,8 @@ def test_cycles_that_are_none_are_refused(folder):
 
 @needs_wavedrom
 @pytest.mark.parametrize(
-    ("cycles", "options"), [("19-27", []), ("9000-9005", ["--stall-input", "0.2"])]
+    ("cycles", "options"),
+    [("19-27", []), ("999999999999990-999999999999999", ["--stall-input", "0.2"])],
 )
 def test_cycles_behind_the_end_are_refused(folder, cycles, options):
     result = run("simulate", "text.txt", "--wave", "out.svg", "--wave-cycles", cycles, *options)
@@ -187,25 +188,6 @@ def test_cycles_behind_the_end_are_refused(folder, cycles, options):
     expected = f"utf8-hdl: --wave-cycles {cycles} are after the end: there are cycles 0-{last}\n"
     assert result.err == expected
     assert names(folder) == {"text.txt"}
-
-
-@needs_wavedrom
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["text.txt"],
-        ["--component", "encoder", "--text", "A©"],
-        ["--component", "encoder", "--code-points", "D800 FFFFFFFF", "--profile", "ucs2"],
-    ],
-)
-def test_all_cycles_of_a_run_can_be_drawn_and_no_others(folder, arguments):
-    cycles = re.search(r"in all (\d+) cycles", run("simulate", *arguments).out)[1]
-    last = f"{int(cycles) - 1}-{cycles}"
-    assert run("simulate", *arguments, "--wave", "-", "--wave-cycles", last).status == 0
-    for late in ("31-40", "999999999999990-999999999999999"):
-        refused = run("simulate", *arguments, "--wave", "-", "--wave-cycles", late)
-        at_full_rate = "are after the end, which at full rate comes before cycle"
-        assert_refused(refused, f"--wave-cycles {late} {at_full_rate}")
 
 
 @needs_wavedrom

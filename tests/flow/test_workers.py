@@ -20,12 +20,14 @@ from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.interrupts import interrupts_later
 
 
-def test_every_item_is_done_once_in_another_process():
+def test_every_item_is_done_once_in_another_process_if_there_are_several():
     results = list(on_all_cores(operator.methodcaller("__call__"), [os.getpid] * 20))
     workers = {pid for _, pid in results}
     assert len(results) == 20
     assert os.getpid() not in workers
     assert 1 <= len(workers) <= cores()
+    [(_, alone)] = on_all_cores(operator.methodcaller("__call__"), [os.getpid])
+    assert alone == os.getpid()
 
 
 def test_an_error_comes_through():
@@ -35,7 +37,7 @@ def test_an_error_comes_through():
 
 def test_a_process_that_dies_is_said():
     with pytest.raises(ToolError, match="a worker process died"):
-        list(on_all_cores(os._exit, [1]))
+        list(on_all_cores(os._exit, [1, 1]))
 
 
 def test_giving_up_early_ends_the_work_on_large_items():

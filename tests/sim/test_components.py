@@ -11,7 +11,6 @@ from needs import each_engine
 from rtl import STALLS
 from upper import BEATS, UPPER, Beats, Upper, verilog_of
 from utf8_hdl import Decoder
-from utf8_sim.campaign import campaign
 from utf8_sim.components import COMPONENTS, DECODER, component_of, register
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import AmaranthEngine, Engine
@@ -50,7 +49,7 @@ def make(engine: str, design: Upper) -> Engine:
 def test_it_agrees_with_its_golden_model(engine, stalls):
     simulator = make(engine, Upper())
     coverage = simulator.component.coverage(simulator)
-    for part in campaign(simulator, seed=1):
+    for part in UPPER.campaign(simulator.profile, 1):
         lockstep = Lockstep(simulator, Stimulus(part.pieces(), *stalls))
         for trace in lockstep:
             coverage.add(trace)

@@ -13,7 +13,6 @@ from needs import each_engine, needs_icarus, needs_verilator
 from rtl import DESIGNS, NO_STALLS, STALLS, broken
 from utf8_flow.export.verilog import generate
 from utf8_hdl import EXTENDED, PROFILES, Decoder, Encoder
-from utf8_sim.campaign import campaign
 from utf8_sim.engines import icarus
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import AmaranthEngine, Engine, HangError, UndefinedError
@@ -72,7 +71,9 @@ def assert_same(actual: np.ndarray, expected: np.ndarray, what: str = "") -> Non
 @cache
 def hostile(name: str) -> list[list[int]]:
     """Texts of the built-in campaign."""
-    return [list(text) for text, _ in campaign(make("amaranth", name), seed=0)[-1].pieces()]
+    engine = make("amaranth", name)
+    parts = engine.component.campaign(engine.profile, 0)
+    return [list(text) for text, _ in parts[-1].pieces()]
 
 
 def pieces(name: str, size: int) -> list[Piece]:

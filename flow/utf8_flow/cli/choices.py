@@ -144,10 +144,6 @@ class Stalling:
     stall_output_cycles: Annotated[str | None, _cycles("nothing is taken")] = None
 
     @property
-    def given(self) -> bool:
-        return self != Stalling(self.seed)
-
-    @property
     def rates(self) -> tuple[float | None, float | None]:
         return self.stall_input, self.stall_output
 
@@ -173,7 +169,7 @@ class Stalling:
     def modes(self) -> list[Mode]:
         """The stalls that ``compare`` tries, with their names; full rate is always among them."""
         tried = [Stalling(self.seed), self]
-        if not self.given:
+        if self == Stalling(self.seed):
             tried = [Stalling(self.seed, i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
         return list({str(each): each.stalls() for each in tried}.items())
 

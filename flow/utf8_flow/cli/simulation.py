@@ -5,18 +5,16 @@ from typing import Annotated
 
 import typer
 
-from utf8_sim.campaign import Part, campaign
+from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import AmaranthEngine
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.errors import Refused
 
-from ..components import entry_of
 from ..terminal import plural, report_console, say
 from ..verify.comparison import PartsComparison
-from ..verify.engines import AUTO, expected_cycles, prepare_engine
+from ..verify.engines import AUTO, prepare_engine
 from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
-from ..verify.simulation import Outputs, TextSimulation, look_ahead
-from ..verify.waves import check_drawn
+from ..verify.simulation import TextSimulation
 from . import options
 from .choices import Design, Engine, Kept, Stalling, refuse_idle
 from .output import check_outputs
@@ -80,15 +78,9 @@ def simulate(
     check_outputs([file] if file else [], names)
     drawn = _drawing_range(wave_cycles)
     show = report_console(names)
-    with open_text(file, part, facts) as (text_pieces, size):
-        pieces, ahead, whole = look_ahead(text_pieces, facts, None if part else 1)
-        length = ahead if whole else size
-        if kept.wave and length is not None and not stalling.given:
-            check_drawn(drawn, length)
-        cycles = expected_cycles(ahead, [stalls])
-        simulator, engine_line = prepare_engine(engine, made, cycles)
-        outputs = Outputs(kept.tokens, encoded, kept.vcd, kept.wave)
-        simulation = TextSimulation(simulator, outputs, drawn)
+    with open_text(file, part, facts) as (pieces, size):
+        simulator, engine_line = prepare_engine(engine, made, size)
+        simulation = TextSimulation(simulator, names, drawn)
         simulation.run(show, Stimulus(pieces, *stalls), size)
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
 
@@ -154,22 +146,18 @@ def compare(
     if exhaustive is not None:
         if not 1 <= exhaustive <= LONGEST:
             raise Refused(f"--exhaustive must be 1 to {LONGEST} bytes, not {exhaustive}")
-        cycles = expected_cycles(exhaustive * 256**exhaustive, [stalling.stalls()])
-        simulator, engine_line = prepare_engine(engine, made, cycles)
+        simulator, engine_line = prepare_engine(engine, made, exhaustive * 256**exhaustive)
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
         which = design.component, design.compact
         plan = Plan(exhaustive, made.profile, simulator.name, rates, stalling.seed, *which)
-        compare_exhaustively(show, plan, simulator, engine_line, state, vcd, kept.wave)
+        compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave)
         return
 
     facts = AmaranthEngine(made)
     parts = _given_parts(context, files or [], typed.part(facts), facts)
-    parts = parts or campaign(facts, stalling.seed)
-    # Of files, it is the bytes that are counted.
-    each = 1 if files else entry_of(facts).cycles_each(made.profile)
-    size = each * sum(part.size for part in parts)
-    cycles = expected_cycles(size, [stalls for _, stalls in modes])
-    simulator, engine_line = prepare_engine(engine, made, cycles)
+    parts = parts or facts.component.campaign(made.profile, stalling.seed)
+    inputs = sum(part.size for part in parts) * len(modes)
+    simulator, engine_line = prepare_engine(engine, made, inputs)
     say(show, f"profile {made.profile.describe()}")
     say(show, f"engine {engine_line}")
     stimuli = plural(len(parts), "stimulus", "stimuli")

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import astuple, dataclass, replace
+from itertools import chain, islice
 from typing import Annotated, BinaryIO
 
 from utf8_sim.campaign import Part
@@ -47,7 +48,7 @@ def _open_binary(name: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def _pieces(file: BinaryIO, name: str) -> Iterator[Piece]:
+def _pieces(file: BinaryIO, name: str) -> Iterator[tuple[bytes, bool]]:
     with _refusing_to_read(name):
         yield from file_pieces(file)
 
@@ -135,16 +136,17 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
 def open_text(
     file: str | None, typed: Part | None, engine: Engine
 ) -> Iterator[tuple[Iterator[Piece], int | None]]:
-    """The one text that is given, and how many inputs the design will accept, if that is known."""
+    """The one text that is given, and about how many inputs it is; of a long pipe, none knows."""
     if (file is None) == (typed is None):
         raise Refused(ONE_TEXT)
-    entry = entry_of(engine)
-    # An encoder takes fewer code points than there are bytes.
-    is_counted = entry.list_option == "--hex" and file != "-"
     if typed:
-        yield typed.pieces(), typed.size if is_counted else None
+        yield typed.pieces(), typed.size
         return
     assert file is not None
     with _open_binary(file) as stream:
-        size = os.fstat(stream.fileno()).st_size if is_counted else None
-        yield entry.from_text(_pieces(stream, file), engine.profile), size or None
+        pieces = _pieces(stream, file)
+        first = list(islice(pieces, 1))
+        size: int | None = sum(len(data) for data, _ in first)
+        if not all(ends for _, ends in first):
+            size = os.fstat(stream.fileno()).st_size or None
+        yield entry_of(engine).from_text(chain(first, pieces), engine.profile), size

@@ -1,6 +1,6 @@
 """The encoder, for the tools: what its report says."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TextIO
 
@@ -8,25 +8,16 @@ import numpy as np
 from rich.text import Text
 
 from utf8_hdl import EXTENDED, Decoder, Profile
-from utf8_hdl.profile import REPLACEMENT
 from utf8_sim.components import ENCODER
 from utf8_sim.engines.engine import interface_of
 from utf8_sim.golden.arrays import ArrayDecoder
-from utf8_sim.golden.text import encode, form, form_maximum
+from utf8_sim.golden.text import form
 from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import LAST, Piece, one_by_one
 from utf8_sim.trace import Columns
 
 from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Report, places_line
 from .entry import Entry, register
-
-
-def bytes_of(values: Sequence[int] | np.ndarray, profile: Profile) -> int:
-    """How many bytes some code points become."""
-    code_points = np.asarray(values, dtype=np.uint64)
-    maxima = [form_maximum(length) for length in range(1, profile.longest_form)]
-    lengths = np.searchsorted(np.array(maxima, dtype=np.uint64), code_points) + 1
-    return int(np.where(code_points > profile.highest, len(encode(REPLACEMENT)), lengths).sum())
 
 
 class EncoderReport(Report):
@@ -123,8 +114,6 @@ ENTRY = register(
         list_option="--code-points",
         options=frozenset({"--code-points", "--bytes", "--compact"}),
         from_text=code_points_of,
-        bytes_of=bytes_of,
-        cycles_each=lambda profile: profile.longest_form,
         ports=PORTS,
         promises=promises,
         formal="utf8_flow.formal.encoder",

@@ -1,6 +1,6 @@
 """What an entry of the registry says."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -36,10 +36,6 @@ class Entry:
     options: frozenset[str] = frozenset()
     #: Its inputs for the bytes of a text, in a profile.
     from_text: Callable[[Iterator[Piece], Profile], Iterator[Piece]] = lambda text, profile: text
-    #: How many bytes of text some inputs are, in a profile.
-    bytes_of: Callable[[Sequence[int] | Any, Profile], int] = lambda items, profile: len(items)
-    #: The most cycles that an input takes if nothing is stalled, in a profile.
-    cycles_each: Callable[[Profile], int] = lambda profile: 1
     #: What a comparison exercised besides what all components count.
     coverage_lines: Callable[[Any], Iterable[Text]] = lambda coverage: ()
     #: What the header of the generated Verilog says of the ports; lines of a comment.

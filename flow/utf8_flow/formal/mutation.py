@@ -16,7 +16,7 @@ from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal
 
 from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
-from utf8_sim.campaign import Part, campaign
+from utf8_sim.campaign import Part
 from utf8_sim.engines.compiled import Compiled, cxxrtl_library, load
 from utf8_sim.engines.engine import DesignError
 from utf8_sim.engines.ports import axi_places
@@ -250,7 +250,7 @@ class Trial:
 
     @cached_property
     def parts(self) -> list[Part]:
-        return campaign(self.engine, self.seed)
+        return self.engine.component.campaign(self.mutants.profile, self.seed)
 
     def judge(self, mutant: int) -> Fate:
         """What becomes of a mutant."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from utf8_sim.engines.engine import Engine, state_name
+from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.arrays import array_timing
 from utf8_sim.lockstep import HANDSHAKE, Window, shown_level
 from utf8_sim.stimulus import LAST
@@ -109,7 +109,7 @@ def _met(window: Window, engine: Engine, cycles: range) -> _Met:
 def _state(trace: Trace, engine: Engine, place: int, met: "_Met | None") -> str:
     """The state; if inputs meet it later, also the one that does, and the state that follows."""
     states = trace["state"][place : place + 2].tolist()
-    names = [state_name(engine.state_names, state) for state in states]
+    names = list(map(engine.state_name, states))
     if met is None:
         return names[0]
     if place not in met.items:

@@ -1,7 +1,7 @@
 """Which engine simulates a design: the one that the user names, or the one that fits the work."""
 
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -10,7 +10,6 @@ from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import AmaranthEngine, Engine
 from utf8_sim.engines.gates import GateLevelEngine
 from utf8_sim.engines.icarus import IcarusEngine
-from utf8_sim.stimulus import Stalls
 from utf8_sim.tools.errors import ToolError
 
 from ..export.verilog import generate
@@ -19,8 +18,8 @@ from ..terminal import progress_bar
 
 AUTO = "auto"
 
-WORTH_COMPILING = 1 << 14
-"""Cycles that take Amaranth's simulator about as long as a compiler takes for a design."""
+WORTH_COMPILING = 1 << 13
+"""Inputs that take Amaranth's simulator about as long as a compiler takes for a design."""
 
 
 def _gate_level(family: str, design: Any) -> Engine:
@@ -76,17 +75,12 @@ def engine(name: str, design: Any) -> Engine:
     return ENGINES[name](design)
 
 
-def expected_cycles(size: int, stalls: Iterable[tuple[Stalls, Stalls]]) -> int:
-    """About how many cycles some bytes take, one in a cycle, once with each of some stalls."""
-    return round(sum(sum(side.cycles_for(size) for side in sides) - size for sides in stalls))
+def prepare_engine(name: str, design: Any, inputs: int | None) -> tuple[Engine, str]:
+    """An engine for about so many inputs, and a line that says which; without a number, for many.
 
-
-def prepare_engine(name: str, design: Any, cycles: int) -> tuple[Engine, str]:
-    """An engine for about so many cycles, and a line that says which.
-
-    ``auto`` takes ``cxxrtl`` where that saves time and a C++ compiler is there.
+    For many inputs ``auto`` takes ``cxxrtl``, if a C++ compiler is there.
     """
-    if name == AUTO and cycles < WORTH_COMPILING:
+    if name == AUTO and inputs is not None and inputs < WORTH_COMPILING:
         name = AmaranthEngine.name
     with progress_bar() as progress:
         progress.add_task("preparing the engine", total=None)

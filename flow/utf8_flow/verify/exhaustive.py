@@ -3,9 +3,8 @@
 import hashlib
 import json
 import os
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from utf8_sim.tools.files import open_output
 
 from ..components import make_design
 from ..export.verilog import generate
-from ..terminal import duration, plural, progress_bar, say
+from ..terminal import plural, progress_bar, say
 from .difference import conclude
 from .engines import ENGINES, keep_freed_memory
 from .run import Run, agree, give_up
@@ -33,13 +32,13 @@ LONGEST = 4
 SHARD = 1 << 18
 """Texts in one shard, the unit of work that a worker gets and the state file remembers."""
 
-TRIAL = 0.5
-"""Seconds for which texts are run to tell how long all of them will take."""
-
 
 @dataclass(frozen=True)
 class Plan:
-    """Every text of 1 to 4 bytes, for a component that takes bytes."""
+    """Every text of 1 to 4 bytes, for a component that takes bytes.
+
+    It can be sent to other processes, each of which makes a simulator of its own.
+    """
 
     length: int
     profile: Profile
@@ -52,6 +51,11 @@ class Plan:
 
     def design(self) -> Any:
         return make_design(self.component, self.profile, self.compact)
+
+    @cached_property
+    def simulator(self) -> Engine:
+        keep_freed_memory()
+        return ENGINES[self.engine](self.design())
 
     @property
     def texts(self) -> int:
@@ -77,6 +81,11 @@ class Plan:
             for side, probability in enumerate(self.stalls, start=1)
         )
         return Stimulus([(texts.ravel(), ends.ravel())], *stalls)
+
+    def run(self, shard: int) -> tuple[int, str]:
+        """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
+        run = Run(self.simulator).all_of(self.stimulus(shard))
+        return run.cycles, run.wrong
 
     def identity(self) -> str:
         """Changes with all that the verdict depends on: what is run, the design, the checks."""
@@ -133,7 +142,6 @@ class State:
 def compare_exhaustively(
     show: Console,
     plan: Plan,
-    engine: Engine,
     engine_line: str,
     state_file: str,
     vcd: str,
@@ -143,7 +151,7 @@ def compare_exhaustively(
     state = State(plan, state_file)
     say(show, f"profile {plan.profile.describe()}")
     say(show, f"engine {engine_line}")
-    wrong = _first_wrong_shard(show, plan, engine, state)
+    wrong = _first_wrong_shard(show, plan, state)
     if wrong is None:
         Path(state_file).unlink(missing_ok=True)
         agree(show, state.cycles)
@@ -152,32 +160,25 @@ def compare_exhaustively(
     texts = f"the texts from {plan.first_text(shard)} on, one after the other"
     say(show, "hardware and golden model differ")
     say(show, f"stimulus: {texts}, seed {plan.seed}")
-    again = Run(engine).all_of(plan.stimulus(shard))
+    again = Run(plan.simulator).all_of(plan.stimulus(shard))
     if not again.wrong:
         say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
         raise typer.Exit(1)
     conclude(show, again, vcd, wave)
 
 
-def _first_wrong_shard(
-    show: Console, plan: Plan, engine: Engine, state: State
-) -> tuple[int, str] | None:
+def _first_wrong_shard(show: Console, plan: Plan, state: State) -> tuple[int, str] | None:
     """Run what is not done yet; the number of a shard, and what is wrong in it."""
     shards = np.flatnonzero(~state.done).tolist()
     texts = f"{plan.texts} texts, every one of {plural(plan.length, 'byte')}"
-    if not shards:
-        say(show, f"{texts}: all done before")
-        return None
     if state.done.any():
         texts += f", {len(shards) / plan.shards:.1%} of them left"
-    seconds = _seconds_for(plan, engine, len(shards))
-    how_long = "" if seconds is None else f"about {duration(seconds)} "
-    say(show, f"{texts}: {how_long}on {plural(cores(), 'core')}")
+    say(show, f"{texts}, on {plural(cores(), 'core')}")
     try:
         with progress_bar() as progress:
             done = plan.shards - len(shards)
             task = progress.add_task("every text", total=plan.shards, completed=done)
-            for shard, cycles, wrong in _run_shards(plan, engine, shards):
+            for shard, (cycles, wrong) in on_all_cores(plan.run, shards):
                 if wrong:
                     return shard, wrong
                 state.add(shard, cycles)
@@ -188,41 +189,3 @@ def _first_wrong_shard(
         say(show, f"{share}: the same command goes on from there ({state.path})")
         give_up(show, state.cycles)
     return None
-
-
-def _seconds_for(plan: Plan, engine: Engine, shards: int) -> float | None:
-    """About how long so many shards take on all cores, from a trial of a few texts.
-
-    There is no telling if something is wrong with these already.
-    """
-    trial, inputs, begin = Run(engine), 0, time.monotonic()
-    for window in trial.simulate(plan.stimulus(0)):
-        inputs += int(np.count_nonzero(window.actual.is_accepted))
-        if time.monotonic() - begin > TRIAL:
-            break
-    if trial.wrong:
-        return None
-    rate = max(inputs, 1) / (time.monotonic() - begin)
-    return min(SHARD * shards, plan.texts) * plan.length / rate / min(cores(), shards)
-
-
-def _run_shards(plan: Plan, engine: Engine, shards: list[int]) -> Iterator[tuple[int, int, str]]:
-    """Run shards, on all cores if there are several: number, cycles, and what is wrong."""
-    if len(shards) == 1:
-        yield shards[0], *_run_shard((plan, engine), shards[0])
-        return
-    for shard, (cycles, wrong) in on_all_cores(_run_shard, shards, _start, (plan,)):
-        yield shard, cycles, wrong
-
-
-def _start(plan: Plan) -> tuple[Plan, Engine]:
-    """What a new process works with."""
-    keep_freed_memory()
-    return plan, ENGINES[plan.engine](plan.design())
-
-
-def _run_shard(work: tuple[Plan, Engine], shard: int) -> tuple[int, str]:
-    """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
-    plan, engine = work
-    run = Run(engine).all_of(plan.stimulus(shard))
-    return run.cycles, run.wrong

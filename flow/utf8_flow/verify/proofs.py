@@ -1,7 +1,6 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -21,7 +20,7 @@ from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .report import short_name
-from .waves import open_wave
+from .waves import write_wave
 
 HARD = "valid-independent", "reset", "tokens", "bytes", "self-synchronisation"
 """What takes longest, the longest last."""
@@ -101,7 +100,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
     with progress_bar() as progress:
         task = progress.add_task("proving", total=len(goals))
-        for goal, proof in _attempts(goals):
+        for goal, proof in on_all_cores(attempt, schedule(goals, cores())):
             reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
             what = goal.property
             line = Text(f"{goal.design():<17}{short_name(goal.profile):<{width + 2}}")
@@ -129,13 +128,6 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
     return not wrong
 
 
-def _attempts(goals: list[Goal]) -> Iterator[tuple[Goal, Proof]]:
-    if len(goals) == 1:
-        yield goals[0], attempt(goals[0])
-        return
-    yield from on_all_cores(attempt, schedule(goals, cores()))
-
-
 def _wave_name(vcd: str, goal: Goal) -> str:
     """Of a counterexample that is not the first."""
     words = [goal.design(), short_name(goal.profile), goal.property.name]
@@ -160,6 +152,5 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         print_lines(show, cycle_table(window, engine, range(len(trace)), pins=True, marked=marked))
         if difference:
             say(show, f"the golden model, from reset on, says otherwise: {difference}")
-        with open_wave(file, engine) as wave:
-            wave.write(window)
+        write_wave(file, window, engine)
         say(show, f"waveform: {file}")

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from utf8_sim.engines.engine import DesignError, Engine
-from utf8_sim.lockstep import Difference, Lockstep, Window
+from utf8_sim.lockstep import Lockstep, Window
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.errors import Refused
 
@@ -26,15 +26,13 @@ class Run:
         self.failure: DesignError | None = None
 
     @property
-    def difference(self) -> Difference | None:
-        return self.lockstep.difference if self.lockstep else None
-
-    @property
     def wrong(self) -> str:
         """What is wrong, if anything is."""
         if self.failure:
             return f"{self.failure.label}: {self.failure}"
-        return str(self.difference or "")
+        if self.lockstep and self.lockstep.difference:
+            return str(self.lockstep.difference)
+        return ""
 
     def simulate(self, stimulus: Stimulus) -> Iterator[Window]:
         """The cycles up to the end, or to what is wrong."""

@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from itertools import chain, islice
 
-import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Window
-from utf8_sim.stimulus import Piece, Stimulus
+from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_binary_output, open_output
 from utf8_sim.trace import Trace
@@ -30,33 +27,13 @@ SHORT_TEXT = 64
 MOST_CYCLES_SHOWN = 256
 
 
-@dataclass(frozen=True)
-class Outputs:
-    """Names of the files to write, if they are wanted."""
-
-    tokens: str | None
-    encoded: str | None
-    vcd: str | None
-    wave: str | None
-
-
-def look_ahead(
-    pieces: Iterator[Piece], engine: Engine, count: int | None = 1
-) -> tuple[Iterator[Piece], int, bool]:
-    """The same pieces, how many bytes the first ones are or become, and whether that is all.
-
-    Without a count, all are looked at; one is all of a short text.
-    """
-    first = list(islice(pieces, count))
-    bytes_of = entry_of(engine).bytes_of
-    size = sum(bytes_of(values, engine.profile) for values, _ in first)
-    return chain(first, pieces), size, all(np.any(ends) for _, ends in first)
-
-
 class TextSimulation(Run):
-    """A simulation of one text, and what is kept of it."""
+    """A simulation of one text, and what is kept of it.
 
-    def __init__(self, engine: Engine, outputs: Outputs, drawn: range) -> None:
+    ``outputs`` are names of files by the options of the command that write them.
+    """
+
+    def __init__(self, engine: Engine, outputs: dict[str, str | None], drawn: range) -> None:
         super().__init__(engine)
         self._outputs = outputs
         self._drawn = drawn
@@ -67,7 +44,7 @@ class TextSimulation(Run):
         return self._summary.lines()
 
     def run(self, show: Console, stimulus: Stimulus, size: int | None) -> None:
-        """Simulate so many inputs, if that is known, and write the files."""
+        """Simulate about so many inputs, if that is known, and write the files."""
         with self.reported(show), ExitStack() as files:
             writers = list(self._writers(files))
             progress = files.enter_context(progress_bar())
@@ -84,7 +61,8 @@ class TextSimulation(Run):
 
     def _writers(self, files: ExitStack) -> Iterator[Callable[[Window], object]]:
         """What writes the files, except for the timing diagram; the summary writes the tokens."""
-        tokens, encoded, vcd = self._outputs.tokens, self._outputs.encoded, self._outputs.vcd
+        options = "--tokens", "--bytes", "--vcd"
+        tokens, encoded, vcd = (self._outputs[option] for option in options)
         if tokens:
             self._summary = entry_of(self.engine).report(files.enter_context(open_output(tokens)))
         if encoded:
@@ -105,8 +83,8 @@ class TextSimulation(Run):
             elif self._summary.inputs <= SHORT_TEXT:
                 print_lines(show, self._table())
             print_lines(show, [*self._summary.lines(), Text(f"engine      {engine_line}")])
-        wave = self._outputs.wave
-        conclude(show, self, None if self._outputs.vcd else difference_vcd, wave)
+        wave = self._outputs["--wave"]
+        conclude(show, self, None if self._outputs["--vcd"] else difference_vcd, wave)
         if wave:
             self._draw(wave)
 

@@ -7,13 +7,9 @@ from pathlib import Path
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Window
-from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
 from utf8_sim.waves.diagram import timing_diagram
 from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
-
-MOST_CYCLES_AFTER = 24
-"""A run at full rate is over so soon after the last byte."""
 
 
 def save_file_name(vcd: str) -> str:
@@ -42,16 +38,6 @@ def _is_ours(save: Path) -> bool:
             return file.readline().startswith(SAVE_FILE_MARK)
     except OSError:
         return False
-
-
-def check_drawn(cycles: range, size: int) -> None:
-    """Refuse to draw cycles that a run of so many bytes at full rate cannot have."""
-    end = size + MOST_CYCLES_AFTER
-    if cycles.start > end:
-        raise Refused(
-            f"--wave-cycles {cycles[0]}-{cycles[-1]} are after the end, "
-            f"which at full rate comes before cycle {end}"
-        )
 
 
 def draw(path: str, window: Window, engine: Engine) -> None:

@@ -67,17 +67,16 @@ class Engine(ABC):
                 raise ValueError(f"columns must be {', '.join(names)}, not {', '.join(columns)}")
             yield {pin.name: pin.checked(columns[pin.name]) for pin in self.interface.inputs}
 
+    def state_name(self, state: int) -> str:
+        """Name of a value of the state register, also of an illegal one."""
+        return self.state_names.get(state, f"illegal {state}")
+
     @abstractmethod
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         """Simulate from reset until all input is accepted and no more output comes.
 
         If the design stops moving or drives X or Z, a `DesignError` comes after the last window.
         """
-
-
-def state_name(names: dict[int, str], state: int) -> str:
-    """Name of a value of the state register, also of an illegal one."""
-    return names.get(state, f"illegal {state}")
 
 
 def interface_of(design: Any) -> Interface:

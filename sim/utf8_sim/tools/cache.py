@@ -137,8 +137,7 @@ def _building_in(folder: Path) -> Iterator[Path]:
 def _check_private(folder: Path) -> None:
     """Code from this folder is run, so nobody else may write there."""
     status = folder.stat()
-    foreign = hasattr(os, "getuid") and status.st_uid != os.getuid()
-    if foreign or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ToolError(
             f"others may write to the cache folder {str(folder)!r}: "
             f"make it yours alone (chmod 700) or set XDG_CACHE_HOME"

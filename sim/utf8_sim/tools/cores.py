@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from functools import partial
 from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context
@@ -34,24 +33,22 @@ def cores() -> int:
 
 
 def on_all_cores(
-    work: Callable[..., Result],
-    items: Iterable[Item],
-    start: Callable[..., Any] | None = None,
-    arguments: tuple[Any, ...] = (),
+    work: Callable[[Item], Result], items: Iterable[Item]
 ) -> Iterator[tuple[Item, Result]]:
     """Do the same to many things, as many at a time as there are cores; each result as it is done.
 
-    The programs that ``work`` runs end with its process if they are in the process's group. Each
-    new process first calls ``start`` with ``arguments``; what that returns, if anything, ``work``
-    gets before the item. If a process dies, that is a `ToolError`.
+    A single one is done in this process. The programs that ``work`` runs end with its process if
+    they are in the process's group. If a process dies, that is a `ToolError`.
     """
-    workers = cores()
+    everything, workers = list(items), cores()
+    if len(everything) == 1:
+        yield everything[0], work(everything[0])
+        return
     context = get_context("spawn")  # not forked: this process has threads
     prepare_cache()  # for all of them
     alive, hold_alive = context.Pipe(duplex=False)
     scratch = tempfile.TemporaryDirectory()  # what processes leave that are ended is removed here
-    everything = list(items)
-    first = alive, os.getcwd(), scratch.name, IMPORTED, work, everything, start, arguments
+    first = alive, os.getcwd(), scratch.name, IMPORTED, work, everything
     with _starting():
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
     try:
@@ -98,23 +95,19 @@ def _begin(
     modules: Iterable[str],
     work: Callable[..., Any],
     everything: list[Any],
-    start: Callable[..., Any] | None,
-    arguments: tuple[Any, ...],
 ) -> None:
     """In a new process.
 
     It gets all items at once, and then only their numbers: CPython before 3.11.5 waits for ever if
     a process dies to which something is sent that does not fit into a pipe.
     """
-    _Worker.items = everything
+    _Worker.work, _Worker.items = work, everything
     os.setsid()  # a group of its own, for all that it starts
     os.chdir(folder)
     tempfile.tempdir = scratch
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     for module in modules:
         import_module(module)
-    state = start(*arguments) if start else None
-    _Worker.work = work if state is None else partial(work, state)
 
 
 class _Worker:

@@ -17,24 +17,6 @@ PATIENCE = 3.0
 
 
 @contextmanager
-def ending_at_once() -> Iterator[None]:
-    """End at once while the command is not ready for more; ignore what comes when it has ended."""
-    heeded = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
-    for number in heeded:
-        signal.signal(number, _end)
-    try:
-        yield
-    finally:
-        for number in heeded:
-            signal.signal(number, signal.SIG_IGN)
-
-
-def _end(number: int, _frame: object) -> None:
-    os.write(2, b"utf8-hdl: interrupted\n")
-    os._exit(128 + number)
-
-
-@contextmanager
 def one_interrupt(heeded: list[int]) -> Iterator[None]:
     """Heed Ctrl-C, SIGTERM and SIGHUP, but not again at once: that would disturb the clearing up.
 

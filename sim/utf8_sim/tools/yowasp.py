@@ -54,7 +54,6 @@ def run_yowasp(
 
     It is the tool that the package is named after, if no other is named.
     """
-    tool = tool or _tool_of(package)
     prepare(package, tool)
     _run(package, tool, *arguments, folder=folder)
 
@@ -67,23 +66,18 @@ def prepare(package: str, tool: str | None = None) -> None:
     rewrite the file that the other one runs from by then, and end it that way (SIGBUS). Where it is
     translated already, this takes no longer than the tool to start.
     """
-    tool = tool or _tool_of(package)
-    with taking_turns(tool), suppress(ToolError):  # not all of them know this option
+    with taking_turns(package), suppress(ToolError):  # not all of them know this option
         _run(package, tool, "--version")
 
 
-def _run(package: str, tool: str, *arguments: str, folder: Path | None = None) -> None:
+def _run(package: str, tool: str | None, *arguments: str, folder: Path | None = None) -> None:
+    tool = tool or package.removeprefix("yowasp-")
     module = _module(package)
     call = f"import sys, {module}; sys.exit({module}.run_{_module(tool)}(sys.argv[1:]))"
     try:
         run_python_tool("-c", call, *arguments, folder=folder)
     except ToolError as error:
         raise ToolError(f"{tool}: {error}") from error
-
-
-def _tool_of(package: str) -> str:
-    """The tool that a package of the YoWASP project is named after."""
-    return package.removeprefix("yowasp-")
 
 
 def _module(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..components import Component
-from ..engines.engine import Engine, state_name
+from ..engines.engine import Engine
 from ..tools.errors import ToolError
 from ..trace import Trace
 
@@ -83,8 +83,7 @@ def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
 
 
 def _state_lane(trace: Trace, engine: Engine) -> Lane:
-    names = (state_name(engine.state_names, state) for state in trace["state"].tolist())
-    return _lane("state", [(STATE, name) for name in names])
+    return _lane("state", [(STATE, engine.state_name(n)) for n in trace["state"].tolist()])
 
 
 def _input_lanes(trace: Trace, engine: Engine) -> list[Lane]:

@@ -9,7 +9,7 @@ import numpy as np
 from vcd import VCDWriter
 from vcd.gtkw import GTKWSave
 
-from ..engines.engine import Engine, state_name
+from ..engines.engine import Engine
 from ..lockstep import DECIMAL, Window
 from .diagram import groups_of
 
@@ -77,9 +77,9 @@ class WaveWriter:
                 number = self._engine.interface.pin(pin).number
                 yield variable, cycles, list(map(number, levels[pin][cycles].tolist()))
         if self._state:
-            states, names = trace["state"], self._engine.state_names
+            states = trace["state"]
             cycles = _changed(states)
-            yield self._state, cycles, [state_name(names, state) for state in states[cycles]]
+            yield self._state, cycles, list(map(self._engine.state_name, states[cycles]))
         text = self._engine.component.text
         if self._text and text:
             cycles = _changed(*(trace[pin] for pin in trace.interface.observed))

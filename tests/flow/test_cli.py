@@ -29,7 +29,8 @@ from reference import ref_tokens
 from utf8_flow.cli import simulation, texts
 from utf8_hdl import __version__
 from utf8_sim.campaign import Part
-from utf8_sim.engines.engine import AmaranthEngine, HangError
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import HangError
 
 VCD_BEGINS = "$timescale 1 ns $end\n$version utf8-hdl $end\n"
 

@@ -31,8 +31,9 @@ from utf8_hdl import (
     encoder,
     tables,
 )
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine
-from utf8_sim.engines.engine import AmaranthEngine, Engine, HangError
+from utf8_sim.engines.engine import Engine, HangError
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
 from utf8_sim.trace import Trace

@@ -7,7 +7,8 @@ from amaranth.hdl import Elaboratable
 
 from utf8_hdl import UNICODE, Profile
 
-from .engines.engine import AmaranthEngine, Engine
+from .engines.amaranth import AmaranthEngine
+from .engines.engine import Engine
 from .golden.text import encode_character
 from .lockstep import Difference, Lockstep
 from .stimulus import RandomStalls, Stalls, Stimulus

@@ -31,7 +31,8 @@ from utf8_flow.cli import texts
 from utf8_hdl import __version__
 from utf8_sim.campaign import Part
 from utf8_sim.components import COMPONENTS, DECODER
-from utf8_sim.engines.engine import AmaranthEngine, HangError
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import HangError
 
 VCD_BEGINS = "$timescale 1 ns $end\n$version utf8-hdl $end\n"
 

@@ -13,7 +13,8 @@ from utf8_flow.cli.choices import Rules
 from utf8_flow.verify import difference, engines, exhaustive
 from utf8_hdl import PROFILES, Decoder
 from utf8_sim import shrink
-from utf8_sim.engines.engine import AmaranthEngine, HangError
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import HangError
 from utf8_sim.shrink import Case
 
 

@@ -15,7 +15,8 @@ from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.families import FAMILIES
 from utf8_hdl import PROFILES, Decoder, Encoder
 from utf8_sim.engines import gates
-from utf8_sim.engines.engine import AmaranthEngine, Engine
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import Engine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import Stimulus

@@ -24,7 +24,7 @@ from needs import needs_compiler, needs_icarus
 from utf8_flow.components.decoder import DecoderReport
 from utf8_flow.verify import difference, exhaustive
 from utf8_sim import campaign
-from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 
 both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
 
@@ -79,7 +79,7 @@ def test_control_c_ends_a_run(folder, command, engine):
 
 TWICE = """\
 import os, signal, time
-from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 
 run = AmaranthEngine.run
 

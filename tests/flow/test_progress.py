@@ -12,7 +12,7 @@ from rich.progress import Progress
 from command import run, wait_until
 from utf8_flow import terminal
 from utf8_flow.verify import engines, proofs
-from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 
 
 @pytest.fixture

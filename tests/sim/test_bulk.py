@@ -1,10 +1,10 @@
 """The golden model for long runs says the same as the readable one, input by input."""
 
 import random
+from collections import deque
 from collections.abc import Collection, Iterator
 from copy import deepcopy
 from itertools import pairwise, product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,12 +15,11 @@ from rtl import ALL_RULES, ODD_PROFILES
 from utf8_hdl import PROFILES, Decoder, Encoder, Profile
 from utf8_sim.campaign import boundary_encodings, boundary_values
 from utf8_sim.components import DECODER, ENCODER, Component
-from utf8_sim.engines.engine import TestBench, interface_of
+from utf8_sim.engines.engine import Ending, interface_of
 from utf8_sim.golden import arrays as bulk
 from utf8_sim.golden.arrays import ArrayCycles, ArrayDecoder, ArrayEncoder, Outputs, Pace
 from utf8_sim.golden.text import TextModel, encode_character
 from utf8_sim.golden.timing import CycleModel, Elastic, Serial, Timing
-from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.trace import Columns, Interface, Trace
 
 VARIANTS = ALL_RULES | ODD_PROFILES
@@ -220,18 +219,22 @@ def predicted(
 ) -> Trace:
     """What the readable model predicts; where no output is valid the payload is anything."""
     interface = interface_of(component.make(profile))
-    sides = (RandomStalls(probability, (seed, side)) for side, probability in enumerate(stalls))
-    columns = columns_of(items, component, profile)
-    facts = SimpleNamespace(interface=interface, timing=timing, items=lambda _: iter([columns]))
-    bench = TestBench(Stimulus([], *sides), facts)
     model, cycles = readable_cycles(component, profile, timing), []
-    while not bench.ending.over:
-        driven = bench.drive()
+    rng, ending = random.Random(seed), Ending(timing)
+    waiting, offered = deque(items), False
+    while not ending.over:
+        gap, stall = (rng.random() < probability for probability in stalls)
+        offered = bool(waiting) and (offered or not gap)
+        driven = offered, *(waiting[0] if offered else (0xFF, True)), not stall
         observed = model.cycle(*driven)
-        bench.observe(*observed[:2])
         cycles.append(driven + observed)
-    assert not bench.ending.hang
-    return trace_of(interface, cycles, random.Random(seed))
+        accepted = offered and observed[0]
+        if accepted:
+            waiting.popleft()
+        ending.note(offered, *observed[:2], not stall, bool(waiting))
+        offered = offered and not accepted
+    assert not ending.hang
+    return trace_of(interface, cycles, rng)
 
 
 def trace_of(interface: Interface, cycles: list[tuple[int, ...]], rng: random.Random) -> Trace:

@@ -14,7 +14,7 @@ from utf8_sim.components.decoder import (
     toggled_values,
 )
 from utf8_sim.components.encoder import value_classes
-from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.golden.text import TextModel, encode
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus

@@ -12,8 +12,9 @@ from rtl import STALLS
 from upper import BEATS, UPPER, Beats, Upper, verilog_of
 from utf8_hdl import Decoder
 from utf8_sim.components import COMPONENTS, DECODER, component_of, register
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
-from utf8_sim.engines.engine import AmaranthEngine, Engine
+from utf8_sim.engines.engine import Engine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.shrink import attempts, shortest

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from reference import ref_tokens
 from rtl import STALLS
 from utf8_hdl import EXTENDED, Decoder, Encoder
-from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.shown import character
 from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.tools.errors import ToolError
@@ -281,7 +281,7 @@ def test_any_bytes_give_every_token_once(data, stalls):
 def test_the_same_bytes_on_every_run_and_nothing_is_fetched():
     program = (
         "import sys; from utf8_hdl import Decoder; from utf8_sim.stimulus import Stimulus\n"
-        "from utf8_sim.engines.engine import AmaranthEngine\n"
+        "from utf8_sim.engines.amaranth import AmaranthEngine\n"
         "from utf8_sim.waves.diagram import timing_diagram\n"
         "engine = AmaranthEngine(Decoder())\n"
         r"(trace,) = engine.run(Stimulus([(b'\xe2\x82\xacA\xff<', True)]))"

@@ -14,10 +14,10 @@ from rtl import DESIGNS, NO_STALLS, STALLS, broken
 from utf8_flow.export.verilog import generate
 from utf8_hdl import EXTENDED, PROFILES, Decoder, Encoder
 from utf8_sim.engines import icarus
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
-from utf8_sim.engines.engine import AmaranthEngine, Engine, HangError, UndefinedError
+from utf8_sim.engines.engine import BLOCK, Engine, HangError, UndefinedError
 from utf8_sim.engines.icarus import IcarusEngine
-from utf8_sim.engines.windowed import BLOCK
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import FixedStalls, Piece, RandomStalls, Stimulus
 from utf8_sim.tools.errors import ToolError

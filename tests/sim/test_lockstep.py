@@ -7,7 +7,7 @@ import pytest
 
 from rtl import DESIGNS, STALLS, broken
 from utf8_hdl import UNICODE, Decoder
-from utf8_sim.engines.engine import WINDOW, AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Lockstep, Window, expectation
 from utf8_sim.stimulus import Stimulus
 
@@ -44,12 +44,13 @@ def test_kinds_and_code_points_are_shown_readably():
 
 
 def test_difference_far_into_a_run():
-    data = b"A" * (WINDOW + 100) + b"\xed\xb0\x80" + b"A" * 100
+    size = AmaranthEngine.window
+    data = b"A" * (size + 100) + b"\xed\xb0\x80" + b"A" * 100
     lockstep = run(broken("range: ED BF is no surrogate"), data)
     trace = lockstep.recording().actual
     assert bytes(trace["i.data"][: len(data)].tolist()) == data
-    assert lockstep.difference.cycle == WINDOW + 100 + 8
-    assert [window.first_cycle for window in lockstep.recent] == [0, WINDOW]
+    assert lockstep.difference.cycle == size + 100 + 8
+    assert [window.first_cycle for window in lockstep.recent] == [0, size]
     assert len(lockstep.recent[-1].actual) > 100 + 9
 
 

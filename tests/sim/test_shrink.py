@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rtl import broken
-from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.shrink import Case, Shown, attempts, shortest, shrunk
 from utf8_sim.stimulus import RandomStalls, Stimulus

@@ -1,4 +1,4 @@
-"""What is driven: pieces of text, stalls, and the test bench that every engine follows."""
+"""What is driven: pieces of text, stalls, and how."""
 
 import io
 from itertools import islice
@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 
 from utf8_hdl import Decoder
-from utf8_sim.engines.engine import WATCHDOG, AmaranthEngine, TestBench
+from utf8_sim.components import DECODER
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import WATCHDOG, Ending
 from utf8_sim.stimulus import PIECE_SIZE, FixedStalls, RandomStalls, Stimulus, file_pieces
-
-
-def bench_for(stimulus: Stimulus) -> TestBench:
-    return TestBench(stimulus, AmaranthEngine(Decoder()))
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE_SIZE - 1, PIECE_SIZE, PIECE_SIZE + 1, 3 * PIECE_SIZE])
@@ -41,23 +39,17 @@ def test_stalls_do_not_depend_on_the_windows():
 
 
 def test_an_offered_byte_stays_until_it_is_accepted_and_the_final_one_is_last():
-    stimulus = Stimulus([(b"AB", True), (b"C", False)], FixedStalls((False, True, True)))
-    bench, driven = bench_for(stimulus), []
-    for ready in (0, 0, 1, 1, 1):
-        driven.append(bench.drive())
-        bench.observe(ready, 0)
-    assert driven == [*3 * [(1, 0x41, 0, 1)], (1, 0x42, 1, 1), (1, 0x43, 0, 1)]
-
-
-def test_a_run_ends_when_no_token_comes_any_more():
-    bench = bench_for(Stimulus([(b"A", True)]))
-    cycles = 0
-    while not bench.ending.over:
-        bench.drive()
-        bench.observe(1, cycles in (1, 2))
-        cycles += 1
-    assert bench.ending.hang is None
-    assert cycles == 3 + 7 + 1
+    stalls = FixedStalls((False, True, True)), FixedStalls((True,))
+    [trace] = AmaranthEngine(Decoder()).run(Stimulus([(b"AB", True), (b"C", False)], *stalls))
+    pins = (trace[pin].tolist() for pin in ("i.valid", "i.data", "i.last", "i.ready"))
+    assert list(zip(*pins, strict=True))[:6] == [
+        (1, 0x41, 0, 0),
+        (1, 0x41, 0, 1),
+        (0, 0xFF, 1, 1),
+        (1, 0x42, 1, 1),
+        (1, 0x43, 0, 1),
+        (0, 0xFF, 1, 1),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -65,11 +57,10 @@ def test_a_run_ends_when_no_token_comes_any_more():
     [(0, 0, "no input was accepted in 64 cycles"), (1, 1, "output still came 64 cycles after")],
 )
 def test_a_hang_is_noticed(i_ready, o_valid, message):
-    bench = bench_for(Stimulus([(b"A", True)]))
-    cycles = 0
-    while not bench.ending.over:
-        bench.drive()
-        bench.observe(i_ready, o_valid)
+    ending, cycles = Ending(DECODER.timing(Decoder())), 0
+    while not ending.over:
+        offered = not (i_ready and cycles)
+        ending.note(offered, i_ready, o_valid, o_ready=1, more=not i_ready)
         cycles += 1
-    assert message in bench.ending.hang
+    assert message in ending.hang
     assert cycles <= WATCHDOG + 2

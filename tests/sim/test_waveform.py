@@ -10,7 +10,7 @@ from vcd.reader import TokenKind, tokenize
 from rtl import NO_STALLS, STALLS, broken
 from utf8_hdl import EXTENDED, UCS2, UNICODE, Decoder, Encoder
 from utf8_sim.components import DECODER
-from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.trace import Trace

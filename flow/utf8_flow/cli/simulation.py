@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from utf8_sim.campaign import Part
-from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.errors import Refused
 

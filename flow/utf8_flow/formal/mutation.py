@@ -18,9 +18,8 @@ from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
 from utf8_sim.campaign import Part
 from utf8_sim.engines.compiled import Compiled, cxxrtl_library, load
-from utf8_sim.engines.engine import DesignError
+from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.engines.ports import axi_places
-from utf8_sim.engines.windowed import WindowedEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
 
@@ -146,7 +145,7 @@ def make_mutants(component: str, profile: Profile, compact: bool, count: int, se
         )
 
 
-class MutantEngine(WindowedEngine):
+class MutantEngine(Engine):
     """Simulates one of the mutants: that of number ``mutant``; 0 is the design."""
 
     name = "mutants"

@@ -6,8 +6,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
-from utf8_sim.engines.engine import AmaranthEngine, Engine
+from utf8_sim.engines.engine import Engine
 from utf8_sim.engines.gates import GateLevelEngine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.tools.errors import ToolError

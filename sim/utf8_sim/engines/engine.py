@@ -2,24 +2,29 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from typing import Any
+from contextlib import AbstractContextManager
+from importlib import resources
+from typing import Any, Protocol
 
 import numpy as np
-from amaranth.hdl import Value
-from amaranth.sim import Simulator
 
 from utf8_hdl import Profile
 
 from ..components import component_of
 from ..golden.timing import Timing
 from ..stimulus import LAST, Stimulus
-from ..trace import Columns, Interface, Pin, Trace
-
-WINDOW = 4096
-"""Cycles in one window of a trace, unless an engine has a better size."""
+from ..trace import Columns, Interface, Trace
 
 WATCHDOG = 64
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
+
+BLOCK = 32
+"""A window divides into blocks of so many cycles. No run ends while each accepts an input."""
+
+assert 2 * BLOCK <= WATCHDOG
+
+NATIVE = resources.files(__package__) / "native"
+"""What is compiled or interpreted together with a design."""
 
 
 class DesignError(Exception):
@@ -43,48 +48,6 @@ class HangError(DesignError):
 
 class UndefinedError(DesignError):
     label = "UNDEFINED"
-
-
-class Engine(ABC):
-    """Something that simulates a design, of which it says all that others ask."""
-
-    name: str
-
-    def __init__(self, design: Any) -> None:
-        self.design = design
-        self.component = component_of(design)
-        self.interface = interface_of(design)
-        self.timing = self.component.timing(design)
-        self.profile: Profile = design.profile
-        states = design.State if self.interface.state_width else ()
-        self.state_names: dict[int, str] = {state.value: state.name for state in states}
-
-    def items(self, stimulus: Stimulus) -> Iterator[Columns]:
-        """All inputs in order; a `ValueError` or `TypeError`, if one does not fit the pins."""
-        names = [pin.name for pin in self.interface.inputs]
-        for columns in self.component.pack(stimulus.pieces, self.interface):
-            if not set(names) <= columns.keys():
-                raise ValueError(f"columns must be {', '.join(names)}, not {', '.join(columns)}")
-            yield {pin.name: pin.checked(columns[pin.name]) for pin in self.interface.inputs}
-
-    def state_name(self, state: int) -> str:
-        """Name of a value of the state register, also of an illegal one."""
-        return self.state_names.get(state, f"illegal {state}")
-
-    @abstractmethod
-    def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
-        """Simulate from reset until all input is accepted and no more output comes.
-
-        If the design stops moving or drives X or Z, a `DesignError` comes after the last window.
-        """
-
-
-def interface_of(design: Any) -> Interface:
-    """The pins of a design."""
-    interface = Interface.of(component_of(design).name, design)
-    if LAST not in (pin.name for pin in interface.inputs):
-        raise ValueError("the payload of i must have a field 'last', for the end of a text")
-    return interface
 
 
 class Ending:
@@ -121,136 +84,125 @@ class Ending:
             )
 
 
-class TestBench:
-    """The other side of the pins, cycle by cycle: the rules that every engine drives by.
+class Simulation(Protocol):
+    """A design under simulation, at some cycle of its life, and the other side of its pins.
 
     An input is offered unless the producer stalls; once offered it stays until it is accepted.
     While nothing is offered the pins are all ones: a design that looks at them gives itself away.
     """
 
-    __test__ = False  # not a test, whatever pytest thinks
+    def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
+        """Simulate as many cycles as there are ``gaps``, in which the producer stalls or not.
 
-    def __init__(self, stimulus: Stimulus, engine: Engine) -> None:
-        interface = engine.interface
-        self._items = (
-            item
-            for columns in engine.items(stimulus)
-            for item in zip(*(columns[pin.name].tolist() for pin in interface.inputs), strict=True)
-        )
-        self._idle = tuple(idle_level(pin) for pin in interface.inputs)
-        self._gaps = _flat(stimulus.input_stalls.windows(WINDOW))
-        self._stalls = _flat(stimulus.output_stalls.windows(WINDOW))
-        self._next = next(self._items, None)
-        self._offered = self._ready = False
-        self.ending = Ending(engine.timing)
-
-    def drive(self) -> tuple[Any, ...]:
-        """The levels of ``Interface.driven`` in the next cycle."""
-        gap = next(self._gaps)
-        self._ready = not next(self._stalls)
-        self._offered = self._next is not None and (self._offered or not gap)
-        item = self._next if self._next and self._offered else self._idle
-        return int(self._offered), *item, int(self._ready)
-
-    def observe(self, i_ready: int, o_valid: int) -> None:
-        """Note what the design answered in this cycle."""
-        offered = self._offered
-        if offered and i_ready:
-            self._next, self._offered = next(self._items, None), False
-        self.ending.note(offered, i_ready, o_valid, self._ready, self._next is not None)
+        They may be fewer if the run ends in them. ``items`` are the inputs that may be offered,
+        first those that were and are not accepted.
+        """
+        ...
 
 
-def idle_level(pin: Pin) -> Any:
-    """All ones, as an element of the pin's column."""
-    levels = [(1 << width) - 1 for _, width in pin.parts]
-    return levels if len(levels) > 1 else levels[0]
+class Engine(ABC):
+    """Something that simulates a design, of which it says all that others ask."""
 
+    name: str
 
-def _flat(windows: Iterator[np.ndarray]) -> Iterator[bool]:
-    for window in windows:
-        yield from window.tolist()
-
-
-class AmaranthEngine(Engine):
-    """Amaranth's own simulator: the reference, and slow."""
-
-    name = "amaranth"
+    window: int
+    """Cycles in one window of a trace."""
 
     def __init__(self, design: Any) -> None:
-        super().__init__(design)
-        self._idle: list[_Simulation] = []
+        self.design = design
+        self.component = component_of(design)
+        self.interface = interface_of(design)
+        self.timing = self.component.timing(design)
+        self.profile: Profile = design.profile
+        states = design.State if self.interface.state_width else ()
+        self.state_names: dict[int, str] = {state.value: state.name for state in states}
+
+    def state_name(self, state: int) -> str:
+        """Name of a value of the state register, also of an illegal one."""
+        return self.state_names.get(state, f"illegal {state}")
+
+    def items(self, stimulus: Stimulus) -> Iterator[Columns]:
+        """All inputs in order; a `ValueError` or `TypeError`, if one does not fit the pins."""
+        names = [pin.name for pin in self.interface.inputs]
+        for columns in self.component.pack(stimulus.pieces, self.interface):
+            if not set(names) <= columns.keys():
+                raise ValueError(f"columns must be {', '.join(names)}, not {', '.join(columns)}")
+            yield {pin.name: pin.checked(columns[pin.name]) for pin in self.interface.inputs}
+
+    @abstractmethod
+    def start(self) -> AbstractContextManager[Simulation]:
+        """A simulation at its first cycle after reset."""
 
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
-        simulation = self._idle.pop() if self._idle else _Simulation(self.design, self.interface)
-        try:
-            yield from simulation.run(TestBench(stimulus, self))
-        finally:
-            self._idle.append(simulation)
+        """Simulate from reset until all input is accepted and no more output comes.
+
+        If the design stops moving or drives X or Z, a `DesignError` comes after the last window.
+        """
+        inputs = _Inputs(self.items(stimulus), self.interface)
+        gaps = stimulus.input_stalls.windows(self.window)
+        stalls = stimulus.output_stalls.windows(self.window)
+        ending = Ending(self.timing)
+        with self.start() as simulation:
+            while not ending.over:
+                items = inputs.upcoming(self.window)
+                trace = simulation.window(items, next(gaps), next(stalls))
+                is_accepted = trace.is_accepted
+                inputs.drop(int(np.count_nonzero(is_accepted)))
+                more = any(map(len, inputs.upcoming(1).values()))
+                first = 0
+                blocks = np.arange(0, len(trace), BLOCK)
+                accepts = np.append(np.logical_or.reduceat(is_accepted, blocks), False)
+                moving = int(accepts.argmin())  # blocks before the first that accepts nothing
+                if moving and ending.stuck <= BLOCK:
+                    # Nothing ends in them, and what counts after them began in the last of them.
+                    ending, first = Ending(self.timing), (moving - 1) * BLOCK
+                yield trace[: self._end(ending, trace, more, first)]
+        if ending.hang:
+            raise HangError(ending.hang)
+
+    @staticmethod
+    def _end(ending: Ending, trace: Trace, more: bool, first: int) -> int:
+        """How many of the cycles belong to the run; it does not end before the first given."""
+        pins = (trace[pin][first:].tolist() for pin in ("i.valid", "i.ready", "o.valid", "o.ready"))
+        last_accepted = np.flatnonzero(trace.is_accepted)[-1:].tolist()
+        # If nothing is left, the last input was accepted in this window or before it.
+        none_left_from = len(trace) if more else (last_accepted or [0])[0]
+        for cycle, (i_valid, i_ready, o_valid, o_ready) in enumerate(
+            zip(*pins, strict=True), start=first
+        ):
+            ending.note(i_valid, i_ready, o_valid, o_ready, cycle < none_left_from)
+            if ending.over:
+                return cycle + 1
+        return len(trace)
 
 
-class _Simulation:
-    """A design in Amaranth's simulator, which takes ten times as long to make as a short run."""
+def interface_of(design: Any) -> Interface:
+    """The pins of a design."""
+    interface = Interface.of(component_of(design).name, design)
+    if LAST not in (pin.name for pin in interface.inputs):
+        raise ValueError("the payload of i must have a field 'last', for the end of a text")
+    return interface
 
-    def __init__(self, design: Any, interface: Interface) -> None:
-        self._interface = interface
-        self._bench: TestBench | None = None
-        self._cycles: list[tuple[int, ...]] = []
-        # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
-        self._i_payload, self._o_payload = Value.cast(design.i.p), Value.cast(design.o.p)
-        self._driven = design.i.valid, self._i_payload, design.o.ready
-        state = (design.state,) if interface.state_width else ()
-        self._observed = design.i.ready, design.o.valid, self._o_payload, *state
-        self._simulator = Simulator(design)
-        self._simulator.add_clock(10e-9)
-        # A process, not a test bench: its pins change together, and settle once a cycle.
-        self._simulator.add_process(self._drive)
 
-    def run(self, bench: TestBench) -> Generator[Trace, None, None]:
-        """Simulate from reset."""
-        if self._bench:
-            self._simulator.reset()
-        self._bench = bench
-        self._cycles.clear()
-        while not bench.ending.over:
-            self._simulator.advance()
-            if len(self._cycles) >= WINDOW:
-                yield self._trace()
-                self._cycles.clear()
-        if self._cycles:
-            yield self._trace()
-        if bench.ending.hang:
-            raise HangError(bench.ending.hang)
+class _Inputs:
+    """The inputs that were not accepted yet, read as they are needed."""
 
-    async def _drive(self, ctx: Any) -> None:
-        bench = self._bench
-        assert bench
-        inputs = self._interface.inputs
-        observed = ctx.tick().sample(*self._observed).__aiter__()
-        before = 0, 0, 0
-        while not bench.ending.over:
-            i_valid, *item, o_ready = bench.drive()
-            payload = sum(pin.integer(level) for pin, level in zip(inputs, item, strict=True))
-            driven = i_valid, payload, o_ready
-            for pin, old, new in zip(self._driven, before, driven, strict=True):
-                if old != new:  # setting a pin is slow
-                    ctx.set(pin, new)
-            before = driven
-            _, _, *levels = await observed.__anext__()
-            self._cycles.append((*driven, *levels))
-            bench.observe(levels[0], levels[1])
+    def __init__(self, items: Iterator[Columns], interface: Interface) -> None:
+        self._items = items
+        self._columns = {pin.name: pin.column(0) for pin in interface.inputs}
+        self._size = 0
 
-    def _trace(self) -> Trace:
-        """Cycles as (i.valid, payload, o.ready, i.ready, o.valid, payload, state), taken apart."""
-        interface = self._interface
-        i_valid, i_payload, o_ready, *answers = zip(*self._cycles, strict=True)
-        whole = {"i.valid": i_valid, "o.ready": o_ready}
-        whole |= zip(("i.ready", "o.valid", "payload", "state"), answers, strict=False)
-        columns = {}
-        for pin in interface.pins:
-            if pin in interface.inputs:
-                columns[pin.name] = pin.of_integers(i_payload, len(self._i_payload))
-            elif pin in interface.outputs:
-                columns[pin.name] = pin.of_integers(whole["payload"], len(self._o_payload))
-            else:
-                columns[pin.name] = np.array(whole[pin.name], dtype=pin.dtype)
-        return Trace(interface, columns)
+    def upcoming(self, count: int) -> Columns:
+        """The next so many inputs; fewer if there are no more."""
+        parts = [self._columns]
+        while self._size < count and (part := next(self._items, None)):
+            parts.append(part)
+            self._size += len(next(iter(part.values())))
+        if len(parts) > 1:
+            joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            self._columns = joined
+        return {name: column[:count] for name, column in self._columns.items()}
+
+    def drop(self, count: int) -> None:
+        self._columns = {name: column[count:] for name, column in self._columns.items()}
+        self._size -= count

@@ -13,9 +13,8 @@ from ..tools.cache import built
 from ..tools.errors import ToolError
 from ..tools.programs import need, run_tool, started
 from ..trace import Columns, Interface, Pin, Trace
-from .engine import UndefinedError
+from .engine import NATIVE, Engine, UndefinedError
 from .ports import Place, axi_places
-from .windowed import NATIVE, WindowedEngine
 
 WINDOW = 2048
 """Cycles in one window: a tenth of a second."""
@@ -26,7 +25,7 @@ FIELD = 64
 STATE = "state"
 
 
-class IcarusEngine(WindowedEngine):
+class IcarusEngine(Engine):
     """Verilog with AXI4-Stream ports, interpreted; the only engine that knows undefined levels."""
 
     name = "icarus"

@@ -15,7 +15,7 @@
 //   bool accepts(Model &);                                  // i.ready
 //   void record(Model &, void *const *columns, size_t row); // all pins
 //
-// The rules are those of TestBench in engine.py.
+// The rules are those of Simulation in engine.py.
 
 #include <cstddef>
 #include <cstdint>

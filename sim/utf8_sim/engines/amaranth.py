@@ -1,0 +1,100 @@
+"""The engine that is Amaranth's own simulator."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from amaranth.hdl import Value
+from amaranth.sim import Simulator
+
+from ..trace import Columns, Pin, Trace
+from .engine import Ending, Engine
+
+
+class AmaranthEngine(Engine):
+    """Amaranth's own simulator: the reference, and slow."""
+
+    name = "amaranth"
+    window = 4096
+
+    def __init__(self, design: Any) -> None:
+        super().__init__(design)
+        self._idle: list[_Simulated] = []
+
+    @contextmanager
+    def start(self) -> Iterator["_Simulated"]:
+        simulated = self._idle.pop() if self._idle else _Simulated(self)
+        try:
+            yield simulated
+        finally:
+            simulated.reset()
+            self._idle.append(simulated)
+
+
+class _Simulated:
+    """A design in Amaranth's simulator, which takes ten times as long to make as a short run."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._interface, self._timing = engine.interface, engine.timing
+        i, o = engine.design.i, engine.design.o
+        # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
+        signals = {"i.valid": i.valid, "i": i.p, "o.ready": o.ready}
+        signals |= {"i.ready": i.ready, "o.valid": o.valid, "o": o.p}
+        if self._interface.state_width:
+            signals["state"] = engine.design.state
+        self._signals = {name: Value.cast(signal) for name, signal in signals.items()}
+        self._simulator = Simulator(engine.design)
+        self._simulator.add_clock(10e-9)
+        # A process, not a test bench: its pins change together, and settle once a cycle.
+        self._simulator.add_process(self._drive)
+        self._simulator.advance()  # the process waits for a window
+
+    def reset(self) -> None:
+        """Go back to the first cycle."""
+        self._simulator.reset()
+        self._simulator.advance()
+
+    def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
+        inputs = self._interface.inputs
+        levels = zip(*(items[pin.name].tolist() for pin in inputs), strict=True)
+        self._payloads = (sum(map(Pin.integer, inputs, item)) for item in levels)
+        self._stalls = zip(gaps.tolist(), stalls.tolist(), strict=True)
+        self._cycles: list[tuple[Any, ...]] = []
+        # Slow as it is, it does not simulate what is beyond the end of a short run.
+        while len(self._cycles) < len(gaps) and not self._ending.over:
+            self._simulator.advance()
+        return self._trace()
+
+    async def _drive(self, ctx: Any) -> None:
+        signals = list(self._signals.values())
+        observed = ctx.tick().sample(*signals[3:]).__aiter__()
+        idle = (1 << len(self._signals["i"])) - 1
+        before: tuple[Any, ...] = 0, 0, 0
+        offered = False
+        self._ending = Ending(self._timing)
+        while True:
+            await ctx.delay(1e-9)  # until there is another window
+            payload = next(self._payloads, None)
+            for gap, stall in self._stalls:
+                offered = payload is not None and (offered or not gap)
+                driven = offered, payload if offered else idle, not stall
+                for signal, old, new in zip(signals[:3], before, driven, strict=True):
+                    if old != new:  # setting a pin is slow
+                        ctx.set(signal, new)
+                before = driven
+                _, _, *levels = await observed.__anext__()
+                self._cycles.append((*driven, *levels))
+                i_ready, o_valid = levels[:2]
+                if offered and i_ready:
+                    payload = next(self._payloads, None)
+                self._ending.note(offered, i_ready, o_valid, not stall, payload is not None)
+                offered = offered and not i_ready
+
+    def _trace(self) -> Trace:
+        levels = dict(zip(self._signals, zip(*self._cycles, strict=True), strict=True))
+        columns = {}
+        for pin in self._interface.pins:
+            name = pin.name if pin.name in levels else pin.name[0]  # the payload it is a field of
+            columns[pin.name] = pin.of_integers(levels[name], len(self._signals[name]))
+        return Trace(self._interface, columns)

@@ -136,7 +136,7 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
 def open_text(
     file: str | None, typed: Part | None, engine: Engine
 ) -> Iterator[tuple[Iterator[Piece], int | None]]:
-    """The one text that is given, and about how many inputs it is; of a long pipe, none knows."""
+    """The one text that is given, and about how many inputs it is; nothing for a long pipe."""
     if (file is None) == (typed is None):
         raise Refused(ONE_TEXT)
     if typed:

@@ -28,7 +28,8 @@ from utf8_sim import (
     simulate,
 )
 from utf8_sim.components import COMPONENTS, register
-from utf8_sim.engines.engine import AmaranthEngine, interface_of
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import interface_of
 
 TEXTS = b"a\xe2\x82\xac\xed\xa0\x80\xf0\x90b", "€😀".encode(), b"\xc2"
 STALLS = {"input_stalls": RandomStalls(0.4, 1), "output_stalls": RandomStalls(0.4, 2)}

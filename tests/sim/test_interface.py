@@ -243,17 +243,16 @@ def test_scoreboard_finds_a_broken_design_in_a_bench_of_ones_own():
             watch(broken(name), TEXT)
 
 
-def test_packages_are_quick_to_import():
+def test_the_package_of_the_command_is_quick_to_import():
     program = (
-        "import sys, utf8_flow, utf8_sim\n"
-        "print(*sys.modules.keys() & {'amaranth', 'numpy', 'rich', 'typer', 'utf8_hdl'})\n"
+        "import sys, utf8_flow\n"
+        "print(*sys.modules.keys() & {'amaranth', 'numpy', 'rich', 'typer', 'utf8_hdl', 'utf8_sim'})\n"
         "from utf8_flow import generate"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert run.stdout.strip() == b""
 
 
-@pytest.mark.parametrize("package", [utf8_sim, utf8_flow])
-def test_a_name_that_is_not_there_is_an_attribute_error(package):
-    with pytest.raises(AttributeError, match=r"module '.*' has no attribute 'nothing'"):
-        _ = package.nothing
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'utf8_flow' has no attribute 'nothing'"):
+        _ = utf8_flow.nothing

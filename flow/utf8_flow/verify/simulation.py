@@ -91,7 +91,7 @@ class TextSimulation(Run):
     def _table(self) -> list[Text]:
         """The cycles of a short text, with a line about those left out."""
         trace = self._beginning
-        table = cycle_table(Window(0, trace, lambda: trace), self.engine)
+        table = cycle_table(Window(0, trace, trace), self.engine)
         if not table:
             return []
         left_out = self.cycles - len(trace)
@@ -106,4 +106,4 @@ class TextSimulation(Run):
                 f"there are cycles 0-{self.cycles - 1}"
             )
         trace = trace[: max(1, active_cycles(trace))]
-        draw(wave, Window(drawn.start, trace, lambda: trace), self.engine)
+        draw(wave, Window(drawn.start, trace, trace), self.engine)

@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, and folders that are removed whatever happens."""
 
 import atexit
+import codecs
 import io
 import os
 import shutil
@@ -10,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO, cast
 
 from .errors import Refused
 from .interrupts import interrupts_later
@@ -23,25 +24,17 @@ def open_output(path: str) -> Iterator[TextIO]:
     The file appears under its name when it is complete. If the block is left by an exception, a
     file that was there before is as it was, and no new one is left behind.
     """
-    if path == "-":
-        with _standard_output() as stdout:
-            yield stdout
-        return
-    with open_binary_output(path) as binary:
-        file = io.TextIOWrapper(binary, encoding="utf-8")
-        try:
-            yield file
-            file.flush()
-        finally:
-            file.detach()
+    with open_binary_output(path) as file:
+        yield cast(TextIO, codecs.getwriter("utf-8")(file))
 
 
 @contextmanager
 def open_binary_output(path: str) -> Iterator[BinaryIO]:
     """As :func:`open_output`, for bytes."""
     if path == "-":
-        with _standard_output() as stdout:
-            yield stdout.buffer
+        with _refusing("-"):  # whatever else may fail has its own message
+            yield sys.stdout.buffer
+            sys.stdout.flush()
         return
     temporary = None
     try:
@@ -55,13 +48,6 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
     finally:
         if temporary:
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _standard_output() -> Iterator[TextIO]:
-    with _refusing("-"):  # whatever else may fail has its own message
-        yield sys.stdout
-        sys.stdout.flush()
 
 
 def check_output(path: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -58,19 +58,6 @@ def shown_level(pin: str, level: int) -> str:
     return str(level) if pin in DECIMAL else f"{level:X}"
 
 
-@dataclass(frozen=True)
-class Before:
-    """What came before some cycles of a run; without arguments, reset.
-
-    ``of_text`` values were accepted of a text that has not ended; ``in_flight`` inputs since the
-    first one that the next output is about; ``timing`` is the component's, as it was then.
-    """
-
-    of_text: int = 0
-    in_flight: int = 0
-    timing: ArrayTiming | None = None
-
-
 class Inputs(NamedTuple):
     """What was offered: the values of texts, and in which cycle the input of each was accepted.
 
@@ -87,12 +74,19 @@ class Inputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Window:
-    """Cycles of a trace as they were and as the golden model expects them, from one cycle on."""
+    """Cycles of a trace as they were and as the golden model expects them.
+
+    Before them ``of_text`` values were accepted of a text that has not ended, and ``in_flight``
+    inputs since the first one that the next output is about; ``timing`` is the component's, as it
+    was then. If nothing is given, reset came before.
+    """
 
     first_cycle: int
     actual: Trace
     expected: Trace
-    before: Before = Before()
+    of_text: int = 0
+    in_flight: int = 0
+    timing: ArrayTiming | None = None
 
     @property
     def end(self) -> int:
@@ -159,8 +153,8 @@ class Lockstep:
     def __iter__(self) -> Iterator[Trace]:
         model = golden(self._engine)
         for trace in _ahead(self._engine.run(self._stimulus)):
-            before = Before(self._of_text, model.in_flight(), copy(model.timing))
-            window = Window(self.cycles, trace, model.expected(trace), before)
+            before = self._of_text, model.in_flight(), copy(model.timing)
+            window = Window(self.cycles, trace, model.expected(trace), *before)
             self._count_inputs(trace)
             self.recent = [*self.recent[-1:], window]
             self.difference = window.difference()
@@ -184,7 +178,7 @@ class Lockstep:
             Trace.join([getattr(window, side) for window in windows])
             for side in ("actual", "expected")
         )
-        return Window(windows[0].first_cycle, actual, expected, windows[0].before)
+        return replace(windows[0], actual=actual, expected=expected)
 
     def run(self) -> Difference | None:
         """Simulate to the end, or to the first difference, which is returned."""

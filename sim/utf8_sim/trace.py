@@ -235,11 +235,14 @@ class Trace:
 
     def inputs(self, mask: np.ndarray) -> Columns:
         """What was at the input's pins in the cycles that a mask chooses."""
-        return rows(self.columns, (pin.name for pin in self.interface.inputs), mask)
+        return self._fields(self.interface.inputs, mask)
 
     def taken(self) -> Columns:
         """The outputs that were taken, without the handshake."""
-        return rows(self.columns, (pin.name for pin in self.interface.outputs), self.is_taken)
+        return self._fields(self.interface.outputs, self.is_taken)
+
+    def _fields(self, pins: Iterable[Pin], mask: np.ndarray) -> Columns:
+        return {pin.name: self[pin.name].compress(mask, axis=0) for pin in pins}
 
     def offered(self, side: str) -> Iterator[Fields]:
         """For each cycle the fields that are offered at ``i`` or ``o``; none, if nothing is."""
@@ -275,8 +278,3 @@ class Trace:
         names = traces[0].columns
         columns = {name: np.concatenate([trace[name] for trace in traces]) for name in names}
         return cls(traces[0].interface, columns)
-
-
-def rows(columns: Columns, names: Iterable[str], mask: np.ndarray) -> Columns:
-    """The rows of some columns that a mask chooses."""
-    return {name: columns[name].compress(mask, axis=0) for name in names}

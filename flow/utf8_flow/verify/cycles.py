@@ -95,7 +95,7 @@ class _Met(NamedTuple):
 
 def _met(window: Window, engine: Engine, cycles: range) -> _Met:
     trace, component = window.actual, engine.component
-    timing = copy(window.before.timing or array_timing(engine.timing))
+    timing = copy(window.timing or array_timing(engine.timing))
     items = trace[trace.is_accepted].offered("i")
     meet = timing.meetings(trace).tolist()
     shown = {

@@ -81,22 +81,16 @@ def _places(path: str) -> tuple[Path, Path | None]:
             return target, None
         if target.is_dir():
             raise IsADirectoryError(0, "Is a directory")
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        descriptor, name = tempfile.mkstemp(prefix=".utf8-hdl-", dir=target.parent)
-        os.close(descriptor)
-        os.chmod(name, mode)
-    return target, Path(name)
+        temporary = target.parent / f".utf8-hdl-{uuid.uuid4().hex}"
+        temporary.touch()
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
+    return target, temporary
 
 
 def _is_device(path: Path) -> bool:
     named_descriptor = path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm")
     return path.exists() and not path.is_dir() and (named_descriptor or not path.is_file())
-
-
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
 
 
 class _Sink(io.FileIO):

@@ -6,7 +6,6 @@ with one or two bytes it asks :func:`utf8_sim.golden.text.fault`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -17,7 +16,7 @@ from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
 
 from ..trace import Columns, Interface, Trace
 from .text import fault, form, form_maximum, is_continuation
-from .timing import Compact, Elastic, Serial, Timing
+from .timing import Elastic, Serial, Timing
 
 BYTES = range(256)
 
@@ -390,17 +389,11 @@ class ArraySerial(_Paced):
         return moves, np.searchsorted(moves, np.flatnonzero(trace.is_accepted))
 
 
-ARRAY_TIMINGS: dict[type, Callable[[Any], ArrayTiming]] = {
-    Elastic: ArrayElastic,
-    Compact: ArrayCompact,
-    Serial: ArraySerial,
-}
-"""For each timing, the same by whole arrays."""
-
-
 def array_timing(timing: Timing) -> ArrayTiming:
     """A timing by whole arrays, at its first cycle after reset."""
-    return ARRAY_TIMINGS[type(timing)](timing)
+    if isinstance(timing, Serial):
+        return ArraySerial(timing)
+    return ArrayElastic(timing) if isinstance(timing, Elastic) else ArrayCompact(timing)
 
 
 class ArrayCycles:

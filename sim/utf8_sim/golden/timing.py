@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from .text import Output, Transducer
 
@@ -36,25 +36,6 @@ class Cycles(ABC):
     @abstractmethod
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
         """The clock edge. ``brought`` is by the input accepted in this cycle; None, if none is."""
-
-
-class Timing(Protocol):
-    """How a component behaves in time, by its parameters.
-
-    The latencies are the cycles from an input to its output, to the output that it cuts, and to the
-    cycle in which it meets the state machine. ``cycles`` is its first cycle after reset.
-    """
-
-    @property
-    def latency(self) -> int: ...
-
-    @property
-    def latency_of_cut(self) -> int: ...
-
-    @property
-    def latency_of_state(self) -> int: ...
-
-    def cycles(self) -> Cycles: ...
 
 
 @dataclass(frozen=True)
@@ -202,6 +183,14 @@ class SerialCycles(Cycles):
             *self._stages, last = [[payload for payload, _ in brought or ()], *self._stages]
             self._sending = deque(last)
         self._enabled = not stalled
+
+
+Timing = Elastic | Compact | Serial
+"""How a component behaves in time, by its parameters.
+
+The latencies are the cycles from an input to its output, to the output that it cuts, and to the
+cycle in which it meets the state machine. ``cycles`` is its first cycle after reset.
+"""
 
 
 class CycleModel:

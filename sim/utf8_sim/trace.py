@@ -149,11 +149,6 @@ class Interface:
         inputs, outputs = (pins_of(side, layout) for side, layout in payloads.items())
         return cls(component, inputs, outputs, state)
 
-    @property
-    def item(self) -> str:
-        """The pin of the input's value: its first field."""
-        return self.inputs[0].name
-
     @cached_property
     def driven(self) -> tuple[str, ...]:
         """Names of the pins that a test bench drives."""
@@ -254,9 +249,8 @@ class Trace:
 
     def outputs(self) -> list[Fields]:
         """The outputs that were taken, one by one, their fields by name."""
-        fields = [pin.field for pin in self.interface.outputs]
-        levels = zip(*(column.tolist() for column in self.taken().values()), strict=True)
-        return [dict(zip(fields, output, strict=True)) for output in levels]
+        offered = self[self.is_taken].offered("o")
+        return [{name.removeprefix("o."): row[name] for name in row} for row in offered]
 
     def table(self) -> np.ndarray:
         """The same as one array with a field for each pin, handy for a look at single cycles."""
@@ -266,11 +260,6 @@ class Trace:
         for name, column in columns:
             table[name] = column
         return table
-
-    @classmethod
-    def empty(cls, interface: Interface) -> "Trace":
-        """A trace without cycles."""
-        return cls(interface, interface.columns(0))
 
     @classmethod
     def join(cls, traces: Sequence["Trace"]) -> "Trace":

@@ -37,7 +37,8 @@ class TextSimulation(Run):
         super().__init__(engine)
         self._outputs = outputs
         self._drawn = drawn
-        self._beginning = self._drawing = Trace.empty(engine.interface)
+        nothing = Trace(engine.interface, engine.interface.columns(0))
+        self._beginning = self._drawing = nothing
         self._summary = entry_of(engine).report(None)
 
     def so_far(self) -> list[Text]:

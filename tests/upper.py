@@ -74,9 +74,6 @@ class ArrayUpper:
         columns = {"o.data": upper, "o.last": items["i.last"]}
         return Outputs(columns, numbers, numbers, np.zeros(len(upper), dtype=bool))
 
-    def readable(self) -> UpperTransducer:
-        return UpperTransducer()
-
 
 def campaign(profile: Profile, seed: int) -> list[Part]:
     random = np.random.default_rng(seed).bytes(500)
@@ -164,9 +161,6 @@ class ArrayBeats:
             columns[name] = np.roll(columns[name], -1, axis=1)
         numbers = np.arange(len(columns["o.last"]))
         return Outputs(columns, numbers, numbers, np.zeros(len(numbers), dtype=bool))
-
-    def readable(self) -> BeatsTransducer:
-        return BeatsTransducer()
 
 
 def beats_of(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:

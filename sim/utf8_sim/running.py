@@ -116,15 +116,8 @@ def compare(
 
     Raises
     ------
-    TypeError
-        If a text is a str or has what is no integer, or the design is neither a component nor an
-        engine.
-    ValueError
-        If a value does not fit into its field, or a column is missing.
-    DesignError
-        If the design no longer moves, or drives X or Z, and there is no difference before.
-    ToolError
-        If the simulator fails.
+    TypeError, ValueError, DesignError, ToolError
+        As :func:`simulate`; a `DesignError` only if there is no difference before.
 
     Examples
     --------

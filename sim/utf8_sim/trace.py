@@ -149,11 +149,6 @@ class Interface:
         inputs, outputs = (pins_of(side, layout) for side, layout in payloads.items())
         return cls(component, inputs, outputs, state)
 
-    @property
-    def item(self) -> str:
-        """The pin of the input's value: its first field."""
-        return self.inputs[0].name
-
     @cached_property
     def driven(self) -> tuple[str, ...]:
         """Names of the pins that a test bench drives."""
@@ -235,11 +230,14 @@ class Trace:
 
     def inputs(self, mask: np.ndarray) -> Columns:
         """What was at the input's pins in the cycles that a mask chooses."""
-        return rows(self.columns, (pin.name for pin in self.interface.inputs), mask)
+        return self._fields(self.interface.inputs, mask)
 
     def taken(self) -> Columns:
         """The outputs that were taken, without the handshake."""
-        return rows(self.columns, (pin.name for pin in self.interface.outputs), self.is_taken)
+        return self._fields(self.interface.outputs, self.is_taken)
+
+    def _fields(self, pins: Iterable[Pin], mask: np.ndarray) -> Columns:
+        return {pin.name: self[pin.name].compress(mask, axis=0) for pin in pins}
 
     def offered(self, side: str) -> Iterator[Fields]:
         """For each cycle the fields that are offered at ``i`` or ``o``; none, if nothing is."""
@@ -251,9 +249,8 @@ class Trace:
 
     def outputs(self) -> list[Fields]:
         """The outputs that were taken, one by one, their fields by name."""
-        fields = [pin.field for pin in self.interface.outputs]
-        levels = zip(*(column.tolist() for column in self.taken().values()), strict=True)
-        return [dict(zip(fields, output, strict=True)) for output in levels]
+        offered = self[self.is_taken].offered("o")
+        return [{name.removeprefix("o."): row[name] for name in row} for row in offered]
 
     def table(self) -> np.ndarray:
         """The same as one array with a field for each pin, handy for a look at single cycles."""
@@ -265,18 +262,8 @@ class Trace:
         return table
 
     @classmethod
-    def empty(cls, interface: Interface) -> "Trace":
-        """A trace without cycles."""
-        return cls(interface, interface.columns(0))
-
-    @classmethod
     def join(cls, traces: Sequence["Trace"]) -> "Trace":
         """Traces of the same interface, one after the other."""
         names = traces[0].columns
         columns = {name: np.concatenate([trace[name] for trace in traces]) for name in names}
         return cls(traces[0].interface, columns)
-
-
-def rows(columns: Columns, names: Iterable[str], mask: np.ndarray) -> Columns:
-    """The rows of some columns that a mask chooses."""
-    return {name: columns[name].compress(mask, axis=0) for name in names}

@@ -147,10 +147,10 @@ def test_a_full_disk_is_refused_in_one_line_that_names_the_file(tmp_path, conten
 
 
 def test_a_full_disk_behind_standard_output_is_refused(monkeypatch):
-    class FullDisk(io.StringIO):
+    class FullDisk(io.TextIOWrapper):
         def flush(self):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(sys, "stdout", FullDisk())
+    monkeypatch.setattr(sys, "stdout", FullDisk(io.BytesIO()))
     with pytest.raises(Refused, match=r"^cannot write '-': No space left on device$"):
         write("-")

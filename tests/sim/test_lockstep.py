@@ -8,7 +8,7 @@ import pytest
 from rtl import DESIGNS, STALLS, broken
 from utf8_hdl import UNICODE, Decoder
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.lockstep import Lockstep, Window, expectation
+from utf8_sim.lockstep import Lockstep, Window, golden
 from utf8_sim.stimulus import Stimulus
 
 TEXT = b"\xe2\x82\xacA\xe0\x80\xff"
@@ -111,5 +111,5 @@ def test_payload_is_nobodys_business_while_valid_is_low(design, items, stalls):
 def test_a_trace_from_another_process_is_as_good(design):
     engine = AmaranthEngine(design(UNICODE))
     [trace] = engine.run(Stimulus([(b"A\x00", True)]))
-    expected = expectation(engine, pickle.loads(pickle.dumps(trace)))
-    assert Window(0, trace, lambda: expected).difference() is None
+    expected = golden(engine).expected(pickle.loads(pickle.dumps(trace)))
+    assert Window(0, trace, expected).difference() is None

@@ -1,7 +1,7 @@
 """Tables of cycles: what comes in, what happens in the state machine, what comes out."""
 
 from collections.abc import Iterator
-from copy import deepcopy
+from copy import copy
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -95,9 +95,9 @@ class _Met(NamedTuple):
 
 def _met(window: Window, engine: Engine, cycles: range) -> _Met:
     trace, component = window.actual, engine.component
-    meetings = window.before.meetings or array_timing(engine.timing).meetings()
+    timing = copy(window.timing or array_timing(engine.timing))
     items = trace[trace.is_accepted].offered("i")
-    meet = deepcopy(meetings)(trace).tolist()
+    meet = timing.meetings(trace).tolist()
     shown = {
         place: component.show_item(item)
         for place, item in zip(meet, items, strict=False)

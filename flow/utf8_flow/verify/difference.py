@@ -14,7 +14,7 @@ from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
 from utf8_sim.tools.errors import Refused, ToolError
-from utf8_sim.trace import Trace, rows
+from utf8_sim.trace import Trace
 
 from ..components import entry_of
 from ..terminal import plural, print_lines, progress_bar, say
@@ -101,9 +101,8 @@ def _about(recording: Window, difference: Difference, engine: Engine) -> tuple[i
         return int(np.count_nonzero(before.is_accepted)), 1
     is_valid = bool(expected["o.valid"][0])
     shown = Trace.join([before[before.is_taken], *([expected] if is_valid else [])])
-    columns = rows(shown.columns, recording.actual.interface.observed, np.ones(len(shown), bool))
-    firsts, counts = engine.component.covered(columns)
-    first, count = -recording.before.in_flight, 1
+    firsts, counts = engine.component.covered(shown.columns)
+    first, count = -recording.in_flight, 1
     if len(shown):
         first, count = first + int(firsts[-1]), int(counts[-1])
     if not is_valid and len(shown):
@@ -120,7 +119,7 @@ def _text_around(recording: Window, engine: Engine, item: int, items: int) -> st
     ends = [0, *ended.tolist()]
     begin = max(end for end in ends if end <= min(first, len(values) - 1))
     end = min((end for end in ends if end > begin), default=len(values))
-    offset = first - begin + (0 if begin else recording.before.of_text)
+    offset = first - begin + (0 if begin else recording.of_text)
     around = range(max(begin, first - VALUES_AROUND), min(end, first + count + VALUES_AROUND))
     width = digits(engine)
     words = [f"{value:0{width}X}" for value in values[around.start : around.stop].tolist()]

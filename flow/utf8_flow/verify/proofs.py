@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 
 from rich.console import Console
@@ -10,7 +9,7 @@ from rich.text import Text
 
 from utf8_hdl import UNICODE, Profile
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.lockstep import Window, expectation
+from utf8_sim.lockstep import Window, golden
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import WrongValue
 
@@ -146,7 +145,7 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         say(show, name)
         first = name == goal.property.component
         file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
-        window = Window(0, trace, partial(expectation, engine, trace))
+        window = Window(0, trace, golden(engine).expected(trace))
         difference = window.difference()
         marked = difference.cycle if difference else None
         print_lines(show, cycle_table(window, engine, range(len(trace)), pins=True, marked=marked))

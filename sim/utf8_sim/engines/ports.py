@@ -1,6 +1,5 @@
 """Where the pins of a component are in the ports of a module."""
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from utf8_hdl import AxiStream
@@ -9,28 +8,24 @@ from ..trace import Interface, Pin
 
 
 class Place(NamedTuple):
-    """Where a part of a pin is: bits of a port."""
+    """Where a part of a pin is, by its number: bits of a port."""
 
+    pin: Pin
+    number: int
     port: str
     lowest: int
     width: int
 
 
-Places = dict[str, tuple[Place, ...]]
-"""For each pin the places of its parts."""
-
-
-def stream_places(interface: Interface) -> Places:
+def stream_places(interface: Interface) -> list[Place]:
     """The ports of a bare component: those of its streams, as Amaranth names them."""
-
-    def places(pin: Pin) -> Iterator[Place]:
-        side, _, name = pin.name.rpartition(".")
-        is_field = pin in interface.inputs or pin in interface.outputs
-        port = f"{side}__{'payload' if is_field else name}" if side else name
-        for lowest, width in pin.parts:
-            yield Place(port, lowest, width)
-
-    return {pin.name: tuple(places(pin)) for pin in interface.pins}
+    payload = dict.fromkeys(interface.inputs, "i__payload")
+    payload |= dict.fromkeys(interface.outputs, "o__payload")
+    return [
+        Place(pin, number, payload.get(pin, pin.name.replace(".", "__")), *part)
+        for pin in interface.pins
+        for number, part in enumerate(pin.parts)
+    ]
 
 
 class _Carried(NamedTuple):
@@ -41,37 +36,34 @@ class _Carried(NamedTuple):
     lowest: int
     excess: int
 
-    def place(self, lowest: int, width: int) -> Place:
-        """Where a part of the payload is. The excess belongs to the highest bit."""
-        more = self.excess if lowest + width == self.bits.stop else 0
-        return Place(self.port, self.lowest + lowest - self.bits.start, width + more)
 
-
-def axi_places(design: Any, interface: Interface) -> Places:
+def axi_places(design: Any, interface: Interface) -> list[Place]:
     """The ports of a module with AXI4-Stream ports, for a design.
 
-    A port may be wider than what it carries: the excess belongs to the highest field.
+    A port may be wider than what it carries: the excess belongs to the highest bit.
     """
     axi = AxiStream(design)
     widths = {port.name: len(port) for port in axi.ports}
-    places: Places = {"state": (Place("state", 0, interface.state_width),)}
-    carried: dict[str, list[_Carried]] = {"i": [], "o": []}
+    payload = {pin: pin.name[0] for pin in (*interface.inputs, *interface.outputs)}
+    carried = {"state": [_Carried(range(interface.state_width), "state", 0, 0)], "i": [], "o": []}
     for port, names in axi.fields.items():
         end = 0
         for name in names:
             side, _, field = name.partition(".")
             if field in ("valid", "ready"):
-                places[name] = (Place(port, 0, 1),)
-            else:
-                where = getattr(design, side).p.shape()[field]
-                begin, width = where.offset, where.width
-                excess = widths[port] - end - width if name == names[-1] else 0
-                bits = range(begin, begin + width)
-                carried[side].append(_Carried(bits, port, end, excess))
-                end += width
-    for pin in (*interface.inputs, *interface.outputs):
-        places[pin.name] = tuple(
-            next(there.place(*part) for there in carried[pin.name[0]] if part[0] in there.bits)
-            for part in pin.parts
-        )
+                carried[name] = [_Carried(range(1), port, 0, 0)]
+                continue
+            where = getattr(design, side).p.shape()[field]
+            bits = range(where.offset, where.offset + where.width)
+            excess = widths[port] - end - where.width if name == names[-1] else 0
+            carried[side].append(_Carried(bits, port, end, excess))
+            end += where.width
+
+    places = []
+    for pin in interface.pins:
+        for number, (lowest, width) in enumerate(pin.parts):
+            there = next(c for c in carried[payload.get(pin, pin.name)] if lowest in c.bits)
+            more = there.excess if lowest + width == there.bits.stop else 0
+            begin = there.lowest + lowest - there.bits.start
+            places.append(Place(pin, number, there.port, begin, width + more))
     return places

@@ -1,14 +1,11 @@
 """The golden model for long runs: the same answers as the readable one, by whole arrays.
 
 What takes the readable one a microsecond a byte takes numpy some nanoseconds. The price is a
-page that reads less easily, so this one decides nothing on its own: what is wrong with one or two
-bytes it asks :func:`utf8_sim.golden.text.fault`, and a difference that it finds is believed only
-if the readable model finds it too (:mod:`utf8_sim.lockstep`).
+page that reads less easily, so tests hold it to the readable one, pin by pin, and what is wrong
+with one or two bytes it asks :func:`utf8_sim.golden.text.fault`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from copy import copy
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -18,27 +15,8 @@ from utf8_hdl import ErrorSpan, Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
 
 from ..trace import Columns, Interface, Trace
-from .text import (
-    DecoderTransducer,
-    EncoderTransducer,
-    Transducer,
-    fault,
-    form,
-    form_maximum,
-    is_continuation,
-)
-from .timing import (
-    Compact,
-    CompactCycles,
-    CycleModel,
-    Cycles,
-    Elastic,
-    ElasticCycles,
-    Payload,
-    Serial,
-    SerialCycles,
-    Timing,
-)
+from .text import fault, form, form_maximum, is_continuation
+from .timing import Elastic, Serial, Timing
 
 BYTES = range(256)
 
@@ -63,10 +41,6 @@ class ArrayTransducer(Protocol):
     def open(self) -> int: ...
 
     def feed(self, items: Columns) -> Outputs: ...
-
-    def readable(self) -> Transducer:
-        """The readable transducer at the same point of the text."""
-        ...
 
 
 @cache
@@ -111,9 +85,6 @@ class ArrayDecoder:
     @property
     def open(self) -> int:
         return len(self.pending)
-
-    def readable(self) -> DecoderTransducer:
-        return DecoderTransducer(self._profile, bytes(self.pending))
 
     def feed(self, items: Columns) -> Outputs:
         before = len(self.pending)
@@ -227,9 +198,6 @@ class ArrayEncoder:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
 
-    def readable(self) -> EncoderTransducer:
-        return EncoderTransducer(self._profile)
-
     def feed(self, items: Columns) -> Outputs:
         values = items["i.code_point"].astype(np.uint64)
         refused = self._refused(values)
@@ -263,12 +231,16 @@ class ArrayEncoder:
         return refused
 
 
-StateMeetings = Callable[[Trace], np.ndarray]
-"""In which of the next cycles the next of the inputs meet the state machine, in order."""
-
-
 class ArrayTiming(ABC):
-    """A timing at some cycle of a run; see :mod:`utf8_sim.golden.timing`."""
+    """A timing at some cycle of a run; see :mod:`utf8_sim.golden.timing`.
+
+    It is given all cycles in order, either by :meth:`flow` or by :meth:`meetings`.
+    """
+
+    def __init__(self, timing: Any) -> None:
+        self._timing = timing
+        self._due = np.zeros(0, dtype=np.int64)
+        """In how many moves the last inputs meet the state machine."""
 
     @abstractmethod
     def flow(
@@ -282,24 +254,57 @@ class ArrayTiming(ABC):
         """
 
     @abstractmethod
-    def readable(self, payloads: list[Payload]) -> Cycles:
-        """The readable timing at the same cycle, with the outputs that are left."""
+    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        """The cycles in which inputs move on, and with which of these moves each input enters."""
 
-    def meetings(self) -> StateMeetings:
-        """When the inputs from here on meet the state machine; at once, if nothing else is said."""
-        return lambda trace: np.flatnonzero(trace.is_accepted)
+    def meetings(self, trace: Trace) -> np.ndarray:
+        """In which of the next cycles the next of the inputs meet the state machine, in order."""
+        moves, enters = self._moves(trace)
+        due = np.concatenate([self._due, enters + self._timing.latency_of_state])
+        count = int(np.searchsorted(due, len(moves)))
+        self._due = due[count:] - len(moves)
+        return moves.take(due[:count])
+
+
+class Pace(NamedTuple):
+    """A pipeline with a shared clock enable: an array with an element for each cycle."""
+
+    enabled: np.ndarray
+    skid: np.ndarray
+    """Whether the skid register holds an input, if there is one."""
+    enabled_before: np.ndarray
+    """How many of the cycles before this one are enabled."""
+
+    @property
+    def enters(self) -> np.ndarray:
+        """In which of the enabled cycles an input enters that is accepted in the cycle."""
+        return self.enabled_before + (self.enabled & self.skid)
 
 
 class _Paced(ArrayTiming):
     """What pipelines with a shared clock enable have in common."""
 
     def __init__(self, timing: Any) -> None:
-        self._timing = timing
-        self._pace = Pace()
+        super().__init__(timing)
+        self._enabled = self._skid = False  # in the next cycle
         self._arrives = np.zeros(0, dtype=np.int64)
         """In how many enabled cycles the last outputs are at the pins."""
 
-    def _arrived(self, pace: "PaceOf", arrives: np.ndarray, left: int) -> np.ndarray:
+    def _pace(self, trace: Trace) -> Pace:
+        """The pace in the next cycles, as the pins tell."""
+        stalled = trace["o.valid"].view(bool) & ~trace["o.ready"].view(bool)
+        enabled = np.append(self._enabled, ~stalled)
+        # The skid register is taken by an input that is accepted while the clock enable is low, and
+        # stays so as long as an input is accepted in every cycle.
+        accepted, cycles = trace.is_accepted, np.arange(len(trace))
+        begun = np.where(accepted & ~enabled[:-1], cycles, -1 if self._skid else -2)
+        ended = np.where(accepted, -2 if self._skid else -1, cycles)
+        taken = np.maximum.accumulate(begun) > np.maximum.accumulate(ended)
+        skid = np.append(self._skid, taken)
+        self._enabled, self._skid = bool(enabled[-1]), bool(skid[-1])
+        return Pace(enabled[:-1], skid[:-1], sums_before(enabled[:-1]))
+
+    def _arrived(self, pace: Pace, arrives: np.ndarray, left: int) -> np.ndarray:
         """How many outputs are at the pins or behind them up to a cycle, of those left and more."""
         buffered = left - len(self._arrives)
         arrives = np.concatenate([self._arrives, arrives])
@@ -315,103 +320,20 @@ class ArrayElastic(_Paced):
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        pace = self._pace.add(trace)
+        pace = self._pace(trace)
         latency = np.array([self._timing.latency, self._timing.latency_of_cut])
         arrives = pace.enters.take(when).take(outputs.brought_by)
         arrives += latency.take(outputs.cut.view(np.uint8))
         arrived = self._arrived(pace, arrives, left)
         return arrived, trace["o.ready"].view(bool) | (pace.enabled & ~pace.skid)
 
-    def readable(self, payloads: list[Payload]) -> ElasticCycles:
-        buffered = len(payloads) - len(self._arrives)
-        in_flight = zip(self._arrives.tolist(), payloads[buffered:], strict=True)
-        pace = self._pace
-        return ElasticCycles(self._timing, in_flight, payloads[:buffered], pace.enabled, pace.skid)
-
-    def meetings(self) -> StateMeetings:
-        return _ElasticMeetings(self._timing.latency_of_state, copy(self._pace))
-
-
-class _Meetings(ABC):
-    """When inputs meet the state machine, so many moves of the pipeline after they entered it."""
-
-    def __init__(self, latency: int) -> None:
-        self._latency = latency
-        self._due = np.zeros(0, dtype=np.int64)
-
-    def __call__(self, trace: Trace) -> np.ndarray:
-        moves, enters = self._moves(trace)
-        due = np.concatenate([self._due, enters + self._latency])
-        count = int(np.searchsorted(due, len(moves)))
-        self._due = due[count:] - len(moves)
-        return moves.take(due[:count])
-
-    @abstractmethod
     def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        """The cycles in which it moves, and with which of these each input enters."""
-
-
-class _ElasticMeetings(_Meetings):
-    def __init__(self, latency: int, pace: "Pace") -> None:
-        super().__init__(latency)
-        self._pace = pace
-
-    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        pace = self._pace.add(trace)
+        pace = self._pace(trace)
         return np.flatnonzero(pace.enabled), pace.enters.compress(trace.is_accepted)
-
-
-class _SerialMeetings(_Meetings):
-    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        moves = np.flatnonzero(trace["i.ready"])
-        return moves, np.searchsorted(moves, np.flatnonzero(trace.is_accepted))
-
-
-class PaceOf(NamedTuple):
-    """What :class:`Pace` tells of some cycles: an array with an element for each cycle."""
-
-    enabled: np.ndarray
-    skid: np.ndarray
-    """Whether the skid register holds an input."""
-    enabled_before: np.ndarray
-    """How many of the cycles before this one are enabled."""
-
-    @property
-    def enters(self) -> np.ndarray:
-        """In which of the enabled cycles an input enters that is accepted in the cycle."""
-        return self.enabled_before + (self.enabled & self.skid)
-
-
-class Pace:
-    """When an elastic pipeline is enabled, and its skid register taken, as the pins tell.
-
-    ``enabled`` and ``skid`` are those of the next cycle.
-    """
-
-    def __init__(self) -> None:
-        self.enabled = False
-        self.skid = False
-
-    def add(self, trace: Trace) -> PaceOf:
-        """The same for the next cycles."""
-        stalled = trace["o.valid"].view(bool) & ~trace["o.ready"].view(bool)
-        enabled = np.append(self.enabled, ~stalled)
-        # It is taken by an input that is accepted while the clock enable is low, and stays so as
-        # long as an input is accepted in every cycle.
-        accepted, cycles = trace.is_accepted, np.arange(len(trace))
-        begun = np.where(accepted & ~enabled[:-1], cycles, -1 if self.skid else -2)
-        ended = np.where(accepted, -2 if self.skid else -1, cycles)
-        taken = np.maximum.accumulate(begun) > np.maximum.accumulate(ended)
-        skid = np.append(self.skid, taken)
-        self.enabled, self.skid = bool(enabled[-1]), bool(skid[-1])
-        return PaceOf(enabled[:-1], skid[:-1], sums_before(enabled[:-1]))
 
 
 class ArrayCompact(ArrayTiming):
     """The compact stage."""
-
-    def __init__(self, timing: Compact) -> None:
-        self._timing = timing
 
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
@@ -422,8 +344,8 @@ class ArrayCompact(ArrayTiming):
         may_move = trace["o.ready"].view(bool) & (waiting <= 1 + self._timing.spare)
         return arrived, (waiting == 0) | may_move
 
-    def readable(self, payloads: list[Payload]) -> CompactCycles:
-        return CompactCycles(self._timing, payloads)
+    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        return np.arange(len(trace)), np.flatnonzero(trace.is_accepted)
 
 
 class ArraySerial(_Paced):
@@ -442,7 +364,7 @@ class ArraySerial(_Paced):
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        pace = self._pace.add(trace)
+        pace = self._pace(trace)
         left -= int(self._counts.sum())
         advance_cycles = np.flatnonzero(pace.enabled & trace["i.ready"].view(bool))
         advances = pace.enabled_before.take(advance_cycles)
@@ -462,86 +384,56 @@ class ArraySerial(_Paced):
         ready = pace.enabled & ready.take(pace.enabled_before)
         return self._arrived(pace, arrives, left), ready
 
-    def readable(self, payloads: list[Payload]) -> SerialCycles:
-        timing, where = self._timing, self._arrives.tolist()
-        stages: list[list[Payload]] = []
-        left = len(payloads) - int(self._counts.sum())
-        buffered, sent = payloads[: left - len(where)], payloads[left - len(where) : left]
-        for count in self._counts.tolist():
-            stages.insert(0, payloads[left : left + count])
-            left += count
-        in_flight = dict(zip(where, sent, strict=True))
-        after = [in_flight.get(distance) for distance in range(timing.after, 0, -1)]
-        sending = [payload for a, payload in in_flight.items() if a > timing.after]
-        return SerialCycles(list(stages), sending, after, buffered, self._pace.enabled)
-
-    def meetings(self) -> StateMeetings:
-        return _SerialMeetings(self._timing.latency_of_state)
-
-
-ARRAY_TIMINGS: dict[type, Callable[[Any], ArrayTiming]] = {
-    Elastic: ArrayElastic,
-    Compact: ArrayCompact,
-    Serial: ArraySerial,
-}
-"""For each timing, the same by whole arrays."""
+    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        moves = np.flatnonzero(trace["i.ready"])
+        return moves, np.searchsorted(moves, np.flatnonzero(trace.is_accepted))
 
 
 def array_timing(timing: Timing) -> ArrayTiming:
     """A timing by whole arrays, at its first cycle after reset."""
-    return ARRAY_TIMINGS[type(timing)](timing)
+    if isinstance(timing, Serial):
+        return ArraySerial(timing)
+    return ArrayElastic(timing) if isinstance(timing, Elastic) else ArrayCompact(timing)
 
 
 class ArrayCycles:
     """Every output pin in many cycles: :class:`~utf8_sim.golden.timing.CycleModel` by whole arrays.
 
     Which inputs were accepted and which outputs were taken in a cycle depends on what the pins were
-    before it. This model takes them from the trace. Up to the first cycle in which the trace says
-    something else than the model these are the model's own, so that cycle is found rightly; what
-    the model says after it is don't care.
+    before it. This model takes them from the trace: it says what the pins must be in a cycle, after
+    what the design did up to it. Up to the first difference that is what the other model says.
     """
 
     def __init__(self, interface: Interface, transducer: ArrayTransducer, timing: Timing) -> None:
         self._transducer = transducer
-        self._timing = array_timing(timing)
+        self.timing = array_timing(timing)
+        self._nothing = {pin.name: np.zeros_like(pin.column(1)) for pin in interface.outputs}
         self._outputs: Columns = {pin.name: pin.column(0) for pin in interface.outputs}
         """Outputs that were not taken yet."""
         self._ages = np.zeros(0, dtype=np.int64)
         """How many inputs were accepted since the first one that each of them is about."""
 
-    def first_difference(self, trace: Trace) -> int | None:
-        """The first of the next cycles in which an output pin is not as it must be."""
+    def expected(self, trace: Trace) -> Trace:
+        """The next cycles as they must be; the payload is zero where no output is valid."""
         when = np.flatnonzero(trace.is_accepted)
         outputs = self._transducer.feed(trace.accepted())
-        is_taken = trace.is_taken
-        departed = sums_before(is_taken)
-        arrived, ready = self._timing.flow(trace, when, outputs, len(self._ages), departed)
+        departed = sums_before(trace.is_taken)
+        arrived, ready = self.timing.flow(trace, when, outputs, len(self._ages), departed)
         valid = arrived > departed
-        wrong = (valid != trace["o.valid"].view(bool)) | (ready != trace["i.ready"].view(bool))
-        taken = int(np.count_nonzero(is_taken))
+        columns = {"i.ready": ready.view(np.uint8), "o.valid": valid.view(np.uint8)}
+        taken = int(np.count_nonzero(trace.is_taken))
+        at_pins = np.where(valid, departed, -1)
         for name, left in self._outputs.items():
-            column = np.concatenate([left, outputs.columns[name]])
-            self._outputs[name] = column[taken:]
-            if len(column):
-                differs = column.take(departed, axis=0, mode="clip") != trace[name]
-                wrong |= valid & (differs.any(axis=1) if differs.ndim > 1 else differs)
+            column = np.concatenate([left, outputs.columns[name], self._nothing[name]])
+            columns[name] = column.take(at_pins, axis=0)
+            self._outputs[name] = column[taken:-1]
         ages = np.concatenate([self._ages + len(when), len(when) - outputs.begins])
         self._ages = ages[taken:]
-        return int(wrong.argmax()) if wrong.any() else None
-
-    def readable(self) -> CycleModel:
-        """The readable model at this point of the run."""
-        columns = [column.tolist() for column in self._outputs.values()]
-        cycles = self._timing.readable(list(zip(*columns, strict=True)))
-        return CycleModel(self._transducer.readable(), cycles, len(columns))
+        return Trace(trace.interface, trace.columns | columns)
 
     def in_flight(self) -> int:
         """How many inputs were accepted since the first that an output is about which comes."""
         return int(self._ages[0]) if len(self._ages) else self._transducer.open
-
-    def meetings(self) -> StateMeetings:
-        """When the inputs from here on meet the state machine."""
-        return self._timing.meetings()
 
 
 def sums_before(counts: np.ndarray) -> np.ndarray:

@@ -201,12 +201,10 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
 
 
 class DecoderTransducer:
-    """Bytes to tokens; a :class:`Transducer`, perhaps in the middle of a sequence."""
+    """Bytes to tokens; a :class:`Transducer`."""
 
-    def __init__(self, profile: Profile, pending: bytes = b"") -> None:
+    def __init__(self, profile: Profile) -> None:
         self._text = TextModel(profile)
-        for byte in pending:
-            self._text.feed(byte)
 
     def feed(self, *item: Any) -> list[Output]:
         byte, last = item

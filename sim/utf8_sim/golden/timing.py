@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from .text import Output, Transducer
 
@@ -21,8 +21,8 @@ Payload = tuple[Any, ...]
 class Cycles(ABC):
     """A timing at some cycle of a run."""
 
-    def __init__(self, waiting: Iterable[Payload]) -> None:
-        self._waiting = deque(waiting)
+    def __init__(self) -> None:
+        self._waiting: deque[Payload] = deque()
         """The output that is at the pins, and those behind it."""
 
     def offered(self) -> Payload | None:
@@ -36,25 +36,6 @@ class Cycles(ABC):
     @abstractmethod
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
         """The clock edge. ``brought`` is by the input accepted in this cycle; None, if none is."""
-
-
-class Timing(Protocol):
-    """How a component behaves in time, by its parameters.
-
-    The latencies are the cycles from an input to its output, to the output that it cuts, and to the
-    cycle in which it meets the state machine. ``cycles`` is its first cycle after reset.
-    """
-
-    @property
-    def latency(self) -> int: ...
-
-    @property
-    def latency_of_cut(self) -> int: ...
-
-    @property
-    def latency_of_state(self) -> int: ...
-
-    def cycles(self) -> Cycles: ...
 
 
 @dataclass(frozen=True)
@@ -82,26 +63,13 @@ class Elastic:
 
 
 class ElasticCycles(Cycles):
-    """The elastic pipeline at some cycle of a run; without more arguments, the first after reset.
+    """The elastic pipeline at some cycle of a run."""
 
-    ``in_flight`` are outputs, each with the enabled cycles until it is at the pins; ``buffered``
-    those in the output buffer, the one at the pins first. ``skid``: the skid register holds an
-    input.
-    """
-
-    def __init__(
-        self,
-        timing: Elastic,
-        in_flight: Iterable[tuple[int, Payload]] = (),
-        buffered: Iterable[Payload] = (),
-        enabled: bool = False,
-        skid: bool = False,
-    ) -> None:
-        super().__init__(buffered)
+    def __init__(self, timing: Elastic) -> None:
+        super().__init__()
         self._timing = timing
-        self._in_flight = deque(in_flight)
-        self._enabled = enabled
-        self._skid = skid
+        self._in_flight: deque[tuple[int, Payload]] = deque()
+        self._enabled = self._skid = False
         self._enabled_cycles = 0
 
     def ready(self, o_ready: bool) -> bool:
@@ -143,9 +111,9 @@ class Compact:
 class CompactCycles(Cycles):
     """The compact stage at some cycle of a run: the output at the pins and those behind it."""
 
-    def __init__(self, timing: Compact, left: Iterable[Payload] = ()) -> None:
+    def __init__(self, timing: Compact) -> None:
+        super().__init__()
         self._timing = timing
-        super().__init__(left)
 
     def ready(self, o_ready: bool) -> bool:
         behind = len(self._waiting) - 1
@@ -182,30 +150,22 @@ class Serial:
     latency_of_cut = latency
 
     def cycles(self) -> "SerialCycles":
-        return SerialCycles([()] * self.before, (), [None] * self.after)
+        return SerialCycles(self)
 
 
 class SerialCycles(Cycles):
     """Such a pipeline at some cycle of a run.
 
-    ``stages`` are what each of the stages before *send* will send, ``sending`` what is left in
-    *send*, ``after`` what is in the stages behind it; the first stage comes first. ``buffered`` is
-    what is in the output buffer, the output at the pins first.
+    The stages before *send* hold what they will send, those after it what was sent; the first stage
+    comes first.
     """
 
-    def __init__(
-        self,
-        stages: list[Sequence[Payload]],
-        sending: Iterable[Payload],
-        after: list[Payload | None],
-        buffered: Iterable[Payload] = (),
-        enabled: bool = False,
-    ) -> None:
-        super().__init__(buffered)
-        self._stages = stages
-        self._sending = deque(sending)
-        self._after = after
-        self._enabled = enabled
+    def __init__(self, timing: Serial) -> None:
+        super().__init__()
+        self._stages: list[Sequence[Payload]] = [()] * timing.before
+        self._sending: deque[Payload] = deque()
+        self._after: list[Payload | None] = [None] * timing.after
+        self._enabled = False
 
     def ready(self, o_ready: bool) -> bool:
         return self._enabled and len(self._sending) <= 1
@@ -223,6 +183,14 @@ class SerialCycles(Cycles):
             *self._stages, last = [[payload for payload, _ in brought or ()], *self._stages]
             self._sending = deque(last)
         self._enabled = not stalled
+
+
+Timing = Elastic | Compact | Serial
+"""How a component behaves in time, by its parameters.
+
+The latencies are the cycles from an input to its output, to the output that it cuts, and to the
+cycle in which it meets the state machine. ``cycles`` is its first cycle after reset.
+"""
 
 
 class CycleModel:

@@ -13,15 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import platformdirs
 
 from .errors import ToolError
 from .files import passing_folder
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable  # as of Python 3.11
 
 MOST_KEPT = 256 << 20
 """Bytes of built files that are kept."""
@@ -144,7 +141,7 @@ def _check_private(folder: Path) -> None:
         )
 
 
-def contents(folder: "Traversable") -> list[bytes]:
+def contents(folder: Any) -> list[bytes]:
     """What the files of a folder and of those in it contain, in the order of their names."""
     found = []
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):

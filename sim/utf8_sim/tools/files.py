@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, and folders that are removed whatever happens."""
 
 import atexit
+import codecs
 import io
 import os
 import shutil
@@ -10,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO, cast
 
 from .errors import Refused
 from .interrupts import interrupts_later
@@ -23,25 +24,17 @@ def open_output(path: str) -> Iterator[TextIO]:
     The file appears under its name when it is complete. If the block is left by an exception, a
     file that was there before is as it was, and no new one is left behind.
     """
-    if path == "-":
-        with _standard_output() as stdout:
-            yield stdout
-        return
-    with open_binary_output(path) as binary:
-        file = io.TextIOWrapper(binary, encoding="utf-8")
-        try:
-            yield file
-            file.flush()
-        finally:
-            file.detach()
+    with open_binary_output(path) as file:
+        yield cast(TextIO, codecs.getwriter("utf-8")(file))
 
 
 @contextmanager
 def open_binary_output(path: str) -> Iterator[BinaryIO]:
     """As :func:`open_output`, for bytes."""
     if path == "-":
-        with _standard_output() as stdout:
-            yield stdout.buffer
+        with _refusing("-"):  # whatever else may fail has its own message
+            yield sys.stdout.buffer
+            sys.stdout.flush()
         return
     temporary = None
     try:
@@ -55,13 +48,6 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
     finally:
         if temporary:
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _standard_output() -> Iterator[TextIO]:
-    with _refusing("-"):  # whatever else may fail has its own message
-        yield sys.stdout
-        sys.stdout.flush()
 
 
 def check_output(path: str) -> None:
@@ -95,22 +81,16 @@ def _places(path: str) -> tuple[Path, Path | None]:
             return target, None
         if target.is_dir():
             raise IsADirectoryError(0, "Is a directory")
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        descriptor, name = tempfile.mkstemp(prefix=".utf8-hdl-", dir=target.parent)
-        os.close(descriptor)
-        os.chmod(name, mode)
-    return target, Path(name)
+        temporary = target.parent / f".utf8-hdl-{uuid.uuid4().hex}"
+        temporary.touch()
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
+    return target, temporary
 
 
 def _is_device(path: Path) -> bool:
     named_descriptor = path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm")
     return path.exists() and not path.is_dir() and (named_descriptor or not path.is_file())
-
-
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
 
 
 class _Sink(io.FileIO):

@@ -6,14 +6,35 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 """Ctrl-C, a polite end, and a terminal that is closed."""
 
 PATIENCE = 3.0
 """Seconds after Ctrl-C in which another one changes nothing."""
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Handle the signals that end the command, if they are not ignored.
+
+    Python's main thread heeds them, so in another one there is nothing to do.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = {number: signal.getsignal(number) for number in ENDING}
+    chosen = [number for number in ENDING if usual[number] not in (None, signal.SIG_IGN)]
+    try:
+        for number in chosen:
+            signal.signal(number, handler)
+        yield
+    finally:
+        for number in chosen:
+            signal.signal(number, usual[number])
 
 
 @contextmanager
@@ -40,41 +61,22 @@ def one_interrupt(heeded: list[int]) -> Iterator[None]:
         patient_until = -math.inf
         threading.Timer(0.05, os.kill, (os.getpid(), heeded.pop())).start()
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    usual = {number: signal.getsignal(number) for number in ENDING}
-    chosen = [number for number in ENDING if usual[number] not in (None, signal.SIG_IGN)]
     usual_hook, sys.unraisablehook = sys.unraisablehook, unraisable
     try:
-        for number in chosen:
-            signal.signal(number, interrupt)
-        yield
+        with _handled_by(interrupt):
+            yield
     finally:
-        for number in chosen:
-            signal.signal(number, usual[number])
         sys.unraisablehook = usual_hook
 
 
 @contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Put off the signals that end the command until the block is left.
-
-    Python's main thread heeds them, so in another one there is nothing to do.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    """Put off the signals that end the command until the block is left."""
     late: list[int] = []
-    usual = {number: signal.getsignal(number) for number in ENDING}
-    heeded = [number for number, handler in usual.items() if callable(handler)]
     try:
-        for number in heeded:
-            signal.signal(number, lambda number, _: late.append(number))
-        yield
+        with _handled_by(lambda number, _: late.append(number)):
+            yield
     finally:
-        for number in heeded:
-            signal.signal(number, usual[number])
         if late:
             signal.raise_signal(late[0])
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -59,37 +58,23 @@ def shown_level(pin: str, level: int) -> str:
     return str(level) if pin in DECIMAL else f"{level:X}"
 
 
-@dataclass(frozen=True)
-class Before:
-    """What came before some cycles of a run; without arguments, reset.
-
-    ``of_text`` values were accepted of a text that has not ended; ``in_flight`` inputs since the
-    first one that the next output is about; ``meetings`` are those of the inputs from here on.
-    """
-
-    of_text: int = 0
-    in_flight: int = 0
-    meetings: StateMeetings | None = None
-
-
 class Inputs(NamedTuple):
     """What was offered: the values of texts, and in which cycle the input of each was accepted.
 
-    Of each text that ends ``ends`` says how many of the values are before its end; ``counts`` how
-    many each input has. The last input may not have been accepted; its cycle is the one after the
-    last.
+    Of each text that ends ``ends`` says how many of the values are before its end. The last input
+    may not have been accepted; its cycle is the one after the last.
     """
 
     values: np.ndarray
     ends: np.ndarray
-    counts: np.ndarray
     cycles: np.ndarray
 
 
 class Window:
     """Cycles of a trace, as they were and as the readable golden model expects them.
 
-    ``expect`` gives the latter, when they are asked for.
+    ``expect`` gives the latter, when they are asked for; ``meetings`` says when the inputs meet the
+    state machine, if that is not counted from reset.
     """
 
     def __init__(
@@ -97,11 +82,11 @@ class Window:
         first_cycle: int,
         actual: Trace,
         expect: Callable[[], Trace],
-        before: Before | None = None,
+        meetings: StateMeetings | None = None,
     ) -> None:
         self.first_cycle = first_cycle
         self.actual = actual
-        self.before = before or Before()
+        self.meetings = meetings
         self._expect = expect
 
     @cached_property
@@ -125,7 +110,7 @@ class Window:
         items = trace.inputs(is_shown)
         values, counts = component.values(items)
         ends = np.cumsum(counts)[items[LAST].view(bool)]
-        return Inputs(values, ends, counts, np.repeat(cycles[is_shown], counts))
+        return Inputs(values, ends, np.repeat(cycles[is_shown], counts))
 
     def part(self, begin: int, end: int) -> "Window":
         """The cycles from number ``begin`` up to ``end``, as far as they are here."""
@@ -172,15 +157,12 @@ class Lockstep:
         self.cycles = 0
         self.difference: Difference | None = None
         self.recent: list[Window] = []
-        self._of_text = 0  # values accepted of a text that has not ended
 
     def __iter__(self) -> Iterator[Trace]:
         model = _golden(self._engine)
         for trace in _ahead(self._engine.run(self._stimulus)):
             expect = partial(_expected, model.readable(), trace)
-            before = Before(self._of_text, model.in_flight(), model.meetings())
-            window = Window(self.cycles, trace, expect, before)
-            self._count_inputs(trace)
+            window = Window(self.cycles, trace, expect, model.meetings())
             self.recent = [*self.recent[-1:], window]
             wrong = model.first_difference(trace)
             if wrong is None:
@@ -194,13 +176,6 @@ class Lockstep:
             yield trace[: wrong + 1]
             return
 
-    def _count_inputs(self, trace: Trace) -> None:
-        items = trace.accepted()
-        _, counts = self._engine.component.values(items)
-        ends = np.flatnonzero(items[LAST])
-        begin = int(ends[-1]) + 1 if len(ends) else 0
-        self._of_text = int(counts[begin:].sum()) + (0 if begin else self._of_text)
-
     def recording(self) -> Window:
         """The recent windows as one."""
         windows = self.recent
@@ -209,7 +184,7 @@ class Lockstep:
         def expect() -> Trace:
             return Trace.join([window.expected for window in windows])
 
-        return Window(windows[0].first_cycle, actual, expect, windows[0].before)
+        return Window(windows[0].first_cycle, actual, expect, windows[0].meetings)
 
     def run(self) -> Difference | None:
         """Simulate to the end, or to the first difference, which is returned."""

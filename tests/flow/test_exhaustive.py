@@ -21,7 +21,6 @@ from command import (
     needs_proc,
     run,
     run_process,
-    squeezed,
     wait_until,
 )
 from needs import needs_compiler, needs_icarus
@@ -131,7 +130,6 @@ def test_a_difference_is_found(folder, monkeypatch, flaw, cycle):
     pin = "pin o.kind: expected 5 (out-of-range), actual 6 (truncated)"
     assert f"DIFFERENCE: cycle {cycle}, {pin}" in result.out.splitlines()
     assert "the texts from 00 on" in result.out
-    assert "text [F5] at offset 0" in squeezed(result.out)
     assert "agree" not in result.out
     assert_is_waveform("utf8-hdl-difference.vcd")
     assert names(folder) == ["text.txt", "utf8-hdl-difference.gtkw", "utf8-hdl-difference.vcd"]
@@ -294,7 +292,6 @@ def test_a_difference_is_found_by_workers(folder, tmp_path_factory):
     # In every shard, B0 of the first text that ends in ED B0 cuts ED short.
     cycle = 3 * 0x00EDB0 + 2 + 7
     assert f"DIFFERENCE: cycle {cycle}, pin o.valid: expected 1, actual 0" in out.splitlines()
-    first = re.search(r"the texts from ([\dA-F]{2})0000 on", out)[1]
-    assert f"text {first} [ED] B0 at offset 1" in squeezed(out)
+    assert re.search(r"the texts from [\dA-F]{2}0000 on", out)
     assert "agree" not in out
     assert_is_waveform("utf8-hdl-difference.vcd")

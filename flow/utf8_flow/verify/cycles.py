@@ -95,7 +95,7 @@ class _Met(NamedTuple):
 
 def _met(window: Window, engine: Engine, cycles: range) -> _Met:
     trace, component = window.actual, engine.component
-    meetings = window.before.meetings or array_timing(engine.timing).meetings()
+    meetings = window.meetings or array_timing(engine.timing).meetings()
     items = trace[trace.is_accepted].offered("i")
     meet = deepcopy(meetings)(trace).tolist()
     shown = {

@@ -7,14 +7,12 @@ from itertools import groupby
 import numpy as np
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from utf8_sim.components import COMPONENTS
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
 from utf8_sim.tools.errors import Refused, ToolError
-from utf8_sim.trace import Trace, rows
 
 from ..components import entry_of
 from ..terminal import plural, print_lines, progress_bar, say
@@ -28,9 +26,6 @@ AROUND = 16, 5
 
 KEPT_AROUND = 1024, 64
 """and those that are kept as a waveform."""
-
-VALUES_AROUND = 8
-"""Bytes or code points shown on either side of those that a difference is about."""
 
 
 def conclude(show: Console, run: Run, vcd: str | None, wave: str | None) -> None:
@@ -55,7 +50,8 @@ def _explain(
     if difference:
         cycle, marked = difference.cycle, difference.cycle
         say(show, f"DIFFERENCE: {difference}", "bold red")
-        print_lines(show, _explanation(recording, difference, engine))
+        if difference.pin != "i.ready":
+            say(show, _outputs(recording, difference, engine))
     else:
         moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
         cycle, marked = recording.first_cycle + int([0, *moved.tolist()][-1]), None
@@ -77,66 +73,14 @@ def _explain(
         _report_shortest(show, recording, difference, engine)
 
 
-def _explanation(recording: Window, difference: Difference, engine: Engine) -> list[Text]:
-    """The outputs of both, if there may be any, and the text around the place."""
+def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
+    """The outputs of both."""
     place = difference.cycle - recording.first_cycle
     expected, actual = (
         shown_output(trace, engine, place) or "none"
         for trace in (recording.expected, recording.actual)
     )
-    outputs = Text(f"{engine.component.result:<12}expected {expected}, actual {actual}")
-    about = _about(recording, difference, engine)
-    text = Text(f"{'text':<12}{_text_around(recording, engine, *about)}")
-    return [text] if difference.pin == "i.ready" else [outputs, text]
-
-
-def _about(recording: Window, difference: Difference, engine: Engine) -> tuple[int, int]:
-    """Which of the inputs a difference is about: the first one, and how many.
-
-    Those of the output that is expected; of ``i.ready``, the input that is on offer.
-    """
-    place = difference.cycle - recording.first_cycle
-    before, expected = recording.actual[:place], recording.expected[place : place + 1]
-    if difference.pin == "i.ready":
-        return int(np.count_nonzero(before.is_accepted)), 1
-    is_valid = bool(expected["o.valid"][0])
-    shown = Trace.join([before[before.is_taken], *([expected] if is_valid else [])])
-    columns = rows(shown.columns, recording.actual.interface.observed, np.ones(len(shown), bool))
-    firsts, counts = engine.component.covered(columns)
-    first, count = -recording.before.in_flight, 1
-    if len(shown):
-        first, count = first + int(firsts[-1]), int(counts[-1])
-    if not is_valid and len(shown):
-        first, count = first + count, 1
-    return max(first, 0), max(1, count + min(first, 0))
-
-
-def _text_around(recording: Window, engine: Engine, item: int, items: int) -> str:
-    """Values around those of some inputs, in brackets, within their text; and their offset."""
-    values, ended, counts, _ = recording.inputs(engine.component)
-    if not len(values):
-        return "none"
-    first, count = int(counts[:item].sum()), int(counts[item : item + items].sum())
-    ends = [0, *ended.tolist()]
-    begin = max(end for end in ends if end <= min(first, len(values) - 1))
-    end = min((end for end in ends if end > begin), default=len(values))
-    offset = first - begin + (0 if begin else recording.before.of_text)
-    around = range(max(begin, first - VALUES_AROUND), min(end, first + count + VALUES_AROUND))
-    width = digits(engine)
-    words = [f"{value:0{width}X}" for value in values[around.start : around.stop].tolist()]
-    marked = slice(first - around.start, first - around.start + count)
-    words[marked] = [f"[{' '.join(words[marked])}]"]
-    if offset > first - around.start:
-        words.insert(0, "...")
-    if around.stop < end or end not in ends:
-        words.append("...")
-    return f"{' '.join(words)} at offset {offset}"
-
-
-def digits(engine: Engine) -> int:
-    """Hexadecimal digits in which a value is shown, at least."""
-    _, width = engine.interface.inputs[0].parts[0]
-    return min(4, width // 4)
+    return f"{engine.component.result:<12}expected {expected}, actual {actual}"
 
 
 def _report_shortest(
@@ -174,7 +118,7 @@ def _report_shortest(
 def command(case: Case, engine: Engine) -> str:
     """The command that runs a case."""
     component, option = engine.component.name, entry_of(engine).list_option
-    width = digits(engine)
+    width = min(4, engine.interface.inputs[0].parts[0][1] // 4)  # hexadecimal digits, at least
     words = ["utf8-hdl", "simulate"]
     if component != next(iter(COMPONENTS)):  # the first one needs no option
         words += ["--component", component]

@@ -50,17 +50,12 @@ class Outputs(NamedTuple):
     """The fields of the outputs, in order."""
     brought_by: np.ndarray
     """For each the index of the input that brings it about."""
-    begins: np.ndarray
-    """For each the index of the first input that it is about; negative, if that came before."""
     cut: np.ndarray
     """Whether it ends before the input that brings it about."""
 
 
 class ArrayTransducer(Protocol):
-    """Many inputs to many outputs. No output is about the last ``open`` inputs yet."""
-
-    @property
-    def open(self) -> int: ...
+    """Many inputs to many outputs."""
 
     def feed(self, items: Columns) -> Outputs: ...
 
@@ -108,10 +103,6 @@ class ArrayDecoder:
         at_once = kind is not Kind.NONE and not self._whole_sequence
         return 1 if at_once or form(byte) > self._profile.longest_form else form(byte)
 
-    @property
-    def open(self) -> int:
-        return len(self.pending)
-
     def readable(self) -> DecoderTransducer:
         return DecoderTransducer(self._profile, bytes(self.pending))
 
@@ -132,7 +123,7 @@ class ArrayDecoder:
             "o.length": length,
             "o.last": block.ends_text.take(ends).view(np.uint8),
         }
-        return Outputs(columns, ends + cut - before, begins - before, cut)
+        return Outputs(columns, ends + cut - before, cut)
 
     def _follow_leads(self, block: "_Block") -> None:
         """The tokens that begin at lead bytes which announce more bytes."""
@@ -222,8 +213,6 @@ def _code_points(values: np.ndarray, kinds: np.ndarray) -> np.ndarray:
 class ArrayEncoder:
     """Code points to bytes; an :class:`ArrayTransducer`."""
 
-    open = 0
-
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
 
@@ -251,7 +240,7 @@ class ArrayEncoder:
             "o.error": refused[brought_by].view(np.uint8),
             "o.last": items["i.last"][brought_by] & (to_follow == 0),
         }
-        return Outputs(columns, brought_by, brought_by, np.zeros(len(brought_by), dtype=bool))
+        return Outputs(columns, brought_by, np.zeros(len(brought_by), dtype=bool))
 
     def _refused(self, values: np.ndarray) -> np.ndarray:
         refused = values > np.uint64(self._profile.highest)
@@ -506,8 +495,8 @@ class ArrayCycles:
         self._timing = array_timing(timing)
         self._outputs: Columns = {pin.name: pin.column(0) for pin in interface.outputs}
         """Outputs that were not taken yet."""
-        self._ages = np.zeros(0, dtype=np.int64)
-        """How many inputs were accepted since the first one that each of them is about."""
+        self._waiting = 0
+        """How many they are."""
 
     def first_difference(self, trace: Trace) -> int | None:
         """The first of the next cycles in which an output pin is not as it must be."""
@@ -515,7 +504,7 @@ class ArrayCycles:
         outputs = self._transducer.feed(trace.accepted())
         is_taken = trace.is_taken
         departed = sums_before(is_taken)
-        arrived, ready = self._timing.flow(trace, when, outputs, len(self._ages), departed)
+        arrived, ready = self._timing.flow(trace, when, outputs, self._waiting, departed)
         valid = arrived > departed
         wrong = (valid != trace["o.valid"].view(bool)) | (ready != trace["i.ready"].view(bool))
         taken = int(np.count_nonzero(is_taken))
@@ -525,8 +514,7 @@ class ArrayCycles:
             if len(column):
                 differs = column.take(departed, axis=0, mode="clip") != trace[name]
                 wrong |= valid & (differs.any(axis=1) if differs.ndim > 1 else differs)
-        ages = np.concatenate([self._ages + len(when), len(when) - outputs.begins])
-        self._ages = ages[taken:]
+        self._waiting = max(0, self._waiting + len(outputs.brought_by) - taken)
         return int(wrong.argmax()) if wrong.any() else None
 
     def readable(self) -> CycleModel:
@@ -534,10 +522,6 @@ class ArrayCycles:
         columns = [column.tolist() for column in self._outputs.values()]
         cycles = self._timing.readable(list(zip(*columns, strict=True)))
         return CycleModel(self._transducer.readable(), cycles, len(columns))
-
-    def in_flight(self) -> int:
-        """How many inputs were accepted since the first that an output is about which comes."""
-        return int(self._ages[0]) if len(self._ages) else self._transducer.open
 
     def meetings(self) -> StateMeetings:
         """When the inputs from here on meet the state machine."""

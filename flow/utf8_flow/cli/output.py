@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import IO, Any, TextIO
 
 from utf8_sim.tools.errors import Refused
-from utf8_sim.tools.files import check_output
+from utf8_sim.tools.files import check_output, refusing
 from utf8_sim.tools.yowasp import need_packages
 
 from ..verify.waves import save_file_name
@@ -18,13 +18,12 @@ class StandardOutput(io.FileIO):
     """Standard output that says so if it cannot be written, and then swallows what is left."""
 
     def write(self, data: Any, /) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            give_up_on(self)
-            if isinstance(error, BrokenPipeError):
+        with refusing("write standard output"):
+            try:
+                return super().write(data)
+            except OSError:
+                give_up_on(self)
                 raise
-            raise Refused(f"cannot write standard output: {error.strerror}") from error
 
 
 def guard_standard_output() -> None:

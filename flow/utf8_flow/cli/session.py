@@ -10,7 +10,7 @@ from amaranth.hdl import UnusedElaboratable
 from typer.exceptions import Abort, TyperException
 
 from utf8_sim.tools.errors import Refused, ToolError, WrongValue
-from utf8_sim.tools.files import own_temporary_folder
+from utf8_sim.tools.files import own_temporary_folder, refusing
 from utf8_sim.tools.interrupts import one_interrupt
 
 from ..terminal import INTERRUPTED, GivenUp, visible
@@ -33,7 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         try:
             with one_interrupt(heeded), own_temporary_folder():
-                check_current_folder()
+                with refusing("use the current folder"):
+                    os.getcwd()
                 status = app(arguments, prog_name="utf8-hdl", standalone_mode=False) or 0
                 if status == INTERRUPTED:
                     raise KeyboardInterrupt
@@ -89,13 +90,3 @@ def _what_failed(error: BaseException | None) -> str:
 
 def _status_after(heeded: list[int]) -> int:
     return 128 + heeded[0] if heeded else INTERRUPTED
-
-
-def check_current_folder() -> None:
-    """Refuse to begin in a folder that is not there any more."""
-    try:
-        os.getcwd()
-    except OSError as error:
-        raise Refused(
-            f"the current folder cannot be used ({error.strerror}): go to another one"
-        ) from error

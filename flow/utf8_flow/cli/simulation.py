@@ -18,7 +18,7 @@ from ..verify.simulation import TextSimulation
 from . import options
 from .choices import Design, Engine, Kept, Stalling, refuse_idle
 from .output import check_outputs
-from .texts import Typed, file_part, open_text
+from .texts import Typed, file_part, one_text
 
 UNLESS_RATES = "unless --stall-input or --stall-output is given"
 
@@ -78,10 +78,10 @@ def simulate(
     check_outputs([file] if file else [], names)
     drawn = _drawing_range(wave_cycles)
     show = report_console(names)
-    with open_text(file, part, facts) as (pieces, size):
-        simulator, engine_line = prepare_engine(engine, made, size)
+    with one_text(file, part, facts) as text:
+        simulator, engine_line = prepare_engine(engine, made, text.size)
         simulation = TextSimulation(simulator, names, drawn)
-        simulation.run(show, Stimulus(pieces, *stalls), size)
+        simulation.run(show, Stimulus(text.pieces(), *stalls), text.size)
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
 
 

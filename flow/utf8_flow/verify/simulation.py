@@ -43,8 +43,8 @@ class TextSimulation(Run):
     def so_far(self) -> list[Text]:
         return self._summary.lines()
 
-    def run(self, show: Console, stimulus: Stimulus, size: int | None) -> None:
-        """Simulate about so many inputs, if that is known, and write the files."""
+    def run(self, show: Console, stimulus: Stimulus, size: int) -> None:
+        """Simulate about so many inputs, and write the files."""
         with self.reported(show), ExitStack() as files:
             writers = list(self._writers(files))
             progress = files.enter_context(progress_bar())

@@ -12,7 +12,7 @@ from command import assert_refused, replace_design, run
 from needs import needs
 from rtl import verilog_ports
 from upper import Beats, Upper
-from utf8_flow.components import ENTRIES, register
+from utf8_flow.components.entry import ENTRIES, register
 from utf8_flow.formal.streams import EVERY
 from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.cores import IMPORTED

@@ -19,7 +19,7 @@ from command import (
 )
 from rtl import COMPACT_ENCODER_BREAKS, altered
 from utf8_flow.cli.choices import AllRules
-from utf8_flow.components import ENTRIES, variants
+from utf8_flow.components.entry import ENTRIES, variants
 from utf8_flow.formal import specification
 from utf8_flow.verify import proofs
 from utf8_hdl import PROFILES

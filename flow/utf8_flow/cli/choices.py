@@ -10,7 +10,7 @@ from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
 
-from ..components import ENTRIES, idle_options, make_design, variants
+from ..components.entry import ENTRIES, idle_options, make_design, variants
 from ..verify.engines import AUTO, ENGINES
 from . import options
 
@@ -126,7 +126,7 @@ class Kept:
 
 
 def _probability(of: str) -> Any:
-    return options.number("P", f"Probability, each cycle, that {of}.", float, "a number")
+    return options.number(f"Probability, each cycle, that {of}.", 0, 0.999, float)
 
 
 def _cycles(of: str) -> Any:
@@ -159,8 +159,6 @@ class Stalling:
         return f"stalls in {i} out {o}"
 
     def stalls(self) -> tuple[Stalls, Stalls]:
-        if self.seed < 0:
-            raise Refused(f"--seed must be 0 or more, not {self.seed}")
         return (
             _side_stalls("--stall-input", self.rates[0], self.cycles[0], (self.seed, 1)),
             _side_stalls("--stall-output", self.rates[1], self.cycles[1], (self.seed, 2)),
@@ -181,13 +179,7 @@ def _side_stalls(
         if probability is not None:
             raise Refused(f"give {option} or {option}-cycles, not both")
         return FixedStalls(_stalled_cycles(f"{option}-cycles", cycles))
-    probability = probability or 0.0
-    if not 0 <= probability < 1:
-        raise Refused(
-            f"{option} must be at least 0 and below 1 (at 1 nothing would ever move), "
-            f"not {probability:g}"
-        )
-    return RandomStalls(probability, seed)
+    return RandomStalls(probability or 0.0, seed)
 
 
 def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:

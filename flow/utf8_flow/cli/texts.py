@@ -16,7 +16,7 @@ from utf8_sim.stimulus import Piece, file_pieces
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import refusing
 
-from ..components import entry_of
+from ..components.entry import entry_of
 from ..terminal import progress_bar
 from . import options
 

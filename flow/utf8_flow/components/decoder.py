@@ -13,7 +13,7 @@ from utf8_sim.golden.timing import Timing
 from utf8_sim.shown import character
 from utf8_sim.trace import Columns
 
-from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Report, places_line
+from ..verify.report import LENGTHS, PREVIEW, Places, Report
 from .entry import Entry, register
 
 
@@ -23,8 +23,7 @@ class DecoderReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._offset = 0
-        self._errors: dict[Kind, int] = {}
-        self._first_errors: dict[Kind, list[int]] = {}
+        self._errors = {kind: Places() for kind in Kind}
         self._preview = ""
 
     def _count(self, tokens: Columns) -> None:
@@ -35,16 +34,8 @@ class DecoderReport(Report):
             self._file.write(_token_lines(offsets, tokens))
         is_error = tokens["o.error"].view(bool)
         self._lengths += np.bincount(lengths[~is_error], minlength=LENGTHS)
-        counts = np.bincount(kinds[is_error], minlength=len(Kind)).tolist()
-        for kind in Kind:
-            count = counts[kind.value]
-            if not count:
-                continue
-            self._errors[kind] = self._errors.get(kind, 0) + count
-            first = self._first_errors.setdefault(kind, [])
-            if len(first) < FIRST_ERRORS:
-                found = np.flatnonzero(is_error & (kinds == kind.value))
-                first += offsets[found[: FIRST_ERRORS - len(first)]].tolist()
+        for kind, places in self._errors.items():
+            places.add(offsets[is_error & (kinds == kind.value)])
         begin = tokens["o.code_point"][: max(0, PREVIEW - len(self._preview))]
         for code_point in begin.tolist():
             self._preview += character(code_point) or ("␤" if code_point == 0x0A else "·")
@@ -55,12 +46,12 @@ class DecoderReport(Report):
             Text(f"bytes       {self.inputs}"),
             self._pace(self.inputs),
             self._characters(),
-            Text(f"errors      {sum(self._errors.values())}"),
+            Text(f"errors      {sum(places.count for places in self._errors.values())}"),
         ]
-        for kind in sorted(self._errors, key=lambda kind: kind.value):
-            count = self._errors[kind]
-            places = places_line(count, self._first_errors[kind])
-            lines.append(Text(f"  {kind.label:<24}{count:>6}  at byte {places}", style="red"))
+        for kind, places in self._errors.items():
+            if places.count:
+                line = f"  {kind.label:<24}{places.count:>6}  at byte {places}"
+                lines.append(Text(line, style="red"))
         return lines
 
 

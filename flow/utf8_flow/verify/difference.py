@@ -14,7 +14,7 @@ from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
 from utf8_sim.tools.errors import Refused, ToolError
 
-from ..components import entry_of
+from ..components.entry import entry_of
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
 from .report import overrides

@@ -47,6 +47,21 @@ def active_cycles(trace: Trace) -> int:
     return int(active[-1]) + 1 if active.size else 0
 
 
+class Places:
+    """How many places there are, and the first ones."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[int] = []
+
+    def add(self, places: np.ndarray) -> None:
+        self.count += len(places)
+        self._first += places[: FIRST_ERRORS - len(self._first)].tolist()
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self._first)) + ", ..." * (self.count > len(self._first))
+
+
 class Report:
     """What the hardware said: written as lines of JSON to a file, if any, and counted."""
 
@@ -88,10 +103,6 @@ class Report:
             if count
         )
         return Text(f"characters  {int(self._lengths.sum())}" + (f": {counts}" if counts else ""))
-
-
-def places_line(count: int, first: list[int]) -> str:
-    return ", ".join(map(str, first)) + (", ..." if count > len(first) else "")
 
 
 def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:

@@ -13,7 +13,7 @@ from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_binary_output, open_output
 from utf8_sim.trace import Trace
 
-from ..components import entry_of
+from ..components.entry import entry_of
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .difference import conclude

@@ -59,7 +59,7 @@ WRONG = {
     "simulate text.txt --stall-input 1": "from 0 to 0.999, not '1'",
     "compare text.txt --stall-input -0.1": "not '-0.1'",
     "simulate text.txt --stall-output nan": "not 'nan'",
-    "simulate text.txt --stall-input-cycles x": "such as 3,5-9, not 'x'",
+    "simulate text.txt --stall-input-cycles x": "such as 3 or 5-9, not 'x'",
     "simulate text.txt --stall-input-cycles 5-3": "'5-3'",
     "simulate text.txt --stall-output-cycles 1,,2": "--stall-output-cycles takes",
     "simulate text.txt --stall-output-cycles 0-999999999999": "up to 1048575",

@@ -17,7 +17,7 @@ from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import refusing
 
 from ..components.entry import entry_of
-from ..terminal import progress_bar
+from ..terminal import progress_bar, visible
 from . import options
 
 ONE_TEXT = (
@@ -99,7 +99,7 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
 
     What can be read only once, as standard input (``-``) and pipes, is kept in a temporary file.
     """
-    shown = "standard input" if name == "-" else name
+    shown = "standard input" if name == "-" else visible(name)
     with ExitStack() as stack:
         copy: BinaryIO | None = None
         with _open_binary(name) as stream:

@@ -13,7 +13,7 @@ from utf8_sim.golden.timing import Timing
 from utf8_sim.shown import character
 from utf8_sim.trace import Columns
 
-from ..verify.report import LENGTHS, PREVIEW, Places, Report
+from ..verify.report import LENGTHS, PREVIEW, Places, Report, json_lines
 from .entry import Entry, register
 
 
@@ -28,11 +28,13 @@ class DecoderReport(Report):
 
     def _count(self, tokens: Columns) -> None:
         lengths, kinds = tokens["o.length"], tokens["o.kind"]
+        is_error = tokens["o.error"].view(bool)
         offsets = self._offset + np.cumsum(lengths, dtype=np.int64) - lengths
         self._offset += int(lengths.sum())
         if self._file:
-            self._file.write(_token_lines(offsets, tokens))
-        is_error = tokens["o.error"].view(bool)
+            errors = _LABELS.take(np.where(is_error, kinds, len(Kind)))
+            code_points = tokens["o.code_point"]
+            self._file.write(json_lines(_TOKEN, offsets, lengths, code_points, errors))
         self._lengths += np.bincount(lengths[~is_error], minlength=LENGTHS)
         for kind, places in self._errors.items():
             places.add(offsets[is_error & (kinds == kind.value)])
@@ -55,23 +57,8 @@ class DecoderReport(Report):
         return lines
 
 
-_LABELS = [*(json.dumps(kind.label) for kind in Kind), "null"]
-
-
-def _token_lines(offsets: np.ndarray, tokens: Columns) -> str:
-    """The tokens as JSON, one a line."""
-    is_error = tokens["o.error"].view(bool)
-    columns = (
-        offsets,
-        tokens["o.length"],
-        tokens["o.code_point"],
-        np.where(is_error, tokens["o.kind"], len(Kind)),
-    )
-    return "".join(
-        f'{{"offset": {offset}, "length": {length}, "code_point": {code_point}, '
-        f'"error": {_LABELS[kind]}}}\n'
-        for offset, length, code_point, kind in zip(*map(np.ndarray.tolist, columns), strict=True)
-    )
+_TOKEN = '{"offset": %d, "length": %d, "code_point": %d, "error": %s}\n'
+_LABELS = np.array([*(json.dumps(kind.label) for kind in Kind), "null"], dtype=object)
 
 
 def token_counts(coverage: DecoderCoverage) -> list[Text]:

@@ -16,7 +16,7 @@ from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import LAST, Piece, one_by_one
 from utf8_sim.trace import Columns
 
-from ..verify.report import LENGTHS, PREVIEW, Places, Report
+from ..verify.report import LENGTHS, PREVIEW, Places, Report, json_lines
 from .entry import Entry, register
 
 
@@ -32,7 +32,9 @@ class EncoderReport(Report):
     def _count(self, encoded: Columns) -> None:
         data = encoded["o.data"]
         if self._file:
-            self._file.write(_byte_lines(self._bytes, encoded))
+            offsets = self._bytes + np.arange(len(data))
+            flags = (_BOOLEANS.take(encoded[pin]) for pin in ("o.error", "o.last"))
+            self._file.write(json_lines(_BYTE, offsets, data, *flags))
         self._bytes += len(data)
         self._preview += data[: PREVIEW // 3 - len(self._preview)].tobytes()
         leads = (data & 0xC0) != 0x80
@@ -55,17 +57,8 @@ class EncoderReport(Report):
 
 
 _FORMS = np.array([form(byte) for byte in range(256)])
-_BOOLEANS = "false", "true"
-
-
-def _byte_lines(first: int, encoded: Columns) -> str:
-    """The bytes as JSON, one a line."""
-    columns = (encoded[f"o.{name}"].tolist() for name in ("data", "error", "last"))
-    return "".join(
-        f'{{"offset": {offset}, "byte": {byte}, '
-        f'"error": {_BOOLEANS[error]}, "last": {_BOOLEANS[last]}}}\n'
-        for offset, (byte, error, last) in enumerate(zip(*columns, strict=True), start=first)
-    )
+_BYTE = '{"offset": %d, "byte": %d, "error": %s, "last": %s}\n'
+_BOOLEANS = np.array(["false", "true"], dtype=object)
 
 
 ANYTHING = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)

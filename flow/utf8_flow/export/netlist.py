@@ -220,10 +220,12 @@ class Netlist:
         ]
         sections = [_section(stage, self._declarations(group)) for stage, group in groups]
         for stage, group in groups:
+            self._wires = []
             always = self._always(group)
-            sections.append(_section(stage, [*self._take_wires(), *always]))
+            sections.append(_section(stage, [*self._wires, *always]))
+        self._wires = []
         outputs = [self._assignment(port) for port in self._outputs if port not in self._assigned]
-        sections.append(_section("Outputs", [*self._take_wires(), *outputs]))
+        sections.append(_section("Outputs", [*self._wires, *outputs]))
         head = ",\n".join(f"  {port}" for port in ports)
         names = [vector.name for vector in {*self._ports, *states, *self._assigned}]
         assert len(names) == len(set(names)), "two signals have one name"
@@ -251,11 +253,6 @@ class Netlist:
     def _initial(self, bits: Bits) -> str:
         levels = (bit if isinstance(bit, str) else self._levels.get(bit, "0") for bit in bits)
         return _constant("".join(levels))
-
-    def _take_wires(self) -> list[str]:
-        """The wires that were met since the last call."""
-        wires, self._wires = self._wires, []
-        return wires
 
     def _assignment(self, vector: Vector) -> str:
         """What drives a wire or an output, which then counts as assigned."""

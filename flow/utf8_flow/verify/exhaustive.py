@@ -65,10 +65,6 @@ class Plan:
     def shards(self) -> int:
         return -(-self.texts // SHARD)
 
-    def first_text(self, shard: int) -> str:
-        """In hexadecimal."""
-        return f"{shard * SHARD:0{2 * self.length}X}"
-
     def stimulus(self, shard: int) -> Stimulus:
         """The texts of a shard."""
         begin = shard * SHARD
@@ -150,7 +146,7 @@ def compare_exhaustively(
         agree(show, state.cycles)
         return
     shard, seen = wrong
-    texts = f"the texts from {plan.first_text(shard)} on, one after the other"
+    texts = f"the texts from {shard * SHARD:0{2 * plan.length}X} on, one after the other"
     say(show, "hardware and golden model differ")
     say(show, f"stimulus: {texts}, seed {plan.seed}")
     again = Run(plan.simulator).all_of(plan.stimulus(shard))

@@ -16,7 +16,7 @@ import utf8_hdl
 import utf8_sim
 from command import in_shell, paste
 from needs import needs
-from utf8_flow.components import ENTRIES, variant
+from utf8_flow.components.entry import ENTRIES, variant
 from utf8_flow.export.verilog import generate
 from utf8_hdl import Decoder, Encoder
 from utf8_sim.components import DECODER, ENCODER

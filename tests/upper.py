@@ -66,24 +66,16 @@ class UpperTransducer:
 class ArrayUpper:
     """The same by whole arrays."""
 
-    open = 0
-
     def feed(self, items: Columns) -> Outputs:
         upper = np.frombuffer(items["i.data"].tobytes().upper(), np.uint8)
         numbers = np.arange(len(upper))
         columns = {"o.data": upper, "o.last": items["i.last"]}
-        return Outputs(columns, numbers, numbers, np.zeros(len(upper), dtype=bool))
+        return Outputs(columns, numbers, np.zeros(len(upper), dtype=bool))
 
 
 def campaign(profile: Profile, seed: int) -> list[Part]:
     random = np.random.default_rng(seed).bytes(500)
     return [Part.of("every byte", [bytes(range(256))]), Part.of("random bytes", [random])]
-
-
-def covered(outputs: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """Each byte that comes out is about the one that came in."""
-    count = len(outputs["o.data"])
-    return np.arange(count), np.ones(count, int)
 
 
 UPPER = Component(
@@ -94,7 +86,6 @@ UPPER = Component(
     timing=lambda design: Compact(spare=0),
     campaign=campaign,
     coverage=lambda engine: Coverage(engine, [range(0x61), range(0x61, 0x7B), range(0x7B, 0x100)]),
-    covered=covered,
     item="byte",
     result="byte",
     show_item=lambda item: f"{item['i.data']:02X}",
@@ -153,14 +144,12 @@ class BeatsTransducer:
 class ArrayBeats:
     """The same by whole arrays."""
 
-    open = 0
-
     def feed(self, items: Columns) -> Outputs:
         columns = {name.replace("i.", "o."): column for name, column in items.items()}
         for name in "o.data", "o.keep":
             columns[name] = np.roll(columns[name], -1, axis=1)
         numbers = np.arange(len(columns["o.last"]))
-        return Outputs(columns, numbers, numbers, np.zeros(len(numbers), dtype=bool))
+        return Outputs(columns, numbers, np.zeros(len(numbers), dtype=bool))
 
 
 def beats_of(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:

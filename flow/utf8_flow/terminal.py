@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
-    ProgressColumn,
     Task,
     TaskProgressColumn,
+    TextColumn,
     TimeRemainingColumn,
 )
 from rich.text import Text
@@ -47,19 +47,13 @@ def report_console(outputs: dict[str, str | None]) -> Console:
     return Console(file=sys.stderr if "-" in outputs.values() else sys.stdout, highlight=False)
 
 
-class _Description(ProgressColumn):
-    """What is done; it may hold the name of a file."""
-
-    def render(self, task: Task) -> Text:
-        return Text(visible(task.description))
-
-
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A progress bar on standard error; in a file or a pipe, now and then a line if it is long."""
     console = Console(stderr=True, highlight=False)
     bar = console.is_interactive
-    columns = _Description(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    what = TextColumn("{task.description}", markup=False)
+    columns = what, BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     progress = Progress(*columns, console=console, transient=True, disable=not bar)
     with ExitStack() as stack:
         with interrupts_later():  # a thread that has only half started could not be ended

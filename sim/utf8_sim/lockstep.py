@@ -61,14 +61,12 @@ def shown_level(pin: str, level: int) -> str:
 class Inputs(NamedTuple):
     """What was offered: the values of texts, and in which cycle the input of each was accepted.
 
-    Of each text that ends ``ends`` says how many of the values are before its end; ``counts`` how
-    many each input has. The last input may not have been accepted; its cycle is the one after the
-    last.
+    Of each text that ends ``ends`` says how many of the values are before its end. The last input
+    may not have been accepted; its cycle is the one after the last.
     """
 
     values: np.ndarray
     ends: np.ndarray
-    counts: np.ndarray
     cycles: np.ndarray
 
 
@@ -76,16 +74,14 @@ class Inputs(NamedTuple):
 class Window:
     """Cycles of a trace as they were and as the golden model expects them.
 
-    Before them ``of_text`` values were accepted of a text that has not ended, and ``in_flight``
-    inputs since the first one that the next output is about; ``timing`` is the component's, as it
-    was then. If nothing is given, reset came before.
+    Before them ``of_text`` values were accepted of a text that has not ended; ``timing`` is the
+    component's, as it was then. If nothing is given, reset came before.
     """
 
     first_cycle: int
     actual: Trace
     expected: Trace
     of_text: int = 0
-    in_flight: int = 0
     timing: ArrayTiming | None = None
 
     @property
@@ -104,7 +100,7 @@ class Window:
         items = trace.inputs(is_shown)
         values, counts = component.values(items)
         ends = np.cumsum(counts)[items[LAST].view(bool)]
-        return Inputs(values, ends, counts, np.repeat(cycles[is_shown], counts))
+        return Inputs(values, ends, np.repeat(cycles[is_shown], counts))
 
     def part(self, begin: int, end: int) -> "Window":
         """The cycles from number ``begin`` up to ``end``, as far as they are here."""
@@ -153,9 +149,9 @@ class Lockstep:
     def __iter__(self) -> Iterator[Trace]:
         model = golden(self._engine)
         for trace in _ahead(self._engine.run(self._stimulus)):
-            before = self._of_text, model.in_flight(), copy(model.timing)
-            window = Window(self.cycles, trace, model.expected(trace), *before)
-            self._count_inputs(trace)
+            timing = copy(model.timing)
+            window = Window(self.cycles, trace, model.expected(trace), self._of_text, timing)
+            self._count_values(trace)
             self.recent = [*self.recent[-1:], window]
             self.difference = window.difference()
             end = self.difference.cycle + 1 if self.difference else window.end
@@ -164,7 +160,7 @@ class Lockstep:
             if self.difference:
                 return
 
-    def _count_inputs(self, trace: Trace) -> None:
+    def _count_values(self, trace: Trace) -> None:
         items = trace.accepted()
         _, counts = self._engine.component.values(items)
         ends = np.flatnonzero(items[LAST])

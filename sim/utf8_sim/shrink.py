@@ -129,7 +129,7 @@ def _endings(recording: Window, component: Component, cycle: int) -> Iterator[Ca
 
     The idle one makes up for the cycle after reset, in which a pipeline is not enabled yet.
     """
-    values, ends, _, cycles = recording.inputs(component)
+    values, ends, cycles = recording.inputs(component)
     span = FIRST_SPAN
     while True:
         begin = max(cycle - span, recording.first_cycle)

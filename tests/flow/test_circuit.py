@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rtl import STALLS, rtl_trace
-from utf8_flow.components import make_design, makers
+from utf8_flow.components.entry import make_design, makers
 from utf8_flow.formal import bench
 from utf8_flow.formal.circuit import Circuit, signal_bit
 from utf8_flow.formal.prover import to_circuit

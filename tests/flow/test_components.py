@@ -12,7 +12,7 @@ from command import assert_refused, replace_design, run
 from needs import needs
 from rtl import verilog_ports
 from upper import Beats, Upper
-from utf8_flow.components import ENTRIES, register
+from utf8_flow.components.entry import ENTRIES, register
 from utf8_flow.formal.streams import EVERY
 from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.cores import IMPORTED
@@ -81,7 +81,7 @@ def test_a_flaw_in_a_lane_is_explained(monkeypatch, folder):
     for line in (
         "cycle 2, pin o.data: expected 65707166, actual 65707066",
         "beat        expected 66 71 70 65, actual 66 70 70 65",
-        "text        61 62 63 64 [65 66 71 70] 72 73 at offset 4",
+        "text        61 62 63 64 65 66 71 70 72 73 from offset 0",
         "shortest input found: 3 bytes; to repeat it:",
         "utf8-hdl simulate --component beats --engine amaranth --hex '65 66 71'",
     ):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, assert_is_waveform, assert_refused, break_design, in_shell, run, squeezed
+from command import Run, assert_is_waveform, assert_refused, break_design, run
 from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
 from utf8_flow.verify import engines
@@ -93,12 +93,6 @@ def test_texts_that_come_with_the_command_count_as_well(folder):
     texts = "41 /" * WORTH
     for arguments in (["compare"], ["simulate", "--hex", texts], ["compare", "--hex", texts]):
         assert engine_line(run(*arguments)) == "engine cxxrtl"
-
-
-@needs_compiler
-def test_a_pipe_is_long_if_its_first_piece_is_not_all(folder):
-    report = in_shell("head -c 70000 /dev/zero | utf8-hdl simulate -").stdout
-    assert "engine cxxrtl" in squeezed(report.decode())
 
 
 @pytest.mark.usefixtures("empty_path")

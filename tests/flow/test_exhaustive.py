@@ -21,7 +21,6 @@ from command import (
     needs_proc,
     run,
     run_process,
-    squeezed,
     wait_until,
 )
 from needs import needs_compiler, needs_icarus
@@ -109,8 +108,8 @@ def test_a_real_process_says_nothing_on_standard_error(folder):
 
 def test_wrong_usage_is_refused(folder):
     for arguments, named in (
-        ("0", "not 0"),
-        ("5", "not 5"),
+        ("0", "a whole number, from 1 to 4, not '0'"),
+        ("5", "not '5'"),
         ("1 --component encoder", "--exhaustive"),
         ("1 --state out --vcd out", "--state"),
         ("1 --state none/state.json", "'none/state.json'"),
@@ -131,7 +130,6 @@ def test_a_difference_is_found(folder, monkeypatch, flaw, cycle):
     pin = "pin o.kind: expected 5 (out-of-range), actual 6 (truncated)"
     assert f"DIFFERENCE: cycle {cycle}, {pin}" in result.out.splitlines()
     assert "the texts from 00 on" in result.out
-    assert "text [F5] at offset 0" in squeezed(result.out)
     assert "agree" not in result.out
     assert_is_waveform("utf8-hdl-difference.vcd")
     assert names(folder) == ["text.txt", "utf8-hdl-difference.gtkw", "utf8-hdl-difference.vcd"]
@@ -140,30 +138,23 @@ def test_a_difference_is_found(folder, monkeypatch, flaw, cycle):
 # --- the state file -----------------------------------------------------------------------------
 
 
-def state_of(of: Plan) -> dict:
+def state_of(of: Plan) -> list:
     """The content of a state file in which one shard is done."""
     State(of, "state.json").add(0, 100)
     return json.loads(Path("state.json").read_text())
 
 
-def test_a_damaged_state_is_refused_and_untouched(folder, monkeypatch):
-    monkeypatch.setattr(Plan, "identity", lambda self: "what is run")
-    good = state_of(plan(1))
-    altered = [
-        *({"cycles": cycles} for cycles in ("many", float("inf"), -5)),
-        *({"done": done} for done in ("", "00", "x", None)),
-        *({"identity": identity} for identity in ("what was run", None)),
-    ]
-    contents = [json.dumps(good | change).encode() for change in altered]
-    contents += [b"", b"good\n", b"\xff\xfe", b"[]", b"{}", json.dumps(good).encode()[:-9]]
-    for content in [*contents, b"[" * 100_000]:
+def test_a_state_of_something_else_is_refused_and_untouched(folder, monkeypatch):
+    monkeypatch.setattr(Plan, "identity", lambda self: "this")
+    assert state_of(plan(1)) == ["this", 100, [True]]
+    for content in (b"", b'["other", 100, [true]]', b"[]", b"{}", b"7", b"\xff\xfe"):
         Path("state.json").write_bytes(content)
-        with pytest.raises(Refused, match=r"^state 'state.json' is "):
+        with pytest.raises(Refused, match=r"^state 'state.json' is not that of this comparison"):
             State(plan(1), "state.json")
         assert Path("state.json").read_bytes() == content
     Path("state.json").unlink()
     Path("state.json").mkdir()
-    with pytest.raises(Refused, match=r"^state 'state.json' is no state .*Is a directory"):
+    with pytest.raises(Refused, match=r"^state 'state.json' is not that .*Is a directory"):
         State(plan(1), "state.json")
 
 
@@ -171,7 +162,7 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
     state_of(plan(1))
     before = Path("state.json").read_bytes()
     result = run("compare", "--exhaustive", 1, "--compact", "--state", "state.json")
-    assert_refused(result, "--state 'state.json' is that of another comparison")
+    assert_refused(result, "--state 'state.json' is not that of this comparison (other options")
     assert Path("state.json").read_bytes() == before
 
     plans = [plan(1), plan(2), plan(1, "cxxrtl"), replace(plan(1), profile=UCS4)]
@@ -185,17 +176,16 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
 
 
 def test_what_is_done_is_not_run_again(folder, monkeypatch):
-    monkeypatch.setattr(Plan, "identity", lambda self: "what is run")
+    monkeypatch.setattr(Plan, "identity", lambda self: "this")
     monkeypatch.setattr(exhaustive, "SHARD", 32)
-    state = state_of(plan(1)) | {"cycles": 1000, "done": "1" * 7 + "0"}
-    Path("state.json").write_text(json.dumps(state))
+    Path("state.json").write_text(json.dumps(["this", 1000, [True] * 7 + [False]]))
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert result.status == 0
     assert "256 texts, every one of 1 byte, 12.5% of them left, on " in result.out
     assert f"agree on every output pin in all {1000 + 32 + 16} cycles" in result.out
     assert not Path("state.json").exists()
 
-    Path("state.json").write_text(json.dumps(state | {"done": "1" * 8}))
+    Path("state.json").write_text(json.dumps(["this", 1000, [True] * 8]))
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert result.status == 0
     assert "agree on every output pin in all 1000 cycles" in result.out
@@ -294,7 +284,6 @@ def test_a_difference_is_found_by_workers(folder, tmp_path_factory):
     # In every shard, B0 of the first text that ends in ED B0 cuts ED short.
     cycle = 3 * 0x00EDB0 + 2 + 7
     assert f"DIFFERENCE: cycle {cycle}, pin o.valid: expected 1, actual 0" in out.splitlines()
-    first = re.search(r"the texts from ([\dA-F]{2})0000 on", out)[1]
-    assert f"text {first} [ED] B0 at offset 1" in squeezed(out)
+    assert re.search(r"the texts from [\dA-F]{2}0000 on", out)
     assert "agree" not in out
     assert_is_waveform("utf8-hdl-difference.vcd")

@@ -10,7 +10,7 @@ import pytest
 from command import assert_refused, run
 from needs import needs_icarus, needs_verilator
 from rtl import STALLS
-from utf8_flow.components import ENTRIES, make_design
+from utf8_flow.components.entry import ENTRIES, make_design
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.families import FAMILIES
 from utf8_hdl import PROFILES, Decoder, Encoder

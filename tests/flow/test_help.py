@@ -8,7 +8,7 @@ import pytest
 
 from command import in_shell, paste, replace_design, run
 from utf8_flow.cli import proving, synthesis
-from utf8_flow.components import ENTRIES
+from utf8_flow.components.entry import ENTRIES
 from utf8_flow.formal import mutation
 from utf8_flow.fpga import placement
 from utf8_flow.verify import proofs

@@ -19,10 +19,7 @@ def test_a_deleted_working_folder_is_named(folder):
     shell = ["sh", "-c", IN_A_DELETED_FOLDER, "sh", COMMAND, "generate"]
     result = subprocess.run(shell, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == (
-        "utf8-hdl: the current folder cannot be used (No such file or directory): "
-        "go to another one\n"
-    )
+    assert result.stderr == ("utf8-hdl: cannot use the current folder: No such file or directory\n")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from rtl import (
     altered,
     broken,
 )
-from utf8_flow.components import ENTRIES, makers, variant, variants
+from utf8_flow.components.entry import ENTRIES, makers, variant, variants
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import decoder, encoder, prover, specification, streams, timing
 from utf8_flow.formal.bench import Bench

@@ -19,7 +19,7 @@ from command import (
 )
 from rtl import COMPACT_ENCODER_BREAKS, altered
 from utf8_flow.cli.choices import AllRules
-from utf8_flow.components import ENTRIES, variants
+from utf8_flow.components.entry import ENTRIES, variants
 from utf8_flow.formal import specification
 from utf8_flow.verify import proofs
 from utf8_hdl import PROFILES
@@ -109,8 +109,8 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
     assert heading == "counterexample of 9 cycles to decoder, unicode, tokens"
     assert name == "decoder"
     assert table[:2] == [
-        "i.valid in the state machine o.valid",
-        "cycle | i.ready byte in byte state | o.ready token out",
+        "i.valid o.valid",
+        "cycle | i.ready byte in byte meets state | o.ready token out",
     ]
     rows = [row for row in table if row.removeprefix("> ")[0].isdigit()]
     assert [int(row.removeprefix("> ").split()[0]) for row in rows] == list(range(9))

@@ -17,7 +17,7 @@ from needs import CXX, needs
 from reference import BOUNDARY_BYTES, ref_tokens
 from rtl import STALLS, verilog_ports
 from utf8_flow.cli.choices import Rules
-from utf8_flow.components import make_design
+from utf8_flow.components.entry import make_design
 from utf8_flow.export.verilog import generate
 from utf8_hdl import PROFILES, Kind, __version__
 from utf8_sim.engines.icarus import IcarusEngine

@@ -163,7 +163,6 @@ def test_two_tokens_of_one_byte_and_none_of_another():
     fed = ArrayDecoder(profile).feed(columns_of(items, DECODER, profile))
     assert outputs(fed) == [(2, 0xFFFD, 1, 6, 2, 0), (2, 0xFFFD, 1, 2, 1, 1)]
     assert fed.cut.tolist() == [True, False]
-    assert fed.begins.tolist() == [0, 2]
 
 
 def readable_bytes(profile: Profile, items: list[Item]) -> list[tuple[int, ...]]:
@@ -365,16 +364,3 @@ def test_first_wrong_bit_is_found_in_its_cycle(component, timing, profile):
                     assert (found.cycle, found.pin) == (wrong - part.start, pin)
                     break
                 assert found is None
-
-
-def test_in_flight_are_the_inputs_whose_outputs_are_to_come():
-    model = array_cycles(DECODER, PROFILES["unicode"], PIPELINED)
-    items = [(byte, False) for byte in b"A\xe2\x82\xacB\xe2\x82"]
-    cycles = predicted(DECODER, PROFILES["unicode"], PIPELINED, items, 0, (0, 0))
-    seen = []
-    for cycle in range(len(cycles)):
-        seen.append(model.in_flight())
-        assert difference(model, cycles[cycle : cycle + 1]) is None
-    # One byte enters in a cycle; A leaves in cycle 8, the three bytes of the euro in 11, B in 12.
-    assert seen[:13] == [0, 1, 2, 3, 4, 5, 6, 7, 7, 6, 6, 6, 3]
-    assert seen[13] == 2

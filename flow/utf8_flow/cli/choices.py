@@ -10,15 +10,15 @@ from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
 
-from ..components import ENTRIES, idle_options, make_design, variants
+from ..components.entry import ENTRIES, idle_options, make_design, variants
 from ..verify.engines import AUTO, ENGINES
 from . import options
 
 CAMPAIGN_STALLS = (0.0, 0.25)
 """Probabilities of stalls that ``compare`` tries on each side, all combinations."""
 
-LAST_STALLED_CYCLE = (1 << 20) - 1
-"""The highest number of a cycle that may be stalled by number."""
+MOST_STALLED = 1 << 20
+"""The first number of a cycle that may not be stalled by number."""
 
 VERDICTS = {"accept": True, "reject": False}
 """Whether code points are accepted, by the names of the options."""
@@ -98,8 +98,6 @@ class Design(Rules, Designs):
 
     def made(self) -> Any:
         """The design that they name."""
-        if (self.component, self.compact) not in variants():
-            raise Refused(f"--compact has no effect with --component {self.component}")
         return make_design(self.component, self.chosen(), self.compact)
 
 
@@ -126,7 +124,7 @@ class Kept:
 
 
 def _probability(of: str) -> Any:
-    return options.number("P", f"Probability, each cycle, that {of}.", float, "a number")
+    return options.number(f"Probability, each cycle, that {of}.", 0, 0.999, float)
 
 
 def _cycles(of: str) -> Any:
@@ -159,8 +157,6 @@ class Stalling:
         return f"stalls in {i} out {o}"
 
     def stalls(self) -> tuple[Stalls, Stalls]:
-        if self.seed < 0:
-            raise Refused(f"--seed must be 0 or more, not {self.seed}")
         return (
             _side_stalls("--stall-input", self.rates[0], self.cycles[0], (self.seed, 1)),
             _side_stalls("--stall-output", self.rates[1], self.cycles[1], (self.seed, 2)),
@@ -181,28 +177,25 @@ def _side_stalls(
         if probability is not None:
             raise Refused(f"give {option} or {option}-cycles, not both")
         return FixedStalls(_stalled_cycles(f"{option}-cycles", cycles))
-    probability = probability or 0.0
-    if not 0 <= probability < 1:
-        raise Refused(
-            f"{option} must be at least 0 and below 1 (at 1 nothing would ever move), "
-            f"not {probability:g}"
-        )
-    return RandomStalls(probability, seed)
+    return RandomStalls(probability or 0.0, seed)
 
 
 def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
     """A pattern of stalls from a list of cycles such as ``3,5-9``."""
-    stalled: set[int] = set()
-    for word in cycles.split(","):
-        numbers = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", word)
-        first, last = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (1, 0)
-        if not first <= last <= LAST_STALLED_CYCLE:
-            raise Refused(
-                f"{option} takes numbers of cycles up to {LAST_STALLED_CYCLE} such as 3,5-9, "
-                f"not {word!r}"
-            )
-        stalled.update(range(first, last + 1))
-    return tuple(cycle in stalled for cycle in range(max(stalled) + 1))
+    ranges = [cycle_range(option, word) for word in cycles.split(",")]
+    end = max(each.stop for each in ranges)
+    if end > MOST_STALLED:
+        raise Refused(f"{option} takes cycles up to {MOST_STALLED - 1}, not {cycles!r}")
+    return tuple(any(cycle in each for each in ranges) for cycle in range(end))
+
+
+def cycle_range(option: str, cycles: str) -> range:
+    """The cycles that are called ``3`` or ``5-9``."""
+    numbers = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", cycles)
+    chosen = range(int(numbers[1]), int(numbers[2] or numbers[1]) + 1) if numbers else range(0)
+    if not chosen:
+        raise Refused(f"{option} takes numbers of cycles such as 3 or 5-9, not {cycles!r}")
+    return chosen
 
 
 def refuse_idle(

@@ -1,6 +1,8 @@
 """How commands and their options are declared; the options that several commands share."""
 
+import math
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -46,20 +48,20 @@ class Choice(OptionInfo):
         """Typer's, which is not used."""
 
 
-def number(metavar: str, help: str, kind: Callable[[str], Any], description: str) -> Any:
-    """An option that takes a number, and says so in plain words if it is none."""
+def number(help: str, lowest: int = 0, highest: float = math.inf, kind: type[float] = int) -> Any:
+    """An option that takes a number in a range, and says so in plain words if it is none."""
+    metavar, what = ("N", "a whole number") if kind is int else ("P", "a number")
+    limits = f"{lowest} or more" if highest == math.inf else f"from {lowest} to {highest}"
 
-    def parse(parameter: typer.CallbackParam, text: str | None) -> Any:
-        try:
-            return None if text is None else kind(text)
-        except ValueError:
-            raise Refused(f"{parameter.opts[0]} must be {description}, not {text!r}") from None
+    def parse(parameter: typer.CallbackParam, text: str | None) -> float | None:
+        if text is None:
+            return None
+        with suppress(ValueError):
+            if lowest <= kind(text) <= highest:
+                return kind(text)
+        raise Refused(f"{parameter.opts[0]} must be {what}, {limits}, not {text!r}")
 
     return typer.Option(metavar=metavar, parser=str, callback=parse, help=help)
-
-
-def whole_number(help: str) -> Any:
-    return number("N", help, int, "a whole number")
 
 
 def examples(*lines: str) -> str:
@@ -98,4 +100,4 @@ def command(app: typer.Typer, *lines: str) -> Callable[[Command], Command]:
     return declare
 
 
-Seed = Annotated[int, whole_number("Random seed.")]
+Seed = Annotated[int, number("Random seed.")]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import IO, Any, TextIO
 
 from utf8_sim.tools.errors import Refused
-from utf8_sim.tools.files import check_output
+from utf8_sim.tools.files import check_output, refusing
 from utf8_sim.tools.yowasp import need_packages
 
 from ..verify.waves import save_file_name
@@ -18,13 +18,12 @@ class StandardOutput(io.FileIO):
     """Standard output that says so if it cannot be written, and then swallows what is left."""
 
     def write(self, data: Any, /) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            give_up_on(self)
-            if isinstance(error, BrokenPipeError):
+        with refusing("write standard output"):
+            try:
+                return super().write(data)
+            except OSError:
+                give_up_on(self)
                 raise
-            raise Refused(f"cannot write standard output: {error.strerror}") from error
 
 
 def guard_standard_output() -> None:
@@ -53,23 +52,25 @@ def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
         need_packages("--wave", ["wavedrom"], "wave")
     if outputs.get("--vcd") not in (None, "", "-", os.devnull):
         outputs = {**outputs, "the save file of --vcd": save_file_name(outputs["--vcd"] or "")}
-    places: dict[str, tuple[str, str]] = {}
+    read = {_file_identity(name, sys.stdin): name for name in inputs}
+    written: dict[str, tuple[str, str]] = {}
     for option, name in outputs.items():
         if name is None:
             continue
         if not name:
             raise Refused(f"{option} needs the name of a file, or - for standard output")
+        identity = _file_identity(name, sys.stdout)
+        if identity and identity in read:
+            raise Refused(
+                f"{option} would overwrite the input {read[identity]!r}: choose another file"
+            )
         place = name if name == "-" else os.path.realpath(name)
-        if place in places and place != os.devnull:
-            first_option, first_name = places[place]
+        if place in written:
+            first_option, first_name = written[place]
             raise Refused(f"{first_option} and {option} both name {first_name!r}: choose another")
-        places[place] = option, name
+        if place != os.devnull:
+            written[place] = option, name
         check_output(name)
-    for option, output in outputs.items():
-        written = _file_identity(output, sys.stdout) if output else None
-        for name in inputs:
-            if written and written == _file_identity(name, sys.stdin):
-                raise Refused(f"{option} would overwrite the input {name!r}: choose another file")
 
 
 def _file_identity(name: str, standard: TextIO | None) -> tuple[int, int] | None:

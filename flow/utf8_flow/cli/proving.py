@@ -69,7 +69,7 @@ def mutate(
     designs: Designs,
     rules: Rules,
     seed: options.Seed = 0,
-    mutants: Annotated[int, options.whole_number("How many of each component.")] = 1000,
+    mutants: Annotated[int, options.number("How many of each component.", 1)] = 1000,
 ) -> None:
     """Break the designs gate by gate, and count what notices.
 
@@ -78,8 +78,6 @@ def mutate(
     """
     variants, profile = designs.variants(), rules.chosen()
     refuse_idle(context, designs.component)
-    if mutants < 1:
-        raise Refused(f"--mutants must be 1 or more, not {mutants}")
     modes = Stalling(seed).modes()
     show = Console(highlight=False)
     say(show, prover_version())

@@ -4,19 +4,56 @@ import os
 import sys
 import tempfile
 import warnings
+from typing import Annotated
 
 import typer
 from amaranth.hdl import UnusedElaboratable
 from typer.exceptions import Abort, TyperException
 
+from utf8_hdl import __version__
 from utf8_sim.tools.errors import Refused, ToolError, WrongValue
-from utf8_sim.tools.files import own_temporary_folder
+from utf8_sim.tools.files import own_temporary_folder, refusing
 from utf8_sim.tools.interrupts import one_interrupt
 
 from ..terminal import INTERRUPTED, GivenUp, visible
 from ..verify.engines import keep_freed_memory
-from .commands import app
+from . import generation, proving, simulation, synthesis
+from .options import examples
 from .output import give_up_on
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for part in (simulation, generation, proving, synthesis):
+    app.add_typer(part.app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"utf8-hdl {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    invoke_without_command=True,
+    epilog=examples(
+        "utf8-hdl simulate --text 'A€😀'",
+        "utf8-hdl generate -o utf8_decoder.v",
+        "utf8-hdl simulate --help",
+    ),
+)
+def _top(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """UTF-8 in hardware: simulate it, compare it with its golden model, get its Verilog."""
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=sys.stderr)
+        raise typer.Exit(2)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,7 +70,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         try:
             with one_interrupt(heeded), own_temporary_folder():
-                check_current_folder()
+                with refusing("use the current folder"):
+                    os.getcwd()
                 status = app(arguments, prog_name="utf8-hdl", standalone_mode=False) or 0
                 if status == INTERRUPTED:
                     raise KeyboardInterrupt
@@ -89,13 +127,3 @@ def _what_failed(error: BaseException | None) -> str:
 
 def _status_after(heeded: list[int]) -> int:
     return 128 + heeded[0] if heeded else INTERRUPTED
-
-
-def check_current_folder() -> None:
-    """Refuse to begin in a folder that is not there any more."""
-    try:
-        os.getcwd()
-    except OSError as error:
-        raise Refused(
-            f"the current folder cannot be used ({error.strerror}): go to another one"
-        ) from error

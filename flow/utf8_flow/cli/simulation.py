@@ -1,6 +1,5 @@
 """``simulate`` and ``compare``: the hardware next to its golden model."""
 
-import re
 from typing import Annotated
 
 import typer
@@ -16,9 +15,9 @@ from ..verify.engines import AUTO, prepare_engine
 from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
 from ..verify.simulation import TextSimulation
 from . import options
-from .choices import Design, Engine, Kept, Stalling, refuse_idle
+from .choices import Design, Engine, Kept, Stalling, cycle_range, refuse_idle
 from .output import check_outputs
-from .texts import Typed, file_part, open_text
+from .texts import Typed, file_part, one_text
 
 UNLESS_RATES = "unless --stall-input or --stall-output is given"
 
@@ -65,35 +64,26 @@ def simulate(
     (-), or what --text or --hex gives. A decoder gets its bytes. An encoder gets its characters,
     surrogates and all other values too that its input can carry, or those of LIST.
     """
-    made, stalls = design.made(), stalling.stalls()
     refuse_idle(
         context,
         design.component,
         seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
+    made, stalls = design.made(), stalling.stalls()
     facts = AmaranthEngine(made)
     part = typed.part(facts)
     names = {**kept.names(), "--bytes": encoded}
     check_outputs([file] if file else [], names)
-    drawn = _drawing_range(wave_cycles)
+    drawn = cycle_range("--wave-cycles", wave_cycles)
+    if len(drawn) > MOST_CYCLES_DRAWN:
+        raise Refused(f"--wave-cycles draws at most {MOST_CYCLES_DRAWN} cycles, not {len(drawn)}")
     show = report_console(names)
-    with open_text(file, part, facts) as (pieces, size):
-        simulator, engine_line = prepare_engine(engine, made, size)
+    with one_text(file, part, facts) as text:
+        simulator, engine_line = prepare_engine(engine, made, text.size)
         simulation = TextSimulation(simulator, names, drawn)
-        simulation.run(show, Stimulus(pieces, *stalls), size)
+        simulation.run(show, Stimulus(text.pieces(), *stalls), text.size)
     simulation.tell(show, engine_line, DIFFERENCE_VCD)
-
-
-def _drawing_range(cycles: str) -> range:
-    """The cycles that ``--wave-cycles`` names."""
-    numbers = re.fullmatch(r"(\d{1,15})-(\d{1,15})", cycles)
-    chosen = range(int(numbers[1]), int(numbers[2]) + 1) if numbers else range(0)
-    if not 0 < len(chosen) <= MOST_CYCLES_DRAWN:
-        raise Refused(
-            f"--wave-cycles must be FIRST-LAST, at most {MOST_CYCLES_DRAWN} cycles, not {cycles!r}"
-        )
-    return chosen
 
 
 @options.command(
@@ -114,7 +104,7 @@ def compare(
     kept: Kept,
     exhaustive: Annotated[
         int | None,
-        options.whole_number("For a decoder: every text of N bytes, 1 to 4, instead of FILEs."),
+        options.number("For a decoder: every text of N bytes instead of FILEs.", 1, LONGEST),
     ] = None,
     state: Annotated[
         str, options.option("FILE", "Where --exhaustive keeps what is done, to go on later.")
@@ -126,7 +116,6 @@ def compare(
     or without any the built-in campaign. Each runs at full rate and with stalls on either side and
     both. --vcd and --wave name what is kept if there is a difference.
     """
-    made, modes = design.made(), stalling.modes()
     is_campaign = not files and typed == Typed()
     nothing_random = exhaustive is not None or (any(stalling.cycles) and not is_campaign)
     why = UNLESS_RATES if exhaustive is None else f"with --exhaustive {UNLESS_RATES}"
@@ -137,6 +126,7 @@ def compare(
         state=exhaustive is None and "without --exhaustive",
         **dict.fromkeys(NOT_EXHAUSTIVE, exhaustive is not None and "with --exhaustive"),
     )
+    made, modes = design.made(), stalling.modes()
     if state == "-":
         raise Refused("--state needs the name of a file")
     outputs = kept.names()
@@ -144,8 +134,6 @@ def compare(
     show = report_console(outputs)
     vcd = kept.vcd or DIFFERENCE_VCD
     if exhaustive is not None:
-        if not 1 <= exhaustive <= LONGEST:
-            raise Refused(f"--exhaustive must be 1 to {LONGEST} bytes, not {exhaustive}")
         simulator, engine_line = prepare_engine(engine, made, exhaustive * 256**exhaustive)
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
         which = design.component, design.compact

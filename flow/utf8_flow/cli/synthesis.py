@@ -37,9 +37,9 @@ def synthesize(
         str | None, options.option("LIST", "Outputs that are used, such as code_point,error.")
     ] = None,
     seeds: Annotated[
-        int, options.whole_number("How often each is placed and routed; 0: only count cells.")
+        int, options.number("How often each is placed and routed; 0: only count cells.")
     ] = 5,
-    seed: Annotated[int, options.whole_number("The first of the seeds.")] = 0,
+    seed: Annotated[int, options.number("The first of the seeds.")] = 0,
     json_file: Annotated[
         str | None, options.option("OUT.json", "Write all results; - is stdout.", "--json")
     ] = None,
@@ -50,8 +50,8 @@ def synthesize(
     The designs are synthesised, placed and routed. Without --profile, in all of them, and in
     unicode with each of its rules inverted.
     """
-    if min(seed, seeds) < 0 or seed + seeds > SEEDS:
-        raise Refused(f"--seed and --seeds must be 0 or more, and together at most {SEEDS}")
+    if seed + seeds > SEEDS:
+        raise Refused(f"--seed and --seeds must be together at most {SEEDS}")
     refuse_idle(context, designs.component, seed=not seeds and "with --seeds 0")
     if plot is not None:
         if not seeds:
@@ -90,7 +90,7 @@ def bitstream(
             "--output",
         ),
     ] = None,
-    baud: Annotated[int, options.whole_number("Bits per second.")] = BAUD,
+    baud: Annotated[int, options.number("Bits per second.", 1)] = BAUD,
     compact: Compact = False,
     rules: Rules,
 ) -> None:

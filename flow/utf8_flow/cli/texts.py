@@ -6,18 +6,18 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import astuple, dataclass, replace
-from itertools import chain, islice
 from typing import Annotated, BinaryIO
 
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import Piece, file_pieces
 from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import refusing
 
-from ..components import entry_of
-from ..terminal import progress_bar
+from ..components.entry import entry_of
+from ..terminal import progress_bar, visible
 from . import options
 
 ONE_TEXT = (
@@ -26,31 +26,17 @@ ONE_TEXT = (
 
 
 @contextmanager
-def _refusing_to_read(name: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise Refused(f"cannot read {name!r}: {error.strerror}") from error
-
-
-@contextmanager
 def _open_binary(name: str) -> Iterator[BinaryIO]:
-    if name == "-":
-        if sys.stdin is None:
+    """A file to read; ``-`` is standard input."""
+    with refusing(f"read {name!r}"):
+        if name != "-":
+            with open(name, "rb") as file:
+                file.peek(1)
+                yield file
+        elif sys.stdin is None:
             raise Refused("cannot read '-': standard input is closed")
-        yield sys.stdin.buffer
-        return
-    with _refusing_to_read(name):
-        file = open(name, "rb")  # noqa: SIM115
-    with file:
-        with _refusing_to_read(name):
-            file.peek(1)
-        yield file
-
-
-def _pieces(file: BinaryIO, name: str) -> Iterator[tuple[bytes, bool]]:
-    with _refusing_to_read(name):
-        yield from file_pieces(file)
+        else:
+            yield sys.stdin.buffer
 
 
 def _code_points(text: str, width: int) -> list[int]:
@@ -113,13 +99,14 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
 
     What can be read only once, as standard input (``-``) and pipes, is kept in a temporary file.
     """
+    shown = "standard input" if name == "-" else visible(name)
     with ExitStack() as stack:
         copy: BinaryIO | None = None
         with _open_binary(name) as stream:
             if name == "-" or not stream.seekable():
                 copy = stack.enter_context(tempfile.TemporaryFile())
-                with progress_bar() as progress, _refusing_to_read(name):
-                    progress.add_task("reading standard input" if name == "-" else name, total=None)
+                with progress_bar() as progress:
+                    progress.add_task(f"reading {shown}", total=None)
                     shutil.copyfileobj(stream, copy)
                     copy.flush()
             size = os.fstat((copy or stream).fileno()).st_size
@@ -127,26 +114,15 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
         def pieces() -> Iterator[Piece]:
             with nullcontext(copy) if copy else _open_binary(name) as stream:
                 stream.seek(0)
-                yield from entry_of(engine).from_text(_pieces(stream, name), engine.profile)
+                yield from entry_of(engine).from_text(file_pieces(stream), engine.profile)
 
-        yield Part("standard input" if name == "-" else name, size, pieces)
+        yield Part(shown, size, pieces)
 
 
-@contextmanager
-def open_text(
-    file: str | None, typed: Part | None, engine: Engine
-) -> Iterator[tuple[Iterator[Piece], int | None]]:
-    """The one text that is given, and about how many inputs it is; nothing for a long pipe."""
-    if (file is None) == (typed is None):
-        raise Refused(ONE_TEXT)
-    if typed:
-        yield typed.pieces(), typed.size
-        return
-    assert file is not None
-    with _open_binary(file) as stream:
-        pieces = _pieces(stream, file)
-        first = list(islice(pieces, 1))
-        size: int | None = sum(len(data) for data, _ in first)
-        if not all(ends for _, ends in first):
-            size = os.fstat(stream.fileno()).st_size or None
-        yield entry_of(engine).from_text(chain(first, pieces), engine.profile), size
+def one_text(file: str | None, typed: Part | None, engine: Engine) -> AbstractContextManager[Part]:
+    """The one text that is given."""
+    if file is not None and typed is None:
+        return file_part(file, engine)
+    if file is None and typed is not None:
+        return nullcontext(typed)
+    raise Refused(ONE_TEXT)

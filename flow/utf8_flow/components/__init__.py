@@ -5,28 +5,6 @@ a module like :mod:`utf8_flow.components.decoder`, which registers its entry whe
 """
 
 from . import decoder, encoder
-from .entry import (
-    ENTRIES,
-    Entry,
-    entry_of,
-    idle_options,
-    make_design,
-    makers,
-    register,
-    variant,
-    variants,
-)
+from .entry import Entry, register
 
-__all__ = [
-    "ENTRIES",
-    "Entry",
-    "decoder",
-    "encoder",
-    "entry_of",
-    "idle_options",
-    "make_design",
-    "makers",
-    "register",
-    "variant",
-    "variants",
-]
+__all__ = ["Entry", "decoder", "encoder", "register"]

@@ -13,7 +13,7 @@ from utf8_sim.golden.timing import Timing
 from utf8_sim.shown import character
 from utf8_sim.trace import Columns
 
-from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Report, places_line
+from ..verify.report import LENGTHS, PREVIEW, Places, Report, json_lines
 from .entry import Entry, register
 
 
@@ -23,28 +23,21 @@ class DecoderReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._offset = 0
-        self._errors: dict[Kind, int] = {}
-        self._first_errors: dict[Kind, list[int]] = {}
+        self._errors = {kind: Places() for kind in Kind}
         self._preview = ""
 
     def _count(self, tokens: Columns) -> None:
         lengths, kinds = tokens["o.length"], tokens["o.kind"]
+        is_error = tokens["o.error"].view(bool)
         offsets = self._offset + np.cumsum(lengths, dtype=np.int64) - lengths
         self._offset += int(lengths.sum())
         if self._file:
-            self._file.write(_token_lines(offsets, tokens))
-        is_error = tokens["o.error"].view(bool)
+            errors = _LABELS.take(np.where(is_error, kinds, len(Kind)))
+            code_points = tokens["o.code_point"]
+            self._file.write(json_lines(_TOKEN, offsets, lengths, code_points, errors))
         self._lengths += np.bincount(lengths[~is_error], minlength=LENGTHS)
-        counts = np.bincount(kinds[is_error], minlength=len(Kind)).tolist()
-        for kind in Kind:
-            count = counts[kind.value]
-            if not count:
-                continue
-            self._errors[kind] = self._errors.get(kind, 0) + count
-            first = self._first_errors.setdefault(kind, [])
-            if len(first) < FIRST_ERRORS:
-                found = np.flatnonzero(is_error & (kinds == kind.value))
-                first += offsets[found[: FIRST_ERRORS - len(first)]].tolist()
+        for kind, places in self._errors.items():
+            places.add(offsets[is_error & (kinds == kind.value)])
         begin = tokens["o.code_point"][: max(0, PREVIEW - len(self._preview))]
         for code_point in begin.tolist():
             self._preview += character(code_point) or ("␤" if code_point == 0x0A else "·")
@@ -55,32 +48,17 @@ class DecoderReport(Report):
             Text(f"bytes       {self.inputs}"),
             self._pace(self.inputs),
             self._characters(),
-            Text(f"errors      {sum(self._errors.values())}"),
+            Text(f"errors      {sum(places.count for places in self._errors.values())}"),
         ]
-        for kind in sorted(self._errors, key=lambda kind: kind.value):
-            count = self._errors[kind]
-            places = places_line(count, self._first_errors[kind])
-            lines.append(Text(f"  {kind.label:<24}{count:>6}  at byte {places}", style="red"))
+        for kind, places in self._errors.items():
+            if places.count:
+                line = f"  {kind.label:<24}{places.count:>6}  at byte {places}"
+                lines.append(Text(line, style="red"))
         return lines
 
 
-_LABELS = [*(json.dumps(kind.label) for kind in Kind), "null"]
-
-
-def _token_lines(offsets: np.ndarray, tokens: Columns) -> str:
-    """The tokens as JSON, one a line."""
-    is_error = tokens["o.error"].view(bool)
-    columns = (
-        offsets,
-        tokens["o.length"],
-        tokens["o.code_point"],
-        np.where(is_error, tokens["o.kind"], len(Kind)),
-    )
-    return "".join(
-        f'{{"offset": {offset}, "length": {length}, "code_point": {code_point}, '
-        f'"error": {_LABELS[kind]}}}\n'
-        for offset, length, code_point, kind in zip(*map(np.ndarray.tolist, columns), strict=True)
-    )
+_TOKEN = '{"offset": %d, "length": %d, "code_point": %d, "error": %s}\n'
+_LABELS = np.array([*(json.dumps(kind.label) for kind in Kind), "null"], dtype=object)
 
 
 def token_counts(coverage: DecoderCoverage) -> list[Text]:

@@ -16,7 +16,7 @@ from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import LAST, Piece, one_by_one
 from utf8_sim.trace import Columns
 
-from ..verify.report import FIRST_ERRORS, LENGTHS, PREVIEW, Report, places_line
+from ..verify.report import LENGTHS, PREVIEW, Places, Report, json_lines
 from .entry import Entry, register
 
 
@@ -26,20 +26,19 @@ class EncoderReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._bytes = 0
-        self._refused = 0
-        self._first_refused: list[int] = []
+        self._refused = Places()
         self._preview = b""
 
     def _count(self, encoded: Columns) -> None:
         data = encoded["o.data"]
         if self._file:
-            self._file.write(_byte_lines(self._bytes, encoded))
+            offsets = self._bytes + np.arange(len(data))
+            flags = (_BOOLEANS.take(encoded[pin]) for pin in ("o.error", "o.last"))
+            self._file.write(json_lines(_BYTE, offsets, data, *flags))
         self._bytes += len(data)
         self._preview += data[: PREVIEW // 3 - len(self._preview)].tobytes()
         leads = (data & 0xC0) != 0x80
-        refused = np.flatnonzero(encoded["o.error"][leads]) + int(self._lengths.sum())
-        self._first_refused += refused[: FIRST_ERRORS - len(self._first_refused)].tolist()
-        self._refused += len(refused)
+        self._refused.add(np.flatnonzero(encoded["o.error"][leads]) + int(self._lengths.sum()))
         self._lengths += np.bincount(_FORMS.take(data[leads]), minlength=LENGTHS)
 
     def lines(self) -> list[Text]:
@@ -51,27 +50,15 @@ class EncoderReport(Report):
             self._pace(self._bytes),
             self._characters(),
         ]
-        if self._refused:
-            places = places_line(self._refused, self._first_refused)
-            line = f"refused     {self._refused}, U+FFFD instead, at code point {places}"
-            lines.append(Text(line, style="red"))
-        else:
-            lines.append(Text("refused     0"))
-        return lines
+        refused = Text(f"refused     {self._refused.count}")
+        if self._refused.count:
+            refused.append(f", U+FFFD instead, at code point {self._refused}", "red")
+        return [*lines, refused]
 
 
 _FORMS = np.array([form(byte) for byte in range(256)])
-_BOOLEANS = "false", "true"
-
-
-def _byte_lines(first: int, encoded: Columns) -> str:
-    """The bytes as JSON, one a line."""
-    columns = (encoded[f"o.{name}"].tolist() for name in ("data", "error", "last"))
-    return "".join(
-        f'{{"offset": {offset}, "byte": {byte}, '
-        f'"error": {_BOOLEANS[error]}, "last": {_BOOLEANS[last]}}}\n'
-        for offset, (byte, error, last) in enumerate(zip(*columns, strict=True), start=first)
-    )
+_BYTE = '{"offset": %d, "byte": %d, "error": %s, "last": %s}\n'
+_BOOLEANS = np.array(["false", "true"], dtype=object)
 
 
 ANYTHING = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)

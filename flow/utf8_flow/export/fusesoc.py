@@ -5,7 +5,7 @@ from pathlib import Path
 from utf8_hdl import Decoder, Encoder, __version__
 from utf8_sim.components import component_of
 
-from ..components import variant
+from ..components.entry import variant
 
 _CORE = """\
 CAPI=2:

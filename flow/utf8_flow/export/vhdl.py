@@ -27,8 +27,7 @@ package {module}_component is
 end package;
 """
 
-_RESERVED = re.findall(
-    r"\w+",
+_RESERVED = (
     "abs access after alias all and architecture array assert assume assume_guarantee attribute "
     "begin block body buffer bus case component configuration constant context cover default "
     "disconnect downto else elsif end entity exit fairness file for force function generate "
@@ -37,14 +36,14 @@ _RESERVED = re.findall(
     "postponed procedure process property protected pure range record register reject release "
     "rem report restrict restrict_guarantee return rol ror select sequence severity shared "
     "signal sla sll sra srl strong subtype then to transport type unaffected units until use "
-    "variable vmode vprop vunit wait when while with xnor xor ",
+    "variable vmode vprop vunit wait when while with xnor xor"
 )
 """The reserved words of VHDL-2008."""
 
 
 def vhdl_package(verilog: str, module: str) -> str:
     """A VHDL package, named ``MODULE_component``, that declares a generated module."""
-    if not re.fullmatch(r"[a-z](_?[a-z0-9])*", module, re.I) or module.lower() in _RESERVED:
+    if not re.fullmatch(r"[a-z](_?[a-z0-9])*", module, re.I) or module.lower() in _RESERVED.split():
         raise WrongValue(
             "module must be a name in VHDL too: letters, digits and single underscores, a letter "
             f"first, no underscore last, no reserved word; not {module!r}"

@@ -23,7 +23,7 @@ from utf8_sim.engines.ports import axi_places
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
 
-from ..components import ENTRIES, make_design, makers
+from ..components.entry import ENTRIES, make_design, makers
 from .bench import Bench, Property, driven_pins, pins_differ
 from .circuit import Circuit, signal_bit
 from .prover import PACKAGE, WRONG, decide, fails_within, run_yosys, to_circuit

@@ -13,7 +13,7 @@ from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..components import idle_options, make_design
+from ..components.entry import idle_options, make_design
 from ..terminal import progress_bar
 from .families import DEVICES
 from .synthesis import Netlist, synthesize

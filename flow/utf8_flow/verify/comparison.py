@@ -12,7 +12,7 @@ from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import Mode, Stimulus
 from utf8_sim.tools.files import open_output
 
-from ..components import entry_of
+from ..components.entry import entry_of
 from ..terminal import print_lines, progress_bar, say
 from .difference import conclude
 from .report import coverage_table

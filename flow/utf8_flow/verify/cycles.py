@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from copy import copy
-from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -32,19 +31,25 @@ def cycle_table(
     cycles = cycles or range(begin, begin + active_cycles(trace))
     if not cycles:
         return []
-    met = _met(window, engine, cycles) if engine.timing.latency_of_state else None
+    met = _met(window, engine) if engine.timing.latency_of_state else None
     width = max(len("cycle"), len(str(cycles[-1])))
     no_mark = "" if marked is None else "  "
-    rows = _headings(engine, pins, f"{no_mark}{'cycle':>{width}}", met)
+    rows = _headings(engine, pins, f"{no_mark}{'cycle':>{width}}", met is not None)
     head = len(rows)
     for number in cycles:
         place = number - begin
         mark = "> " if number == marked else no_mark
-        handshakes = [_levels(trace, side, place) for side in "io"] if pins else []
-        cells = [*handshakes[:1], _input(trace, engine, place)]
+        cells = [_input(trace, engine, place)]
+        if met is not None:
+            cells.append(met.get(place, ""))
         if trace.interface.state_width:
-            cells.append(_state(trace, engine, place, met))
-        cells += [*handshakes[1:], shown_output(trace, engine, place)]
+            states = trace["state"][place : place + (2 if met and place in met else 1)].tolist()
+            cells.append(" -> ".join(map(engine.state_name, states)))
+        cells.append(shown_output(trace, engine, place))
+        if pins:
+            i, o = (f"{trace[f'{s}.valid'][place]} {trace[f'{s}.ready'][place]}" for s in "io")
+            cells.insert(-1, o)
+            cells.insert(0, i)
         rows.append([f"{mark}{number:>{width}}", *cells])
     lines = _aligned(rows)
     for line in lines[:head]:
@@ -58,12 +63,12 @@ def cycle_table(
     return lines
 
 
-def _headings(engine: Engine, pins: bool, cycle: str, met: "_Met | None") -> list[list[str]]:
+def _headings(engine: Engine, pins: bool, cycle: str, meets: bool) -> list[list[str]]:
     """One line or two that say what the columns are."""
     item, result = engine.component.item, engine.component.result
     inside = [("", "state")] if engine.interface.state_width else []
-    if met is not None:
-        inside = [("in the state machine", met.beside(item) + "state")]
+    if meets:
+        inside.insert(0, ("", f"{item} meets"))
     columns = [("", f"{item} in"), *inside, ("", f"{result} out")]
     if pins:
         columns.insert(-1, ("o.valid", "| o.ready"))
@@ -78,43 +83,12 @@ def _aligned(rows: list[list[str]]) -> list[Text]:
     return [Text("  ".join(map(set_cell_size, row, widths)).rstrip()) for row in rows]
 
 
-def _levels(trace: Trace, side: str, place: int) -> str:
-    return f"{trace[f'{side}.valid'][place]} {trace[f'{side}.ready'][place]}"
-
-
-class _Met(NamedTuple):
-    """Inputs by the cycle in which they meet the state machine, and the width of their column."""
-
-    items: dict[int, str]
-    width: int
-
-    def beside(self, shown: str) -> str:
-        """The column, left of the state."""
-        return set_cell_size(shown, self.width) + "  "
-
-
-def _met(window: Window, engine: Engine, cycles: range) -> _Met:
-    trace, component = window.actual, engine.component
+def _met(window: Window, engine: Engine) -> dict[int, str]:
+    """Inputs by the place of the cycle in which they meet the state machine."""
+    trace = window.actual
     timing = copy(window.timing or array_timing(engine.timing))
-    items = trace[trace.is_accepted].offered("i")
-    meet = timing.meetings(trace).tolist()
-    shown = {
-        place: component.show_item(item)
-        for place, item in zip(meet, items, strict=False)
-        if window.first_cycle + place in cycles
-    }
-    return _Met(shown, max(map(cell_len, [component.item, *shown.values()])))
-
-
-def _state(trace: Trace, engine: Engine, place: int, met: "_Met | None") -> str:
-    """The state; if inputs meet it later, also the one that does, and the state that follows."""
-    states = trace["state"][place : place + 2].tolist()
-    names = list(map(engine.state_name, states))
-    if met is None:
-        return names[0]
-    if place not in met.items:
-        return met.beside("") + names[0]
-    return met.beside(met.items[place]) + " -> ".join(names)
+    items = map(engine.component.show_item, trace[trace.is_accepted].offered("i"))
+    return dict(zip(timing.meetings(trace).tolist(), items, strict=False))
 
 
 def _input(trace: Trace, engine: Engine, place: int) -> str:

@@ -7,16 +7,14 @@ from itertools import groupby
 import numpy as np
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from utf8_sim.components import COMPONENTS
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
 from utf8_sim.tools.errors import Refused, ToolError
-from utf8_sim.trace import Trace
 
-from ..components import entry_of
+from ..components.entry import entry_of
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
 from .report import overrides
@@ -29,8 +27,8 @@ AROUND = 16, 5
 KEPT_AROUND = 1024, 64
 """and those that are kept as a waveform."""
 
-VALUES_AROUND = 8
-"""Bytes or code points shown on either side of those that a difference is about."""
+VALUES_AROUND = 16, 4
+"""Bytes or code points that are shown: accepted before a difference, and after it."""
 
 
 def conclude(show: Console, run: Run, vcd: str | None, wave: str | None) -> None:
@@ -55,7 +53,9 @@ def _explain(
     if difference:
         cycle, marked = difference.cycle, difference.cycle
         say(show, f"DIFFERENCE: {difference}", "bold red")
-        print_lines(show, _explanation(recording, difference, engine))
+        if difference.pin != "i.ready":
+            say(show, _outputs(recording, difference, engine))
+        say(show, f"{'text':<12}{_text_around(recording, cycle, engine)}")
     else:
         moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
         cycle, marked = recording.first_cycle + int([0, *moved.tolist()][-1]), None
@@ -77,59 +77,30 @@ def _explain(
         _report_shortest(show, recording, difference, engine)
 
 
-def _explanation(recording: Window, difference: Difference, engine: Engine) -> list[Text]:
-    """The outputs of both, if there may be any, and the text around the place."""
+def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
+    """The outputs of both."""
     place = difference.cycle - recording.first_cycle
     expected, actual = (
         shown_output(trace, engine, place) or "none"
         for trace in (recording.expected, recording.actual)
     )
-    outputs = Text(f"{engine.component.result:<12}expected {expected}, actual {actual}")
-    about = _about(recording, difference, engine)
-    text = Text(f"{'text':<12}{_text_around(recording, engine, *about)}")
-    return [text] if difference.pin == "i.ready" else [outputs, text]
+    return f"{engine.component.result:<12}expected {expected}, actual {actual}"
 
 
-def _about(recording: Window, difference: Difference, engine: Engine) -> tuple[int, int]:
-    """Which of the inputs a difference is about: the first one, and how many.
-
-    Those of the output that is expected; of ``i.ready``, the input that is on offer.
-    """
-    place = difference.cycle - recording.first_cycle
-    before, expected = recording.actual[:place], recording.expected[place : place + 1]
-    if difference.pin == "i.ready":
-        return int(np.count_nonzero(before.is_accepted)), 1
-    is_valid = bool(expected["o.valid"][0])
-    shown = Trace.join([before[before.is_taken], *([expected] if is_valid else [])])
-    firsts, counts = engine.component.covered(shown.columns)
-    first, count = -recording.in_flight, 1
-    if len(shown):
-        first, count = first + int(firsts[-1]), int(counts[-1])
-    if not is_valid and len(shown):
-        first, count = first + count, 1
-    return max(first, 0), max(1, count + min(first, 0))
-
-
-def _text_around(recording: Window, engine: Engine, item: int, items: int) -> str:
-    """Values around those of some inputs, in brackets, within their text; and their offset."""
-    values, ended, counts, _ = recording.inputs(engine.component)
-    if not len(values):
+def _text_around(recording: Window, cycle: int, engine: Engine) -> str:
+    """The values accepted before a cycle and some after it, and where in their text they begin."""
+    values, ends, cycles = recording.inputs(engine.component)
+    place = int(np.searchsorted(cycles, cycle))
+    before, after = VALUES_AROUND
+    first = max(0, place - before)
+    shown = [f"{value:0{digits(engine)}X}" for value in values[first : place + after].tolist()]
+    if not shown:
         return "none"
-    first, count = int(counts[:item].sum()), int(counts[item : item + items].sum())
-    ends = [0, *ended.tolist()]
-    begin = max(end for end in ends if end <= min(first, len(values) - 1))
-    end = min((end for end in ends if end > begin), default=len(values))
-    offset = first - begin + (0 if begin else recording.of_text)
-    around = range(max(begin, first - VALUES_AROUND), min(end, first + count + VALUES_AROUND))
-    width = digits(engine)
-    words = [f"{value:0{width}X}" for value in values[around.start : around.stop].tolist()]
-    marked = slice(first - around.start, first - around.start + count)
-    words[marked] = [f"[{' '.join(words[marked])}]"]
-    if offset > first - around.start:
-        words.insert(0, "...")
-    if around.stop < end or end not in ends:
-        words.append("...")
-    return f"{' '.join(words)} at offset {offset}"
+    for end in ends[(ends > first) & (ends < first + len(shown))]:
+        shown[end - first] = f"/ {shown[end - first]}"
+    begun = ends[ends <= first]
+    offset = first - int(begun[-1]) if len(begun) else first + recording.of_text
+    return f"{'... ' if offset else ''}{' '.join(shown)} from offset {offset}"
 
 
 def digits(engine: Engine) -> int:

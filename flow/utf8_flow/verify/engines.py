@@ -76,12 +76,12 @@ def engine(name: str, design: Any) -> Engine:
     return ENGINES[name](design)
 
 
-def prepare_engine(name: str, design: Any, inputs: int | None) -> tuple[Engine, str]:
-    """An engine for about so many inputs, and a line that says which; without a number, for many.
+def prepare_engine(name: str, design: Any, inputs: int) -> tuple[Engine, str]:
+    """An engine for about so many inputs, and a line that says which.
 
     For many inputs ``auto`` takes ``cxxrtl``, if a C++ compiler is there.
     """
-    if name == AUTO and inputs is not None and inputs < WORTH_COMPILING:
+    if name == AUTO and inputs < WORTH_COMPILING:
         name = AmaranthEngine.name
     with progress_bar() as progress:
         progress.add_task("preparing the engine", total=None)

@@ -8,7 +8,7 @@ from utf8_hdl import Profile
 from utf8_sim.stimulus import Mode
 from utf8_sim.tools.cores import on_all_cores
 
-from ..components import variant
+from ..components.entry import variant
 from ..formal.mutation import Fate, Mutants, Trial, circuits, make_mutants
 from ..terminal import plural, progress_bar, say
 from .report import short_name

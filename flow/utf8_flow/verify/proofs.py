@@ -13,7 +13,7 @@ from utf8_sim.lockstep import Window, golden
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import WrongValue
 
-from ..components import ENTRIES, make_design, makers, variant, variants
+from ..components.entry import ENTRIES, make_design, makers, variant, variants
 from ..formal.bench import Property
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say

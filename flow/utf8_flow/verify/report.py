@@ -41,10 +41,30 @@ def short_name(profile: Profile) -> str:
     return " ".join(words)
 
 
+def json_lines(form: str, *columns: np.ndarray) -> str:
+    """A line for each row of some columns."""
+    return "".join(map(form.__mod__, zip(*map(np.ndarray.tolist, columns), strict=True)))
+
+
 def active_cycles(trace: Trace) -> int:
     """How many cycles pass until nothing is offered on either side any more."""
     active = np.flatnonzero(trace["i.valid"] | trace["o.valid"])
     return int(active[-1]) + 1 if active.size else 0
+
+
+class Places:
+    """How many places there are, and the first ones."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[int] = []
+
+    def add(self, places: np.ndarray) -> None:
+        self.count += len(places)
+        self._first += places[: FIRST_ERRORS - len(self._first)].tolist()
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self._first)) + ", ..." * (self.count > len(self._first))
 
 
 class Report:
@@ -54,19 +74,17 @@ class Report:
         #: Bytes or code points that were accepted.
         self.inputs = 0
         self._file = file
-        #: Cycles until nothing is offered any more; those since then.
-        self._cycles = self._idle = 0
+        #: Cycles until nothing is offered any more; all.
+        self._cycles = self._seen = 0
         #: Characters, by their length in bytes.
         self._lengths = np.zeros(LENGTHS, dtype=np.int64)
 
     def add(self, trace: Trace) -> None:
         """Take in the next cycles of a trace."""
         self.inputs += int(np.count_nonzero(trace.is_accepted))
-        active = active_cycles(trace)
-        if active:
-            self._cycles += self._idle + active
-            self._idle = 0
-        self._idle += len(trace) - active
+        if active := active_cycles(trace):
+            self._cycles = self._seen + active
+        self._seen += len(trace)
         self._count(trace.taken())
 
     def _count(self, taken: Columns) -> None:
@@ -88,10 +106,6 @@ class Report:
             if count
         )
         return Text(f"characters  {int(self._lengths.sum())}" + (f": {counts}" if counts else ""))
-
-
-def places_line(count: int, first: list[int]) -> str:
-    return ", ".join(map(str, first)) + (", ..." if count > len(first) else "")
 
 
 def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:

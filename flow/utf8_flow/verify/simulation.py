@@ -13,7 +13,7 @@ from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_binary_output, open_output
 from utf8_sim.trace import Trace
 
-from ..components import entry_of
+from ..components.entry import entry_of
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .difference import conclude
@@ -44,8 +44,8 @@ class TextSimulation(Run):
     def so_far(self) -> list[Text]:
         return self._summary.lines()
 
-    def run(self, show: Console, stimulus: Stimulus, size: int | None) -> None:
-        """Simulate about so many inputs, if that is known, and write the files."""
+    def run(self, show: Console, stimulus: Stimulus, size: int) -> None:
+        """Simulate about so many inputs, and write the files."""
         with self.reported(show), ExitStack() as files:
             writers = list(self._writers(files))
             progress = files.enter_context(progress_bar())

@@ -26,18 +26,10 @@ def open_wave(vcd: str, engine: Engine, first_cycle: int = 0) -> Iterator[WaveWr
     with open_output(vcd) as file, WaveWriter(file, engine, first_cycle) as wave:
         yield wave
     save = Path(save_file_name(vcd))
-    if vcd == "-" or not os.path.isfile(vcd) or (save.exists() and not _is_ours(save)):
-        return
-    with open_output(str(save)) as file:
-        file.write(save_file(engine, Path(vcd).name))
-
-
-def _is_ours(save: Path) -> bool:
-    try:
-        with save.open(encoding="utf-8", errors="replace") as file:
-            return file.readline().startswith(SAVE_FILE_MARK)
-    except OSError:
-        return False
+    is_theirs = save.is_file() and not save.read_bytes().startswith(SAVE_FILE_MARK.encode())
+    if vcd != "-" and os.path.isfile(vcd) and not is_theirs:
+        with open_output(str(save)) as file:
+            file.write(save_file(engine, Path(vcd).name))
 
 
 def draw(path: str, window: Window, engine: Engine) -> None:

@@ -31,11 +31,9 @@ class Component:
 
     ``make`` is given a profile and the component's own options. Of a design, the transducers say
     what comes out, readable and by whole arrays, and ``timing`` says when. ``campaign`` is given
-    the profile and the random seed, ``coverage`` an engine. ``covered`` says of outputs in order,
-    as columns, which inputs each is about: the number of the first one, counted from that of the
-    first output, and how many. An input is an ``item``, an output a ``result``. A timing diagram
-    has ``lanes`` for what comes out, and below them ``levels``, pins of one bit. ``text`` is an
-    output in a waveform, if that says more than its fields.
+    the profile and the random seed, ``coverage`` an engine. An input is an ``item``, an output a
+    ``result``. A timing diagram has ``lanes`` for what comes out, and below them ``levels``, pins
+    of one bit. ``text`` is an output in a waveform, if that says more than its fields.
 
     ``pack`` makes inputs of texts, one value in each if nothing else is said. Where the first field
     of an input is an array, ``counts`` says how many values of a text each of some inputs has: the
@@ -49,7 +47,6 @@ class Component:
     timing: Callable[[Any], Timing]
     campaign: Callable[[Any, int], list[Part]]
     coverage: Callable[[Any], Coverage]
-    covered: Callable[[Any], tuple[Any, Any]]
     item: str
     result: str
     show_item: Callable[[Levels], str]

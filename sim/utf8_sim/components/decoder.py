@@ -17,7 +17,7 @@ from ..golden.arrays import ArrayDecoder, array_timing
 from ..golden.text import DecoderTransducer, TextModel, encode, form_maximum, is_continuation
 from ..golden.timing import Compact, Elastic
 from ..shown import named, shown_byte
-from ..trace import Columns, Trace
+from ..trace import Trace
 from .component import Component, Lane, Levels, register
 
 HOSTILE_BYTES = 4096
@@ -163,12 +163,6 @@ class DecoderCoverage(Coverage):
         return rows[: len(cycles)], self._column_of_state.take(trace["state"].take(cycles))
 
 
-def covered(tokens: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """The bytes that tokens cover."""
-    lengths = tokens["o.length"].astype(int)
-    return np.cumsum(lengths) - lengths, lengths
-
-
 def token_text(token: Levels) -> str:
     """A token in a word."""
     return Kind(token["o.kind"]).label if token["o.error"] else f"U+{token['o.code_point']:04X}"
@@ -194,7 +188,6 @@ DECODER = register(
         timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
         campaign=decoder_campaign,
         coverage=DecoderCoverage,
-        covered=covered,
         item="byte",
         result="token",
         show_item=lambda item: shown_byte(item["i.data"]),

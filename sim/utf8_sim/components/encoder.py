@@ -12,7 +12,6 @@ from ..golden.arrays import ArrayEncoder
 from ..golden.text import EncoderTransducer, form_maximum
 from ..golden.timing import Compact, Serial
 from ..shown import named, shown_byte
-from ..trace import Columns
 from .component import Component, Lane, Levels, register
 
 RANDOM_VALUES = 1024
@@ -50,13 +49,6 @@ def encoder_campaign(profile: Profile, seed: int) -> list[Part]:
     ]
 
 
-def covered(encoded: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """The code points that bytes belong to."""
-    is_lead = (encoded["o.data"] & 0xC0) != 0x80
-    numbers = np.cumsum(is_lead)
-    return numbers - numbers[:1], np.ones(len(numbers), dtype=int)
-
-
 def show_byte(byte: Levels) -> str:
     """A byte, and whether it belongs to an error."""
     return f"{byte['o.data']:02X}" + (" error" if byte["o.error"] else "")
@@ -71,7 +63,6 @@ ENCODER = register(
         timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
         campaign=encoder_campaign,
         coverage=lambda engine: Coverage(engine, value_classes(engine.profile)),
-        covered=covered,
         item="code point",
         result="byte",
         show_item=lambda item: named(item["i.code_point"]),

@@ -28,17 +28,12 @@ class Outputs(NamedTuple):
     """The fields of the outputs, in order."""
     brought_by: np.ndarray
     """For each the index of the input that brings it about."""
-    begins: np.ndarray
-    """For each the index of the first input that it is about; negative, if that came before."""
     cut: np.ndarray
     """Whether it ends before the input that brings it about."""
 
 
 class ArrayTransducer(Protocol):
-    """Many inputs to many outputs. No output is about the last ``open`` inputs yet."""
-
-    @property
-    def open(self) -> int: ...
+    """Many inputs to many outputs."""
 
     def feed(self, items: Columns) -> Outputs: ...
 
@@ -82,10 +77,6 @@ class ArrayDecoder:
         at_once = kind is not Kind.NONE and not self._whole_sequence
         return 1 if at_once or form(byte) > self._profile.longest_form else form(byte)
 
-    @property
-    def open(self) -> int:
-        return len(self.pending)
-
     def feed(self, items: Columns) -> Outputs:
         before = len(self.pending)
         data = np.concatenate([self.pending, items["i.data"]])
@@ -103,7 +94,7 @@ class ArrayDecoder:
             "o.length": length,
             "o.last": block.ends_text.take(ends).view(np.uint8),
         }
-        return Outputs(columns, ends + cut - before, begins - before, cut)
+        return Outputs(columns, ends + cut - before, cut)
 
     def _follow_leads(self, block: "_Block") -> None:
         """The tokens that begin at lead bytes which announce more bytes."""
@@ -193,8 +184,6 @@ def _code_points(values: np.ndarray, kinds: np.ndarray) -> np.ndarray:
 class ArrayEncoder:
     """Code points to bytes; an :class:`ArrayTransducer`."""
 
-    open = 0
-
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
 
@@ -219,7 +208,7 @@ class ArrayEncoder:
             "o.error": refused[brought_by].view(np.uint8),
             "o.last": items["i.last"][brought_by] & (to_follow == 0),
         }
-        return Outputs(columns, brought_by, brought_by, np.zeros(len(brought_by), dtype=bool))
+        return Outputs(columns, brought_by, np.zeros(len(brought_by), dtype=bool))
 
     def _refused(self, values: np.ndarray) -> np.ndarray:
         refused = values > np.uint64(self._profile.highest)
@@ -410,15 +399,15 @@ class ArrayCycles:
         self._nothing = {pin.name: np.zeros_like(pin.column(1)) for pin in interface.outputs}
         self._outputs: Columns = {pin.name: pin.column(0) for pin in interface.outputs}
         """Outputs that were not taken yet."""
-        self._ages = np.zeros(0, dtype=np.int64)
-        """How many inputs were accepted since the first one that each of them is about."""
+        self._waiting = 0
+        """How many they are."""
 
     def expected(self, trace: Trace) -> Trace:
         """The next cycles as they must be; the payload is zero where no output is valid."""
         when = np.flatnonzero(trace.is_accepted)
         outputs = self._transducer.feed(trace.accepted())
         departed = sums_before(trace.is_taken)
-        arrived, ready = self.timing.flow(trace, when, outputs, len(self._ages), departed)
+        arrived, ready = self.timing.flow(trace, when, outputs, self._waiting, departed)
         valid = arrived > departed
         columns = {"i.ready": ready.view(np.uint8), "o.valid": valid.view(np.uint8)}
         taken = int(np.count_nonzero(trace.is_taken))
@@ -427,13 +416,8 @@ class ArrayCycles:
             column = np.concatenate([left, outputs.columns[name], self._nothing[name]])
             columns[name] = column.take(at_pins, axis=0)
             self._outputs[name] = column[taken:-1]
-        ages = np.concatenate([self._ages + len(when), len(when) - outputs.begins])
-        self._ages = ages[taken:]
+        self._waiting = max(0, self._waiting + len(outputs.brought_by) - taken)
         return Trace(trace.interface, trace.columns | columns)
-
-    def in_flight(self) -> int:
-        """How many inputs were accepted since the first that an output is about which comes."""
-        return int(self._ages[0]) if len(self._ages) else self._transducer.open
 
 
 def sums_before(counts: np.ndarray) -> np.ndarray:

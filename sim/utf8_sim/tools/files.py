@@ -32,7 +32,7 @@ def open_output(path: str) -> Iterator[TextIO]:
 def open_binary_output(path: str) -> Iterator[BinaryIO]:
     """As :func:`open_output`, for bytes."""
     if path == "-":
-        with _refusing("-"):  # whatever else may fail has its own message
+        with refusing("write '-'"):  # whatever else may fail has its own message
             yield sys.stdout.buffer
             sys.stdout.flush()
         return
@@ -43,7 +43,7 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
         with _Sink.open(temporary or path, shown=path) as file:
             yield file
         if temporary:
-            with _refusing(path):
+            with refusing(f"write {path!r}"):
                 os.replace(temporary, target)
     finally:
         if temporary:
@@ -60,14 +60,14 @@ def check_output(path: str) -> None:
 
 
 @contextmanager
-def _refusing(path: str) -> Iterator[None]:
-    """Turn an error of the operating system into the line that names the file."""
+def refusing(what: str) -> Iterator[None]:
+    """Turn an error of the operating system into the line that says what cannot be done."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise Refused(f"cannot write {path!r}: {error.strerror}") from error
+        raise Refused(f"cannot {what}: {error.strerror}") from error
 
 
 def _places(path: str) -> tuple[Path, Path | None]:
@@ -76,7 +76,7 @@ def _places(path: str) -> tuple[Path, Path | None]:
     A device or a pipe cannot be replaced; it has no temporary file.
     """
     target = Path(os.path.realpath(path))
-    with _refusing(path):
+    with refusing(f"write {path!r}"):
         if _is_device(Path(path)):
             return target, None
         if target.is_dir():
@@ -100,13 +100,13 @@ class _Sink(io.FileIO):
 
     @classmethod
     def open(cls, path: str | Path, shown: str) -> BinaryIO:
-        with _refusing(shown):
+        with refusing(f"write {shown!r}"):
             raw = cls(path, "w")
         raw.shown = shown
         return io.BufferedWriter(raw)
 
     def write(self, data: Any, /) -> int:
-        with _refusing(self.shown):
+        with refusing(f"write {self.shown!r}"):
             return super().write(data)
 
 

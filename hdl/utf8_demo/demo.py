@@ -39,8 +39,7 @@ class Demo(wiring.Component):
     that was begun is reported as truncated, though nothing follows it.
 
     Bytes are lost if the buffer is full or the stop bit is missing. The text before ends there, and
-    a line says so at this place among the others. After an overrun nothing is kept until the buffer
-    is empty, so that there are long pieces with one gap rather than many gaps.
+    a line says so at this place among the others.
 
     Parameters
     ----------
@@ -172,7 +171,8 @@ class ReceiveBuffer(wiring.Component):
     A byte waits outside the queue until it is known whether it is the last of its text: until the
     next event, or the end of the pause. An event is a byte or a framing error. One that finds fewer
     than 3 places free is an overrun; this leaves room for the byte that waits, as the last of its
-    text, and for the notice. From then on events are ignored until the queue is empty.
+    text, and for the notice. From then on events are ignored until the queue is empty, so that
+    there are long pieces with one gap rather than many gaps.
 
     It has ``depth`` places for bytes and notices, ``SMALLEST`` or more. A text ends after ``pause``
     cycles of an idle line.

@@ -22,7 +22,7 @@ class Circuit:
     gates : tuple of (int, int)
         The two literals of which each gate is the conjunction, the higher one first.
     levels : tuple of (int, int)
-        Inputs, by number, that a prover has to tie to a level.
+        Inputs, by number, that the prover ties to a level.
     """
 
     inputs: tuple[str, ...]
@@ -51,10 +51,6 @@ class Circuit:
     def only(self, *outputs: str) -> "Circuit":
         """The same with fewer outputs, in that order."""
         return replace(self, outputs={name: self.outputs[name] for name in outputs})
-
-    def tied(self, levels: dict[int, int]) -> "Circuit":
-        """The same with some inputs, by number, at a level."""
-        return replace(self, levels=tuple(levels.items()))
 
     def file(self) -> bytes:
         """The file in binary, without names."""

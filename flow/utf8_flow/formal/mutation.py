@@ -5,7 +5,7 @@ import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -283,5 +283,5 @@ class Trial:
 def _alive(circuit: Circuit, mutant: int) -> Circuit:
     """The circuit with one mutant chosen."""
     inputs = enumerate(map(signal_bit, circuit.inputs))
-    levels = {n: mutant >> bit & 1 for n, (signal, bit) in inputs if signal == "mutant"}
-    return circuit.tied(levels)
+    levels = [(n, mutant >> bit & 1) for n, (signal, bit) in inputs if signal == "mutant"]
+    return replace(circuit, levels=tuple(levels))

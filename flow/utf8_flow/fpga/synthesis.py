@@ -110,8 +110,9 @@ class Netlist:
 
         A register of the harness has the name of its port, ``(pin)`` after it at an output.
         """
-        family = self.device.family
-        cell = placed.removesuffix(family.alone).removesuffix(family.with_table)
+        cell = placed
+        for suffix in self.device.family.suffixes:
+            cell = cell.removesuffix(suffix)
         if cell in self._registers:
             _, output = self._registers[cell]
         else:  # it has the name of the lookup table before the register

@@ -255,7 +255,7 @@ class ReceiveBuffer(wiring.Component):
         return m
 
 
-# Places in a line that are filled in, and its end. None of these characters is ever written.
+# Places in a line that are filled in, and its end: none of them is ever written.
 _CODE_POINT, _LENGTH, _PLURAL, _END = "\1", "\2", "\3", "\0"
 
 _LINES = [
@@ -265,11 +265,8 @@ _LINES = [
     "lost: framing error",
 ]
 
-OVERRUN_LINE = len(Kind)
-"""Number of the line that says that bytes were lost because the buffer was full."""
-
-FRAMING_ERROR_LINE = len(Kind) + 1
-"""Number of the line that says that a byte was lost because its stop bit was missing."""
+OVERRUN_LINE, FRAMING_ERROR_LINE = range(len(Kind), len(_LINES))
+"""Numbers of the lines that say that bytes were lost."""
 
 FEWEST_DIGITS = 4
 """Of a code point, as is usual after ``U+``."""

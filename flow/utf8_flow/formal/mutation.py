@@ -38,9 +38,6 @@ the register's input and the gates that read it are mutated."""
 
 MODULE = "utf8_mutants"
 
-WINDOW = 2048
-"""Cycles that a mutant is simulated before anything is compared: most are found out in them."""
-
 SPARED = "self-synchronisation", "verilog", "covers"
 """Properties that are not tried on mutants, like lemmas: slow, or not about the design alone."""
 
@@ -149,7 +146,7 @@ class MutantEngine(Engine):
     """Simulates one of the mutants: that of number ``mutant``; 0 is the design."""
 
     name = "mutants"
-    window = WINDOW
+    window = 2048  # cycles before anything is compared: most are found out in them
 
     def __init__(self, mutants: Mutants) -> None:
         design = make_design(mutants.component, mutants.profile, mutants.compact)

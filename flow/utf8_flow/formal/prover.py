@@ -119,7 +119,7 @@ def prove(bench: Bench) -> Proof:
 def to_circuit(bench: Bench) -> Circuit:
     """The bench as a circuit, whose outputs are what is asked and the pins of its designs."""
     asked = {WRONG: bench.wrong}
-    asked |= {_reach(number): value for number, value in enumerate(bench.reached.values())}
+    asked |= {f"reached{number}": value for number, value in enumerate(bench.reached.values())}
     for name, component in bench.components.items():
         asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
     outputs = []
@@ -152,10 +152,6 @@ def _check_inputs(bench: Bench, circuit: Circuit) -> None:
     if inputs != free or bool(starts) != bool(bench.any_start):
         wrong = [*map(str, inputs ^ free)] or starts
         raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")
-
-
-def _reach(number: int) -> str:
-    return f"reached{number}"
 
 
 def decide(circuit: Circuit) -> tuple[str, str]:
@@ -196,9 +192,7 @@ def _shortest_run(circuit: Circuit) -> list[list[int]]:
 
 def _unreached(bench: Bench, circuit: Circuit) -> tuple[str, ...]:
     """What must be reached and is not."""
-    names = {_reach(number): what for number, what in enumerate(bench.reached)}
-    if not names:
-        return ()
+    names = {f"reached{number}": what for number, what in enumerate(bench.reached)}
     # Without -x it keeps the runs, and crashes if an output is high from the beginning.
     said, _ = _ask_abc(circuit.only(*names), f"bmc3 -a -x -F {MOST_CYCLES}")
     reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}

@@ -127,8 +127,7 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
 
     Only paths between registers count: those to and from the pins are the harness's.
     """
-    # No frequency is asked for: it does its best, whatever that is, and only the verdict depends
-    # on it.
+    # No frequency is asked for: it does its best, whatever that is.
     report, _ = _nextpnr(netlist, "--seed", str(seed))
     (clock,) = report["fmax"].values()
     (path,) = (

@@ -39,8 +39,7 @@ class Demo(wiring.Component):
     that was begun is reported as truncated, though nothing follows it.
 
     Bytes are lost if the buffer is full or the stop bit is missing. The text before ends there, and
-    a line says so at this place among the others. After an overrun nothing is kept until the buffer
-    is empty, so that there are long pieces with one gap rather than many gaps.
+    a line says so at this place among the others.
 
     Parameters
     ----------
@@ -172,7 +171,8 @@ class ReceiveBuffer(wiring.Component):
     A byte waits outside the queue until it is known whether it is the last of its text: until the
     next event, or the end of the pause. An event is a byte or a framing error. One that finds fewer
     than 3 places free is an overrun; this leaves room for the byte that waits, as the last of its
-    text, and for the notice. From then on events are ignored until the queue is empty.
+    text, and for the notice. From then on events are ignored until the queue is empty, so that
+    there are long pieces with one gap rather than many gaps.
 
     It has ``depth`` places for bytes and notices, ``SMALLEST`` or more. A text ends after ``pause``
     cycles of an idle line.
@@ -255,7 +255,7 @@ class ReceiveBuffer(wiring.Component):
         return m
 
 
-# Places in a line that are filled in, and its end. None of these characters is ever written.
+# Places in a line that are filled in, and its end: none of them is ever written.
 _CODE_POINT, _LENGTH, _PLURAL, _END = "\1", "\2", "\3", "\0"
 
 _LINES = [
@@ -265,11 +265,8 @@ _LINES = [
     "lost: framing error",
 ]
 
-OVERRUN_LINE = len(Kind)
-"""Number of the line that says that bytes were lost because the buffer was full."""
-
-FRAMING_ERROR_LINE = len(Kind) + 1
-"""Number of the line that says that a byte was lost because its stop bit was missing."""
+OVERRUN_LINE, FRAMING_ERROR_LINE = range(len(Kind), len(_LINES))
+"""Numbers of the lines that say that bytes were lost."""
 
 FEWEST_DIGITS = 4
 """Of a code point, as is usual after ``U+``."""

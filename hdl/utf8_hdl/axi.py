@@ -45,12 +45,9 @@ class AxiStream(Elaboratable):
     clk, rst : Signal, in
         Clock and reset; or ``aclk`` and ``aresetn``.
     s_axis_tdata, s_axis_tvalid, s_axis_tready, s_axis_tlast, s_axis_tuser : Signal
-        The input. Of a decoder ``tdata`` is a byte; of an encoder a code point as in UTF-32, of 32
-        bits (64 where the profile needs them).
+        The input.
     m_axis_tdata, m_axis_tvalid, m_axis_tready, m_axis_tlast, m_axis_tuser : Signal
-        The output. Of a decoder ``tdata`` is a code point, zero-extended as in UTF-32, and
-        ``tuser`` (8 bits) has ``error`` in bit 0, ``kind`` in bits 3:1 and ``length`` in bits 7:4;
-        of an encoder ``tdata`` is a byte and ``tuser`` (1 bit) ``error``.
+        The output. The header of the generated Verilog says what is in it.
     """
 
     m_axis_tdata: Signal

@@ -44,7 +44,7 @@ class CompactDecoder(Elaboratable):
     length so far.
 
     1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input; and while ``o.valid``
-       is low. Both registers are stalled in all other cycles.
+       is low.
     2. Latency: a token is at the output 1 cycle after the byte that decides it: its last byte, or
        the byte that cuts it. From a byte that cuts a sequence and begins none, it is 2 cycles,
        until a byte begins one, or none comes in a cycle. Cycles in which the output waits are not
@@ -52,9 +52,6 @@ class CompactDecoder(Elaboratable):
 
     The promises 3 to 5 are those of :class:`~utf8_hdl.Decoder`. Only ``state`` and ``o.valid`` are
     reset.
-
-    The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b: an
-    error covers the longest prefix of a well-formed sequence (``maximal-subpart``), or one byte.
 
     Parameters
     ----------

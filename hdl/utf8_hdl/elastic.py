@@ -79,10 +79,7 @@ class Section:
 
 
 class Stage(Section):
-    """One stage of a pipeline: an item, and whether there is one.
-
-    Latency: one enabled cycle. Throughput: one item in each of them. Reset: there is no item.
-    :meth:`Pipeline.stage` makes it.
+    """One stage of a pipeline: an item, and whether there is one; :meth:`Pipeline.stage` makes it.
 
     Attributes
     ----------
@@ -148,9 +145,6 @@ class Pipeline(Section):
 
     A component that makes several items of one has an input of its own instead of :meth:`take`: the
     stages in front of the one where that happens have another clock enable.
-
-    Latency: one cycle a stage, and one for the output buffer. Throughput: one item in every cycle.
-    Reset: there is no item anywhere; nothing moves in the first cycle.
 
     Parameters
     ----------

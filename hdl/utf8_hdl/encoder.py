@@ -18,10 +18,8 @@ class Encoder(wiring.Component):
     """UTF-8 encoder that gives one byte a cycle, always in the shortest form.
 
     A pipeline of seven stages; in ``unicode`` each of them is one lookup table deep, but for the
-    state machine. It is stalled in the cycle after one in which ``o`` waits; the output buffer has
-    room for the byte that is in flight then. The stages up to *send* advance only with the last
-    byte of a character. Their clock enable is a register, and it is ``i.ready`` as well: that is
-    why there is no skid register::
+    state machine. The clock enable of the stages up to *send* is a register, and it is ``i.ready``
+    as well: that is why there is no skid register::
 
                                                state
                                              +-------+
@@ -45,18 +43,10 @@ class Encoder(wiring.Component):
     is set with each of the three bytes EF BF BD. Every value of ``code_point`` may be offered; none
     is cut to fit.
 
-    The timing, in cycles from 0, the first one after reset; ``o`` *waits* in a cycle if ``o.valid``
-    is high and ``o.ready`` is low:
-
-    1. Cycle 0 is not enabled. Any other cycle is, if ``o`` did not wait in the cycle before.
-    2. ``i.ready`` is high in an enabled cycle if *send* is empty or has the last byte of its
-       character. Then *take*, *measure*, *classify* and *send* advance by one stage, and what is
-       offered goes into *take*: a code point or, if ``i.valid`` is low, nothing, which also takes
-       one cycle in *send*.
-    3. In an enabled cycle the byte in *send* moves to *choose*, that in *choose* to *form*, and
-       that in *form* to the output buffer. It is at the output in the next cycle or, if there is
-       a byte before it, in the cycle after that one is taken.
-
+    From *send* on the timing is that of the elastic pipeline (rules 1, 5 and 6 of
+    :mod:`utf8_hdl.elastic`). ``i.ready`` is high in an enabled cycle if *send* is empty or has the
+    last byte of its character. Then the stages up to *send* advance, and what is offered goes into
+    *take*: a code point or, if ``i.valid`` is low, nothing, which also takes one cycle in *send*.
     What follows from it:
 
     1. Throughput: while the consumer is ready and code points are offered, there is a byte in every

@@ -74,14 +74,9 @@ class Profile:
             )
         most = (1 << FORM_BITS[self.longest_form]) - 1
         least = 1 << FORM_BITS[self.longest_form - 1]
-        if self.highest > most:
+        if not least <= self.highest <= most:
             raise ValueError(
-                f"highest must be at most {most:X}, the highest value of "
-                f"{self.longest_form} bytes, not {self.highest:X}"
-            )
-        if self.highest < least:
-            raise ValueError(
-                f"highest must be at least {least:X}, the lowest value that needs "
+                f"highest must be {least:X} to {most:X}, the values that need "
                 f"{self.longest_form} bytes, not {self.highest:X}"
             )
         second_byte_step = 1 << 6 * (self.longest_form - 2)

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,64 +20,63 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 # Input 2, register 4, gates 6 = 4 & 2, 8 = !4 & !2 and 10 = !8 & !6, which the register takes next:
 # it changes while the input is high.
-TOGGLE = b"aig 5 1 1 2 3\n10\n4\n11\n" + bytes([2, 2, 3, 2, 1, 2])
-SYMBOLS = b"i0 enable\nl0 level\no0 q\no1 unchanged\nc\nany comment\n"
+TOGGLE = """\
+aag 5 1 1 2 3
+2
+4 10
+4
+11
+6 4 2
+8 3 5
+10 7 9
+i0 enable e[0]
+l0 level
+o0 q level
+o1 unchanged
+c
+any comment
+"""
 
 # 65 inputs, and gate 132 of the last and the first, 130 & 2: the differences are 2 and 128.
-WIDE = b"aig 66 65 0 1 1\n132\n" + bytes([2, 0x80, 0x01]) + b"o0 both\n"
+WIDE = Circuit((), (), {"both": 132}, ((130, 2),))
 
 # --- the format ---------------------------------------------------------------------------------
 
 
 def test_a_file_is_read():
-    circuit = Circuit.parse(TOGGLE + SYMBOLS)
+    """A signal may have several names."""
+    circuit = Circuit.parse(TOGGLE)
     assert circuit.inputs == ("enable",)
     assert circuit.registers == (10,)
-    assert circuit.outputs == {"q": 4, "unchanged": 11}
-    assert circuit.gates == ((4, 2), (5, 3), (9, 7))
-    assert Circuit.parse(WIDE).gates == ((130, 2),)
-
-
-def test_a_signal_may_have_several_names_or_none():
-    circuit = Circuit.parse(TOGGLE + b"i0 enable e[0]\no0 q level\no1 unchanged\n")
-    assert circuit.inputs == ("enable",)
     assert circuit.outputs == {"q": 4, "level": 4, "unchanged": 11}
-    assert list(Circuit.parse(TOGGLE).outputs) == ["o0", "o1"]
+    assert circuit.gates == ((4, 2), (5, 3), (9, 7))
 
 
-@pytest.mark.parametrize("file", [TOGGLE, TOGGLE + SYMBOLS, WIDE])
-def test_what_is_written_reads_the_same(file):
-    circuit = Circuit.parse(file)
-    again = Circuit.parse(circuit.file())
-    assert replace(again, inputs=circuit.inputs) == circuit
-    assert again.file() == circuit.file()
-    assert file != WIDE or circuit.file() == WIDE
+def test_a_file_is_written():
+    gates = bytes([2, 2, 3, 2, 1, 2])
+    assert (
+        Circuit.parse(TOGGLE).only("q", "unchanged").file() == b"aig 5 1 1 2 3\n10\n4\n11\n" + gates
+    )
+    wide = replace(WIDE, inputs=("i",) * 65)
+    assert wide.file() == b"aig 66 65 0 1 1\n132\n" + bytes([2, 0x80, 0x01])
 
 
 @pytest.mark.parametrize(
     "file",
     [
-        b"aag 1 1 0 1 0\n2\n2\n",
-        b"aig 1 1 0 1\n2\n",
-        b"aig 1 1 0 1 0 1\n2\n2\n",  # one thing that must never happen
-        b"aig 1 1 0 one 0\n2\n",
-        b"aig 1 0 1 0 0\n0 1\n",  # a register that begins with 1
-        TOGGLE[:-1],
-        WIDE[:-9],
+        "aag 1 1 0 1 0 1\n2\n2\n2\ni0 i\no0 o\n",  # one thing that must never happen
+        "aag 1 0 1 0 0\n2 2 1\nl0 l\n",  # a register that begins with 1
     ],
 )
 def test_what_it_does_not_know_is_refused(file):
-    with pytest.raises(ValueError, match=r"AIGER|invalid literal"):
+    with pytest.raises(ValueError, match="too many values"):
         Circuit.parse(file)
 
 
 def test_a_simulation():
-    trace = Circuit.parse(TOGGLE + SYMBOLS).simulate([[level] for level in (0, 1, 1, 0, 1, 0)])
+    trace = Circuit.parse(TOGGLE).simulate([[level] for level in (0, 1, 1, 0, 1, 0)])
     assert [cycle["q"] for cycle in trace] == [0, 0, 1, 0, 0, 1]
     assert [cycle["unchanged"] for cycle in trace] == [1, 0, 1, 1, 0, 0]
-    for first, last in product((0, 1), repeat=2):
-        levels = [first, *[1] * 63, last]
-        assert Circuit.parse(WIDE).simulate([levels]) == [{"both": first & last}]
 
 
 # --- the translation ----------------------------------------------------------------------------

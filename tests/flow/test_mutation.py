@@ -1,8 +1,8 @@
 """`utf8-hdl mutate`: wrong designs are noticed, and if they were not it would say so."""
 
-import random
 import re
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -15,6 +15,7 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 from utf8_flow.formal import mutation
 from utf8_flow.formal.circuit import Circuit
 from utf8_flow.formal.mutation import Trial, circuits, make_mutants
+from utf8_flow.formal.prover import decide, fails_within
 from utf8_flow.verify import mutants as command_mutants
 
 COUNT = 16
@@ -58,22 +59,19 @@ def test_checks_that_look_at_nothing_kill_nothing(trial):
 
 
 def test_an_equivalence_that_a_stimulus_refutes_is_an_error(trial):
-    never = Circuit(trial.circuits[""].inputs, (), {"wrong": 0}, ())
+    never = replace(trial.circuits[""], outputs={"wrong": 0})
     gullible = replace(trial, circuits={"": never})
     with pytest.raises(RuntimeError, match="proved equivalent and differs"):
         list(map(gullible.judge, range(1 + COUNT)))
 
 
-def test_tied_inputs_are_as_if_they_were_driven_so(trial):
-    circuit = trial.circuits["bytes"]
-    generator = random.Random(5)
-    tied = {n: generator.getrandbits(1) for n in range(0, len(circuit.inputs), 3)}
-    stimulus = [[generator.getrandbits(1) for _ in circuit.inputs] for _ in range(40)]
-    driven = [
-        [tied.get(number, level) for number, level in enumerate(levels)] for levels in stimulus
-    ]
-    assert circuit.tied(tied).simulate(stimulus) == circuit.simulate(driven)
-    assert len(circuit.tied(tied).gates) < len(circuit.gates)
+def test_a_prover_ties_inputs():
+    """The output is low, and the input on which it depends, only if the first one is."""
+    circuit = Circuit(("first", "second"), (0,), {"wrong": 8}, ((4, 2),))
+    for number, level in product(range(2), range(2)):
+        tied = replace(circuit, levels=((number, level),))
+        assert decide(tied)[0] == ("FAILED" if level else "proved")
+        assert fails_within(tied, 2) == level
 
 
 # --- the command --------------------------------------------------------------------------------

@@ -38,8 +38,8 @@ def test_a_profile_cannot_be_changed():
     [
         (2, 0x7FF, "longest_form must be 3 to 8 bytes, so that U.FFFD fits, not 2"),
         (9, 1 << 42, "longest_form must be 3 to 8 bytes"),
-        (4, 0x200000, "highest must be at most 1FFFFF, the highest value of 4 bytes, not 200000"),
-        (4, 0xFFFF, "highest must be at least 10000, the lowest value that needs 4 bytes"),
+        (4, 0x200000, "highest must be 10000 to 1FFFFF, the values that need 4 bytes, not 200000"),
+        (4, 0xFFFF, "highest must be 10000 to 1FFFFF, the values that need 4 bytes, not FFFF"),
         (4, 0x10FFFE, "one less than a multiple of 1000, so that the second byte decides"),
         (3, 0xD7FF, "highest must be FFFF or above"),
     ],

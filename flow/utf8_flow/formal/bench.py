@@ -134,8 +134,7 @@ class Bench(Elaboratable):
     ) -> Any:
         """A design, by the name of its component; another one of it has more behind a ``_``.
 
-        Pins of :func:`driven_pins` that are not driven are free. With ``any_start`` its registers
-        may hold anything at first.
+        Pins of :func:`driven_pins` that are not driven are free.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
         self.components[name] = component

@@ -1,12 +1,12 @@
 """A design as and-gates and registers: the AIGER format, which provers read."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class Circuit:
-    """A binary AIGER file (Biere, "The AIGER And-Inverter Graph (AIG) Format", 2007).
+    """An AIGER file (Biere, "The AIGER And-Inverter Graph (AIG) Format", 2007).
 
     Signals are numbered: 0 is the constant, then come the inputs, the registers, which begin with
     0, and the gates. A literal is twice a signal's number, plus one if it is inverted.
@@ -20,70 +20,40 @@ class Circuit:
     outputs : dict of str to int
         The literal of each output.
     gates : tuple of (int, int)
-        The two literals of which each gate is the conjunction.
+        The two literals of which each gate is the conjunction, the higher one first.
+    levels : tuple of (int, int)
+        Inputs, by number, that the prover ties to a level.
     """
 
     inputs: tuple[str, ...]
     registers: tuple[int, ...]
     outputs: dict[str, int]
     gates: tuple[tuple[int, int], ...]
+    levels: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def parse(cls, file: bytes) -> "Circuit":
-        """What a file says; a `ValueError` if it has what is not known here, as constraints."""
-        head, _, rest = file.partition(b"\n")
-        words = head.split()
-        if len(words) != 6 or words[0] != b"aig":
-            raise ValueError(f"not the header of a binary AIGER file: {head!r}")
-        inputs, registers, outputs, gates = map(int, words[2:])
-        lines = rest.split(b"\n", registers + outputs)
-        literals = [int(line) for line in lines[:-1]]  # a register with an initial level has two
-        delta = iter(lines[-1])
-        pairs = []
-        for gate in range(inputs + registers + 1, inputs + registers + gates + 1):
-            first = 2 * gate - _number(delta)
-            pairs.append((first, first - _number(delta)))
-        names = _names(bytes(delta))
+    def parse(cls, text: str) -> "Circuit":
+        """What a file in ASCII says, as Yosys writes it: without initial levels or constraints."""
+        head, *lines = text.splitlines()
+        counts = list(map(int, head.split()[2:]))
+        numbers = [list(map(int, line.split())) for line in lines[: sum(counts)]]
+        inputs, registers, outputs, gates = (
+            numbers[sum(counts[:n]) : sum(counts[: n + 1])] for n in range(len(counts))
+        )
+        names = {number: own for number, *own in map(str.split, lines[sum(counts) :])}
         return cls(
-            tuple(names.get(f"i{n}", [f"i{n}"])[0] for n in range(inputs)),
-            tuple(literals[:registers]),
-            {
-                name: literal
-                for n, literal in enumerate(literals[registers:])
-                for name in names.get(f"o{n}", [f"o{n}"])
-            },
-            tuple(pairs),
+            tuple(names[f"i{n}"][0] for n in range(len(inputs))),
+            tuple(following for _, following in registers),
+            {name: literal for n, [literal] in enumerate(outputs) for name in names[f"o{n}"]},
+            tuple((max(pair), min(pair)) for _, *pair in gates),
         )
 
     def only(self, *outputs: str) -> "Circuit":
         """The same with fewer outputs, in that order."""
         return replace(self, outputs={name: self.outputs[name] for name in outputs})
 
-    def tied(self, levels: dict[int, int]) -> "Circuit":
-        """The same with some inputs, by number, at a level, without the gates that this decides."""
-        kept = 1 + len(self.inputs) + len(self.registers)
-        literals = [2 * signal for signal in range(kept)]
-        for number, level in levels.items():
-            literals[1 + number] = level
-        gates: list[tuple[int, int]] = []
-        for first, second in self.gates:
-            low, high = sorted((_look_up(literals, first), _look_up(literals, second)))
-            if low == 0 or low ^ 1 == high:
-                literals.append(0)
-            elif low in (1, high):
-                literals.append(high)
-            else:
-                literals.append(2 * (kept + len(gates)))
-                gates.append((high, low))
-        return Circuit(
-            self.inputs,
-            tuple(_look_up(literals, literal) for literal in self.registers),
-            {name: _look_up(literals, literal) for name, literal in self.outputs.items()},
-            tuple(gates),
-        )
-
     def file(self) -> bytes:
-        """The file, with no names but those of the outputs."""
+        """The file in binary, without names."""
         first_gate = len(self.inputs) + len(self.registers) + 1
         counts = (self.inputs, self.registers, self.outputs, self.gates)
         numbers = [first_gate - 1 + len(self.gates), *map(len, counts)]
@@ -92,8 +62,7 @@ class Circuit:
         deltas = bytearray()
         for gate, (first, second) in enumerate(self.gates, start=first_gate):
             deltas += _delta(2 * gate - first) + _delta(first - second)
-        symbols = "".join(f"o{n} {name}\n" for n, name in enumerate(self.outputs))
-        return "\n".join([*lines, ""]).encode() + deltas + symbols.encode()
+        return "\n".join([*lines, ""]).encode() + deltas
 
     def simulate(self, stimulus: Sequence[Sequence[int]]) -> list[dict[str, int]]:
         """The outputs in each cycle, as :func:`words`; the stimulus has each cycle's inputs."""
@@ -129,31 +98,9 @@ def _look_up(signals: list[int], literal: int) -> int:
     return signals[literal >> 1] ^ (literal & 1)
 
 
-def _number(data: Iterator[int]) -> int:
-    """A number of seven bits a byte, the lowest first."""
-    number = shift = 0
-    for byte in data:
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number
-        shift += 7
-    raise ValueError("an AIGER file that ends too early")
-
-
 def _delta(number: int) -> bytes:
     parts = []
     while number > 0x7F:
         parts.append(number & 0x7F | 0x80)
         number >>= 7
     return bytes([*parts, number])
-
-
-def _names(symbols: bytes) -> dict[str, list[str]]:
-    """The names of each input, register and output, by its number in the file."""
-    table = {}
-    for line in symbols.decode().split("\n"):
-        if line in ("", "c"):  # the end, or comments
-            break
-        number, *names = line.split()
-        table[number] = names
-    return table

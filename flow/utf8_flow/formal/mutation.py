@@ -5,7 +5,7 @@ import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -37,9 +37,6 @@ NOT_MUTATED = "C", "Q"
 the register's input and the gates that read it are mutated."""
 
 MODULE = "utf8_mutants"
-
-WINDOW = 2048
-"""Cycles that a mutant is simulated before anything is compared: most are found out in them."""
 
 SPARED = "self-synchronisation", "verilog", "covers"
 """Properties that are not tried on mutants, like lemmas: slow, or not about the design alone."""
@@ -149,7 +146,7 @@ class MutantEngine(Engine):
     """Simulates one of the mutants: that of number ``mutant``; 0 is the design."""
 
     name = "mutants"
-    window = WINDOW
+    window = 2048  # cycles before anything is compared: most are found out in them
 
     def __init__(self, mutants: Mutants) -> None:
         design = make_design(mutants.component, mutants.profile, mutants.compact)
@@ -282,9 +279,6 @@ class Trial:
 
 def _alive(circuit: Circuit, mutant: int) -> Circuit:
     """The circuit with one mutant chosen."""
-    levels = {}
-    for number, name in enumerate(circuit.inputs):
-        signal, bit = signal_bit(name)
-        if signal == "mutant":
-            levels[number] = mutant >> bit & 1
-    return circuit.tied(levels)
+    inputs = enumerate(map(signal_bit, circuit.inputs))
+    levels = [(n, mutant >> bit & 1) for n, (signal, bit) in inputs if signal == "mutant"]
+    return replace(circuit, levels=tuple(levels))

@@ -54,7 +54,7 @@ opt -nosdff -nodffe
 dffunmap
 aigmap
 opt_clean
-write_aiger -zinit -symbols -L circuit.aig
+write_aiger -ascii -zinit -symbols -L circuit.aag
 """
 
 
@@ -119,7 +119,7 @@ def prove(bench: Bench) -> Proof:
 def to_circuit(bench: Bench) -> Circuit:
     """The bench as a circuit, whose outputs are what is asked and the pins of its designs."""
     asked = {WRONG: bench.wrong}
-    asked |= {_reach(number): value for number, value in enumerate(bench.reached.values())}
+    asked |= {f"reached{number}": value for number, value in enumerate(bench.reached.values())}
     for name, component in bench.components.items():
         asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
     outputs = []
@@ -138,7 +138,7 @@ def to_circuit(bench: Bench) -> Circuit:
         any_start = [f"setattr -unset init top/w:{design}.*" for design in bench.any_start]
         script = _TO_AIGER.format(sources="\n".join(sources), any_start="\n".join(any_start))
         run_yosys(script, folder)
-        circuit = Circuit.parse((folder / "circuit.aig").read_bytes())
+        circuit = Circuit.parse((folder / "circuit.aag").read_text())
     _check_inputs(bench, circuit)
     return circuit
 
@@ -154,10 +154,6 @@ def _check_inputs(bench: Bench, circuit: Circuit) -> None:
         raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")
 
 
-def _reach(number: int) -> str:
-    return f"reached{number}"
-
-
 def decide(circuit: Circuit) -> tuple[str, str]:
     """Whether the only output of a circuit stays low in all runs.
 
@@ -166,15 +162,9 @@ def decide(circuit: Circuit) -> tuple[str, str]:
     looks for a set of states that holds the initial one, that no step leaves, and in which the
     output is low, and checks it. The result is ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
     """
-    _, file = _ask_abc(circuit, "scorr; dc2; write_aiger result", "result")
-    merged = Circuit.parse(file)
-    [literal] = merged.outputs.values()
-    if literal == 0:
+    said, merged = _ask_abc(circuit, "scorr; dc2; write_aiger result; pdr -sfy", "result")
+    if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
         return "proved", "induction"
-    if not merged.registers:
-        said, _ = _ask_abc(merged, "sat")
-        return ("proved", "SAT") if "UNSATISFIABLE" in said else ("FAILED", "SAT")
-    said, _ = _ask_abc(merged, "pdr -sfy")
     if "was asserted in frame" in said:
         return "FAILED", "PDR"
     found = re.search(r"Invariant F\[(\d+)\] : (\d+) clauses", said)
@@ -202,9 +192,7 @@ def _shortest_run(circuit: Circuit) -> list[list[int]]:
 
 def _unreached(bench: Bench, circuit: Circuit) -> tuple[str, ...]:
     """What must be reached and is not."""
-    names = {_reach(number): what for number, what in enumerate(bench.reached)}
-    if not names:
-        return ()
+    names = {f"reached{number}": what for number, what in enumerate(bench.reached)}
     # Without -x it keeps the runs, and crashes if an output is high from the beginning.
     said, _ = _ask_abc(circuit.only(*names), f"bmc3 -a -x -F {MOST_CYCLES}")
     reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
@@ -217,7 +205,9 @@ def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tupl
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "circuit.aig").write_bytes(circuit.file())
-        said = run_tool([str(abc), "-q", f"read_aiger circuit.aig; strash; {commands}"], folder)
+        ties = [f"&cof -V {number} -C {level}; " for number, level in circuit.levels]
+        read = f"&r circuit.aig; {''.join(ties)}&put; strash"
+        said = run_tool([str(abc), "-q", f"{read}; {commands}"], folder)
         if "Error" in said:
             raise ToolError(f"yosys-abc failed: {' '.join(said.split())[:LONGEST_MESSAGE]}")
         return said, (folder / result).read_bytes() if result else b""

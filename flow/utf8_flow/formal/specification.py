@@ -108,10 +108,6 @@ def _within(byte: Value, bounds: range) -> Value:
     return (byte >= bounds.start) & (byte < bounds.stop)
 
 
-def _any(conditions: Iterator[Value]) -> Value:
-    return Cat(*conditions).any()
-
-
 class DecoderSpecification:
     """Which tokens a byte gives, in the cycle in which it is accepted.
 
@@ -174,11 +170,12 @@ class DecoderSpecification:
         ]
         reason = self._reason(now[0], Mux(length == 1, 0, now[1]))
         value = self._value(now, length)
+        is_noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
         with m.If(reason != Kind.NONE):
             m.d.comb += self._error(self.end, reason, length)
         with m.Elif(~complete):
             m.d.comb += self._error(self.end, Kind.TRUNCATED, length)
-        with m.Elif(self._refuses(value)):
+        with m.Elif(is_noncharacter & (not self._profile.accept_noncharacters)):
             m.d.comb += self._error(self.end, Kind.NONCHARACTER, length)
         with m.Else():
             m.d.comb += [self.end.code_point.eq(value), self.end.length.eq(length)]
@@ -192,16 +189,16 @@ class DecoderSpecification:
         """Whether the byte belongs to the pending sequence."""
         if self._whole:
             return (self.pending > 0) & is_continuation(self.byte)
-        follows = _any(
+        follows = Cat(
             _within(self.sequence[0], row[0]) & _within(self.byte, row[1])
             for row in self._rows
             if len(row) > 1
-        )
+        ).any()
         return ((self.pending == 1) & follows) | ((self.pending > 1) & is_continuation(self.byte))
 
     def _announced(self, first: Value) -> Value:
         """How many bytes a sequence has that begins with a byte."""
-        begins = _any(_within(first, row[0]) for row in self._rows)
+        begins = Cat(_within(first, row[0]) for row in self._rows).any()
         announced: Value = Const(1)
         for form in range(2, self._profile.longest_form + 1):
             is_lead = first.matches(FORMS[form][:8].replace("x", "-"))
@@ -224,10 +221,6 @@ class DecoderSpecification:
             own = Cat(bit for mark, bit in bits if mark == "x")
             value = Mux(length == form, own, value)
         return value
-
-    def _refuses(self, value: Value) -> Value:
-        accepts = self._profile.accept_noncharacters
-        return Const(0) if accepts else (value == 0xFFFE) | (value == 0xFFFF)
 
     def _error(self, token: Any, kind: Any, length: Value) -> list[Any]:
         fields = {"code_point": 0xFFFD, "error": 1, "kind": kind, "length": length}

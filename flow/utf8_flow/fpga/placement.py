@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from utf8_hdl import ErrorSpan, Profile
 from utf8_sim.tools.cores import on_all_cores
-from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
 from ..components.entry import idle_options, make_design
@@ -29,13 +28,11 @@ class Job(NamedTuple):
     compact: bool
     profile: Profile
     device: str
-    #: The fields of the output that are used.
-    fields: tuple[str, ...]
 
     def netlist(self, registered: bool = False) -> Netlist:
         """The design in its harness, see :class:`~utf8_flow.fpga.synthesis.Harness`."""
         design = make_design(self.component, self.profile, self.compact)
-        return synthesize(design, DEVICES[self.device], self.fields, registered)
+        return synthesize(design, DEVICES[self.device], registered)
 
 
 class Area(NamedTuple):
@@ -56,8 +53,6 @@ class Run(NamedTuple):
     #: The registers at the ends of the critical path.
     start: str
     end: str
-    #: Lookup tables, slice multiplexers and carries between them.
-    levels: int
 
 
 class Measured(NamedTuple):
@@ -74,27 +69,16 @@ def packages_for(devices: Iterable[str]) -> list[str]:
 
 
 def choose_jobs(
-    variants: list[tuple[str, bool]],
-    profiles: list[Profile],
-    devices: list[str],
-    fields: str | None,
+    variants: list[tuple[str, bool]], profiles: list[Profile], devices: list[str]
 ) -> list[Job]:
-    """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
+    """What is to be measured: all combinations."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
     for (component, compact), rules, device in product(variants, profiles, devices):
         profile = rules
         if "--error-span" in idle_options(component):
             profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
-        known = list(make_design(component, profile, compact).o.payload.shape().members)
-        wanted = known if fields is None else fields.split(",")
-        for field in wanted:
-            if field not in known:
-                raise WrongValue(
-                    f"fields of the {component} must be among {', '.join(known)}, not {field!r}"
-                )
-        used = tuple(field for field in known if field in wanted)
-        jobs.append(Job(component, compact, profile, device, used))
+        jobs.append(Job(component, compact, profile, device))
     return list(dict.fromkeys(jobs))
 
 
@@ -143,8 +127,7 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
 
     Only paths between registers count: those to and from the pins are the harness's.
     """
-    # No frequency is asked for: it does its best, whatever that is, and only the verdict depends
-    # on it.
+    # No frequency is asked for: it does its best, whatever that is.
     report, _ = _nextpnr(netlist, "--seed", str(seed))
     (clock,) = report["fmax"].values()
     (path,) = (
@@ -153,14 +136,12 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
         if "<async>" not in (path["from"], path["to"])
     )
     start, end = path[0]["from"], path[-1]["to"]
-    family = netlist.device.family
-    control = family.controls.get(end["port"])
+    control = netlist.device.family.controls.get(end["port"])
     return Run(
         seed,
         round(clock["achieved"], 2),
         netlist.register_name(start["cell"]),
         netlist.register_name(end["cell"]) + (f" ({control})" if control else ""),
-        family.levels(path),
     )
 
 

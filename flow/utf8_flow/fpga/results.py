@@ -19,11 +19,9 @@ HEADS = (
 def document(measured: list[Measured]) -> dict[str, Any]:
     """All results, as JSON can hold them.
 
-    ``tools`` are the versions of all tools by name. Each of ``designs`` has a :class:`Job`, its
-    :class:`Area`, the highest frequency of the device's clock network as ``clock_tree_mhz``, and
-    ``runs``, each a :class:`Run`. If there are runs, also ``median``, the run in the middle (the
-    slower, if there are two), ``usable_mhz``, its frequency or that of the clock network, whichever
-    is lower, and ``bytes_per_second`` at that.
+    Each of ``designs`` has a :class:`Job`, its :class:`Area`, and ``runs``, each a :class:`Run`.
+    If there are runs, also ``median``, the run in the middle (the slower, if there are two), and
+    ``usable_mhz``, its frequency or that of the clock network, whichever is lower.
     """
     versions = package_versions(packages_for(one.job.device for one in measured))
     return {
@@ -40,7 +38,6 @@ def _design(measured: Measured) -> dict[str, Any]:
         "compact": job.compact,
         "profile": short_name(job.profile),
         "device": job.device,
-        "fields": list(job.fields),
         **area._asdict(),
         "clock_tree_mhz": clock_tree,
         "runs": [run._asdict() for run in runs],

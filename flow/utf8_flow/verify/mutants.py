@@ -48,14 +48,10 @@ def _tell(show: Console, name: str, mutants: Mutants, fates: dict[int, Fate], se
     say(show, heading, "bold")
     promises = Counter(fate.promise for fate in fates.values() if fate.promise)
     stimuli = Counter(fate.stimulus for fate in fates.values() if fate.stimulus)
-    by_both = sum(1 for fate in fates.values() if fate.promise and fate.stimulus)
     equivalent = sum(1 for fate in fates.values() if fate.equivalent)
     survivors = [number for number, fate in sorted(fates.items()) if fate.survives]
     for what, counts in (("by a property", promises), ("by a stimulus", stimuli)):
-        say(
-            show,
-            f"{counts.total():>6}  killed {what}, of them {counts.total() - by_both} by none else",
-        )
+        say(show, f"{counts.total():>6}  killed {what}")
         for first, count in counts.most_common():
             say(show, f"{count:>12}  {first}")
     say(show, f"{equivalent:>6}  proved to do the same as the design")

@@ -1,6 +1,5 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
-import math
 from dataclasses import dataclass
 from itertools import product
 
@@ -10,7 +9,7 @@ from rich.text import Text
 from utf8_hdl import UNICODE, Profile
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Window, golden
-from utf8_sim.tools.cores import cores, on_all_cores
+from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import WrongValue
 
 from ..components.entry import ENTRIES, make_design, makers, variant, variants
@@ -20,9 +19,6 @@ from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .report import short_name
 from .waves import write_wave
-
-HARD = "valid-independent", "reset", "tokens", "bytes", "self-synchronisation"
-"""What takes longest, the longest last."""
 
 
 @dataclass(frozen=True)
@@ -65,23 +61,6 @@ def _names(goals: list[Goal]) -> list[str]:
     return list(dict.fromkeys(goal.property.name for goal in goals))
 
 
-def schedule(goals: list[Goal], workers: int) -> list[Goal]:
-    """The order in which to begin: the quick ones first, so that results come at once.
-
-    All workers but one begin with the longest ones, which would otherwise be waited for at the end.
-    """
-    quick_first = sorted(goals, key=_effort)
-    rest = max(0, len(goals) - (workers - 1))
-    return [*reversed(quick_first[rest:]), *quick_first[:rest]]
-
-
-def _effort(goal: Goal) -> float:
-    """Grows with how long a proof takes."""
-    name = goal.property.name
-    place = 1 + HARD.index(name) if name in HARD else 0
-    return place + math.log2(goal.profile.longest_form)
-
-
 def attempt(goal: Goal) -> Proof:
     """Prove it, or not."""
     return prove(goal.property.bench(goal.profile, makers(goal.compact)))
@@ -99,7 +78,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
     with progress_bar() as progress:
         task = progress.add_task("proving", total=len(goals))
-        for goal, proof in on_all_cores(attempt, schedule(goals, cores())):
+        for goal, proof in on_all_cores(attempt, goals):
             reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
             what = goal.property
             line = Text(f"{goal.design():<17}{short_name(goal.profile):<{width + 2}}")

@@ -112,14 +112,14 @@ def slow_output(design, m):
 
 
 @cache
-def area_of(work, device):
-    return measure_area(synthesize(Small(work), DEVICES[device]))
+def area_of(work, device, *fields):
+    return measure_area(synthesize(Small(work), DEVICES[device], fields or ("first", "second")))
 
 
 @cache
 def placed(work, device):
     """In a harness with registers."""
-    return synthesize(Small(work), DEVICES[device], registered=True)
+    return synthesize(Small(work), DEVICES[device], ("first", "second"), registered=True)
 
 
 @cache
@@ -128,7 +128,9 @@ def run_of(work, device):
 
 
 def area(component, profile, device="ice40-hx8k"):
-    return measure_area(synthesize(component(profile), DEVICES[device]))
+    """With all fields used."""
+    design = component(profile)
+    return measure_area(synthesize(design, DEVICES[device], [*design.o.payload.shape().members]))
 
 
 # --- counts -------------------------------------------------------------------------------------
@@ -141,6 +143,10 @@ def test_neither_more_nor_less_than_the_design_is_counted(device):
     assert area_of(shift, device)[:2] == (8, 0)
     assert area_of(constants, device).registers == 1
     assert area_of(adder, device)[:2] == (8, 8)
+    assert area_of(two_gates, device, "second")[:2] == (
+        1,
+        1,
+    )  # what unused fields need is not there
 
 
 @pytest.mark.long
@@ -192,7 +198,7 @@ def test_logic_cells_are_read_from_the_report_and_the_log():
 
 def test_encoders_are_measured_once_whatever_the_error_span():
     whole = replace(UCS2, error_span=ErrorSpan.WHOLE_SEQUENCE)
-    jobs = choose_jobs(variants(), [UCS2, whole], ["ecp5-25f"])
+    jobs = choose_jobs(variants(), [UCS2, whole], ["ecp5-25f"], None)
     assert [(job.component, job.compact) for job in jobs] == [
         *[("decoder", False)] * 2, *[("decoder", True)] * 2, ("encoder", False), ("encoder", True)
     ]  # fmt: skip
@@ -236,7 +242,7 @@ def measured(frequencies, compact=False):
     runs = [
         Run(seed, mhz, "state[0]", f"o.payload[{seed}]") for seed, mhz in enumerate(frequencies)
     ]
-    job = Job("decoder", compact, UNICODE, "ecp5-25f")
+    job = Job("decoder", compact, UNICODE, "ecp5-25f", ("code_point", "error"))
     return Measured(job, Area(70, 99, 120), runs)
 
 
@@ -367,9 +373,10 @@ def test_the_chart_is_the_same_whatever_the_user_has_set(tmp_path):
 
 @pytest.mark.long
 def test_command_measures_draws_and_writes(folder):
+    fields = ["data", "last"]
     result = run(
         "synthesize", "--component", "encoder", "--compact", "--profile", "ucs2", "--seeds", 2,
-        "--seed", 3, "--json", "out.json", "--plot", "out.svg",
+        "--seed", 3, "--fields", ",".join(fields), "--json", "out.json", "--plot", "out.svg",
     )  # fmt: skip
     assert (result.status, result.err) == (0, "")
     results = json.loads(Path("out.json").read_text())
@@ -379,8 +386,9 @@ def test_command_measures_draws_and_writes(folder):
     assert Path("out.svg").read_text() == chart(results)
     assert [design["device"] for design in results["designs"]] == list(DEVICES)
     for design in results["designs"]:
+        assert design["fields"] == fields
         assert [run["seed"] for run in design["runs"]] == [3, 4]
-    harness = synthesize(Encoder(UCS2, compact=True), HX8K, registered=True)
+    harness = synthesize(Encoder(UCS2, compact=True), HX8K, fields, registered=True)
     assert results["designs"][0]["runs"][1] == place_and_route(harness, 4)._asdict()
 
 
@@ -397,7 +405,7 @@ def test_command_only_counts_if_that_is_wanted(folder):
     for design, before in zip(results["designs"], kept, strict=True):
         assert design["runs"] == []
         assert "median" not in design
-        for name in ("component", "compact", *names):
+        for name in ("component", "compact", "fields", *names):
             assert design[name] == before[name]
 
 

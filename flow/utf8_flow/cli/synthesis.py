@@ -33,6 +33,9 @@ def synthesize(
     designs: Designs,
     rules: AllRules,
     device: Annotated[str | None, options.Choice(DEVICES, "Only this one.")] = None,
+    fields: Annotated[
+        str | None, options.option("LIST", "Outputs that are used, such as code_point,error.")
+    ] = None,
     seeds: Annotated[
         int, options.number("How often each is placed and routed; 0: only count cells.")
     ] = 5,
@@ -57,7 +60,7 @@ def synthesize(
     outputs = {"--json": json_file, "--plot": plot}
     check_outputs([], outputs)
     devices = [device] if device else list(DEVICES)
-    jobs = choose_jobs(designs.variants(), rules.profiles(), devices)
+    jobs = choose_jobs(designs.variants(), rules.profiles(), devices, fields)
     show = report_console(outputs)
     results = document(measure(jobs, range(seed, seed + seeds)))
     for line in summary(results):

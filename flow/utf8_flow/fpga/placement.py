@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from utf8_hdl import ErrorSpan, Profile
 from utf8_sim.tools.cores import on_all_cores
+from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
 from ..components.entry import idle_options, make_design
@@ -28,11 +29,13 @@ class Job(NamedTuple):
     compact: bool
     profile: Profile
     device: str
+    #: The fields of the output that are used.
+    fields: tuple[str, ...]
 
     def netlist(self, registered: bool = False) -> Netlist:
         """The design in its harness, see :class:`~utf8_flow.fpga.synthesis.Harness`."""
         design = make_design(self.component, self.profile, self.compact)
-        return synthesize(design, DEVICES[self.device], registered)
+        return synthesize(design, DEVICES[self.device], self.fields, registered)
 
 
 class Area(NamedTuple):
@@ -69,16 +72,27 @@ def packages_for(devices: Iterable[str]) -> list[str]:
 
 
 def choose_jobs(
-    variants: list[tuple[str, bool]], profiles: list[Profile], devices: list[str]
+    variants: list[tuple[str, bool]],
+    profiles: list[Profile],
+    devices: list[str],
+    fields: str | None,
 ) -> list[Job]:
-    """What is to be measured: all combinations."""
+    """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
     for (component, compact), rules, device in product(variants, profiles, devices):
         profile = rules
         if "--error-span" in idle_options(component):
             profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
-        jobs.append(Job(component, compact, profile, device))
+        known = list(make_design(component, profile, compact).o.payload.shape().members)
+        wanted = known if fields is None else fields.split(",")
+        for field in wanted:
+            if field not in known:
+                raise WrongValue(
+                    f"fields of the {component} must be among {', '.join(known)}, not {field!r}"
+                )
+        used = tuple(field for field in known if field in wanted)
+        jobs.append(Job(component, compact, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 

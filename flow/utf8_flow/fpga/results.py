@@ -38,6 +38,7 @@ def _design(measured: Measured) -> dict[str, Any]:
         "compact": job.compact,
         "profile": short_name(job.profile),
         "device": job.device,
+        "fields": list(job.fields),
         **area._asdict(),
         "clock_tree_mhz": clock_tree,
         "runs": [run._asdict() for run in runs],

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ class Harness(Elaboratable):
 
     With registers at all ports, the reset too, every path of the design begins and ends at a
     register, wherever the pins are. They are one bit for each pin but the clock. Without them,
-    the design is there and nothing else.
+    the design is there and nothing else. Fields of the output's payload that are not chosen have no
+    pins, so that synthesis removes what only they need.
     """
 
-    def __init__(self, component: Component, registered: bool) -> None:
+    def __init__(self, component: Component, fields: Collection[str], registered: bool) -> None:
         self._component = component
         self._registered = registered
         self._clk, self._rst = Signal(name="clk"), Signal(name="rst")
@@ -39,7 +41,7 @@ class Harness(Elaboratable):
                 continue
             parts = {name: port}
             if name == "o.payload":
-                parts = {f"{name}.{field}": port[field] for field in port.shape().members}
+                parts = {f"{name}.{field}": port[field] for field in fields}
             for part, bits in parts.items():
                 value = Value.cast(bits)
                 self._outputs.append((Signal(len(value), name=part), value))
@@ -123,9 +125,11 @@ class Netlist:
         return f"{name} (pin)" if output in self._pins else name
 
 
-def synthesize(component: Component, device: Device, registered: bool = False) -> Netlist:
+def synthesize(
+    component: Component, device: Device, fields: Collection[str], registered: bool = False
+) -> Netlist:
     """A design in its harness, synthesised for a device."""
-    harness = Harness(component, registered)
+    harness = Harness(component, fields, registered)
     design = rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)
     # All of the pass but its last step, which names each cell after its neighbours.
     script = (

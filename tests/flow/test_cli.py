@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -31,8 +30,6 @@ from utf8_flow.cli import texts
 from utf8_hdl import __version__
 from utf8_sim.campaign import Part
 from utf8_sim.components import COMPONENTS, DECODER
-from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.engines.engine import HangError
 
 VCD_BEGINS = "$timescale 1 ns $end\n$version utf8-hdl $end\n"
 
@@ -316,19 +313,6 @@ def test_the_campaign_finds_the_difference(folder, monkeypatch):
     assert "stimulus: boundary code points, full rate, seed 0" in result.out
     assert_is_waveform("kept.vcd")
     assert not Path("utf8-hdl-difference.vcd").exists()
-
-
-@both_commands
-def test_a_design_that_hangs_is_said_to_hang(folder, monkeypatch, command):
-    def hang(engine, stimulus, run=AmaranthEngine.run):
-        yield from islice(run(engine, stimulus), 1)
-        raise HangError("nothing moves")
-
-    monkeypatch.setattr(AmaranthEngine, "run", hang)
-    result = run(command, "text.txt", "--tokens", "out.jsonl")
-    assert result.status == 1
-    assert "HANG: nothing moves" in result.out
-    assert "agree" not in result.out
 
 
 def test_version_is_the_packages():

@@ -18,8 +18,10 @@ from command import (
     ENCODER,
     assert_is_waveform,
     assert_no_traceback,
+    both_commands,
     break_design,
     each_design,
+    names,
     run,
     run_for_bytes,
     run_process,
@@ -32,8 +34,6 @@ from utf8_sim.campaign import Part
 from utf8_sim.components import COMPONENTS, DECODER
 
 VCD_BEGINS = "$timescale 1 ns $end\n$version utf8-hdl $end\n"
-
-both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
 
 
 # --- compare ------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_a_read_that_fails_leaves_files_as_they_were(folder, monkeypatch, argume
     assert (result.status, result.err.count("\n")) == (2, 1)
     assert "cannot read 'text.txt': Input/output error" in result.err
     assert Path("--tokens").read_text() == "old\n"
-    assert {path.name for path in folder.iterdir()} == {"text.txt", "--tokens"}
+    assert names(folder) == {"text.txt", "--tokens"}
 
 
 @pytest.mark.parametrize(

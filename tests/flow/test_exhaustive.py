@@ -18,6 +18,7 @@ from command import (
     assert_no_traceback,
     assert_refused,
     break_design,
+    names,
     needs_proc,
     run,
     run_process,
@@ -46,10 +47,6 @@ tables.refusals = lambda profile: refusals(profile) | {0xED: surrogates}
 
 def plan(length: int, engine: str = "amaranth") -> Plan:
     return Plan(length, UNICODE, engine, (0.0, 0.0), 0)
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 # --- the stimulus -------------------------------------------------------------------------------
@@ -82,7 +79,7 @@ def test_every_text_of_one_byte(folder, options, after):
     # A token comes eight cycles after its byte, and eight cycles without any are the end; compact
     # it comes one cycle after it, and two are the end.
     assert f"agree on every output pin in all {256 + after} cycles" in result.out
-    assert names(folder) == ["text.txt"]
+    assert names(folder) == {"text.txt"}
 
 
 @needs_compiler
@@ -97,7 +94,7 @@ def test_every_text_of_two_bytes(folder):
         cycles = int(re.search(r"agree .* all (\d+) cycles", stalled.out)[1])
         # Stalls in three of ten cycles; skid register and output buffer make up for some.
         assert 0.9 < cycles / (2 * 65536 / 0.7) < 1.02
-    assert names(folder) == ["text.txt"]
+    assert names(folder) == {"text.txt"}
 
 
 @needs_icarus
@@ -117,7 +114,7 @@ def test_wrong_usage_is_refused(folder):
         ("1 --state=", "--state"),
     ):
         assert_refused(run("compare", "--exhaustive", *arguments.split()), named)
-    assert names(folder) == ["text.txt"]
+    assert names(folder) == {"text.txt"}
 
 
 # The text F5 is accepted in cycle 245: its error is out of range, whatever follows.
@@ -132,7 +129,7 @@ def test_a_difference_is_found(folder, monkeypatch, flaw, cycle):
     assert "the texts from 00 on" in result.out
     assert "agree" not in result.out
     assert_is_waveform("utf8-hdl-difference.vcd")
-    assert names(folder) == ["text.txt", "utf8-hdl-difference.gtkw", "utf8-hdl-difference.vcd"]
+    assert names(folder) == {"text.txt", "utf8-hdl-difference.gtkw", "utf8-hdl-difference.vcd"}
 
 
 # --- the state file -----------------------------------------------------------------------------
@@ -210,10 +207,10 @@ def test_what_is_done_is_kept_if_the_others_are_not(folder, monkeypatch, error):
         assert "interrupted after 128 cycles, which agree" in result.out
     else:
         assert (result.status, result.err) == (2, "utf8-hdl: a worker process died\n")
-    assert names(folder) == ["text.txt", STATE]
+    assert names(folder) == {"text.txt", STATE}
     result = run("compare", "--exhaustive", 1)
     assert f"agree on every output pin in all {128 + 128 + 16} cycles" in result.out
-    assert names(folder) == ["text.txt"]
+    assert names(folder) == {"text.txt"}
 
 
 # --- on all cores -------------------------------------------------------------------------------
@@ -232,7 +229,7 @@ def test_an_interrupted_comparison_goes_on_where_it_stopped(folder):
     assert 0 < done < 100
     assert re.search(r"^interrupted after [1-9]\d* cycles, which agree$", out, re.MULTILINE)
     assert "in all" not in out
-    assert names(folder) == ["text.txt", STATE]
+    assert names(folder) == {"text.txt", STATE}
 
     with Process("compare", "--exhaustive", 3) as second:
         status, out, err = second.end()
@@ -241,7 +238,7 @@ def test_an_interrupted_comparison_goes_on_where_it_stopped(folder):
     assert done + left == pytest.approx(100, abs=0.11)
     # Each of the 64 shards ends as the texts of two bytes do.
     assert f"agree on every output pin in all {3 * 2**24 + 64 * 16} cycles" in out
-    assert names(folder) == ["text.txt"]
+    assert names(folder) == {"text.txt"}
 
 
 @needs_compiler

@@ -15,7 +15,9 @@ from command import (
     Process,
     assert_is_waveform,
     assert_no_traceback,
+    both_commands,
     break_design,
+    names,
     needs_proc,
     run,
     wait_until,
@@ -26,13 +28,7 @@ from utf8_flow.verify import difference, exhaustive
 from utf8_sim import campaign
 from utf8_sim.engines.amaranth import AmaranthEngine
 
-both_commands = pytest.mark.parametrize("command", ["simulate", "compare"])
-
 MEBIBYTE = 1 << 20
-
-
-def names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
 
 
 def zeros(size: int) -> str:
@@ -241,11 +237,11 @@ def test_an_interrupt_while_a_shard_is_run_again_does_not_hide_that_it_is_wrong(
 @needs_proc
 def test_control_c_ends_the_compiler_too(folder, tmp_path_factory):
     script = tmp_path_factory.mktemp("bin") / "slow-c++"
-    script.write_text('#!/bin/sh\n[ "$1" = --version ] || { sleep 47; exit 1; }\n')
+    script.write_text('#!/bin/sh\n[ "$1" = --version ] || { sleep 300; exit 1; }\n')
     script.chmod(0o755)
     arguments = ["simulate", "text.txt", "--engine", "cxxrtl", "--tokens", "out.jsonl"]
     with Process(*arguments, CXX=str(script)) as running:
-        running.find("sleep\x0047")
+        running.find("sleep\x00300")
         running.interrupt()
         ended = running.end()
     assert ended == (130, "", "utf8-hdl: interrupted\n")

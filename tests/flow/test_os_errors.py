@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from command import COMMAND, assert_refused, break_design, run, run_process
+from needs import needs_full_disk
 from utf8_flow.terminal import visible
 
 IN_A_DELETED_FOLDER = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
@@ -43,7 +44,7 @@ def test_a_temporary_folder_that_does_not_exist_does_no_harm(folder, monkeypatch
     assert run("generate", "-o", "out.v") == (0, "", "")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+@needs_full_disk
 @pytest.mark.parametrize(
     "arguments",
     ["--help", "compare many", "generate", "simulate --component encoder --text A --bytes -"],
@@ -70,7 +71,7 @@ def test_standard_output_that_is_closed_is_refused(folder, arguments):
     )
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+@needs_full_disk
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_standard_error_that_cannot_be_written_changes_no_exit_status(folder, unbuffered):
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}

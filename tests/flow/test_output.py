@@ -9,12 +9,9 @@ from threading import Thread
 
 import pytest
 
+from needs import needs_full_disk
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
-
-needs_full_disk = pytest.mark.skipif(
-    not Path("/dev/full").exists(), reason="needs a disk that is always full"
-)
 
 
 def write(path: object, content: str = "new\n") -> None:

@@ -12,6 +12,7 @@ from command import (
     assert_is_waveform,
     assert_refused,
     break_design,
+    names,
     needs_proc,
     replace_design,
     run,
@@ -28,10 +29,6 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 VCD = "utf8-hdl-counterexample.vcd"
 ONE = "--component", "decoder", "--profile", "unicode", "--property"
-
-
-def names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
 
 
 # --- what is proved -----------------------------------------------------------------------------

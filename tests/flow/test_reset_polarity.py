@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command import assert_refused, run
+from command import run
 from needs import needs
 from rtl import verilog_ports
 from utf8_flow.export import verilog
@@ -80,8 +80,3 @@ def test_verilator_has_no_warning(tmp_path):
     lint = ["verilator", "--lint-only", "-Wall", "low.v"]
     linted = subprocess.run(lint, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (linted.returncode, linted.stdout + linted.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("value", ["LOW", "", "negative"])
-def test_unknown_polarity_is_refused(value):
-    assert_refused(run("generate", "--reset-polarity", value), "choose from high, low")

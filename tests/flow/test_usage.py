@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command import COMMAND, Run, assert_refused, run
+from command import COMMAND, Run, assert_refused, both_commands, names, run
 
 LINUX = pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs /dev/stdin")
 
@@ -109,7 +109,7 @@ WRONG = {
 def test_wrong_usage_is_refused_in_one_line(folder, line):
     Path("link.txt").symlink_to("text.txt")
     assert_refused(run(*shlex.split(line)), WRONG[line])
-    assert {path.name for path in folder.iterdir()} == {"text.txt", "link.txt"}
+    assert names(folder) == {"text.txt", "link.txt"}
     assert Path("text.txt").read_bytes() == b"A\xc2\xa9"
 
 
@@ -145,7 +145,7 @@ def test_an_input_is_known_again_behind_standard_input_and_output(folder, comman
     )
     assert_refused(Run(done.returncode, done.stdout, done.stderr), named)
     assert Path("text.txt").read_bytes() == b"A\xc2\xa9"
-    assert sorted(path.name for path in folder.iterdir()) == ["hard.txt", "text.txt"]
+    assert names(folder) == {"hard.txt", "text.txt"}
 
 
 def test_an_input_is_known_again_under_another_name(folder):
@@ -154,12 +154,12 @@ def test_an_input_is_known_again_under_another_name(folder):
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
-@pytest.mark.parametrize("command", ["simulate", "compare"])
+@both_commands
 def test_an_unreadable_file_is_refused(command):
     assert_refused(run(command, "/proc/self/mem"), "'/proc/self/mem'")
 
 
-@pytest.mark.parametrize("command", ["simulate", "compare"])
+@both_commands
 def test_closed_standard_input_is_refused(monkeypatch, command):
     monkeypatch.setattr(sys, "stdin", None)
     assert_refused(run(command, "-"), "cannot read '-': standard input is closed")

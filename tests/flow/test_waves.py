@@ -7,13 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from command import (
-    assert_is_waveform,
-    assert_refused,
-    break_design,
-    run,
-)
-from needs import needs, needs_icarus
+from command import assert_is_waveform, assert_refused, both_commands, break_design, names, run
+from needs import needs, needs_full_disk, needs_icarus
 from utf8_flow.export.verilog import generate
 from utf8_flow.verify import engines
 from utf8_sim.engines.icarus import IcarusEngine
@@ -24,13 +19,6 @@ SAVED_BY_USER = "[*]\n[*] GTKWave Analyzer v3.3.118 (w)1999-2023 BSI\n[*]\n"
 OURS = "[*] written by utf8-hdl\n"
 
 needs_wavedrom = needs(modules=["wavedrom"])
-needs_full_disk = pytest.mark.skipif(
-    not Path("/dev/full").exists(), reason="needs a disk that is always full"
-)
-
-
-def names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
 
 
 def labels(svg: str) -> list[str]:
@@ -195,7 +183,7 @@ def test_a_picture_of_nothing_can_be_drawn():
     assert "clk" in labels(run("simulate", "--text", "", "--wave", "-").out)
 
 
-@pytest.mark.parametrize("command", ["simulate", "compare"])
+@both_commands
 def test_without_wavedrom_the_message_says_what_to_install(folder, monkeypatch, command):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     result = run(command, "text.txt", "--wave", "out.svg")

@@ -120,7 +120,6 @@ def test_a_baud_rate_that_is_far_off_is_noticed(error):
 
 
 @pytest.mark.sample(2)
-@pytest.mark.sample(2)
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_every_profile(profile):
     """Up to eleven digits in `extended`; as few as there are, but never below four."""

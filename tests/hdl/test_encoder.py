@@ -19,6 +19,7 @@ from rtl import (
     altered,
     broken,
     campaign_catches,
+    check_stream_rules,
     engine_of,
     lockstep,
     rtl_encode,
@@ -40,52 +41,6 @@ RULES = ODD_PROFILES | {
 PATTERN = st.lists(st.booleans(), max_size=40).map(tuple).map(FixedStalls)
 SCALARS = st.characters(exclude_categories=["Cs"])
 OF_ALL_LENGTHS = "A\x7f\x80\u00a9\u07ff\u0800\u2260\ud7ff\ue000\ufffd\U00010000\U0010ffff"
-VALUES = {
-    profile: st.one_of(
-        *(st.integers(0, (1 << bits) - 1) for bits in (7, 11, 16, 21, 26, 31, 36, 42))
-    ).filter(
-        lambda value, profile=profile: (
-            value <= profile.highest
-            and not 0xD800 <= value <= 0xDFFF
-            and value not in (0xFFFE, 0xFFFF)
-        )
-    )
-    for profile in PROFILES.values()
-}
-
-
-FORMS = {
-    # Examples of RFC 3629, Kuhn's page and the Unicode Standard, the same in every profile.
-    0xA9: "C2 A9",
-    0x2260: "E2 89 A0",
-    0x09E0: "E0 A7 A0",
-    0x0A: "0A",
-    # The first and the last value of every form.
-    0x00: "00",
-    0x7F: "7F",
-    0x80: "C2 80",
-    0x7FF: "DF BF",
-    0x800: "E0 A0 80",
-    0xFFFD: "EF BF BD",
-    0x10000: "F0 90 80 80",
-    0x1FFFFF: "F7 BF BF BF",
-    0x200000: "F8 88 80 80 80",
-    0x3FFFFFF: "FB BF BF BF BF",
-    0x4000000: "FC 84 80 80 80 80",
-    0x7FFFFFFF: "FD BF BF BF BF BF",
-    0x80000000: "FE 82 80 80 80 80 80",
-    0xFFFFFFFFF: "FE BF BF BF BF BF BF",
-    0x1000000000: "FF 81 80 80 80 80 80 80",
-    0x3FFFFFFFFFF: "FF BF BF BF BF BF BF BF",
-}
-
-
-@BOTH
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-def test_examples_and_limits_of_every_form(compact, profile):
-    forms = {value: encoded for value, encoded in FORMS.items() if value <= profile.highest}
-    expected = bytes.fromhex("".join(forms.values())), []
-    assert rtl_encode([*forms], profile=profile, compact=compact) == expected
 
 
 @BOTH
@@ -133,13 +88,6 @@ def check_rate(trace: np.ndarray) -> None:
     """Between the first byte and the last there is a byte in every cycle."""
     shown = np.flatnonzero(trace["o.valid"])
     assert len(shown) == shown[-1] - shown[0] + 1
-
-
-def check_stream_rules(trace: np.ndarray) -> None:
-    pins = ["o.valid", "o.data", "o.error", "o.last"]
-    for now, following in pairwise(trace[[*pins, "o.ready"]]):
-        if now["o.valid"] and not now["o.ready"]:
-            assert now[pins] == following[pins]
 
 
 @BOTH
@@ -242,13 +190,6 @@ def check_bytes(values: Iterable[int], profile) -> None:
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_what_utf_8_promises_of_the_bytes_at_every_boundary(profile):
     check_bytes(BOUNDARIES, profile)
-
-
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-@settings(max_examples=20, deadline=None)
-@given(data=st.data())
-def test_what_utf_8_promises_of_the_bytes(profile, data):
-    check_bytes(data.draw(st.lists(VALUES[profile], min_size=8, max_size=24)), profile)
 
 
 @settings(max_examples=40, deadline=None)

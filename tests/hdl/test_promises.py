@@ -1,16 +1,14 @@
-"""Both decoders' five promises, each checked on what the pins show, not on the cycle model.
+"""Both decoders' promises of every cycle, checked on what the pins show, not on the cycle model.
 
+Self-synchronisation and reset are proved, in test_properties.py.
 Every check is also shown to fail on a decoder that breaks the promise.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
-from random import Random
+from itertools import product
 
 import numpy as np
 import pytest
-from amaranth.hdl import Fragment, Signal
-from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,10 +17,9 @@ from rtl import (
     BOTH,
     NO_STALLS,
     STALLS,
-    altered,
     broken,
+    check_stream_rules,
     engine_of,
-    lockstep,
     rtl_trace,
 )
 from utf8_hdl import UNICODE, Decoder
@@ -36,7 +33,6 @@ HOSTILE = {
     "F4 8F BF 41 ED A0": b"\xf4\x8f\xbfA\xed\xa0" * 20,
     "pairs": b"".join(bytes(pair) for pair in product(BOUNDARY_BYTES, repeat=2)),
 }
-OUTPUT_PINS = ["o.valid", "o.code_point", "o.error", "o.kind", "o.length", "o.last"]
 TEXTS = st.lists(
     st.lists(st.sampled_from(BOUNDARY_BYTES), min_size=1, max_size=16).map(bytes),
     min_size=1,
@@ -47,13 +43,6 @@ PATTERN = st.lists(st.booleans(), max_size=60).map(tuple).map(FixedStalls)
 
 def check_line_rate(trace: np.ndarray) -> None:
     assert trace["i.ready"][trace["o.ready"] == 1].all()
-
-
-def check_stream_rules(trace: np.ndarray) -> None:
-    """Once valid, payload and valid hold until taken."""
-    for now, following in pairwise(trace[[*OUTPUT_PINS, "o.ready"]]):
-        if now["o.valid"] and not now["o.ready"]:
-            assert now[OUTPUT_PINS] == following[OUTPUT_PINS]
 
 
 def check_lengths(trace: np.ndarray) -> None:
@@ -137,121 +126,6 @@ def test_promises_under_any_stalls(compact, texts, input_stalls, output_stalls):
 def test_latency_in_numbers(data, pauses, cycles):
     trace = rtl_trace([data], (FixedStalls(pauses), NO_STALLS))
     assert np.flatnonzero(trace["o.valid"]).tolist() == cycles
-
-
-# --- self-synchronisation and reset -------------------------------------------------------------
-
-NOISE = [b"\x80\x80\x80", b"\xbf\xbf\xbf", b"A", b"\xc2A", b"\xf0A", b"\xffA"]
-"""Three bytes, or one outside 80..BF; behind a lead byte, one that ends what it begins."""
-
-FOLLOWING = b"\xe2\x82\xac\xf0\x9f\x98\x80\xed\xa0\x80\xefZ\x80\xc2\x80"
-EXPECTED = [(token.length, token.code_point, token.error is not None)
-            for token in ref_tokens(FOLLOWING)]  # fmt: skip
-
-
-class Overwritten:
-    """A decoder whose registers can be overwritten before a text."""
-
-    def __init__(self, decoder: Decoder) -> None:
-        self._decoder = decoder
-        self._fragment = Fragment.get(decoder, None)
-        assert not self._fragment.subfragments
-        statements = self._fragment.statements["sync"]
-        written = [signal for statement in statements for signal in statement._lhs_signals()]
-        self.registers: dict[str, Signal] = {signal.name: signal for signal in written}
-
-    def reset(self) -> dict[str, int]:
-        """What the registers hold after reset."""
-        return {name: r.init for name, r in self.registers.items() if not r.reset_less}
-
-    def random(self, random: Random) -> dict[str, int]:
-        return {name: random.getrandbits(len(r)) for name, r in self.registers.items()}
-
-    def tokens(self, rounds: list[tuple[dict[str, int], bytes, list[bool]]]) -> list[list[tuple]]:
-        """For each contents of registers, bytes and pauses: length, code point, error of tokens."""
-        decoder, simulator = self._decoder, Simulator(self._fragment)
-        simulator.add_clock(10e-9)
-        answers = []
-
-        async def bench(ctx):
-            for contents, data, pauses in rounds:
-                for name, value in contents.items():
-                    ctx.set(self.registers[name], value)
-                waiting, stalls, quiet = list(data), list(pauses), 0
-                answers.append([])
-                while quiet < 12:
-                    ctx.set(decoder.i.valid, bool(waiting))
-                    ctx.set(decoder.i.p.data, waiting[0] if waiting else 0)
-                    ctx.set(decoder.o.ready, not (stalls and stalls.pop(0)))
-                    if waiting and ctx.get(decoder.i.ready):
-                        waiting.pop(0)
-                    if ctx.get(decoder.o.valid) and ctx.get(decoder.o.ready):
-                        token = decoder.o.p
-                        fields = (token.length, token.code_point, token.error)
-                        length, code_point, error = map(ctx.get, fields)
-                        answers[-1].append((length, code_point, bool(error)))
-                    busy = waiting or stalls or ctx.get(decoder.o.valid)
-                    quiet = 0 if busy else quiet + 1
-                    await ctx.tick()
-
-        simulator.add_testbench(bench)
-        simulator.run()
-        return answers
-
-
-def check_recovery(decoder: Overwritten, contents: list[dict[str, int]]) -> None:
-    """Behind some noise the stream is right again, whatever the registers held before it."""
-    random = Random(1)
-    rounds = [
-        (decoder.reset() | upset, noise + FOLLOWING, random.choices((True, False), k=20))
-        for upset in contents
-        for noise in random.sample(NOISE, 2)
-    ]
-    for round_, tokens in zip(rounds, decoder.tokens(rounds), strict=True):
-        assert tokens[-len(EXPECTED) :] == EXPECTED, round_
-
-
-@BOTH
-def test_stream_is_right_again_from_any_register_contents(compact):
-    design, random = Decoder(compact=compact), Random(2)
-    decoder = Overwritten(design)
-    flipped = [{"state": state.value} for state in design.State]
-    ones = [{name: (1 << len(r)) - 1} for name, r in decoder.registers.items()]
-    check_recovery(decoder, [*flipped, *ones, *(decoder.random(random) for _ in range(60))])
-
-
-def test_recovery_fails_on_a_decoder_that_remembers():
-    """From reset on it does not matter whether the entries know of each other."""
-    known = "show.eq(select(will_stall, show, load_next ^ both_full))"
-    remembers = altered("decoder", [(known, "show.eq(show ^ (o.valid & o.ready))")])()
-    assert lockstep([HOSTILE["pairs"]], STALLS["both slow"], remembers) is None
-    with pytest.raises(AssertionError):
-        check_recovery(Overwritten(remembers), [{"show": 1}])
-
-
-def check_reset(decoder: Overwritten, contents: list[dict[str, int]]) -> None:
-    """Nothing comes out but the text's tokens, whatever the registers hold that have no reset."""
-    random = Random(3)
-    rounds = [
-        (upset | decoder.reset(), FOLLOWING, random.choices((True, False), k=20))
-        for upset in contents
-    ]
-    for tokens in decoder.tokens(rounds):
-        assert tokens == EXPECTED
-
-
-@BOTH
-def test_registers_without_reset_do_not_matter(compact):
-    decoder, random = Overwritten(Decoder(compact=compact)), Random(4)
-    check_reset(decoder, [decoder.random(random) for _ in range(40)])
-
-
-def test_reset_fails_on_a_decoder_without():
-    good = 'valid = self.register(f"{name}_valid")'
-    bad = 'valid = self.register(f"{name}_valid", reset_less=True)'
-    broken_design = Overwritten(altered("decoder", [(good, bad)])())
-    with pytest.raises(AssertionError):
-        check_reset(broken_design, [broken_design.random(Random(5))])
 
 
 # --- the checks themselves ----------------------------------------------------------------------

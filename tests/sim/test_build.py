@@ -514,20 +514,6 @@ def test_compiler_that_is_none(command, message, folder, tmp_path, monkeypatch):
     assert not folder.exists()
 
 
-@pytest.mark.parametrize(
-    ("engine", "message"),
-    [
-        (IcarusEngine, "^iverilog is not installed: install Icarus Verilog$"),
-        (VerilatorEngine, "^verilator is not installed: install Verilator 5 or newer$"),
-    ],
-)
-def test_simulator_that_is_not_installed(engine, message, verilog, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "verilator", None)
-    with pytest.raises(ToolError, match=message):
-        engine(DESIGN, verilog)
-
-
 # Odd environments
 
 

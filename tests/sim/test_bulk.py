@@ -188,15 +188,6 @@ def test_any_values_are_encoded_in_any_parts(profile, data):
     assert encoded == readable_bytes(profile, items)
 
 
-@pytest.mark.sample(5)
-@encoder_variants
-def test_every_boundary_value_is_encoded(profile):
-    tried = [value for value in boundary_values(profile) if value < 1 << profile.utf32_width]
-    items = [(value, index % 3 == 0) for index, value in enumerate(tried)]
-    fed = ArrayEncoder(profile).feed(columns_of(items, ENCODER, profile))
-    assert outputs(fed) == readable_bytes(profile, items)
-
-
 def readable_cycles(component: Component, profile: Profile, timing: Timing) -> CycleModel:
     design = component.make(profile)
     fields = len(interface_of(design).outputs)

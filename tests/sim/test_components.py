@@ -17,7 +17,6 @@ from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Difference, Lockstep
-from utf8_sim.shrink import attempts, shortest
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.trace import Trace
 from utf8_sim.waves.diagram import timing_diagram
@@ -60,16 +59,6 @@ def test_it_agrees_with_its_golden_model(engine, stalls):
     assert bytes(trace.taken()["o.data"].tolist()) == b"ABC{\xe4Z"
     assert trace.taken()["o.last"].tolist() == [0, 0, 0, 0, 0, 1]
     assert "state" not in trace.columns
-
-
-def test_its_flaw_is_found_and_shown_by_one_byte():
-    simulator = AmaranthEngine(Upper(flaw="q"))
-    lockstep = Lockstep(simulator, Stimulus([(b"xyzq" * 9, True)], *STALLS["slow consumer"]))
-    difference = lockstep.run()
-    assert (difference.pin, difference.expected, difference.actual) == ("o.data", 0x51, 0x71)
-    attempt = attempts(simulator, difference.pin)
-    *_, case = shortest(lockstep.recording(), simulator.component, difference, attempt)
-    assert case.values == (0x71,)
 
 
 def test_it_is_in_waveforms_and_diagrams():

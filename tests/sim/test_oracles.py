@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from naive import encoding, naive_tokens
 from reference import BOUNDARY_BYTES, RefToken, ref_tokens
 from rtl import ALL_RULES
-from utf8_hdl import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
+from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, ErrorSpan, Profile
 from utf8_sim.golden.text import decode, encode
 
 ACCEPTING = {"accept_surrogates": True, "accept_noncharacters": True}
@@ -120,13 +120,6 @@ def test_every_text_of_three_boundary_bytes_is_cpythons():
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("lead", [0xF0, 0xF1, 0xF3, 0xF4])
-def test_every_text_of_four_boundary_bytes_after_a_long_lead_is_cpythons(lead):
-    texts = (bytes([lead, *values]) for values in product(BOUNDARY_BYTES, repeat=3))
-    assert differs_from_ref(texts) is None
-
-
-@pytest.mark.sample(1)
 @pytest.mark.parametrize("plane", range(17))
 def test_every_scalar_value_is_cpythons(plane):
     scalars = [c for c in range(plane << 16, (plane + 1) << 16) if not 0xD800 <= c <= 0xDFFF]
@@ -166,7 +159,6 @@ def variant_name(profile: Profile) -> str:
     return f"{profile.name}, {surrogates}, {noncharacters}, {profile.error_span.value}"
 
 
-each_profile = pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 each_variant = pytest.mark.parametrize("profile", ALL_RULES.values(), ids=variant_name)
 
 
@@ -441,17 +433,6 @@ def test_the_oracle_can_tell_a_wrong_model(oracle):
         assert oracle.differs(HOSTILE, wrong)
 
 
-def test_every_two_bytes_after_the_lead_of_surrogates_are_cpythons():
-    texts = [b"\xed" + bytes(pair) for pair in product(range(256), BYTES)]
-    assert ORACLES["cpython"].differs(texts) is None
-
-
-@given(st.lists(st.characters(), max_size=20).map("".join))
-def test_texts_with_surrogates_are_cpythons(text):
-    characters = model_characters(text.encode("utf-8", "surrogatepass"), CPYTHON)
-    assert "".join(chr(value) for _, value in characters) == text
-
-
 @needs_glibc
 def test_a_cut_sequence_is_truncated_as_by_iconv():
     for next_byte, number in (b"", errno.EINVAL), (b"A", errno.EILSEQ):
@@ -460,61 +441,3 @@ def test_a_cut_sequence_is_truncated_as_by_iconv():
                 text = sequence[:end] + next_byte
                 if model_tokens(text, ICONV)[0].error == "truncated":
                     assert iconv_steps(text)[0] == (0, None, number)
-
-
-# The examples of those who defined it.
-
-
-@each_profile
-def test_printed_examples(profile):
-    for value, sequence in (0xA9, "C2 A9"), (0x2260, "E2 89 A0"), (0x09E0, "E0 A7 A0"):
-        data = bytes.fromhex(sequence)
-        assert model_tokens(data, profile) == [RefToken(0, len(data), value, None)]
-
-
-LINE_FEEDS = ["C0 8A", "E0 80 8A", "F0 80 80 8A", "F8 80 80 80 8A", "FC 80 80 80 80 8A"]
-
-
-@each_profile
-def test_overlong_line_feeds_are_refused_byte_by_byte(profile):
-    for data in map(bytes.fromhex, LINE_FEEDS):
-        kind = "overlong" if len(data) <= profile.longest_form else "out-of-range"
-        errors = [(token.length, token.error) for token in model_tokens(data, profile)]
-        assert errors == [(1, kind)] + [(1, "unexpected-continuation")] * (len(data) - 1)
-
-
-def test_an_overlong_line_feed_is_one_error_as_whole_sequence():
-    profile = replace(UCS4, error_span=ErrorSpan.WHOLE_SEQUENCE)
-    for data in map(bytes.fromhex, LINE_FEEDS):
-        assert model_tokens(data, profile) == [RefToken(0, len(data), 0xFFFD, "overlong")]
-
-
-@pytest.mark.parametrize(
-    ("value", "sequence"),
-    [
-        (0, "00"),
-        (2**7 - 1, "7F"),
-        (2**7, "C2 80"),
-        (2**11 - 1, "DF BF"),
-        (2**11, "E0 A0 80"),
-        (2**16 - 1, "EF BF BF"),
-        (2**16, "F0 90 80 80"),
-        (2**21 - 1, "F7 BF BF BF"),
-        (2**21, "F8 88 80 80 80"),
-        (2**26 - 1, "FB BF BF BF BF"),
-        (2**26, "FC 84 80 80 80 80"),
-        (2**31 - 1, "FD BF BF BF BF BF"),
-        (2**31, "FE 82 80 80 80 80 80"),
-        (2**36 - 1, "FE BF BF BF BF BF BF"),
-        (2**36, "FF 81 80 80 80 80 80 80"),
-        (2**42 - 1, "FF BF BF BF BF BF BF BF"),
-    ],
-)
-def test_first_and_last_value_of_every_form(value, sequence):
-    data = bytes.fromhex(sequence)
-    refused = value == 0xFFFF
-    token = RefToken(0, len(data), *((0xFFFD, "noncharacter") if refused else (value, None)))
-    assert model_tokens(data, EXTENDED) == [token]
-    accepting = replace(EXTENDED, accept_noncharacters=True)
-    assert model_tokens(data, accepting) == [RefToken(0, len(data), value, None)]
-    assert encode(value) == data

@@ -8,14 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from utf8_hdl import Kind
-
 from .components import Component
 from .engines.engine import Engine
 from .golden.arrays import ArrayCycles, ArrayTiming
 from .stimulus import LAST, Stimulus
 from .tools.interrupts import interrupts_later
-from .trace import Trace
+from .trace import Trace, shown_number
 
 
 class Difference(NamedTuple):
@@ -29,33 +27,26 @@ class Difference(NamedTuple):
         The pin, ``o.code_point`` say.
     expected, actual : int
         What the golden model says, and the design.
+    labels : tuple of str
+        What the numbers mean, from 0 on, if the pin is an enumeration.
 
     Examples
     --------
     >>> from utf8_sim import Difference
-    >>> print(Difference(cycle=9, pin="o.kind", expected=3, actual=6))
-    cycle 9, pin o.kind: expected 3 (overlong), actual 6 (truncated)
+    >>> print(Difference(cycle=9, pin="o.code_point", expected=0x41, actual=0x61))
+    cycle 9, pin o.code_point: expected 41, actual 61
     """
 
     cycle: int
     pin: str
     expected: int
     actual: int
+    labels: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        expected, actual = (shown_level(self.pin, level) for level in (self.expected, self.actual))
+        expected = shown_number(self.expected, self.labels)
+        actual = shown_number(self.actual, self.labels)
         return f"cycle {self.cycle}, pin {self.pin}: expected {expected}, actual {actual}"
-
-
-DECIMAL = "o.kind", "o.length"
-"""Numbers that are read as such; all others are in hexadecimal."""
-
-
-def shown_level(pin: str, level: int) -> str:
-    """A level of a pin, for a person."""
-    if pin == "o.kind" and level < len(Kind):
-        return f"{level} ({Kind(level).label})"
-    return str(level) if pin in DECIMAL else f"{level:X}"
 
 
 class Inputs(NamedTuple):
@@ -121,10 +112,12 @@ class Window:
                 places[pin] = int(wrong.argmax())
         if not places:
             return None
-        pin = min(places, key=places.__getitem__)
-        at, number = places[pin], self.actual.interface.pin(pin).number
-        levels = (number(trace[pin][at].tolist()) for trace in (self.expected, self.actual))
-        return Difference(self.first_cycle + at, pin, *levels)
+        name = min(places, key=places.__getitem__)
+        at, found = places[name], self.actual.interface.pin(name)
+        expected, actual = (
+            found.number(trace[name][at].tolist()) for trace in (self.expected, self.actual)
+        )
+        return Difference(self.first_cycle + at, name, expected, actual, found.labels)
 
 
 HANDSHAKE = "i.ready", "o.valid"

@@ -35,12 +35,19 @@ def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
     bytes
         Each character in its shortest form.
 
+    Raises
+    ------
+    TypeError
+        If it is a str.
+
     Examples
     --------
     >>> from utf8_sim import encode
     >>> encode([0x20AC, 0xD800]).hex(" ")
     'e2 82 ac ef bf bd'
     """
+    if isinstance(text, str):
+        raise TypeError("a text must be code points, not a str")
     return b"".join(encode_character(value, profile)[0] for value in text)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import EnumMeta
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple, overload
@@ -25,10 +26,12 @@ class Pin(NamedTuple):
 
     Each part is its lowest bit in the payload and its width. A number is one part. An array has
     several, and so has a number too wide for numpy, lowest bits first: such a column has two axes.
+    The numbers of an enumeration have ``labels``, from 0 on.
     """
 
     name: str
     parts: tuple[tuple[int, int], ...] = ((0, 1),)
+    labels: tuple[str, ...] = ()
 
     @property
     def field(self) -> str:
@@ -99,11 +102,18 @@ class Pin(NamedTuple):
         )
 
 
+def shown_number(number: int, labels: Sequence[str]) -> str:
+    """A number of a pin, for a person: in hexadecimal, with its label."""
+    return f"{number:X} ({labels[number]})" if number < len(labels) else f"{number:X}"
+
+
 def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
     """A pin for each field of a payload; the fields of structures in it are named like its own.
 
     It is a `ValueError` if two fields have one name, or if one has that of a handshake signal.
     """
+
+    labels: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def fields(shape: Any, path: tuple[str, ...], lowest: int) -> Iterator[tuple[Any, int, int]]:
         if isinstance(shape, data.ArrayLayout):
@@ -114,6 +124,8 @@ def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
                 yield from fields(field.shape, (*path, str(key)), lowest + field.offset)
         else:
             width = Shape.cast(shape).width
+            if isinstance(shape, EnumMeta):
+                labels[path] = tuple(name.lower().replace("_", "-") for name in shape.__members__)
             for begin in range(0, width, LARGEST_PART):
                 yield path, lowest + begin, min(width - begin, LARGEST_PART)
 
@@ -123,7 +135,10 @@ def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
     names = ["valid", "ready", *(path[-1] for path in parts)]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"the payload of {side} must not have another field {twice[0]!r}")
-    return tuple(Pin(f"{side}.{path[-1]}", tuple(where)) for path, where in parts.items())
+    return tuple(
+        Pin(f"{side}.{path[-1]}", tuple(where), labels.get(path, ()))
+        for path, where in parts.items()
+    )
 
 
 @dataclass(frozen=True)

@@ -235,6 +235,7 @@ def test_a_pin_of_the_payload_is_contradicted(folder, monkeypatch, name, inputs,
 
 
 def test_what_is_shown_of_a_text_begins_shortly_before_the_difference(folder, monkeypatch):
+    monkeypatch.setattr(AmaranthEngine, "window", 512)  # many of them
     break_design(monkeypatch, "range: ED BF is no surrogate")
     result = run("simulate", "--hex", "41" * 9000 + "ED BF" + "42" * 20, "--engine", "amaranth")
     before = " ".join(["41"] * 8)

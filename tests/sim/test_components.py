@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from amaranth.lib import data, enum
 
 from needs import each_engine
 from rtl import STALLS
@@ -18,7 +19,7 @@ from utf8_sim.engines.engine import Engine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import Stimulus
-from utf8_sim.trace import Trace
+from utf8_sim.trace import Trace, pins_of
 from utf8_sim.waves.diagram import timing_diagram
 from utf8_sim.waves.vcd import WaveWriter, save_file
 
@@ -108,6 +109,16 @@ def test_lanes_and_wide_fields_have_columns_of_two_axes(engine, stalls):
     assert (taken["o.data"] == np.roll(beats["i.data"], -1, axis=1)).all()
     assert (taken["o.keep"] == np.roll(beats["i.keep"], -1, axis=1)).all()
     assert (taken["o.stamp"] == beats["i.stamp"]).all()
+
+
+def test_a_component_names_the_numbers_of_its_own_enumerations():
+    class Case(enum.Enum, shape=1):
+        SMALL = 0
+        NO_LETTER = 1
+
+    _, case = pins_of("o", data.StructLayout({"data": 8, "kind": Case}))
+    difference = Difference(3, case.name, expected=1, actual=0, labels=case.labels)
+    assert str(difference).endswith("pin o.kind: expected 1 (no-letter), actual 0 (small)")
 
 
 class OneLaneWrong(AmaranthEngine):

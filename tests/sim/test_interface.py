@@ -79,6 +79,8 @@ def test_what_cannot_be_simulated_raises():
         simulate(Decoder(), "abc")
     with pytest.raises(TypeError, match="a text must be bytes, not a str"):
         decode("abc")
+    with pytest.raises(TypeError, match="a text must be code points, not a str"):
+        encode("abc")
     with pytest.raises(TypeError, match="a component or an engine must be given, not None"):
         simulate(None, b"abc")
 
@@ -94,7 +96,9 @@ COLUMN = np.array([1, 0])
         (Decoder(), np.array([1.0]), "data must be unsigned 8-bit integers"),
         (Decoder(), [1, 256], "data must be unsigned 8-bit integers, not 256"),
         (Decoder(), np.array([-1]), "data must be unsigned 8-bit integers, not -1"),
-        (Decoder(), {"i.data": COLUMN}, "columns must be i.data, i.last, not i.data"),
+        (Decoder(), {"i.data": COLUMN}, r"columns must be i.data, i.last, .*not i.data \(2\)"),
+        (Decoder(), {"i.data": COLUMN, "i.last": [1]}, r"one length, not .* i.last \(1\)"),
+        (Decoder(), {"i.data": COLUMN, "i.last": COLUMN, "i.x": COLUMN}, r"not .* i.x \(2\)"),
         (Decoder(), {"i.data": COLUMN, "i.last": 2 * COLUMN}, "last must be unsigned 1-bit int"),
         (Encoder(EXTENDED), [1, 1 << 64], f"unsigned 64-bit integers, not {1 << 64}"),
         (Encoder(EXTENDED), [1 << 63, -1], "unsigned 64-bit integers, not -1"),

@@ -147,7 +147,7 @@ def test_a_difference_is_in_the_waveform():
 
 # --- save files ---------------------------------------------------------------------------------
 
-FORMATS = {0x02: "hexadecimal", 0x04: "decimal", 0x08: "binary", 0x800: "text"}
+FORMATS = {0x02: "hexadecimal", 0x08: "binary", 0x800: "text"}
 
 
 class Shown(NamedTuple):
@@ -202,8 +202,8 @@ def of_token(scope: str, group: str) -> list[Shown]:
     return [
         Shown(f"{scope}.o_code_point[20:0]", group, "hexadecimal"),
         Shown(f"{scope}.o_error", group, "binary"),
-        Shown(f"{scope}.o_kind[2:0]", group, "decimal"),
-        Shown(f"{scope}.o_length[2:0]", group, "decimal"),
+        Shown(f"{scope}.o_kind[2:0]", group, "hexadecimal"),
+        Shown(f"{scope}.o_length[2:0]", group, "hexadecimal"),
         Shown(f"{scope}.o_last", group, "binary"),
     ]
 

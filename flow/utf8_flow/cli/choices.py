@@ -92,7 +92,7 @@ class Designs:
 
 @dataclass
 class Design(Rules, Designs):
-    """Options for one design, as :func:`utf8_flow.components.make_design` takes them."""
+    """Options for one design, as :func:`utf8_flow.components.entry.make_design` takes them."""
 
     component: Annotated[str, options.Choice(ENTRIES, "Which piece of hardware.")] = "decoder"
 

@@ -1,14 +1,14 @@
 """What an entry of the registry says."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.text import Text
 
-from utf8_hdl import Profile
+from utf8_hdl import ErrorSpan, Profile
 from utf8_sim.components import COMPONENTS, Component
 from utf8_sim.components import register as register_component
 from utf8_sim.golden.timing import Timing
@@ -83,6 +83,13 @@ def make_design(component: str, profile: Profile, compact: bool = False) -> Any:
 def makers(compact: bool = False) -> dict[str, Callable[[Profile], Any]]:
     """All components by name; each takes a profile."""
     return {name: partial(make_design, name, compact=compact) for name in COMPONENTS}
+
+
+def rules_for(component: str, profile: Profile) -> Profile:
+    """A profile with the usual error span, if a component has none."""
+    if "--error-span" in ENTRIES[component].options:
+        return profile
+    return replace(profile, error_span=ErrorSpan.MAXIMAL_SUBPART)
 
 
 def variant(component: str, compact: bool) -> str:

@@ -3,17 +3,16 @@
 import json
 import tempfile
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from utf8_hdl import ErrorSpan, Profile
+from utf8_hdl import Profile
 from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..components.entry import idle_options, make_design
+from ..components.entry import make_design, rules_for
 from ..terminal import progress_bar
 from .families import DEVICES
 from .synthesis import Netlist, synthesize
@@ -81,9 +80,7 @@ def choose_jobs(
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
     for (component, compact), rules, device in product(variants, profiles, devices):
-        profile = rules
-        if "--error-span" in idle_options(component):
-            profile = replace(rules, error_span=ErrorSpan.MAXIMAL_SUBPART)
+        profile = rules_for(component, rules)
         known = list(make_design(component, profile, compact).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.arrays import array_timing
-from utf8_sim.lockstep import HANDSHAKE, Window, shown_level
+from utf8_sim.lockstep import HANDSHAKE, Window
 from utf8_sim.stimulus import LAST
-from utf8_sim.trace import Fields, Trace
+from utf8_sim.trace import Fields, Trace, shown_number
 
 from .report import active_cycles
 
@@ -123,8 +123,9 @@ def _contradicted(window: Window, place: int) -> Iterator[str]:
     """Each pin that is not as the golden model says; the payload only where both are valid."""
     interface, traces = window.actual.interface, (window.actual, window.expected)
     both = all(trace["o.valid"][place] for trace in traces)
-    for pin in interface.observed if both else HANDSHAKE:
-        levels = (interface.pin(pin).number(trace[pin][place].tolist()) for trace in traces)
-        here, golden = (shown_level(pin, level) for level in levels)
+    for name in interface.observed if both else HANDSHAKE:
+        pin = interface.pin(name)
+        numbers = (pin.number(trace[name][place].tolist()) for trace in traces)
+        here, golden = (shown_number(number, pin.labels) for number in numbers)
         if here != golden:
-            yield f"{pin} {here}, golden {golden}"
+            yield f"{name} {here}, golden {golden}"

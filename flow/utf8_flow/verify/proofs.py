@@ -12,7 +12,7 @@ from utf8_sim.lockstep import Window, golden
 from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import WrongValue
 
-from ..components.entry import ENTRIES, make_design, makers, variant, variants
+from ..components.entry import ENTRIES, make_design, makers, rules_for, variant, variants
 from ..formal.bench import Property
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
@@ -42,10 +42,11 @@ def choose_goals(
 ) -> list[Goal]:
     """What is to be proved of components, compact or not: one property, or all."""
     goals = [
-        Goal(what, rules, compact)
+        Goal(what, rules_for(component, rules), compact)
         for rules, (component, compact) in product(profiles, chosen)
         for what in ENTRIES[component].proofs(compact)
     ]
+    goals = list(dict.fromkeys(goals))
     names = _names(goals)
     if name is not None and name not in names:
         raise WrongValue(f"property must be one of {', '.join(names)}, not {name!r}")

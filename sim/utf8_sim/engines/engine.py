@@ -125,8 +125,10 @@ class Engine(ABC):
         """All inputs in order; a `ValueError` or `TypeError`, if one does not fit the pins."""
         names = [pin.name for pin in self.interface.inputs]
         for columns in self.component.pack(stimulus.pieces, self.interface):
-            if not set(names) <= columns.keys():
-                raise ValueError(f"columns must be {', '.join(names)}, not {', '.join(columns)}")
+            sizes = set(map(len, columns.values()))
+            if set(names) != columns.keys() or len(sizes) > 1:
+                given = ", ".join(f"{name} ({len(column)})" for name, column in columns.items())
+                raise ValueError(f"columns must be {', '.join(names)}, of one length, not {given}")
             yield {pin.name: pin.checked(columns[pin.name]) for pin in self.interface.inputs}
 
     @abstractmethod

@@ -10,7 +10,7 @@ from vcd import VCDWriter
 from vcd.gtkw import GTKWSave
 
 from ..engines.engine import Engine
-from ..lockstep import DECIMAL, Window
+from ..lockstep import Window
 from .diagram import groups_of
 
 PERIOD = 10
@@ -129,7 +129,7 @@ def _show_pins(save: GTKWSave, engine: Engine, scope: str, pins: Iterable[str]) 
     for pin in pins:
         width = engine.interface.pin(pin).width
         bit_range = f"[{width - 1}:0]" if width > 1 else ""
-        radix = "bin" if width == 1 else "dec" if pin in DECIMAL else "hex"
+        radix = "bin" if width == 1 else "hex"
         save.trace(f"{scope}.{_name(pin)}{bit_range}", datafmt=radix)
 
 

@@ -29,6 +29,10 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
 
+class Wrong(Exception):
+    """Something is wrong with the hardware, and all that there is to say has been said."""
+
+
 class GivenUp(Exception):
     """An interrupted run has said how far it came."""
 

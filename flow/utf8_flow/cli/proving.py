@@ -8,7 +8,7 @@ from rich.console import Console
 from utf8_sim.tools.errors import Refused
 
 from ..formal.prover import tool_version as prover_version
-from ..terminal import say
+from ..terminal import Wrong, say
 from ..verify.mutants import mutation_score
 from ..verify.proofs import choose_goals, property_names, prove_all
 from . import options
@@ -55,7 +55,7 @@ def prove(
     show = Console(highlight=False)
     say(show, prover_version())
     if not prove_all(show, goals, vcd):
-        raise typer.Exit(1)
+        raise Wrong
 
 
 @options.command(
@@ -86,4 +86,4 @@ def mutate(
         for component, compact in variants
     ]
     if not all(scores):
-        raise typer.Exit(1)
+        raise Wrong

@@ -15,7 +15,7 @@ from utf8_sim.tools.errors import Refused, ToolError, WrongValue
 from utf8_sim.tools.files import own_temporary_folder, refusing
 from utf8_sim.tools.interrupts import one_interrupt
 
-from ..terminal import INTERRUPTED, GivenUp, visible
+from ..terminal import INTERRUPTED, GivenUp, Wrong, visible
 from ..verify.engines import keep_freed_memory
 from . import generation, proving, simulation, synthesis
 from .options import examples
@@ -79,12 +79,12 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             if sys.stdout:
                 sys.stdout.flush()
-    except WrongValue as error:
-        message = f"--{error}"
     except (Refused, ToolError) as error:
-        message = str(error)
+        message = f"--{error}" if isinstance(error, WrongValue) else str(error)
     except TyperException as error:
         message = _usage_error(error, arguments or sys.argv[1:])
+    except Wrong:
+        return 1
     except GivenUp:
         return _status_after(heeded)
     except (Abort, KeyboardInterrupt):

@@ -5,7 +5,6 @@ import time
 from itertools import groupby
 
 import numpy as np
-import typer
 from rich.console import Console
 
 from utf8_sim.components import COMPONENTS
@@ -15,7 +14,7 @@ from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
 from utf8_sim.tools.errors import Refused, ToolError
 
 from ..components.entry import entry_of
-from ..terminal import plural, print_lines, progress_bar, say
+from ..terminal import Wrong, plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
 from .report import overrides
 from .run import Run, agree
@@ -38,7 +37,7 @@ def conclude(show: Console, run: Run, vcd: str | None, wave: str | None) -> None
     if run.failure:
         say(show, run.wrong, "bold red")
     if run.wrong:
-        raise typer.Exit(1)
+        raise Wrong
     agree(show, run.cycles)
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 from rich.console import Console
 
 from utf8_hdl import Profile, __version__
@@ -23,7 +22,7 @@ from utf8_sim.tools.files import open_output
 
 from ..components.entry import make_design
 from ..export.verilog import generate
-from ..terminal import plural, progress_bar, say
+from ..terminal import Wrong, plural, progress_bar, say
 from .difference import conclude
 from .engines import ENGINES, keep_freed_memory
 from .run import Run, agree, give_up
@@ -152,7 +151,7 @@ def compare_exhaustively(
     again = Run(plan.simulator).all_of(plan.stimulus(shard))
     if not again.wrong:
         say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
-        raise typer.Exit(1)
+        raise Wrong
     conclude(show, again, vcd, wave)
 
 

@@ -53,6 +53,9 @@ class CompactDecoder(Elaboratable):
     The promises 3 to 5 are those of :class:`~utf8_hdl.Decoder`. Only ``state`` and ``o.valid`` are
     reset.
 
+    The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b: an
+    error covers the longest prefix of a well-formed sequence (``maximal-subpart``), or one byte.
+
     Parameters
     ----------
     decoder : Decoder

@@ -60,11 +60,12 @@ def generate(
     refuse_idle(context, design.component)
     made = design.made()
     module = f"utf8_{design.component}" if module is None else module
+    core = _name_beside(output, ".core", "--fusesoc") if fusesoc else None
+    package = _name_beside(output, ".vhd", "--vhdl-component") if vhdl_component else None
     files = {output: generate_verilog(made, module, RESET_POLARITIES[reset_polarity])}
-    if fusesoc:
-        files[_name_beside(output, ".core", "--fusesoc")] = core_file(made, module, output)
-    if vhdl_component:
-        package = _name_beside(output, ".vhd", "--vhdl-component")
+    if core:
+        files[core] = core_file(made, module, output)
+    if package:
         files[package] = vhdl_package(files[output], module)
     with ExitStack() as opened:
         for name, content in files.items():

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -186,7 +187,8 @@ def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
     end = max(each.stop for each in ranges)
     if end > MOST_STALLED:
         raise Refused(f"{option} takes cycles up to {MOST_STALLED - 1}, not {cycles!r}")
-    return tuple(any(cycle in each for each in ranges) for cycle in range(end))
+    stalled = set(chain(*ranges))
+    return tuple(cycle in stalled for cycle in range(end))
 
 
 def cycle_range(option: str, cycles: str) -> range:

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from .trace import Columns, Interface, Pin
+from .trace import Columns, Interface
 
 Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray] | Columns
 """Bytes or code points of a text, and whether the text ends with them; or inputs, all fields.
@@ -121,14 +121,16 @@ class Stimulus:
 def one_by_one(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
     """The inputs for pieces of texts: a value in each, in its first field, and ``i.last``."""
     for piece in pieces:
-        yield piece if isinstance(piece, dict) else _columns(interface.inputs[0], *piece)
+        yield piece if isinstance(piece, dict) else _columns(interface.inputs[0].name, *piece)
 
 
-def _columns(pin: Pin, values: Any, ends: bool | np.ndarray) -> Columns:
+def _columns(pin: str, values: Any, ends: bool | np.ndarray) -> Columns:
     """Values and where texts end, as columns."""
+    if isinstance(values, bytes | bytearray):
+        values = np.frombuffer(values, dtype=np.uint8)
     if isinstance(ends, np.ndarray):
         lasts = ends.astype(np.uint8)
     else:
         lasts = np.zeros(len(values), dtype=np.uint8)
         lasts[-1:] = ends
-    return {pin.name: pin.checked(values), LAST: lasts}
+    return {pin: values, LAST: lasts}

@@ -70,8 +70,6 @@ class Pin(NamedTuple):
 
     def checked(self, levels: Any) -> np.ndarray:
         """The column of some levels, if each is an integer that fits."""
-        if isinstance(levels, bytes | bytearray):
-            levels = np.frombuffer(levels, dtype=np.uint8)
         array = np.asarray(levels)
         if array.dtype.kind not in "biu":  # nothing, or integers that have no type in common
             array = np.asarray(levels, dtype=object)

@@ -36,8 +36,9 @@ class DecoderReport(Report):
             code_points = tokens["o.code_point"]
             self._file.write(json_lines(_TOKEN, offsets, lengths, code_points, errors))
         self._lengths += np.bincount(lengths[~is_error], minlength=LENGTHS)
+        wrong, kinds = offsets[is_error], kinds[is_error]
         for kind, places in self._errors.items():
-            places.add(offsets[is_error & (kinds == kind.value)])
+            places.add(wrong[kinds == kind.value])
         begin = tokens["o.code_point"][: max(0, PREVIEW - len(self._preview))]
         for code_point in begin.tolist():
             self._preview += character(code_point) or ("␤" if code_point == 0x0A else "·")

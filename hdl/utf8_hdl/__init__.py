@@ -4,8 +4,19 @@ from .axi import AxiStream
 from .decoder import Decoder
 from .elastic import Pipeline
 from .encoder import Encoder
-from .layouts import BYTE_LAYOUT, ENCODED_LAYOUT, Kind, code_point_layout, token_layout
+from .layouts import (
+    BYTE_LAYOUT,
+    ENCODED_LAYOUT,
+    LANES,
+    Kind,
+    beat_layout,
+    code_point_layout,
+    slots_layout,
+    token_layout,
+    verdict_layout,
+)
 from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
+from .validator import Validator
 
 __version__ = "0.1.0"
 
@@ -13,6 +24,7 @@ __all__ = [
     "BYTE_LAYOUT",
     "ENCODED_LAYOUT",
     "EXTENDED",
+    "LANES",
     "PROFILES",
     "UCS2",
     "UCS4",
@@ -24,7 +36,11 @@ __all__ = [
     "Kind",
     "Pipeline",
     "Profile",
+    "Validator",
     "__version__",
+    "beat_layout",
     "code_point_layout",
+    "slots_layout",
     "token_layout",
+    "verdict_layout",
 ]

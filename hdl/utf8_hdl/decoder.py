@@ -12,8 +12,9 @@ from .byte_sets import ByteSets
 from .compact_decoder import CompactDecoder
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
-from .layouts import BYTE_LAYOUT, Kind, token_layout
+from .layouts import BYTE_LAYOUT, Kind, beat_layout, checked_lanes, slots_layout, token_layout
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, ErrorSpan, Profile
+from .wide_decoder import WideDecoder
 
 
 class Decoder(wiring.Component):
@@ -58,13 +59,22 @@ class Decoder(wiring.Component):
     compact : bool
         Whether it is half as large instead, and slower: all of it in one stage, with a latency of 1
         (see :class:`~utf8_hdl.compact_decoder.CompactDecoder`).
+    lanes : int
+        How many bytes it takes in a cycle: a power of two up to 128. With more than one it takes
+        beats and gives slots of tokens (see :class:`~utf8_hdl.wide_decoder.WideDecoder`).
+
+    Raises
+    ------
+    ValueError
+        If there is no decoder with so many lanes, or no compact one.
 
     Attributes
     ----------
-    profile, compact
+    profile, compact, lanes
         As given.
     State : enum.Enum
-        The states of this profile's machine; in the pipeline each has a bit of its own.
+        The states of this profile's machine; in the pipeline each has a bit of its own. A decoder
+        with lanes has none.
     state : Signal
         The state register, for waveforms and coverage.
     skid_taken : Signal
@@ -74,17 +84,26 @@ class Decoder(wiring.Component):
     -------
     i : ``In(stream.Signature(BYTE_LAYOUT))``
         Bytes of the text. ``last`` ends a text: what is unfinished then is ``TRUNCATED``, and the
-        next byte begins a new text.
+        next byte begins a new text. With lanes, ``beat_layout(lanes)``.
     o : ``Out(stream.Signature(token_layout(profile)))``
-        Tokens.
+        Tokens. With lanes, ``slots_layout(profile, lanes)``.
     """
 
     i: Any
     o: Any
 
-    def __init__(self, profile: Profile = UNICODE, compact: bool = False) -> None:
+    def __init__(
+        self, profile: Profile = UNICODE, compact: bool = False, lanes: int = 1
+    ) -> None:
         self.profile = profile
         self.compact = compact
+        self.lanes = checked_lanes(lanes)
+        if lanes > 1:
+            if compact:
+                raise ValueError(f"a compact decoder has one lane, not {lanes}")
+            i, o = beat_layout(lanes), slots_layout(profile, lanes)
+            super().__init__({"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))})
+            return
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         #: Ports of AXI4-Stream that are wider than what they carry.
         self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
@@ -103,6 +122,8 @@ class Decoder(wiring.Component):
         self.skid_taken = Signal()
 
     def elaborate(self, platform: Any) -> Any:
+        if self.lanes > 1:
+            return WideDecoder(self)
         if self.compact:
             return CompactDecoder(self)
         m = Module()

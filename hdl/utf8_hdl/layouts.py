@@ -1,4 +1,4 @@
-"""What goes in and out: bytes, tokens and code points, their layouts and the codes of errors."""
+"""What goes in and out: bytes, beats, tokens and code points; layouts, and the codes of errors."""
 
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for
@@ -83,3 +83,78 @@ def code_point_layout(profile: Profile) -> data.StructLayout:
 
 ENCODED_LAYOUT = data.StructLayout({"data": 8, "error": 1, "last": 1})
 """An encoder's output. ``error``: the byte belongs to U+FFFD in place of a refused code point."""
+
+LANES = (1, 2, 4, 8, 16, 32, 64, 128)
+"""How many bytes a beat may have."""
+
+OFFSET_WIDTH = 32
+"""Bits of an offset in a text. One that does not fit has all of them set."""
+
+
+def checked_lanes(lanes: int) -> int:
+    """A number of lanes, if there are components with so many; else it is a `ValueError`."""
+    if lanes not in LANES:
+        raise ValueError(f"lanes must be a power of two from 1 to {LANES[-1]}, not {lanes!r}")
+    return lanes
+
+
+def beat_layout(lanes: int) -> data.StructLayout:
+    """Layout of a beat: some bytes of a text at once.
+
+    Parameters
+    ----------
+    lanes : int
+        How many bytes it may have.
+
+    Returns
+    -------
+    data.StructLayout
+        ``data`` is an array of bytes, the first of them in lane 0; ``keep`` an array of bits, set
+        where there is a byte: in all lanes, or in a text's last beat in the first ones. ``last``
+        (1) marks that. It may have no byte at all, and then only ends the text.
+    """
+    return data.StructLayout(
+        {"data": data.ArrayLayout(8, lanes), "keep": data.ArrayLayout(1, lanes), "last": 1}
+    )
+
+
+def slots_layout(profile: Profile, lanes: int) -> data.StructLayout:
+    """Layout of the output of a decoder with lanes: the tokens that a beat brings about.
+
+    Parameters
+    ----------
+    profile : Profile
+        Decides the widths.
+    lanes : int
+        How many bytes a beat of the input may have.
+
+    Returns
+    -------
+    data.StructLayout
+        ``slots`` is an array of ``lanes + 1`` structures, with the fields of a token but ``last``.
+        Slot k has the token whose last byte is in lane k - 1, slot 0 the truncated sequence that
+        ended with the beat before. Where ``length`` is 0 there is none. ``last`` (1) is the beat's.
+    """
+    fields = dict(token_layout(profile).members)
+    del fields["last"]
+    slot = data.StructLayout(fields)
+    return data.StructLayout({"slots": data.ArrayLayout(slot, lanes + 1), "last": 1})
+
+
+def verdict_layout(lanes: int) -> data.StructLayout:
+    """Layout of a validator's output: a beat as it came, and what is known of its text.
+
+    Parameters
+    ----------
+    lanes : int
+        How many bytes it may have.
+
+    Returns
+    -------
+    data.StructLayout
+        The fields of :func:`beat_layout`, and then, zero but with ``last``: ``error`` (1), the text
+        is not well-formed; ``kind`` (:class:`Kind`, 3) and ``offset`` (32) are those of its first
+        error: how many bytes of the text come before its token. It stays at the highest value.
+    """
+    fields = dict(beat_layout(lanes).members)
+    return data.StructLayout({**fields, "error": 1, "kind": Kind, "offset": OFFSET_WIDTH})

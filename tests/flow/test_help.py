@@ -158,7 +158,7 @@ def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, com
         raise ToolError("that is enough")
 
     def measure(jobs, _seeds):
-        asked.extend(job.compact for job in jobs)
+        asked.extend(job.variant.compact for job in jobs)
         work()
 
     replace_design(monkeypatch, "decoder", make)

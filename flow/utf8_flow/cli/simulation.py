@@ -66,7 +66,7 @@ def simulate(
     """
     refuse_idle(
         context,
-        design.component,
+        design.variants(),
         seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
@@ -121,7 +121,7 @@ def compare(
     why = UNLESS_RATES if exhaustive is None else f"with --exhaustive {UNLESS_RATES}"
     refuse_idle(
         context,
-        design.component,
+        design.variants(),
         seed=nothing_random and stalling.rates == (None, None) and why,
         state=exhaustive is None and "without --exhaustive",
         **dict.fromkeys(NOT_EXHAUSTIVE, exhaustive is not None and "with --exhaustive"),
@@ -136,8 +136,8 @@ def compare(
     if exhaustive is not None:
         simulator, engine_line = prepare_engine(engine, made, exhaustive * 256**exhaustive)
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
-        which = design.component, design.compact
-        plan = Plan(exhaustive, made.profile, simulator.name, rates, stalling.seed, *which)
+        seed, variant = stalling.seed, design.variant
+        plan = Plan(exhaustive, made.profile, simulator.name, rates, seed, variant)
         compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave)
         return
 

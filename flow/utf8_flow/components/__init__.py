@@ -5,6 +5,6 @@ a module like :mod:`utf8_flow.components.decoder`, which registers its entry whe
 """
 
 from . import decoder, encoder
-from .entry import Entry, register
+from .entry import Entry, Variant, register
 
-__all__ = ["Entry", "decoder", "encoder", "register"]
+__all__ = ["Entry", "Variant", "decoder", "encoder", "register"]

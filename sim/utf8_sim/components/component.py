@@ -38,6 +38,9 @@ class Component:
     ``pack`` makes inputs of texts, one value in each if nothing else is said. Where the first field
     of an input is an array, ``counts`` says how many values of a text each of some inputs has: the
     first ones of the array.
+
+    If a design with more than one lane has another entry, that is ``laned``. It has the same name,
+    and is not registered.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Component:
     text: Callable[[Levels], str] | None = None
     pack: Callable[[Iterable[Piece], Interface], Iterator[Columns]] = one_by_one
     counts: Callable[[Columns], np.ndarray] | None = None
+    laned: "Component | None" = None
 
     @property
     def value(self) -> str:
@@ -100,5 +104,6 @@ def component_of(design: Any) -> Component:
     classes = [base.__name__.lower() for base in type(design).__mro__]
     for name in (getattr(design, "component_name", None), *classes):
         if name in COMPONENTS:
-            return COMPONENTS[name]
+            found = COMPONENTS[name]
+            return (getattr(design, "lanes", 1) > 1 and found.laned) or found
     raise LookupError(f"no component is registered for {classes[0]!r}")

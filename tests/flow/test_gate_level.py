@@ -57,7 +57,7 @@ def simulated(level: str, netlist: str, component: str, profile: str = "unicode"
 
 def stimulus_for(engine: Engine, texts: int) -> Stimulus:
     """Hostile texts of the built-in campaign, with pauses on both sides."""
-    pieces = engine.component.campaign(engine.profile, 0)[-1].pieces()
+    pieces = engine.component.campaign(engine.design, 0)[-1].pieces()
     return Stimulus(islice(pieces, texts), *STALLS["both slow"])
 
 

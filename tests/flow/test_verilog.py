@@ -193,7 +193,7 @@ def differs(verilog: str, variant: Case, *parts: str) -> bool:
     engine = IcarusEngine(variant.design, verilog)
     return any(
         Lockstep(engine, Stimulus(part.pieces(), *STALLS["both slow"])).run()
-        for part in engine.component.campaign(engine.profile, 1)
+        for part in engine.component.campaign(engine.design, 1)
         if part.name in parts or not parts
     )
 

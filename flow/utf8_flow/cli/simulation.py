@@ -143,7 +143,7 @@ def compare(
 
     facts = AmaranthEngine(made)
     parts = _given_parts(context, files or [], typed.part(facts), facts)
-    parts = parts or facts.component.campaign(made.profile, stalling.seed)
+    parts = parts or facts.component.campaign(made, stalling.seed)
     inputs = sum(part.size for part in parts) * len(modes)
     simulator, engine_line = prepare_engine(engine, made, inputs)
     say(show, f"profile {made.profile.describe()}")

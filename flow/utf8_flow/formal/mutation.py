@@ -242,7 +242,7 @@ class Trial:
 
     @cached_property
     def parts(self) -> list[Part]:
-        return self.engine.component.campaign(self.mutants.profile, self.seed)
+        return self.engine.component.campaign(self.engine.design, self.seed)
 
     def judge(self, mutant: int) -> Fate:
         """What becomes of a mutant."""

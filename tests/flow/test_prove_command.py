@@ -59,7 +59,10 @@ def test_one_property(folder):
     [
         ("--property speed", "--property must be one of tokens, self-synchronisation, "),
         ("--component encoder --property tokens", "--property must be one of bytes, covers, "),
-        ("--component codec", "unknown --component 'codec': choose from decoder, encoder\n"),
+        (
+            "--component codec",
+            "unknown --component 'codec': choose from decoder, encoder, validator\n",
+        ),
         ("--profile utf7", "unknown --profile 'utf7': choose from unicode, ucs2, ucs4, extended\n"),
         ("--error-span byte", "'byte': choose from maximal-subpart, whole-sequence\n"),
         ("--vcd none/out.vcd", "cannot write 'none/out.vcd'"),

@@ -44,7 +44,8 @@ class AllRules:
     surrogates: Annotated[str | None, _verdict("U+D800 to U+DFFF")] = None
     noncharacters: Annotated[str | None, _verdict("U+FFFE and U+FFFF")] = None
     error_span: Annotated[
-        str | None, options.Choice(SPANS, "For a decoder: how many bytes one error covers.")
+        str | None,
+        options.Choice(SPANS, "For a decoder or validator: how many bytes one error covers."),
     ] = None
 
     def chosen(self) -> Profile:
@@ -77,7 +78,11 @@ class Rules(AllRules):
 
 
 Compact = Annotated[
-    bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
+    bool,
+    typer.Option(
+        "--compact",
+        help="For a decoder or encoder: one register stage instead of a pipeline, latency 1.",
+    ),
 ]
 
 

@@ -104,7 +104,9 @@ def compare(
     kept: Kept,
     exhaustive: Annotated[
         int | None,
-        options.number("For a decoder: every text of N bytes instead of FILEs.", 1, LONGEST),
+        options.number(
+            "For a decoder or validator: every text of N bytes instead of FILEs.", 1, LONGEST
+        ),
     ] = None,
     state: Annotated[
         str, options.option("FILE", "Where --exhaustive keeps what is done, to go on later.")

@@ -35,9 +35,8 @@ SIDES = 3
 def campaign(design: Any, seed: int) -> list[Part]:
     """What the byte decoder's campaign has, in every lane; texts of all lengths; broken rules."""
     profile, lanes = design.profile, design.lanes
-    encodings, starts, classes = (
-        f(profile) for f in (boundary_encodings, beginnings, byte_classes)
-    )
+    encodings, starts = boundary_encodings(profile), beginnings(profile)
+    classes = byte_classes(profile)
     edges = edges_of(classes)
     toggled = [encode(value) for value in toggled_values(profile)]
     after_beginnings = [start + bytes([byte]) for start in starts for byte in edges]

@@ -15,10 +15,7 @@ from ..trace import Trace
 from .beats import BeatCoverage, campaign, kept, show_beat
 from .component import Component, register
 
-
-def stages(lanes: int) -> int:
-    """How many stages it has: each of the last ones leaves one lane of four."""
-    return 8 + lanes.bit_length() // 2
+TIMING = Credit(stages=12)
 
 
 class VerdictCoverage(BeatCoverage):
@@ -56,7 +53,7 @@ VALIDATOR = register(
         make=Validator,
         transducer=lambda design: VerdictTransducer(design.profile, design.lanes),
         array_transducer=lambda design: ArrayVerdicts(design.profile, design.lanes),
-        timing=lambda design: Credit(stages(design.lanes)),
+        timing=lambda design: TIMING,
         campaign=campaign,
         coverage=VerdictCoverage,
         item="beat",

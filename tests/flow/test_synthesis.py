@@ -411,7 +411,7 @@ def test_command_only_counts_if_that_is_wanted(folder):
         (["--profile", "utf7"], "--profile 'utf7'"),
         (["--device", "hx1k"], "--device 'hx1k': choose from ice40-hx8k, ecp5-25f"),
         (["--fields", "error,size"], "--fields of the decoder must be among code_point"),
-        (["--component", "encoder", "--fields", "error,kind"], "among data, error, last, not 'kind'"),
+        (["--component=encoder", "--fields=error,kind"], "among data, error, last, not 'kind'"),
         (["--fields", ""], "not ''"),
         (["--seeds", "-1"], "--seeds must be a whole number, 0 or more"),
         (["--seed", "2147483644", "--seeds", "5"], "together at most 2147483648"),

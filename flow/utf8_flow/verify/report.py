@@ -136,8 +136,9 @@ class Report:
 def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:
     """How often each class met each case (``blank`` if never), and what came out."""
     names = [class_name(members) for members in coverage.classes]
-    head, width = max(map(len, names)) + 2, max(map(len, coverage.columns)) + 2
-    what = coverage.engine.component.item
+    head = max(map(len, names)) + 2
+    width = max(map(len, [*coverage.columns, str(coverage.cells.max()), blank])) + 2
+    what = coverage.engine.component.value
     lines = [
         Text(f"{what}s accepted, by class and {coverage.title}", style="bold"),
         Text(" " * head + "".join(f"{name:>{width}}" for name in coverage.columns)),

@@ -23,6 +23,7 @@ read_rtlil <<END_OF_RTLIL
 END_OF_RTLIL
 proc
 flatten
+memory_collect
 wreduce t:$add t:$sub
 opt -nodffe
 opt_dff -simple-dffe

@@ -1,7 +1,7 @@
 """A netlist of Yosys as Verilog that a person can review: registers by stage, logic as expressions.
 
-It consists of registers and memories in ``always @(posedge clk)`` and of continuous assignments, and
-of nothing else, so that every tool takes it the same way in every language mode.
+It consists of registers and memories in ``always @(posedge clk)`` and of continuous assignments,
+and of nothing else, so that every tool takes it the same way in every language mode.
 """
 
 import re
@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 LINE = 100
 """The longest line, in characters."""
+
+MANY = 24
+"""Parts of a concatenation that do not have a line each."""
 
 SHORT = 64
 """Characters of an expression that is repeated where it is needed again. A longer one is a wire."""
@@ -44,7 +47,8 @@ MEMORY_PARAMETERS = {
 REGISTERS = "$dff", "$dffe", "$sdff", "$sdffe", "$sdffce"
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
 REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_xor": "^"}
-COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
+ORDERS = {"$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
+COMPARISONS = {"$eq": "==", "$ne": "!=", **ORDERS}
 ARITHMETIC = {"$add": "+", "$sub": "-"}
 
 
@@ -105,7 +109,7 @@ class Cell:
 
     def check(self) -> None:
         """Refuse what there is no Verilog for here."""
-        is_signed = any("1" in self.parameters.get(f"{pin}_SIGNED", "") for pin in "AB")
+        is_signed = self.type in ORDERS and any(map(self._is_signed, "AB"))
         is_falling = "1" not in self.parameters.get("CLK_POLARITY", "1")
         is_odd = self.is_memory and (
             any(int(self.parameters[name], 2) != level for name, level in MEMORY_PARAMETERS.items())
@@ -115,9 +119,13 @@ class Cell:
             raise NotImplementedError(f"a cell {self.type} in Verilog")
 
     def operand(self, pin: str, low: int, high: int) -> Bits:
-        """Some bits of an operand, zeros above its highest."""
+        """Some bits of an operand, with its sign or zeros above its highest."""
         bits = self.pins[pin]
-        return tuple(bits[n] if n < len(bits) else "0" for n in range(low, high + 1))
+        sign = bits[-1] if self._is_signed(pin) else "0"
+        return tuple(bits[n] if n < len(bits) else sign for n in range(low, high + 1))
+
+    def _is_signed(self, pin: str) -> bool:
+        return "1" in self.parameters.get(f"{pin}_SIGNED", "")
 
     def control(self, pin: str) -> Control:
         """What enables or resets a register."""
@@ -243,7 +251,8 @@ class Netlist:
 
     def verilog(self, name: str) -> str:
         """The module, under a name."""
-        states = {self._places[bit][0]: None for cell in self._registers for bit in cell.result}
+        stored = (bit for cell in self._registers for bit in cell.result if bit in self._places)
+        states = {self._places[bit][0]: None for bit in stored}
         by_stage = groupby(sorted(states, key=self._order), lambda state: self._origin(state)[0])
         groups = [(stage, list(group)) for stage, group in by_stage]
         memories: dict[str, list[str]] = defaultdict(list)
@@ -255,7 +264,9 @@ class Netlist:
             for port in self._ports
         ]
         sections = [
-            _section(stage, [*self._declarations(group), *self._memory_declarations(memories[stage])])
+            _section(
+                stage, [*self._declarations(group), *self._memory_declarations(memories[stage])]
+            )
             for stage, group in groups
         ]
         for stage, group in groups:
@@ -294,10 +305,13 @@ class Netlist:
         """Memories, and zeros for all that is in them."""
         for name in names:
             cell = self._memories[name]
+            word = Vector(name, cell.result).declaration
             highest = int(cell.parameters["SIZE"], 2) - 1
-            given = [f'{k} = "{v}"' for k, v in cell.attributes.items() if k not in (STAGE, "hdlname")]
+            given = [
+                f'{k} = "{v}"' for k, v in cell.attributes.items() if k not in (STAGE, "hdlname")
+            ]
             yield from [f"(* {', '.join(given)} *)"] if given else []
-            yield f"reg [{len(cell.result) - 1}:0] {name} [0:{highest}];"
+            yield f"reg {word} [0:{highest}];"
             yield f"initial begin : {name}_zeros"
             yield "  integer n;"
             yield f"  for (n = 0; n <= {highest}; n = n + 1) {name}[n] = 0;"
@@ -309,9 +323,9 @@ class Netlist:
             pins = self._memories[name].pins
             address, value = self._index(pins["WR_ADDR"]), self._expression(pins["WR_DATA"]).text
             clock = self._expression(pins["WR_CLK"]).text
-            yield f"always @(posedge {clock})"
+            yield f"always @(posedge {clock}) begin"
             write = self._if((pins["WR_EN"][0], True), [f"{name}[{address}] <= {value};"])
-            yield from _indented(write)
+            yield from [*_indented(write), "end"]
 
     def _initial(self, bits: Bits) -> str:
         levels = (bit if isinstance(bit, str) else self._levels.get(bit, "0") for bit in bits)
@@ -577,5 +591,5 @@ def _folded(line: str) -> list[str]:
         return [line]
     (_, fill), places = min(breaks.items())
     parts = [line[begin:end].rstrip() for begin, end in pairwise([0, *places, len(line)])]
-    folded = _filled(parts, LINE if fill else 0, " " * (indent + 4))
+    folded = _filled(parts, LINE if fill or len(parts) > MANY else 0, " " * (indent + 4))
     return [piece for part in folded for piece in _folded(part)]

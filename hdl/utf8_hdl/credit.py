@@ -153,7 +153,7 @@ class Credit(Section):
         self._chunks += 1
         heading = f"Memory and output register, {name}"
         end = Section(m, heading)
-        # No place is read in the cycle in which it is written, so tools need not check for that.
+        # What is read of a place in the cycle in which it is written is not used.
         attributes = {"stage": heading, "ramstyle": "no_rw_check"}
         table = memory.Memory(shape=len(value), depth=PLACES, init=[], attrs=attributes)
         m.submodules[f"{name}_memory"] = table

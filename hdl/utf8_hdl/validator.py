@@ -97,10 +97,10 @@ class Validator(wiring.Component):
         m = Module()
         credit = Credit(m, self.i, self.o)
         lanes = Lanes(credit, self.i, self.profile)
-        located = self._locate(credit, self._search(credit, lanes.last))
+        located = self._locate(credit, self._search(credit, lanes.named))
         judged = self._judge(credit, self._count(credit, located))
         payload = Cat(
-            credit.store(lanes.first, lanes.first["beat"]), credit.store(judged, judged["verdict"])
+            credit.store(lanes.paired, lanes.paired["beat"]), credit.store(judged, judged["verdict"])
         )
         m.d.comb += [
             Value.cast(self.o.p).eq(payload),

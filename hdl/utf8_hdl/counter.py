@@ -1,4 +1,4 @@
-"""A counter for high clock frequencies, of any width: without a carry chain."""
+"""Arithmetic for high clock frequencies: in plain gates, without carry chains."""
 
 from amaranth.hdl import Cat, Const, Signal, Value
 
@@ -21,6 +21,16 @@ def next_flips(number: Value) -> Value:
 def up(number: Value) -> Value:
     """The number after one, in plain gates."""
     return number ^ flips(number)
+
+
+def minus(number: Value, other: Value) -> Value:
+    """A difference in plain gates, and above it whether the other one is higher."""
+    bits, borrow = [], Const(0, 1)
+    for n, bit in enumerate(number):
+        taken = other[n] if n < len(other) else Const(0, 1)
+        bits.append(bit ^ taken ^ borrow)
+        borrow = (~bit & (taken | borrow)) | (taken & borrow)
+    return Cat(bits, borrow)
 
 
 def saturating_counter(

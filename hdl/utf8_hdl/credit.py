@@ -39,7 +39,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from .counter import flips, next_flips, up
+from .counter import flips, minus, next_flips, up
 from .elastic import Section
 from .gates import select
 
@@ -131,6 +131,11 @@ class Credit(Section):
         self._flips_if_ready = self.register("flips_if_ready", NUMBER_WIDTH)
         if_ready = self._flips_if_ready & o.ready.replicate(NUMBER_WIDTH)
         self._coming_next = self._next ^ (self._flips | if_ready)
+
+    @property
+    def stages(self) -> int:
+        """How many there are so far."""
+        return len(self._steps)
 
     def step(self, name: str, what: str) -> Step:
         """The next stage, and what happens in it, for the heading."""
@@ -239,22 +244,12 @@ class Credit(Section):
         borrow, ready = self.register("spread_borrow"), self.register("ready")
         # One less than the beats outstanding.
         differences = [
-            _minus(newest[:low], self._next[:low]),
-            _minus(newest[low:], self._next[low:]),
+            minus(newest[:low], self._next[:low]),
+            minus(newest[low:], self._next[low:]),
         ]
         self.m.d.sync += Cat(spread[0], borrow, spread[1]).eq(
             Cat(differences[0], differences[1][:high])
         )
-        whole = Cat(spread[0], _minus(spread[1], borrow)[:high])
+        whole = Cat(spread[0], minus(spread[1], borrow)[:high])
         self.m.d.sync += ready.eq(Cat(whole == n for n in (*range(MOST_STAGES + 1), 31)).any())
         self.m.d.comb += self._i.ready.eq(ready)
-
-
-def _minus(number: Value, other: Value) -> Value:
-    """A difference in plain gates, and above it whether the other one is higher."""
-    bits, borrow = [], Const(0, 1)
-    for n, bit in enumerate(number):
-        taken = other[n] if n < len(other) else Const(0, 1)
-        bits.append(bit ^ taken ^ borrow)
-        borrow = (~bit & (taken | borrow)) | (taken & borrow)
-    return Cat(bits, borrow)

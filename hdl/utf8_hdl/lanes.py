@@ -70,8 +70,8 @@ class Lanes:
 
     Attributes
     ----------
-    paired, ended, named : Step
-        Stages 2, 5 and 6.
+    paired, ended : Step
+        Stages 2 and 5.
     """
 
     def __init__(self, credit: Credit, i: Any, profile: Profile) -> None:
@@ -82,7 +82,6 @@ class Lanes:
         self._sets: ByteSets
         self.paired = self._pair(self._split(i))
         self.ended = self._end(self._join(self._link(self.paired)))
-        self.named = self._name(self.ended)
 
     def _slots(self, fact: Value) -> Value:
         """The last place before the beat, and the lanes."""
@@ -187,8 +186,9 @@ class Lanes:
         end.keep("beyond_next", self._slots(Cat(join["beyond"][1:], Const(0, 1))))
         return end
 
-    def _name(self, end: Step) -> Step:
+    def named(self) -> Step:
         """Stage 6: what is wrong with tokens."""
+        end = self.ended
         name = self._credit.step("name", "whether a token is an error, and of which kind")
         if self._whole_sequence:
             known, kinds = self._known_fault(end)
@@ -208,10 +208,6 @@ class Lanes:
             truncated = _levels(Kind.TRUNCATED, bit, error)
             found = select_each(known, kind, truncated) | end["noncharacter"]
             name.keep(f"error_kind_{bit}", found & error)
-        at_least = [end[f"at_least_{n}"] for n in range(2, self._most + 2)]
-        # How many bytes a token has but its last one, as a number.
-        for bit in range(self._most.bit_length()):
-            name.keep(f"more_{bit}", bit_of_count(at_least, bit))
         return name
 
     def _known_fault(self, end: Step) -> tuple[Value, list[Value]]:

@@ -46,8 +46,8 @@ class WideDecoder(Elaboratable):
         i, o = self._decoder.i, self._decoder.o
         credit = Credit(m, i, o)
         lanes = Lanes(credit, i, self._profile)
+        named = lanes.named()
         make = credit.step("make", "the tokens")
-        named = lanes.named
         fields = {
             "code_point": self._code_points(named),
             "error": [named["error"]],
@@ -85,5 +85,8 @@ class WideDecoder(Elaboratable):
     def _lengths(self, named: Step) -> list[Value]:
         """The bits of lengths."""
         ends = named["ends"]
-        at_least = [ends, *(named[f"at_least_{n}"] for n in range(2, self._profile.longest_form + 1))]
+        at_least = [
+            ends,
+            *(named[f"at_least_{n}"] for n in range(2, self._profile.longest_form + 1)),
+        ]
         return [ends & bit_of_count(at_least, n) for n in range(len(at_least).bit_length())]

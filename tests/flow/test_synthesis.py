@@ -253,6 +253,14 @@ def test_the_run_in_the_middle_is_the_median(frequencies, median):
     assert design["bytes_per_second"] == frequencies[median] * 1e6
 
 
+def test_each_lane_takes_a_byte():
+    one = measured([200.0])
+    job = one.job._replace(variant=Variant("decoder", lanes=8))
+    results = document([one._replace(job=job)])
+    assert results["designs"][0]["bytes_per_second"] == 8 * 200e6
+    assert summary(results)[-1].startswith("| decoder, 8 lanes, unicode | ")
+
+
 @pytest.mark.parametrize(("mhz", "usable"), [(256.5, 256.5), (257, 257), (257.5, 257), (400, 257)])
 def test_no_design_is_faster_than_the_clock_tree(mhz, usable):
     results = document([measured([mhz])])

@@ -93,7 +93,8 @@ class Designs:
     component: Annotated[str | None, options.Choice(ENTRIES, "Only this one.")] = None
     compact: Compact = False
     lanes: Annotated[
-        str | None, options.Choice(COUNTS, "For a decoder or validator: bytes in a cycle.")
+        str | None,
+        options.Choice(COUNTS, "For a decoder or validator: bytes in a cycle; without it 1 and 8."),
     ] = None
 
     def variants(self) -> list[Variant]:

@@ -134,7 +134,7 @@ def shown_output(trace: Trace, engine: Engine, place: int) -> str:
 def _with_remarks(shown: str, last: bool, waits: bool) -> str:
     remarks = [name for name, holds in (("last", last), ("waits", waits)) if holds]
     if len(shown) > WIDEST:
-        shown = textwrap.fill(shown, WIDEST)
+        shown = textwrap.fill(shown, WIDEST, break_on_hyphens=False)
     return " ".join([shown, *remarks]).rstrip()
 
 

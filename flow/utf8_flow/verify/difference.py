@@ -79,7 +79,7 @@ def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
     """The outputs of both."""
     place = difference.cycle - recording.first_cycle
     expected, actual = (
-        shown_output(trace, engine, place) or "none"
+        shown_output(trace, engine, place).replace("\n", " ") or "none"
         for trace in (recording.expected, recording.actual)
     )
     return f"{engine.component.result:<12}expected {expected}, actual {actual}"

@@ -1,6 +1,7 @@
 """How large and how fast designs are on devices: through nextpnr, with several seeds."""
 
 import json
+import re
 import tempfile
 from collections.abc import Collection, Iterable
 from itertools import product
@@ -15,7 +16,7 @@ from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 from ..components.entry import Variant
 from ..terminal import progress_bar
 from .families import DEVICES
-from .synthesis import Netlist, synthesize
+from .synthesis import CLOCK, Netlist, synthesize
 
 SEEDS = 1 << 31
 """How many seeds nextpnr tells apart."""
@@ -139,11 +140,13 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
     """
     # No frequency is asked for: it does its best, whatever that is.
     report, _ = _nextpnr(netlist, "--seed", str(seed))
-    (clock,) = report["fmax"].values()
+    ((name, clock),) = (
+        (name, clock) for name, clock in report["fmax"].items() if re.search(rf"\b{CLOCK}\b", name)
+    )
     (path,) = (
         path["path"]
         for path in report["critical_paths"]
-        if "<async>" not in (path["from"], path["to"])
+        if path["from"] == path["to"] == f"posedge {name}"
     )
     start, end = path[0]["from"], path[-1]["to"]
     control = netlist.device.family.controls.get(end["port"])

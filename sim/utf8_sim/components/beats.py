@@ -67,7 +67,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
         "short texts": [text for three in product(short, repeat=3) for text in three],
         "random hostile bytes": [*hostile, *joined(hostile[: len(hostile) // 4])],
     }
-    parts = [_part(name, [(text, True) for text in texts], lanes) for name, texts in texts.items()]
+    parts = [_part(name, [(text, True) for text in some], lanes) for name, some in texts.items()]
     lengths = list(_every_length(design))
     broken = list(_broken_rules(design, encodings, seed))
     return [

@@ -12,6 +12,22 @@ from utf8_sim.campaign import boundary_encodings
 LEADS = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, *range(0xC0, 0x100)]
 
 
+EVERY_BYTE = bytes(range(256))
+TEXTS = [
+    "Hello, world!\r\n\x00\x7f",
+    "Aé≠😀 naïve שלום नमस्ते 你好 한국어 \U0010ffff\ufeff",
+    "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff",
+]
+HOSTILE = [
+    EVERY_BYTE,
+    EVERY_BYTE[::-1],
+    b"".join(bytes([0xE1, byte]) for byte in EVERY_BYTE),
+    "😀".encode()[:3] * 20,
+    random.Random(0).randbytes(1000),
+    *(text.encode() for text in TEXTS),
+]
+
+
 def hostile_bytes(profile: Profile) -> st.SearchStrategy[list[int]]:
     """Any bytes, and encodings of boundary values, some of them cut."""
     encodings = st.sampled_from(boundary_encodings(profile))

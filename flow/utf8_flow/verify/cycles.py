@@ -11,6 +11,7 @@ from rich.text import Text
 from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.arrays import array_timing
 from utf8_sim.lockstep import HANDSHAKE, Window
+from utf8_sim.shown import has_error
 from utf8_sim.stimulus import LAST
 from utf8_sim.trace import Fields, Trace, shown_number
 
@@ -67,7 +68,7 @@ def cycle_table(
         line.stylize("bold")
     for number, line in zip(cycles, lines[head:], strict=True):
         place = number - begin
-        if _offered(trace, "o", place).get("o.error"):
+        if has_error(_offered(trace, "o", place)):
             line.stylize("red")
         if pins and (contradicted := list(_contradicted(window, place))):
             more = "; ..." * (len(contradicted) > MOST_CONTRADICTED)

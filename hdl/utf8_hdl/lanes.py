@@ -16,6 +16,7 @@ A lead byte begins a sequence, whatever comes before it. So no more places are n
 sequence has bytes after its first.
 """
 
+from collections.abc import Iterable
 from functools import reduce
 from itertools import pairwise
 from operator import and_
@@ -124,10 +125,14 @@ class Lanes:
 
         # Unicode Table 3-7: the second bytes that E0, ED, F0 and F4 refuse.
         refusals = tables.refusals(profile)
-        refused = [before(among([lead])) & among(seconds) for lead, seconds in refusals.items()]
+        # A byte that is no continuation byte may count as refused: it links to none anyway.
+        refused = [
+            before(among([lead])) & among(_like_continuation(seconds))
+            for lead, seconds in refusals.items()
+        ]
         # Not more of them in one bit than a lookup table takes.
-        pair.keep("refused_a", any_of(refused[:2]) & there)
-        pair.keep("refused_b", any_of(refused[2:]) & there)
+        pair.keep("refused_a", any_of(refused[:2]))
+        pair.keep("refused_b", any_of(refused[2:]))
         # Refused because the value is out of range, though the lead byte has another kind.
         beyond = [
             before(among([lead]))
@@ -152,7 +157,7 @@ class Lanes:
             link.keep(f"linked_{count}", accepted & before(pair[f"leads_{count}"]))
         for places in range(1, self._most):
             link.keep(f"run_{places}", run(continuation, places))
-        link.keep("refused", refused)
+        link.keep("refused", continuation & refused)
         return link
 
     def _join(self, link: Step) -> Step:
@@ -239,6 +244,11 @@ def bit_of_count(at_least: list[Value], bit: int) -> Value:
     none = Const(0, len(at_least[0]))
     exactly = [enough & ~more for enough, more in pairwise([*at_least, none])]
     return any_of(found for number, found in enumerate(exactly, start=1) if number >> bit & 1)
+
+
+def _like_continuation(seconds: Iterable[int]) -> list[int]:
+    """All bytes that are one of some continuation bytes but for the two highest bits."""
+    return [top | second & 0x3F for top in (0x00, 0x40, 0x80, 0xC0) for second in seconds]
 
 
 def _levels(kind: Kind, bit: int, like: Value) -> Value:

@@ -190,7 +190,9 @@ class Validator(wiring.Component):
         locate.keep("begins", begins)
         locate.keep("ends_unit", phase_now.all())
         locate.keep("wrong", found.valid & (unfinished | found["found_error"]))
-        locate.keep("before_unit", any_of(b & (place <= n) for n, b in enumerate(back)))
+        locate.keep("before_unit", any_of(
+                steps & any_of(place == lower for lower in range(n + 1)) for n, steps in enumerate(back)
+            ))
         locate.keep("place", place)
         locate.keep("back", back)
         locate.keep("of_kind", rest[: len(self._of_kind)])

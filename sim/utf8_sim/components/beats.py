@@ -1,7 +1,7 @@
 """What components with lanes have in common: their campaign, coverage, and how a beat is shown."""
 
-from collections.abc import Iterator, Sequence
-from itertools import count, product, takewhile
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, groupby, product, takewhile
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,12 @@ from ..campaign import (
 )
 from ..golden.text import encode, form_maximum, is_continuation
 from ..shown import token_label
-from ..stimulus import LAST, Piece
-from ..trace import Columns, Trace
+from ..stimulus import LAST, Piece, beats
+from ..trace import Columns, Interface, Trace
 from .component import Levels
 
 MOST_TEXTS = 2048
-"""Of those that try things one by one in every lane; if there would be more, some are left out."""
+"""Of those that try things one by one in every lane; if there were more, some are left out."""
 
 RANDOM_KEEPS = 256
 
@@ -55,8 +55,8 @@ def campaign(design: Any, seed: int) -> list[Part]:
         text = b"A".join(texts)
         return [b"A" * lane + text for lane in range(lanes)]
 
-    def one_by_one(texts: list[bytes]) -> list[bytes]:
-        step = -(-lanes * len(texts) // MOST_TEXTS)
+    def one_by_one(texts: list[bytes], most: int = MOST_TEXTS) -> list[bytes]:
+        step = -(-lanes * len(texts) // most)
         places = product(range(lanes), enumerate(texts))
         return [b"A" * lane + text for lane, (n, text) in places if (lane + n) % step == 0]
 
@@ -69,28 +69,38 @@ def campaign(design: Any, seed: int) -> list[Part]:
         "boundary code points in every lane": joined(encodings),
         "every bit of a value in every lane": joined(toggled),
         "every class after every beginning, in every lane": joined(after_beginnings),
-        "texts with little else": one_by_one([*encodings, *after_beginnings]),
+        "one boundary code point in a text": one_by_one(encodings, lanes * len(encodings)),
+        "one class after one beginning in a text": one_by_one(after_beginnings),
         "continuation bytes after a text that ends too early": cut,
         "short texts": [text for three in product(short, repeat=3) for text in three],
         "random hostile bytes": [*hostile, *joined(hostile[: len(hostile) // 4])],
     }
-    parts = [_part(name, [(text, True) for text in some], lanes) for name, some in texts.items()]
-    lengths = list(_every_length(design))
-    broken = list(_broken_rules(design, encodings, seed))
-    return [
-        *parts,
-        _part("texts of every length up to three beats", lengths, lanes),
-        Part("broken rules of keep", 4 * len(broken) // 3, lambda: iter(broken)),
-    ]
+    pieces: dict[str, Iterable[Piece]] = {name: _together(some) for name, some in texts.items()}
+    pieces["texts of every length up to three beats"] = _every_length(design)
+    pieces["broken rules of keep"] = _broken_rules(design, encodings, seed)
+    return [_part(name, design, some) for name, some in pieces.items()]
 
 
-def _part(name: str, pieces: list[tuple[bytes, bool]], lanes: int) -> Part:
-    """A part from pieces of texts."""
-    size = sum(max(1, -(-len(values) // lanes)) for values, _ in pieces)
-    return Part(name, size, lambda: iter(pieces))
+def _together(texts: list[bytes]) -> Iterator[Piece]:
+    """Texts as few pieces: those side by side that are not empty are one."""
+    for has_bytes, group in groupby(texts, key=bool):
+        some = list(group)
+        if has_bytes:
+            ends = np.zeros(sum(map(len, some)), dtype=bool)
+            ends[np.cumsum(list(map(len, some))) - 1] = True
+            yield b"".join(some), ends
+        else:
+            yield from ((text, True) for text in some)
 
 
-def _every_length(design: Any) -> Iterator[tuple[bytes, bool]]:
+def _part(name: str, design: Any, pieces: Iterable[Piece]) -> Part:
+    """A part whose inputs are made once, and not again for each run."""
+    made = list(beats(pieces, Interface.of(name, design)))
+    items = {pin: np.concatenate([some[pin] for some in made]) for pin in made[0]}
+    return Part(name, len(items[LAST]), lambda: iter([items]))
+
+
+def _every_length(design: Any) -> Iterator[Piece]:
     """Characters of all lengths, cut anywhere; if they fill a beat, also with an empty one."""
     longest = design.profile.longest_form
     characters = b"".join(encode(form_maximum(n) + 1) for n in range(1, longest))
@@ -110,12 +120,12 @@ def _broken_rules(design: Any, encodings: list[bytes], seed: int) -> Iterator[Pi
     data = np.frombuffer(b"".join(encodings), dtype=np.uint8)
     for keep in keeps:
         begin = generator.integers(len(data))
-        beats = np.take(data, np.arange(begin, begin + 2 * lanes), mode="wrap")
+        two = np.take(data, np.arange(begin, begin + 2 * lanes), mode="wrap")
         shape = (2, lanes) if lanes > 1 else 2
         yield {
-            "i.data": beats.reshape(shape),
+            "i.data": two.reshape(shape),
             "i.keep": np.stack([keep, generator.permutation(keep)]).reshape(shape),
-            LAST: generator.integers(0, 2, 2),
+            LAST: generator.integers(0, 2, 2, dtype=np.uint8),
         }
         for text in b"A", b"A\xc3\xa9":
             yield text, True

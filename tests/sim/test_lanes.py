@@ -364,7 +364,7 @@ def test_beats_are_shown_byte_by_byte():
     assert show_beat({"i.data": [0x41, 0xE2, 9, 0], "i.keep": [1, 1, 0, 0]}) == "41 E2 -- --"
     assert show_beat({"i.data": 0x41, "i.keep": 1}) == "41"
     wide = {"i.data": [0x41] * 32, "i.keep": [1, 0, 1] + [0] * 29}
-    assert show_beat(wide) == "41 -- 41 (2 bytes)"
+    assert show_beat(wide) == "41 -- 41 (2 of 32 bytes)"
 
 
 def test_slots_are_shown_by_their_numbers():

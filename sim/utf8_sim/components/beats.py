@@ -184,7 +184,7 @@ def show_beat(beat: Levels, side: str = "i") -> str:
         return " ".join(shown)
     while shown and shown[-1] == "--":
         shown.pop()
-    return " ".join([*shown, f"({sum(keeps)} bytes)"])
+    return " ".join([*shown, f"({sum(keeps)} of {len(keeps)} bytes)"])
 
 
 def show_slots(slots: Levels) -> str:

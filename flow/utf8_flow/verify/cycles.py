@@ -20,7 +20,6 @@ from .report import active_cycles
 WIDEST = len(" ".join(["00"] * 16))
 """An input or an output that is wider gets several lines: sixteen bytes of a beat are in one."""
 
-
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 MOST_CONTRADICTED = 8
@@ -34,11 +33,9 @@ def cycle_table(
     pins: bool = False,
     marked: int | None = None,
 ) -> list[Text]:
-    """One line for each cycle, or more if a beat is too wide for one, below the headings.
+    """A line for each cycle, or several if a beat is too wide for one, below the headings.
 
-    Nothing, if there are no cycles.
-
-    Without ``cycles``, all but the idle ones at the end. With ``pins`` the handshakes are shown
+    There is nothing if there are no cycles. Without ``cycles``, all but the idle ones at the end. With ``pins`` the handshakes are shown
     too, and each pin that the golden model contradicts.
     """
     trace, begin = window.actual, window.first_cycle

@@ -35,8 +35,9 @@ def cycle_table(
 ) -> list[Text]:
     """A line for each cycle, or several if a beat is too wide for one, below the headings.
 
-    There is nothing if there are no cycles. Without ``cycles``, all but the idle ones at the end. With ``pins`` the handshakes are shown
-    too, and each pin that the golden model contradicts.
+    There is nothing if there are no cycles. Without ``cycles``, they are all but the idle ones at
+    the end. With ``pins`` the handshakes are shown too, and each pin that the golden model
+    contradicts.
     """
     trace, begin = window.actual, window.first_cycle
     cycles = cycles or range(begin, begin + active_cycles(trace))

@@ -17,7 +17,7 @@ MAY_IMPORT = {
     **{
         f"flow/utf8_flow/{room}": {*BELOW_FLOW, *(f"utf8_flow.{name}" for name in (room, *others))}
         for room, others in {
-            "components": ["verify.report", "formal"],
+            "components": ["verify.report", "formal", "terminal"],
             "export": ["components", "terminal"],
             "formal": ["export", "components", "terminal"],
             "fpga": ["export", "components", "verify.report", "terminal"],

@@ -227,7 +227,7 @@ LEMMA_FLAWS: dict[tuple[str, str], Edit] = {
     ("decoder", "in-order"): (timing, "Mux(self.backlog, skid, offered)", "offered"),
     ("decoder", "line-rate"): (timing, "design.o.ready | (enable & ~self.", "(enable & ~self."),
     ("decoder", "latency"): (timing, "stages = 6", "stages = 7"),
-    ("decoder", "conservation"): (specification, "reason), pending)", "reason), 1)"),
+    ("decoder", "conservation"): (specification, "wrong), pending)", "wrong), 1)"),
     ("decoder", "only-well-formed"): (
         specification,
         "Cat(*reversed(sequence[:form]))",

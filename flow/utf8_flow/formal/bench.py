@@ -121,7 +121,8 @@ class Bench(Elaboratable):
         """A signal that may have any level in any cycle. Its name must be new."""
         if name in self.inputs:
             raise ValueError(f"there is a free input {name!r} already")
-        self.inputs[name] = signal = Signal(shape, name=name)
+        signal: Any = Signal(shape, name=name)
+        self.inputs[name] = Value.cast(signal)
         return signal
 
     def design(

@@ -43,6 +43,7 @@ read_rtlil bench.il
 hierarchy -check -top top
 proc -norom
 flatten
+memory
 {any_start}
 opt_clean
 async2sync

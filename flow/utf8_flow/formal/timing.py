@@ -9,7 +9,7 @@ timing model says from when a result is at the output. Together they say every p
 
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
 
 from .bench import Bench, accepts, gives, input_of, output_of, waits
 
@@ -197,6 +197,49 @@ class CompactTiming(Timing):
                 *shown.takes(sure, self.backlog | cuts | ends, result),
                 *behind.takes(1, ends & (self.backlog | cuts | first), own),
             ]
+
+
+class CreditTiming(Timing):
+    """Of a pipeline that never stalls, behind credit.
+
+    An item moves on in every cycle, through all stages and into a queue, and its result is given
+    from there. No more than so many are accepted as the queue has places.
+    """
+
+    stages = 7
+    depth, spare = 16, 3
+
+    def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
+        item: Any = Cat(input_of(design), accepts(design))
+        for _ in range(self.stages):
+            stage = Signal.like(item)
+            m.d.sync += stage.eq(item)
+            item = stage
+        m.d.comb += Cat(specification.item, specification.accept).eq(item)
+        result, _ = specification.results
+
+        queue = [Signal.like(result, name=f"queue_{n}") for n in range(self.depth)]
+        newest, oldest = Signal(range(2 * self.depth)), Signal(range(2 * self.depth))
+        with m.If(specification.ends):
+            m.d.sync += newest.eq(newest + 1)
+            with m.Switch(newest[:-1]):
+                for n, place in enumerate(queue):
+                    with m.Case(n):
+                        m.d.sync += place.eq(result)
+        shown = self._place("shown")
+        gives = newest != oldest
+        with m.If(~waits(design)):
+            m.d.sync += [*shown.takes(1, gives, Array(queue)[oldest[:-1]]), oldest.eq(oldest + gives)]
+        self.known, self.valid, self.result = shown
+
+        # How many are accepted, and neither at the output nor were.
+        outstanding = Signal(range(self.depth + 1))
+        self.ready = Signal()
+        m.d.sync += [
+            outstanding.eq(outstanding + accepts(design) - (gives & ~waits(design))),
+            self.ready.eq(b.before(outstanding) <= self.depth - self.spare),
+        ]
+        self.backlog = Const(0)
 
 
 class SerialTiming(Timing):

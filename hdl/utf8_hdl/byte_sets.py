@@ -3,27 +3,29 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from amaranth.hdl import Const, Signal, Value
+from amaranth.hdl import Cat, Const, Signal, Value
 
+from .credit import Step
 from .elastic import Stage
 from .gates import any_of
 
 
 class ByteSets:
-    """Membership of a byte in sets, one stage after the byte.
+    """Membership of bytes in sets, one stage after the bytes.
 
     A set of bytes is a union of products, some high nibbles times some low nibbles. A register for
     each of these sets of nibbles is one lookup table, and bytes of many kinds share them. The
-    registers are in ``stage``, one stage after the byte.
+    registers are in ``stage``, one stage after the bytes, and have a bit for each byte.
     """
 
-    def __init__(self, stage: Stage, byte: Value) -> None:
+    def __init__(self, stage: Stage | Step, *of: Value) -> None:
         self._stage = stage
-        self._nibbles = {"low": byte[:4], "high": byte[4:]}
+        self._nibbles = {"low": [byte[:4] for byte in of], "high": [byte[4:] for byte in of]}
+        self._all = Const((1 << len(of)) - 1, len(of))
         self._known: dict[tuple[str, frozenset[int]], Signal] = {}
 
     def among(self, members: Iterable[int]) -> Value:
-        """Whether the byte in the stage is one of some."""
+        """Which of the bytes in the stage are among some."""
         lows = defaultdict(set)
         for member in members:
             lows[member >> 4].add(member & 0xF)
@@ -38,13 +40,14 @@ class ByteSets:
     def _one_of(self, which: str, values: frozenset[int]) -> Value:
         others = frozenset(range(16)) - values
         if not others:
-            return Const(1, 1)
+            return self._all
         if (which, others) in self._known:
             return ~self._known[which, others]
         if (which, values) not in self._known:
             digits = "".join(f"{value:X}" for value in sorted(values))
             few = min(values, others, key=len)
-            found = any_of(self._nibbles[which] == value for value in sorted(few))
+            nibbles = self._nibbles[which]
+            found = Cat(any_of(nibble == value for value in sorted(few)) for nibble in nibbles)
             found = found if few is values else ~found
             self._known[which, values] = self._stage.keep(f"{which}_{digits}", found)
         return self._known[which, values]

@@ -13,7 +13,7 @@ from .compact_decoder import CompactDecoder
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
 from .layouts import BYTE_LAYOUT, Kind, beat_layout, checked_lanes, slots_layout, token_layout
-from .profile import FORM_BITS, REPLACEMENT, UNICODE, ErrorSpan, Profile
+from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, form_of_bit
 from .wide_decoder import WideDecoder
 
 
@@ -79,6 +79,8 @@ class Decoder(wiring.Component):
         The state register, for waveforms and coverage.
     skid_taken : Signal
         Whether there is a byte in the skid register, for proofs.
+    arrives, arriving : Signal
+        With lanes: whether there is a beat in the last stage, and its slots, for proofs.
 
     Members
     -------
@@ -92,9 +94,7 @@ class Decoder(wiring.Component):
     i: Any
     o: Any
 
-    def __init__(
-        self, profile: Profile = UNICODE, compact: bool = False, lanes: int = 1
-    ) -> None:
+    def __init__(self, profile: Profile = UNICODE, compact: bool = False, lanes: int = 1) -> None:
         self.profile = profile
         self.compact = compact
         self.lanes = checked_lanes(lanes)
@@ -103,6 +103,7 @@ class Decoder(wiring.Component):
                 raise ValueError(f"a compact decoder has one lane, not {lanes}")
             i, o = beat_layout(lanes), slots_layout(profile, lanes)
             super().__init__({"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))})
+            self.arrives, self.arriving = Signal(), Signal(o.members["slots"])
             return
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         #: Ports of AXI4-Stream that are wider than what they carry.
@@ -342,5 +343,4 @@ def _sequence_layout(profile: Profile) -> dict[str, Any]:
 
 def _form_and_level(bit: int) -> tuple[int, int]:
     """The shortest form with a bit of the code point, and the level of that bit in U+FFFD."""
-    form = next(form for form, width in FORM_BITS.items() if bit < width)
-    return form, REPLACEMENT >> bit & 1
+    return form_of_bit(bit), REPLACEMENT >> bit & 1

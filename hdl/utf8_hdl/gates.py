@@ -17,6 +17,11 @@ def select(condition: Value, then: Value, otherwise: Value) -> Value:
     return (then & mask) | (otherwise & ~mask)
 
 
+def select_each(conditions: Value, then: Value, otherwise: Value) -> Value:
+    """A choice for each bit."""
+    return (then & conditions) | (otherwise & ~conditions)
+
+
 def any_of(terms: Iterable[Value]) -> Value:
     """Whether one of some bits is set."""
     return reduce(or_, terms, Const(0, 1))

@@ -22,6 +22,11 @@ FORM_BITS = {1: 7, 2: 11, 3: 16, 4: 21, 5: 26, 6: 31, 7: 36, 8: 42}
 """Length of a form in bytes, and how many bits of code point it carries."""
 
 
+def form_of_bit(bit: int) -> int:
+    """The shortest form that carries a bit of the code point."""
+    return next(form for form, width in FORM_BITS.items() if bit < width)
+
+
 class ErrorSpan(enum.Enum):
     """How many bytes one error covers."""
 

@@ -2,11 +2,34 @@
 
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Value
+
+from .credit import Credit, Step
+from .gates import select_each
+from .lanes import Lanes, before
+from .profile import REPLACEMENT, Profile, form_of_bit
 
 
 class WideDecoder(Elaboratable):
-    """What is inside a decoder with lanes.
+    """What is inside a decoder with lanes: for each beat of bytes it gives a beat of slots.
+
+    The logic of :class:`~utf8_hdl.lanes.Lanes`, one more stage that makes the tokens, and the flow
+    control of :mod:`utf8_hdl.credit`. So seven stages, and a latency of nine cycles.
+
+    What it promises:
+
+    1. Line rate: with a ready consumer, one beat in every cycle on any input.
+    2. Latency: the slots are at the output 9 cycles after their beat was accepted. Cycles in which
+       the output waits are not counted.
+    3. Slot k, from 1 on, has the token whose last byte is in lane k - 1. Slot 0 has the sequence
+       that the beat before left unfinished, if this beat cuts it. A slot without a token is zero.
+       In order, the slots have the tokens that a decoder of one lane gives.
+    4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
+       output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
+       care.
+    5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
+       byte of the same text, it ends the sequence before it, as the end of a text does.
+    6. Self-synchronisation: from any register contents, once TODO.
 
     Parameters
     ----------
@@ -16,6 +39,59 @@ class WideDecoder(Elaboratable):
 
     def __init__(self, decoder: Any) -> None:
         self._decoder = decoder
+        self._profile: Profile = decoder.profile
 
     def elaborate(self, platform: Any) -> Module:
-        raise NotImplementedError
+        m = Module()
+        i, o = self._decoder.i, self._decoder.o
+        credit = Credit(m, i, o)
+        lanes = Lanes(credit, i, self._profile)
+        make = credit.step("make", "the tokens")
+        named = lanes.last
+        fields = {
+            "code_point": self._code_points(named),
+            "error": [named["error"]],
+            "kind": [named[f"error_kind_{bit}"] for bit in range(3)],
+            "length": self._lengths(named),
+        }
+        for name, bits in fields.items():
+            fields[name] = [make.keep(f"{name}_{n}", bit) for n, bit in enumerate(bits)]
+        slots = range(len(o.p.slots))
+        in_slots = Cat(bit[slot] for slot in slots for bits in fields.values() for bit in bits)
+        m.d.comb += [
+            self._decoder.arrives.eq(make.valid),
+            self._decoder.arriving.eq(in_slots),
+            o.p.slots.eq(credit.store(make, in_slots)),
+            o.p.last.eq(credit.store(lanes.first, lanes.first["last"])),
+        ]
+        credit.finish()
+        return m
+
+    def _code_points(self, named: Step) -> list[Value]:
+        """The bits of values, by their forms (RFC 3629, section 3); those of U+FFFD in an error."""
+        ends, error = named["ends"], named["error"]
+        bits = []
+        for bit in range(self._profile.code_point_width):
+            back, place = divmod(bit, 6)
+            carried = before(named[f"data_{place}"], back)[-len(ends) :]
+            there = ends
+            if bit == 6:  # the only one that comes from two places
+                alone = named["data_6"][-len(ends) :]
+                carried = select_each(named["at_least_2"], carried, alone)
+            elif bit > 6:
+                there = named[f"at_least_{form_of_bit(bit)}"]
+            value = there & carried & ~error
+            bits.append(value | error if REPLACEMENT >> bit & 1 else value)
+        return bits
+
+    def _lengths(self, named: Step) -> list[Value]:
+        """The bits of lengths: one more than there are bytes before the last one."""
+        longest = self._profile.longest_form
+        bits, carry = [], named["ends"]
+        for bit in range(longest.bit_length()):
+            more = (
+                named[f"more_{bit}"] if bit < (longest - 1).bit_length() else Const(0, len(carry))
+            )
+            bits.append(more ^ carry)
+            carry = more & carry
+        return bits

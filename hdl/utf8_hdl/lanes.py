@@ -1,0 +1,249 @@
+"""What the bytes of a beat are to each other: the logic that components with lanes share.
+
+A byte depends on itself and on the few before it only. So the last bytes of a beat enter the next
+one as extra *places* in front of its lanes, and no chain goes through the lanes. What is known is a
+vector with a bit for each place; :func:`before` is the same one place later.
+
+The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b. Of a
+continuation byte there is to know
+
+- whether it is *linked* to the byte before, a lead byte that announces so and so many continuation
+  bytes and does not refuse this one;
+- and so whether it *joins* the sequence of the byte before: if it is linked, or if it ends a run of
+  continuation bytes of which the first is linked to a lead byte that announces so many.
+
+A lead byte begins a sequence, whatever comes before it. So no more places are needed than a
+sequence has bytes after its first.
+"""
+
+from functools import reduce
+from itertools import pairwise
+from operator import and_
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Mux, Value
+
+from . import tables
+from .byte_sets import ByteSets
+from .credit import Credit, Step
+from .gates import any_of, select_each
+from .layouts import Kind
+from .profile import ErrorSpan, Profile
+
+
+def before(fact: Value, places: int = 1) -> Value:
+    """What it is so many places before; zero where that is in front of the first."""
+    return Cat(Const(0, places), fact)[: len(fact)] if places else fact
+
+
+def run(fact: Value, places: int) -> Value:
+    """Whether it is so in each of the last so many places."""
+    return reduce(and_, (before(fact, n) for n in range(places)))
+
+
+class Lanes:
+    """The tokens that a beat brings about, in a pipeline of six stages behind its input.
+
+    1. *split* the bytes into nibbles, and look up which sets these are in.
+    2. *pair* each byte with those before: what it begins, and what the one before refuses.
+    3. *link* it to a lead byte.
+    4. *join* it to the sequence of the byte before.
+    5. *end* a token where no byte is missing, or the next one does not join.
+    6. *name* its error.
+
+    In the last stage vectors have a bit for each slot: for each lane, and in front of these for the
+    sequence that the beat before left unfinished, if this beat cuts it. Known in it are ``ends``,
+    whether a token ends in the slot; ``error``, whether it is one; ``error_kind_0`` to ``_2``, the
+    bits of the error's kind, zero where there is none; ``more_0`` and so on, the bits of how many
+    bytes the token has but its last one; ``at_least_2`` and so on, whether it has so many bytes.
+    And ``data_0`` to ``data_6``, which are bits of the bytes in all places, of which those of the
+    slots are the last; ``last`` of the beat; and ``beat``, all of the input.
+
+    Parameters
+    ----------
+    credit : Credit
+        The flow control.
+    i : stream
+        The input.
+    profile : Profile
+        Which UTF-8 is spoken.
+
+    Attributes
+    ----------
+    first, last : Step
+        The first stage and the last.
+    """
+
+    def __init__(self, credit: Credit, i: Any, profile: Profile) -> None:
+        self._credit = credit
+        self._profile = profile
+        self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+        self._most = profile.longest_form - 1
+        self._sets: ByteSets
+        self.first = split = self._split(i)
+        self.last = self._name(self._end(self._join(self._link(self._pair(split)))))
+
+    def _slots(self, fact: Value) -> Value:
+        """The last place before the beat, and the lanes."""
+        return fact[self._most - 1 :]
+
+    def _split(self, i: Any) -> Step:
+        """Stage 1: the places, and the sets that nibbles are in."""
+        split = self._credit.step("split", "the sets that the nibbles are in")
+        data, keep = Value.cast(i.p.data), Value.cast(i.p.keep)
+        carried = split.register("carried", 8 * self._most, reset_less=True)
+        carried_there = split.register("carried_there", self._most)
+        everything, there = Cat(carried, data), Cat(carried_there, keep)
+        with split.m.If(split.next_valid):
+            split.m.d.sync += [
+                carried.eq(everything[-len(carried) :]),
+                # The byte before the first of a text is not there.
+                carried_there.eq(Mux(i.p.last, 0, there[-self._most :])),
+            ]
+        self._sets = ByteSets(split, *(everything[n : n + 8] for n in range(0, len(everything), 8)))
+        split.keep("there", there)
+        split.keep("beat", i.p)
+        split.keep("last", i.p.last)
+        for bit in range(7):
+            split.keep(f"data_{bit}", everything[bit::8])
+        return split
+
+    def _pair(self, split: Step) -> Step:
+        """Stage 2: what a byte is by itself, and to the one or two before it."""
+        pair = self._credit.step("pair", "what a byte begins, and what the one before it refuses")
+        profile, among, there = self._profile, self._sets.among, split["there"]
+        pair.keep("continuation", among(tables.CONTINUATION_BYTES) & there)
+        pair.keep("high", among(range(0x80, 0x100)) & there)
+        for count in range(1, self._most + 1):
+            leads = tables.announcing(profile, *range(count, self._most + 1))
+            pair.keep(f"leads_{count}", among(leads) & there)
+        for bit in range(3):
+            pair.keep(f"kind_{bit}", among(tables.with_kind_bit(profile, bit)))
+        # It cannot begin a character. Only needed where an error goes on after its first byte.
+        pair.keep("faulty", among(tables.faulty(profile) if self._whole_sequence else ()) & there)
+
+        # Unicode Table 3-7: the second bytes that E0, ED, F0 and F4 refuse.
+        refusals = tables.refusals(profile)
+        refused = [before(among([lead])) & among(seconds) for lead, seconds in refusals.items()]
+        # Not more of them in one bit than a lookup table takes.
+        pair.keep("refused_a", any_of(refused[:2]) & there)
+        pair.keep("refused_b", any_of(refused[2:]) & there)
+        # Refused because the value is out of range, though the lead byte has another kind.
+        beyond = [
+            before(among([lead]))
+            & among(second for second, kind in seconds.items() if kind is Kind.OUT_OF_RANGE)
+            for lead, seconds in refusals.items()
+            if len(set(seconds.values())) > 1
+        ]
+        pair.keep("beyond", any_of(beyond) & there)
+        # U+FFFE is EF BF BE, and U+FFFF is EF BF BF.
+        after_ef_bf = before(among([0xEF]), 2) & before(among([0xBF]))
+        noncharacter = Const(0) if profile.accept_noncharacters else after_ef_bf
+        pair.keep("noncharacter", noncharacter & among([0xBE, 0xBF]))
+        return pair
+
+    def _link(self, pair: Step) -> Step:
+        """Stage 3: which continuation bytes a lead byte before them accepts."""
+        link = self._credit.step("link", "whether a byte continues the lead byte before it")
+        continuation = pair["continuation"]
+        refused = pair["refused_a"] | pair["refused_b"]
+        accepted = continuation if self._whole_sequence else continuation & ~refused
+        for count in range(1, self._most + 1):
+            link.keep(f"linked_{count}", accepted & before(pair[f"leads_{count}"]))
+        for places in range(1, self._most):
+            link.keep(f"run_{places}", run(continuation, places))
+        link.keep("refused", refused)
+        return link
+
+    def _join(self, link: Step) -> Step:
+        """Stage 4: whether a byte joins the sequence of the one before, and another one is due."""
+        join = self._credit.step("join", "whether a byte joins the one before, and needs another")
+        linked = {count: link[f"linked_{count}"] for count in range(1, self._most + 1)}
+        runs = {places: link[f"run_{places}"] for places in range(1, self._most)}
+        joins = [runs[n - 1] & before(linked[n], n - 1) for n in range(2, self._most + 1)]
+        needs = [runs[n - 2] & before(linked[n], n - 2) for n in range(3, self._most + 1)]
+        join.keep("joins", any_of([linked[1], *joins]))
+        join.keep("needs", any_of([link["leads_1"], linked[2], *needs]))
+        return join
+
+    def _end(self, join: Step) -> Step:
+        """Stage 5: where tokens end; of maximal subparts, which are errors."""
+        end = self._credit.step("end", "whether a token ends with a byte")
+        joins, needs = join["joins"], join["needs"]
+        goes_on = Cat(joins[1:], needs[-1] & ~join["last"])  # for now, with the next beat
+        noncharacter = joins & ~needs & join["noncharacter"]
+        bad = join["high"] & ~goes_on & (~joins | needs | noncharacter)
+        # In the last place before the beat, what needs no more bytes ended in the beat before.
+        reported = Cat(self._slots(needs)[0], Const(1, 1).replicate(len(joins) - self._most))
+        ends = self._slots(join["there"] & ~goes_on) & reported
+        end.keep("ends", ends)
+        end.keep("bad", self._slots(bad) & reported)
+        end.keep("noncharacter", self._slots(noncharacter))
+        for count in range(2, self._most + 2):
+            end.keep(f"at_least_{count}", self._slots(run(joins, count - 1)) & ends)
+        # With the next place's bit, of the byte that cuts it.
+        end.keep("cut", self._slots(needs & ~Cat(join["refused"][1:], Const(0, 1))))
+        end.keep("beyond_next", self._slots(Cat(join["beyond"][1:], Const(0, 1))))
+        return end
+
+    def _name(self, end: Step) -> Step:
+        """Stage 6: what is wrong with tokens."""
+        name = self._credit.step("name", "whether a token is an error, and of which kind")
+        if self._whole_sequence:
+            known, kinds = self._known_fault(end)
+            error = end["bad"] | (end["ends"] & known)
+        else:
+            # What is refused as a second byte makes an error of the lead byte, which is all of it.
+            known, error = ~end["cut"], end["bad"]
+            kinds = [
+                select_each(
+                    end["beyond_next"], _levels(Kind.OUT_OF_RANGE, bit, error), self._slots(kind)
+                )
+                for bit, kind in enumerate(end[f"kind_{bit}"] for bit in range(3))
+            ]
+        name.keep("ends", end["ends"])
+        name.keep("error", error)
+        for bit, kind in enumerate(kinds):
+            truncated = _levels(Kind.TRUNCATED, bit, error)
+            found = select_each(known, kind, truncated) | end["noncharacter"]
+            name.keep(f"error_kind_{bit}", found & error)
+        at_least = [end[f"at_least_{n}"] for n in range(2, self._most + 2)]
+        # How many bytes a token has but its last one, as a number.
+        for bit in range(self._most.bit_length()):
+            name.keep(f"more_{bit}", _bit_of_count(at_least, bit))
+        return name
+
+    def _known_fault(self, end: Step) -> tuple[Value, list[Value]]:
+        """Whether first and second byte of a token are at fault, and the bits of its kind.
+
+        The lead byte is as many places before the last one as the token has more bytes.
+        """
+        at_least = [end["ends"], *(end[f"at_least_{n}"] for n in range(2, self._most + 2))]
+        none = Const(0, len(end["ends"]))
+        known: list[Value] = []
+        kinds: list[list[Value]] = [[], [], []]
+        for more, (enough, too_many) in enumerate(pairwise([*at_least, none])):
+            exactly = enough & ~too_many
+            fault, beyond = before(end["faulty"], more), Const(0, len(end["beyond"]))
+            if more:
+                fault |= before(end["refused"], more - 1)
+                beyond = before(end["beyond"], more - 1)
+            known.append(exactly & self._slots(fault))
+            for bit, kind in enumerate(kinds):
+                of_lead = before(end[f"kind_{bit}"], more)
+                out_of_range = _levels(Kind.OUT_OF_RANGE, bit, beyond)
+                found = select_each(beyond, out_of_range, of_lead)
+                kind.append(exactly & self._slots(found))
+        return any_of(known), [any_of(kind) for kind in kinds]
+
+
+def _bit_of_count(at_least: list[Value], bit: int) -> Value:
+    """A bit of a number, of which it is known whether it is at least 1, 2 and so on."""
+    none = Const(0, len(at_least[0]))
+    exactly = [enough & ~more for enough, more in pairwise([*at_least, none])]
+    return any_of(found for number, found in enumerate(exactly, start=1) if number >> bit & 1)
+
+
+def _levels(kind: Kind, bit: int, like: Value) -> Value:
+    """A bit of an error's code, for each bit of a vector."""
+    return Const(kind.value >> bit & 1, 1).replicate(len(like))

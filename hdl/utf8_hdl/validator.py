@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .credit import Credit, Step
@@ -70,6 +70,9 @@ class Validator(wiring.Component):
         As given.
     arrives, arriving : Signal
         Whether there is a beat in the last stage, and what is known of its text, for proofs.
+    located : View
+        Of the beat two stages before, for proofs: whether it is ``wrong``, and then the ``kind`` of
+        its first error and the lane in which that begins.
 
     Members
     -------
@@ -92,6 +95,7 @@ class Validator(wiring.Component):
             }
         )
         self.arrives, self.arriving = Signal(), Signal(VERDICT_WIDTH)
+        self.located = Signal(data.StructLayout({"wrong": 1, "kind": Kind, "begin": signed(9)}))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -106,6 +110,9 @@ class Validator(wiring.Component):
             Value.cast(self.o.p).eq(payload),
             self.arrives.eq(judged.valid),
             self.arriving.eq(judged["verdict"]),
+            self.located.wrong.eq(located["wrong"]),
+            self.located.kind.eq(located["kind"]),
+            self.located.begin.eq(located["begin"].as_signed()),
         ]
         credit.finish()
         return m

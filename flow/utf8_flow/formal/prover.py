@@ -102,14 +102,14 @@ def prove(bench: Bench) -> Proof:
     """Decide about what is said on a bench; a `ToolError` if a tool fails."""
     begin = time.monotonic()
     circuit = to_circuit(bench)
-    verdict, method = decide(circuit.only(WRONG))
+    verdict, method = decide(circuit.only(WRONG), bench.cycles)
     counterexample: dict[str, Trace] = {}
     inputs: list[dict[str, int]] = []
     if verdict == "FAILED":
         stimulus = _shortest_run(circuit.only(WRONG))
         method = f"run of {len(stimulus)} cycles"
         counterexample, inputs = _explain(bench, circuit, stimulus)
-    unreached = _unreached(bench, circuit)
+    unreached = _unreached(bench, circuit, bench.cycles or MOST_CYCLES)
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
     seconds = time.monotonic() - begin
@@ -123,6 +123,7 @@ def to_circuit(bench: Bench) -> Circuit:
     asked |= {f"reached{number}": value for number, value in enumerate(bench.reached.values())}
     for name, component in bench.components.items():
         asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
+    asked |= {f"cut{number}": value for number, value in enumerate(bench.cut)}
     outputs = []
     for name, value in asked.items():
         outputs.append(Signal(len(value), name=name))
@@ -141,7 +142,11 @@ def to_circuit(bench: Bench) -> Circuit:
         run_yosys(script, folder)
         circuit = Circuit.parse((folder / "circuit.aag").read_text())
     _check_inputs(bench, circuit)
-    return circuit
+    for name, other in bench.same_start.items():
+        begin = f"init:{name}."
+        own = [pin for pin in circuit.inputs if pin.startswith(begin)]
+        circuit = circuit.same({pin: f"init:{other}.{pin.removeprefix(begin)}" for pin in own})
+    return circuit.cut(*(f"cut{number}" for number in range(len(bench.cut))))
 
 
 def _check_inputs(bench: Bench, circuit: Circuit) -> None:
@@ -155,14 +160,17 @@ def _check_inputs(bench: Bench, circuit: Circuit) -> None:
         raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")
 
 
-def decide(circuit: Circuit) -> tuple[str, str]:
-    """Whether the only output of a circuit stays low in all runs.
+def decide(circuit: Circuit, cycles: int = 0) -> tuple[str, str]:
+    """Whether the only output of a circuit stays low in all runs, or in so many cycles of them.
 
     First registers and gates that are equal in every reachable state are merged, which induction
     shows (van Eijk's method); that alone is often enough. Then property directed reachability
     looks for a set of states that holds the initial one, that no step leaves, and in which the
     output is low, and checks it. The result is ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
     """
+    if cycles:
+        wrong = fails_within(circuit, cycles)
+        return ("FAILED", "") if wrong else ("proved", f"any {cycles} cycles")
     said, merged = _ask_abc(circuit, "scorr; dc2; write_aiger result; pdr -sfy", "result")
     if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
         return "proved", "induction"
@@ -178,7 +186,11 @@ def decide(circuit: Circuit) -> tuple[str, str]:
 def fails_within(circuit: Circuit, cycles: int) -> bool:
     """Whether the only output of a circuit is high in so many cycles of some run."""
     said, _ = _ask_abc(circuit, f"bmc3 -F {cycles}")
-    return "was asserted in frame" in said
+    if "was asserted in frame" in said:
+        return True
+    if f"No output asserted in {cycles} frames" not in said:
+        raise ToolError(f"yosys-abc gave up: {' '.join(said.split())[:LONGEST_MESSAGE]}")
+    return False
 
 
 def _shortest_run(circuit: Circuit) -> list[list[int]]:
@@ -191,11 +203,11 @@ def _shortest_run(circuit: Circuit) -> list[list[int]]:
     return stimulus
 
 
-def _unreached(bench: Bench, circuit: Circuit) -> tuple[str, ...]:
+def _unreached(bench: Bench, circuit: Circuit, cycles: int) -> tuple[str, ...]:
     """What must be reached and is not."""
     names = {f"reached{number}": what for number, what in enumerate(bench.reached)}
     # Without -x it keeps the runs, and crashes if an output is high from the beginning.
-    said, _ = _ask_abc(circuit.only(*names), f"bmc3 -a -x -F {MOST_CYCLES}")
+    said, _ = _ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}")
     reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
     return tuple(what for number, what in enumerate(names.values()) if number not in reached)
 

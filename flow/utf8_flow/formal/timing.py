@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
 
-from .bench import Bench, accepts, gives, input_of, output_of, waits
+from .bench import Bench, accepts, delayed, gives, input_of, output_of, waits
 
 
 class Timing:
@@ -202,43 +202,48 @@ class CompactTiming(Timing):
 class CreditTiming(Timing):
     """Of a pipeline that never stalls, behind credit.
 
-    An item moves on in every cycle, through all stages and into a queue, and its result is given
-    from there. No more than so many are accepted as the queue has places.
+    What an item gives moves on in every cycle, through all stages and into a memory, each of the
+    ``parts`` behind the stage in which it is known, and from there to the output. Items are numbered. An item's number goes along with it, and is its place in the
+    memory; it may be accepted if there is one for it in any case.
     """
 
-    stages = 7
-    depth, spare = 16, 3
+    stages = 2
+    places, spare = 16, 3
 
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
-        item: Any = Cat(input_of(design), accepts(design))
-        for _ in range(self.stages):
-            stage = Signal.like(item)
-            m.d.sync += stage.eq(item)
-            item = stage
-        m.d.comb += Cat(specification.item, specification.accept).eq(item)
-        result, _ = specification.results
+        m.d.comb += [
+            specification.accept.eq(accepts(design)),
+            specification.item.eq(input_of(design)),
+        ]
+        # Numbers of the newest item that was accepted, and of the next one to be at the output; and
+        # behind each stage whether there is an item, and the number of the newest one so far.
+        accepted = Signal(range(2 * self.places))
+        following = Signal.like(accepted, init=1)
+        newest = (accepted + accepts(design))[: len(accepted)]
+        m.d.sync += accepted.eq(newest)
+        behind = [Cat(accepts(design), newest)]
+        for _ in range(self.stages + 1):
+            behind.append(delayed(m, behind[-1]))
+        gives = (behind[-1][1:] + 1)[: len(accepted)] != following
+        will_follow = (following + (gives & ~waits(design)))[: len(following)]
+        m.d.sync += following.eq(will_follow)
+        place_of_following = delayed(m, will_follow[:-1])
 
-        queue = [Signal.like(result, name=f"queue_{n}") for n in range(self.depth)]
-        newest, oldest = Signal(range(2 * self.depth)), Signal(range(2 * self.depth))
-        with m.If(specification.ends):
-            m.d.sync += newest.eq(newest + 1)
-            with m.Switch(newest[:-1]):
-                for n, place in enumerate(queue):
-                    with m.Case(n):
-                        m.d.sync += place.eq(result)
+        kept = []
+        for part, stage in specification.parts(m, self.stages):
+            memory = [Signal(len(part), name=f"place_{n}") for n in range(self.places)]
+            for n, place in enumerate(memory):
+                with m.If(behind[stage][0] & (behind[stage][1:-1] == n)):
+                    m.d.sync += place.eq(part)
+            kept.append(Array(memory)[place_of_following])
         shown = self._place("shown")
-        gives = newest != oldest
         with m.If(~waits(design)):
-            m.d.sync += [*shown.takes(1, gives, Array(queue)[oldest[:-1]]), oldest.eq(oldest + gives)]
+            m.d.sync += shown.takes(1, gives, Cat(kept))
         self.known, self.valid, self.result = shown
 
-        # How many are accepted, and neither at the output nor were.
-        outstanding = Signal(range(self.depth + 1))
-        self.ready = Signal()
-        m.d.sync += [
-            outstanding.eq(outstanding + accepts(design) - (gives & ~waits(design))),
-            self.ready.eq(b.before(outstanding) <= self.depth - self.spare),
-        ]
+        outstanding = (accepted + 1 - following)[: len(accepted)]
+        has_room = delayed(m, outstanding) <= self.places - self.spare
+        self.ready = delayed(m, has_room)
         self.backlog = Const(0)
 
 
@@ -300,6 +305,10 @@ class Passing:
         self.accept, self.item = Signal(), Signal(Shape.cast(layout).width)
         self.cuts, self.ends = Const(0), self.accept
         self.results = self.item, self.item
+
+    def parts(self, m: Module, stages: int) -> list[tuple[Value, int]]:
+        """For what has stages in front of a memory: the item is known from the first one on."""
+        return [(delayed(m, self.item), 1)]
 
 
 class Repeating:

@@ -11,7 +11,7 @@ The specifications of decoder and validator with lanes are made of windows and n
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from utf8_hdl import Kind, Profile
@@ -156,43 +156,73 @@ def slot_layout(profile: Profile) -> Any:
     return slots_layout(profile, 2)["slots"].shape.elem_shape
 
 
-class VerdictSpecification:
-    """Which verdict a beat gives, in the cycle in which it is accepted.
+class FirstErrorSpecification(SlotsSpecification):
+    """The first error of a beat, in the cycle in which it is accepted.
 
     Attributes
     ----------
-    accept, item, cuts, ends, results
-        As those of :class:`SlotsSpecification`.
+    wrong, kind, begin : Signal
+        Whether a token of the beat is an error, the first one's kind, and the lane in which it
+        begins, which is below 0 in an earlier beat.
     """
 
     def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
-        tokens = SlotsSpecification(m, profile, lanes)
-        self.i_layout, self.o_layout = tokens.i_layout, verdict_layout(lanes)
-        self.accept, self.item = tokens.accept, tokens.item
-        last = self.item[-1]
+        super().__init__(m, profile, lanes)
+        self.wrong, self.kind = Signal(), Signal(Kind)
+        self.begin = Signal(signed(OFFSET_WIDTH))
+        for slot, token in reversed(list(enumerate(self.slots))):
+            with m.If(token.error):
+                m.d.comb += [
+                    self.wrong.eq(1),
+                    self.kind.eq(token.kind),
+                    self.begin.eq(slot - token.length),
+                ]
 
+
+class Judgement:
+    """The verdict with each beat, of the first errors of all beats.
+
+    Attributes
+    ----------
+    accept, last, wrong, kind, begin : Signal
+        To be driven: whether there is a beat in this cycle, whether it is its text's last, and its
+        first error.
+    verdict : Value
+        Error, kind and offset; zero but with the last beat of a text.
+    """
+
+    def __init__(self, m: Module, lanes: int) -> None:
+        self.accept, self.last, self.wrong = Signal(), Signal(), Signal()
+        self.kind, self.begin = Signal(Kind), Signal(signed(OFFSET_WIDTH))
         # How many lanes of the text come before this beat. It stays where offsets are far exceeded.
         most = (1 << OFFSET_WIDTH) - 1
-        base = Signal(OFFSET_WIDTH + 2)
-        found, kind, offset = Signal(), Signal(Kind), Signal(OFFSET_WIDTH)
-        text_found, text_kind, text_offset = (Signal.like(one) for one in (found, kind, offset))
-        m.d.comb += [text_found.eq(found), text_kind.eq(kind), text_offset.eq(offset)]
-        for slot, token in reversed(list(enumerate(tokens.slots))):
-            begin = Signal.like(base)
-            m.d.comb += begin.eq(base + slot - token.length)
-            with m.If(~found & token.error):
-                m.d.comb += [
-                    text_found.eq(1),
-                    text_kind.eq(token.kind),
-                    text_offset.eq(Mux(begin > most, most, begin)),
-                ]
+        before = Signal(OFFSET_WIDTH + 2)
+        offset = Signal.like(before)
+        m.d.comb += offset.eq(before + self.begin)
+        own = Cat(self.kind, Mux(offset > most, most, offset[:OFFSET_WIDTH]))
+        seen, first = Signal(), Signal(len(own))
         with m.If(self.accept):
             m.d.sync += [
-                base.eq(Mux(last, 0, Mux(base[-1], base, base + lanes))),
-                found.eq(text_found & ~last),
-                kind.eq(text_kind),
-                offset.eq(text_offset),
+                before.eq(Mux(self.last, 0, Mux(before[-1], before, before + lanes))),
+                seen.eq((seen | self.wrong) & ~self.last),
             ]
-        verdict = Cat(text_found, Mux(text_found, Cat(text_kind, text_offset), 0))
-        self.cuts, self.ends = tokens.cuts, tokens.ends
-        self.results = (Cat(self.item, Mux(last, verdict, 0)),) * 2
+            with m.If(~seen):
+                m.d.sync += first.eq(own)
+        verdict = Cat(Const(1, 1), Mux(seen, first, own))
+        self.verdict = Mux(self.last & (seen | self.wrong), verdict, 0)
+
+
+class VerdictSpecification(FirstErrorSpecification):
+    """Which verdict a beat gives, in the cycle in which it is accepted.
+
+    Its attributes are those of :class:`SlotsSpecification`.
+    """
+
+    def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
+        super().__init__(m, profile, lanes)
+        self.o_layout = verdict_layout(lanes)
+        judgement = Judgement(m, lanes)
+        for name in ("accept", "wrong", "kind", "begin"):
+            m.d.comb += getattr(judgement, name).eq(getattr(self, name))
+        m.d.comb += judgement.last.eq(self.item[-1])
+        self.results = (Cat(self.item, judgement.verdict),) * 2

@@ -1,0 +1,89 @@
+"""What is proved of components with lanes, in steps, so that it holds for any number of lanes.
+
+A direct proof would not scale. So logic whose only memory is some bytes is looked at for a few
+cycles of any run, whatever the registers hold at first; and flow control without what flows.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
+
+from .bench import Bench, accepts, driven_pins, gives, input_of, output_of, waits
+
+
+def beats_of_a_window(design: Any) -> int:
+    """In how many beats there are as many bytes as the longest form has."""
+    return -(-design.profile.longest_form // design.lanes)
+
+
+def in_windows(b: Bench, design: Any, specification: Any, told: Value, expected: Value) -> None:
+    """What a design says of a beat in some stage is what a specification says of it, if the beats
+    before it are accepted in a row, as many as a window may begin in; of any register contents."""
+    stage, beats = b.timing.told_in, beats_of_a_window(design)
+    b.m.d.comb += [
+        specification.accept.eq(accepts(design)),
+        specification.item.eq(input_of(design)),
+    ]
+    in_a_row = accepts(design)
+    for _ in range(beats):
+        in_a_row = accepts(design) & b.before(in_a_row)
+    b.never(b.before(in_a_row, stage) & (told != b.before(expected, stage)))
+    b.reaches("a beat behind so many", b.before(in_a_row, stage))
+    b.cycles = beats + stage + 1
+
+
+def gaps(b: Bench, name: str) -> None:
+    """A cycle without a beat makes no difference, whatever the registers hold: what is said of the
+    beats behind it, as many as a window may reach over, is the same without that cycle."""
+    without = b.design(f"{name}_without", any_start=True)
+    first = ~b.since(Const(1))
+    driven = {pin: b.before(value) for pin, value in driven_pins(without).items()}
+    del driven["o.ready"]
+    for pin in driven.keys() - {"i.valid"}:
+        driven[pin] = Mux(first, b.free(len(driven[pin]), f"idle.{pin}"), driven[pin])
+    design = b.design(name, driven, any_start=f"{name}_without")
+
+    stage, beats = b.timing.told_in, beats_of_a_window(design)
+    taken, taken_without = accepts(design) | first, accepts(without)
+    in_a_row = taken & ~b.since(~taken) & b.before(taken_without & ~b.since(~taken_without))
+    told, told_without = b.timing.told(design), b.timing.told(without)
+    b.never(b.before(in_a_row, stage) & (told != b.before(told_without)))
+    b.reaches("a beat behind so many", b.before(in_a_row, stage + beats - 1))
+    b.cycles = beats + stage + 1
+
+
+class Stored:
+    """The specification of what passes on what is known of an item, whatever that is.
+
+    Parameters
+    ----------
+    design : Component
+        Which knows it.
+    parts : list of (Value, int)
+        What is known, and in which stage.
+    """
+
+    def __init__(self, design: Any, parts: list[tuple[Value, int]]) -> None:
+        self.accept, self.item = Signal(), Signal(len(input_of(design)))
+        self.results = (Cat(part for part, _ in parts),) * 2
+        self.parts = lambda m, stages: parts
+
+
+def timing(b: Bench, name: str) -> None:
+    """A beat can be taken, and there is one at the output, in exactly the cycles of the documented
+    timing, under any stalls."""
+    design = b.design(name)
+    expected = b.timing(b, design, Stored(design, b.timing.stored(b, design)))
+    b.never(design.i.ready != expected.ready, design.o.valid != expected.valid)
+    b.reaches("a beat that waits", waits(design))
+    b.reaches("a beat that cannot be taken", b.since(design.i.ready) & ~design.i.ready)
+
+
+def passes(b: Bench, name: str) -> None:
+    """Whenever there must be a beat at the output, it is the right one by number, with all that is
+    known of it in the stages in front of the memory, whatever that is."""
+    design = b.design(name)
+    b.cut.append(Value.cast(design.arriving))
+    expected = b.timing(b, design, Stored(design, b.timing.stored(b, design)))
+    b.never(expected.valid & (output_of(design) != expected.result))
+    b.reaches("a beat behind another one", b.since(gives(design)) & gives(design))

@@ -36,10 +36,12 @@ once what was in the pipeline and in the memory is out.
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
+from .counter import flips, minus, next_flips, up
 from .elastic import Section
+from .gates import select
 
 PLACES = 16
 """How many beats the memory holds: as many as a table of distributed memory in an FPGA."""
@@ -117,9 +119,23 @@ class Credit(Section):
         self._i, self._o = i, o
         self._steps: list[Step] = []
         self._chunks = 0
-        self._following = self.adopt(Signal(NUMBER_WIDTH, name="following", init=1))
+        # The number of the beat that is the next to go to the output register; and one more.
+        self._next = self.adopt(Signal(NUMBER_WIDTH, name="next", init=1))
+        self._second = self.adopt(Signal(NUMBER_WIDTH, name="second", init=2))
         self._fresh = self.register("fresh")  # it is in the memory
-        self._load = self._fresh & (~o.valid | o.ready)
+        self._moves = self._fresh & (~o.valid | o.ready)
+        self._coming_valid = self._fresh | (o.valid & ~o.ready)
+        # Which bits of the number change in this cycle: in any case, and if the output is taken.
+        # So a copy of a bit is one lookup table, and only `ready` has a long way to it.
+        self._flips = self.register("flips", NUMBER_WIDTH)
+        self._flips_if_ready = self.register("flips_if_ready", NUMBER_WIDTH)
+        if_ready = self._flips_if_ready & o.ready.replicate(NUMBER_WIDTH)
+        self._coming_next = self._next ^ (self._flips | if_ready)
+
+    @property
+    def stages(self) -> int:
+        """How many there are so far."""
+        return len(self._steps)
 
     def step(self, name: str, what: str) -> Step:
         """The next stage, and what happens in it, for the heading."""
@@ -130,7 +146,12 @@ class Credit(Section):
             step.next_valid, step.next_newest = previous.valid, previous.newest
         else:
             step.next_valid = self._i.valid & self._i.ready
-            step.next_newest = (step.newest + step.next_valid)[:NUMBER_WIDTH]
+            of_newest = self.adopt(Signal(NUMBER_WIDTH, name="flips_newest", init=1))
+            counted = of_newest & step.next_valid.replicate(NUMBER_WIDTH)
+            step.next_newest = step.newest ^ counted
+            self.m.d.sync += of_newest.eq(
+                select(step.next_valid, next_flips(step.newest), flips(step.newest))
+            )
         self.m.d.sync += [
             step.valid.eq(step.next_valid),
             step.newest.eq(step.next_newest),
@@ -165,36 +186,70 @@ class Credit(Section):
             m.d.sync += register.eq(coming | (coming & register))
             return register
 
-        following = (self._following + self._load)[: len(address)]
-        full = copy("full", self._fresh | (self._o.valid & ~self._o.ready))
+        full = copy("full", self._coming_valid)
         output = end.register(name, len(value), reset_less=True)
         m.d.comb += [
             write.en.eq(copy("writes", step.next_valid)),
             write.addr.eq(copy("place", step.next_newest[: len(address)])),
             write.data.eq(value),
-            read.addr.eq(copy("next", following)),
+            read.addr.eq(copy("next", self._coming_next[: len(address)])),
         ]
         with m.If(~full | self._o.ready):
             m.d.sync += output.eq(read.data)
         return output
 
     def finish(self) -> None:
-        """Let beats in while there is credit, and out in order."""
-        m, i, o = self.m, self._i, self._o
-        newest, (*_, last) = self._steps[0].newest, self._steps
+        """Let beats in while there is credit, and out in order.
+
+        No register here is behind more than two lookup tables. So it is compared a cycle early
+        whether a beat is there, with each of the numbers that may be the next then.
+        """
+        m, o, moves = self.m, self._o, self._moves
+        first, *_, before_last, _ = self._steps
         assert 2 <= len(self._steps) <= MOST_STAGES
-        after_last = self.adopt(Signal.like(newest, name="after_last", init=1))
-        spread = self.adopt(Signal.like(newest, name="spread", init=-1))
-        ready = self.register("ready")
+        arrived = before_last.newest  # in the last stage in the next cycle, in the memory then
+        after_arrived = self.adopt(Signal(NUMBER_WIDTH, name="after_arrived", init=1))
+        there = [self.register(f"there_{n}") for n in range(3)]
+        moved = self.register("moved")
+        # Whether a beat is there in the next cycle, if one moves in this one and if none does.
+        there_if_moves = select(moved, there[2], there[1])
+        there_if_not = select(moved, there[1], there[0])
+        of_next, of_second = (self.register(f"flips_{n}", NUMBER_WIDTH) for n in ("next", "second"))
         m.d.sync += [
-            self._following.eq(self._following + self._load),
-            after_last.eq(last.next_newest + 1),
-            # Whether there is one behind the beat that moves to the output register, or that beat.
-            self._fresh.eq(
-                Mux(self._load, last.newest != self._following, after_last != self._following)
-            ),
-            self.adopt(o.valid).eq(self._fresh | (o.valid & ~o.ready)),
-            spread.eq(newest - self._following),  # one less than the beats outstanding
-            ready.eq((spread <= MOST_STAGES) | spread.all()),
+            self._next.eq(self._coming_next),
+            self._second.eq(select(moves, up(self._second), up(self._next))),
+            of_next.eq(select(moves, flips(self._second), flips(self._next))),
+            of_second.eq(select(moves, next_flips(self._second), flips(self._second))),
+            moved.eq(moves),
+            after_arrived.eq(up(before_last.next_newest)),
+            there[0].eq(after_arrived != self._next),
+            there[1].eq(arrived != self._next),
+            there[2].eq(arrived != self._second),
+            self._fresh.eq(select(moves, there_if_moves, there_if_not)),
+            self.adopt(o.valid).eq(self._coming_valid),
         ]
-        m.d.comb += i.ready.eq(ready)
+        self._give_credit(first.newest)
+        for bit in range(NUMBER_WIDTH):
+            if_moves = there_if_moves & of_second[bit]
+            if_not = there_if_not & of_next[bit]
+            m.d.sync += [
+                self._flips_if_ready[bit].eq(select(moves, if_moves, if_not)),
+                self._flips[bit].eq(if_not & ~self._coming_valid),
+            ]
+
+    def _give_credit(self, newest: Value) -> None:
+        """Be ready in the cycle after the next, if few enough beats are outstanding."""
+        low, high = 2, NUMBER_WIDTH - 2
+        spread = self.register("spread", low), self.register("spread_high", high)
+        borrow, ready = self.register("spread_borrow"), self.register("ready")
+        # One less than the beats outstanding.
+        differences = [
+            minus(newest[:low], self._next[:low]),
+            minus(newest[low:], self._next[low:]),
+        ]
+        self.m.d.sync += Cat(spread[0], borrow, spread[1]).eq(
+            Cat(differences[0], differences[1][:high])
+        )
+        whole = Cat(spread[0], minus(spread[1], borrow)[:high])
+        self.m.d.sync += ready.eq(Cat(whole == n for n in (*range(MOST_STAGES + 1), 31)).any())
+        self.m.d.comb += self._i.ready.eq(ready)

@@ -54,8 +54,8 @@ class Lanes:
     In the last stage vectors have a bit for each slot: for each lane, and in front of these for the
     sequence that the beat before left unfinished, if this beat cuts it. Known in it are ``ends``,
     whether a token ends in the slot; ``error``, whether it is one; ``error_kind_0`` to ``_2``, the
-    bits of the error's kind, zero where there is none; ``more_0`` and so on, the bits of how many
-    bytes the token has but its last one; ``at_least_2`` and so on, whether it has so many bytes.
+    bits of the error's kind, zero where there is none. For a token that ends, ``at_least_2`` and so on
+    say whether it has so many bytes, ``more_0`` and so on are the bits of how many it has but one.
     And ``data_0`` to ``data_6``, which are bits of the bytes in all places, of which those of the
     slots are the last; ``last`` of the beat; and ``beat``, all of the input.
 
@@ -70,8 +70,8 @@ class Lanes:
 
     Attributes
     ----------
-    first, last : Step
-        The first stage and the last.
+    paired, ended : Step
+        Stages 2 and 5.
     """
 
     def __init__(self, credit: Credit, i: Any, profile: Profile) -> None:
@@ -80,8 +80,8 @@ class Lanes:
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._most = profile.longest_form - 1
         self._sets: ByteSets
-        self.first = split = self._split(i)
-        self.last = self._name(self._end(self._join(self._link(self._pair(split)))))
+        self.paired = self._pair(self._split(i))
+        self.ended = self._end(self._join(self._link(self.paired)))
 
     def _slots(self, fact: Value) -> Value:
         """The last place before the beat, and the lanes."""
@@ -180,14 +180,15 @@ class Lanes:
         end.keep("bad", self._slots(bad) & reported)
         end.keep("noncharacter", self._slots(noncharacter))
         for count in range(2, self._most + 2):
-            end.keep(f"at_least_{count}", self._slots(run(joins, count - 1)) & ends)
+            end.keep(f"at_least_{count}", self._slots(run(joins, count - 1)))
         # With the next place's bit, of the byte that cuts it.
         end.keep("cut", self._slots(needs & ~Cat(join["refused"][1:], Const(0, 1))))
         end.keep("beyond_next", self._slots(Cat(join["beyond"][1:], Const(0, 1))))
         return end
 
-    def _name(self, end: Step) -> Step:
+    def named(self) -> Step:
         """Stage 6: what is wrong with tokens."""
+        end = self.ended
         name = self._credit.step("name", "whether a token is an error, and of which kind")
         if self._whole_sequence:
             known, kinds = self._known_fault(end)
@@ -207,10 +208,6 @@ class Lanes:
             truncated = _levels(Kind.TRUNCATED, bit, error)
             found = select_each(known, kind, truncated) | end["noncharacter"]
             name.keep(f"error_kind_{bit}", found & error)
-        at_least = [end[f"at_least_{n}"] for n in range(2, self._most + 2)]
-        # How many bytes a token has but its last one, as a number.
-        for bit in range(self._most.bit_length()):
-            name.keep(f"more_{bit}", _bit_of_count(at_least, bit))
         return name
 
     def _known_fault(self, end: Step) -> tuple[Value, list[Value]]:
@@ -237,7 +234,7 @@ class Lanes:
         return any_of(known), [any_of(kind) for kind in kinds]
 
 
-def _bit_of_count(at_least: list[Value], bit: int) -> Value:
+def bit_of_count(at_least: list[Value], bit: int) -> Value:
     """A bit of a number, of which it is known whether it is at least 1, 2 and so on."""
     none = Const(0, len(at_least[0]))
     exactly = [enough & ~more for enough, more in pairwise([*at_least, none])]

@@ -6,17 +6,26 @@ from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from . import tables
+from .byte_sets import ByteSets
+from .counter import minus, saturating_counter, up
 from .credit import Credit, Step
-from .gates import select
-from .lanes import Lanes
+from .gates import any_of, select
+from .lanes import Lanes, bit_of_count
 from .layouts import OFFSET_WIDTH, Kind, beat_layout, checked_lanes, verdict_layout
-from .profile import UNICODE, Profile
+from .profile import UNICODE, ErrorSpan, Profile
 
 VERDICT_WIDTH = 1 + Shape.cast(Kind).width + OFFSET_WIDTH
 """Bits of what a validator adds to a beat: ``error``, ``kind`` and ``offset``, lowest first."""
 
-SEARCHES = 3
-"""Stages in which the first error of a beat is found."""
+UNIT_BITS = 3
+"""A text is counted in units of eight bytes, or of a beat, if that has more.
+
+So an error that is found in a unit begins in it, or in the one before.
+"""
+
+STAGES_OF_SEARCH = 8
+"""The last of the stages in which the first error of a beat is found."""
 
 
 class Candidate(NamedTuple):
@@ -30,10 +39,11 @@ class Candidate(NamedTuple):
 class Validator(wiring.Component):
     """Says with the last beat of a text whether the text is well-formed UTF-8.
 
-    The logic of :class:`~utf8_hdl.lanes.Lanes`, and behind that six stages more: three that *search*
-    for the first error of the beat, *locate* where in the beat it begins, *count* the bytes of the
-    text before it, and *judge* the text: its first error. With the flow control of
-    :mod:`utf8_hdl.credit` the latency is 14 cycles, for any number of lanes.
+    The logic of :class:`~utf8_hdl.lanes.Lanes`, and behind it: *search* for the first error in the
+    lanes, in several stages; *locate* where it begins, in units of the text; *count* the units, in
+    which the error is the first of its text; *tally* them; and *judge* the text at its end. That is
+    a pipeline of twelve stages for any number of lanes, with the flow control of
+    :mod:`utf8_hdl.credit`.
 
     What it promises:
 
@@ -88,6 +98,7 @@ class Validator(wiring.Component):
     def __init__(self, profile: Profile = UNICODE, lanes: int = 8) -> None:
         self.profile = profile
         self.lanes = checked_lanes(lanes)
+        self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         super().__init__(
             {
                 "i": In(stream.Signature(beat_layout(lanes))),
@@ -101,10 +112,10 @@ class Validator(wiring.Component):
         m = Module()
         credit = Credit(m, self.i, self.o)
         lanes = Lanes(credit, self.i, self.profile)
-        located = self._locate(credit, self._search(credit, lanes.last))
-        judged = self._judge(credit, self._count(credit, located))
+        judged = self._judge(credit, self._search(credit, lanes))
         payload = Cat(
-            credit.store(lanes.first, lanes.first["beat"]), credit.store(judged, judged["verdict"])
+            credit.store(lanes.paired, lanes.paired["beat"]),
+            credit.store(judged, judged["verdict"]),
         )
         m.d.comb += [
             Value.cast(self.o.p).eq(payload),
@@ -117,20 +128,25 @@ class Validator(wiring.Component):
         credit.finish()
         return m
 
-    def _search(self, credit: Credit, step: Step) -> Step:
-        """Stages 7 to 9: the first error in the lanes, among ever fewer candidates."""
-        rest = [step[name] for name in self._rest]
+    def _search(self, credit: Credit, lanes: Lanes) -> Step:
+        """Up to stage 8: the first error in the lanes, among ever fewer candidates."""
+        step = lanes.named() if self._whole_sequence else lanes.ended
         found = [
-            Candidate(step["error"][slot], Const(0, 0), Cat(bits[slot] for bits in rest))
-            for slot in range(1, self.lanes + 1)
+            Candidate(step[self._error][slot], Const(0, 0), self._rest(step, slot))
+            for slot in range(-self.lanes, 0)
         ]
+        stages = range(credit.stages, STAGES_OF_SEARCH)
         levels = self.lanes.bit_length() - 1
-        for number in range(SEARCHES):
-            step = credit.step(f"search_{number}", "the first error of more lanes")
-            for _ in range(number, levels, SEARCHES):
+        for stage in stages:
+            step = credit.step(f"search_{stage}", "the first error of more lanes")
+            for _ in range(stage - stages.start, levels, len(stages)):
                 found = [_first(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
-            parts = zip(*found, strict=True)
-            kept = [step.keep(name, Cat(part)) for name, part in zip(_PARTS, parts, strict=True)]
+            errors, places, rest = (Cat(part) for part in zip(*found, strict=True))
+            kept = [
+                step.keep("found_error", errors),
+                step.keep("found_lane", places),
+                step.keep("found_rest", rest),
+            ]
             found = [
                 Candidate(*(_part(whole, n, len(found)) for whole in kept))
                 for n in range(len(found))
@@ -138,61 +154,120 @@ class Validator(wiring.Component):
         return step
 
     @property
-    def _rest(self) -> list[str]:
-        """What is known of an error, beside where it is: its kind, and how many bytes it has."""
-        more = (self.profile.longest_form - 1).bit_length()
-        kind = [f"error_kind_{bit}" for bit in range(3)]
-        return [*kind, *(f"more_{bit}" for bit in range(more))]
+    def _error(self) -> str:
+        """Whether there is an error in a slot: what :class:`Lanes` calls it."""
+        return "error" if self._whole_sequence else "bad"
+
+    def _rest(self, step: Step, slot: int) -> Value:
+        """What tells the kind of the error in a slot, and how many bytes it has, but one."""
+        return Cat(step[name][slot] for name in (*self._of_kind, *self._of_length))
+
+    @property
+    def _of_kind(self) -> list[str]:
+        """What tells the kind of an error: the kind, or the byte that it is."""
+        if self._whole_sequence:
+            return [f"error_kind_{bit}" for bit in range(3)]
+        return ["noncharacter", "cut", "beyond_next", *(f"data_{bit}" for bit in range(7))]
+
+    @property
+    def _of_length(self) -> list[str]:
+        """What tells its length. A maximal subpart has not all bytes, but for a noncharacter."""
+        longest = self.profile.longest_form
+        longest = longest if self._whole_sequence else max(longest - 1, 3)
+        return [f"at_least_{count}" for count in range(2, longest + 1)]
 
     def _locate(self, credit: Credit, found: Step) -> Step:
-        """Stage 10: where the first error begins, as a lane; before lane 0, if it is negative.
+        """Stage 9: where the beat's first error begins.
 
-        What the beat before left unfinished comes before what is in the lanes.
+        What the beat before left unfinished comes before all lanes, and begins before lane 0.
         """
         locate = credit.step("locate", "where the beat's first error begins")
-        unfinished = found["error"][0]
-        rest = Mux(unfinished, Cat(found[name][0] for name in self._rest), found["found_rest"])
-        lane = Mux(unfinished, Const(-1), Cat(found["found_lane"], Const(0, 1)).as_signed())
-        locate.keep("begin", lane - rest[3:])
-        locate.keep("kind", rest[:3])
+        unfinished = found[self._error][-self.lanes - 1]
+        rest = select(unfinished, self._rest(found, -self.lanes - 1), found["found_rest"])
+        at_least = rest[len(self._of_kind) :]
+        lane = found["found_lane"] & ~unfinished.replicate(len(found["found_lane"]))
+        back = select(unfinished, Cat(Const(1, 1), at_least), Cat(at_least, Const(0, 1)))
+
+        last, begins = found["last"], locate.adopt(Signal(name="begins", init=1))
+        phase = locate.register("phase", max(0, UNIT_BITS - len(lane)))
+        phase_now = phase & ~begins.replicate(len(phase))
+        with locate.m.If(found.valid):
+            locate.m.d.sync += [begins.eq(last), phase.eq(up(phase_now))]
+        place = Cat(lane, phase_now)
+        locate.keep("begins", begins)
+        locate.keep("ends_unit", phase_now.all())
         locate.keep("wrong", found.valid & (unfinished | found["found_error"]))
+        locate.keep("before_unit", any_of(b & (place <= n) for n, b in enumerate(back)))
+        locate.keep("place", place)
+        locate.keep("back", back)
+        locate.keep("of_kind", rest[: len(self._of_kind)])
         return locate
 
     def _count(self, credit: Credit, located: Step) -> Step:
-        """Stage 11: where it begins in the text."""
-        count = credit.step("count", "how many bytes of the text come before the error")
-        # Two bits more: it may go on beyond the highest offset, and what is counted before that
-        # may be reported behind it.
-        passed = count.register("passed", OFFSET_WIDTH + 2)
-        last, beyond = located["last"], passed[-1]
+        """Stage 10: whether a unit of the text is over, and whether it is the text's first error.
+
+        A unit that is over is *due*. It is counted with the last beat of the next one, or with the
+        first error, unless that begins before.
+        """
+        count = credit.step("count", "whether a unit is over, and whether the error is the first")
+        begins, ends_unit, wrong = located["begins"], located["ends_unit"], located["wrong"]
+        last = located["last"]
+        due, seen = count.register("due"), count.register("seen")
+        due_now, seen_now = due & ~begins, seen & ~begins
+        counts = select(wrong, ~located["before_unit"], ends_unit) & due_now & ~seen_now
         with count.m.If(located.valid):
-            with count.m.If(last):
-                count.m.d.sync += passed.eq(0)
-            with count.m.Elif(~beyond):
-                count.m.d.sync += passed.eq(passed + self.lanes)
-        offset = (passed + located["begin"].as_signed())[: len(passed)]
-        count.keep("offset", offset[:OFFSET_WIDTH])
-        count.keep("too_high", offset[OFFSET_WIDTH:].any())
+            count.m.d.sync += [
+                due.eq(ends_unit | (due_now & ~counts)),
+                seen.eq(seen_now | wrong),
+            ]
+        count.keep("clears", located.valid & begins)
+        count.keep("counts", located.valid & counts)
+        count.keep("is_first", wrong & ~seen_now)
+        count.keep("fails", last & (seen_now | wrong))
+        back = [located["back"][n] for n in range(len(located["back"]))]
+        steps = Cat(bit_of_count(back, n) for n in range(len(back).bit_length()))
+        place = located["place"]
+        low = minus(place[:UNIT_BITS], steps)
+        count.keep("low", low[:UNIT_BITS])
+        count.keep("borrow", low[UNIT_BITS])
+        count.keep("high", place[UNIT_BITS:])
         return count
 
-    def _judge(self, credit: Credit, counted: Step) -> Step:
-        """Stage 12: what is wrong with the text, at its end."""
-        judge = credit.step("judge", "the first error of the text")
-        m, wrong, last = judge.m, counted["wrong"], counted["last"]
-        highest = counted["too_high"].replicate(OFFSET_WIDTH)
-        error = Cat(counted["kind"], counted["offset"] | highest)
-        first = judge.register("first", len(error), reset_less=True)
-        seen = judge.register("seen")
-        with m.If(~seen):  # with anything, until an error comes
-            m.d.sync += first.eq(error)
-        with m.If(counted.valid):
-            m.d.sync += seen.eq(~last & (seen | wrong))
-        verdict = Cat(Const(1, 1), Mux(seen, first, error))
-        judge.keep("verdict", Mux(last & (seen | wrong), verdict, 0))
+    def _judge(self, credit: Credit, found: Step) -> Step:
+        """Stages 9 to 12: the first error of the text, at its end."""
+        located = self._locate(credit, found)
+        counted = self._count(credit, located)
+        kind = self._kind(located, counted)
+        tally = credit.step("tally", "the first error of the text, and the units before it")
+        position = Cat(
+            counted["low"], minus(counted["high"], counted["borrow"])[: len(counted["high"])]
+        )
+        fails = counted["fails"]
+        units, over = saturating_counter(
+            tally, "units", OFFSET_WIDTH - len(position), counted["clears"], counted["counts"]
+        )
+        first = tally.register("first", 3 + len(position), reset_less=True)
+        with tally.m.If(counted["is_first"]):
+            tally.m.d.sync += first.eq(Cat(kind, position))
+        judge = credit.step("judge", "what is wrong with the text, at its end")
+        highest = Cat(Const(0, 3), over.replicate(len(position)))
+        verdict = Cat(Const(1, 1), first | highest, units)
+        judge.keep("verdict", Mux(tally["fails"], verdict, 0))
         return judge
 
-
-_PARTS = "found_error", "found_lane", "found_rest"
+    def _kind(self, located: Step, counted: Step) -> Value:
+        """The kind of the beat's first error, for stage 11."""
+        if self._whole_sequence:
+            return counted["of_kind"]
+        noncharacter, cut, beyond = (counted["of_kind"][n] for n in range(3))
+        sets = ByteSets(counted, Cat(located["of_kind"][3:], Const(1, 1)))
+        bits = []
+        for bit in range(3):
+            of_byte = sets.among(tables.with_kind_bit(self.profile, bit))
+            of_byte = select(beyond, Const(Kind.OUT_OF_RANGE.value >> bit & 1, 1), of_byte)
+            found = select(cut, Const(Kind.TRUNCATED.value >> bit & 1, 1), of_byte)
+            bits.append(found | noncharacter)
+        return Cat(bits)
 
 
 def _part(whole: Value, number: int, parts: int) -> Value:

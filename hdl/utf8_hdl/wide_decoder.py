@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Value
 
 from .credit import Credit, Step
 from .gates import select_each
-from .lanes import Lanes, before
+from .lanes import Lanes, before, bit_of_count
 from .profile import REPLACEMENT, Profile, form_of_bit
 
 
@@ -46,8 +46,8 @@ class WideDecoder(Elaboratable):
         i, o = self._decoder.i, self._decoder.o
         credit = Credit(m, i, o)
         lanes = Lanes(credit, i, self._profile)
+        named = lanes.named()
         make = credit.step("make", "the tokens")
-        named = lanes.last
         fields = {
             "code_point": self._code_points(named),
             "error": [named["error"]],
@@ -62,7 +62,7 @@ class WideDecoder(Elaboratable):
             self._decoder.arrives.eq(make.valid),
             self._decoder.arriving.eq(in_slots),
             o.p.slots.eq(credit.store(make, in_slots)),
-            o.p.last.eq(credit.store(lanes.first, lanes.first["last"])),
+            o.p.last.eq(credit.store(lanes.paired, lanes.paired["last"])),
         ]
         credit.finish()
         return m
@@ -73,25 +73,20 @@ class WideDecoder(Elaboratable):
         bits = []
         for bit in range(self._profile.code_point_width):
             back, place = divmod(bit, 6)
-            carried = before(named[f"data_{place}"], back)[-len(ends) :]
-            there = ends
+            value = before(named[f"data_{place}"], back)[-len(ends) :]
             if bit == 6:  # the only one that comes from two places
                 alone = named["data_6"][-len(ends) :]
-                carried = select_each(named["at_least_2"], carried, alone)
+                value = select_each(named["at_least_2"], value, alone)
             elif bit > 6:
-                there = named[f"at_least_{form_of_bit(bit)}"]
-            value = there & carried & ~error
-            bits.append(value | error if REPLACEMENT >> bit & 1 else value)
+                value &= named[f"at_least_{form_of_bit(bit)}"]
+            bits.append(ends & (value | error if REPLACEMENT >> bit & 1 else value & ~error))
         return bits
 
     def _lengths(self, named: Step) -> list[Value]:
-        """The bits of lengths: one more than there are bytes before the last one."""
-        longest = self._profile.longest_form
-        bits, carry = [], named["ends"]
-        for bit in range(longest.bit_length()):
-            more = (
-                named[f"more_{bit}"] if bit < (longest - 1).bit_length() else Const(0, len(carry))
-            )
-            bits.append(more ^ carry)
-            carry = more & carry
-        return bits
+        """The bits of lengths."""
+        ends = named["ends"]
+        at_least = [
+            ends,
+            *(named[f"at_least_{n}"] for n in range(2, self._profile.longest_form + 1)),
+        ]
+        return [ends & bit_of_count(at_least, n) for n in range(len(at_least).bit_length())]

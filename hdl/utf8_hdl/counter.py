@@ -1,0 +1,69 @@
+"""Arithmetic for high clock frequencies: in plain gates, without carry chains."""
+
+from amaranth.hdl import Cat, Const, Signal, Value
+
+from .elastic import Section
+
+PART = 4
+"""Bits of the counter that a lookup table takes."""
+
+
+def flips(number: Value) -> Value:
+    """Which bits of a number change if it is counted up: those below which all are ones."""
+    return Cat(number[:bit].all() for bit in range(len(number)))
+
+
+def next_flips(number: Value) -> Value:
+    """Which bits change with the step after that: those below which all but the lowest are ones."""
+    return Cat(Const(1, 1), (~number[0] & number[1:bit].all() for bit in range(1, len(number))))
+
+
+def up(number: Value) -> Value:
+    """The number after one, in plain gates."""
+    return number ^ flips(number)
+
+
+def minus(number: Value, other: Value) -> Value:
+    """A difference in plain gates, and above it whether the other one is higher."""
+    bits, borrow = [], Const(0, 1)
+    for n, bit in enumerate(number):
+        taken = other[n] if n < len(other) else Const(0, 1)
+        bits.append(bit ^ taken ^ borrow)
+        borrow = (~bit & (taken | borrow)) | (taken & borrow)
+    return Cat(bits, borrow)
+
+
+def saturating_counter(
+    section: Section, name: str, width: int, clear: Value, step: Value
+) -> tuple[Value, Signal]:
+    """How many steps there were, and whether there were too many; then it has the highest value.
+
+    The lowest part counts every step. Those above it change so seldom that it is known some cycles
+    before whether all below them, but for the lowest, are full.
+    """
+    m = section.m
+    parts = [
+        section.register(f"{name}_{low}", min(PART, width - low)) for low in range(0, width, PART)
+    ]
+    lowest, *others = parts
+    lowest_full, over = section.register(f"{name}_lowest_full"), section.register(f"{name}_over")
+    # For each part and for the whole: whether the parts between it and the lowest are full.
+    full = [section.register(f"{name}_full_{n}") for n in range(len(others))]
+    below = [None, *full[:-1]]
+    all_full = full[-1]
+    with m.If(clear):
+        m.d.sync += [register.eq(0) for register in (*parts, lowest_full, over, *full)]
+    with m.Else():
+        m.d.sync += [
+            is_full.eq(part.all() if is_below is None else part.all() & is_below)
+            for part, is_full, is_below in zip(others, full, below, strict=True)
+        ]
+        with m.If(step & lowest_full & all_full):
+            m.d.sync += over.eq(1)
+        with m.Elif(step):
+            m.d.sync += [lowest.eq(up(lowest)), lowest_full.eq(~lowest[0] & lowest[1:].all())]
+            for part, is_below in zip(others, below, strict=True):
+                counts = lowest_full if is_below is None else lowest_full & is_below
+                with m.If(counts):
+                    m.d.sync += part.eq(up(part))
+    return Cat(parts), over

@@ -121,9 +121,6 @@ class Validator(wiring.Component):
             Value.cast(self.o.p).eq(payload),
             self.arrives.eq(judged.valid),
             self.arriving.eq(judged["verdict"]),
-            self.located.wrong.eq(located["wrong"]),
-            self.located.kind.eq(located["kind"]),
-            self.located.begin.eq(located["begin"].as_signed()),
         ]
         credit.finish()
         return m

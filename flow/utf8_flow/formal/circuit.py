@@ -66,10 +66,10 @@ class Circuit:
         return self._renumbered(inputs, numbers)
 
     def same(self, inputs: dict[str, str]) -> "Circuit":
-        """The same, but some inputs have always the level of others."""
+        """The same, but some inputs have always the level of others, if there are both."""
         places = {name: n for n, name in enumerate(self.inputs, start=1)}
         numbers = {n: n for n in range(self._signals)}
-        numbers |= {places[one]: places[other] for one, other in inputs.items()}
+        numbers |= {places[n]: places[m] for n, m in inputs.items() if places.keys() >= {n, m}}
         return self._renumbered(self.inputs, numbers)
 
     @property

@@ -39,8 +39,9 @@ def gaps(b: Bench, name: str) -> None:
     first = ~b.since(Const(1))
     driven = {pin: b.before(value) for pin, value in driven_pins(without).items()}
     del driven["o.ready"]
-    for pin in driven.keys() - {"i.valid"}:
-        driven[pin] = Mux(first, b.free(len(driven[pin]), f"idle.{pin}"), driven[pin])
+    for pin, value in driven.items():
+        idle = 0 if pin == "i.valid" else b.free(len(value), f"idle.{pin}")
+        driven[pin] = Mux(first, idle, value)
     design = b.design(name, driven, any_start=f"{name}_without")
 
     stage, beats = b.timing.told_in, beats_of_a_window(design)

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -80,9 +80,11 @@ class Validator(wiring.Component):
         As given.
     arrives, arriving : Signal
         Whether there is a beat in the last stage, and what is known of its text, for proofs.
-    located : View
-        Of the beat two stages before, for proofs: whether it is ``wrong``, and then the ``kind`` of
-        its first error and the lane in which that begins.
+    found : View
+        For proofs, of the beat in stage 8: whether what was ``unfinished`` before it is an error,
+        which has ``unfinished_more`` bytes but one, a bit for each; whether there is an ``error`` in
+        its lanes, where the first one ends, and of how many ``more`` bytes but one it is. And of
+        the beat in stage 10 the ``kind`` of the first of them all.
 
     Members
     -------
@@ -106,7 +108,19 @@ class Validator(wiring.Component):
             }
         )
         self.arrives, self.arriving = Signal(), Signal(VERDICT_WIDTH)
-        self.located = Signal(data.StructLayout({"wrong": 1, "kind": Kind, "begin": signed(9)}))
+        more = len(self._of_length)
+        self.found: Any = Signal(
+            data.StructLayout(
+                {
+                    "unfinished": 1,
+                    "unfinished_more": more,
+                    "error": 1,
+                    "lane": lanes.bit_length() - 1,
+                    "more": more,
+                    "kind": Kind,
+                }
+            )
+        )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -185,6 +199,13 @@ class Validator(wiring.Component):
         lane = found["found_lane"] & ~unfinished.replicate(len(found["found_lane"]))
         back = select(unfinished, Cat(Const(1, 1), at_least), Cat(at_least, Const(0, 1)))
 
+        locate.m.d.comb += [
+            self.found.unfinished.eq(unfinished),
+            self.found.unfinished_more.eq(self._rest(found, -self.lanes - 1)[len(self._of_kind) :]),
+            self.found.error.eq(found["found_error"]),
+            self.found.lane.eq(found["found_lane"]),
+            self.found.more.eq(found["found_rest"][len(self._of_kind) :]),
+        ]
         last, begins = found["last"], locate.adopt(Signal(name="begins", init=1))
         phase = locate.register("phase", max(0, UNIT_BITS - len(lane)))
         phase_now = phase & ~begins.replicate(len(phase))
@@ -235,6 +256,7 @@ class Validator(wiring.Component):
         located = self._locate(credit, found)
         counted = self._count(credit, located)
         kind = self._kind(located, counted)
+        credit.m.d.comb += Value.cast(self.found.kind).eq(kind)
         tally = credit.step("tally", "the first error of the text, and the units before it")
         position = Cat(
             counted["low"], minus(counted["high"], counted["borrow"])[: len(counted["high"])]

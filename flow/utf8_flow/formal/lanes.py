@@ -47,7 +47,7 @@ def gaps(b: Bench, name: str) -> None:
     stage, beats = b.timing.told_in, beats_of_a_window(design)
     taken, taken_without = accepts(design) | first, accepts(without)
     in_a_row = taken & ~b.since(~taken) & b.before(taken_without & ~b.since(~taken_without))
-    told, told_without = b.timing.told(design), b.timing.told(without)
+    told, told_without = b.timing.told(b, design), b.timing.told(b, without)
     b.never(b.before(in_a_row, stage) & (told != b.before(told_without)))
     b.reaches("a beat behind so many", b.before(in_a_row, stage + beats - 1))
     b.cycles = beats + stage + 1

@@ -2,31 +2,42 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Mux, Value
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from .bench import Bench, accepts, input_of
 from .lanes import gaps, in_windows, passes, timing
 from .streams import properties_of
 from .timing import CreditTiming
-from .windows import FirstErrorSpecification, Judgement
+from .windows import BEGIN, FirstErrorSpecification, Judgement
 
 
 class VerdictTiming(CreditTiming):
-    """Of the validator: a beat is known from the first stage on, its verdict in the last one."""
+    """Of the validator: a beat is known in the second stage, its verdict in the last one."""
 
     stages = 12
-    told_in = 10
-    """The stage in which the first error of a beat is known."""
+    found_in, told_in = 8, 10
+    """In which stage it is known where the first error of a beat is, and in which what it is."""
 
-    @staticmethod
-    def told(design: Any) -> Value:
-        """What is known in that stage: whether a beat is wrong, and if so how and where."""
-        return Cat(design.located.wrong, Mux(design.located.wrong, design.located, 0))
+    @classmethod
+    def told(cls, b: Bench, design: Any) -> Value:
+        """What is known of the first error then: bits that say lengths do, and see `_error`."""
+        found, begin = design.found, Signal(BEGIN)
+        unfinished, own = -1 - sum(found.unfinished_more), found.lane - sum(found.more)
+        b.m.d.comb += begin.eq(Mux(found.unfinished, unfinished, own))
+        lengths = Mux(found.unfinished, found.unfinished_more, found.more)
+        place = Cat(found.unfinished | found.error, ~(lengths[1:] & ~lengths[:-1]).any(), begin)
+        wrong, sound, *begin = b.before(place, cls.told_in - cls.found_in)
+        return Cat(~wrong | sound, _error(wrong, found.kind, Cat(begin)))
 
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
         """What goes to the memory, and from which stage."""
-        return [(b.before(input_of(design)), 1), (Value.cast(design.arriving), cls.stages)]
+        return [(b.before(input_of(design), 2), 2), (Value.cast(design.arriving), cls.stages)]
+
+
+def _error(wrong: Value, kind: Any, begin: Value) -> Value:
+    """What is to be said of an error; zero if there is none."""
+    return Mux(wrong, Cat(Const(1), kind, begin), 0)
 
 
 def first_error(b: Bench, name: str) -> None:
@@ -34,10 +45,9 @@ def first_error(b: Bench, name: str) -> None:
     slot with an error, if the beats that windows reach over are accepted in a row; from any
     register contents."""
     validator = b.design(name, any_start=True)
-    found, specification = validator.located, FirstErrorSpecification(b.model, b.profile, validator.lanes)
-    expected = Mux(specification.wrong, Cat(1, specification.kind, specification.begin), 0)
-    told = Mux(found.wrong, Cat(1, found.kind, found.begin.as_signed()), 0)
-    in_windows(b, validator, specification, told, expected)
+    specification = FirstErrorSpecification(b.model, b.profile, validator.lanes)
+    expected = _error(specification.wrong, specification.kind, specification.begin)
+    in_windows(b, validator, specification, b.timing.told(b, validator), Cat(Const(1), expected))
 
 
 def verdict(b: Bench, name: str) -> None:
@@ -45,19 +55,21 @@ def verdict(b: Bench, name: str) -> None:
     `last` whether there is one, the kind of the first one, and how many bytes of the text come
     before it, or the highest offset if that is too low."""
     validator = b.design(name)
-    b.cut.append(Value.cast(validator.located))
+    b.cut.append(Value.cast(validator.found))
     judgement = Judgement(b.model, validator.lanes)
+    sound, wrong, *rest = b.timing.told(b, validator)
     b.m.d.comb += [
         judgement.accept.eq(b.before(accepts(validator), b.timing.told_in)),
         judgement.last.eq(b.before(validator.i.p.last, b.timing.told_in)),
-        judgement.wrong.eq(validator.located.wrong),
-        judgement.kind.eq(validator.located.kind),
-        judgement.begin.eq(validator.located.begin),
+        judgement.wrong.eq(wrong),
+        Cat(judgement.kind, judgement.begin).eq(Cat(rest)),
     ]
     left = b.timing.stages - b.timing.told_in
     arrives, expected = b.before(judgement.accept, left), b.before(judgement.verdict, left)
-    b.never(validator.arrives != arrives, arrives & (validator.arriving != expected))
-    b.reaches("an error", arrives & expected[0])
+    possible = sound & ~judgement.impossible
+    known = possible & ~b.since(~possible)
+    b.never(validator.arrives != arrives, b.before(known, left) & arrives & (validator.arriving != expected))
+    b.reaches("an error", b.before(known, left) & arrives & expected[0])
 
 
 _DESIGN = {

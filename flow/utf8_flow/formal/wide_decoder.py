@@ -4,7 +4,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Value
 
-from .bench import Bench, delayed
+from .bench import Bench
 from .lanes import gaps, in_windows, passes, timing
 from .streams import properties_of
 from .timing import CreditTiming
@@ -12,19 +12,19 @@ from .windows import SlotsSpecification
 
 
 class SlotsTiming(CreditTiming):
-    """Of the decoder with lanes: slots are known in the last stage."""
+    """Of the decoder with lanes: slots are known in the last stage, and `last` in the second."""
 
     stages = told_in = 7
 
     @staticmethod
-    def told(design: Any) -> Value:
+    def told(b: Bench, design: Any) -> Value:
         """What is known in that stage."""
-        return Cat(design.arriving)
+        return Cat(design.arrives, design.arriving)
 
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
         """What goes to the memory, and from which stage."""
-        return [(Value.cast(design.arriving), cls.stages), (b.before(design.i.p.last), 1)]
+        return [(Value.cast(design.arriving), cls.stages), (b.before(design.i.p.last, 2), 2)]
 
 
 def slots(b: Bench, name: str) -> None:
@@ -32,7 +32,7 @@ def slots(b: Bench, name: str) -> None:
     beats that the window reaches over are accepted in a row; from any register contents."""
     decoder = b.design(name, any_start=True)
     specification = SlotsSpecification(b.model, b.profile, decoder.lanes)
-    told, expected = Cat(decoder.arrives, b.timing.told(decoder)), Cat(1, *specification.slots)
+    told, expected = b.timing.told(b, decoder), Cat(Const(1), *specification.slots)
     in_windows(b, decoder, specification, told, expected)
 
 

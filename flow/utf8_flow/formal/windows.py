@@ -29,6 +29,9 @@ from .specification import (
 PLACE = data.StructLayout({"byte": 8, "there": 1})
 """A place in a stream of bytes, and whether there is one."""
 
+BEGIN = signed(9)
+"""The lane in which a token begins, below 0 in an earlier beat."""
+
 
 class Window:
     """The token that ends with a byte.
@@ -169,7 +172,7 @@ class FirstErrorSpecification(SlotsSpecification):
     def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
         super().__init__(m, profile, lanes)
         self.wrong, self.kind = Signal(), Signal(Kind)
-        self.begin = Signal(signed(OFFSET_WIDTH))
+        self.begin = Signal(BEGIN)
         for slot, token in reversed(list(enumerate(self.slots))):
             with m.If(token.error):
                 m.d.comb += [
@@ -179,37 +182,67 @@ class FirstErrorSpecification(SlotsSpecification):
                 ]
 
 
+UNIT = 8
+"""A token has no more bytes. So it begins in the unit in which it ends, or in the one before."""
+
+
 class Judgement:
     """The verdict with each beat, of the first errors of all beats.
+
+    Lanes of a text are counted in units, of eight or of a beat if that has more: with whole numbers
+    of lanes the prover finds no relation to what a design counts.
 
     Attributes
     ----------
     accept, last, wrong, kind, begin : Signal
         To be driven: whether there is a beat in this cycle, whether it is its text's last, and its
         first error.
+    impossible : Value
+        The error would begin before the text.
     verdict : Value
         Error, kind and offset; zero but with the last beat of a text.
     """
 
     def __init__(self, m: Module, lanes: int) -> None:
         self.accept, self.last, self.wrong = Signal(), Signal(), Signal()
-        self.kind, self.begin = Signal(Kind), Signal(signed(OFFSET_WIDTH))
-        # How many lanes of the text come before this beat. It stays where offsets are far exceeded.
-        most = (1 << OFFSET_WIDTH) - 1
-        before = Signal(OFFSET_WIDTH + 2)
-        offset = Signal.like(before)
-        m.d.comb += offset.eq(before + self.begin)
-        own = Cat(self.kind, Mux(offset > most, most, offset[:OFFSET_WIDTH]))
-        seen, first = Signal(), Signal(len(own))
+        self.kind, self.begin = Signal(Kind), Signal(BEGIN)
+        beats = max(1, UNIT // lanes)  # in a unit
+        in_unit = (beats * lanes).bit_length() - 1
+        # Of the beat before: its place in its unit, that unit, and the unit before that.
+        begins, phase = Signal(init=1), Signal(range(beats))
+        unit, previous = (Signal(OFFSET_WIDTH + 1 - in_unit, name=name) for name in ("unit", "previous"))
+
+        # Of this beat. Counting ends where all offsets are too high.
+        over = phase == beats - 1
+        phase_now, unit_now, previous_now = Signal.like(phase), Signal.like(unit), Signal.like(unit)
+        with m.If(~begins):
+            m.d.comb += [
+                phase_now.eq(phase + 1),
+                unit_now.eq(unit + (over & ~unit[-1])),
+                previous_now.eq(Mux(over, unit, previous)),
+            ]
+        place = Signal(BEGIN)
+        m.d.comb += place.eq(phase_now * lanes + self.begin)
+        in_previous = place < 0
+        self.impossible = self.accept & self.wrong & in_previous & (unit_now == 0)
+        offset = Cat(place[:in_unit], Mux(in_previous, previous_now, unit_now))
+        offset = Mux(offset[-1], (1 << OFFSET_WIDTH) - 1, offset[:-1])
+
+        own, seen = Cat(self.kind, offset), Signal()
+        first = Signal.like(own)
+        seen_now = seen & ~begins
         with m.If(self.accept):
             m.d.sync += [
-                before.eq(Mux(self.last, 0, Mux(before[-1], before, before + lanes))),
-                seen.eq((seen | self.wrong) & ~self.last),
+                begins.eq(self.last),
+                phase.eq(phase_now),
+                unit.eq(unit_now),
+                previous.eq(previous_now),
+                seen.eq(seen_now | self.wrong),
             ]
-            with m.If(~seen):
+            with m.If(~seen_now):
                 m.d.sync += first.eq(own)
-        verdict = Cat(Const(1, 1), Mux(seen, first, own))
-        self.verdict = Mux(self.last & (seen | self.wrong), verdict, 0)
+        verdict = Cat(Const(1, 1), Mux(seen_now, first, own))
+        self.verdict = Mux(self.last & (seen_now | self.wrong), verdict, 0)
 
 
 class VerdictSpecification(FirstErrorSpecification):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import json
 import os
 import re
 import shlex
@@ -34,6 +35,8 @@ DESIGNS = {
     "compact decoder": ["--component", "decoder", "--compact"],
     "encoder": ENCODER,
     "compact encoder": [*ENCODER, "--compact"],
+    "decoder, 8 lanes": ["--component", "decoder", "--lanes", "8"],
+    "validator": ["--component", "validator"],
 }
 """The options that choose each design."""
 
@@ -68,6 +71,19 @@ def run_for_bytes(*arguments: object) -> Run:
     return Run(status, out.buffer.getvalue(), err.getvalue())
 
 
+def in_hex(texts: list[bytes]) -> str:
+    """Texts, as `--hex` takes them."""
+    return " / ".join(text.hex(" ") for text in texts)
+
+
+def told(*arguments: object) -> list[dict]:
+    """What the command tells of every token or byte."""
+    result = run("simulate", *arguments, "--tokens", "-")
+    assert result.status == 0
+    assert "agree" in result.err
+    return [json.loads(line) for line in result.out.splitlines()]
+
+
 def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
     """The command, in a process of its own."""
     command = [COMMAND, *map(str, arguments)]
@@ -83,6 +99,25 @@ def in_shell(line: str, **options) -> subprocess.CompletedProcess:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done
+
+
+def printed_command(result: Run) -> list[str]:
+    [line] = [line for line in result.out.splitlines() if line.startswith("utf8-hdl ")]
+    name, *arguments = shlex.split(line)
+    assert name == "utf8-hdl"
+    return arguments
+
+
+def assert_shown_again(result: Run) -> list[str]:
+    """What is printed is run, and shows a difference on the same side."""
+    assert result.status == 1
+    arguments = printed_command(result)
+    again = run(*arguments)
+    assert again.status == 1
+    side = r"DIFFERENCE: cycle \d+, pin ([io])\."
+    assert re.search(side, again.out)[1] == re.search(side, result.out)[1]
+    assert len(printed_command(again)) <= len(arguments)
+    return arguments
 
 
 def paste(line: str) -> None:

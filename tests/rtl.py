@@ -590,7 +590,7 @@ def quick_engine(design: Decoder | Encoder) -> Engine:
 def campaign_catches(design: Decoder | Encoder) -> bool:
     """Whether the built-in campaign finds a difference or a hang, at full rate or with stalls."""
     engine = AmaranthEngine(design)
-    parts = engine.component.campaign(design.profile, 0)
+    parts = engine.component.campaign(design, 0)
     for part in sorted(parts, key=lambda part: part.size):
         for stalls in (STALLS["full rate"], STALLS["both slow"]):
             try:

@@ -73,7 +73,7 @@ class ArrayUpper:
         return Outputs(columns, numbers, np.zeros(len(upper), dtype=bool))
 
 
-def campaign(profile: Profile, seed: int) -> list[Part]:
+def campaign(design: Any, seed: int) -> list[Part]:
     random = np.random.default_rng(seed).bytes(500)
     return [Part.of("every byte", [bytes(range(256))]), Part.of("random bytes", [random])]
 
@@ -180,7 +180,7 @@ BEATS = replace(
     transducer=lambda design: BeatsTransducer(),
     array_transducer=lambda design: ArrayBeats(),
     pack=beats_of,
-    counts=lambda items: items["i.keep"].sum(axis=1),
+    kept=lambda items: items["i.keep"] != 0,
     item="beat",
     result="beat",
     show_item=lambda beat: shown_lanes(beat, "i"),

@@ -1,12 +1,29 @@
 """Any component with flat AXI4-Stream ports, as Verilog users expect to plug it in."""
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Signal, Value
 from amaranth.lib import data
 
-SIDEBAND = {"last": "tlast"}
-"""Fields of a payload that have a port of their own, in the order of the ports."""
+PORTS = ("tdata", "tkeep", "tvalid", "tready", "tlast", "tuser")
+"""The ports that a stream may have, in order."""
+
+SIDEBAND = {"keep": "tkeep", "last": "tlast"}
+"""Fields of a payload that have a port of their own."""
+
+
+class Part(NamedTuple):
+    """Some bits of a port, and the pins that go with them."""
+
+    port: str
+    lowest: int
+    #: In the port. Where the pins are fewer, there are zeros above them.
+    width: int
+    #: ``i.valid``, say; or ``i``, and which bits of its payload.
+    source: str
+    bits: range
 
 
 class AxiStream(Elaboratable):
@@ -14,8 +31,12 @@ class AxiStream(Elaboratable):
 
     Its streams ``i`` and ``o`` say what the ports are. The first field of a payload is ``tdata``,
     the fields of :data:`SIDEBAND` have a port each, and all others are ``tuser``, the first one
-    lowest. There is no port where there is no field. A component that wants a port wider than
-    that, with zeros above, says so in an attribute ``axi_widths``: a dictionary of widths by port.
+    lowest. There is no port where there is no field. If a field is an array of structures, it is
+    their fields that are meant, and the ports have those of one element after the other.
+
+    A component may say more in two attributes, dictionaries by port. ``axi_widths`` has the width
+    of a port, or of an element's part of it, that is wider than the fields, with zeros above;
+    ``axi_outputs`` has more ports of its output, and what is at them.
 
     The clock domain is part of it. Its reset is synchronous in both namings: it acts at rising
     edges of the clock. During reset ``s_axis_tready`` may be high, and nothing is taken;
@@ -35,18 +56,18 @@ class AxiStream(Elaboratable):
         The name of the component's class in lower case.
     ports : list of Signal
         All ports, in order.
-    fields : dict of str to list of str
-        What each port of the streams carries, the lowest first: ``i.valid``, ``o.error``, say.
+    parts : list of Part
+        Where in the ports the pins of the streams are.
     inputs, outputs : dict of str to Value
-        The pins of the component that go with each port of its streams, by the ports' names.
+        The levels of the streams' ports, made of the component's pins, by the ports' names.
 
     Members
     -------
     clk, rst : Signal, in
         Clock and reset; or ``aclk`` and ``aresetn``.
-    s_axis_tdata, s_axis_tvalid, s_axis_tready, s_axis_tlast, s_axis_tuser : Signal
+    s_axis_tdata, s_axis_tkeep, s_axis_tvalid, s_axis_tready, s_axis_tlast, s_axis_tuser : Signal
         The input.
-    m_axis_tdata, m_axis_tvalid, m_axis_tready, m_axis_tlast, m_axis_tuser : Signal
+    m_axis_tdata, m_axis_tkeep, m_axis_tvalid, m_axis_tready, m_axis_tlast, m_axis_tuser : Signal
         The output. The header of the generated Verilog says what is in it.
     """
 
@@ -64,21 +85,38 @@ class AxiStream(Elaboratable):
         if active_low_reset:
             self._domain.clk = Signal(name="aclk")
             self._reset = Signal(name="aresetn")
-        self.fields: dict[str, list[str]] = {}
-        parts = {}
-        for bus, side in (("s_axis", "i"), ("m_axis", "o")):
-            for port, fields in _parts(getattr(component, side)).items():
-                self.fields[f"{bus}_{port}"] = [f"{side}.{name}" for name in fields]
-                parts[f"{bus}_{port}"] = Cat(fields.values())
         widths = getattr(component, "axi_widths", {})
-        streams = {
-            name: Signal(widths.get(name, len(part)), name=name) for name, part in parts.items()
-        }
+        self.parts = [
+            part
+            for side, bus in (("i", "s_axis"), ("o", "m_axis"))
+            for part in _parts(side, bus, getattr(component, side).p.shape(), widths)
+        ]
+        pins: dict[str, list[Value]] = defaultdict(list)
+        for part in self.parts:
+            pin = self.pin(part)
+            pins[part.port] += [pin, Const(0, part.width - len(pin))]
+        levels = {port: Cat(bits) for port, bits in pins.items()}
+        levels |= getattr(component, "axi_outputs", {})
+        order = [f"{bus}_axis_{port}" for bus in "sm" for port in PORTS]
+        streams = {port: Signal(len(levels[port]), name=port) for port in order if port in levels}
         vars(self).update(streams)
         self.ports: list[Any] = [self._domain.clk, self._reset, *streams.values()]
-        driven = {name for name in parts if name.startswith("m_axis")} ^ _READY
-        self.inputs = {name: part for name, part in parts.items() if name not in driven}
-        self.outputs = {name: part for name, part in parts.items() if name in driven}
+        outputs = {port for port in streams if port.startswith("m_axis")} ^ _READY
+        self.inputs = {port: levels[port] for port in streams if port not in outputs}
+        self.outputs = {port: levels[port] for port in streams if port in outputs}
+
+    def pin(self, part: Part) -> Value:
+        """The pins of the component that go with some bits of a port."""
+        side, _, handshake = part.source.partition(".")
+        stream = getattr(self.component, side)
+        if handshake:
+            return Value.cast(getattr(stream, handshake))
+        return Value.cast(stream.p)[part.bits.start : part.bits.stop]
+
+    def driven(self, ports: dict[str, Any]) -> list[Any]:
+        """Statements that drive the pins that go with some ports, each with its levels there."""
+        own = [part for part in self.parts if part.port in ports]
+        return [self.pin(part).eq(ports[part.port][part.lowest :]) for part in own]
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -86,24 +124,46 @@ class AxiStream(Elaboratable):
         if self._active_low_reset:
             m.d.comb += self._domain.rst.eq(~self._reset)
         m.submodules[self.name] = self.component
-        m.d.comb += [part.eq(getattr(self, name)) for name, part in self.inputs.items()]
-        m.d.comb += [getattr(self, name).eq(part) for name, part in self.outputs.items()]
+        m.d.comb += self.driven({name: getattr(self, name) for name in self.inputs})
+        m.d.comb += [getattr(self, name).eq(levels) for name, levels in self.outputs.items()]
         return m
 
 
 _READY = {"s_axis_tready", "m_axis_tready"}
 
 
-def _parts(stream: Any) -> dict[str, dict[str, Value]]:
-    """What each port of a stream carries, in order: fields by name, the lowest first."""
-    fields = {"": stream.p}
-    if isinstance(stream.p.shape(), data.StructLayout):
-        fields = {name: stream.p[name] for name in stream.p.shape().members}
-    values = {name: Value.cast(field) for name, field in fields.items()}
-    first = next(iter(values))
-    parts = {"tdata": {first: values.pop(first)}}
-    parts |= {"tvalid": {"valid": stream.valid}, "tready": {"ready": stream.ready}}
-    for field, port in SIDEBAND.items():
-        if field in values:
-            parts[port] = {field: values.pop(field)}
-    return parts | ({"tuser": values} if values else {})
+def _parts(side: str, bus: str, layout: Any, widths: dict[str, int]) -> Iterator[Part]:
+    """What is where in the ports of a stream."""
+    for signal in ("valid", "ready"):
+        yield Part(f"{bus}_t{signal}", 0, 1, f"{side}.{signal}", range(1))
+    if not isinstance(layout, data.StructLayout):
+        layout = data.StructLayout({"data": layout})
+    structures = list(_structures(layout, 0))
+    first, _ = structures[0][0]
+    ends: dict[str, int] = defaultdict(int)
+    for structure in structures:
+        ports = defaultdict(list)
+        for name, bits in structure:
+            port = SIDEBAND.get(name, "tdata" if name == first else "tuser")
+            ports[f"{bus}_{port}"].append(bits)
+        for port, fields in ports.items():
+            end = ends[port] + widths.get(port, sum(map(len, fields)))
+            for bits in fields:
+                width = end - ends[port] if bits is fields[-1] else len(bits)
+                yield Part(port, ends[port], width, side, bits)
+                ends[port] += width
+
+
+def _structures(layout: Any, lowest: int) -> Iterator[list[tuple[str, range]]]:
+    """Names and bits of the fields: of each structure in an array, and of the payload itself."""
+    fields = []
+    for name, field in layout:
+        begin = lowest + field.offset
+        if isinstance(field.shape, data.ArrayLayout) and isinstance(
+            field.shape.elem_shape, data.StructLayout
+        ):
+            for _, element in field.shape:
+                yield from _structures(element.shape, begin + element.offset)
+        else:
+            fields.append((name, range(begin, begin + field.width)))
+    yield fields

@@ -172,11 +172,12 @@ class Credit(Section):
     def _store(self, step: Step, value: Value) -> Signal:
         m, name = self.m, f"chunk_{self._chunks}"
         self._chunks += 1
-        end = Section(m, f"Memory and output register, {name}")
-        table = memory.Memory(
-            shape=len(value), depth=PLACES, init=[], attrs={"ram_style": "distributed"}
-        )
-        m.submodules[name] = table
+        heading = f"Memory and output register, {name}"
+        end = Section(m, heading)
+        # What is read of a place in the cycle in which it is written is not used.
+        attributes = {"stage": heading, "ramstyle": "no_rw_check"}
+        table = memory.Memory(shape=len(value), depth=PLACES, init=[], attrs=attributes)
+        m.submodules[f"{name}_memory"] = table
         write, read = table.write_port(), table.read_port(domain="comb")
         address = range(len(write.addr))
 

@@ -98,16 +98,20 @@ class Decoder(wiring.Component):
         self.profile = profile
         self.compact = compact
         self.lanes = checked_lanes(lanes)
+        #: Ports of AXI4-Stream that are wider than what they carry, or their part for a slot.
+        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
         if lanes > 1:
             if compact:
                 raise ValueError(f"a compact decoder has one lane, not {lanes}")
             i, o = beat_layout(lanes), slots_layout(profile, lanes)
             super().__init__({"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))})
+            bytes_kept = profile.utf32_width // 8
+            keep = Cat(slot.length.any().replicate(bytes_kept) for slot in self.o.p.slots)
+            #: Ports of AXI4-Stream that follow from others.
+            self.axi_outputs = {"m_axis_tkeep": keep}
             self.arrives, self.arriving = Signal(), Signal(o.members["slots"])
             return
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-        #: Ports of AXI4-Stream that are wider than what they carry.
-        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
         names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
         codes = {name: n if compact else 1 << n for n, name in enumerate(names)}
         if compact:

@@ -1,11 +1,14 @@
 """What the campaigns of ``utf8-hdl compare`` are made of, and the coverage they must reach.
 
 What is worth trying follows from a profile's boundaries: code points at the edge of a form, of the
-surrogates, of the noncharacters and of the profile's range. Each component has its own campaign.
+surrogates, of the noncharacters and of the profile's range. They also cut the 256 bytes into
+classes, so that all bytes of a class do the same wherever they come. Each component has its own
+campaign.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,11 +16,13 @@ import numpy as np
 from utf8_hdl import Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from .golden.text import encode, form_maximum
+from .golden.text import TextModel, encode, form_maximum
 from .stimulus import Piece
 from .trace import Trace
 
 LONGEST_FORM = 8
+
+HOSTILE_BYTES = 4096
 
 
 def boundary_values(profile: Profile) -> list[int]:
@@ -46,6 +51,86 @@ def class_name(members: range) -> str:
 def edges_of(classes: Sequence[range]) -> list[int]:
     """First and last member of each class."""
     return sorted({member for members in classes for member in (members[0], members[-1])})
+
+
+def toggled_values(profile: Profile) -> list[int]:
+    """The lowest and the highest value of each form, with each of its bits inverted.
+
+    The classes of bytes know which bytes decide about a character, not which only carry bits.
+    """
+    values = set()
+    for length in range(1, profile.longest_form + 1):
+        lowest = form_maximum(length - 1) + 1 if length > 1 else 0
+        highest = min(form_maximum(length), profile.highest)
+        for bit in range(highest.bit_length()):
+            values |= {lowest ^ 1 << bit, highest ^ 1 << bit}
+    return sorted(value for value in values if value <= profile.highest)
+
+
+def byte_classes(profile: Profile) -> list[range]:
+    """The 256 bytes, cut where their meaning changes.
+
+    Between two neighbouring values of one form, of which only one is a character, the encodings
+    part at some byte: a class begins there. The bytes before it, which both share, are classes of
+    their own.
+    """
+    longest = profile.longest_form
+    firsts = [(form_maximum(length - 1) + 1, length) for length in range(2, longest + 1)]
+    if not profile.accept_surrogates:
+        firsts += [(SURROGATES.start, 3), (SURROGATES.stop, 3)]
+    if not profile.accept_noncharacters:
+        firsts += [(NONCHARACTERS[0], 3)]
+    if profile.highest < form_maximum(longest):
+        firsts += [(profile.highest + 1, longest)]
+
+    leads = [0xFF << 8 - length & 0xFF for length in range(2, min(longest + 1, LONGEST_FORM) + 1)]
+    cuts = {0x00, 0x80, 0xC0, 0xFE, *leads}
+    for first, length in firsts:
+        for before, after in zip(encode(first - 1, length), encode(first, length), strict=True):
+            cuts.add(after)
+            if before != after:
+                break
+            cuts.add(after + 1)
+    edges = [*sorted(cuts - {0x100}), 0x100]
+    return [range(*pair) for pair in pairwise(edges)]
+
+
+def beginnings(profile: Profile) -> list[bytes]:
+    """What can be pending before a byte at a boundary; first of all, nothing."""
+    longest_runs = [
+        bytes([members[0]]).ljust(LONGEST_FORM, b"\xbf") for members in byte_classes(profile)
+    ]
+    starts = {
+        sequence[:length]
+        for sequence in boundary_encodings(profile) + longest_runs
+        for length in range(len(sequence))
+    }
+    return sorted(start for start in starts if _pending(profile, start) == start)
+
+
+def _pending(profile: Profile, data: bytes) -> bytes:
+    model = TextModel(profile)
+    for byte in data:
+        model.feed(byte)
+    return model.pending
+
+
+def hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> list[bytes]:
+    """Texts of one to 64 bytes: half bytes of random classes, half cut and joined encodings."""
+    generator = np.random.default_rng((seed, 0))
+    texts = []
+    size = 0
+    while size < HOSTILE_BYTES:
+        text = bytearray()
+        for _ in range(generator.integers(1, 17)):
+            if generator.random() < 0.5:
+                text.append(generator.choice(classes[generator.integers(len(classes))]))
+            else:
+                encoding = encodings[generator.integers(len(encodings))]
+                text += encoding[: generator.integers(1, len(encoding) + 1)]
+        texts.append(bytes(text[:64]))
+        size += len(texts[-1])
+    return texts
 
 
 @dataclass(frozen=True)

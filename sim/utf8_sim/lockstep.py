@@ -24,7 +24,7 @@ class Difference(NamedTuple):
     cycle : int
         The cycle, from 0, the first one after reset.
     pin : str
-        The pin, ``o.code_point`` say.
+        The pin, ``o.code_point`` say; of an array with its place in it, ``o.data[3]``.
     expected, actual : int
         What the golden model says, and the design.
     labels : tuple of str
@@ -113,11 +113,16 @@ class Window:
         if not places:
             return None
         name = min(places, key=places.__getitem__)
-        at, found = places[name], self.actual.interface.pin(name)
-        expected, actual = (
-            found.number(trace[name][at].tolist()) for trace in (self.expected, self.actual)
-        )
-        return Difference(self.first_cycle + at, name, expected, actual, found.labels)
+        return next(self.differences(name, places[name]))
+
+    def differences(self, name: str, place: int) -> Iterator[Difference]:
+        """Where a pin is not as expected, in the cycle that has a place: of an array each part."""
+        labels = self.actual.interface.pin(name).labels
+        expected, actual = (self.expected[name][place], self.actual[name][place])
+        for part in map(tuple, np.argwhere(expected != actual)):
+            of_part = name + "".join(f"[{number}]" for number in part)
+            levels = int(expected[part]), int(actual[part])
+            yield Difference(self.first_cycle + place, of_part, *levels, labels)
 
 
 HANDSHAKE = "i.ready", "o.valid"

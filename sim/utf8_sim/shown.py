@@ -1,6 +1,10 @@
 """Bytes and code points as text for a person."""
 
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from utf8_hdl import Kind
 
 
 def character(code_point: int) -> str:
@@ -22,3 +26,19 @@ def named(code_point: int) -> str:
 def shown_byte(byte: int) -> str:
     """A byte in hexadecimal, and as people may see it if it is an ASCII character."""
     return f"{byte:02X} {character(byte) if byte < 0x80 else ''}".rstrip()
+
+
+def token_text(token: Mapping[str, Any]) -> str:
+    """A token in a word."""
+    return Kind(token["o.kind"]).label if token["o.error"] else f"U+{token['o.code_point']:04X}"
+
+
+def token_label(token: Mapping[str, Any]) -> str:
+    return token_text(token) if token["o.error"] else named(token["o.code_point"])
+
+
+def show_token(token: Mapping[str, Any]) -> str:
+    """A token, and how many bytes it covers."""
+    length = token["o.length"]
+    size = "1 byte" if length == 1 else f"{length} bytes"
+    return f"{'error ' if token['o.error'] else ''}{token_label(token)} ({size})"

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from .trace import Columns, Interface
+from .trace import Columns, Interface, Pin
 
 Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray] | Columns
 """Bytes or code points of a text, and whether the text ends with them; or inputs, all fields.
@@ -22,10 +22,11 @@ LAST = "i.last"
 
 def file_pieces(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
     """One text, read piece by piece; an empty file is a text without bytes."""
-    piece = stream.read(PIECE_SIZE)
-    while piece:
+    piece, last = stream.read(PIECE_SIZE), False
+    while not last:
         following = stream.read(PIECE_SIZE)
-        yield piece, not following
+        last = not following
+        yield piece, last
         piece = following
 
 
@@ -134,3 +135,68 @@ def _columns(pin: str, values: Any, ends: bool | np.ndarray) -> Columns:
         lasts = np.zeros(len(values), dtype=np.uint8)
         lasts[-1:] = ends
     return {pin: values, LAST: lasts}
+
+
+class Beats:
+    """The inputs for pieces of texts, where an input is a beat of bytes: see :func:`beats`."""
+
+    def __init__(self, interface: Interface) -> None:
+        data = interface.inputs[0]
+        self._lanes = len(data.parts)
+        self._byte = Pin(data.name, data.parts[:1])
+        self._waiting = np.zeros(0, dtype=np.uint8)
+        """Bytes of a text that has not ended, too few for a beat."""
+        self._garbage = np.random.default_rng(0)
+
+    def of_piece(self, values: Any, ends: bool | np.ndarray) -> Columns:
+        """The beats that a piece of a text, or of several, fills or ends."""
+        if isinstance(values, bytes | bytearray):
+            values = np.frombuffer(values, dtype=np.uint8)
+        data = np.concatenate([self._waiting, self._byte.checked(values)])
+        if isinstance(ends, np.ndarray):
+            last = np.flatnonzero(ends)
+        else:
+            last = np.full(int(ends), len(values) - 1)
+        stops = np.append(last + len(self._waiting) + 1, len(data))
+        sizes = np.diff(stops, prepend=0)  # of the texts; the last one has not ended
+        whole = sizes // self._lanes
+        beats = np.append(np.maximum(-(-sizes[:-1] // self._lanes), 1), whole[-1])
+        rest = int(sizes[-1] - whole[-1] * self._lanes)
+        self._waiting = data[len(data) - rest :]
+        # From where a byte would be if all texts were together to where it is.
+        shift = (np.cumsum(beats) - beats) * self._lanes - (stops - sizes)
+        place = np.arange(len(data)) + np.repeat(shift, sizes)
+        lasts = np.zeros(int(beats.sum()), dtype=np.uint8)
+        lasts[np.cumsum(beats[:-1]) - 1] = 1
+        return self._beats(data[: len(data) - rest], place[: len(data) - rest], lasts)
+
+    def rest(self) -> Columns:
+        """A beat that is not full, of a text that does not end; or none."""
+        waiting, self._waiting = self._waiting, self._waiting[:0]
+        lasts = np.zeros(min(1, len(waiting)), dtype=np.uint8)
+        return self._beats(waiting, np.arange(len(waiting)), lasts)
+
+    def _beats(self, data: np.ndarray, place: np.ndarray, lasts: np.ndarray) -> Columns:
+        """Bytes by their lanes. There is anything in the others, which nobody may look at."""
+        size = len(lasts) * self._lanes
+        lanes = self._garbage.integers(0, 256, size, dtype=np.uint8)
+        keep = np.zeros(size, dtype=np.uint8)
+        lanes[place], keep[place] = data, 1
+        shape = (len(lasts), self._lanes) if self._lanes > 1 else len(lasts)
+        return {"i.data": lanes.reshape(shape), "i.keep": keep.reshape(shape), LAST: lasts}
+
+
+def beats(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
+    """The inputs for pieces of texts: as many bytes in each as it has lanes, but with ``i.last``.
+
+    Bytes that do not fill a beat wait for the next piece. If their text never ends, they are in a
+    beat that is not full, and so they are if inputs come next that have all fields.
+    """
+    packed = Beats(interface)
+    for piece in pieces:
+        if isinstance(piece, dict):
+            yield packed.rest()
+            yield piece
+        else:
+            yield packed.of_piece(*piece)
+    yield packed.rest()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rtl import STALLS, rtl_trace
-from utf8_flow.components.entry import make_design, makers
+from utf8_flow.components import Variant
 from utf8_flow.formal import bench
 from utf8_flow.formal.circuit import Circuit, signal_bit
 from utf8_flow.formal.prover import to_circuit
@@ -84,7 +84,7 @@ def test_a_simulation():
 
 @cache
 def circuit_of(component: str, profile: Profile, **options: Any) -> Circuit:
-    made = bench.Bench(profile, makers())
+    made = bench.Bench(profile, {component: Variant(component).make})
     made.design(component, **options)
     return to_circuit(made)
 
@@ -100,7 +100,7 @@ def simulated(component: str, profile: Profile) -> np.ndarray:
         widths = generator.choices(range(profile.utf32_width + 1), k=150)
         items = [generator.getrandbits(width) for width in widths]
     texts = [items[begin : begin + 10] for begin in range(0, len(items), 10)]
-    return rtl_trace(texts, STALLS["both slow"], make_design(component, profile))
+    return rtl_trace(texts, STALLS["both slow"], Variant(component).make(profile))
 
 
 def agrees(circuit: Circuit, component: str, trace: np.ndarray) -> bool:

@@ -79,7 +79,7 @@ def test_a_flaw_in_a_lane_is_explained(monkeypatch, folder):
         result = run("compare", *BEATS, "--text", "abcdefqprs", "--wave", "w.svg")
     assert result.status == 1
     for line in (
-        "cycle 2, pin o.data: expected 65707166, actual 65707066",
+        "cycle 2, pin o.data[1]: expected 71, actual 70",
         "beat        expected 66 71 70 65, actual 66 70 70 65",
         "text        61 62 63 64 65 66 71 70 72 73 from offset 0",
         "shortest input found: 3 bytes; to repeat it:",
@@ -180,7 +180,7 @@ def test_an_entry_is_registered_once():
 
 
 def test_help_and_refusals_name_it():
-    assert "--component decoder|encoder|upper" in run("simulate", "--help").out
+    assert "--component decoder|encoder|validator|upper" in run("simulate", "--help").out
     refused = run("simulate", "--component", "lower", "--text", "A")
-    assert_refused(refused, "choose from decoder, encoder, upper")
+    assert_refused(refused, "choose from decoder, encoder, validator, upper")
     assert_refused(run("generate", *UPPER, "--compact"), "--compact has no effect with")

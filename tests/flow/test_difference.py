@@ -1,12 +1,19 @@
 """What is said about a difference: tokens, bytes, cycles, and a command that shows it again."""
 
 import re
-import shlex
 
 import pytest
 from rich.cells import cell_len
 
-from command import Run, both_commands, break_design, run, squeezed
+from command import (
+    Run,
+    assert_shown_again,
+    both_commands,
+    break_design,
+    printed_command,
+    run,
+    squeezed,
+)
 from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES
 from utf8_flow.cli.choices import Rules
@@ -26,25 +33,6 @@ def patience(monkeypatch):
 
 
 TEXT = "41 E2 82 AC ED BF BF C2 A9 F0 80 80 42"
-
-
-def printed_command(result: Run) -> list[str]:
-    [line] = [line for line in result.out.splitlines() if line.startswith("utf8-hdl ")]
-    name, *arguments = shlex.split(line)
-    assert name == "utf8-hdl"
-    return arguments
-
-
-def assert_shown_again(result: Run) -> list[str]:
-    """What is printed is run, and shows a difference on the same side."""
-    assert result.status == 1
-    arguments = printed_command(result)
-    again = run(*arguments)
-    assert again.status == 1
-    side = r"DIFFERENCE: cycle \d+, pin ([io])\."
-    assert re.search(side, again.out)[1] == re.search(side, result.out)[1]
-    assert len(printed_command(again)) <= len(arguments)
-    return arguments
 
 
 # --- the command --------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from command import (
     wait_until,
 )
 from needs import needs_compiler, needs_icarus
+from utf8_flow.components import Variant
 from utf8_flow.verify import exhaustive
 from utf8_flow.verify.exhaustive import SHARD, Plan, State
 from utf8_hdl import UCS4, UNICODE, Decoder
@@ -46,7 +47,7 @@ tables.refusals = lambda profile: refusals(profile) | {0xED: surrogates}
 
 
 def plan(length: int, engine: str = "amaranth") -> Plan:
-    return Plan(length, UNICODE, engine, (0.0, 0.0), 0)
+    return Plan(length, UNICODE, engine, (0.0, 0.0), 0, Variant("decoder"))
 
 
 # --- the stimulus -------------------------------------------------------------------------------

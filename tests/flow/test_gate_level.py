@@ -10,7 +10,7 @@ import pytest
 from command import assert_refused, names, run
 from needs import needs_icarus, needs_verilator
 from rtl import STALLS
-from utf8_flow.components.entry import ENTRIES, make_design
+from utf8_flow.components.entry import ENTRIES, Variant
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.families import FAMILIES
 from utf8_hdl import PROFILES, Decoder, Encoder
@@ -40,7 +40,7 @@ CELLS = {
 
 @cache
 def design_of(component: str, profile: str = "unicode") -> Decoder | Encoder:
-    return make_design(component, PROFILES[profile])
+    return Variant(component).make(PROFILES[profile])
 
 
 @cache
@@ -57,7 +57,7 @@ def simulated(level: str, netlist: str, component: str, profile: str = "unicode"
 
 def stimulus_for(engine: Engine, texts: int) -> Stimulus:
     """Hostile texts of the built-in campaign, with pauses on both sides."""
-    pieces = engine.component.campaign(engine.profile, 0)[-1].pieces()
+    pieces = engine.component.campaign(engine.design, 0)[-1].pieces()
     return Stimulus(islice(pieces, texts), *STALLS["both slow"])
 
 

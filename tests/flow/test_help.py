@@ -75,7 +75,8 @@ def test_help_says_which_component_an_option_is_for():
         for option in re.findall(r"^  (--[\w-]+) ", text, re.M):
             owners = [name for name, entry in ENTRIES.items() if option in entry.options]
             if 0 < len(owners) < len(ENTRIES):
-                expected = rf"{option}\s+\S+\s+For\s+an?\s+{'|'.join(owners)}:"
+                named = r"\s+or\s+".join(owners)
+                expected = rf"{option}\s+(\S+\s+)?For\s+an?\s+{named}:"
                 assert re.search(expected, text), option
 
 
@@ -96,7 +97,7 @@ def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
         ("compare --sur", ["--surrogates"]),
         ("simulate --profile u", ["unicode", "ucs2", "ucs4"]),
         ("compare --engine c", ["cxxrtl"]),
-        ("mutate --component ", ["decoder", "encoder"]),
+        ("mutate --component ", ["decoder", "encoder", "validator"]),
         ("simulate --error-span w", ["whole-sequence"]),
         ("simulate --noncharacters ", ["accept", "reject"]),
         ("generate --reset-polarity l", ["low"]),
@@ -158,7 +159,7 @@ def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, com
         raise ToolError("that is enough")
 
     def measure(jobs, _seeds):
-        asked.extend(job.compact for job in jobs)
+        asked.extend(job.variant.compact for job in jobs)
         work()
 
     replace_design(monkeypatch, "decoder", make)

@@ -12,6 +12,7 @@ from utf8_hdl import UCS2
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
+from utf8_flow.components import Variant
 from utf8_flow.formal import mutation
 from utf8_flow.formal.circuit import Circuit
 from utf8_flow.formal.mutation import Trial, circuits, make_mutants
@@ -19,7 +20,7 @@ from utf8_flow.formal.prover import decide, fails_within
 from utf8_flow.verify import mutants as command_mutants
 
 COUNT = 16
-ENCODER = "encoder", UCS2, False
+ENCODER = Variant("encoder"), UCS2
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from functools import reduce
 
 import pytest
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal
+from amaranth.lib import memory
 from amaranth.sim import Simulator
 
 from needs import needs
@@ -72,8 +73,22 @@ class Random(Elaboratable):
             m.d.comb += wire.eq(self._expression(4))
             self._known.append(wire)
             results.append(wire)
+        results += [self._memory(m), self._known[4].as_signed() - self._known[3].as_signed()]
         m.d.comb += self.results.eq(Cat(results))
         return m
+
+    def _memory(self, m):
+        """A memory, a part of what is read in it, and a sum as an index."""
+        m.submodules.words = table = memory.Memory(shape=7, depth=16, init=[])
+        write, read = table.write_port(), table.read_port(domain="comb")
+        one, two, address, *_ = [signal for signal in self._known if len(signal) == 4]
+        m.d.comb += [
+            write.en.eq(one[0]),
+            write.addr.eq(one + address),
+            write.data.eq(Cat(two, one)),
+            read.addr.eq(address),
+        ]
+        return read.data[1:6]
 
     def _write(self, m, register):
         kind = self._rng.randrange(4)
@@ -146,7 +161,7 @@ def in_icarus(folder, text: str, stimulus: list[int]) -> list[int]:
     "seed", [34, 92, 0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 16))]
 )
 def test_random_designs_do_the_same_in_verilog(seed, tmp_path):
-    stimulus = [random.Random(seed).getrandbits(sum(WIDTHS)) for _ in range(CYCLES)]
+    stimulus = [*map(random.Random(seed).getrandbits, [sum(WIDTHS)] * CYCLES)]
     text = _convert(Random(seed), "dut")
     assert in_icarus(tmp_path, text, stimulus) == in_amaranth(seed, stimulus)
 
@@ -170,12 +185,21 @@ def signed_order(module, design):
     module.d.comb += design.results.eq(design.levels.as_signed() < design.levels[3:6].as_signed())
 
 
+def two_writers(module, design):
+    module.submodules.words = words = memory.Memory(shape=4, depth=16, init=[])
+    for data in (0, 1):
+        port = words.write_port()
+        module.d.comb += [port.en.eq(design.levels[data]), port.data.eq(data)]
+    module.d.comb += design.results.eq(words.read_port(domain="comb").data)
+
+
 @pytest.mark.parametrize(
     ("add", "domain", "cell"),
     [
         (count, {"async_reset": True}, "adff"),
         (count, {"clk_edge": "neg"}, "sdff"),
         (signed_order, {}, "lt"),
+        (two_writers, {}, "mem_v2"),
     ],
 )
 def test_what_there_is_no_verilog_for_is_refused(add, domain, cell):

@@ -18,21 +18,20 @@ from rtl import (
     altered,
     broken,
 )
-from utf8_flow.components.entry import ENTRIES, makers, variant, variants
+from utf8_flow.components.entry import Variant, variants
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import decoder, encoder, prover, specification, streams, timing
 from utf8_flow.formal.bench import Bench
 from utf8_flow.formal.prover import Proof, fails_within, prove
 from utf8_flow.formal.well_formed import SECOND
-from utf8_hdl import UCS2, UNICODE, Decoder, Profile
+from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile
 from utf8_sim.trace import Trace
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
+VARIANTS = {variant.label: variant for variant in variants()}
 PROPERTIES = {
-    (variant(component, compact), what.name): what
-    for component, compact in variants()
-    for what in ENTRIES[component].proofs(compact)
+    (label, what.name): what for label, variant in VARIANTS.items() for what in variant.proofs
 }
 
 Edits = list[tuple[str, str]]
@@ -40,8 +39,7 @@ Edits = list[tuple[str, str]]
 
 def bench_of(which: str, name: str, design: Any = None, profile: Profile = UNICODE) -> Bench:
     what = PROPERTIES[which, name]
-    designs = makers(which.startswith("compact"))
-    return what.bench(profile, designs | ({what.component: design} if design else {}))
+    return what.bench(profile, {what.component: design or VARIANTS[which].make})
 
 
 def proof_of(*arguments: Any, **options: Any) -> Proof:
@@ -84,7 +82,8 @@ def test_the_design_has_the_property(which, name):
 def test_only_lemmas_are_without_a_design():
     for (which, _), what in PROPERTIES.items():
         assert what.statement.endswith(".")
-        made = what.bench(UCS2, {} if what.is_lemma else makers(which.startswith("compact")))
+        designs = {} if what.is_lemma else {what.component: VARIANTS[which].make}
+        made = what.bench(UCS2, designs)
         assert (what.component in made.components) != what.is_lemma
 
 
@@ -211,14 +210,14 @@ ALL_FLAWS = [
 def test_a_design_with_a_flaw_differs_from_specification_and_timing(flaw):
     design = broken(flaw)
     component = "decoder" if isinstance(design, Decoder) else "encoder"
-    which = variant(component, flaw.startswith("compact"))
+    which = Variant(component, flaw.startswith("compact")).label
     name = {"decoder": "tokens", "encoder": "bytes"}[component]
     assert fails(which, name, lambda _: design, design.profile)
 
 
 def test_a_design_with_another_timing_is_found_out():
-    assert fails("compact encoder", "bytes", makers()["encoder"])
-    assert fails("compact decoder", "tokens", makers()["decoder"])
+    assert fails("compact encoder", "bytes", Encoder)
+    assert fails("compact decoder", "tokens", Decoder)
 
 
 Edit = tuple[Any, str, str]
@@ -324,7 +323,7 @@ def test_a_specification_that_expects_nothing_is_noticed():
             super().__init__(b, design, specified, Const(0))
 
     what = replace(PROPERTIES["decoder", "tokens"], timing=Deaf)
-    assert prove(what.bench(UNICODE, makers())).verdict != "proved"
+    assert prove(what.bench(UNICODE, {"decoder": Decoder})).verdict != "proved"
 
 
 # --- what is never reached ----------------------------------------------------------------------
@@ -388,7 +387,7 @@ def test_inputs_that_are_not_free_prove_nothing(monkeypatch, which, name):
 
 
 def test_what_is_free_is_what_the_bench_says():
-    free = Bench(UNICODE, makers())
+    free = Bench(UNICODE, {"decoder": Decoder})
     free.design("decoder", any_start=True)
     free.free(1, "flip")
     with pytest.raises(ValueError, match="'flip' already"):
@@ -397,7 +396,7 @@ def test_what_is_free_is_what_the_bench_says():
     free.any_start.clear()
     with pytest.raises(RuntimeError, match="init:decoder"):
         prover._check_inputs(free, circuit)
-    renamed = Bench(UNICODE, makers())
+    renamed = Bench(UNICODE, {"decoder": Decoder})
     renamed.free(1, renamed.clock.name)
     with pytest.raises(RuntimeError, match="free inputs are not those of the bench"):
         prover.to_circuit(renamed)

@@ -20,7 +20,7 @@ from command import (
 )
 from rtl import COMPACT_ENCODER_BREAKS, altered
 from utf8_flow.cli.choices import AllRules
-from utf8_flow.components.entry import ENTRIES, variants
+from utf8_flow.components.entry import Variant, variants
 from utf8_flow.formal import specification
 from utf8_flow.verify import proofs
 from utf8_sim.tools import yowasp as tools
@@ -59,7 +59,10 @@ def test_one_property(folder):
     [
         ("--property speed", "--property must be one of tokens, self-synchronisation, "),
         ("--component encoder --property tokens", "--property must be one of bytes, covers, "),
-        ("--component codec", "unknown --component 'codec': choose from decoder, encoder\n"),
+        (
+            "--component codec",
+            "unknown --component 'codec': choose from decoder, encoder, validator\n",
+        ),
         ("--profile utf7", "unknown --profile 'utf7': choose from unicode, ucs2, ucs4, extended\n"),
         ("--error-span byte", "'byte': choose from maximal-subpart, whole-sequence\n"),
         ("--vcd none/out.vcd", "cannot write 'none/out.vcd'"),
@@ -87,7 +90,7 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
     assert (result.status, result.err) == (1, "")
     _, _, line, verdict, heading, name, *table, wave = squeezed(result.out)
     assert line.startswith("decoder unicode tokens FAILED run of 9 cycles 2/2 ")
-    tokens = ENTRIES["decoder"].proofs(False)[0]
+    tokens = Variant("decoder").proofs[0]
     assert verdict == f"FAILED: decoder, unicode, tokens: {tokens.statement}"
     assert heading == "counterexample of 9 cycles to decoder, unicode, tokens"
     assert name == "decoder"
@@ -172,7 +175,7 @@ def test_all_properties_of_a_component_on_all_cores(folder, tmp_path_factory):
         status, out, err = running.end()
     assert (status, err) == (1, "")
     lines = re.findall(r"^compact encoder +ucs2 +(\S+) +(\w+) ", out, re.MULTILINE)
-    own = [what.name for what in ENTRIES["encoder"].proofs(True)]
+    own = [what.name for what in Variant("encoder", compact=True).proofs]
     assert sorted(lines) == sorted(
         (name, "FAILED" if name == "verilog" else "proved") for name in own
     )

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 from pathlib import Path
 
 import pytest
@@ -10,40 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from vcd.reader import TokenKind, tokenize
 
-from command import ENCODER, each_design, run, run_for_bytes, squeezed
+from command import ENCODER, each_design, in_hex, run, run_for_bytes, squeezed, told
+from hostile import HOSTILE, TEXTS
 from reference import ref_tokens
 from utf8_sim import stimulus
 
 SURROGATE = b"\xed\xa0\x80"
 REPLACEMENT = b"\xef\xbf\xbd"
-EVERY_BYTE = bytes(range(256))
-
-TEXTS = [
-    "Hello, world!\r\n\x00\x7f",
-    "Aé≠😀 naïve שלום नमस्ते 你好 한국어 \U0010ffff\ufeff",
-    "\x7f\x80\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff",
-]
-HOSTILE = [
-    EVERY_BYTE,
-    EVERY_BYTE[::-1],
-    b"".join(bytes([0xE1, byte]) for byte in EVERY_BYTE),
-    "😀".encode()[:3] * 20,
-    random.Random(0).randbytes(1000),
-    *(text.encode() for text in TEXTS),
-]
-
-
-def in_hex(texts: list[bytes]) -> str:
-    """Texts, as `--hex` takes them."""
-    return " / ".join(text.hex(" ") for text in texts)
-
-
-def told(*arguments: object) -> list[dict]:
-    """What the command tells of every token or byte."""
-    result = run("simulate", *arguments, "--tokens", "-")
-    assert result.status == 0
-    assert "agree" in result.err
-    return [json.loads(line) for line in result.out.splitlines()]
 
 
 def encoded(*arguments: object) -> tuple[bytes, list[str]]:
@@ -57,7 +29,7 @@ def encoded(*arguments: object) -> tuple[bytes, list[str]]:
 # --- tokens and bytes are CPython's -------------------------------------------------------------
 
 
-@each_design("decoder", "compact decoder")
+@each_design("decoder", "compact decoder", "decoder, 8 lanes")
 @settings(max_examples=5, deadline=None)
 @given(texts=st.lists(st.binary(min_size=1, max_size=40), max_size=20))
 @example(texts=HOSTILE)
@@ -200,7 +172,7 @@ ERRORS = {
 }
 
 
-@each_design("decoder", "compact decoder")
+@each_design("decoder", "compact decoder", "decoder, 8 lanes")
 @pytest.mark.parametrize("rules", ERRORS)
 def test_every_error_has_its_kind(rules, options):
     tokens = told(*options, *rules.split(), "--hex", " / ".join(ERRORS[rules]))
@@ -467,7 +439,7 @@ def test_what_would_harm_a_terminal_is_not_shown(options):
 # --- waveforms ----------------------------------------------------------------------------------
 
 
-@each_design()
+@each_design("decoder", "compact decoder", "encoder", "compact encoder")
 def test_the_waveform_is_vcd_with_names_of_states_and_tokens(folder, options):
     values = "C2A9 E282AC F09F9880 FFBFBFBFBFBFBFBF ED 41"
     arguments = [*options, "--profile", "extended", "--hex", values, "--vcd", "out.vcd"]

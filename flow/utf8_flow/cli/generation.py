@@ -57,7 +57,7 @@ def generate(
     ] = False,
 ) -> None:
     """Write Verilog with AXI4-Stream ports, for an FPGA."""
-    refuse_idle(context, design.component)
+    refuse_idle(context, design.variants())
     made = design.made()
     module = f"utf8_{design.component}" if module is None else module
     core = _name_beside(output, ".core", "--fusesoc") if fusesoc else None

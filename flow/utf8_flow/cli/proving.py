@@ -46,9 +46,9 @@ def prove(
     These may be of any length, under any stalls. Without --profile, in all of them, and in unicode
     with each of its rules inverted.
     """
-    variants, profiles = designs.variants(), rules.profiles()
-    refuse_idle(context, designs.component)
-    goals = choose_goals(variants, name, profiles)
+    chosen = designs.variants()
+    refuse_idle(context, chosen)
+    goals = choose_goals(chosen, name, rules.profiles())
     if vcd == "-":
         raise Refused("--vcd needs the name of a file")
     check_outputs([], {"--vcd": vcd})
@@ -76,14 +76,11 @@ def mutate(
     They are synthesised before. Each mutant meets the built-in campaign of compare and the
     properties of prove. One that none of them kills must be proved to do the same as the design.
     """
-    variants, profile = designs.variants(), rules.chosen()
-    refuse_idle(context, designs.component)
+    chosen, profile = designs.variants(), rules.chosen()
+    refuse_idle(context, chosen)
     modes = Stalling(seed).modes()
     show = Console(highlight=False)
     say(show, prover_version())
-    scores = [
-        mutation_score(show, component, profile, mutants, seed, modes, compact)
-        for component, compact in variants
-    ]
+    scores = [mutation_score(show, variant, profile, mutants, seed, modes) for variant in chosen]
     if not all(scores):
         raise Wrong

@@ -66,7 +66,7 @@ def simulate(
     """
     refuse_idle(
         context,
-        design.component,
+        design.variants(),
         seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
@@ -104,7 +104,9 @@ def compare(
     kept: Kept,
     exhaustive: Annotated[
         int | None,
-        options.number("For a decoder: every text of N bytes instead of FILEs.", 1, LONGEST),
+        options.number(
+            "For a decoder or validator: every text of N bytes instead of FILEs.", 1, LONGEST
+        ),
     ] = None,
     state: Annotated[
         str, options.option("FILE", "Where --exhaustive keeps what is done, to go on later.")
@@ -121,7 +123,7 @@ def compare(
     why = UNLESS_RATES if exhaustive is None else f"with --exhaustive {UNLESS_RATES}"
     refuse_idle(
         context,
-        design.component,
+        design.variants(),
         seed=nothing_random and stalling.rates == (None, None) and why,
         state=exhaustive is None and "without --exhaustive",
         **dict.fromkeys(NOT_EXHAUSTIVE, exhaustive is not None and "with --exhaustive"),
@@ -136,14 +138,14 @@ def compare(
     if exhaustive is not None:
         simulator, engine_line = prepare_engine(engine, made, exhaustive * 256**exhaustive)
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
-        which = design.component, design.compact
-        plan = Plan(exhaustive, made.profile, simulator.name, rates, stalling.seed, *which)
+        seed, variant = stalling.seed, design.variant
+        plan = Plan(exhaustive, made.profile, simulator.name, rates, seed, variant)
         compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave)
         return
 
     facts = AmaranthEngine(made)
     parts = _given_parts(context, files or [], typed.part(facts), facts)
-    parts = parts or facts.component.campaign(made.profile, stalling.seed)
+    parts = parts or facts.component.campaign(made, stalling.seed)
     inputs = sum(part.size for part in parts) * len(modes)
     simulator, engine_line = prepare_engine(engine, made, inputs)
     say(show, f"profile {made.profile.describe()}")

@@ -52,7 +52,8 @@ def synthesize(
     """
     if seed + seeds > SEEDS:
         raise Refused(f"--seed and --seeds must be together at most {SEEDS}")
-    refuse_idle(context, designs.component, seed=not seeds and "with --seeds 0")
+    chosen = designs.variants()
+    refuse_idle(context, chosen, seed=not seeds and "with --seeds 0")
     if plot is not None:
         if not seeds:
             raise Refused("--plot shows frequencies: it needs --seeds 1 or more")
@@ -60,7 +61,7 @@ def synthesize(
     outputs = {"--json": json_file, "--plot": plot}
     check_outputs([], outputs)
     devices = [device] if device else list(DEVICES)
-    jobs = choose_jobs(designs.variants(), rules.profiles(), devices, fields)
+    jobs = choose_jobs(chosen, rules.profiles(), devices, fields)
     show = report_console(outputs)
     results = document(measure(jobs, range(seed, seed + seeds)))
     for line in summary(results):

@@ -16,7 +16,7 @@ from utf8_sim.stimulus import Piece, file_pieces
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import refusing
 
-from ..components.entry import entry_of
+from ..components.entry import Variant, entry_of
 from ..terminal import progress_bar, visible
 from . import options
 
@@ -109,7 +109,7 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
                     progress.add_task(f"reading {shown}", total=None)
                     shutil.copyfileobj(stream, copy)
                     copy.flush()
-            size = os.fstat((copy or stream).fileno()).st_size
+            size = os.fstat((copy or stream).fileno()).st_size // Variant.of(engine.design).lanes
 
         def pieces() -> Iterator[Piece]:
             with nullcontext(copy) if copy else _open_binary(name) as stream:

@@ -4,7 +4,7 @@ An entry is the component's of :mod:`utf8_sim.components` and what only tools ne
 a module like :mod:`utf8_flow.components.decoder`, which registers its entry when it is imported.
 """
 
-from . import decoder, encoder
-from .entry import Entry, register
+from . import decoder, encoder, validator
+from .entry import Entry, Variant, register
 
-__all__ = ["Entry", "decoder", "encoder", "register"]
+__all__ = ["Entry", "Variant", "decoder", "encoder", "register", "validator"]

@@ -16,7 +16,7 @@ from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import LAST, Piece, one_by_one
 from utf8_sim.trace import Columns
 
-from ..verify.report import LENGTHS, PREVIEW, Places, Report, json_lines
+from ..verify.report import BOOLEANS, LENGTHS, PREVIEW, Places, Report, json_lines
 from .entry import Entry, register
 
 
@@ -33,7 +33,7 @@ class EncoderReport(Report):
         data = encoded["o.data"]
         if self._file:
             offsets = self._bytes + np.arange(len(data))
-            flags = (_BOOLEANS.take(encoded[pin]) for pin in ("o.error", "o.last"))
+            flags = (BOOLEANS.take(encoded[pin]) for pin in ("o.error", "o.last"))
             self._file.write(json_lines(_BYTE, offsets, data, *flags))
         self._bytes += len(data)
         self._preview += data[: PREVIEW // 3 - len(self._preview)].tobytes()
@@ -58,7 +58,6 @@ class EncoderReport(Report):
 
 _FORMS = np.array([form(byte) for byte in range(256)])
 _BYTE = '{"offset": %d, "byte": %d, "error": %s, "last": %s}\n'
-_BOOLEANS = np.array(["false", "true"], dtype=object)
 
 
 ANYTHING = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)

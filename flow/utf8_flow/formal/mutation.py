@@ -23,7 +23,7 @@ from utf8_sim.engines.ports import axi_places
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
 
-from ..components.entry import ENTRIES, make_design, makers
+from ..components.entry import Variant
 from .bench import Bench, Property, driven_pins, pins_differ
 from .circuit import Circuit, signal_bit
 from .prover import PACKAGE, WRONG, decide, fails_within, run_yosys, to_circuit
@@ -74,12 +74,10 @@ class Mutants:
 
     Parameters
     ----------
-    component : str
+    variant : Variant
         Of which component.
     profile : Profile
         Which UTF-8 is spoken.
-    compact : bool
-        Whether they are of its compact variant.
     gates : int
         How many cells the design has.
     places : tuple of str
@@ -91,9 +89,8 @@ class Mutants:
         The same as C++, by CXXRTL.
     """
 
-    component: str
+    variant: Variant
     profile: Profile
-    compact: bool
     gates: int
     places: tuple[str, ...]
     verilog: str
@@ -105,9 +102,9 @@ class Mutants:
         return len(self.places).bit_length()
 
 
-def make_mutants(component: str, profile: Profile, compact: bool, count: int, seed: int) -> Mutants:
+def make_mutants(variant: Variant, profile: Profile, count: int, seed: int) -> Mutants:
     """Mutate a design in so many ways, or in all that there are."""
-    design = make_design(component, profile, compact)
+    design = variant.make(profile)
     top = AxiStream(design)
     state = [design.state] if hasattr(design, "state") else []
     text = rtlil.convert(top, name="top", ports=[*top.ports, *state], emit_src=False)
@@ -132,9 +129,8 @@ def make_mutants(component: str, profile: Profile, compact: bool, count: int, se
         ]
         run_yosys(_APPLY.format(mutations="\n".join(mutations), module=MODULE), folder)
         return Mutants(
-            component,
+            variant,
             profile,
-            compact,
             len(gates),
             tuple(f"{gates[gate]['type']} {gate}, port {p}: {mode}" for mode, gate, p, _ in chosen),
             (folder / "mutants.v").read_text(),
@@ -149,7 +145,7 @@ class MutantEngine(Engine):
     window = 2048  # cycles before anything is compared: most are found out in them
 
     def __init__(self, mutants: Mutants) -> None:
-        design = make_design(mutants.component, mutants.profile, mutants.compact)
+        design = mutants.variant.make(mutants.profile)
         super().__init__(design)
         self.mutant = 0
         self.library = cxxrtl_library(
@@ -179,7 +175,7 @@ class _Mutant(Elaboratable):
     def elaborate(self, platform: Any) -> Module:
         m, reset = Module(), ResetSignal(allow_reset_less=True)
         shown = axi_instance(m, MODULE, self._top, i_rst=reset, i_mutant=self._number)
-        m.d.comb += [pin.eq(shown[port]) for port, pin in self._top.outputs.items()]
+        m.d.comb += self._top.driven(shown)
         return m
 
 
@@ -189,15 +185,15 @@ def circuits(mutants: Mutants) -> dict[str, Circuit]:
     It is the properties that a mutant can be expected to break, by name, and by ``""`` whether it
     differs from the design on some pin in some cycle, resets included.
     """
-    proofs = ENTRIES[mutants.component].proofs(mutants.compact)
-    asked = [what for what in proofs if not what.is_lemma and what.name not in SPARED]
-    asked.append(Property("", mutants.component, _same, None))
+    variant = mutants.variant
+    asked = [what for what in variant.proofs if not what.is_lemma and what.name not in SPARED]
+    asked.append(Property("", variant.component, _same, None))
     return {what.name: _circuit(what, mutants) for what in asked}
 
 
 def _circuit(what: Property, mutants: Mutants) -> Circuit:
     number = Signal(mutants.width, name="mutant")
-    original = makers(mutants.compact)[mutants.component]
+    original = mutants.variant.make
     changed = {what.component: lambda profile: _Mutant(original(profile), number)}
     bench = what.bench(mutants.profile, changed | {"original": original})
     bench.inputs["mutant"] = number
@@ -246,7 +242,7 @@ class Trial:
 
     @cached_property
     def parts(self) -> list[Part]:
-        return self.engine.component.campaign(self.mutants.profile, self.seed)
+        return self.engine.component.campaign(self.engine.design, self.seed)
 
     def judge(self, mutant: int) -> Fate:
         """What becomes of a mutant."""

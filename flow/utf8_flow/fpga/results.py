@@ -1,10 +1,12 @@
 """What synthesis, place and route came to: the document that is kept, and its summary."""
 
+from dataclasses import asdict, fields
 from typing import Any
 
 from utf8_hdl import __version__
 from utf8_sim.tools.yowasp import package_versions, versions_line
 
+from ..components.entry import Variant
 from ..verify.report import short_name
 from .families import DEVICES
 from .placement import Measured, packages_for
@@ -34,8 +36,7 @@ def _design(measured: Measured) -> dict[str, Any]:
     job, area, runs = measured
     clock_tree = DEVICES[job.device].clock_tree
     found: dict[str, Any] = {
-        "component": job.component,
-        "compact": job.compact,
+        **asdict(job.variant),
         "profile": short_name(job.profile),
         "device": job.device,
         "fields": list(job.fields),
@@ -47,14 +48,15 @@ def _design(measured: Measured) -> dict[str, Any]:
         median = sorted(runs, key=lambda run: run.mhz)[(len(runs) - 1) // 2]
         found["median"] = median._asdict()
         found["usable_mhz"] = min(median.mhz, clock_tree)
-        # The decoder takes a byte in every cycle, and the encoder gives one.
-        found["bytes_per_second"] = round(found["usable_mhz"] * 1e6)
+        # A decoder and a validator take so many bytes in every cycle, and an encoder gives one.
+        found["bytes_per_second"] = round(found["usable_mhz"] * 1e6) * job.variant.lanes
     return found
 
 
 def design_name(design: dict[str, Any]) -> str:
     """What a design of a document is called."""
-    return f"{design['component']}{', compact' if design['compact'] else ''}, {design['profile']}"
+    variant = Variant(*(design[field.name] for field in fields(Variant)))
+    return f"{variant.label}, {design['profile']}"
 
 
 def summary(results: dict[str, Any]) -> list[str]:

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, ClockSignal, Elaboratable, Module, ResetSignal, Signal, Value
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    Const,
+    Elaboratable,
+    Module,
+    ResetSignal,
+    Signal,
+    Value,
+)
 from amaranth.lib.wiring import Component, In
 
 from utf8_sim.tools.yowasp import YOSYS, run_yowasp
@@ -18,6 +28,16 @@ INSIDE = "component"
 """What the design is called inside its harness."""
 
 
+CLOCK = "clk"
+"""The clock of a design in its harness."""
+
+MOST_PINS = 128
+"""How many pins a design is placed with. More would pull it apart, if a package has them at all."""
+
+OUTPUT = "harness_output"
+"""The attribute of what is at an output of a design in its harness."""
+
+
 class Harness(Elaboratable):
     """A design and its pins, with a register between the two or without.
 
@@ -25,12 +45,16 @@ class Harness(Elaboratable):
     register, wherever the pins are. They are one bit for each pin but the clock. Without them,
     the design is there and nothing else. Fields of the output's payload that are not chosen have no
     pins, so that synthesis removes what only they need.
+
+    If these are more than :data:`MOST_PINS`, shift registers take the place of pins: one gives the
+    inputs, another one takes the outputs, each added to what comes from the one before. They have
+    a clock of their own, so that no path of theirs counts.
     """
 
     def __init__(self, component: Component, fields: Collection[str], registered: bool) -> None:
         self._component = component
         self._registered = registered
-        self._clk, self._rst = Signal(name="clk"), Signal(name="rst")
+        self._clk, self._rst = Signal(name=CLOCK), Signal(name="rst")
         self._inputs: list[tuple[Signal, Value]] = []
         self._outputs: list[tuple[Signal, Value]] = []
         for path, member, port in component.signature.flatten(component):
@@ -44,8 +68,12 @@ class Harness(Elaboratable):
                 parts = {f"{name}.{field}": port[field] for field in fields}
             for part, bits in parts.items():
                 value = Value.cast(bits)
-                self._outputs.append((Signal(len(value), name=part), value))
+                self._outputs.append((Signal(len(value), name=part, attrs={OUTPUT: "1"}), value))
         self.ports = [self._clk, self._rst, *(pin for pin, _ in self._inputs + self._outputs)]
+        self._shifted = registered and sum(map(len, self.ports)) > MOST_PINS
+        if self._shifted:
+            self._shift = [Signal(name=name) for name in ("shift_clock", "shift_in", "shift_out")]
+            self.ports = [self._clk, self._rst, *self._shift]
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -61,7 +89,17 @@ class Harness(Elaboratable):
             m.d.comb += port.eq(inner)
         for pin, port in self._outputs:
             between += pin.eq(port)
+        if self._shifted:
+            self._add_shift_registers(m)
         return m
+
+    def _add_shift_registers(self, m: Module) -> None:
+        clock, first, last = self._shift
+        inputs, outputs = (Cat(pin for pin, _ in side) for side in (self._inputs, self._outputs))
+        sums = Signal(len(outputs))
+        m.domains.shift = ClockDomain(reset_less=True)
+        m.d.comb += [ClockSignal("shift").eq(clock), last.eq(sums[-1])]
+        m.d.shift += [inputs.eq(Cat(first, inputs)), sums.eq(Cat(Const(0, 1), sums) ^ outputs)]
 
 
 class Netlist:
@@ -71,8 +109,9 @@ class Netlist:
         self.device = device
         self.text = text
         module = json.loads(text)["modules"]["top"]
-        pins = {bit for port in module["ports"].values() for bit in port["bits"]}
-        self._pins = pins - set("01x")  # an output may be constant
+        nets = module["netnames"].values()
+        outputs = {bit for net in nets if OUTPUT in net["attributes"] for bit in net["bits"]}
+        self._outputs = outputs - set("01x")  # one may be constant
         self._cells = {
             name: (cell["type"], {port: bits[0] for port, bits in cell["connections"].items()})
             for name, cell in module["cells"].items()
@@ -122,7 +161,7 @@ class Netlist:
             output = next(q for data, q in self._registers.values() if data == wires["O"])
         # A register of an iCE40 begins with 0. One that has to begin with 1 is kept inverted.
         name = self._names.get(output, "inverted register")
-        return f"{name} (pin)" if output in self._pins else name
+        return f"{name} (pin)" if output in self._outputs else name
 
 
 def synthesize(

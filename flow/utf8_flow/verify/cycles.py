@@ -1,7 +1,9 @@
 """Tables of cycles: what comes in, what happens in the state machine, what comes out."""
 
+import textwrap
 from collections.abc import Iterator
 from copy import copy
+from itertools import chain, zip_longest
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -14,6 +16,13 @@ from utf8_sim.trace import Fields, Trace, shown_number
 
 from .report import active_cycles
 
+WIDEST = len(" ".join(["00"] * 16))
+"""An input or an output that is wider gets several lines: sixteen bytes of a beat are in one."""
+
+
+MOST_CONTRADICTED = 8
+"""Pins that are named in a line because they are wrong."""
+
 
 def cycle_table(
     window: Window,
@@ -22,7 +31,9 @@ def cycle_table(
     pins: bool = False,
     marked: int | None = None,
 ) -> list[Text]:
-    """One line for each cycle, below the headings; nothing, if there are no cycles.
+    """One line for each cycle, or more if a beat is too wide for one, below the headings.
+
+    Nothing, if there are no cycles.
 
     Without ``cycles``, all but the idle ones at the end. With ``pins`` the handshakes are shown
     too, and each pin that the golden model contradicts.
@@ -58,8 +69,10 @@ def cycle_table(
         place = number - begin
         if _offered(trace, "o", place).get("o.error"):
             line.stylize("red")
-        if pins and (contradicted := "; ".join(_contradicted(window, place))):
-            line.append(f"  <- {contradicted}", "bold red")
+        if pins and (contradicted := list(_contradicted(window, place))):
+            more = "; ..." * (len(contradicted) > MOST_CONTRADICTED)
+            shown = "; ".join(contradicted[:MOST_CONTRADICTED])
+            line.append(f"  <- {shown}{more}", "bold red")
     return lines
 
 
@@ -78,9 +91,13 @@ def _headings(engine: Engine, pins: bool, cycle: str, meets: bool) -> list[list[
 
 
 def _aligned(rows: list[list[str]]) -> list[Text]:
-    """Rows as lines; a character may take two places."""
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    return [Text("  ".join(map(set_cell_size, row, widths)).rstrip()) for row in rows]
+    """Rows, in line; a cell may have several lines, and a character take two places."""
+    by_line = [list(zip_longest(*map(str.splitlines, row), fillvalue="")) for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*chain(*by_line), strict=True)]
+    return [
+        Text("\n".join("  ".join(map(set_cell_size, line, widths)).rstrip() for line in lines))
+        for lines in by_line
+    ]
 
 
 def _met(window: Window, engine: Engine) -> dict[int, str]:
@@ -116,6 +133,8 @@ def shown_output(trace: Trace, engine: Engine, place: int) -> str:
 
 def _with_remarks(shown: str, last: bool, waits: bool) -> str:
     remarks = [name for name, holds in (("last", last), ("waits", waits)) if holds]
+    if len(shown) > WIDEST:
+        shown = textwrap.fill(shown, WIDEST, break_on_hyphens=False)
     return " ".join([shown, *remarks]).rstrip()
 
 
@@ -124,8 +143,5 @@ def _contradicted(window: Window, place: int) -> Iterator[str]:
     interface, traces = window.actual.interface, (window.actual, window.expected)
     both = all(trace["o.valid"][place] for trace in traces)
     for name in interface.observed if both else HANDSHAKE:
-        pin = interface.pin(name)
-        numbers = (pin.number(trace[name][place].tolist()) for trace in traces)
-        here, golden = (shown_number(number, pin.labels) for number in numbers)
-        if here != golden:
-            yield f"{name} {here}, golden {golden}"
+        for _, pin, golden, here, labels in window.differences(name, place):
+            yield f"{pin} {shown_number(here, labels)}, golden {shown_number(golden, labels)}"

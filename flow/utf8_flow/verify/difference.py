@@ -7,13 +7,12 @@ from itertools import groupby
 import numpy as np
 from rich.console import Console
 
-from utf8_sim.components import COMPONENTS
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
 from utf8_sim.tools.errors import Refused, ToolError
 
-from ..components.entry import entry_of
+from ..components.entry import Variant, entry_of
 from ..terminal import Wrong, plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
 from .report import overrides
@@ -80,7 +79,7 @@ def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
     """The outputs of both."""
     place = difference.cycle - recording.first_cycle
     expected, actual = (
-        shown_output(trace, engine, place) or "none"
+        shown_output(trace, engine, place).replace("\n", " ") or "none"
         for trace in (recording.expected, recording.actual)
     )
     return f"{engine.component.result:<12}expected {expected}, actual {actual}"
@@ -142,19 +141,14 @@ def _report_shortest(
 
 def command(case: Case, engine: Engine) -> str:
     """The command that runs a case."""
-    component, option = engine.component.name, entry_of(engine).list_option
     width = digits(engine)
-    words = ["utf8-hdl", "simulate"]
-    if component != next(iter(COMPONENTS)):  # the first one needs no option
-        words += ["--component", component]
-    if getattr(engine.design, "compact", False):
-        words.append("--compact")
+    words = ["utf8-hdl", "simulate", *Variant.of(engine.design).options]
     texts = (" ".join(f"{value:0{width}X}" for value in text) for text in case.texts())
     if engine.profile.name != "unicode":
         words += ["--profile", engine.profile.name]
     for rule, value in overrides(engine.profile):
         words += [f"--{rule}", value]
-    words += ["--engine", engine.name, option, " / ".join(texts)]
+    words += ["--engine", engine.name, entry_of(engine).list_option, " / ".join(texts)]
     for side, stalls in (("input", case.gaps), ("output", case.stalls)):
         if any(stalls):
             words += [f"--stall-{side}-cycles", _cycle_list(stalls)]

@@ -20,7 +20,7 @@ from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
 
-from ..components.entry import make_design
+from ..components.entry import Variant
 from ..export.verilog import generate
 from ..terminal import Wrong, plural, progress_bar, say
 from .difference import conclude
@@ -45,11 +45,10 @@ class Plan:
     #: Probability of stalls at the input and at the output.
     stalls: tuple[float, float]
     seed: int
-    component: str = "decoder"
-    compact: bool = False
+    variant: Variant
 
     def design(self) -> Any:
-        return make_design(self.component, self.profile, self.compact)
+        return self.variant.make(self.profile)
 
     @cached_property
     def simulator(self) -> Engine:

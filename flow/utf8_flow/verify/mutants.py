@@ -8,7 +8,7 @@ from utf8_hdl import Profile
 from utf8_sim.stimulus import Mode
 from utf8_sim.tools.cores import on_all_cores
 
-from ..components.entry import variant
+from ..components.entry import Variant
 from ..formal.mutation import Fate, Mutants, Trial, circuits, make_mutants
 from ..terminal import plural, progress_bar, say
 from .report import short_name
@@ -16,18 +16,17 @@ from .report import short_name
 
 def mutation_score(
     show: Console,
-    component: str,
+    variant: Variant,
     profile: Profile,
     count: int,
     seed: int,
     modes: list[Mode],
-    compact: bool = False,
 ) -> bool:
     """Try the checks on mutants of a design, and print what noticed how many; whether all die."""
-    name = variant(component, compact)
+    name = variant.label
     with progress_bar() as progress:
         task = progress.add_task(f"{name}: making mutants", total=count)
-        mutants = make_mutants(component, profile, compact, count, seed)
+        mutants = make_mutants(variant, profile, count, seed)
         trial = Trial(mutants, circuits(mutants), modes, seed)
         progress.update(task, description=f"{name}: mutants", total=1 + len(mutants.places))
         fates: dict[int, Fate] = {}
@@ -36,16 +35,14 @@ def mutation_score(
             progress.advance(task)
     if not fates.pop(0).equivalent:
         raise RuntimeError("the design is not equivalent to itself")
-    return _tell(show, name, mutants, fates, seed)
+    return _tell(show, mutants, fates, seed)
 
 
-def _tell(show: Console, name: str, mutants: Mutants, fates: dict[int, Fate], seed: int) -> bool:
+def _tell(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) -> bool:
     """Print the table; whether no mutant survives."""
     tried = plural(len(fates), "mutant")
-    heading = (
-        f"{name}, {short_name(mutants.profile)}: {tried} of {mutants.gates} gates, seed {seed}"
-    )
-    say(show, heading, "bold")
+    design = f"{mutants.variant.label}, {short_name(mutants.profile)}"
+    say(show, f"{design}: {tried} of {mutants.gates} gates, seed {seed}", "bold")
     promises = Counter(fate.promise for fate in fates.values() if fate.promise)
     stimuli = Counter(fate.stimulus for fate in fates.values() if fate.stimulus)
     equivalent = sum(1 for fate in fates.values() if fate.equivalent)

@@ -12,7 +12,7 @@ from utf8_sim.lockstep import Window, golden
 from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import WrongValue
 
-from ..components.entry import ENTRIES, make_design, makers, rules_for, variant, variants
+from ..components.entry import Variant, variants
 from ..formal.bench import Property
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
@@ -23,28 +23,22 @@ from .waves import write_wave
 
 @dataclass(frozen=True)
 class Goal:
-    """A property of a component in a profile."""
+    """A property of a variant in a profile."""
 
     property: Property
     profile: Profile
-    compact: bool = False
-
-    def design(self) -> str:
-        """Its component and variant."""
-        return variant(self.property.component, self.compact)
+    variant: Variant
 
     def __str__(self) -> str:
-        return f"{self.design()}, {short_name(self.profile)}, {self.property.name}"
+        return f"{self.variant.label}, {short_name(self.profile)}, {self.property.name}"
 
 
-def choose_goals(
-    chosen: list[tuple[str, bool]], name: str | None, profiles: list[Profile]
-) -> list[Goal]:
-    """What is to be proved of components, compact or not: one property, or all."""
+def choose_goals(chosen: list[Variant], name: str | None, profiles: list[Profile]) -> list[Goal]:
+    """What is to be proved of some variants: one property, or all."""
     goals = [
-        Goal(what, rules_for(component, rules), compact)
-        for rules, (component, compact) in product(profiles, chosen)
-        for what in ENTRIES[component].proofs(compact)
+        Goal(what, variant.rules(rules), variant)
+        for rules, variant in product(profiles, chosen)
+        for what in variant.proofs
     ]
     goals = list(dict.fromkeys(goals))
     names = _names(goals)
@@ -64,7 +58,7 @@ def _names(goals: list[Goal]) -> list[str]:
 
 def attempt(goal: Goal) -> Proof:
     """Prove it, or not."""
-    return prove(goal.property.bench(goal.profile, makers(goal.compact)))
+    return prove(goal.property.bench(goal.profile, {goal.variant.component: goal.variant.make}))
 
 
 def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
@@ -74,15 +68,17 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
     """
     wrong: list[tuple[Goal, Proof]] = []
     covers = 0
-    width = max(len(name) for name in ("profile", *(short_name(goal.profile) for goal in goals)))
-    heading = f"{'component':<17}{'profile':<{width + 2}}{'property':<22}{'verdict':<11}"
+    names = [("component", "profile")]
+    names += [(goal.variant.label, short_name(goal.profile)) for goal in goals]
+    first, second = (max(map(len, column)) + 2 for column in zip(*names, strict=True))
+    heading = f"{'component':<{first}}{'profile':<{second}}{'property':<22}{'verdict':<11}"
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
     with progress_bar() as progress:
         task = progress.add_task("proving", total=len(goals))
         for goal, proof in on_all_cores(attempt, goals):
             reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
             what = goal.property
-            line = Text(f"{goal.design():<17}{short_name(goal.profile):<{width + 2}}")
+            line = Text(f"{goal.variant.label:<{first}}{short_name(goal.profile):<{second}}")
             line.append(f"{what.name:<22}")
             line.append(f"{proof.verdict:<11}", "green" if proof.verdict == "proved" else "red")
             line.append(f"{proof.method:<26}{reached:>9}{proof.seconds:>7.1f} s")
@@ -109,7 +105,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
 
 def _wave_name(vcd: str, goal: Goal) -> str:
     """Of a counterexample that is not the first."""
-    words = [goal.design(), short_name(goal.profile), goal.property.name]
+    words = [goal.variant.label, short_name(goal.profile), goal.property.name]
     return "-".join([vcd.removesuffix(".vcd"), *" ".join(words).split()]) + ".vcd"
 
 
@@ -120,8 +116,7 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         lines = [", ".join(f"{name} {level:X}" for name, level in c.items()) for c in proof.inputs]
         print_lines(show, [Text(f"{number:>5} | {line}") for number, line in enumerate(lines)])
     for name, trace in proof.counterexample.items():
-        design = make_design(trace.interface.component, goal.profile, goal.compact)
-        engine = AmaranthEngine(design)
+        engine = AmaranthEngine(goal.variant.make(goal.profile))
         say(show, name)
         first = name == goal.property.component
         file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"

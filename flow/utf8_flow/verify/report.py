@@ -1,12 +1,13 @@
 """What a person reads: tables of cycles, summaries, coverage."""
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import PROFILES, Profile
+from utf8_hdl import PROFILES, Kind, Profile
 from utf8_sim.campaign import Coverage, class_name
 from utf8_sim.trace import Columns, Trace
 
@@ -20,6 +21,13 @@ PREVIEW = 60
 
 LENGTHS = 16
 """More than any character has bytes."""
+
+KEEP = "i.keep"
+"""The pins that say, where inputs are beats, which bytes there are."""
+
+BOOLEANS = np.array(["false", "true"], dtype=object)
+LABELS = np.array([*(json.dumps(kind.label) for kind in Kind), "null"], dtype=object)
+"""The kinds of errors in JSON, and that there is none."""
 
 
 def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
@@ -53,26 +61,28 @@ def active_cycles(trace: Trace) -> int:
 
 
 class Places:
-    """How many places there are, and the first ones."""
+    """How many places there are, and the first ones, each as its numbers are shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, form: str = "%d") -> None:
         self.count = 0
-        self._first: list[int] = []
+        self._form = form
+        self._first: list[str] = []
 
-    def add(self, places: np.ndarray) -> None:
-        self.count += len(places)
-        self._first += places[: FIRST_ERRORS - len(self._first)].tolist()
+    def add(self, *numbers: np.ndarray) -> None:
+        self.count += len(numbers[0])
+        first = (each[: FIRST_ERRORS - len(self._first)].tolist() for each in numbers)
+        self._first += map(self._form.__mod__, zip(*first, strict=True))
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self._first)) + ", ..." * (self.count > len(self._first))
+        return ", ".join(self._first) + ", ..." * (self.count > len(self._first))
 
 
 class Report:
     """What the hardware said: written as lines of JSON to a file, if any, and counted."""
 
     def __init__(self, file: TextIO | None) -> None:
-        #: Bytes or code points that were accepted.
-        self.inputs = 0
+        #: Bytes or code points that were accepted; in so many beats, if it takes beats.
+        self.inputs = self._beats = 0
         self._file = file
         #: Cycles until nothing is offered any more; all.
         self._cycles = self._seen = 0
@@ -81,7 +91,11 @@ class Report:
 
     def add(self, trace: Trace) -> None:
         """Take in the next cycles of a trace."""
-        self.inputs += int(np.count_nonzero(trace.is_accepted))
+        accepted = trace.is_accepted
+        if KEEP in trace.columns:
+            self._beats += int(np.count_nonzero(accepted))
+            accepted = trace[KEEP][accepted]
+        self.inputs += int(np.count_nonzero(accepted))
         if active := active_cycles(trace):
             self._cycles = self._seen + active
         self._seen += len(trace)
@@ -99,6 +113,17 @@ class Report:
         pace = f" ({self._cycles / count:.2f} per byte)" if count else ""
         return Text(f"cycles      {self._cycles}{pace}")
 
+    def _accepted(self) -> Text:
+        beats = f" in {plural(self._beats, 'beat')}" if self._beats else ""
+        return Text(f"bytes       {self.inputs}{beats}")
+
+    def _error_lines(self, errors: dict[Kind, Places]) -> list[Text]:
+        return [
+            Text(f"  {kind.label:<24}{places.count:>6}  at byte {places}", style="red")
+            for kind, places in errors.items()
+            if places.count
+        ]
+
     def _characters(self) -> Text:
         counts = ", ".join(
             f"{count} of {plural(length, 'byte')}"
@@ -111,8 +136,9 @@ class Report:
 def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:
     """How often each class met each case (``blank`` if never), and what came out."""
     names = [class_name(members) for members in coverage.classes]
-    head, width = max(map(len, names)) + 2, max(map(len, coverage.columns)) + 2
-    what = coverage.engine.component.item
+    head = max(map(len, names)) + 2
+    width = max(map(len, [*coverage.columns, str(coverage.cells.max()), blank])) + 2
+    what = coverage.engine.component.value
     lines = [
         Text(f"{what}s accepted, by class and {coverage.title}", style="bold"),
         Text(" " * head + "".join(f"{name:>{width}}" for name in coverage.columns)),

@@ -13,7 +13,7 @@ from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_binary_output, open_output
 from utf8_sim.trace import Trace
 
-from ..components.entry import entry_of
+from ..components.entry import Variant, entry_of
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .difference import conclude
@@ -21,8 +21,8 @@ from .report import active_cycles
 from .run import Run
 from .waves import draw, open_wave
 
-SHORT_TEXT = 64
-"""Up to so many bytes, every cycle is shown."""
+SHORT_TEXT, FEW_BEATS = 64, 8
+"""Up to so many bytes or beats, every cycle is shown."""
 
 MOST_CYCLES_SHOWN = 256
 
@@ -37,6 +37,7 @@ class TextSimulation(Run):
         super().__init__(engine)
         self._outputs = outputs
         self._drawn = drawn
+        self._lanes = Variant.of(engine.design).lanes
         nothing = Trace(engine.interface, engine.interface.columns(0))
         self._beginning = self._drawing = nothing
         self._summary = entry_of(engine).report(None)
@@ -58,7 +59,7 @@ class TextSimulation(Run):
                 self._drawing = Trace.join([self._drawing, drawing])
                 for write in writers:
                     write(window)
-                progress.update(task, completed=self._summary.inputs)
+                progress.update(task, completed=self._summary.inputs // self._lanes)
 
     def _writers(self, files: ExitStack) -> Iterator[Callable[[Window], object]]:
         """What writes the files, except for the timing diagram; the summary writes the tokens."""
@@ -81,7 +82,7 @@ class TextSimulation(Run):
             if self.wrong:
                 cycles = plural(self.cycles, "cycle")
                 say(show, f"stopped after {cycles}: what follows is only a part", "bold")
-            elif self._summary.inputs <= SHORT_TEXT:
+            elif self._summary.inputs <= max(SHORT_TEXT, FEW_BEATS * self._lanes):
                 print_lines(show, self._table())
             print_lines(show, [*self._summary.lines(), Text(f"engine      {engine_line}")])
         wave = self._outputs["--wave"]

@@ -3,5 +3,16 @@
 from .component import COMPONENTS, Component, component_of, register
 from .decoder import DECODER
 from .encoder import ENCODER
+from .validator import VALIDATOR
+from .wide_decoder import WIDE_DECODER
 
-__all__ = ["COMPONENTS", "DECODER", "ENCODER", "Component", "component_of", "register"]
+__all__ = [
+    "COMPONENTS",
+    "DECODER",
+    "ENCODER",
+    "VALIDATOR",
+    "WIDE_DECODER",
+    "Component",
+    "component_of",
+    "register",
+]

@@ -31,13 +31,14 @@ class Component:
 
     ``make`` is given a profile and the component's own options. Of a design, the transducers say
     what comes out, readable and by whole arrays, and ``timing`` says when. ``campaign`` is given
-    the profile and the random seed, ``coverage`` an engine. An input is an ``item``, an output a
+    the design and the random seed, ``coverage`` an engine. An input is an ``item``, an output a
     ``result``. A timing diagram has ``lanes`` for what comes out, and below them ``levels``, pins
     of one bit. ``text`` is an output in a waveform, if that says more than its fields.
 
     ``pack`` makes inputs of texts, one value in each if nothing else is said. Where the first field
-    of an input is an array, ``counts`` says how many values of a text each of some inputs has: the
-    first ones of the array.
+    of an input is an array, ``kept`` says where in some inputs there are values of a text.
+
+    If designs with more than one lane are something else, ``laned`` is that.
     """
 
     name: str
@@ -55,20 +56,21 @@ class Component:
     levels: tuple[str, ...] = ("o.last",)
     text: Callable[[Levels], str] | None = None
     pack: Callable[[Iterable[Piece], Interface], Iterator[Columns]] = one_by_one
-    counts: Callable[[Columns], np.ndarray] | None = None
+    kept: Callable[[Columns], np.ndarray] | None = None
+    laned: "Component | None" = None
 
     @property
     def value(self) -> str:
         """What a value is."""
-        return self.item if self.counts is None else "byte"
+        return self.item if self.kept is None else "byte"
 
     def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
         """The values of texts that some inputs have, and how many each of them has."""
         first = next(iter(items.values()))
-        if self.counts is None:
+        if self.kept is None:
             return first, np.ones(len(first), dtype=np.intp)
-        counts = self.counts(items).astype(np.intp)
-        return first[np.arange(first.shape[1]) < counts[:, np.newaxis]], counts
+        kept = self.kept(items)
+        return first[kept], np.add.reduce(kept, axis=tuple(range(1, kept.ndim)), dtype=np.intp)
 
 
 COMPONENTS: dict[str, Component] = {}
@@ -100,5 +102,6 @@ def component_of(design: Any) -> Component:
     classes = [base.__name__.lower() for base in type(design).__mro__]
     for name in (getattr(design, "component_name", None), *classes):
         if name in COMPONENTS:
-            return COMPONENTS[name]
+            found = COMPONENTS[name]
+            return found.laned if found.laned and getattr(design, "lanes", 1) > 1 else found
     raise LookupError(f"no component is registered for {classes[0]!r}")

@@ -1,6 +1,7 @@
 """The encoder's entry: its golden model, its campaign, its coverage, how it is shown."""
 
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -31,8 +32,9 @@ def value_classes(profile: Profile) -> list[range]:
     return [range(*pair) for pair in pairwise(sorted(cuts))]
 
 
-def encoder_campaign(profile: Profile, seed: int) -> list[Part]:
+def encoder_campaign(design: Any, seed: int) -> list[Part]:
     """Boundaries, values with stray high bits, pairs of classes and random values."""
+    profile = design.profile
     width = profile.utf32_width
     values = [value for value in boundary_values(profile) if value < 1 << width]
     stray = [0x41 | 1 << bit for bit in range(7, width)]

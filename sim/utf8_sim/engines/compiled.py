@@ -43,7 +43,7 @@ opt
 write_cxxrtl -O6 -g0
 """
 
-COMMIT = r"if \((\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;"
+COMMIT = r"if \((p_\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;"
 """What CXXRTL does with each register, and what is done instead: nobody asks whether one changed,
 and a processor guesses wrongly too often whether it did."""
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from utf8_hdl import AxiStream
+from utf8_hdl.axi import AxiStream, Part
 
 from ..trace import Interface, Pin
 
@@ -28,42 +28,21 @@ def stream_places(interface: Interface) -> list[Place]:
     ]
 
 
-class _Carried(NamedTuple):
-    """Bits of a payload that a port carries, and how much wider than these the port is."""
-
-    bits: range
-    port: str
-    lowest: int
-    excess: int
-
-
 def axi_places(design: Any, interface: Interface) -> list[Place]:
     """The ports of a module with AXI4-Stream ports, for a design.
 
     A port may be wider than what it carries: the excess belongs to the highest bit.
     """
-    axi = AxiStream(design)
-    widths = {port.name: len(port) for port in axi.ports}
-    payload = {pin: pin.name[0] for pin in (*interface.inputs, *interface.outputs)}
-    carried = {"state": [_Carried(range(interface.state_width), "state", 0, 0)], "i": [], "o": []}
-    for port, names in axi.fields.items():
-        end = 0
-        for name in names:
-            side, _, field = name.partition(".")
-            if field in ("valid", "ready"):
-                carried[name] = [_Carried(range(1), port, 0, 0)]
-                continue
-            where = getattr(design, side).p.shape()[field]
-            bits = range(where.offset, where.offset + where.width)
-            excess = widths[port] - end - where.width if name == names[-1] else 0
-            carried[side].append(_Carried(bits, port, end, excess))
-            end += where.width
-
+    state = range(interface.state_width)
+    parts = [*AxiStream(design).parts, Part("state", 0, len(state), "state", state)]
+    payloads = {pin: pin.name[0] for pin in (*interface.inputs, *interface.outputs)}
     places = []
     for pin in interface.pins:
+        source = payloads.get(pin, pin.name)
+        own = [part for part in parts if part.source == source]
         for number, (lowest, width) in enumerate(pin.parts):
-            there = next(c for c in carried[payload.get(pin, pin.name)] if lowest in c.bits)
-            more = there.excess if lowest + width == there.bits.stop else 0
+            there = next(part for part in own if lowest in part.bits)
+            more = there.width - len(there.bits) if lowest + width == there.bits.stop else 0
             begin = there.lowest + lowest - there.bits.start
             places.append(Place(pin, number, there.port, begin, width + more))
     return places

@@ -16,7 +16,7 @@ from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
 
 from ..trace import Columns, Interface, Trace
 from .text import fault, form, form_maximum, is_continuation
-from .timing import Elastic, Serial, Timing
+from .timing import MOST_OUTSTANDING, Compact, Credit, Elastic, Serial, Timing
 
 BYTES = range(256)
 
@@ -242,9 +242,9 @@ class ArrayTiming(ABC):
         that were taken before a cycle.
         """
 
-    @abstractmethod
     def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         """The cycles in which inputs move on, and with which of these moves each input enters."""
+        return np.arange(len(trace)), np.flatnonzero(trace.is_accepted)
 
     def meetings(self, trace: Trace) -> np.ndarray:
         """In which of the next cycles the next of the inputs meet the state machine, in order."""
@@ -333,9 +333,6 @@ class ArrayCompact(ArrayTiming):
         may_move = trace["o.ready"].view(bool) & (waiting <= 1 + self._timing.spare)
         return arrived, (waiting == 0) | may_move
 
-    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        return np.arange(len(trace)), np.flatnonzero(trace.is_accepted)
-
 
 class ArraySerial(_Paced):
     """A pipeline in which one stage sends several outputs.
@@ -378,11 +375,42 @@ class ArraySerial(_Paced):
         return moves, np.searchsorted(moves, np.flatnonzero(trace.is_accepted))
 
 
+class ArrayCredit(ArrayTiming):
+    """A pipeline that never stalls."""
+
+    def __init__(self, timing: Credit) -> None:
+        super().__init__(timing)
+        self._arrives = np.zeros(0, dtype=np.int64)
+        """In how many cycles the last outputs are at the pins."""
+        self._ready = np.array([False, True])
+        """What ``i.ready`` is in the next two cycles."""
+
+    def flow(
+        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        cycles, buffered = len(trace), left - len(self._arrives)
+        arrives = when.take(outputs.brought_by) + self._timing.latency
+        arrives = np.concatenate([self._arrives, arrives])
+        arrived = buffered + np.cumsum(np.bincount(arrives, minlength=cycles)[:cycles])
+        self._arrives = arrives[arrives >= cycles] - cycles
+        accepted = left + sums_before(trace.is_accepted)
+        outstanding = accepted - departed - (arrived > departed)
+        ready = np.append(self._ready, outstanding <= MOST_OUTSTANDING)
+        self._ready = ready[cycles:]
+        return arrived, ready[:cycles]
+
+
+_BY_ARRAYS: dict[type, type[ArrayTiming]] = {
+    Elastic: ArrayElastic,
+    Compact: ArrayCompact,
+    Serial: ArraySerial,
+    Credit: ArrayCredit,
+}
+
+
 def array_timing(timing: Timing) -> ArrayTiming:
     """A timing by whole arrays, at its first cycle after reset."""
-    if isinstance(timing, Serial):
-        return ArraySerial(timing)
-    return ArrayElastic(timing) if isinstance(timing, Elastic) else ArrayCompact(timing)
+    return _BY_ARRAYS[type(timing)](timing)
 
 
 class ArrayCycles:

@@ -185,7 +185,61 @@ class SerialCycles(Cycles):
         self._enabled = not stalled
 
 
-Timing = Elastic | Compact | Serial
+MOST_OUTSTANDING = 13
+"""With more outputs outstanding, no input is accepted two cycles later."""
+
+
+@dataclass(frozen=True)
+class Credit:
+    """A pipeline that never stalls, between credit and a memory: see :mod:`utf8_hdl.credit`.
+
+    Every input brings about one output. It is at the pins ``stages + 2`` cycles after its input was
+    accepted, behind those before it. Until then it is *outstanding*. An input is accepted if not
+    too many were so two cycles before; in the first cycle after reset none is, in the second one
+    any is.
+    """
+
+    stages: int
+
+    latency_of_state = 0
+
+    @property
+    def latency(self) -> int:
+        return self.stages + 2
+
+    latency_of_cut = latency
+
+    def cycles(self) -> "CreditCycles":
+        return CreditCycles(self)
+
+
+class CreditCycles(Cycles):
+    """Such a pipeline at some cycle of a run."""
+
+    def __init__(self, timing: Credit) -> None:
+        super().__init__()
+        self._timing = timing
+        self._in_flight: deque[tuple[int, Payload]] = deque()
+        self._cycle = 0
+        self._ready = deque([False, True])  # in this cycle and in the next one
+
+    def ready(self, o_ready: bool) -> bool:
+        return self._ready[0]
+
+    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
+        outstanding = len(self._in_flight) + max(0, len(self._waiting) - 1)
+        self._ready.popleft()
+        self._ready.append(outstanding <= MOST_OUTSTANDING)
+        if self._waiting and o_ready:
+            self._waiting.popleft()
+        for payload, _ in brought or ():
+            self._in_flight.append((self._cycle + self._timing.latency, payload))
+        self._cycle += 1
+        while self._in_flight and self._in_flight[0][0] == self._cycle:
+            self._waiting.append(self._in_flight.popleft()[1])
+
+
+Timing = Elastic | Compact | Serial | Credit
 """How a component behaves in time, by its parameters.
 
 The latencies are the cycles from an input to its output, to the output that it cuts, and to the

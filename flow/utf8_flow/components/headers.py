@@ -1,0 +1,20 @@
+"""What the headers of several components' Verilog say."""
+
+from utf8_hdl import Kind
+from utf8_sim.golden.timing import Timing
+
+KINDS = "\n".join(f"//                  {kind.value} {kind.label}" for kind in Kind)
+
+BEATS = """\
+// s_axis_*         beats in, AXI4-Stream. A text begins in a new beat; tlast marks its last one.
+//   tdata          bytes, the first one lowest
+//   tkeep          a bit for each byte, whether there is one: all, or with tlast the first ones"""
+
+
+def beat_promises(timing: Timing) -> str:
+    """Throughput and latency of what takes beats, as a comment."""
+    return f"""\
+// Throughput: one beat in every cycle while the consumer is ready.
+// Latency: what is known of a beat is at the output {timing.latency} cycles after the beat was \
+taken. Cycles in
+// which m_axis_tvalid is high and m_axis_tready low are not counted."""

@@ -1,0 +1,52 @@
+"""The report of a decoder: its tokens, as lines of JSON and as a summary."""
+
+from typing import TextIO
+
+import numpy as np
+from rich.text import Text
+
+from utf8_hdl import Kind
+from utf8_sim.shown import character
+from utf8_sim.trace import Columns
+
+from ..verify.report import LABELS, LENGTHS, PREVIEW, Places, Report, json_lines
+
+
+class TokenReport(Report):
+    """Tokens, numbered by the first byte that they cover."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        super().__init__(file)
+        self._offset = 0
+        self._errors = {kind: Places() for kind in Kind}
+        self._preview = ""
+
+    def _count(self, tokens: Columns) -> None:
+        lengths, kinds = tokens["o.length"], tokens["o.kind"]
+        is_error = tokens["o.error"].view(bool)
+        offsets = self._offset + np.cumsum(lengths, dtype=np.int64) - lengths
+        self._offset += int(lengths.sum())
+        if self._file:
+            errors = LABELS.take(np.where(is_error, kinds, len(Kind)))
+            code_points = tokens["o.code_point"]
+            self._file.write(json_lines(_TOKEN, offsets, lengths, code_points, errors))
+        self._lengths += np.bincount(lengths[~is_error], minlength=LENGTHS)
+        wrong, kinds = offsets[is_error], kinds[is_error]
+        for kind, places in self._errors.items():
+            places.add(wrong[kinds == kind.value])
+        begin = tokens["o.code_point"][: max(0, PREVIEW - len(self._preview))]
+        for code_point in begin.tolist():
+            self._preview += character(code_point) or ("␤" if code_point == 0x0A else "·")
+
+    def lines(self) -> list[Text]:
+        return [
+            Text(f"begins      {self._preview}".rstrip()),
+            self._accepted(),
+            self._pace(self.inputs),
+            self._characters(),
+            Text(f"errors      {sum(places.count for places in self._errors.values())}"),
+            *self._error_lines(self._errors),
+        ]
+
+
+_TOKEN = '{"offset": %d, "length": %d, "code_point": %d, "error": %s}\n'

@@ -1,0 +1,80 @@
+"""The validator, for the tools: what its report says."""
+
+from typing import TextIO
+
+import numpy as np
+from rich.text import Text
+
+from utf8_hdl import Kind
+from utf8_sim.components import VALIDATOR
+from utf8_sim.trace import Columns
+
+from ..verify.report import BOOLEANS, LABELS, Places, Report, json_lines
+from .entry import Entry, register
+from .headers import BEATS, KINDS, beat_promises
+
+
+class ValidatorReport(Report):
+    """Verdicts about texts, which are numbered from the first."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        super().__init__(file)
+        self._texts = 0
+        #: Bytes of a text that has not ended.
+        self._begun = 0
+        self._errors = {kind: Places("%d of text %d") for kind in Kind}
+
+    def _count(self, beats: Columns) -> None:
+        is_last = beats["o.last"].view(bool)
+        kept = beats["o.keep"]
+        ends = self._begun + np.cumsum(kept if kept.ndim == 1 else kept.sum(axis=1), dtype=np.int64)
+        error, kinds, offsets = (beats[pin][is_last] for pin in ("o.error", "o.kind", "o.offset"))
+        lengths = np.diff(ends[is_last], prepend=0)
+        self._begun = int(ends[-1] - lengths.sum()) if len(ends) else self._begun
+        is_error = error.view(bool)
+        if self._file:
+            errors = LABELS.take(np.where(is_error, kinds, len(Kind)))
+            where = np.where(is_error, offsets.astype(object), "null")
+            verdicts = BOOLEANS.take(1 - error)
+            self._file.write(json_lines(_VERDICT, lengths, verdicts, errors, where))
+        numbers = self._texts + np.arange(len(lengths))
+        self._texts += len(lengths)
+        for kind, places in self._errors.items():
+            of_kind = is_error & (kinds == kind.value)
+            places.add(offsets[of_kind], numbers[of_kind])
+
+    def lines(self) -> list[Text]:
+        wrong = sum(places.count for places in self._errors.values())
+        return [
+            Text(f"texts       {self._texts}"),
+            self._accepted(),
+            self._pace(self.inputs),
+            Text(f"ill-formed  {wrong}"),
+            *self._error_lines(self._errors),
+        ]
+
+
+_VERDICT = '{"length": %d, "valid": %s, "error": %s, "error_offset": %s}\n'
+
+PORTS = f"""\
+{BEATS}
+// m_axis_*         the same beats out, and with tlast a verdict about their text
+//   tuser[0]       error: the text is not well-formed
+//   tuser[3:1]     kind of its first error:
+{KINDS}
+//   tuser[35:4]    offset: how many bytes of the text are before it; all ones if they are more
+//
+// Without tlast, tuser is zero. While m_axis_tvalid is low, the other outputs but s_axis_tready
+// are don't care."""
+
+
+ENTRY = register(
+    Entry(
+        component=VALIDATOR,
+        report=ValidatorReport,
+        options=frozenset({"--error-span", "--exhaustive", "--lanes"}),
+        ports=PORTS,
+        promises=beat_promises,
+        lanes=8,
+    )
+)

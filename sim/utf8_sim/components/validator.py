@@ -1,0 +1,67 @@
+"""The validator's entry: its golden model, its campaign, its coverage, how it is shown."""
+
+from typing import Any
+
+import numpy as np
+
+from utf8_hdl import Kind, Validator
+
+from ..campaign import beginnings, boundary_encodings
+from ..golden.lanes import ArrayVerdicts, VerdictTransducer
+from ..golden.text import decode
+from ..golden.timing import Credit
+from ..stimulus import beats
+from ..trace import Trace
+from .beats import BeatCoverage, campaign, kept, show_beat
+from .component import Component, register
+
+TIMING = Credit(stages=12)
+
+
+class VerdictCoverage(BeatCoverage):
+    """Also texts: in ``verdicts`` by kind, those with an error by its lane in ``wrong``."""
+
+    def __init__(self, engine: Any) -> None:
+        super().__init__(engine)
+        self.verdicts = np.zeros(len(Kind), dtype=np.int64)
+        self.wrong = np.zeros(self.lanes, dtype=np.int64)
+
+    def add(self, trace: Trace) -> None:
+        super().add(trace)
+        taken = trace.taken()
+        kinds = taken["o.kind"][taken["o.last"] != 0]
+        self.verdicts += np.bincount(kinds, minlength=len(self.verdicts))
+        offsets = taken["o.offset"][taken["o.error"] != 0]
+        self.wrong += np.bincount(offsets % self.lanes, minlength=self.lanes)
+
+    def gaps(self) -> list[str]:
+        profile = self.engine.profile
+        texts = [*boundary_encodings(profile), *beginnings(profile)]
+        kinds = {token.kind for text in texts for token in decode(text, profile)}
+        missing = [kind.label for kind in Kind if kind in kinds and not self.verdicts[kind.value]]
+        lanes = np.flatnonzero(self.wrong == 0)
+        return [
+            *super().gaps(),
+            *(f"verdict x {kind}" for kind in missing),
+            *(f"first error x lane {lane}" for lane in lanes),
+        ]
+
+
+VALIDATOR = register(
+    Component(
+        name="validator",
+        make=Validator,
+        transducer=lambda design: VerdictTransducer(design.profile, design.lanes),
+        array_transducer=lambda design: ArrayVerdicts(design.profile, design.lanes),
+        timing=lambda design: TIMING,
+        campaign=campaign,
+        coverage=VerdictCoverage,
+        item="beat",
+        result="beat",
+        show_item=lambda beat: show_beat(beat, "i"),
+        show_result=lambda beat: show_beat(beat, "o"),
+        lanes=(),
+        pack=beats,
+        kept=kept,
+    )
+)

@@ -1,0 +1,54 @@
+"""The entry of the decoder with lanes, which is not registered but part of the decoder's."""
+
+from typing import Any
+
+import numpy as np
+
+from utf8_hdl import Decoder, Kind
+
+from ..campaign import LONGEST_FORM, count
+from ..golden.lanes import ArraySlots, SlotsTransducer
+from ..golden.timing import Credit
+from ..stimulus import beats
+from ..trace import Trace
+from .beats import BeatCoverage, campaign, kept, show_beat
+from .component import Component
+
+TIMING = Credit(stages=7)
+
+
+class SlotsCoverage(BeatCoverage):
+    """Also tokens, by slot in ``slots``, and in ``tokens`` by kind (row) and length (column)."""
+
+    def __init__(self, engine: Any) -> None:
+        super().__init__(engine)
+        self.tokens = np.zeros((len(Kind), LONGEST_FORM + 1), dtype=np.int64)
+        self.slots = np.zeros(self.lanes + 1, dtype=np.int64)
+
+    def add(self, trace: Trace) -> None:
+        super().add(trace)
+        taken = trace.taken()
+        is_token = taken["o.length"] != 0
+        count(self.tokens, taken["o.kind"][is_token], taken["o.length"][is_token])
+        self.slots += np.add.reduce(is_token, axis=0)
+
+    def gaps(self) -> list[str]:
+        return super().gaps() + [f"token x slot {n}" for n in np.flatnonzero(self.slots == 0)]
+
+
+WIDE_DECODER = Component(
+    name="decoder",
+    make=Decoder,
+    transducer=lambda design: SlotsTransducer(design.profile, design.lanes),
+    array_transducer=lambda design: ArraySlots(design.profile, design.lanes),
+    timing=lambda design: TIMING,
+    campaign=campaign,
+    coverage=SlotsCoverage,
+    item="beat",
+    result="beat",
+    show_item=lambda beat: show_beat(beat, "i"),
+    show_result=lambda slots: "",
+    lanes=(),
+    pack=beats,
+    kept=kept,
+)

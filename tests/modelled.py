@@ -1,0 +1,56 @@
+"""The readable golden model in the place of a simulator."""
+
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from utf8_sim.engines.engine import Engine
+from utf8_sim.golden.text import Transducer
+from utf8_sim.golden.timing import CycleModel, Cycles
+from utf8_sim.trace import Trace
+
+
+class ModelEngine(Engine):
+    """What the readable golden model says, or a broken one."""
+
+    name = "model"
+    window = 500
+
+    def __init__(
+        self, design: Any, transducer: Transducer | None = None, cycles: Cycles | None = None
+    ) -> None:
+        super().__init__(design)
+        self._transducer = transducer
+        self._cycles = cycles
+
+    @contextmanager
+    def start(self):
+        transducer = self._transducer or self.component.transducer(self.design)
+        cycles = self._cycles or self.timing.cycles()
+        yield _Modelled(CycleModel(transducer, cycles, len(self.interface.outputs)), self.interface)
+
+
+class _Modelled:
+    def __init__(self, model, interface) -> None:
+        self._model = model
+        self._interface = interface
+        self._offered = False
+
+    def window(self, items, gaps, stalls) -> Trace:
+        rows = list(zip(*(column.tolist() for column in items.values()), strict=True))
+        idle = [np.zeros_like(pin.column(1))[0].tolist() for pin in self._interface.inputs]
+        nothing = [np.zeros_like(pin.column(1))[0].tolist() for pin in self._interface.outputs]
+        columns, at = {pin.name: [] for pin in self._interface.pins}, 0
+        for gap, stall in zip(gaps.tolist(), stalls.tolist(), strict=True):
+            self._offered = at < len(rows) and (self._offered or not gap)
+            driven = self._offered, *(rows[at] if self._offered else idle), not stall
+            i_ready, o_valid, *output = self._model.cycle(*driven)
+            levels = *driven, i_ready, o_valid, *(output if o_valid else nothing)
+            names = (*self._interface.driven, *self._interface.observed)
+            for name, level in zip(names, levels, strict=True):
+                columns[name].append(level)
+            at += self._offered and i_ready
+            self._offered = self._offered and not i_ready
+        pins = self._interface.pins
+        return Trace(self._interface, {p.name: np.array(columns[p.name], p.dtype) for p in pins})

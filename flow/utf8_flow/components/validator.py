@@ -75,6 +75,7 @@ ENTRY = register(
         options=frozenset({"--error-span", "--exhaustive", "--lanes"}),
         ports=PORTS,
         promises=beat_promises,
+        formal="utf8_flow.formal.validator",
         lanes=8,
     )
 )

@@ -42,4 +42,5 @@ ENTRY = Entry(
     options=frozenset({"--error-span", "--exhaustive", "--lanes"}),
     ports=PORTS,
     promises=beat_promises,
+    formal="utf8_flow.formal.wide_decoder",
 )

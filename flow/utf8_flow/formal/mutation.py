@@ -198,7 +198,7 @@ def _circuit(what: Property, mutants: Mutants) -> Circuit:
     bench = what.bench(mutants.profile, changed | {"original": original})
     bench.inputs["mutant"] = number
     bench.sources.append(mutants.verilog)
-    return to_circuit(bench).only(WRONG)
+    return to_circuit(bench, pins=False).only(WRONG)
 
 
 def _same(b: Bench, name: str) -> None:

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from amaranth.back import rtlil
-from amaranth.hdl import Signal
+from amaranth.hdl import Module, Signal
 
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
@@ -43,6 +43,7 @@ read_rtlil bench.il
 hierarchy -check -top top
 proc -norom
 flatten
+opt_clean
 memory
 {any_start}
 opt_clean
@@ -51,7 +52,7 @@ dffunmap
 formalff -clk2ff -ff2anyinit
 opt -full -nosdff -nodffe
 techmap
-opt -nosdff -nodffe
+opt_clean
 dffunmap
 aigmap
 opt_clean
@@ -101,14 +102,15 @@ def tool_version() -> str:
 def prove(bench: Bench) -> Proof:
     """Decide about what is said on a bench; a `ToolError` if a tool fails."""
     begin = time.monotonic()
-    circuit = to_circuit(bench)
+    circuit = to_circuit(bench, pins=False)
     verdict, method = decide(circuit.only(WRONG), bench.cycles)
     counterexample: dict[str, Trace] = {}
     inputs: list[dict[str, int]] = []
     if verdict == "FAILED":
-        stimulus = _shortest_run(circuit.only(WRONG))
+        shown = to_circuit(bench)
+        stimulus = _shortest_run(shown.only(WRONG))
         method = f"run of {len(stimulus)} cycles"
-        counterexample, inputs = _explain(bench, circuit, stimulus)
+        counterexample, inputs = _explain(bench, shown, stimulus)
     unreached = _unreached(bench, circuit, bench.cycles or MOST_CYCLES)
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
@@ -117,19 +119,24 @@ def prove(bench: Bench) -> Proof:
     return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs)
 
 
-def to_circuit(bench: Bench) -> Circuit:
-    """The bench as a circuit, whose outputs are what is asked and the pins of its designs."""
+def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
+    """The bench as a circuit, whose outputs are what is asked and the pins of its designs.
+
+    Without the pins it is smaller: what is only needed for them is not in it.
+    """
     asked = {WRONG: bench.wrong}
     asked |= {f"reached{number}": value for number, value in enumerate(bench.reached.values())}
-    for name, component in bench.components.items():
-        asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
     asked |= {f"cut{number}": value for number, value in enumerate(bench.cut)}
-    outputs = []
+    if pins:
+        for name, component in bench.components.items():
+            asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
+    top, outputs = Module(), []
+    top.submodules.bench = bench
     for name, value in asked.items():
         outputs.append(Signal(len(value), name=name))
-        bench.m.d.comb += outputs[-1].eq(value)
+        top.d.comb += outputs[-1].eq(value)
     ports = [bench.clock, *bench.inputs.values(), *outputs]
-    text = rtlil.convert(bench, name="top", ports=ports, emit_src=False)
+    text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "bench.il").write_text(text)
@@ -137,15 +144,15 @@ def to_circuit(bench: Bench) -> Circuit:
         for number, source in enumerate(bench.sources):
             (folder / f"{number}.v").write_text(source)
             sources.append(f"read_verilog {number}.v")
-        any_start = [f"setattr -unset init top/w:{design}.*" for design in bench.any_start]
+        any_start = [f"setattr -unset init top/w:bench.{design}.*" for design in bench.any_start]
         script = _TO_AIGER.format(sources="\n".join(sources), any_start="\n".join(any_start))
         run_yosys(script, folder)
         circuit = Circuit.parse((folder / "circuit.aag").read_text())
     _check_inputs(bench, circuit)
     for name, other in bench.same_start.items():
-        begin = f"init:{name}."
+        begin = f"init:bench.{name}."
         own = [pin for pin in circuit.inputs if pin.startswith(begin)]
-        circuit = circuit.same({pin: f"init:{other}.{pin.removeprefix(begin)}" for pin in own})
+        circuit = circuit.same({pin: f"init:bench.{other}.{pin.removeprefix(begin)}" for pin in own})
     return circuit.cut(*(f"cut{number}" for number in range(len(bench.cut))))
 
 

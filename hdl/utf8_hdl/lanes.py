@@ -1,8 +1,9 @@
 """What the bytes of a beat are to each other: the logic that components with lanes share.
 
-A byte depends on itself and on the few before it only. So the last bytes of a beat enter the next
-one as extra *places* in front of its lanes, and no chain goes through the lanes. What is known is a
-vector with a bit for each place; :func:`before` is the same one place later.
+A byte depends on itself and on the few before it only, so no chain goes through the lanes. What is
+known of the bytes of a beat is a vector with a bit for each lane. In front of it come the *places* of
+the last bytes of the beat before, as far as they are of the same text: what is known of these is
+kept until the next beat comes. :func:`before` is what is known of the byte before.
 
 The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b. Of a
 continuation byte there is to know
@@ -12,10 +13,11 @@ continuation byte there is to know
 - and so whether it *joins* the sequence of the byte before: if it is linked, or if it ends a run of
   continuation bytes of which the first is linked to a lead byte that announces so many.
 
-A lead byte begins a sequence, whatever comes before it. So no more places are needed than a
-sequence has bytes after its first.
+A lead byte begins a sequence, whatever comes before it. So there are no more places than a sequence
+has bytes after its first.
 """
 
+from collections.abc import Iterable
 from functools import reduce
 from itertools import pairwise
 from operator import and_
@@ -54,10 +56,10 @@ class Lanes:
     In the last stage vectors have a bit for each slot: for each lane, and in front of these for the
     sequence that the beat before left unfinished, if this beat cuts it. Known in it are ``ends``,
     whether a token ends in the slot; ``error``, whether it is one; ``error_kind_0`` to ``_2``, the
-    bits of the error's kind, zero where there is none. For a token that ends, ``at_least_2`` and so on
-    say whether it has so many bytes, ``more_0`` and so on are the bits of how many it has but one.
-    And ``data_0`` to ``data_6``, which are bits of the bytes in all places, of which those of the
-    slots are the last; ``last`` of the beat; and ``beat``, all of the input.
+    bits of the error's kind, zero where there is none; and for a token that ends, ``at_least_2`` and so
+    on, whether it has so many bytes.
+    And ``data_0`` to ``data_6``, the bits of the bytes, with a bit for each lane; ``last`` of the beat;
+    and ``beat``, all of the input.
 
     Parameters
     ----------
@@ -80,32 +82,40 @@ class Lanes:
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._most = profile.longest_form - 1
         self._sets: ByteSets
+        self._carried: dict[tuple[Step, str], Value] = {}
         self.paired = self._pair(self._split(i))
         self.ended = self._end(self._join(self._link(self.paired)))
 
-    def _slots(self, fact: Value) -> Value:
-        """The last place before the beat, and the lanes."""
+    def places(self, step: Step, name: str, fact: Value | None = None) -> Value:
+        """What is known in a stage of the last bytes of the beat before, and of those in lanes."""
+        if (step, name) not in self._carried:
+            fact = step[name] if fact is None else fact
+            last = step["last"]
+            carried = step.register(f"before_{name}", self._most)
+            with step.m.If(step.valid):
+                # There is no byte before the first of a text.
+                going = Mux(last, 0, Cat(carried, fact)[-self._most :])
+                step.m.d.sync += carried.eq(going)
+            self._carried[step, name] = Cat(carried, fact)
+        return self._carried[step, name]
+
+    def slots(self, fact: Value) -> Value:
+        """Of what is known of all places, that of the last one before the lanes, and of these."""
         return fact[self._most - 1 :]
 
+    def _lanes(self, fact: Value) -> Value:
+        """Of what is known of all places, that of the lanes."""
+        return fact[self._most :]
+
     def _split(self, i: Any) -> Step:
-        """Stage 1: the places, and the sets that nibbles are in."""
+        """Stage 1: the sets that nibbles are in."""
         split = self._credit.step("split", "the sets that the nibbles are in")
-        data, keep = Value.cast(i.p.data), Value.cast(i.p.keep)
-        carried = split.register("carried", 8 * self._most, reset_less=True)
-        carried_there = split.register("carried_there", self._most)
-        everything, there = Cat(carried, data), Cat(carried_there, keep)
-        with split.m.If(split.next_valid):
-            split.m.d.sync += [
-                carried.eq(everything[-len(carried) :]),
-                # The byte before the first of a text is not there.
-                carried_there.eq(Mux(i.p.last, 0, there[-self._most :])),
-            ]
-        self._sets = ByteSets(split, *(everything[n : n + 8] for n in range(0, len(everything), 8)))
-        split.keep("there", there)
+        self._sets = ByteSets(split, *i.p.data)
         split.keep("beat", i.p)
         split.keep("last", i.p.last)
+        split.keep("there", Value.cast(i.p.keep))
         for bit in range(7):
-            split.keep(f"data_{bit}", everything[bit::8])
+            split.keep(f"data_{bit}", Value.cast(i.p.data)[bit::8])
         return split
 
     def _pair(self, split: Step) -> Step:
@@ -124,23 +134,32 @@ class Lanes:
 
         # Unicode Table 3-7: the second bytes that E0, ED, F0 and F4 refuse.
         refusals = tables.refusals(profile)
-        refused = [before(among([lead])) & among(seconds) for lead, seconds in refusals.items()]
+        # A byte that is no continuation byte may count as refused: it links to none anyway.
+        after = {lead: self._after(split, lead) for lead in refusals}
+        refused = [
+            after[lead] & among(_like_continuation(seconds)) for lead, seconds in refusals.items()
+        ]
         # Not more of them in one bit than a lookup table takes.
-        pair.keep("refused_a", any_of(refused[:2]) & there)
-        pair.keep("refused_b", any_of(refused[2:]) & there)
+        pair.keep("refused_a", any_of(refused[:2]))
+        pair.keep("refused_b", any_of(refused[2:]))
         # Refused because the value is out of range, though the lead byte has another kind.
         beyond = [
-            before(among([lead]))
+            after[lead]
             & among(second for second, kind in seconds.items() if kind is Kind.OUT_OF_RANGE)
             for lead, seconds in refusals.items()
             if len(set(seconds.values())) > 1
         ]
         pair.keep("beyond", any_of(beyond) & there)
         # U+FFFE is EF BF BE, and U+FFFF is EF BF BF.
-        after_ef_bf = before(among([0xEF]), 2) & before(among([0xBF]))
+        after_ef_bf = self._after(split, 0xEF, 2) & self._after(split, 0xBF)
         noncharacter = Const(0) if profile.accept_noncharacters else after_ef_bf
         pair.keep("noncharacter", noncharacter & among([0xBE, 0xBF]))
         return pair
+
+    def _after(self, split: Step, byte: int, places: int = 1) -> Value:
+        """Where the byte so many places before is a certain one."""
+        found = self.places(split, f"{byte:02X}", self._sets.among([byte]))
+        return self._lanes(before(found, places))
 
     def _link(self, pair: Step) -> Step:
         """Stage 3: which continuation bytes a lead byte before them accepts."""
@@ -149,41 +168,49 @@ class Lanes:
         refused = pair["refused_a"] | pair["refused_b"]
         accepted = continuation if self._whole_sequence else continuation & ~refused
         for count in range(1, self._most + 1):
-            link.keep(f"linked_{count}", accepted & before(pair[f"leads_{count}"]))
+            leads = self._lanes(before(self.places(pair, f"leads_{count}")))
+            link.keep(f"linked_{count}", accepted & leads)
         for places in range(1, self._most):
-            link.keep(f"run_{places}", run(continuation, places))
-        link.keep("refused", refused)
+            link.keep(f"run_{places}", self._lanes(run(self.places(pair, "continuation"), places)))
+        link.keep("refused", continuation & refused)
         return link
 
     def _join(self, link: Step) -> Step:
         """Stage 4: whether a byte joins the sequence of the one before, and another one is due."""
         join = self._credit.step("join", "whether a byte joins the one before, and needs another")
-        linked = {count: link[f"linked_{count}"] for count in range(1, self._most + 1)}
         runs = {places: link[f"run_{places}"] for places in range(1, self._most)}
-        joins = [runs[n - 1] & before(linked[n], n - 1) for n in range(2, self._most + 1)]
-        needs = [runs[n - 2] & before(linked[n], n - 2) for n in range(3, self._most + 1)]
-        join.keep("joins", any_of([linked[1], *joins]))
-        join.keep("needs", any_of([link["leads_1"], linked[2], *needs]))
+
+        def linked(count: int, places: int) -> Value:
+            """Where the byte so many places before is linked, to one that announces so many."""
+            return self._lanes(before(self.places(link, f"linked_{count}"), places))
+
+        joins = [runs[n - 1] & linked(n, n - 1) for n in range(2, self._most + 1)]
+        needs = [runs[n - 2] & linked(n, n - 2) for n in range(3, self._most + 1)]
+        join.keep("joins", any_of([linked(1, 0), *joins]))
+        join.keep("needs", any_of([link["leads_1"], linked(2, 0), *needs]))
         return join
 
     def _end(self, join: Step) -> Step:
         """Stage 5: where tokens end; of maximal subparts, which are errors."""
         end = self._credit.step("end", "whether a token ends with a byte")
-        joins, needs = join["joins"], join["needs"]
-        goes_on = Cat(joins[1:], needs[-1] & ~join["last"])  # for now, with the next beat
-        noncharacter = joins & ~needs & join["noncharacter"]
-        bad = join["high"] & ~goes_on & (~joins | needs | noncharacter)
-        # In the last place before the beat, what needs no more bytes ended in the beat before.
-        reported = Cat(self._slots(needs)[0], Const(1, 1).replicate(len(joins) - self._most))
-        ends = self._slots(join["there"] & ~goes_on) & reported
-        end.keep("ends", ends)
-        end.keep("bad", self._slots(bad) & reported)
-        end.keep("noncharacter", self._slots(noncharacter))
+
+        def in_slots(name: str) -> Value:
+            return self.slots(self.places(join, name))
+
+        joins, needs, there = in_slots("joins"), in_slots("needs"), in_slots("there")
+        goes_on = Cat(join["joins"], needs[-1] & ~join["last"])  # for now, with the next beat
+        noncharacter = joins & ~needs & in_slots("noncharacter")
+        # Before the lanes, what needs no more bytes ended in the beat before.
+        reported = Cat(needs[0], Const(1, 1).replicate(len(join["joins"])))
+        end.keep("ends", there & ~goes_on & reported)
+        end.keep("bad", in_slots("high") & ~goes_on & (~joins | needs | noncharacter) & reported)
+        end.keep("noncharacter", noncharacter)
         for count in range(2, self._most + 2):
-            end.keep(f"at_least_{count}", self._slots(run(joins, count - 1)))
-        # With the next place's bit, of the byte that cuts it.
-        end.keep("cut", self._slots(needs & ~Cat(join["refused"][1:], Const(0, 1))))
-        end.keep("beyond_next", self._slots(Cat(join["beyond"][1:], Const(0, 1))))
+            found = run(self.places(join, "joins"), count - 1)
+            end.keep(f"at_least_{count}", self.slots(found))
+        # With what is known of the next byte, if that cuts it.
+        end.keep("cut", needs & ~Cat(join["refused"], Const(0, 1)))
+        end.keep("beyond_next", Cat(join["beyond"], Const(0, 1)))
         return end
 
     def named(self) -> Step:
@@ -198,9 +225,11 @@ class Lanes:
             known, error = ~end["cut"], end["bad"]
             kinds = [
                 select_each(
-                    end["beyond_next"], _levels(Kind.OUT_OF_RANGE, bit, error), self._slots(kind)
+                    end["beyond_next"],
+                    _levels(Kind.OUT_OF_RANGE, bit, error),
+                    self.slots(self.places(end, f"kind_{bit}")),
                 )
-                for bit, kind in enumerate(end[f"kind_{bit}"] for bit in range(3))
+                for bit in range(3)
             ]
         name.keep("ends", end["ends"])
         name.keep("error", error)
@@ -217,20 +246,23 @@ class Lanes:
         """
         at_least = [end["ends"], *(end[f"at_least_{n}"] for n in range(2, self._most + 2))]
         none = Const(0, len(end["ends"]))
+
+        def in_slots(name: str, more: int) -> Value:
+            return self.slots(before(self.places(end, name), more))
+
         known: list[Value] = []
         kinds: list[list[Value]] = [[], [], []]
         for more, (enough, too_many) in enumerate(pairwise([*at_least, none])):
             exactly = enough & ~too_many
-            fault, beyond = before(end["faulty"], more), Const(0, len(end["beyond"]))
+            fault, beyond = in_slots("faulty", more), none
             if more:
-                fault |= before(end["refused"], more - 1)
-                beyond = before(end["beyond"], more - 1)
-            known.append(exactly & self._slots(fault))
+                fault |= in_slots("refused", more - 1)
+                beyond = in_slots("beyond", more - 1)
+            known.append(exactly & fault)
             for bit, kind in enumerate(kinds):
-                of_lead = before(end[f"kind_{bit}"], more)
                 out_of_range = _levels(Kind.OUT_OF_RANGE, bit, beyond)
-                found = select_each(beyond, out_of_range, of_lead)
-                kind.append(exactly & self._slots(found))
+                found = select_each(beyond, out_of_range, in_slots(f"kind_{bit}", more))
+                kind.append(exactly & found)
         return any_of(known), [any_of(kind) for kind in kinds]
 
 
@@ -239,6 +271,11 @@ def bit_of_count(at_least: list[Value], bit: int) -> Value:
     none = Const(0, len(at_least[0]))
     exactly = [enough & ~more for enough, more in pairwise([*at_least, none])]
     return any_of(found for number, found in enumerate(exactly, start=1) if number >> bit & 1)
+
+
+def _like_continuation(seconds: Iterable[int]) -> list[int]:
+    """All bytes that are one of some continuation bytes but for the two highest bits."""
+    return [top | second & 0x3F for top in (0x00, 0x40, 0x80, 0xC0) for second in seconds]
 
 
 def _levels(kind: Kind, bit: int, like: Value) -> Value:

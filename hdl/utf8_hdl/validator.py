@@ -142,14 +142,21 @@ class Validator(wiring.Component):
     def _search(self, credit: Credit, lanes: Lanes) -> Step:
         """Up to stage 8: the first error in the lanes, among ever fewer candidates."""
         step = lanes.named() if self._whole_sequence else lanes.ended
-        found = [
-            Candidate(step[self._error][slot], Const(0, 0), self._rest(step, slot))
-            for slot in range(-self.lanes, 0)
+        names = [*self._of_kind, *self._of_length]
+        known = [
+            lanes.slots(lanes.places(step, name)) if name.startswith("data") else step[name]
+            for name in names
         ]
+        unfinished, *found = (
+            Candidate(step[self._error][slot], Const(0, 0), Cat(fact[slot] for fact in known))
+            for slot in range(self.lanes + 1)
+        )
         stages = range(credit.stages, STAGES_OF_SEARCH)
         levels = self.lanes.bit_length() - 1
         for stage in stages:
             step = credit.step(f"search_{stage}", "the first error of more lanes")
+            if stage == stages.start:
+                step.keep("unfinished", Cat(unfinished.error, unfinished.rest))
             for _ in range(stage - stages.start, levels, len(stages)):
                 found = [_first(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
             errors, places, rest = (Cat(part) for part in zip(*found, strict=True))
@@ -168,10 +175,6 @@ class Validator(wiring.Component):
     def _error(self) -> str:
         """Whether there is an error in a slot: what :class:`Lanes` calls it."""
         return "error" if self._whole_sequence else "bad"
-
-    def _rest(self, step: Step, slot: int) -> Value:
-        """What tells the kind of the error in a slot, and how many bytes it has, but one."""
-        return Cat(step[name][slot] for name in (*self._of_kind, *self._of_length))
 
     @property
     def _of_kind(self) -> list[str]:
@@ -193,8 +196,8 @@ class Validator(wiring.Component):
         What the beat before left unfinished comes before all lanes, and begins before lane 0.
         """
         locate = credit.step("locate", "where the beat's first error begins")
-        unfinished = found[self._error][-self.lanes - 1]
-        rest = select(unfinished, self._rest(found, -self.lanes - 1), found["found_rest"])
+        unfinished, rest_of_it = found["unfinished"][0], found["unfinished"][1:]
+        rest = select(unfinished, rest_of_it, found["found_rest"])
         at_least = rest[len(self._of_kind) :]
         lane = found["found_lane"] & ~unfinished.replicate(len(found["found_lane"]))
         back = select(unfinished, Cat(Const(1, 1), at_least), Cat(at_least, Const(0, 1)))
@@ -215,7 +218,13 @@ class Validator(wiring.Component):
         locate.keep("begins", begins)
         locate.keep("ends_unit", phase_now.all())
         locate.keep("wrong", found.valid & (unfinished | found["found_error"]))
-        locate.keep("before_unit", any_of(b & (place <= n) for n, b in enumerate(back)))
+        locate.keep(
+            "before_unit",
+            any_of(
+                steps & any_of(place == lower for lower in range(n + 1))
+                for n, steps in enumerate(back)
+            ),
+        )
         locate.keep("place", place)
         locate.keep("back", back)
         locate.keep("of_kind", rest[: len(self._of_kind)])

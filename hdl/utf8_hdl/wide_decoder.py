@@ -49,7 +49,7 @@ class WideDecoder(Elaboratable):
         named = lanes.named()
         make = credit.step("make", "the tokens")
         fields = {
-            "code_point": self._code_points(named),
+            "code_point": self._code_points(lanes, named),
             "error": [named["error"]],
             "kind": [named[f"error_kind_{bit}"] for bit in range(3)],
             "length": self._lengths(named),
@@ -67,15 +67,16 @@ class WideDecoder(Elaboratable):
         credit.finish()
         return m
 
-    def _code_points(self, named: Step) -> list[Value]:
+    def _code_points(self, lanes: Lanes, named: Step) -> list[Value]:
         """The bits of values, by their forms (RFC 3629, section 3); those of U+FFFD in an error."""
         ends, error = named["ends"], named["error"]
         bits = []
         for bit in range(self._profile.code_point_width):
             back, place = divmod(bit, 6)
-            value = before(named[f"data_{place}"], back)[-len(ends) :]
+            data = lanes.places(named, f"data_{place}")
+            value = lanes.slots(before(data, back))
             if bit == 6:  # the only one that comes from two places
-                alone = named["data_6"][-len(ends) :]
+                alone = lanes.slots(lanes.places(named, "data_6"))
                 value = select_each(named["at_least_2"], value, alone)
             elif bit > 6:
                 value &= named[f"at_least_{form_of_bit(bit)}"]

@@ -204,7 +204,7 @@ class Validator(wiring.Component):
 
         locate.m.d.comb += [
             self.found.unfinished.eq(unfinished),
-            self.found.unfinished_more.eq(self._rest(found, -self.lanes - 1)[len(self._of_kind) :]),
+            self.found.unfinished_more.eq(rest_of_it[len(self._of_kind) :]),
             self.found.error.eq(found["found_error"]),
             self.found.lane.eq(found["found_lane"]),
             self.found.more.eq(found["found_rest"][len(self._of_kind) :]),

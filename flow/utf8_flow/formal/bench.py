@@ -100,7 +100,8 @@ class Bench(Elaboratable):
         self.profile = profile
         self.timing = timing
         self._designs = designs
-        self.m, self.model = Module(), Module()
+        self.m = Module()
+        self.model: Any = Module()
         domain = ClockDomain("sync", reset_less=True)
         self.m.domains += domain
         self.clock = domain.clk
@@ -115,7 +116,8 @@ class Bench(Elaboratable):
         self.same_start: dict[str, str] = {}
 
     def elaborate(self, platform: Any) -> Module:
-        self.m.submodules.model = self.model
+        if self.model is not None:
+            self.m.submodules.model, self.model = self.model, None
         return self.m
 
     def never(self, *conditions: Value) -> None:

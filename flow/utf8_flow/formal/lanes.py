@@ -9,6 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from .bench import Bench, accepts, driven_pins, gives, input_of, output_of, waits
+from .streams import EVERY
 
 
 def beats_of_a_window(design: Any) -> int:
@@ -88,3 +89,21 @@ def passes(b: Bench, name: str) -> None:
     expected = b.timing(b, design, Stored(design, b.timing.stored(b, design)))
     b.never(expected.valid & (output_of(design) != expected.result))
     b.reaches("a beat behind another one", b.since(gives(design)) & gives(design))
+
+
+def drains(b: Bench, name: str) -> None:
+    """Whatever the registers hold: when nothing has been offered and the consumer has been ready in
+    as many cycles as beats have numbers and there are stages, and six more, nothing is at the
+    output and a beat can be taken. So no credit can be lost."""
+    design = b.design(name, any_start=True)
+    cycles = 2 * b.timing.places + b.timing.stages + 6
+    quiet = ~design.i.valid & design.o.ready
+    for _ in range(cycles - 1):
+        quiet = quiet & b.before(quiet)
+    b.never(b.before(quiet) & (design.o.valid | ~design.i.ready))
+    b.reaches("so many cycles", b.before(quiet))
+    b.cycles = cycles + 1
+
+
+EVERY_LANED = {name: EVERY[name] for name in ("output-stream", "verilog")}
+"""What is proved of them as it is of every component."""

@@ -5,7 +5,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from .bench import Bench, accepts, input_of
-from .lanes import gaps, in_windows, passes, timing
+from .lanes import EVERY_LANED, drains, gaps, in_windows, passes, timing
 from .streams import properties_of
 from .timing import CreditTiming
 from .windows import BEGIN, FirstErrorSpecification, Judgement
@@ -78,8 +78,9 @@ _DESIGN = {
     "verdict": verdict,
     "timing": timing,
     "passes": passes,
+    "drains": drains,
 }
 _LEMMAS: dict[str, Any] = {}
 
-PROPERTIES = {False: properties_of("validator", VerdictTiming, _DESIGN, _LEMMAS)}
+PROPERTIES = {False: properties_of("validator", VerdictTiming, _DESIGN, _LEMMAS, EVERY_LANED)}
 """What is proved of it."""

@@ -5,7 +5,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Value
 
 from .bench import Bench
-from .lanes import gaps, in_windows, passes, timing
+from .lanes import EVERY_LANED, drains, gaps, in_windows, passes, timing
 from .streams import properties_of
 from .timing import CreditTiming
 from .windows import SlotsSpecification
@@ -36,8 +36,8 @@ def slots(b: Bench, name: str) -> None:
     in_windows(b, decoder, specification, told, expected)
 
 
-_DESIGN = {"slots": slots, "gaps": gaps, "timing": timing, "passes": passes}
+_DESIGN = {"slots": slots, "gaps": gaps, "timing": timing, "passes": passes, "drains": drains}
 _LEMMAS: dict[str, Any] = {}
 
-PROPERTIES = {False: properties_of("decoder", SlotsTiming, _DESIGN, _LEMMAS)}
+PROPERTIES = {False: properties_of("decoder", SlotsTiming, _DESIGN, _LEMMAS, EVERY_LANED)}
 """What is proved of it."""

@@ -25,8 +25,10 @@ def up(number: Value) -> Value:
 
 def minus(number: Value, other: Value) -> Value:
     """A difference in plain gates, and above it whether the other one is higher."""
-    bits, borrow = [], Const(0, 1)
-    for n, bit in enumerate(number):
+    bits: list[Value] = []
+    borrow: Value = Const(0, 1)
+    for n in range(len(number)):
+        bit = number[n]
         taken = other[n] if n < len(other) else Const(0, 1)
         bits.append(bit ^ taken ^ borrow)
         borrow = (~bit & (taken | borrow)) | (taken & borrow)

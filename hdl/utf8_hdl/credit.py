@@ -36,7 +36,7 @@ once what was in the pipeline and in the memory is out.
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import memory
 
 from .counter import flips, minus, next_flips, up

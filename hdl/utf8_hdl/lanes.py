@@ -1,9 +1,9 @@
 """What the bytes of a beat are to each other: the logic that components with lanes share.
 
 A byte depends on itself and on the few before it only, so no chain goes through the lanes. What is
-known of the bytes of a beat is a vector with a bit for each lane. In front of it come the *places* of
-the last bytes of the beat before, as far as they are of the same text: what is known of these is
-kept until the next beat comes. :func:`before` is what is known of the byte before.
+known of the bytes of a beat is a vector with a bit for each lane. In front of these come the
+*places* of the last bytes of the beat before, if they are of the same text: what is known of them
+is kept until the next beat comes. :func:`before` is what is known of the byte before.
 
 The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b. Of a
 continuation byte there is to know
@@ -56,10 +56,9 @@ class Lanes:
     In the last stage vectors have a bit for each slot: for each lane, and in front of these for the
     sequence that the beat before left unfinished, if this beat cuts it. Known in it are ``ends``,
     whether a token ends in the slot; ``error``, whether it is one; ``error_kind_0`` to ``_2``, the
-    bits of the error's kind, zero where there is none; and for a token that ends, ``at_least_2`` and so
-    on, whether it has so many bytes.
-    And ``data_0`` to ``data_6``, the bits of the bytes, with a bit for each lane; ``last`` of the beat;
-    and ``beat``, all of the input.
+    bits of the error's kind, zero where there is none; and for a token that ends, ``at_least_2``
+    and so on, whether it has so many bytes. And with a bit for each lane ``data_0`` to ``data_6``,
+    the bits of the bytes; ``last`` of the beat; and ``beat``, all of the input.
 
     Parameters
     ----------
@@ -254,7 +253,8 @@ class Lanes:
         kinds: list[list[Value]] = [[], [], []]
         for more, (enough, too_many) in enumerate(pairwise([*at_least, none])):
             exactly = enough & ~too_many
-            fault, beyond = in_slots("faulty", more), none
+            fault = in_slots("faulty", more)
+            beyond: Value = none
             if more:
                 fault |= in_slots("refused", more - 1)
                 beyond = in_slots("beyond", more - 1)

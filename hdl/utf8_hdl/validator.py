@@ -221,8 +221,7 @@ class Validator(wiring.Component):
         locate.keep(
             "before_unit",
             any_of(
-                steps & any_of(place == lower for lower in range(n + 1))
-                for n, steps in enumerate(back)
+                back[n] & any_of(place == lower for lower in range(n + 1)) for n in range(len(back))
             ),
         )
         locate.keep("place", place)
@@ -270,7 +269,6 @@ class Validator(wiring.Component):
         position = Cat(
             counted["low"], minus(counted["high"], counted["borrow"])[: len(counted["high"])]
         )
-        fails = counted["fails"]
         units, over = saturating_counter(
             tally, "units", OFFSET_WIDTH - len(position), counted["clears"], counted["counts"]
         )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Module, Value
+from amaranth.hdl import Cat, Elaboratable, Module, Value
 
 from .credit import Credit, Step
 from .gates import select_each
@@ -54,10 +54,12 @@ class WideDecoder(Elaboratable):
             "kind": [named[f"error_kind_{bit}"] for bit in range(3)],
             "length": self._lengths(named),
         }
-        for name, bits in fields.items():
-            fields[name] = [make.keep(f"{name}_{n}", bit) for n, bit in enumerate(bits)]
-        slots = range(len(o.p.slots))
-        in_slots = Cat(bit[slot] for slot in slots for bits in fields.values() for bit in bits)
+        planes = [
+            make.keep(f"{name}_{number}", fact)
+            for name, facts in fields.items()
+            for number, fact in enumerate(facts)
+        ]
+        in_slots = Cat(plane[slot] for slot in range(len(o.p.slots)) for plane in planes)
         m.d.comb += [
             self._decoder.arrives.eq(make.valid),
             self._decoder.arriving.eq(in_slots),

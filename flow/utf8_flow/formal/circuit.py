@@ -128,8 +128,8 @@ def words(names: Iterable[str], levels: Iterable[int]) -> dict[str, int]:
 
 def signal_bit(name: str) -> tuple[str, int]:
     """The signal and the number of a bit that has such a name."""
-    signal, bracket, bit = name.removesuffix("]").rpartition("[")
-    return (signal, int(bit)) if bracket else (name, 0)
+    signal, _, bit = name.removesuffix("]").rpartition("[")
+    return (signal, int(bit)) if bit.isdigit() and name.endswith("]") else (name, 0)
 
 
 def _look_up(signals: list[int], literal: int) -> int:

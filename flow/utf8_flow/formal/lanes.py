@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from .bench import Bench, accepts, driven_pins, gives, input_of, output_of, waits
-from .streams import EVERY
+from .streams import output_stream, verilog
 
 
 def beats_of_a_window(design: Any) -> int:
@@ -93,10 +93,10 @@ def passes(b: Bench, name: str) -> None:
 
 def drains(b: Bench, name: str) -> None:
     """Whatever the registers hold: when nothing has been offered and the consumer has been ready in
-    as many cycles as beats have numbers and there are stages, and six more, nothing is at the
+    as many cycles as beats have numbers and there are stages, and seven more, nothing is at the
     output and a beat can be taken. So no credit can be lost."""
     design = b.design(name, any_start=True)
-    cycles = 2 * b.timing.places + b.timing.stages + 6
+    cycles = 2 * b.timing.places + b.timing.stages + 7
     quiet = ~design.i.valid & design.o.ready
     for _ in range(cycles - 1):
         quiet = quiet & b.before(quiet)
@@ -105,5 +105,17 @@ def drains(b: Bench, name: str) -> None:
     b.cycles = cycles + 1
 
 
-EVERY_LANED = {name: EVERY[name] for name in ("output-stream", "verilog")}
-"""What is proved of them as it is of every component."""
+def reset(b: Bench, name: str) -> None:
+    """After a cycle of reset, whatever the registers hold, a beat can be taken and there is one at
+    the output in exactly the cycles in which it is so in the initial state."""
+    rst = b.free(1, "rst")
+    design = b.design(name, any_start=True, reset=rst)
+    twin = b.design(f"{name}_twin", driven_pins(design), reset=rst)
+    differs = (design.i.ready != twin.i.ready) | (design.o.valid != twin.o.valid)
+    b.never(b.since(rst) & differs)
+    b.reaches("pins that differ before", differs)
+    b.reaches("an output after a reset in mid-stream", b.since(b.since(rst) & rst) & gives(design))
+
+
+EVERY_LANED = {"output-stream": output_stream, "reset": reset, "verilog": verilog}
+"""What is proved of them as of every component."""

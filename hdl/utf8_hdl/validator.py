@@ -81,10 +81,10 @@ class Validator(wiring.Component):
     arrives, arriving : Signal
         Whether there is a beat in the last stage, and what is known of its text, for proofs.
     found : View
-        For proofs, of the beat in stage 8: whether what was ``unfinished`` before it is an error,
-        which has ``unfinished_more`` bytes but one, a bit for each; whether there is an ``error`` in
-        its lanes, where the first one ends, and of how many ``more`` bytes but one it is. And of
-        the beat in stage 10 the ``kind`` of the first of them all.
+        For proofs. Of the beat in stage 8: whether what the one before left ``unfinished`` is an
+        error, and of how many bytes but one, a bit for each; whether there is an ``error`` in its
+        lanes, in which ``lane`` the first one ends, and how many ``more`` bytes it has. Of the beat
+        in stage 10: the ``kind`` of the first of these.
 
     Members
     -------

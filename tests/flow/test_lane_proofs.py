@@ -1,4 +1,4 @@
-"""Proofs of components with lanes: flaws anywhere are found out, and flow control has its timing."""
+"""Proofs of lanes: flaws anywhere are found out, and flow control has its timing."""
 
 import inspect
 from collections.abc import Callable
@@ -67,7 +67,7 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         "Cat(carried, fact)[-self._most :]",
     ),
     ("decoder", "slots", "a text's end does not cut"): (
-        "needs[-1] & ~join[\"last\"]",
+        'needs[-1] & ~join["last"]',
         "needs[-1]",
     ),
     ("decoder", "slots", "keep is not heeded"): (
@@ -92,8 +92,12 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
     ),
     ("validator", "verdict", "the last error"): ("wrong & ~seen_now)", "wrong)"),
     ("validator", "verdict", "one unit too many"): (
-        "select(wrong, ~located[\"before_unit\"], ends_unit)",
+        'select(wrong, ~located["before_unit"], ends_unit)',
         "ends_unit",
+    ),
+    ("decoder", "begins", "what is carried survives a reset"): (
+        'carried = step.register(f"before_{name}", self._most)',
+        'carried = step.register(f"before_{name}", self._most, reset_less=True)',
     ),
     ("decoder", "timing", "too much credit"): (
         "in (*range(MOST_STAGES + 1), 31)",
@@ -110,6 +114,7 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("component", "name", "flaw"), list(FLAWS))
 def test_a_flaw_is_found_out(component, name, flaw):
     made = getattr(altered(FLAWS[component, name, flaw]), component.capitalize())

@@ -228,7 +228,7 @@ def windows(b: Bench, name: str) -> None:
     are enough unless that one cuts it; then the token is told with the byte that does."""
     m, specification = b.m, DecoderSpecification(b.model, b.profile)
     comes, new = b.free(1, "comes"), b.free(PLACE, "place")
-    places = [Signal(PLACE, name=f"place_{n}") for n in range(b.profile.longest_form)]
+    places: list[Any] = [Signal(PLACE, name=f"place_{n}") for n in range(b.profile.longest_form)]
     window = Window(b.model, b.profile, places, new)
     m.d.comb += [
         specification.accept.eq(comes & places[-1].there),

@@ -9,6 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from .bench import Bench, accepts, driven_pins, gives, input_of, output_of, waits
+from .decoder import windows
 from .streams import output_stream, verilog
 
 
@@ -17,20 +18,36 @@ def beats_of_a_window(design: Any) -> int:
     return -(-design.profile.longest_form // design.lanes)
 
 
-def in_windows(b: Bench, design: Any, specification: Any, told: Value, expected: Value) -> None:
-    """What a design says of a beat in some stage is what a specification says of it, if the beats
-    before it are accepted in a row, as many as a window may begin in; of any register contents."""
-    stage, beats = b.timing.told_in, beats_of_a_window(design)
-    b.m.d.comb += [
-        specification.accept.eq(accepts(design)),
-        specification.item.eq(input_of(design)),
-    ]
-    in_a_row = accepts(design)
-    for _ in range(beats):
-        in_a_row = accepts(design) & b.before(in_a_row)
-    b.never(b.before(in_a_row, stage) & (told != b.before(expected, stage)))
-    b.reaches("a beat behind so many", b.before(in_a_row, stage))
-    b.cycles = beats + stage + 1
+def in_windows(b: Bench, name: str) -> None:
+    """What is said of a beat, its slots or its first error, is that function of windows which the
+    lemma `windows` is about, whatever the registers hold, if the beats that windows reach over are
+    accepted in a row."""
+    design = b.design(name, any_start=True)
+    in_a_row = taken = accepts(design)
+    for _ in range(beats_of_a_window(design)):
+        in_a_row = taken & b.before(in_a_row)
+    _says(b, design, taken, in_a_row)
+    b.cycles = beats_of_a_window(design) + b.timing.told_in + 1
+
+
+def begins(b: Bench, name: str) -> None:
+    """After a cycle of reset, whatever the registers hold, it is so of all beats that are accepted
+    in a row, and before the first one there is nothing."""
+    first = ~b.since(Const(1))
+    design = b.design(name, any_start=True, reset=first)
+    second = b.before(first)  # in which none can be taken
+    taken = accepts(design) & ~first
+    _says(b, design, taken, taken & ~b.since(~(taken | first | second)))
+    b.cycles = beats_of_a_window(design) + b.timing.told_in + 2
+
+
+def _says(b: Bench, design: Any, taken: Value, when: Value) -> None:
+    """What is said of a beat that is taken in some cycles is what its specification says."""
+    specification, expected = b.timing.expected(b, design)
+    b.m.d.comb += [specification.accept.eq(taken), specification.item.eq(input_of(design))]
+    when, expected = b.before(when, b.timing.told_in), b.before(expected, b.timing.told_in)
+    b.never(when & (b.timing.told(b, design) != expected))
+    b.reaches("such a beat", when)
 
 
 def gaps(b: Bench, name: str) -> None:
@@ -98,10 +115,11 @@ def drains(b: Bench, name: str) -> None:
     design = b.design(name, any_start=True)
     cycles = 2 * b.timing.places + b.timing.stages + 7
     quiet = ~design.i.valid & design.o.ready
+    so_far: Value = quiet
     for _ in range(cycles - 1):
-        quiet = quiet & b.before(quiet)
-    b.never(b.before(quiet) & (design.o.valid | ~design.i.ready))
-    b.reaches("so many cycles", b.before(quiet))
+        so_far = quiet & b.before(so_far)
+    b.never(b.before(so_far) & (design.o.valid | ~design.i.ready))
+    b.reaches("so many cycles", b.before(so_far))
     b.cycles = cycles + 1
 
 
@@ -116,6 +134,18 @@ def reset(b: Bench, name: str) -> None:
     b.reaches("pins that differ before", differs)
     b.reaches("an output after a reset in mid-stream", b.since(b.since(rst) & rst) & gives(design))
 
+
+LEMMAS = {"windows": windows}
+"""What is proved without a design."""
+
+LANED = {
+    "gaps": gaps,
+    "begins": begins,
+    "timing": timing,
+    "passes": passes,
+    "drains": drains,
+}
+"""What is proved of all components with lanes, beside what is proved of every component."""
 
 EVERY_LANED = {"output-stream": output_stream, "reset": reset, "verilog": verilog}
 """What is proved of them as of every component."""

@@ -152,7 +152,9 @@ def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
     for name, other in bench.same_start.items():
         begin = f"init:bench.{name}."
         own = [pin for pin in circuit.inputs if pin.startswith(begin)]
-        circuit = circuit.same({pin: f"init:bench.{other}.{pin.removeprefix(begin)}" for pin in own})
+        circuit = circuit.same(
+            {pin: f"init:bench.{other}.{pin.removeprefix(begin)}" for pin in own}
+        )
     return circuit.cut(*(f"cut{number}" for number in range(len(bench.cut))))
 
 

@@ -203,8 +203,9 @@ class CreditTiming(Timing):
     """Of a pipeline that never stalls, behind credit.
 
     What an item gives moves on in every cycle, through all stages and into a memory, each of the
-    ``parts`` behind the stage in which it is known, and from there to the output. Items are numbered. An item's number goes along with it, and is its place in the
-    memory; it may be accepted if there is one for it in any case.
+    ``parts`` behind the stage in which it is known, and from there to the output. Items have
+    numbers. An item's number goes along with it, and is its place in the memory; it may be accepted
+    if there is one for it in any case.
     """
 
     stages = 2

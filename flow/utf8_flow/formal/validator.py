@@ -5,7 +5,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from .bench import Bench, accepts, input_of
-from .lanes import EVERY_LANED, drains, gaps, in_windows, passes, timing
+from .lanes import EVERY_LANED, LANED, LEMMAS, in_windows
 from .streams import properties_of
 from .timing import CreditTiming
 from .windows import BEGIN, FirstErrorSpecification, Judgement
@@ -21,13 +21,20 @@ class VerdictTiming(CreditTiming):
     @classmethod
     def told(cls, b: Bench, design: Any) -> Value:
         """What is known of the first error then: bits that say lengths do, and see `_error`."""
-        found, begin = design.found, Signal(BEGIN)
+        found: Any = design.found
+        begin = Signal(BEGIN)
         unfinished, own = -1 - sum(found.unfinished_more), found.lane - sum(found.more)
         b.m.d.comb += begin.eq(Mux(found.unfinished, unfinished, own))
         lengths = Mux(found.unfinished, found.unfinished_more, found.more)
         place = Cat(found.unfinished | found.error, ~(lengths[1:] & ~lengths[:-1]).any(), begin)
-        wrong, sound, *begin = b.before(place, cls.told_in - cls.found_in)
-        return Cat(~wrong | sound, _error(wrong, found.kind, Cat(begin)))
+        place = b.before(place, cls.told_in - cls.found_in)
+        return Cat(~place[0] | place[1], _error(place[0], found.kind, place[2:]))
+
+    @staticmethod
+    def expected(b: Bench, design: Any) -> tuple[Any, Value]:
+        """A specification, and what is to be known of the beat that it takes."""
+        beat = FirstErrorSpecification(b.model, b.profile, design.lanes)
+        return beat, Cat(Const(1), _error(beat.wrong, beat.kind, beat.begin))
 
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
@@ -40,16 +47,6 @@ def _error(wrong: Value, kind: Any, begin: Value) -> Value:
     return Mux(wrong, Cat(Const(1), kind, begin), 0)
 
 
-def first_error(b: Bench, name: str) -> None:
-    """The first error of a beat, its kind and the lane in which it begins are those of the first
-    slot with an error, if the beats that windows reach over are accepted in a row; from any
-    register contents."""
-    validator = b.design(name, any_start=True)
-    specification = FirstErrorSpecification(b.model, b.profile, validator.lanes)
-    expected = _error(specification.wrong, specification.kind, specification.begin)
-    in_windows(b, validator, specification, b.timing.told(b, validator), Cat(Const(1), expected))
-
-
 def verdict(b: Bench, name: str) -> None:
     """The verdict of a text is that of the first errors of its beats, whatever these are: with
     `last` whether there is one, the kind of the first one, and how many bytes of the text come
@@ -57,30 +54,25 @@ def verdict(b: Bench, name: str) -> None:
     validator = b.design(name)
     b.cut.append(Value.cast(validator.found))
     judgement = Judgement(b.model, validator.lanes)
-    sound, wrong, *rest = b.timing.told(b, validator)
+    told = b.timing.told(b, validator)
     b.m.d.comb += [
         judgement.accept.eq(b.before(accepts(validator), b.timing.told_in)),
         judgement.last.eq(b.before(validator.i.p.last, b.timing.told_in)),
-        judgement.wrong.eq(wrong),
-        Cat(judgement.kind, judgement.begin).eq(Cat(rest)),
+        judgement.wrong.eq(told[1]),
+        Cat(judgement.kind, judgement.begin).eq(told[2:]),
     ]
     left = b.timing.stages - b.timing.told_in
     arrives, expected = b.before(judgement.accept, left), b.before(judgement.verdict, left)
-    possible = sound & ~judgement.impossible
+    possible = told[0] & ~judgement.impossible
     known = possible & ~b.since(~possible)
-    b.never(validator.arrives != arrives, b.before(known, left) & arrives & (validator.arriving != expected))
+    b.never(
+        validator.arrives != arrives,
+        b.before(known, left) & arrives & (validator.arriving != expected),
+    )
     b.reaches("an error", b.before(known, left) & arrives & expected[0])
 
 
-_DESIGN = {
-    "first-error": first_error,
-    "gaps": gaps,
-    "verdict": verdict,
-    "timing": timing,
-    "passes": passes,
-    "drains": drains,
-}
-_LEMMAS: dict[str, Any] = {}
+_DESIGN = {"first-error": in_windows, "verdict": verdict} | LANED
 
-PROPERTIES = {False: properties_of("validator", VerdictTiming, _DESIGN, _LEMMAS, EVERY_LANED)}
+PROPERTIES = {False: properties_of("validator", VerdictTiming, _DESIGN, LEMMAS, EVERY_LANED)}
 """What is proved of it."""

@@ -5,7 +5,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Value
 
 from .bench import Bench
-from .lanes import EVERY_LANED, drains, gaps, in_windows, passes, timing
+from .lanes import EVERY_LANED, LANED, LEMMAS, in_windows
 from .streams import properties_of
 from .timing import CreditTiming
 from .windows import SlotsSpecification
@@ -21,23 +21,19 @@ class SlotsTiming(CreditTiming):
         """What is known in that stage."""
         return Cat(design.arrives, design.arriving)
 
+    @staticmethod
+    def expected(b: Bench, design: Any) -> tuple[Any, Value]:
+        """A specification, and what is to be known of the beat that it takes."""
+        specification = SlotsSpecification(b.model, b.profile, design.lanes)
+        return specification, Cat(Const(1), *specification.slots)
+
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
         """What goes to the memory, and from which stage."""
         return [(Value.cast(design.arriving), cls.stages), (b.before(design.i.p.last, 2), 2)]
 
 
-def slots(b: Bench, name: str) -> None:
-    """Each slot of a beat is that function of its window which the lemma `windows` is about, if the
-    beats that the window reaches over are accepted in a row; from any register contents."""
-    decoder = b.design(name, any_start=True)
-    specification = SlotsSpecification(b.model, b.profile, decoder.lanes)
-    told, expected = b.timing.told(b, decoder), Cat(Const(1), *specification.slots)
-    in_windows(b, decoder, specification, told, expected)
-
-
-_DESIGN = {"slots": slots, "gaps": gaps, "timing": timing, "passes": passes, "drains": drains}
-_LEMMAS: dict[str, Any] = {}
-
-PROPERTIES = {False: properties_of("decoder", SlotsTiming, _DESIGN, _LEMMAS, EVERY_LANED)}
+PROPERTIES = {
+    False: properties_of("decoder", SlotsTiming, {"slots": in_windows} | LANED, LEMMAS, EVERY_LANED)
+}
 """What is proved of it."""

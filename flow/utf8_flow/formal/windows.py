@@ -131,9 +131,7 @@ class SlotsSpecification:
         longest = profile.longest_form
         before: list[Any] = [Signal(PLACE, name=f"before_{n}") for n in range(longest)]
         lane: list[Any] = [Signal(PLACE, name=f"lane_{n}") for n in range(lanes)]
-        m.d.comb += [
-            place.eq(Cat(beat.data[n], beat.keep[n])) for n, place in enumerate(lane)
-        ]
+        m.d.comb += [place.eq(Cat(beat.data[n], beat.keep[n])) for n, place in enumerate(lane)]
         with m.If(self.accept):
             for place, later in zip(before, [*before, *lane][lanes:], strict=False):
                 m.d.sync += [place.byte.eq(later.byte), place.there.eq(later.there & ~beat.last)]
@@ -210,7 +208,9 @@ class Judgement:
         in_unit = (beats * lanes).bit_length() - 1
         # Of the beat before: its place in its unit, that unit, and the unit before that.
         begins, phase = Signal(init=1), Signal(range(beats))
-        unit, previous = (Signal(OFFSET_WIDTH + 1 - in_unit, name=name) for name in ("unit", "previous"))
+        unit, previous = (
+            Signal(OFFSET_WIDTH + 1 - in_unit, name=name) for name in ("unit", "previous")
+        )
 
         # Of this beat. Counting ends where all offsets are too high.
         over = phase == beats - 1

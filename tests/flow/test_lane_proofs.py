@@ -11,6 +11,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8_flow.components.entry import Variant
+from utf8_flow.formal import lanes as formal_lanes
+from utf8_flow.formal import specification
 from utf8_flow.formal.bench import Bench, accepts, delayed, waits
 from utf8_flow.formal.prover import prove
 from utf8_flow.formal.timing import CreditTiming, Passing
@@ -95,6 +97,10 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'select(wrong, ~located["before_unit"], ends_unit)',
         "ends_unit",
     ),
+    ("validator", "self-synchronisation", "texts are counted on"): (
+        'count.keep("clears", located.valid & begins)',
+        'count.keep("clears", Const(0))',
+    ),
     ("decoder", "begins", "what is carried survives a reset"): (
         'carried = step.register(f"before_{name}", self._most)',
         'carried = step.register(f"before_{name}", self._most, reset_less=True)',
@@ -119,6 +125,28 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
 def test_a_flaw_is_found_out(component, name, flaw):
     made = getattr(altered(FLAWS[component, name, flaw]), component.capitalize())
     assert proof_of(component, name, made).verdict == "FAILED"
+
+
+SEEN = {name for _, name, _ in FLAWS} | {"output-stream", "reset", "verilog"}  # those: of one lane
+
+
+def test_for_every_property_there_is_a_flaw():
+    for component in ("decoder", "validator"):
+        named = {what.name for what in Variant(component, lanes=4).proofs if not what.is_lemma}
+        assert named <= SEEN
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [("wrong), pending)", "wrong), 1)"), ("complete | self.last)", "complete)")],
+)
+def test_a_specification_with_a_flaw_is_no_function_of_windows(monkeypatch, good, bad):
+    source = inspect.getsource(specification)
+    assert source.count(good) == 1
+    wrong: dict[str, Any] = {"__name__": "wrong", "__package__": specification.__package__}
+    exec(source.replace(good, bad), wrong)
+    monkeypatch.setattr(formal_lanes, "DecoderSpecification", wrong["DecoderSpecification"])
+    assert proof_of("decoder", "windows", decoder.Decoder).verdict == "FAILED"
 
 
 def test_source_that_is_not_edited_has_the_properties():

@@ -4,7 +4,6 @@
 timing. What is so of specification and timing is then so of the decoder: the lemmas have no design.
 """
 
-from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
@@ -22,7 +21,6 @@ from .specification import (
 from .streams import properties_of, reach_states
 from .timing import CompactTiming, ElasticTiming, in_order
 from .well_formed import WellFormedText, row_ends
-from .windows import PLACE, Window
 
 
 def _any_bytes(b: Bench) -> DecoderSpecification:
@@ -222,35 +220,6 @@ def well_formed_passes(b: Bench, name: str) -> None:
     b.reaches("a pause in a character", (specification.pending > 0) & ~offered)
 
 
-def windows(b: Bench, name: str) -> None:
-    """The token that ends with a byte is a function of a window: that byte, those before it, one
-    fewer than the longest form has, and the one behind it, each of them there or not. The former
-    are enough unless that one cuts it; then the token is told with the byte that does."""
-    m, specification = b.m, DecoderSpecification(b.model, b.profile)
-    comes, new = b.free(1, "comes"), b.free(PLACE, "place")
-    places: list[Any] = [Signal(PLACE, name=f"place_{n}") for n in range(b.profile.longest_form)]
-    window = Window(b.model, b.profile, places, new)
-    m.d.comb += [
-        specification.accept.eq(comes & places[-1].there),
-        specification.item.eq(Cat(places[-1].byte, ~new.there)),
-    ]
-    cut, token = Signal(), Signal.like(window.token)
-    with m.If(comes):
-        m.d.sync += [place.eq(next_one) for place, next_one in pairwise([*places, new])]
-        m.d.sync += [cut.eq(window.cut & new.there), token.eq(window.token)]
-    ends = comes & (window.complete | (window.cut & ~new.there))
-    b.never(
-        specification.ends != ends,
-        ends & (Value.cast(specification.end) != Cat(window.token, ~new.there)),
-        specification.cuts != (comes & cut),
-        specification.cuts & (Value.cast(specification.cut) != Cat(token, Const(0))),
-    )
-    for length in range(1, b.profile.longest_form + 1):
-        b.reaches(f"a token of {length}", ends & (window.token.length == length))
-    for length in range(1, b.profile.longest_form):
-        b.reaches(f"{length} bytes cut", comes & cut & (token.length == length))
-
-
 _DESIGN = {"tokens": tokens, "self-synchronisation": self_synchronisation, "covers": covers}
 _TIMING = {"in-order": in_order, "line-rate": line_rate, "latency": latency}
 _COMPACT_TIMING = _TIMING | {"latency": compact_latency}
@@ -258,7 +227,6 @@ _SPECIFICATION = {
     "conservation": conservation,
     "only-well-formed": only_well_formed,
     "well-formed-passes": well_formed_passes,
-    "windows": windows,
 }
 
 PROPERTIES = {

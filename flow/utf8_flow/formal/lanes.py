@@ -4,13 +4,44 @@ A direct proof would not scale. So logic whose only memory is some bytes is look
 cycles of any run, whatever the registers hold at first; and flow control without what flows.
 """
 
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from .bench import Bench, accepts, driven_pins, gives, input_of, output_of, waits
-from .decoder import windows
+from .specification import DecoderSpecification
 from .streams import output_stream, verilog
+from .windows import PLACE, Window
+
+
+def windows(b: Bench, name: str) -> None:
+    """The token that ends with a byte is a function of a window: that byte, those before it, one
+    fewer than the longest form has, and the one behind it, each of them there or not. The former
+    are enough unless that one cuts it; then the token is told with the byte that does."""
+    m, specification = b.m, DecoderSpecification(b.model, b.profile)
+    comes, new = b.free(1, "comes"), b.free(PLACE, "place")
+    places: list[Any] = [Signal(PLACE, name=f"place_{n}") for n in range(b.profile.longest_form)]
+    window = Window(b.model, b.profile, places, new)
+    m.d.comb += [
+        specification.accept.eq(comes & places[-1].there),
+        specification.item.eq(Cat(places[-1].byte, ~new.there)),
+    ]
+    cut, token = Signal(), Signal.like(window.token)
+    with m.If(comes):
+        m.d.sync += [place.eq(next_one) for place, next_one in pairwise([*places, new])]
+        m.d.sync += [cut.eq(window.cut & new.there), token.eq(window.token)]
+    ends = comes & (window.complete | (window.cut & ~new.there))
+    b.never(
+        specification.ends != ends,
+        ends & (Value.cast(specification.end) != Cat(window.token, ~new.there)),
+        specification.cuts != (comes & cut),
+        specification.cuts & (Value.cast(specification.cut) != Cat(token, Const(0))),
+    )
+    for length in range(1, b.profile.longest_form + 1):
+        b.reaches(f"a token of {length}", ends & (window.token.length == length))
+    for length in range(1, b.profile.longest_form):
+        b.reaches(f"{length} bytes cut", comes & cut & (token.length == length))
 
 
 def beats_of_a_window(design: Any) -> int:

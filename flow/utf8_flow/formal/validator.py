@@ -1,5 +1,6 @@
 """What is proved of the validator."""
 
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
@@ -52,6 +53,18 @@ def verdict(b: Bench, name: str) -> None:
     `last` whether there is one, the kind of the first one, and how many bytes of the text come
     before it, or the highest offset if that is too low."""
     validator = b.design(name)
+    _judges(b, validator, lambda judgement: Const(1))
+
+
+def self_synchronisation(b: Bench, name: str) -> None:
+    """Whatever the registers hold: once a beat with `last` is accepted, the verdicts of the texts
+    behind it are those of the first errors of their beats."""
+    validator = b.design(name, any_start=True)
+    _judges(b, validator, lambda judgement: b.since(judgement.accept & judgement.last))
+
+
+def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value]) -> None:
+    """Verdicts are those of the first errors of beats, as far as they are known."""
     b.cut.append(Value.cast(validator.found))
     judgement = Judgement(b.model, validator.lanes)
     told = b.timing.told(b, validator)
@@ -61,18 +74,21 @@ def verdict(b: Bench, name: str) -> None:
         judgement.wrong.eq(told[1]),
         Cat(judgement.kind, judgement.begin).eq(told[2:]),
     ]
-    left = b.timing.stages - b.timing.told_in
-    arrives, expected = b.before(judgement.accept, left), b.before(judgement.verdict, left)
+    # A length that is no number, or a place before the text, is none that there can be.
     possible = told[0] & ~judgement.impossible
-    known = possible & ~b.since(~possible)
-    b.never(
-        validator.arrives != arrives,
-        b.before(known, left) & arrives & (validator.arriving != expected),
-    )
-    b.reaches("an error", b.before(known, left) & arrives & expected[0])
+    possible &= ~b.since(~possible)
+    left = b.timing.stages - b.timing.told_in
+    arrives = b.before(judgement.accept & possible & known(judgement), left)
+    expected = b.before(judgement.verdict, left)
+    b.never(arrives & ((validator.arriving != expected) | ~validator.arrives))
+    b.reaches("an error", arrives & expected[0])
 
 
-_DESIGN = {"first-error": in_windows, "verdict": verdict} | LANED
+_DESIGN = {
+    "first-error": in_windows,
+    "verdict": verdict,
+    "self-synchronisation": self_synchronisation,
+} | LANED
 
 PROPERTIES = {False: properties_of("validator", VerdictTiming, _DESIGN, LEMMAS, EVERY_LANED)}
 """What is proved of it."""

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from needs import needs
 from reference import ref_tokens
 from utf8_flow.export.verilog import generate
-from utf8_hdl import Decoder
+from utf8_hdl import Decoder, Validator
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STRESS = (EXAMPLES / "stress.txt").read_bytes()
@@ -171,14 +171,19 @@ def test_counter_becomes_verilog():
 # --- cocotb/ ------------------------------------------------------------------------------------
 
 
+def copied(name: str, tmp_path: Path) -> Path:
+    """A copy of an example, as a user would make one: without what its bench may have left."""
+    folder = tmp_path / name
+    folder.mkdir()
+    for file in ("Makefile", "test_utf8_decoder.py", "test_utf8_filter.py", "utf8_filter.v"):
+        if (EXAMPLES / name / file).exists():
+            shutil.copy(EXAMPLES / name / file, folder)
+    return folder
+
+
 @pytest.fixture
 def cocotb_folder(tmp_path) -> Path:
-    """A copy of the example, as a user would make one."""
-    folder = tmp_path / "cocotb"
-    folder.mkdir()
-    for name in ("Makefile", "test_utf8_decoder.py"):
-        shutil.copy(EXAMPLES / "cocotb" / name, folder)
-    return folder
+    return copied("cocotb", tmp_path)
 
 
 def make(folder: Path, *targets: object) -> subprocess.CompletedProcess:
@@ -224,3 +229,44 @@ def test_cocotb_bench_fails_on_broken_verilog(port, wrong, cocotb_folder):
     failed = make(cocotb_folder, f"VERILOG_SOURCES={cocotb_folder}/broken.v")
     assert failed.returncode != 0
     assert " PASS=0 FAIL=1 " in failed.stdout
+
+
+# --- drop_bad_frames/ ---------------------------------------------------------------------------
+
+FILTER_FLAWS = {
+    "not broken": ("", ""),
+    "bad ones come through": ("bad | overflow", "overflow"),
+    "what is there of a bad one comes before the next": ("next_write <= text_begin;", ""),
+    "shown before it is complete": ("next_read == text_begin", "next_read == next_write"),
+    "one that is too long wraps": (
+        "wire overflow = too_long | (full & empty);",
+        "wire overflow = 0;",
+    ),
+    "taken without room": ("tready = ~full | overflow", "tready = 1'b1"),
+    "changed while it waits": ("~m_axis_tvalid | m_axis_tready", "1'b1"),
+}
+
+
+@pytest.mark.sample(2)
+@needs("make", "iverilog", modules=["cocotb", "cocotbext"])
+@pytest.mark.parametrize("flaw", FILTER_FLAWS)
+def test_bad_frames_are_dropped_and_a_broken_filter_is_noticed(flaw, tmp_path):
+    folder = copied("drop_bad_frames", tmp_path)
+    verilog = folder / "utf8_filter.v"
+    good, bad = FILTER_FLAWS[flaw]
+    assert not good or verilog.read_text().count(good) == 1
+    verilog.write_text(verilog.read_text().replace(good, bad) if good else verilog.read_text())
+    ran = make(folder)
+    if flaw == "not broken":
+        assert " PASS=4 FAIL=0 " in ran.stdout, ran.stdout[-3000:] + ran.stderr[-3000:]
+        assert len(re.findall(r"\d{3} texts came through, \d{2,3} were dropped", ran.stdout)) == 4
+    else:
+        assert re.search(r" PASS=\d FAIL=[1-4] ", ran.stdout), ran.stdout[-3000:]
+
+
+@needs("verilator")
+def test_the_filter_has_no_lint(tmp_path):
+    (tmp_path / "utf8_validator.v").write_text(generate(Validator(lanes=8)))
+    sources = [EXAMPLES / "drop_bad_frames" / "utf8_filter.v", tmp_path / "utf8_validator.v"]
+    lint = ["verilator", "--lint-only", "-Wall", "-Wno-UNUSEDSIGNAL", "--top", "utf8_filter"]
+    subprocess.run([*lint, *sources], check=True)

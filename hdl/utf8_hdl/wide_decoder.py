@@ -29,7 +29,9 @@ class WideDecoder(Elaboratable):
        care.
     5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
        byte of the same text, it ends the sequence before it, as the end of a text does.
-    6. Self-synchronisation: from any register contents, once TODO.
+    6. Self-synchronisation: from any register contents, once what was in it is out and one byte
+       fewer than the longest form has was accepted (3 in ``unicode``), or a beat with ``last``,
+       later bytes give the tokens that they give a freshly reset decoder.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ class WideDecoder(Elaboratable):
         lanes = Lanes(credit, i, self._profile)
         named = lanes.named()
         make = credit.step("make", "the tokens")
-        fields = {
+        fields: dict[str, list[Value]] = {
             "code_point": self._code_points(lanes, named),
             "error": [named["error"]],
             "kind": [named[f"error_kind_{bit}"] for bit in range(3)],

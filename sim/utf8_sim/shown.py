@@ -6,6 +6,9 @@ from typing import Any
 
 from utf8_hdl import Kind
 
+LONG = 12
+"""Characters at both ends of a text that are left of it, if it is too long."""
+
 
 def character(code_point: int) -> str:
     """A code point as people may see it; nothing if it is invisible or would do harm."""
@@ -34,6 +37,7 @@ def token_text(token: Mapping[str, Any]) -> str:
 
 
 def token_label(token: Mapping[str, Any]) -> str:
+    """A token in a word or two."""
     return token_text(token) if token["o.error"] else named(token["o.code_point"])
 
 
@@ -42,3 +46,14 @@ def show_token(token: Mapping[str, Any]) -> str:
     length = token["o.length"]
     size = "1 byte" if length == 1 else f"{length} bytes"
     return f"{'error ' if token['o.error'] else ''}{token_label(token)} ({size})"
+
+
+def has_error(output: Mapping[str, Any]) -> bool:
+    """Whether an output, or one of the tokens in it, is an error."""
+    error = output.get("o.error", 0)
+    return any(error) if isinstance(error, list) else bool(error)
+
+
+def shortened(text: str) -> str:
+    """A text without what is in its middle, if it is long."""
+    return text if len(text) <= 2 * LONG else f"{text[:LONG].rstrip()} … {text[-LONG:].lstrip()}"

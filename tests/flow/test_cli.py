@@ -42,7 +42,8 @@ VCD_BEGINS = "$timescale 1 ns $end\n$version utf8-hdl $end\n"
 BYTES = {"00..7F", "ED", "FE..FF"}
 STATES = {"START", "NEED_1", "NEED_2", "NEED_3"}
 CODE_POINTS = {"00..7F", "80..7FF", "D800..DFFF", "110000..FFFFFFFF"}
-SHOWN = BYTES | STATES, BYTES | STATES | {"HELD"}, CODE_POINTS, CODE_POINTS, BYTES, BYTES
+LANED = BYTES | {"overlong", "character"}, BYTES | {"overlong", "well-formed"}
+SHOWN = BYTES | STATES, BYTES | STATES | {"HELD"}, CODE_POINTS, CODE_POINTS, *LANED
 
 
 @pytest.mark.parametrize(

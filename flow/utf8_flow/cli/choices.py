@@ -25,7 +25,9 @@ MOST_STALLED = 1 << 20
 VERDICTS = {"accept": True, "reject": False}
 """Whether code points are accepted, by the names of the options."""
 
-COUNTS = {str(lanes): lanes for lanes in LANES}
+COUNTS = {str(lanes): (lanes,) for lanes in LANES}
+
+EVERY_COUNT = COUNTS | {"all": LANES}
 
 SPANS = {span.value: span for span in ErrorSpan}
 
@@ -94,7 +96,9 @@ class Designs:
     compact: Compact = False
     lanes: Annotated[
         str | None,
-        options.Choice(COUNTS, "For a decoder or validator: bytes in a cycle; without it 1 and 8."),
+        options.Choice(
+            EVERY_COUNT, "For a decoder or validator: bytes in a cycle; without it 1 and 8."
+        ),
     ] = None
 
     def variants(self) -> list[Variant]:
@@ -104,8 +108,9 @@ class Designs:
         asked = {"--lanes", "--compact"} if self.compact else {"--lanes"}
         names = [name for name, entry in ENTRIES.items() if asked <= entry.options]
         return [
-            Variant(name, self.compact, COUNTS[self.lanes] if self.lanes else ENTRIES[name].lanes)
+            Variant(name, self.compact, lanes)
             for name in ([self.component] if self.component is not None else names)
+            for lanes in (EVERY_COUNT[self.lanes] if self.lanes else (ENTRIES[name].lanes,))
         ]
 
 
@@ -114,6 +119,9 @@ class Design(Rules, Designs):
     """Options for one design."""
 
     component: Annotated[str, options.Choice(ENTRIES, "Which piece of hardware.")] = "decoder"
+    lanes: Annotated[
+        str | None, options.Choice(COUNTS, "For a decoder or validator: bytes in a cycle.")
+    ] = None
 
     @property
     def variant(self) -> Variant:

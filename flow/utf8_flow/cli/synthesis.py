@@ -32,7 +32,7 @@ def synthesize(
     *,
     designs: Designs,
     rules: AllRules,
-    device: Annotated[str | None, options.Choice(DEVICES, "Only this one.")] = None,
+    device: Annotated[str | None, options.Choice(DEVICES, "Instead of the first two.")] = None,
     fields: Annotated[
         str | None, options.option("LIST", "Outputs that are used, such as code_point,error.")
     ] = None,
@@ -43,7 +43,10 @@ def synthesize(
     json_file: Annotated[
         str | None, options.option("OUT.json", "Write all results; - is stdout.", "--json")
     ] = None,
-    plot: Annotated[str | None, options.option("OUT.svg", "Draw frequency and area.")] = None,
+    plot: Annotated[
+        str | None,
+        options.option("OUT.svg", "Draw frequency and area, or both over lanes."),
+    ] = None,
 ) -> None:
     """Measure area and clock frequency on real devices.
 
@@ -60,7 +63,8 @@ def synthesize(
         need_packages("--plot", ["matplotlib"], "fpga")
     outputs = {"--json": json_file, "--plot": plot}
     check_outputs([], outputs)
-    devices = [device] if device else list(DEVICES)
+    usual = [name for name, each in DEVICES.items() if not each.is_large]
+    devices = [device] if device else usual
     jobs = choose_jobs(chosen, rules.profiles(), devices, fields)
     show = report_console(outputs)
     results = document(measure(jobs, range(seed, seed + seeds)))

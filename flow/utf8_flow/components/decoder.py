@@ -1,33 +1,12 @@
 """The decoder, for the tools: what its report says."""
 
-from rich.text import Text
-
-from utf8_hdl import Kind
 from utf8_sim.components import DECODER
-from utf8_sim.components.decoder import DecoderCoverage
 from utf8_sim.golden.timing import Timing
 
 from . import wide_decoder
 from .entry import Entry, register
 from .headers import KINDS
-from .tokens import TokenReport
-
-
-def token_counts(coverage: DecoderCoverage) -> list[Text]:
-    """How many tokens of each kind and length there were."""
-    lengths = range(1, coverage.engine.profile.longest_form + 1)
-    lines = [
-        Text("tokens taken, by kind and length in bytes", style="bold"),
-        Text(" " * 24 + "".join(f"{length:>8}" for length in lengths)),
-    ]
-    for kind in Kind:
-        counts = coverage.tokens[kind.value].tolist()
-        if any(counts):
-            label = "character" if kind is Kind.NONE else kind.label
-            cells = "".join(f"{counts[length] or '':>8}" for length in lengths)
-            lines.append(Text(f"{label:<24}{cells}".rstrip()))
-    return lines
-
+from .tokens import TokenReport, token_counts
 
 PORTS = f"""\
 // s_axis_*         bytes in, AXI4-Stream. tlast marks the last byte of a text.

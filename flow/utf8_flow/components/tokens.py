@@ -1,4 +1,4 @@
-"""The report of a decoder: its tokens, as lines of JSON and as a summary."""
+"""What decoders report: tokens, as lines of JSON and as a summary; and how many there were."""
 
 from typing import TextIO
 
@@ -6,6 +6,8 @@ import numpy as np
 from rich.text import Text
 
 from utf8_hdl import Kind
+from utf8_sim.components.decoder import DecoderCoverage
+from utf8_sim.components.wide_decoder import SlotsCoverage
 from utf8_sim.shown import character
 from utf8_sim.trace import Columns
 
@@ -50,3 +52,19 @@ class TokenReport(Report):
 
 
 _TOKEN = '{"offset": %d, "length": %d, "code_point": %d, "error": %s}\n'
+
+
+def token_counts(coverage: DecoderCoverage | SlotsCoverage) -> list[Text]:
+    """How many tokens of each kind and length there were."""
+    lengths = range(1, coverage.engine.profile.longest_form + 1)
+    lines = [
+        Text("tokens taken, by kind and length in bytes", style="bold"),
+        Text(" " * 24 + "".join(f"{length:>8}" for length in lengths)),
+    ]
+    for kind in Kind:
+        counts = coverage.tokens[kind.value].tolist()
+        if any(counts):
+            label = "character" if kind is Kind.NONE else kind.label
+            cells = "".join(f"{counts[length] or '':>8}" for length in lengths)
+            lines.append(Text(f"{label:<24}{cells}".rstrip()))
+    return lines

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from utf8_hdl import Kind
 from utf8_sim.components import VALIDATOR
+from utf8_sim.components.validator import VerdictCoverage
 from utf8_sim.trace import Columns
 
 from ..verify.report import BOOLEANS, LABELS, Places, Report, json_lines
@@ -56,6 +57,19 @@ class ValidatorReport(Report):
 
 _VERDICT = '{"length": %d, "valid": %s, "error": %s, "error_offset": %s}\n'
 
+
+def verdict_counts(coverage: VerdictCoverage) -> list[Text]:
+    """How many texts were well-formed, and how many had a first error of each kind."""
+    return [
+        Text("verdicts", style="bold"),
+        *(
+            Text(f"{'well-formed' if kind is Kind.NONE else kind.label:<24}{count:>8}")
+            for kind, count in zip(Kind, coverage.verdicts.tolist(), strict=True)
+            if count
+        ),
+    ]
+
+
 PORTS = f"""\
 {BEATS}
 // m_axis_*         the same beats out, and with tlast a verdict about their text
@@ -73,6 +87,7 @@ ENTRY = register(
         component=VALIDATOR,
         report=ValidatorReport,
         options=frozenset({"--error-span", "--exhaustive", "--lanes"}),
+        coverage_lines=verdict_counts,
         ports=PORTS,
         promises=beat_promises,
         formal="utf8_flow.formal.validator",

@@ -5,7 +5,7 @@ from utf8_sim.trace import Columns
 
 from .entry import Entry
 from .headers import BEATS, KINDS, beat_promises
-from .tokens import TokenReport
+from .tokens import TokenReport, token_counts
 
 
 class SlotsReport(TokenReport):
@@ -40,6 +40,7 @@ ENTRY = Entry(
     component=WIDE_DECODER,
     report=SlotsReport,
     options=frozenset({"--error-span", "--exhaustive", "--lanes"}),
+    coverage_lines=token_counts,
     ports=PORTS,
     promises=beat_promises,
     formal="utf8_flow.formal.wide_decoder",

@@ -1,7 +1,8 @@
-"""A chart of frequency and area, as SVG, drawn by matplotlib."""
+"""A chart of frequency and area, or of both over lanes, as SVG, drawn by matplotlib."""
 
 import io
 import logging
+from collections import defaultdict
 from importlib import import_module
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..terminal import plural
 from .families import DEVICES
-from .results import design_name
+from .results import design_name, per_lookup_table
 
 PANELS = {
     "usable_mhz": "clock frequency in MHz",
@@ -17,6 +18,14 @@ PANELS = {
     "logic_cells": "logic cells",
 }
 """What each panel shows of a design, and its heading."""
+
+PANELS_OF_LANES = {
+    "clock frequency in MHz": lambda design: design["usable_mhz"],
+    "four-input lookup tables": lambda design: design["lookup_tables"],
+    "GB/s": lambda design: design["bytes_per_second"] / 1e9,
+    "GB/s per 1,000 lookup tables": per_lookup_table,
+}
+"""Where a component has several numbers of lanes: the heading of each panel, and what it shows."""
 
 STYLE = {
     "svg.hashsalt": "utf8-hdl",  # the same identifiers on every run
@@ -28,17 +37,57 @@ STYLE = {
 def chart(results: dict[str, Any]) -> str:
     """An SVG with bars for frequency and area of each design, one colour a device.
 
-    All designs of the results are placed and routed.
+    If a component has several numbers of lanes, it has lines over these instead. All designs of the
+    results are placed and routed.
     """
+    lines = _lines(results)
+    over_lanes = max(map(len, lines.values())) > 1
+    title = "Clock frequency and area of each component and profile"
+    if over_lanes:
+        title = "Clock frequency, area and throughput over lanes"
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns where it has no cache
     matplotlib = import_module("matplotlib")
     file = io.StringIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # whatever the user's settings are
         matplotlib.rcParams.update(STYLE)
-        title = "Clock frequency and area of each component and profile"
-        _figure(results).savefig(file, format="svg", metadata={"Title": title, "Date": None})
+        figure = _figure_of_lanes(lines) if over_lanes else _figure(results)
+        figure.savefig(file, format="svg", metadata={"Title": title, "Date": None})
     return file.getvalue()
+
+
+def _lines(results: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """The designs that differ in nothing but their lanes, fewest first, by what they share."""
+    lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for design in sorted(results["designs"], key=lambda design: design["lanes"]):
+        compact = "compact " if design["compact"] else ""
+        device = DEVICES[design["device"]].label
+        lines[f"{compact}{design['component']}, {design['profile']}, {device}"].append(design)
+    return lines
+
+
+def _figure_of_lanes(lines: dict[str, list[dict[str, Any]]]) -> Any:
+    figure = import_module("matplotlib.figure").Figure((11, 8), layout="constrained")
+    panels = figure.subplots(2, 2).flat
+    counts = sorted({design["lanes"] for line in lines.values() for design in line})
+    colors = import_module("matplotlib").colormaps["turbo"](np.linspace(0.1, 0.9, len(lines)))
+    for axes, (heading, value) in zip(panels, PANELS_OF_LANES.items(), strict=True):
+        axes.set_title(heading, loc="left")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(counts, counts)
+        axes.set(frame_on=False, axisbelow=True, xlabel="lanes")
+        axes.grid(color="#d1d9e0")
+        for (name, designs), color in zip(lines.items(), colors, strict=True):
+            lanes = [design["lanes"] for design in designs]
+            axes.plot(lanes, [value(design) for design in designs], "o-", color=color, label=name)
+            if value is PANELS_OF_LANES["clock frequency in MHz"]:
+                medians = [design["median"]["mhz"] for design in designs]
+                axes.plot(lanes, medians, "o-", color=color, alpha=0.35)
+        axes.set_ylim(bottom=0)
+    panels[0].set_xlabel("lanes; pale: above the clock tree")
+    labels = panels[0].get_legend_handles_labels()
+    figure.legend(*labels, loc="outside upper left", ncols=2, frameon=False)
+    return figure
 
 
 def _figure(results: dict[str, Any]) -> Any:

@@ -58,6 +58,8 @@ class Device(NamedTuple):
     options: tuple[str, ...]
     #: The highest frequency of the clock network, in MHz: no design on the device is faster.
     clock_tree: int
+    #: Whether it is only measured if it is asked for.
+    is_large: bool = False
 
 
 FAMILIES = {
@@ -119,12 +121,14 @@ DEVICES = {
         FAMILIES["ecp5"],
         (*_ECP5_85F, "6"),
         clock_tree=257,
+        is_large=True,
     ),
     "ecp5-85f-8": Device(
         "ECP5-85F, speed grade 8",
         FAMILIES["ecp5"],
         (*_ECP5_85F, "8"),
         clock_tree=370,
+        is_large=True,
     ),
 }
 """The devices that are measured, by the names that the command line gives them."""

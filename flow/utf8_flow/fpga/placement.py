@@ -44,6 +44,7 @@ class Area(NamedTuple):
     lookup_tables: int
     #: As nextpnr packs them.
     logic_cells: int
+    memory_blocks: int
 
 
 class Run(NamedTuple):
@@ -129,8 +130,11 @@ def _place_and_route(trial: tuple[Job, Netlist, int]) -> Run:
 
 def measure_area(netlist: Netlist) -> Area:
     """What a design in a harness without registers takes."""
-    used, _ = netlist.device.family.logic_cells(*_nextpnr(netlist, "--pack-only"))
-    return Area(netlist.registers, netlist.lookup_tables, used)
+    family = netlist.device.family
+    report, log = _nextpnr(netlist, "--pack-only")
+    used, _ = family.logic_cells(report, log)
+    blocks = report["utilization"][family.memory]["used"]
+    return Area(netlist.registers, netlist.lookup_tables, used, blocks)
 
 
 def place_and_route(netlist: Netlist, seed: int) -> Run:

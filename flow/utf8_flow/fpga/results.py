@@ -12,8 +12,8 @@ from .families import DEVICES
 from .placement import Measured, packages_for
 
 HEADS = (
-    "design", "device", "LUT4s", "registers", "logic cells",
-    "nextpnr MHz", "range", "clock tree MHz", "usable MHz", "MB/s", "critical path",
+    "design", "device", "LUT4s", "registers", "logic cells", "RAM blocks", "nextpnr MHz", "range",
+    "clock tree MHz", "usable MHz", "GB/s", "GB/s per 1,000 LUT4s", "critical path",
 )  # fmt: skip
 """Of the columns of the summary."""
 
@@ -59,6 +59,12 @@ def design_name(design: dict[str, Any]) -> str:
     return f"{variant.label}, {design['profile']}"
 
 
+def per_lookup_table(design: dict[str, Any]) -> float:
+    """Gigabytes a second for each thousand lookup tables."""
+    found: float = design["bytes_per_second"] / design["lookup_tables"] / 1e6
+    return found
+
+
 def summary(results: dict[str, Any]) -> list[str]:
     """The versions of the tools and a table, in Markdown that can be read as it is."""
     rows = [HEADS, *map(_cells, results["designs"])]
@@ -72,7 +78,7 @@ def summary(results: dict[str, Any]) -> list[str]:
 
 
 def _cells(design: dict[str, Any]) -> tuple[str, ...]:
-    speed = ("", "", str(design["clock_tree_mhz"]), "", "", "")
+    speed = ("", "", str(design["clock_tree_mhz"]), "", "", "", "")
     if runs := design["runs"]:
         median, every = design["median"], [run["mhz"] for run in runs]
         limit = " (clock tree)" if median["mhz"] > design["clock_tree_mhz"] else ""
@@ -81,8 +87,10 @@ def _cells(design: dict[str, Any]) -> tuple[str, ...]:
             f"{min(every):.0f} to {max(every):.0f}",
             str(design["clock_tree_mhz"]),
             f"{design['usable_mhz']:.0f}{limit}",
-            f"{design['bytes_per_second'] / 1e6:.0f}",
+            f"{design['bytes_per_second'] / 1e9:.3g}",
+            f"{per_lookup_table(design):.2f}",
             f"{median['start']} -> {median['end']}",
         )
-    counts = (str(design[name]) for name in ("lookup_tables", "registers", "logic_cells"))
+    names = "lookup_tables", "registers", "logic_cells", "memory_blocks"
+    counts = (str(design[name]) for name in names)
     return (design_name(design), design["device"], *counts, *speed)

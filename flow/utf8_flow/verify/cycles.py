@@ -11,6 +11,7 @@ from rich.text import Text
 from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.arrays import array_timing
 from utf8_sim.lockstep import HANDSHAKE, Window
+from utf8_sim.shown import has_error
 from utf8_sim.stimulus import LAST
 from utf8_sim.trace import Fields, Trace, shown_number
 
@@ -19,6 +20,7 @@ from .report import active_cycles
 WIDEST = len(" ".join(["00"] * 16))
 """An input or an output that is wider gets several lines: sixteen bytes of a beat are in one."""
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 MOST_CONTRADICTED = 8
 """Pins that are named in a line because they are wrong."""
@@ -31,12 +33,11 @@ def cycle_table(
     pins: bool = False,
     marked: int | None = None,
 ) -> list[Text]:
-    """One line for each cycle, or more if a beat is too wide for one, below the headings.
+    """A line for each cycle, or several if a beat is too wide for one, below the headings.
 
-    Nothing, if there are no cycles.
-
-    Without ``cycles``, all but the idle ones at the end. With ``pins`` the handshakes are shown
-    too, and each pin that the golden model contradicts.
+    There is nothing if there are no cycles. Without ``cycles``, they are all but the idle ones at
+    the end. With ``pins`` the handshakes are shown too, and each pin that the golden model
+    contradicts.
     """
     trace, begin = window.actual, window.first_cycle
     cycles = cycles or range(begin, begin + active_cycles(trace))
@@ -67,7 +68,7 @@ def cycle_table(
         line.stylize("bold")
     for number, line in zip(cycles, lines[head:], strict=True):
         place = number - begin
-        if _offered(trace, "o", place).get("o.error"):
+        if has_error(_offered(trace, "o", place)):
             line.stylize("red")
         if pins and (contradicted := list(_contradicted(window, place))):
             more = "; ..." * (len(contradicted) > MOST_CONTRADICTED)
@@ -133,9 +134,15 @@ def shown_output(trace: Trace, engine: Engine, place: int) -> str:
 
 def _with_remarks(shown: str, last: bool, waits: bool) -> str:
     remarks = [name for name, holds in (("last", last), ("waits", waits)) if holds]
-    if len(shown) > WIDEST:
-        shown = textwrap.fill(shown, WIDEST, break_on_hyphens=False)
-    return " ".join([shown, *remarks]).rstrip()
+    return " ".join([_in_lines(shown), *remarks]).rstrip()
+
+
+def _in_lines(shown: str) -> str:
+    """The same in lines that are not too wide: of a list whole members, else whole words."""
+    if len(shown) <= WIDEST:
+        return shown
+    fixed = shown.replace(" ", NO_BREAK).replace(f",{NO_BREAK}", ", ") if ", " in shown else shown
+    return textwrap.fill(fixed, WIDEST, break_on_hyphens=False).replace(NO_BREAK, " ")
 
 
 def _contradicted(window: Window, place: int) -> Iterator[str]:

@@ -6,6 +6,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from amaranth.hdl import Value
+
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine
@@ -21,6 +23,9 @@ AUTO = "auto"
 
 WORTH_COMPILING = 1 << 13
 """Inputs that take Amaranth's simulator about as long as a compiler takes for a design."""
+
+WIDE = 256
+"""Bits of an output from which on a compiler takes minutes for what CXXRTL makes of the design."""
 
 
 def _gate_level(family: str, design: Any) -> Engine:
@@ -79,7 +84,8 @@ def engine(name: str, design: Any) -> Engine:
 def prepare_engine(name: str, design: Any, inputs: int) -> tuple[Engine, str]:
     """An engine for about so many inputs, and a line that says which.
 
-    For many inputs ``auto`` takes ``cxxrtl``, if a C++ compiler is there.
+    For many inputs ``auto`` takes ``cxxrtl``, if a C++ compiler is there; for a wide design
+    ``verilator``, if that is there too.
     """
     if name == AUTO and inputs < WORTH_COMPILING:
         name = AmaranthEngine.name
@@ -87,10 +93,14 @@ def prepare_engine(name: str, design: Any, inputs: int) -> tuple[Engine, str]:
         progress.add_task("preparing the engine", total=None)
         if name != AUTO:
             return ENGINES[name](design), name
-        try:
-            return CxxrtlEngine(design), CxxrtlEngine.name
-        except ToolError as error:
-            return AmaranthEngine(design), f"{AmaranthEngine.name}, which is slow ({error})"
+        is_wide = len(Value.cast(design.o.payload)) > WIDE
+        missing: list[ToolError] = []
+        for compiled in [VerilatorEngine.name] * is_wide + [CxxrtlEngine.name]:
+            try:
+                return ENGINES[compiled](design), compiled
+            except ToolError as error:
+                missing.append(error)
+        return AmaranthEngine(design), f"{AmaranthEngine.name}, which is slow ({missing[-1]})"
 
 
 def keep_freed_memory() -> None:

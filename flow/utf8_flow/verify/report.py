@@ -110,7 +110,8 @@ class Report:
         raise NotImplementedError
 
     def _pace(self, count: int) -> Text:
-        pace = f" ({self._cycles / count:.2f} per byte)" if count else ""
+        count, what = (self._beats, "beat") if self._beats else (count, "byte")
+        pace = f" ({self._cycles / count:.2f} per {what})" if count else ""
         return Text(f"cycles      {self._cycles}{pace}")
 
     def _accepted(self) -> Text:

@@ -1,10 +1,12 @@
 """What components with lanes have in common: their campaign, coverage, and how a beat is shown."""
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, groupby, product, takewhile
 from typing import Any
 
 import numpy as np
+
+from utf8_hdl import Kind
 
 from ..campaign import (
     Coverage,
@@ -17,13 +19,18 @@ from ..campaign import (
     toggled_values,
 )
 from ..golden.text import encode, form_maximum, is_continuation
-from ..stimulus import LAST, Piece
-from ..trace import Columns, Trace
+from ..shown import token_label
+from ..stimulus import LAST, Piece, beats
+from ..trace import Columns, Interface, Trace
+from .component import Levels
 
 MOST_TEXTS = 2048
-"""Of those that try things one by one in every lane; if there would be more, some are left out."""
+"""Of those that try things one by one in every lane; if there were more, some are left out."""
 
 RANDOM_KEEPS = 256
+
+WIDE = 16
+"""Lanes up to which those without a byte are shown one by one."""
 
 MOST_COLUMNS = 8
 """With more lanes, coverage counts those in the middle together."""
@@ -48,8 +55,8 @@ def campaign(design: Any, seed: int) -> list[Part]:
         text = b"A".join(texts)
         return [b"A" * lane + text for lane in range(lanes)]
 
-    def one_by_one(texts: list[bytes]) -> list[bytes]:
-        step = -(-lanes * len(texts) // MOST_TEXTS)
+    def one_by_one(texts: list[bytes], most: int = MOST_TEXTS) -> list[bytes]:
+        step = -(-lanes * len(texts) // most)
         places = product(range(lanes), enumerate(texts))
         return [b"A" * lane + text for lane, (n, text) in places if (lane + n) % step == 0]
 
@@ -62,28 +69,38 @@ def campaign(design: Any, seed: int) -> list[Part]:
         "boundary code points in every lane": joined(encodings),
         "every bit of a value in every lane": joined(toggled),
         "every class after every beginning, in every lane": joined(after_beginnings),
-        "texts with little else": one_by_one([*encodings, *after_beginnings]),
+        "one boundary code point in a text": one_by_one(encodings, lanes * len(encodings)),
+        "one class after one beginning in a text": one_by_one(after_beginnings),
         "continuation bytes after a text that ends too early": cut,
         "short texts": [text for three in product(short, repeat=3) for text in three],
         "random hostile bytes": [*hostile, *joined(hostile[: len(hostile) // 4])],
     }
-    parts = [_part(name, [(text, True) for text in texts], lanes) for name, texts in texts.items()]
-    lengths = list(_every_length(design))
-    broken = list(_broken_rules(design, encodings, seed))
-    return [
-        *parts,
-        _part("texts of every length up to three beats", lengths, lanes),
-        Part("broken rules of keep", 4 * len(broken) // 3, lambda: iter(broken)),
-    ]
+    pieces: dict[str, Iterable[Piece]] = {name: _together(some) for name, some in texts.items()}
+    pieces["texts of every length up to three beats"] = _every_length(design)
+    pieces["broken rules of keep"] = _broken_rules(design, encodings, seed)
+    return [_part(name, design, some) for name, some in pieces.items()]
 
 
-def _part(name: str, pieces: list[tuple[bytes, bool]], lanes: int) -> Part:
-    """A part from pieces of texts."""
-    size = sum(max(1, -(-len(values) // lanes)) for values, _ in pieces)
-    return Part(name, size, lambda: iter(pieces))
+def _together(texts: list[bytes]) -> Iterator[Piece]:
+    """Texts as few pieces: those side by side that are not empty are one."""
+    for has_bytes, group in groupby(texts, key=bool):
+        some = list(group)
+        if has_bytes:
+            ends = np.zeros(sum(map(len, some)), dtype=bool)
+            ends[np.cumsum(list(map(len, some))) - 1] = True
+            yield b"".join(some), ends
+        else:
+            yield from ((text, True) for text in some)
 
 
-def _every_length(design: Any) -> Iterator[tuple[bytes, bool]]:
+def _part(name: str, design: Any, pieces: Iterable[Piece]) -> Part:
+    """A part whose inputs are made once, and not again for each run."""
+    made = list(beats(pieces, Interface.of(name, design)))
+    items = {pin: np.concatenate([some[pin] for some in made]) for pin in made[0]}
+    return Part(name, len(items[LAST]), lambda: iter([items]))
+
+
+def _every_length(design: Any) -> Iterator[Piece]:
     """Characters of all lengths, cut anywhere; if they fill a beat, also with an empty one."""
     longest = design.profile.longest_form
     characters = b"".join(encode(form_maximum(n) + 1) for n in range(1, longest))
@@ -103,12 +120,12 @@ def _broken_rules(design: Any, encodings: list[bytes], seed: int) -> Iterator[Pi
     data = np.frombuffer(b"".join(encodings), dtype=np.uint8)
     for keep in keeps:
         begin = generator.integers(len(data))
-        beats = np.take(data, np.arange(begin, begin + 2 * lanes), mode="wrap")
+        two = np.take(data, np.arange(begin, begin + 2 * lanes), mode="wrap")
         shape = (2, lanes) if lanes > 1 else 2
         yield {
-            "i.data": beats.reshape(shape),
+            "i.data": two.reshape(shape),
             "i.keep": np.stack([keep, generator.permutation(keep)]).reshape(shape),
-            LAST: generator.integers(0, 2, 2),
+            LAST: generator.integers(0, 2, 2, dtype=np.uint8),
         }
         for text in b"A", b"A\xc3\xa9":
             yield text, True
@@ -153,11 +170,52 @@ class BeatCoverage(Coverage):
         return super().gaps() + [f"end of a text x {count} bytes of a beat" for count in never]
 
 
-def lanes_of(levels: Any) -> Sequence[int]:
+def _lanes_of(levels: Any) -> Sequence[int]:
     """The levels of an array; of one with a single lane there is only a number."""
     return levels if isinstance(levels, Sequence) else [levels]
 
 
-def show_beat(beat: Any, side: str) -> str:
-    lanes = zip(lanes_of(beat[f"{side}.data"]), lanes_of(beat[f"{side}.keep"]), strict=True)
-    return " ".join(f"{byte:02X}" if keep else "--" for byte, keep in lanes)
+def show_beat(beat: Levels, side: str = "i") -> str:
+    """The bytes of a beat. If it is wide, the lanes behind the last byte are only counted."""
+    keeps = _lanes_of(beat[f"{side}.keep"])
+    lanes = zip(_lanes_of(beat[f"{side}.data"]), keeps, strict=True)
+    shown = [f"{byte:02X}" if keep else "--" for byte, keep in lanes]
+    if len(shown) <= WIDE or keeps[-1]:
+        return " ".join(shown)
+    while shown and shown[-1] == "--":
+        shown.pop()
+    return " ".join([*shown, f"({sum(keeps)} of {len(keeps)} bytes)"])
+
+
+def show_slots(slots: Levels) -> str:
+    """The tokens in slots, by number; ASCII characters side by side as text."""
+    lengths, shown = slots["o.length"], []
+    letters = {
+        number: chr(code_point)
+        for number, code_point in enumerate(slots["o.code_point"])
+        if lengths[number] and 0x20 <= code_point < 0x7F
+    }
+    for number in np.flatnonzero(lengths).tolist():
+        if {number - 1, number} <= letters.keys():
+            continue  # it is in the text that began before
+        text = "".join(map(letters.__getitem__, takewhile(letters.__contains__, count(number))))
+        if len(text) > 1:
+            shown.append(f'{number}..{number + len(text) - 1} "{text}"')
+            continue
+        token = {name: slots[name][number] for name in ("o.code_point", "o.error", "o.kind")}
+        where = f"lane {number - 1}" if number else "the beat before"
+        shown.append(f"{number} {token_label(token)}" + f" ({where})" * token["o.error"])
+    return ", ".join(shown) or "no tokens"
+
+
+def verdict(output: Levels) -> str:
+    """What is said of a text with its last beat; nothing in any other."""
+    if not output["o.last"]:
+        return ""
+    error, kind = output["o.error"], Kind(output["o.kind"])
+    return f"{kind.label} at {output['o.offset']}" if error else "well-formed"
+
+
+def show_verdict(output: Levels) -> str:
+    """A beat, and what is said of its text."""
+    return ": ".join(filter(None, [show_beat(output, "o"), verdict(output)]))

@@ -12,8 +12,8 @@ from ..golden.text import decode
 from ..golden.timing import Credit
 from ..stimulus import beats
 from ..trace import Trace
-from .beats import BeatCoverage, campaign, kept, show_beat
-from .component import Component, register
+from .beats import BeatCoverage, campaign, kept, show_beat, show_verdict, verdict
+from .component import Component, Lane, register
 
 TIMING = Credit(stages=12)
 
@@ -58,9 +58,13 @@ VALIDATOR = register(
         coverage=VerdictCoverage,
         item="beat",
         result="beat",
-        show_item=lambda beat: show_beat(beat, "i"),
-        show_result=lambda beat: show_beat(beat, "o"),
-        lanes=(),
+        show_item=show_beat,
+        show_result=show_verdict,
+        lanes=(
+            Lane("o.data", lambda beat: show_beat(beat, "o")),
+            Lane("verdict", verdict),
+        ),
+        text=verdict,
         pack=beats,
         kept=kept,
     )

@@ -11,8 +11,8 @@ from ..golden.lanes import ArraySlots, SlotsTransducer
 from ..golden.timing import Credit
 from ..stimulus import beats
 from ..trace import Trace
-from .beats import BeatCoverage, campaign, kept, show_beat
-from .component import Component
+from .beats import BeatCoverage, campaign, kept, show_beat, show_slots
+from .component import Component, Lane
 
 TIMING = Credit(stages=7)
 
@@ -46,9 +46,10 @@ WIDE_DECODER = Component(
     coverage=SlotsCoverage,
     item="beat",
     result="beat",
-    show_item=lambda beat: show_beat(beat, "i"),
-    show_result=lambda slots: "",
-    lanes=(),
+    show_item=show_beat,
+    show_result=show_slots,
+    lanes=(Lane("tokens", show_slots),),
+    text=show_slots,
     pack=beats,
     kept=kept,
 )

@@ -23,6 +23,9 @@ BLOCK = 32
 
 assert 2 * BLOCK <= WATCHDOG
 
+LEAST_WINDOW = 1024
+"""Cycles in a window of a short run, if the engine's are longer."""
+
 NATIVE = resources.files(__package__) / "native"
 """What is compiled or interpreted together with a design."""
 
@@ -106,7 +109,7 @@ class Engine(ABC):
     name: str
 
     window: int
-    """Cycles in one window of a trace."""
+    """Cycles in one window of a trace; fewer of a design with lanes, or in a short run."""
 
     def __init__(self, design: Any) -> None:
         self.design = design
@@ -141,12 +144,13 @@ class Engine(ABC):
         If the design stops moving or drives X or Z, a `DesignError` comes after the last window.
         """
         inputs = _Inputs(self.items(stimulus), self.interface)
-        gaps = stimulus.input_stalls.windows(self.window)
-        stalls = stimulus.output_stalls.windows(self.window)
+        size = self._window_for(inputs)
+        gaps = stimulus.input_stalls.windows(size)
+        stalls = stimulus.output_stalls.windows(size)
         ending = Ending(self.timing)
         with self.start() as simulation:
             while not ending.over:
-                items = inputs.upcoming(self.window)
+                items = inputs.upcoming(size)
                 trace = simulation.window(items, next(gaps), next(stalls))
                 is_accepted = trace.is_accepted
                 inputs.drop(int(np.count_nonzero(is_accepted)))
@@ -161,6 +165,12 @@ class Engine(ABC):
                 yield trace[: self._end(ending, trace, more, first)]
         if ending.hang:
             raise HangError(ending.hang)
+
+    def _window_for(self, inputs: "_Inputs") -> int:
+        """Cycles in one window of a run with some inputs."""
+        most = max(self.window // len(self.interface.inputs[0].parts), LEAST_WINDOW)
+        few = len(inputs.upcoming(most)[LAST])
+        return min(self.window, most, max(2 * few, LEAST_WINDOW))
 
     @staticmethod
     def _end(ending: Ending, trace: Trace, more: bool, first: int) -> int:

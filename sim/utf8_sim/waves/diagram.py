@@ -12,6 +12,7 @@ import numpy as np
 
 from ..components import Component
 from ..engines.engine import Engine
+from ..shown import has_error, shortened
 from ..tools.errors import ToolError
 from ..trace import Trace
 
@@ -62,7 +63,9 @@ def groups_of(component: Component) -> tuple[str, str]:
 def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
     """The diagram in WaveJSON."""
     compact = "compact " if getattr(engine.design, "compact", False) else ""
-    title = f"utf8-hdl {compact}{trace.interface.component}, profile {engine.profile.name}"
+    lanes = getattr(engine.design, "lanes", 1)
+    component = f"{compact}{trace.interface.component}" + f", {lanes} lanes" * (lanes > 1)
+    title = f"utf8-hdl {component}, profile {engine.profile.name}"
     head: Lane = {"text": ["tspan", {"x": "0", "text-anchor": "start"}, title]}
     if len(trace) > 1:  # wavedrom fails if it has to number less
         head["tick"] = first_cycle
@@ -89,7 +92,7 @@ def _state_lane(trace: Trace, engine: Engine) -> Lane:
 def _input_lanes(trace: Trace, engine: Engine) -> list[Lane]:
     valid, ready, (item, *others) = trace["i.valid"], trace["i.ready"], trace.interface.inputs
     show = engine.component.show_item
-    cells = [(INPUT, show(row) if row else "") for row in trace.offered("i")]
+    cells = [(INPUT, shortened(show(row)) if row else "") for row in trace.offered("i")]
     return [
         _level_lane("i.valid", valid),
         _level_lane("i.ready", ready),
@@ -101,10 +104,10 @@ def _input_lanes(trace: Trace, engine: Engine) -> list[Lane]:
 def _output_lanes(trace: Trace, engine: Engine) -> list[Lane]:
     valid, ready, component = trace["o.valid"], trace["o.ready"], engine.component
     rows = list(trace.offered("o"))
-    colours = [ERROR if row.get("o.error") else RESULT for row in rows]
+    colours = [ERROR if has_error(row) else RESULT for row in rows]
     lanes = [_level_lane("o.valid", valid), _level_lane("o.ready", ready)]
     for lane in component.lanes:
-        labels = [lane.label(row) if row else "" for row in rows]
+        labels = [shortened(lane.label(row)) if row else "" for row in rows]
         cells = list(zip(colours, labels, strict=True))
         lanes.append(_offer_lane(lane.name, cells, valid, ready))
     return [*lanes, *(_level_lane(pin, trace[pin], valid) for pin in component.levels)]

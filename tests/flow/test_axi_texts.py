@@ -1,0 +1,80 @@
+"""The Verilog of components with lanes, on a bench of cocotbext-axi as Verilog users have one."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from needs import needs
+from utf8_flow.components.entry import Variant
+from utf8_flow.export.verilog import generate
+from utf8_hdl import UNICODE
+
+RUN = """
+import sys
+from cocotb_tools.runner import get_runner
+source, module, folder = sys.argv[1:]
+runner = get_runner("icarus")
+runner.build(sources=[source], hdl_toplevel=module, build_dir=folder, timescale=("1ns", "1ps"))
+runner.test(hdl_toplevel=module, test_module="axi_texts", build_dir=folder, test_dir=folder, seed=1)
+"""
+
+needs_cocotb = needs("iverilog", modules=["cocotb", "cocotbext"])
+
+
+def run_texts(folder: Path, component: str, verilog: str) -> str:
+    """What cocotb says."""
+    (folder / "design.v").write_text(verilog)
+    arguments = [sys.executable, "-c", RUN, "design.v", f"utf8_{component}", str(folder)]
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {"PYTHONPATH": path, "COMPONENT": component, "COCOTB_ANSI_OUTPUT": "0"}
+    ran = subprocess.run(
+        arguments, cwd=folder, env=os.environ | environment,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return ran.stdout + ran.stderr
+
+
+def verilog_of(component: str, lanes: int) -> str:
+    return generate(Variant(component, lanes=lanes).make(UNICODE))
+
+
+@pytest.mark.sample(3)
+@needs_cocotb
+@pytest.mark.parametrize(
+    ("component", "lanes"),
+    [
+        *[("validator", 8), ("decoder", 4), ("validator", 1)],
+        *[("validator", lanes) for lanes in (2, 4, 16, 64)],
+        *[("decoder", lanes) for lanes in (2, 8, 16, 64)],
+    ],
+)
+def test_texts_come_through(component, lanes, tmp_path):
+    said = run_texts(tmp_path, component, verilog_of(component, lanes))
+    assert " PASS=4 FAIL=0 " in said, said[-3000:]
+
+
+@pytest.mark.sample(2)
+@needs_cocotb
+@pytest.mark.parametrize(
+    ("component", "port", "wrong"),
+    [
+        ("validator", "m_axis_tkeep", r"(\1) | 1"),
+        ("decoder", "m_axis_tuser", r"(\1) ^ 40'h8000000000"),
+        ("validator", "m_axis_tuser", r"(\1) & ~36'h10"),
+        ("validator", "m_axis_tlast", "1'b0"),
+        ("validator", "s_axis_tready", "1'b1"),
+        ("decoder", "m_axis_tkeep", r"(\1) | 1"),
+        ("decoder", "m_axis_tdata", r"(\1) | 1"),
+        ("decoder", "s_axis_tready", "1'b1"),
+    ],
+)
+def test_broken_verilog_is_noticed(component, port, wrong, tmp_path):
+    assign = rf"(?ms)^  assign {port} = (.*?);$"
+    broken, found = re.subn(assign, f"  assign {port} = {wrong};", verilog_of(component, 4))
+    assert found == 1
+    said = run_texts(tmp_path, component, broken)
+    assert re.search(r" PASS=\d FAIL=[1-4] ", said), said[-3000:]

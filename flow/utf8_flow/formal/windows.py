@@ -15,7 +15,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from utf8_hdl import Kind, Profile
-from utf8_hdl.layouts import OFFSET_WIDTH, beat_layout, slots_layout, verdict_layout
+from utf8_hdl.layouts import OFFSET_WIDTH, beat_layout, slots_layout
 
 from .specification import (
     announced,
@@ -243,19 +243,3 @@ class Judgement:
                 m.d.sync += first.eq(own)
         verdict = Cat(Const(1, 1), Mux(seen_now, first, own))
         self.verdict = Mux(self.last & (seen_now | self.wrong), verdict, 0)
-
-
-class VerdictSpecification(FirstErrorSpecification):
-    """Which verdict a beat gives, in the cycle in which it is accepted.
-
-    Its attributes are those of :class:`SlotsSpecification`.
-    """
-
-    def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
-        super().__init__(m, profile, lanes)
-        self.o_layout = verdict_layout(lanes)
-        judgement = Judgement(m, lanes)
-        for name in ("accept", "wrong", "kind", "begin"):
-            m.d.comb += getattr(judgement, name).eq(getattr(self, name))
-        m.d.comb += judgement.last.eq(self.item[-1])
-        self.results = (Cat(self.item, judgement.verdict),) * 2

@@ -218,7 +218,8 @@ class Credit(Section):
         of_next, of_second = (self.register(f"flips_{n}", NUMBER_WIDTH) for n in ("next", "second"))
         m.d.sync += [
             self._next.eq(self._coming_next),
-            self._second.eq(select(moves, up(self._second), up(self._next))),
+            # From one number only: else two that do not fit each other would never do so.
+            self._second.eq(select(moves, up(up(self._next)), up(self._next))),
             of_next.eq(select(moves, flips(self._second), flips(self._next))),
             of_second.eq(select(moves, next_flips(self._second), flips(self._second))),
             moved.eq(moves),

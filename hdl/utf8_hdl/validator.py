@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from . import tables
@@ -80,6 +80,11 @@ class Validator(wiring.Component):
         As given.
     arrives, arriving : Signal
         Whether there is a beat in the last stage, and what is known of its text, for proofs.
+    found : View
+        For proofs. Of the beat in stage 8: whether what the one before left ``unfinished`` is an
+        error, and of how many bytes but one, a bit for each; whether there is an ``error`` in its
+        lanes, in which ``lane`` the first one ends, and how many ``more`` bytes it has. Of the beat
+        in stage 10: the ``kind`` of the first of these.
 
     Members
     -------
@@ -103,6 +108,19 @@ class Validator(wiring.Component):
             }
         )
         self.arrives, self.arriving = Signal(), Signal(VERDICT_WIDTH)
+        more = len(self._of_length)
+        self.found: Any = Signal(
+            data.StructLayout(
+                {
+                    "unfinished": 1,
+                    "unfinished_more": more,
+                    "error": 1,
+                    "lane": lanes.bit_length() - 1,
+                    "more": more,
+                    "kind": Kind,
+                }
+            )
+        )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -184,6 +202,13 @@ class Validator(wiring.Component):
         lane = found["found_lane"] & ~unfinished.replicate(len(found["found_lane"]))
         back = select(unfinished, Cat(Const(1, 1), at_least), Cat(at_least, Const(0, 1)))
 
+        locate.m.d.comb += [
+            self.found.unfinished.eq(unfinished),
+            self.found.unfinished_more.eq(rest_of_it[len(self._of_kind) :]),
+            self.found.error.eq(found["found_error"]),
+            self.found.lane.eq(found["found_lane"]),
+            self.found.more.eq(found["found_rest"][len(self._of_kind) :]),
+        ]
         last, begins = found["last"], locate.adopt(Signal(name="begins", init=1))
         phase = locate.register("phase", max(0, UNIT_BITS - len(lane)))
         phase_now = phase & ~begins.replicate(len(phase))
@@ -239,6 +264,7 @@ class Validator(wiring.Component):
         located = self._locate(credit, found)
         counted = self._count(credit, located)
         kind = self._kind(located, counted)
+        credit.m.d.comb += Value.cast(self.found.kind).eq(kind)
         tally = credit.step("tally", "the first error of the text, and the units before it")
         position = Cat(
             counted["low"], minus(counted["high"], counted["borrow"])[: len(counted["high"])]

@@ -90,6 +90,7 @@ ENTRY = register(
         coverage_lines=verdict_counts,
         ports=PORTS,
         promises=beat_promises,
+        formal="utf8_flow.formal.validator",
         lanes=8,
     )
 )

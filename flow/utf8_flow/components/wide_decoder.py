@@ -43,4 +43,5 @@ ENTRY = Entry(
     coverage_lines=token_counts,
     ports=PORTS,
     promises=beat_promises,
+    formal="utf8_flow.formal.wide_decoder",
 )

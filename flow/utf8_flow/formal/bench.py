@@ -81,19 +81,27 @@ class Bench(Elaboratable):
         The designs on the bench, by name.
     any_start : list of str
         Names of the designs whose registers may hold anything in the first cycle.
+    same_start : dict of str to str
+        Such designs that hold the same as others then.
     wrong : Value
         What must never be high.
     reached : dict of str to Value
         What must be high in some cycle of some run, or the property says less than it seems to.
     sources : list of str
         Verilog of the modules that are instantiated.
+    cycles : int
+        How many cycles of a run are looked at; all of them if it is 0. Where registers may hold
+        anything at first, these may be any cycles of any run.
+    cut : list of Value
+        What designs drive and is yet free in every cycle, so that nothing of what drives it counts.
     """
 
     def __init__(self, profile: Profile, designs: Designs, timing: Any = None) -> None:
         self.profile = profile
         self.timing = timing
         self._designs = designs
-        self.m, self.model = Module(), Module()
+        self.m = Module()
+        self.model: Any = Module()
         domain = ClockDomain("sync", reset_less=True)
         self.m.domains += domain
         self.clock = domain.clk
@@ -103,9 +111,13 @@ class Bench(Elaboratable):
         self.wrong: Value = Value.cast(0)
         self.reached: dict[str, Value] = {}
         self.sources: list[str] = []
+        self.cycles = 0
+        self.cut: list[Value] = []
+        self.same_start: dict[str, str] = {}
 
     def elaborate(self, platform: Any) -> Module:
-        self.m.submodules.model = self.model
+        if self.model is not None:
+            self.m.submodules.model, self.model = self.model, None
         return self.m
 
     def never(self, *conditions: Value) -> None:
@@ -121,7 +133,8 @@ class Bench(Elaboratable):
         """A signal that may have any level in any cycle. Its name must be new."""
         if name in self.inputs:
             raise ValueError(f"there is a free input {name!r} already")
-        self.inputs[name] = signal = Signal(shape, name=name)
+        signal: Any = Signal(shape, name=name)
+        self.inputs[name] = Value.cast(signal)
         return signal
 
     def design(
@@ -129,17 +142,20 @@ class Bench(Elaboratable):
         name: str,
         driven: dict[str, Value] | None = None,
         *,
-        any_start: bool = False,
+        any_start: bool | str = False,
         reset: Value | None = None,
     ) -> Any:
         """A design, by the name of its component; another one of it has more behind a ``_``.
 
-        Pins of :func:`driven_pins` that are not driven are free.
+        Pins of :func:`driven_pins` that are not driven are free. Its registers may hold anything at
+        first if it has ``any_start``; what those of another design hold, if that is named.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
         self.components[name] = component
         if any_start:
             self.any_start.append(name)
+        if isinstance(any_start, str):
+            self.same_start[name] = any_start
         inside: Any = component
         if reset is not None:
             domain: Any = ClockDomain(f"{name}_domain")
@@ -176,17 +192,24 @@ class Bench(Elaboratable):
             source = driven[pin] if pin in driven else self.free(len(signal), input_name(name, pin))
             self.m.d.comb += signal.eq(source)
 
-    def before(self, value: Value) -> Signal:
-        """The value in the cycle before; zero in the first."""
-        register = Signal(len(value))
-        self.m.d.sync += register.eq(value)
-        return register
+    def before(self, value: Value, cycles: int = 1) -> Value:
+        """The value in the cycle before, or so many cycles before; zero in the first ones."""
+        return delayed(self.m, value, cycles)
 
     def since(self, event: Value) -> Signal:
         """Whether something was in an earlier cycle."""
         seen = Signal()
         self.m.d.sync += seen.eq(seen | event)
         return seen
+
+
+def delayed(m: Module, value: Value, cycles: int = 1) -> Value:
+    """A value so many cycles later; zero in the first ones."""
+    for _ in range(cycles):
+        register = Signal(len(value))
+        m.d.sync += register.eq(value)
+        value = register
+    return value
 
 
 def input_name(design: str, pin: str) -> str:

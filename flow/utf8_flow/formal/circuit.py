@@ -52,6 +52,45 @@ class Circuit:
         """The same with fewer outputs, in that order."""
         return replace(self, outputs={name: self.outputs[name] for name in outputs})
 
+    def cut(self, *names: str) -> "Circuit":
+        """The same, but the signals that are outputs with these names are free in every cycle."""
+        literals = {
+            name: literal
+            for name, literal in self.outputs.items()
+            if signal_bit(name)[0] in names and literal >> 1 > len(self.inputs)
+        }
+        inputs = (*self.inputs, *(f"cut:{name}" for name in literals))
+        first, more = len(self.inputs), len(literals)
+        numbers = {n: n if n <= first else n + more for n in range(self._signals)}
+        numbers |= {literal >> 1: first + 1 + n for n, literal in enumerate(literals.values())}
+        return self._renumbered(inputs, numbers)
+
+    def same(self, inputs: dict[str, str]) -> "Circuit":
+        """The same, but some inputs have always the level of others, if there are both."""
+        places = {name: n for n, name in enumerate(self.inputs, start=1)}
+        numbers = {n: n for n in range(self._signals)}
+        numbers |= {places[n]: places[m] for n, m in inputs.items() if places.keys() >= {n, m}}
+        return self._renumbered(self.inputs, numbers)
+
+    @property
+    def _signals(self) -> int:
+        return 1 + len(self.inputs) + len(self.registers) + len(self.gates)
+
+    def _renumbered(self, inputs: tuple[str, ...], numbers: dict[int, int]) -> "Circuit":
+        def changed(literal: int) -> int:
+            return numbers[literal >> 1] << 1 | literal & 1
+
+        return replace(
+            self,
+            inputs=inputs,
+            registers=tuple(map(changed, self.registers)),
+            outputs={name: changed(literal) for name, literal in self.outputs.items()},
+            gates=tuple(
+                (max(pair), min(pair))
+                for pair in ((changed(one), changed(other)) for one, other in self.gates)
+            ),
+        )
+
     def file(self) -> bytes:
         """The file in binary, without names."""
         first_gate = len(self.inputs) + len(self.registers) + 1
@@ -89,8 +128,8 @@ def words(names: Iterable[str], levels: Iterable[int]) -> dict[str, int]:
 
 def signal_bit(name: str) -> tuple[str, int]:
     """The signal and the number of a bit that has such a name."""
-    signal, _, bit = name.removesuffix("]").partition("[")
-    return signal, int(bit or 0)
+    signal, _, bit = name.removesuffix("]").rpartition("[")
+    return (signal, int(bit)) if bit.isdigit() and name.endswith("]") else (name, 0)
 
 
 def _look_up(signals: list[int], literal: int) -> int:

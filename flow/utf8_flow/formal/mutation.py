@@ -38,8 +38,12 @@ the register's input and the gates that read it are mutated."""
 
 MODULE = "utf8_mutants"
 
-SPARED = "self-synchronisation", "verilog", "covers"
-"""Properties that are not tried on mutants, like lemmas: slow, or not about the design alone."""
+SPARED = (
+    *("self-synchronisation", "verilog", "covers"),
+    *("slots", "first-error", "gaps", "begins", "verdict", "passes"),
+)
+"""Properties that are not tried on mutants, like lemmas: slow, not about the design alone, or about
+more of it than its pins."""
 
 CYCLES = 18
 """Of a bounded check for a counterexample to a property."""
@@ -198,7 +202,7 @@ def _circuit(what: Property, mutants: Mutants) -> Circuit:
     bench = what.bench(mutants.profile, changed | {"original": original})
     bench.inputs["mutant"] = number
     bench.sources.append(mutants.verilog)
-    return to_circuit(bench).only(WRONG)
+    return to_circuit(bench, pins=False).only(WRONG)
 
 
 def _same(b: Bench, name: str) -> None:

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from amaranth.back import rtlil
-from amaranth.hdl import Signal
+from amaranth.hdl import Module, Signal
 
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
@@ -43,6 +43,8 @@ read_rtlil bench.il
 hierarchy -check -top top
 proc -norom
 flatten
+opt_clean
+memory
 {any_start}
 opt_clean
 async2sync
@@ -50,7 +52,7 @@ dffunmap
 formalff -clk2ff -ff2anyinit
 opt -full -nosdff -nodffe
 techmap
-opt -nosdff -nodffe
+opt_clean
 dffunmap
 aigmap
 opt_clean
@@ -100,15 +102,16 @@ def tool_version() -> str:
 def prove(bench: Bench) -> Proof:
     """Decide about what is said on a bench; a `ToolError` if a tool fails."""
     begin = time.monotonic()
-    circuit = to_circuit(bench)
-    verdict, method = decide(circuit.only(WRONG))
+    circuit = to_circuit(bench, pins=False)
+    verdict, method = decide(circuit.only(WRONG), bench.cycles)
     counterexample: dict[str, Trace] = {}
     inputs: list[dict[str, int]] = []
     if verdict == "FAILED":
-        stimulus = _shortest_run(circuit.only(WRONG))
+        shown = to_circuit(bench)
+        stimulus = _shortest_run(shown.only(WRONG))
         method = f"run of {len(stimulus)} cycles"
-        counterexample, inputs = _explain(bench, circuit, stimulus)
-    unreached = _unreached(bench, circuit)
+        counterexample, inputs = _explain(bench, shown, stimulus)
+    unreached = _unreached(bench, circuit, bench.cycles or MOST_CYCLES)
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
     seconds = time.monotonic() - begin
@@ -116,18 +119,24 @@ def prove(bench: Bench) -> Proof:
     return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs)
 
 
-def to_circuit(bench: Bench) -> Circuit:
-    """The bench as a circuit, whose outputs are what is asked and the pins of its designs."""
+def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
+    """The bench as a circuit, whose outputs are what is asked and the pins of its designs.
+
+    Without the pins it is smaller: what is only needed for them is not in it.
+    """
     asked = {WRONG: bench.wrong}
     asked |= {f"reached{number}": value for number, value in enumerate(bench.reached.values())}
-    for name, component in bench.components.items():
-        asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
-    outputs = []
+    asked |= {f"cut{number}": value for number, value in enumerate(bench.cut)}
+    if pins:
+        for name, component in bench.components.items():
+            asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
+    top, outputs = Module(), []
+    top.submodules.bench = bench
     for name, value in asked.items():
         outputs.append(Signal(len(value), name=name))
-        bench.m.d.comb += outputs[-1].eq(value)
+        top.d.comb += outputs[-1].eq(value)
     ports = [bench.clock, *bench.inputs.values(), *outputs]
-    text = rtlil.convert(bench, name="top", ports=ports, emit_src=False)
+    text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "bench.il").write_text(text)
@@ -135,12 +144,18 @@ def to_circuit(bench: Bench) -> Circuit:
         for number, source in enumerate(bench.sources):
             (folder / f"{number}.v").write_text(source)
             sources.append(f"read_verilog {number}.v")
-        any_start = [f"setattr -unset init top/w:{design}.*" for design in bench.any_start]
+        any_start = [f"setattr -unset init top/w:bench.{design}.*" for design in bench.any_start]
         script = _TO_AIGER.format(sources="\n".join(sources), any_start="\n".join(any_start))
         run_yosys(script, folder)
         circuit = Circuit.parse((folder / "circuit.aag").read_text())
     _check_inputs(bench, circuit)
-    return circuit
+    for name, other in bench.same_start.items():
+        begin = f"init:bench.{name}."
+        own = [pin for pin in circuit.inputs if pin.startswith(begin)]
+        circuit = circuit.same(
+            {pin: f"init:bench.{other}.{pin.removeprefix(begin)}" for pin in own}
+        )
+    return circuit.cut(*(f"cut{number}" for number in range(len(bench.cut))))
 
 
 def _check_inputs(bench: Bench, circuit: Circuit) -> None:
@@ -154,14 +169,17 @@ def _check_inputs(bench: Bench, circuit: Circuit) -> None:
         raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")
 
 
-def decide(circuit: Circuit) -> tuple[str, str]:
-    """Whether the only output of a circuit stays low in all runs.
+def decide(circuit: Circuit, cycles: int = 0) -> tuple[str, str]:
+    """Whether the only output of a circuit stays low in all runs, or in so many cycles of them.
 
     First registers and gates that are equal in every reachable state are merged, which induction
     shows (van Eijk's method); that alone is often enough. Then property directed reachability
     looks for a set of states that holds the initial one, that no step leaves, and in which the
     output is low, and checks it. The result is ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
     """
+    if cycles:
+        wrong = fails_within(circuit, cycles)
+        return ("FAILED", "") if wrong else ("proved", f"any {cycles} cycles")
     said, merged = _ask_abc(circuit, "scorr; dc2; write_aiger result; pdr -sfy", "result")
     if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
         return "proved", "induction"
@@ -177,7 +195,11 @@ def decide(circuit: Circuit) -> tuple[str, str]:
 def fails_within(circuit: Circuit, cycles: int) -> bool:
     """Whether the only output of a circuit is high in so many cycles of some run."""
     said, _ = _ask_abc(circuit, f"bmc3 -F {cycles}")
-    return "was asserted in frame" in said
+    if "was asserted in frame" in said:
+        return True
+    if f"No output asserted in {cycles} frames" not in said:
+        raise ToolError(f"yosys-abc gave up: {' '.join(said.split())[:LONGEST_MESSAGE]}")
+    return False
 
 
 def _shortest_run(circuit: Circuit) -> list[list[int]]:
@@ -190,11 +212,11 @@ def _shortest_run(circuit: Circuit) -> list[list[int]]:
     return stimulus
 
 
-def _unreached(bench: Bench, circuit: Circuit) -> tuple[str, ...]:
+def _unreached(bench: Bench, circuit: Circuit, cycles: int) -> tuple[str, ...]:
     """What must be reached and is not."""
     names = {f"reached{number}": what for number, what in enumerate(bench.reached)}
     # Without -x it keeps the runs, and crashes if an output is high from the beginning.
-    said, _ = _ask_abc(circuit.only(*names), f"bmc3 -a -x -F {MOST_CYCLES}")
+    said, _ = _ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}")
     reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
     return tuple(what for number, what in enumerate(names.values()) if number not in reached)
 

@@ -108,6 +108,53 @@ def _within(byte: Value, bounds: range) -> Value:
     return (byte >= bounds.start) & (byte < bounds.stop)
 
 
+def announced(profile: Profile, first: Value) -> Value:
+    """How many bytes a sequence has that begins with a byte."""
+    begins = Cat(_within(first, row[0]) for row in well_formed(profile)).any() | _whole(profile)
+    length: Value = Const(1)
+    for form in range(2, profile.longest_form + 1):
+        is_lead = first.matches(FORMS[form][:8].replace("x", "-"))
+        length = Mux(is_lead & begins, form, length)
+    return length
+
+
+def may_follow(profile: Profile, first: Value, second: Value) -> Value:
+    """Whether a sequence of more than one byte may begin with two bytes."""
+    if _whole(profile):
+        return is_continuation(second)
+    rows = (row for row in well_formed(profile) if len(row) > 1)
+    return Cat(_within(first, row[0]) & _within(second, row[1]) for row in rows).any()
+
+
+def reason(profile: Profile, first: Value, second: Value) -> Value:
+    """What is wrong with a sequence that begins with two bytes; 0 if there is no second."""
+    found: Value = Const(Kind.NONE)
+    for kind, bounds in ill_formed(profile):
+        begins = [_within(*pair) for pair in zip((first, second), bounds, strict=False)]
+        found = Mux(Cat(*begins).all(), kind, found)
+    return found
+
+
+def value_of(profile: Profile, sequence: list[Signal], length: Value) -> Value:
+    """The value of a complete sequence."""
+    value: Value = Const(0)
+    for form in range(1, profile.longest_form + 1):
+        bits = zip(_marks(form), Cat(*reversed(sequence[:form])), strict=True)
+        own = Cat(bit for mark, bit in bits if mark == "x")
+        value = Mux(length == form, own, value)
+    return value
+
+
+def _whole(profile: Profile) -> bool:
+    return profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+
+
+def error_token(token: Any, kind: Any, length: Value) -> list[Any]:
+    """Statements that make a token an error."""
+    fields = {"code_point": 0xFFFD, "error": 1, "kind": kind, "length": length}
+    return [token[name].eq(value) for name, value in fields.items()]
+
+
 class DecoderSpecification:
     """Which tokens a byte gives, in the cycle in which it is accepted.
 
@@ -129,8 +176,6 @@ class DecoderSpecification:
 
     def __init__(self, m: Module, profile: Profile) -> None:
         self._profile = profile
-        self._whole = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-        self._rows = well_formed(profile)
         self.i_layout, self.o_layout = BYTE_LAYOUT, token_layout(profile)
         self.cut: Any = Signal(self.o_layout, name="cut")
         self.end: Any = Signal(self.o_layout, name="end")
@@ -147,7 +192,8 @@ class DecoderSpecification:
         self._describe(inside)
 
     def _describe(self, m: Module) -> None:
-        sequence, now, pending = self.sequence, self.now, self.pending
+        profile, sequence = self._profile, self.sequence
+        now, pending = self.now, self.pending
 
         # The sequence with this byte: continued, or begun.
         length = Signal(4)
@@ -155,28 +201,28 @@ class DecoderSpecification:
         m.d.comb += [
             continues.eq(self._continues()),
             length.eq(Mux(continues, pending + 1, 1)),
-            complete.eq(length == self._announced(now[0])),
+            complete.eq(length == announced(profile, now[0])),
         ]
         for n, byte in enumerate(now):
             m.d.comb += byte.eq(Mux(length == n + 1, self.byte, sequence[n]))
 
         # A byte that does not continue the pending sequence may be what is wrong with it.
         second = Mux(pending == 1, self.byte, sequence[1])
-        reason = self._reason(sequence[0], second)
+        wrong = reason(profile, sequence[0], second)
         m.d.comb += [
             self.cuts.eq(self.accept & (pending != 0) & ~continues),
-            *self._error(self.cut, Mux(reason == Kind.NONE, Kind.TRUNCATED, reason), pending),
+            *error_token(self.cut, Mux(wrong == Kind.NONE, Kind.TRUNCATED, wrong), pending),
             self.ends.eq(self.accept & (complete | self.last)),
         ]
-        reason = self._reason(now[0], Mux(length == 1, 0, now[1]))
-        value = self._value(now, length)
+        wrong = reason(profile, now[0], Mux(length == 1, 0, now[1]))
+        value = value_of(profile, now, length)
         is_noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
-        with m.If(reason != Kind.NONE):
-            m.d.comb += self._error(self.end, reason, length)
+        with m.If(wrong != Kind.NONE):
+            m.d.comb += error_token(self.end, wrong, length)
         with m.Elif(~complete):
-            m.d.comb += self._error(self.end, Kind.TRUNCATED, length)
-        with m.Elif(is_noncharacter & (not self._profile.accept_noncharacters)):
-            m.d.comb += self._error(self.end, Kind.NONCHARACTER, length)
+            m.d.comb += error_token(self.end, Kind.TRUNCATED, length)
+        with m.Elif(is_noncharacter & (not profile.accept_noncharacters)):
+            m.d.comb += error_token(self.end, Kind.NONCHARACTER, length)
         with m.Else():
             m.d.comb += [self.end.code_point.eq(value), self.end.length.eq(length)]
         m.d.comb += self.end.last.eq(self.last)
@@ -187,44 +233,12 @@ class DecoderSpecification:
 
     def _continues(self) -> Value:
         """Whether the byte belongs to the pending sequence."""
-        if self._whole:
-            return (self.pending > 0) & is_continuation(self.byte)
-        follows = Cat(
-            _within(self.sequence[0], row[0]) & _within(self.byte, row[1])
-            for row in self._rows
-            if len(row) > 1
-        ).any()
-        return ((self.pending == 1) & follows) | ((self.pending > 1) & is_continuation(self.byte))
-
-    def _announced(self, first: Value) -> Value:
-        """How many bytes a sequence has that begins with a byte."""
-        begins = Cat(_within(first, row[0]) for row in self._rows).any()
-        announced: Value = Const(1)
-        for form in range(2, self._profile.longest_form + 1):
-            is_lead = first.matches(FORMS[form][:8].replace("x", "-"))
-            announced = Mux(is_lead if self._whole else is_lead & begins, form, announced)
-        return announced
-
-    def _reason(self, first: Value, second: Value) -> Value:
-        """What is wrong with a sequence that begins with two bytes; 0 if there is no second."""
-        reason: Value = Const(Kind.NONE)
-        for kind, bounds in ill_formed(self._profile):
-            begins = [_within(*pair) for pair in zip((first, second), bounds, strict=False)]
-            reason = Mux(Cat(*begins).all(), kind, reason)
-        return reason
-
-    def _value(self, sequence: list[Signal], length: Value) -> Value:
-        """The value of a complete sequence."""
-        value: Value = Const(0)
-        for form in range(1, self._profile.longest_form + 1):
-            bits = zip(_marks(form), Cat(*reversed(sequence[:form])), strict=True)
-            own = Cat(bit for mark, bit in bits if mark == "x")
-            value = Mux(length == form, own, value)
-        return value
-
-    def _error(self, token: Any, kind: Any, length: Value) -> list[Any]:
-        fields = {"code_point": 0xFFFD, "error": 1, "kind": kind, "length": length}
-        return [token[name].eq(value) for name, value in fields.items()]
+        follows = Mux(
+            self.pending == 1,
+            may_follow(self._profile, self.sequence[0], self.byte),
+            is_continuation(self.byte),
+        )
+        return (self.pending > 0) & follows
 
 
 def _marks(form: int) -> str:

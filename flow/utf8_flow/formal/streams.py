@@ -111,10 +111,14 @@ EVERY = {
 
 
 def properties_of(
-    component: str, timing: Any, own: dict[str, Any], lemmas: dict[str, Any]
+    component: str,
+    timing: Any,
+    own: dict[str, Any],
+    lemmas: dict[str, Any],
+    every: dict[str, Any] = EVERY,
 ) -> list[Property]:
     """What is proved of a component: its own, the lemmas, and what every component has."""
     return [
         Property(name, component, state, timing, name in lemmas)
-        for name, state in (own | lemmas | EVERY).items()
+        for name, state in (own | lemmas | every).items()
     ]

@@ -9,9 +9,9 @@ timing model says from when a result is at the output. Together they say every p
 
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
 
-from .bench import Bench, accepts, gives, input_of, output_of, waits
+from .bench import Bench, accepts, delayed, gives, input_of, output_of, waits
 
 
 class Timing:
@@ -199,6 +199,55 @@ class CompactTiming(Timing):
             ]
 
 
+class CreditTiming(Timing):
+    """Of a pipeline that never stalls, behind credit.
+
+    What an item gives moves on in every cycle, through all stages and into a memory, each of the
+    ``parts`` behind the stage in which it is known, and from there to the output. Items have
+    numbers. An item's number goes along with it, and is its place in the memory; it may be accepted
+    if there is one for it in any case.
+    """
+
+    stages = 2
+    places, spare = 16, 3
+
+    def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
+        m.d.comb += [
+            specification.accept.eq(accepts(design)),
+            specification.item.eq(input_of(design)),
+        ]
+        # Numbers of the newest item that was accepted, and of the next one to be at the output; and
+        # behind each stage whether there is an item, and the number of the newest one so far.
+        accepted = Signal(range(2 * self.places))
+        following = Signal.like(accepted, init=1)
+        newest = (accepted + accepts(design))[: len(accepted)]
+        m.d.sync += accepted.eq(newest)
+        behind = [Cat(accepts(design), newest)]
+        for _ in range(self.stages + 1):
+            behind.append(delayed(m, behind[-1]))
+        gives = (behind[-1][1:] + 1)[: len(accepted)] != following
+        will_follow = (following + (gives & ~waits(design)))[: len(following)]
+        m.d.sync += following.eq(will_follow)
+        place_of_following = delayed(m, will_follow[:-1])
+
+        kept = []
+        for part, stage in specification.parts(m, self.stages):
+            memory = [Signal(len(part), name=f"place_{n}") for n in range(self.places)]
+            for n, place in enumerate(memory):
+                with m.If(behind[stage][0] & (behind[stage][1:-1] == n)):
+                    m.d.sync += place.eq(part)
+            kept.append(Array(memory)[place_of_following])
+        shown = self._place("shown")
+        with m.If(~waits(design)):
+            m.d.sync += shown.takes(1, gives, Cat(kept))
+        self.known, self.valid, self.result = shown
+
+        outstanding = (accepted + 1 - following)[: len(accepted)]
+        has_room = delayed(m, outstanding) <= self.places - self.spare
+        self.ready = delayed(m, has_room)
+        self.backlog = Const(0)
+
+
 class SerialTiming(Timing):
     """Of a pipeline in which one stage, *send*, gives the results of an item.
 
@@ -257,6 +306,10 @@ class Passing:
         self.accept, self.item = Signal(), Signal(Shape.cast(layout).width)
         self.cuts, self.ends = Const(0), self.accept
         self.results = self.item, self.item
+
+    def parts(self, m: Module, stages: int) -> list[tuple[Value, int]]:
+        """For what has stages in front of a memory: the item is known from the first one on."""
+        return [(delayed(m, self.item), 1)]
 
 
 class Repeating:

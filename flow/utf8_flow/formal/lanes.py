@@ -1,0 +1,182 @@
+"""What is proved of components with lanes, in steps, so that it holds for any number of lanes.
+
+A direct proof would not scale. So logic whose only memory is some bytes is looked at for a few
+cycles of any run, whatever the registers hold at first; and flow control without what flows.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
+
+from .bench import Bench, accepts, driven_pins, gives, input_of, output_of, waits
+from .specification import DecoderSpecification
+from .streams import output_stream, verilog
+from .windows import PLACE, Window
+
+
+def windows(b: Bench, name: str) -> None:
+    """The token that ends with a byte is a function of a window: that byte, those before it, one
+    fewer than the longest form has, and the one behind it, each of them there or not. The former
+    are enough unless that one cuts it; then the token is told with the byte that does."""
+    m, specification = b.m, DecoderSpecification(b.model, b.profile)
+    comes, new = b.free(1, "comes"), b.free(PLACE, "place")
+    places: list[Any] = [Signal(PLACE, name=f"place_{n}") for n in range(b.profile.longest_form)]
+    window = Window(b.model, b.profile, places, new)
+    m.d.comb += [
+        specification.accept.eq(comes & places[-1].there),
+        specification.item.eq(Cat(places[-1].byte, ~new.there)),
+    ]
+    cut, token = Signal(), Signal.like(window.token)
+    with m.If(comes):
+        m.d.sync += [place.eq(next_one) for place, next_one in pairwise([*places, new])]
+        m.d.sync += [cut.eq(window.cut & new.there), token.eq(window.token)]
+    ends = comes & (window.complete | (window.cut & ~new.there))
+    b.never(
+        specification.ends != ends,
+        ends & (Value.cast(specification.end) != Cat(window.token, ~new.there)),
+        specification.cuts != (comes & cut),
+        specification.cuts & (Value.cast(specification.cut) != Cat(token, Const(0))),
+    )
+    for length in range(1, b.profile.longest_form + 1):
+        b.reaches(f"a token of {length}", ends & (window.token.length == length))
+    for length in range(1, b.profile.longest_form):
+        b.reaches(f"{length} bytes cut", comes & cut & (token.length == length))
+
+
+def beats_of_a_window(design: Any) -> int:
+    """In how many beats there are as many bytes as the longest form has."""
+    return -(-design.profile.longest_form // design.lanes)
+
+
+def in_windows(b: Bench, name: str) -> None:
+    """What is said of a beat, its slots or its first error, is that function of windows which the
+    lemma `windows` is about, whatever the registers hold, if the beats that windows reach over are
+    accepted in a row."""
+    design = b.design(name, any_start=True)
+    in_a_row = taken = accepts(design)
+    for _ in range(beats_of_a_window(design)):
+        in_a_row = taken & b.before(in_a_row)
+    _says(b, design, taken, in_a_row)
+    b.cycles = beats_of_a_window(design) + b.timing.told_in + 1
+
+
+def begins(b: Bench, name: str) -> None:
+    """After a cycle of reset, whatever the registers hold, it is so of all beats that are accepted
+    in a row, and before the first one there is nothing."""
+    first = ~b.since(Const(1))
+    design = b.design(name, any_start=True, reset=first)
+    second = b.before(first)  # in which none can be taken
+    taken = accepts(design) & ~first
+    _says(b, design, taken, taken & ~b.since(~(taken | first | second)))
+    b.cycles = beats_of_a_window(design) + b.timing.told_in + 2
+
+
+def _says(b: Bench, design: Any, taken: Value, when: Value) -> None:
+    """What is said of a beat that is taken in some cycles is what its specification says."""
+    specification, expected = b.timing.expected(b, design)
+    b.m.d.comb += [specification.accept.eq(taken), specification.item.eq(input_of(design))]
+    when, expected = b.before(when, b.timing.told_in), b.before(expected, b.timing.told_in)
+    b.never(when & (b.timing.told(b, design) != expected))
+    b.reaches("such a beat", when)
+
+
+def gaps(b: Bench, name: str) -> None:
+    """A cycle without a beat makes no difference, whatever the registers hold: what is said of the
+    beats behind it, as many as a window may reach over, is the same without that cycle."""
+    without = b.design(f"{name}_without", any_start=True)
+    first = ~b.since(Const(1))
+    driven = {pin: b.before(value) for pin, value in driven_pins(without).items()}
+    del driven["o.ready"]
+    for pin, value in driven.items():
+        idle = 0 if pin == "i.valid" else b.free(len(value), f"idle.{pin}")
+        driven[pin] = Mux(first, idle, value)
+    design = b.design(name, driven, any_start=f"{name}_without")
+
+    stage, beats = b.timing.told_in, beats_of_a_window(design)
+    taken, taken_without = accepts(design) | first, accepts(without)
+    in_a_row = taken & ~b.since(~taken) & b.before(taken_without & ~b.since(~taken_without))
+    told, told_without = b.timing.told(b, design), b.timing.told(b, without)
+    b.never(b.before(in_a_row, stage) & (told != b.before(told_without)))
+    b.reaches("a beat behind so many", b.before(in_a_row, stage + beats - 1))
+    b.cycles = beats + stage + 1
+
+
+class Stored:
+    """The specification of what passes on what is known of an item, whatever that is.
+
+    Parameters
+    ----------
+    design : Component
+        Which knows it.
+    parts : list of (Value, int)
+        What is known, and in which stage.
+    """
+
+    def __init__(self, design: Any, parts: list[tuple[Value, int]]) -> None:
+        self.accept, self.item = Signal(), Signal(len(input_of(design)))
+        self.results = (Cat(part for part, _ in parts),) * 2
+        self.parts = lambda m, stages: parts
+
+
+def timing(b: Bench, name: str) -> None:
+    """A beat can be taken, and there is one at the output, in exactly the cycles of the documented
+    timing, under any stalls."""
+    design = b.design(name)
+    expected = b.timing(b, design, Stored(design, []))
+    b.never(design.i.ready != expected.ready, design.o.valid != expected.valid)
+    b.reaches("a beat that waits", waits(design))
+    b.reaches("a beat that cannot be taken", b.since(design.i.ready) & ~design.i.ready)
+
+
+def passes(b: Bench, name: str) -> None:
+    """Whenever there must be a beat at the output, it is the right one by number, with all that is
+    known of it in the stages in front of the memory, whatever that is."""
+    design = b.design(name)
+    b.cut.append(Value.cast(design.arriving))
+    expected = b.timing(b, design, Stored(design, b.timing.stored(b, design)))
+    b.never(expected.valid & (output_of(design) != expected.result))
+    b.reaches("a beat behind another one", b.since(gives(design)) & gives(design))
+
+
+def drains(b: Bench, name: str) -> None:
+    """Whatever the registers hold: when nothing has been offered and the consumer has been ready in
+    as many cycles as beats have numbers and there are stages, and seven more, nothing is at the
+    output and a beat can be taken. So no credit can be lost."""
+    design = b.design(name, any_start=True)
+    cycles = 2 * b.timing.places + b.timing.stages + 7
+    quiet = ~design.i.valid & design.o.ready
+    so_far: Value = quiet
+    for _ in range(cycles - 1):
+        so_far = quiet & b.before(so_far)
+    b.never(b.before(so_far) & (design.o.valid | ~design.i.ready))
+    b.reaches("so many cycles", b.before(so_far))
+    b.cycles = cycles + 1
+
+
+def reset(b: Bench, name: str) -> None:
+    """After a cycle of reset, whatever the registers hold, a beat can be taken and there is one at
+    the output in exactly the cycles in which it is so in the initial state."""
+    rst = b.free(1, "rst")
+    design = b.design(name, any_start=True, reset=rst)
+    twin = b.design(f"{name}_twin", driven_pins(design), reset=rst)
+    differs = (design.i.ready != twin.i.ready) | (design.o.valid != twin.o.valid)
+    b.never(b.since(rst) & differs)
+    b.reaches("pins that differ before", differs)
+    b.reaches("an output after a reset in mid-stream", b.since(b.since(rst) & rst) & gives(design))
+
+
+LEMMAS = {"windows": windows}
+"""What is proved without a design."""
+
+LANED = {
+    "gaps": gaps,
+    "begins": begins,
+    "timing": timing,
+    "passes": passes,
+    "drains": drains,
+}
+"""What is proved of all components with lanes, beside what is proved of every component."""
+
+EVERY_LANED = {"output-stream": output_stream, "reset": reset, "verilog": verilog}
+"""What is proved of them as of every component."""

@@ -1,0 +1,94 @@
+"""What is proved of the validator."""
+
+from collections.abc import Callable
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
+
+from .bench import Bench, accepts, input_of
+from .lanes import EVERY_LANED, LANED, LEMMAS, in_windows
+from .streams import properties_of
+from .timing import CreditTiming
+from .windows import BEGIN, FirstErrorSpecification, Judgement
+
+
+class VerdictTiming(CreditTiming):
+    """Of the validator: a beat is known in the second stage, its verdict in the last one."""
+
+    stages = 12
+    found_in, told_in = 8, 10
+    """In which stage it is known where the first error of a beat is, and in which what it is."""
+
+    @classmethod
+    def told(cls, b: Bench, design: Any) -> Value:
+        """What is known of the first error then: bits that say lengths do, and see `_error`."""
+        found: Any = design.found
+        begin = Signal(BEGIN)
+        unfinished, own = -1 - sum(found.unfinished_more), found.lane - sum(found.more)
+        b.m.d.comb += begin.eq(Mux(found.unfinished, unfinished, own))
+        lengths = Mux(found.unfinished, found.unfinished_more, found.more)
+        place = Cat(found.unfinished | found.error, ~(lengths[1:] & ~lengths[:-1]).any(), begin)
+        place = b.before(place, cls.told_in - cls.found_in)
+        return Cat(~place[0] | place[1], _error(place[0], found.kind, place[2:]))
+
+    @staticmethod
+    def expected(b: Bench, design: Any) -> tuple[Any, Value]:
+        """A specification, and what is to be known of the beat that it takes."""
+        beat = FirstErrorSpecification(b.model, b.profile, design.lanes)
+        return beat, Cat(Const(1), _error(beat.wrong, beat.kind, beat.begin))
+
+    @classmethod
+    def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
+        """What goes to the memory, and from which stage."""
+        return [(b.before(input_of(design), 2), 2), (Value.cast(design.arriving), cls.stages)]
+
+
+def _error(wrong: Value, kind: Any, begin: Value) -> Value:
+    """What is to be said of an error; zero if there is none."""
+    return Mux(wrong, Cat(Const(1), kind, begin), 0)
+
+
+def verdict(b: Bench, name: str) -> None:
+    """The verdict of a text is that of the first errors of its beats, whatever these are: with
+    `last` whether there is one, the kind of the first one, and how many bytes of the text come
+    before it, or the highest offset if that is too low."""
+    validator = b.design(name)
+    _judges(b, validator, lambda judgement: Const(1))
+
+
+def self_synchronisation(b: Bench, name: str) -> None:
+    """Whatever the registers hold: once a beat with `last` is accepted, the verdicts of the texts
+    behind it are those of the first errors of their beats."""
+    validator = b.design(name, any_start=True)
+    _judges(b, validator, lambda judgement: b.since(judgement.accept & judgement.last))
+
+
+def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value]) -> None:
+    """Verdicts are those of the first errors of beats, as far as they are known."""
+    b.cut.append(Value.cast(validator.found))
+    judgement = Judgement(b.model, validator.lanes)
+    told = b.timing.told(b, validator)
+    b.m.d.comb += [
+        judgement.accept.eq(b.before(accepts(validator), b.timing.told_in)),
+        judgement.last.eq(b.before(validator.i.p.last, b.timing.told_in)),
+        judgement.wrong.eq(told[1]),
+        Cat(judgement.kind, judgement.begin).eq(told[2:]),
+    ]
+    # A length that is no number, or a place before the text, is none that there can be.
+    possible = told[0] & ~judgement.impossible
+    possible &= ~b.since(~possible)
+    left = b.timing.stages - b.timing.told_in
+    arrives = b.before(judgement.accept & possible & known(judgement), left)
+    expected = b.before(judgement.verdict, left)
+    b.never(arrives & ((validator.arriving != expected) | ~validator.arrives))
+    b.reaches("an error", arrives & expected[0])
+
+
+_DESIGN = {
+    "first-error": in_windows,
+    "verdict": verdict,
+    "self-synchronisation": self_synchronisation,
+} | LANED
+
+PROPERTIES = {False: properties_of("validator", VerdictTiming, _DESIGN, LEMMAS, EVERY_LANED)}
+"""What is proved of it."""

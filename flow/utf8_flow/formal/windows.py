@@ -1,0 +1,245 @@
+"""What a decoder has to say of a byte, as a function of a window of bytes, for the proofs.
+
+A sequence has no more bytes than the longest form, and begins with a byte that continues none. So
+the token that ends with a byte is known from the bytes before it, one fewer than the longest form
+has, and from the one behind it, which may cut it. A component with lanes sees such a window for
+each of its lanes; that this is all of the decoder's specification is a lemma of its own.
+
+Bytes come in *places*. There is no byte in a lane without ``keep``, and none behind a text's end.
+The specifications of decoder and validator with lanes are made of windows and nothing else.
+"""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.lib import data
+
+from utf8_hdl import Kind, Profile
+from utf8_hdl.layouts import OFFSET_WIDTH, beat_layout, slots_layout
+
+from .specification import (
+    announced,
+    error_token,
+    is_continuation,
+    may_follow,
+    reason,
+    value_of,
+)
+
+PLACE = data.StructLayout({"byte": 8, "there": 1})
+"""A place in a stream of bytes, and whether there is one."""
+
+BEGIN = signed(9)
+"""The lane in which a token begins, below 0 in an earlier beat."""
+
+
+class Window:
+    """The token that ends with a byte.
+
+    Parameters
+    ----------
+    m : Module
+        Where.
+    profile : Profile
+        Which UTF-8 is spoken.
+    places : list of View
+        As many as the longest form has bytes, the byte in question last.
+    behind : View
+        The place behind it.
+
+    Attributes
+    ----------
+    complete : Signal
+        Whether a character or an error ends with the byte whatever comes behind it.
+    cut : Signal
+        Whether a sequence ends with it because of what is behind.
+    token : View
+        The token in both cases; zero if there is none. It has the fields of a slot.
+    """
+
+    def __init__(self, m: Module, profile: Profile, places: list[Any], behind: Any) -> None:
+        self.complete, self.cut = Signal(), Signal()
+        self.token: Any = Signal(slot_layout(profile))
+        inside = Module()
+        m.submodules += inside
+        self._describe(inside, profile, places, behind)
+
+    def _describe(self, m: Module, profile: Profile, places: list[Any], behind: Any) -> None:
+        # The sequence: the byte alone, or with those before it back to one that begins it.
+        length, most = Signal(4), Signal(4)
+        sequence = [Signal(8, name=f"byte_{n}") for n in range(len(places))]
+        m.d.comb += [length.eq(1), sequence[0].eq(places[-1].byte)]
+        for count in range(2, len(places) + 1):
+            first, *others = places[-count:]
+            continue_it = Cat(is_continuation(place.byte) for place in others).all()
+            are_there = Cat(place.there for place in places[-count:]).all()
+            begins = may_follow(profile, first.byte, others[0].byte)
+            joined = are_there & continue_it & begins & (announced(profile, first.byte) >= count)
+            with m.If(joined):
+                m.d.comb += length.eq(count)
+                m.d.comb += [
+                    byte.eq(place.byte)
+                    for byte, place in zip(sequence, places[-count:], strict=False)
+                ]
+
+        # Does it go on?
+        goes_on = Mux(
+            length == 1,
+            may_follow(profile, sequence[0], behind.byte),
+            is_continuation(behind.byte),
+        )
+        there = places[-1].there
+        m.d.comb += [
+            most.eq(announced(profile, sequence[0])),
+            self.complete.eq(there & (length == most)),
+            self.cut.eq(there & (length != most) & ~(behind.there & goes_on)),
+        ]
+
+        # What it is.
+        second = Mux(length > 1, sequence[1], Mux(behind.there, behind.byte, 0))
+        wrong = reason(profile, sequence[0], second)
+        value = value_of(profile, sequence, length)
+        is_noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
+        with m.If(self.complete | self.cut):
+            with m.If(wrong != Kind.NONE):
+                m.d.comb += error_token(self.token, wrong, length)
+            with m.Elif(self.cut):
+                m.d.comb += error_token(self.token, Kind.TRUNCATED, length)
+            with m.Elif(is_noncharacter & (not profile.accept_noncharacters)):
+                m.d.comb += error_token(self.token, Kind.NONCHARACTER, length)
+            with m.Else():
+                m.d.comb += [self.token.code_point.eq(value), self.token.length.eq(length)]
+
+
+class SlotsSpecification:
+    """Which slots a beat gives, in the cycle in which it is accepted.
+
+    Attributes
+    ----------
+    accept, item : Signal
+        To be driven: whether a beat is accepted in this cycle, and the beat.
+    slots, starts : list of View, list of int or Value
+        The token of each slot, and the lane in which it begins, below 0 in an earlier beat.
+    cuts, ends, results : Value, Value, tuple of Value
+        Each beat gives one result.
+    """
+
+    def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
+        self.i_layout, self.o_layout = beat_layout(lanes), slots_layout(profile, lanes)
+        self.accept, self.item = Signal(), Signal(self.i_layout.size)
+        beat: Any = data.View(self.i_layout, self.item)
+        longest = profile.longest_form
+        before: list[Any] = [Signal(PLACE, name=f"before_{n}") for n in range(longest)]
+        lane: list[Any] = [Signal(PLACE, name=f"lane_{n}") for n in range(lanes)]
+        m.d.comb += [place.eq(Cat(beat.data[n], beat.keep[n])) for n, place in enumerate(lane)]
+        with m.If(self.accept):
+            for place, later in zip(before, [*before, *lane][lanes:], strict=False):
+                m.d.sync += [place.byte.eq(later.byte), place.there.eq(later.there & ~beat.last)]
+
+        places = [*before, *lane, Signal(PLACE, name="none")]
+        windows = [
+            Window(m, profile, places[n : n + longest], places[n + longest])
+            for n in range(lanes + 1)
+        ]
+        # A token that ends with a beat is in slot 0 of the next one if that cuts it.
+        first, *others, last = windows
+        given = [first.cut, *(Const(1) for _ in others), last.complete | beat.last]
+        self.slots = [
+            data.View(window.token.shape(), Mux(gives, window.token, 0))
+            for gives, window in zip(given, windows, strict=True)
+        ]
+        self.cuts, self.ends = Const(0), self.accept
+        self.results = (Cat(*map(Value.cast, self.slots), beat.last),) * 2
+
+
+def slot_layout(profile: Profile) -> Any:
+    """The fields of a slot."""
+    return slots_layout(profile, 2)["slots"].shape.elem_shape
+
+
+class FirstErrorSpecification(SlotsSpecification):
+    """The first error of a beat, in the cycle in which it is accepted.
+
+    Attributes
+    ----------
+    wrong, kind, begin : Signal
+        Whether a token of the beat is an error, the first one's kind, and the lane in which it
+        begins, which is below 0 in an earlier beat.
+    """
+
+    def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
+        super().__init__(m, profile, lanes)
+        self.wrong, self.kind = Signal(), Signal(Kind)
+        self.begin = Signal(BEGIN)
+        for slot, token in reversed(list(enumerate(self.slots))):
+            with m.If(token.error):
+                m.d.comb += [
+                    self.wrong.eq(1),
+                    self.kind.eq(token.kind),
+                    self.begin.eq(slot - token.length),
+                ]
+
+
+UNIT = 8
+"""A token has no more bytes. So it begins in the unit in which it ends, or in the one before."""
+
+
+class Judgement:
+    """The verdict with each beat, of the first errors of all beats.
+
+    Lanes of a text are counted in units, of eight or of a beat if that has more: with whole numbers
+    of lanes the prover finds no relation to what a design counts.
+
+    Attributes
+    ----------
+    accept, last, wrong, kind, begin : Signal
+        To be driven: whether there is a beat in this cycle, whether it is its text's last, and its
+        first error.
+    impossible : Value
+        The error would begin before the text.
+    verdict : Value
+        Error, kind and offset; zero but with the last beat of a text.
+    """
+
+    def __init__(self, m: Module, lanes: int) -> None:
+        self.accept, self.last, self.wrong = Signal(), Signal(), Signal()
+        self.kind, self.begin = Signal(Kind), Signal(BEGIN)
+        beats = max(1, UNIT // lanes)  # in a unit
+        in_unit = (beats * lanes).bit_length() - 1
+        # Of the beat before: its place in its unit, that unit, and the unit before that.
+        begins, phase = Signal(init=1), Signal(range(beats))
+        unit, previous = (
+            Signal(OFFSET_WIDTH + 1 - in_unit, name=name) for name in ("unit", "previous")
+        )
+
+        # Of this beat. Counting ends where all offsets are too high.
+        over = phase == beats - 1
+        phase_now, unit_now, previous_now = Signal.like(phase), Signal.like(unit), Signal.like(unit)
+        with m.If(~begins):
+            m.d.comb += [
+                phase_now.eq(phase + 1),
+                unit_now.eq(unit + (over & ~unit[-1])),
+                previous_now.eq(Mux(over, unit, previous)),
+            ]
+        place = Signal(BEGIN)
+        m.d.comb += place.eq(phase_now * lanes + self.begin)
+        in_previous = place < 0
+        self.impossible = self.accept & self.wrong & in_previous & (unit_now == 0)
+        offset = Cat(place[:in_unit], Mux(in_previous, previous_now, unit_now))
+        offset = Mux(offset[-1], (1 << OFFSET_WIDTH) - 1, offset[:-1])
+
+        own, seen = Cat(self.kind, offset), Signal()
+        first = Signal.like(own)
+        seen_now = seen & ~begins
+        with m.If(self.accept):
+            m.d.sync += [
+                begins.eq(self.last),
+                phase.eq(phase_now),
+                unit.eq(unit_now),
+                previous.eq(previous_now),
+                seen.eq(seen_now | self.wrong),
+            ]
+            with m.If(~seen_now):
+                m.d.sync += first.eq(own)
+        verdict = Cat(Const(1, 1), Mux(seen_now, first, own))
+        self.verdict = Mux(self.last & (seen_now | self.wrong), verdict, 0)

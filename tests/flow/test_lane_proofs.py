@@ -1,0 +1,211 @@
+"""Proofs of lanes: flaws anywhere are found out, and flow control has its timing."""
+
+import inspect
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8_flow.components.entry import Variant
+from utf8_flow.formal import lanes as formal_lanes
+from utf8_flow.formal import specification
+from utf8_flow.formal.bench import Bench, accepts, delayed, waits
+from utf8_flow.formal.prover import prove
+from utf8_flow.formal.timing import CreditTiming, Passing
+from utf8_hdl import UNICODE, counter, credit, decoder, lanes, validator, wide_decoder
+
+pytest.importorskip("pyosys", reason="pyosys is not installed")
+
+MODULES = counter, credit, lanes, wide_decoder, decoder, validator
+
+Edits = list[tuple[str, str]]
+
+
+def altered(*edits: tuple[str, str]) -> SimpleNamespace:
+    """What the modules of components with lanes define, their source being edited."""
+    sources = [inspect.getsource(module) for module in MODULES]
+    for good, bad in edits:
+        assert sum(source.count(good) for source in sources) == 1, good
+        sources = [source.replace(good, bad) for source in sources]
+    defined: dict[str, Any] = {}
+    for module, source in zip(MODULES, sources, strict=True):
+        own: dict[str, Any] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
+        exec(compile(source, f"<broken {module.__name__}>", "exec"), own)
+        own.update({name: thing for name, thing in defined.items() if name in own})
+        new = {name: thing for name, thing in own.items() if name in vars(module)}
+        defined |= {
+            name: thing
+            for name, thing in new.items()
+            if getattr(thing, "__module__", "") == "utf8_hdl.broken"
+        }
+    return SimpleNamespace(**defined)
+
+
+def proof_of(component: str, name: str, made: Callable[..., Any], lanes: int = 4) -> Any:
+    [what] = (what for what in Variant(component, lanes=lanes).proofs if what.name == name)
+    return prove(what.bench(UNICODE, {component: lambda profile: made(profile, lanes=lanes)}))
+
+
+# What is wrong, and the edit.
+FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
+    ("decoder", "slots", "a single lane"): (
+        'end.keep("ends", there & ~goes_on & reported)',
+        'end.keep("ends", there & ~goes_on & reported & Const(0b11011, 5))',
+    ),
+    ("decoder", "slots", "a bit of the value in a single slot"): (
+        "value &= named[f",
+        "value = value ^ (bit == 9) << 3 & named[f",
+    ),
+    ("decoder", "slots", "nothing is carried between beats"): (
+        "Mux(last, 0, Cat(carried, fact)[-self._most :])",
+        "Const(0, self._most)",
+    ),
+    ("decoder", "slots", "a text goes on in the next one"): (
+        "Mux(last, 0, Cat(carried, fact)[-self._most :])",
+        "Cat(carried, fact)[-self._most :]",
+    ),
+    ("decoder", "slots", "a text's end does not cut"): (
+        'needs[-1] & ~join["last"]',
+        "needs[-1]",
+    ),
+    ("decoder", "slots", "keep is not heeded"): (
+        'split.keep("there", Value.cast(i.p.keep))',
+        'split.keep("there", Const(-1, len(i.p.keep)))',
+    ),
+    ("decoder", "gaps", "what is carried is lost in a gap"): (
+        "with step.m.If(step.valid):",
+        "with step.m.If(1):",
+    ),
+    ("validator", "first-error", "a single lane"): (
+        'end.keep("bad", in_slots("high")',
+        'end.keep("bad", Const(0b10111, 5) & in_slots("high")',
+    ),
+    ("validator", "first-error", "the later one first"): (
+        "select(one.error, one.rest, other.rest)",
+        "select(other.error, other.rest, one.rest)",
+    ),
+    ("validator", "gaps", "what is carried is lost in a gap"): (
+        "with step.m.If(step.valid):",
+        "with step.m.If(1):",
+    ),
+    ("validator", "verdict", "the last error"): ("wrong & ~seen_now)", "wrong)"),
+    ("validator", "verdict", "one unit too many"): (
+        'select(wrong, ~located["before_unit"], ends_unit)',
+        "ends_unit",
+    ),
+    ("validator", "self-synchronisation", "texts are counted on"): (
+        'count.keep("clears", located.valid & begins)',
+        'count.keep("clears", Const(0))',
+    ),
+    ("decoder", "begins", "what is carried survives a reset"): (
+        'carried = step.register(f"before_{name}", self._most)',
+        'carried = step.register(f"before_{name}", self._most, reset_less=True)',
+    ),
+    ("decoder", "timing", "too much credit"): (
+        "in (*range(MOST_STAGES + 1), 31)",
+        "in (*range(MOST_STAGES + 2), 31)",
+    ),
+    ("decoder", "drains", "credit that does not come back"): (
+        "select(moves, up(up(self._next)), up(self._next))",
+        "select(moves, up(self._second), up(self._next))",
+    ),
+    ("decoder", "passes", "the place of the beat before"): (
+        'copy("place", step.next_newest[: len(address)])',
+        'copy("place", step.newest[: len(address)])',
+    ),
+}
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize(("component", "name", "flaw"), list(FLAWS))
+def test_a_flaw_is_found_out(component, name, flaw):
+    made = getattr(altered(FLAWS[component, name, flaw]), component.capitalize())
+    assert proof_of(component, name, made).verdict == "FAILED"
+
+
+SEEN = {name for _, name, _ in FLAWS} | {"output-stream", "reset", "verilog"}  # those: of one lane
+
+
+def test_for_every_property_there_is_a_flaw():
+    for component in ("decoder", "validator"):
+        named = {what.name for what in Variant(component, lanes=4).proofs if not what.is_lemma}
+        assert named <= SEEN
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [("wrong), pending)", "wrong), 1)"), ("complete | self.last)", "complete)")],
+)
+def test_a_specification_with_a_flaw_is_no_function_of_windows(monkeypatch, good, bad):
+    source = inspect.getsource(specification)
+    assert source.count(good) == 1
+    wrong: dict[str, Any] = {"__name__": "wrong", "__package__": specification.__package__}
+    exec(source.replace(good, bad), wrong)
+    monkeypatch.setattr(formal_lanes, "DecoderSpecification", wrong["DecoderSpecification"])
+    assert proof_of("decoder", "windows", decoder.Decoder).verdict == "FAILED"
+
+
+def test_source_that_is_not_edited_has_the_properties():
+    made = altered()
+    assert proof_of("decoder", "slots", made.Decoder).verdict == "proved"
+    assert proof_of("validator", "first-error", made.Validator).verdict == "proved"
+
+
+# --- flow control on its own --------------------------------------------------------------------
+
+PAIR = data.StructLayout({"early": 1, "late": 1})
+
+
+class Pipeline(wiring.Component):
+    """Items pass through some stages; a bit of them is stored in the second, one in the last."""
+
+    i: Any
+    o: Any
+
+    def __init__(self, stages: int, flow: Any) -> None:
+        super().__init__({"i": In(stream.Signature(PAIR)), "o": Out(stream.Signature(PAIR))})
+        self._stages, self._flow = stages, flow
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        flow = self._flow.Credit(m, self.i, self.o)
+        first, second, *others = (flow.step(f"s{n}", "") for n in range(self._stages))
+        first.keep("early", self.i.p.early)
+        first.keep("late", self.i.p.late)
+        m.d.comb += [
+            self.o.p.early.eq(flow.store(second, second["early"])),
+            self.o.p.late.eq(flow.store(others[-1], others[-1]["late"])),
+        ]
+        flow.finish()
+        return m
+
+
+class Both(Passing):
+    """What goes to the memory in the second stage and in the last."""
+
+    def parts(self, m: Module, stages: int) -> Any:
+        return [(delayed(m, self.item[:1], 2), 2), (delayed(m, self.item[1:], stages), stages)]
+
+
+def verdict(stages: int, flow: Any = credit, expected: int = 0) -> str:
+    b = Bench(UNICODE, {"pipeline": lambda _: Pipeline(stages, flow)})
+    design = b.design("pipeline")
+    timing = type("Timing", (CreditTiming,), {"stages": expected or stages})
+    made = timing(b, design, Both(PAIR))
+    b.never(made.wrong)
+    b.reaches("an item that waits", waits(design) & made.valid)
+    b.reaches("an item behind another one", b.since(waits(design)) & accepts(design))
+    return prove(b).verdict
+
+
+@pytest.mark.parametrize("stages", [3, 7, 12])
+def test_every_pin_in_every_cycle_is_that_of_the_timing(stages):
+    assert verdict(stages) == "proved"
+
+
+def test_a_stage_more_is_found_out():
+    assert verdict(3, expected=4) == "FAILED"

@@ -23,7 +23,7 @@ from command import (
     wait_until,
 )
 from needs import needs_compiler, needs_icarus
-from utf8_flow.components.decoder import DecoderReport
+from utf8_flow.components.tokens import TokenReport
 from utf8_flow.verify import difference, exhaustive
 from utf8_sim import campaign
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -192,9 +192,9 @@ def wrong_decoder(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "place", "name"),
     [
-        ("simulate", DecoderReport, "add"),
+        ("simulate", TokenReport, "add"),
         ("compare", campaign.Coverage, "add"),
-        ("simulate", DecoderReport, "lines"),
+        ("simulate", TokenReport, "lines"),
     ],
 )
 def test_a_difference_found_before_an_interrupt_is_reported(monkeypatch, command, place, name):

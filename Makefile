@@ -28,14 +28,17 @@ compare: $(VENV)/base ## Compare hardware and golden model on the built-in campa
 	$(BIN)/utf8-hdl compare --compact
 	$(BIN)/utf8-hdl compare --component encoder
 	$(BIN)/utf8-hdl compare --component encoder --compact
+	$(BIN)/utf8-hdl compare --lanes 8
+	$(BIN)/utf8-hdl compare --component validator --lanes 8
 
 bench: $(VENV)/dev ## Measure speed: engines, comparisons, commands, memory
 	$(BIN)/python tests/bench/bench.py
 
-verilog: $(VENV)/base ## Write build/utf8_decoder.v and build/utf8_encoder.v
+verilog: $(VENV)/base ## Write decoder, encoder and validator as Verilog into build/
 	@mkdir -p $(BUILD)
 	$(BIN)/utf8-hdl generate -o $(BUILD)/utf8_decoder.v
 	$(BIN)/utf8-hdl generate --component encoder -o $(BUILD)/utf8_encoder.v
+	$(BIN)/utf8-hdl generate --component validator -o $(BUILD)/utf8_validator.v
 
 diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \
@@ -44,7 +47,7 @@ diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 prove: $(VENV)/formal ## Prove every property of every component and profile
 	$(BIN)/utf8-hdl prove
 
-mutate: $(VENV)/formal ## Break both components gate by gate, and count what notices
+mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate
 
 synth: $(VENV)/fpga ## Measure area and clock frequency on two devices, into docs/synthesis.*

@@ -233,7 +233,11 @@ LEMMA_FLAWS: dict[tuple[str, str], Edit] = {
         "Cat(*sequence[:form])",
     ),
     ("decoder", "well-formed-passes"): (specification, "    E0     A0..BF", "    E0     A1..BF"),
-    ("compact decoder", "in-order"): (timing, "If(~waits(design)):", "If(1):"),
+    ("compact decoder", "in-order"): (
+        timing,
+        "If(~waits(design)):\n            m.d.sync += [\n                was_first",
+        "If(1):\n            m.d.sync += [\n                was_first",
+    ),
     ("compact decoder", "line-rate"): (timing, " = ~waits(design)", " = ~design.o.valid"),
     ("compact decoder", "latency"): (timing, "self.backlog | cuts | ends,", "self.backlog | cuts,"),
     ("encoder", "in-order"): (timing, "(~sends | specification.finishes)", "1"),
@@ -395,7 +399,7 @@ def test_what_is_free_is_what_the_bench_says():
         free.free(1, "flip")
     circuit = prover.to_circuit(free)
     free.any_start.clear()
-    with pytest.raises(RuntimeError, match="init:decoder"):
+    with pytest.raises(RuntimeError, match=r"init:bench\.decoder"):
         prover._check_inputs(free, circuit)
     renamed = Bench(UNICODE, {"decoder": Decoder})
     renamed.free(1, renamed.clock.name)

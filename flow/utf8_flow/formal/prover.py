@@ -4,6 +4,7 @@ import re
 import tempfile
 import time
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -124,28 +125,18 @@ def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
 
     Without the pins it is smaller: what is only needed for them is not in it.
     """
-    asked = {WRONG: bench.wrong}
-    asked |= {f"reached{number}": value for number, value in enumerate(bench.reached.values())}
-    asked |= {f"cut{number}": value for number, value in enumerate(bench.cut)}
-    if pins:
-        for name, component in bench.components.items():
-            asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
-    top, outputs = Module(), []
-    top.submodules.bench = bench
-    for name, value in asked.items():
-        outputs.append(Signal(len(value), name=name))
-        top.d.comb += outputs[-1].eq(value)
-    ports = [bench.clock, *bench.inputs.values(), *outputs]
-    text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "bench.il").write_text(text)
+        (folder / "bench.il").write_text(_rtlil_of(bench))
         sources = []
         for number, source in enumerate(bench.sources):
             (folder / f"{number}.v").write_text(source)
             sources.append(f"read_verilog {number}.v")
         any_start = [f"setattr -unset init top/w:bench.{design}.*" for design in bench.any_start]
-        script = _TO_AIGER.format(sources="\n".join(sources), any_start="\n".join(any_start))
+        hidden = [] if pins else [f"delete -output w:{name}.*" for name in bench.components]
+        script = _TO_AIGER.format(
+            sources="\n".join(sources), any_start="\n".join([*hidden, *any_start])
+        )
         run_yosys(script, folder)
         circuit = Circuit.parse((folder / "circuit.aag").read_text())
     _check_inputs(bench, circuit)
@@ -156,6 +147,23 @@ def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
             {pin: f"init:bench.{other}.{pin.removeprefix(begin)}" for pin in own}
         )
     return circuit.cut(*(f"cut{number}" for number in range(len(bench.cut))))
+
+
+@lru_cache(maxsize=1)
+def _rtlil_of(bench: Bench) -> str:
+    """The bench in RTLIL. Amaranth elaborates the same modules only once."""
+    asked = {WRONG: bench.wrong}
+    asked |= {f"reached{number}": value for number, value in enumerate(bench.reached.values())}
+    asked |= {f"cut{number}": value for number, value in enumerate(bench.cut)}
+    for name, component in bench.components.items():
+        asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
+    top, outputs = Module(), []
+    top.submodules.bench = bench
+    for name, value in asked.items():
+        outputs.append(Signal(len(value), name=name))
+        top.d.comb += outputs[-1].eq(value)
+    ports = [bench.clock, *bench.inputs.values(), *outputs]
+    return rtlil.convert(top, name="top", ports=ports, emit_src=False)
 
 
 def _check_inputs(bench: Bench, circuit: Circuit) -> None:

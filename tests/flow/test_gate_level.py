@@ -96,7 +96,8 @@ def test_every_pin_and_the_state_as_in_amaranth(profile, component, level):
     actual, expected = (
         comparable(engine, stimulus_for(engine, 80)) for engine in (interpreted, amaranth)
     )
-    assert len(set(expected["state"].tolist())) == len(amaranth.state_names)
+    if amaranth.state_names:  # a component with lanes has no state machine
+        assert len(set(expected["state"].tolist())) == len(amaranth.state_names)
     np.testing.assert_array_equal(actual, expected)
 
 

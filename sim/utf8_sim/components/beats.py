@@ -1,6 +1,7 @@
 """What components with lanes have in common: their campaign, coverage, and how a beat is shown."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import count, groupby, product, takewhile
 from typing import Any
 
@@ -22,7 +23,7 @@ from ..golden.text import encode, form_maximum, is_continuation
 from ..shown import token_label
 from ..stimulus import LAST, Piece, beats
 from ..trace import Columns, Interface, Trace, levels_of
-from .component import Levels
+from .component import Component, Levels
 
 MOST_TEXTS = 2048
 """Of those that try things one by one in every lane; if there were more, some are left out."""
@@ -214,3 +215,15 @@ def verdict(output: Levels) -> str:
 def show_verdict(output: Levels) -> str:
     """A beat, and what is said of its text."""
     return ": ".join(filter(None, [show_beat(output, "o"), verdict(output)]))
+
+
+BeatComponent = partial(
+    Component,
+    campaign=campaign,
+    item="beat",
+    result="beat",
+    show_item=show_beat,
+    pack=beats,
+    kept=kept,
+)
+"""What all entries of components with lanes say."""

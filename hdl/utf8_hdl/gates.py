@@ -8,18 +8,13 @@ from amaranth.hdl import Const, Value
 
 
 def select(condition: Value, then: Value, otherwise: Value) -> Value:
-    """A choice in plain gates.
+    """A choice in plain gates, for all bits or, if there are more conditions, for each.
 
     Synthesis makes an enable or a reset of a choice that keeps or clears a register. Where that
     would be slower than a gate, it is written so.
     """
-    mask = condition.replicate(len(then))
+    mask = condition.replicate(len(then)) if len(condition) == 1 else condition
     return (then & mask) | (otherwise & ~mask)
-
-
-def select_each(conditions: Value, then: Value, otherwise: Value) -> Value:
-    """A choice for each bit."""
-    return (then & conditions) | (otherwise & ~conditions)
 
 
 def any_of(terms: Iterable[Value]) -> Value:

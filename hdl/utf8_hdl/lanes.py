@@ -28,7 +28,7 @@ from amaranth.hdl import Cat, Const, Mux, Value
 from . import tables
 from .byte_sets import ByteSets
 from .credit import Credit, Step
-from .gates import any_of, select_each
+from .gates import any_of, select
 from .layouts import Kind
 from .profile import ErrorSpan, Profile
 
@@ -223,7 +223,7 @@ class Lanes:
             # What is refused as a second byte makes an error of the lead byte, which is all of it.
             known, error = ~end["cut"], end["bad"]
             kinds = [
-                select_each(
+                select(
                     end["beyond_next"],
                     _levels(Kind.OUT_OF_RANGE, bit, error),
                     self.slots(self.places(end, f"kind_{bit}")),
@@ -234,7 +234,7 @@ class Lanes:
         name.keep("error", error)
         for bit, kind in enumerate(kinds):
             truncated = _levels(Kind.TRUNCATED, bit, error)
-            found = select_each(known, kind, truncated) | end["noncharacter"]
+            found = select(known, kind, truncated) | end["noncharacter"]
             name.keep(f"error_kind_{bit}", found & error)
         return name
 
@@ -261,7 +261,7 @@ class Lanes:
             known.append(exactly & fault)
             for bit, kind in enumerate(kinds):
                 out_of_range = _levels(Kind.OUT_OF_RANGE, bit, beyond)
-                found = select_each(beyond, out_of_range, in_slots(f"kind_{bit}", more))
+                found = select(beyond, out_of_range, in_slots(f"kind_{bit}", more))
                 kind.append(exactly & found)
         return any_of(known), [any_of(kind) for kind in kinds]
 

@@ -5,7 +5,7 @@ from typing import Any
 from amaranth.hdl import Cat, Elaboratable, Module, Value
 
 from .credit import Credit, Step
-from .gates import select_each
+from .gates import select
 from .lanes import Lanes, before, bit_of_count
 from .profile import REPLACEMENT, Profile, form_of_bit
 
@@ -81,7 +81,7 @@ class WideDecoder(Elaboratable):
             value = lanes.slots(before(data, back))
             if bit == 6:  # the only one that comes from two places
                 alone = lanes.slots(lanes.places(named, "data_6"))
-                value = select_each(named["at_least_2"], value, alone)
+                value = select(named["at_least_2"], value, alone)
             elif bit > 6:
                 value &= named[f"at_least_{form_of_bit(bit)}"]
             bits.append(ends & (value | error if REPLACEMENT >> bit & 1 else value & ~error))

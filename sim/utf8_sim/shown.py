@@ -6,6 +6,8 @@ from typing import Any
 
 from utf8_hdl import Kind
 
+from .trace import levels_of
+
 LONG = 12
 """Characters at both ends of a text that are left of it, if it is too long."""
 
@@ -50,8 +52,7 @@ def show_token(token: Mapping[str, Any]) -> str:
 
 def has_error(output: Mapping[str, Any]) -> bool:
     """Whether an output, or one of the tokens in it, is an error."""
-    error = output.get("o.error", 0)
-    return any(error) if isinstance(error, list) else bool(error)
+    return any(levels_of(output.get("o.error", 0)))
 
 
 def shortened(text: str) -> str:

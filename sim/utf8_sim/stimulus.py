@@ -127,14 +127,17 @@ def one_by_one(pieces: Iterable[Piece], interface: Interface) -> Iterator[Column
 
 def _columns(pin: str, values: Any, ends: bool | np.ndarray) -> Columns:
     """Values and where texts end, as columns."""
-    if isinstance(values, bytes | bytearray):
-        values = np.frombuffer(values, dtype=np.uint8)
     if isinstance(ends, np.ndarray):
         lasts = ends.astype(np.uint8)
     else:
         lasts = np.zeros(len(values), dtype=np.uint8)
         lasts[-1:] = ends
-    return {pin: values, LAST: lasts}
+    return {pin: _array(values), LAST: lasts}
+
+
+def _array(values: Any) -> Any:
+    """Bytes as an array; anything else as it is."""
+    return np.frombuffer(values, np.uint8) if isinstance(values, bytes | bytearray) else values
 
 
 class Beats:
@@ -150,9 +153,7 @@ class Beats:
 
     def of_piece(self, values: Any, ends: bool | np.ndarray) -> Columns:
         """The beats that a piece of a text, or of several, fills or ends."""
-        if isinstance(values, bytes | bytearray):
-            values = np.frombuffer(values, dtype=np.uint8)
-        data = np.concatenate([self._waiting, self._byte.checked(values)])
+        data = np.concatenate([self._waiting, self._byte.checked(_array(values))])
         if isinstance(ends, np.ndarray):
             last = np.flatnonzero(ends)
         else:

@@ -100,6 +100,11 @@ class Pin(NamedTuple):
         )
 
 
+def levels_of(levels: Any) -> Sequence[int]:
+    """The levels of an array; of one with a single lane there is only a number."""
+    return levels if isinstance(levels, Sequence) else [levels]
+
+
 def shown_number(number: int, labels: Sequence[str]) -> str:
     """A number of a pin, for a person: in hexadecimal, with its label."""
     return f"{number:X} ({labels[number]})" if number < len(labels) else f"{number:X}"

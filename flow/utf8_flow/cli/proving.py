@@ -79,7 +79,7 @@ def mutate(
     """
     chosen, profile = designs.variants(), rules.chosen()
     refuse_idle(context, chosen)
-    if designs == Designs(compact=designs.compact):
+    if designs.component is None and designs.lanes is None:
         chosen = [variant for variant in chosen if variant.lanes == 1]
     modes = Stalling(seed).modes()
     show = Console(highlight=False)

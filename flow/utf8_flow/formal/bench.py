@@ -101,7 +101,7 @@ class Bench(Elaboratable):
         self.timing = timing
         self._designs = designs
         self.m = Module()
-        self.model: Any = Module()
+        self.model = Module()
         domain = ClockDomain("sync", reset_less=True)
         self.m.domains += domain
         self.clock = domain.clk
@@ -116,8 +116,7 @@ class Bench(Elaboratable):
         self.same_start: dict[str, str] = {}
 
     def elaborate(self, platform: Any) -> Module:
-        if self.model is not None:
-            self.m.submodules.model, self.model = self.model, None
+        self.m.submodules.model = self.model
         return self.m
 
     def never(self, *conditions: Value) -> None:

@@ -155,6 +155,28 @@ def error_token(token: Any, kind: Any, length: Value) -> list[Any]:
     return [token[name].eq(value) for name, value in fields.items()]
 
 
+def tell_token(
+    m: Module,
+    profile: Profile,
+    token: Any,
+    sequence: list[Signal],
+    length: Value,
+    wrong: Value,
+    complete: Value,
+) -> None:
+    """Make a token of a sequence that ends: a character, or an error."""
+    value = value_of(profile, sequence, length)
+    is_noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
+    with m.If(wrong != Kind.NONE):
+        m.d.comb += error_token(token, wrong, length)
+    with m.Elif(~complete):
+        m.d.comb += error_token(token, Kind.TRUNCATED, length)
+    with m.Elif(is_noncharacter & (not profile.accept_noncharacters)):
+        m.d.comb += error_token(token, Kind.NONCHARACTER, length)
+    with m.Else():
+        m.d.comb += [token.code_point.eq(value), token.length.eq(length)]
+
+
 class DecoderSpecification:
     """Which tokens a byte gives, in the cycle in which it is accepted.
 
@@ -215,16 +237,7 @@ class DecoderSpecification:
             self.ends.eq(self.accept & (complete | self.last)),
         ]
         wrong = reason(profile, now[0], Mux(length == 1, 0, now[1]))
-        value = value_of(profile, now, length)
-        is_noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
-        with m.If(wrong != Kind.NONE):
-            m.d.comb += error_token(self.end, wrong, length)
-        with m.Elif(~complete):
-            m.d.comb += error_token(self.end, Kind.TRUNCATED, length)
-        with m.Elif(is_noncharacter & (not profile.accept_noncharacters)):
-            m.d.comb += error_token(self.end, Kind.NONCHARACTER, length)
-        with m.Else():
-            m.d.comb += [self.end.code_point.eq(value), self.end.length.eq(length)]
+        tell_token(m, profile, self.end, now, length, wrong, complete)
         m.d.comb += self.end.last.eq(self.last)
 
         with m.If(self.accept):

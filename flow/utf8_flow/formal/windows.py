@@ -17,14 +17,7 @@ from amaranth.lib import data
 from utf8_hdl import Kind, Profile
 from utf8_hdl.layouts import OFFSET_WIDTH, beat_layout, slots_layout
 
-from .specification import (
-    announced,
-    error_token,
-    is_continuation,
-    may_follow,
-    reason,
-    value_of,
-)
+from .specification import announced, is_continuation, may_follow, reason, tell_token
 
 PLACE = data.StructLayout({"byte": 8, "there": 1})
 """A place in a stream of bytes, and whether there is one."""
@@ -98,17 +91,8 @@ class Window:
         # What it is.
         second = Mux(length > 1, sequence[1], Mux(behind.there, behind.byte, 0))
         wrong = reason(profile, sequence[0], second)
-        value = value_of(profile, sequence, length)
-        is_noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
         with m.If(self.complete | self.cut):
-            with m.If(wrong != Kind.NONE):
-                m.d.comb += error_token(self.token, wrong, length)
-            with m.Elif(self.cut):
-                m.d.comb += error_token(self.token, Kind.TRUNCATED, length)
-            with m.Elif(is_noncharacter & (not profile.accept_noncharacters)):
-                m.d.comb += error_token(self.token, Kind.NONCHARACTER, length)
-            with m.Else():
-                m.d.comb += [self.token.code_point.eq(value), self.token.length.eq(length)]
+            tell_token(m, profile, self.token, sequence, length, wrong, self.complete)
 
 
 class SlotsSpecification:

@@ -1,6 +1,7 @@
 """What components with lanes have in common: their campaign, coverage, and how a beat is shown."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import count, groupby, product, takewhile
 from typing import Any
 
@@ -21,8 +22,8 @@ from ..campaign import (
 from ..golden.text import encode, form_maximum, is_continuation
 from ..shown import token_label
 from ..stimulus import LAST, Piece, beats
-from ..trace import Columns, Interface, Trace
-from .component import Levels
+from ..trace import Columns, Interface, Trace, levels_of
+from .component import Component, Levels
 
 MOST_TEXTS = 2048
 """Of those that try things one by one in every lane; if there were more, some are left out."""
@@ -170,15 +171,10 @@ class BeatCoverage(Coverage):
         return super().gaps() + [f"end of a text x {count} bytes of a beat" for count in never]
 
 
-def _lanes_of(levels: Any) -> Sequence[int]:
-    """The levels of an array; of one with a single lane there is only a number."""
-    return levels if isinstance(levels, Sequence) else [levels]
-
-
 def show_beat(beat: Levels, side: str = "i") -> str:
     """The bytes of a beat. If it is wide, the lanes behind the last byte are only counted."""
-    keeps = _lanes_of(beat[f"{side}.keep"])
-    lanes = zip(_lanes_of(beat[f"{side}.data"]), keeps, strict=True)
+    keeps = levels_of(beat[f"{side}.keep"])
+    lanes = zip(levels_of(beat[f"{side}.data"]), keeps, strict=True)
     shown = [f"{byte:02X}" if keep else "--" for byte, keep in lanes]
     if len(shown) <= WIDE or keeps[-1]:
         return " ".join(shown)
@@ -219,3 +215,15 @@ def verdict(output: Levels) -> str:
 def show_verdict(output: Levels) -> str:
     """A beat, and what is said of its text."""
     return ": ".join(filter(None, [show_beat(output, "o"), verdict(output)]))
+
+
+BeatComponent = partial(
+    Component,
+    campaign=campaign,
+    item="beat",
+    result="beat",
+    show_item=show_beat,
+    pack=beats,
+    kept=kept,
+)
+"""What all entries of components with lanes say."""

@@ -10,10 +10,9 @@ from ..campaign import beginnings, boundary_encodings
 from ..golden.lanes import ArrayVerdicts, VerdictTransducer
 from ..golden.text import decode
 from ..golden.timing import Credit
-from ..stimulus import beats
 from ..trace import Trace
-from .beats import BeatCoverage, campaign, kept, show_beat, show_verdict, verdict
-from .component import Component, Lane, register
+from .beats import BeatComponent, BeatCoverage, show_beat, show_verdict, verdict
+from .component import Lane, register
 
 TIMING = Credit(stages=12)
 
@@ -48,24 +47,18 @@ class VerdictCoverage(BeatCoverage):
 
 
 VALIDATOR = register(
-    Component(
+    BeatComponent(
         name="validator",
         make=Validator,
         transducer=lambda design: VerdictTransducer(design.profile, design.lanes),
         array_transducer=lambda design: ArrayVerdicts(design.profile, design.lanes),
         timing=lambda design: TIMING,
-        campaign=campaign,
         coverage=VerdictCoverage,
-        item="beat",
-        result="beat",
-        show_item=show_beat,
         show_result=show_verdict,
         lanes=(
             Lane("o.data", lambda beat: show_beat(beat, "o")),
             Lane("verdict", verdict),
         ),
         text=verdict,
-        pack=beats,
-        kept=kept,
     )
 )

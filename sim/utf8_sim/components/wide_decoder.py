@@ -9,10 +9,9 @@ from utf8_hdl import Decoder, Kind
 from ..campaign import LONGEST_FORM, count
 from ..golden.lanes import ArraySlots, SlotsTransducer
 from ..golden.timing import Credit
-from ..stimulus import beats
 from ..trace import Trace
-from .beats import BeatCoverage, campaign, kept, show_beat, show_slots
-from .component import Component, Lane
+from .beats import BeatComponent, BeatCoverage, show_slots
+from .component import Lane
 
 TIMING = Credit(stages=7)
 
@@ -36,20 +35,14 @@ class SlotsCoverage(BeatCoverage):
         return super().gaps() + [f"token x slot {n}" for n in np.flatnonzero(self.slots == 0)]
 
 
-WIDE_DECODER = Component(
+WIDE_DECODER = BeatComponent(
     name="decoder",
     make=Decoder,
     transducer=lambda design: SlotsTransducer(design.profile, design.lanes),
     array_transducer=lambda design: ArraySlots(design.profile, design.lanes),
     timing=lambda design: TIMING,
-    campaign=campaign,
     coverage=SlotsCoverage,
-    item="beat",
-    result="beat",
-    show_item=show_beat,
     show_result=show_slots,
     lanes=(Lane("tokens", show_slots),),
     text=show_slots,
-    pack=beats,
-    kept=kept,
 )

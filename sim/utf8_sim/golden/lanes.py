@@ -15,7 +15,7 @@ import numpy as np
 from utf8_hdl import Profile
 from utf8_hdl.layouts import OFFSET_WIDTH
 
-from ..trace import Columns
+from ..trace import Columns, levels_of
 from .arrays import ArrayDecoder, Outputs
 from .text import DecoderTransducer, Output
 
@@ -36,17 +36,12 @@ class _Lanes:
 
     def tokens(self, data: Any, keep: Any, last: int) -> Iterator[Slot]:
         """The tokens that a beat brings about, in order."""
-        lanes = list(zip(_list(data), _list(keep), strict=True))
+        lanes = list(zip(levels_of(data), levels_of(keep), strict=True))
         end = [(0, 0)] if last else []
         for number, (byte, kept) in enumerate(lanes + end, start=1):
             for payload, cut in self._bytes.feed(byte if kept else 0, 0):
                 if kept or cut:
                     yield number - cut, payload[:-1]
-
-
-def _list(levels: Any) -> list[int]:
-    """The levels of an array; of one with a single lane there is only a number."""
-    return list(levels) if isinstance(levels, list | tuple) else [levels]
 
 
 class SlotsTransducer:

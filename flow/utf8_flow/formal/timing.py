@@ -225,10 +225,8 @@ class CreditTiming(Timing):
         behind = [Cat(accepts(design), newest)]
         for _ in range(self.stages + 1):
             behind.append(delayed(m, behind[-1]))
-        gives = (behind[-1][1:] + 1)[: len(accepted)] != following
-        will_follow = (following + (gives & ~waits(design)))[: len(following)]
-        m.d.sync += following.eq(will_follow)
-        place_of_following = delayed(m, will_follow[:-1])
+        self.valid = (behind[-1][1:] + 1)[: len(accepted)] != following
+        m.d.sync += following.eq(following + gives(design))
 
         kept = []
         for part, stage in specification.parts(m, self.stages):
@@ -236,11 +234,8 @@ class CreditTiming(Timing):
             for n, place in enumerate(memory):
                 with m.If(behind[stage][0] & (behind[stage][1:-1] == n)):
                     m.d.sync += place.eq(part)
-            kept.append(Array(memory)[place_of_following])
-        shown = self._place("shown")
-        with m.If(~waits(design)):
-            m.d.sync += shown.takes(1, gives, Cat(kept))
-        self.known, self.valid, self.result = shown
+            kept.append(Array(memory)[following[:-1]])
+        self.known, self.result = Const(1), Cat(kept)
 
         outstanding = (accepted + 1 - following)[: len(accepted)]
         has_room = delayed(m, outstanding) <= self.places - self.spare

@@ -250,7 +250,7 @@ class CreditTiming(Timing):
         before = delayed(m, outstanding)
         self.ready = delayed(m, before <= self.places - self.spare)
         self.backlog = Const(0)
-        in_order = (later <= count for count, later in pairwise([self.places, *counts]))
+        in_order = (later <= count for count, later in pairwise([Const(self.places), *counts]))
         self.in_order = Cat(in_order, outstanding <= before + 1).all()
 
     @staticmethod
@@ -319,7 +319,7 @@ class Passing:
         self.results = self.item, self.item
 
     def parts(self, m: Module, stages: int) -> list[tuple[Value, int]]:
-        """For what has stages in front of a memory: a bit is known in the first, all in the last."""
+        """For what has stages before a memory: a bit is known in the first, all in the last."""
         return [(delayed(m, self.item[:1]), 1), (delayed(m, self.item[1:], stages), stages)]
 
 

@@ -36,7 +36,7 @@ once what was in the pipeline and in the memory is out.
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
 from .counter import flips, minus, next_flips, up
@@ -119,18 +119,10 @@ class Credit(Section):
         self._i, self._o = i, o
         self._steps: list[Step] = []
         self._chunks = 0
-        # The number of the beat that is the next to go to the output register; and one more.
         self._next = self.adopt(Signal(NUMBER_WIDTH, name="next", init=1))
-        self._second = self.adopt(Signal(NUMBER_WIDTH, name="second", init=2))
-        self._fresh = self.register("fresh")  # it is in the memory
-        self._moves = self._fresh & (~o.valid | o.ready)
-        self._coming_valid = self._fresh | (o.valid & ~o.ready)
-        # Which bits of the number change in this cycle: in any case, and if the output is taken.
-        # So a copy of a bit is one lookup table, and only `ready` has a long way to it.
-        self._flips = self.register("flips", NUMBER_WIDTH)
-        self._flips_if_ready = self.register("flips_if_ready", NUMBER_WIDTH)
-        if_ready = self._flips_if_ready & o.ready.replicate(NUMBER_WIDTH)
-        self._coming_next = self._next ^ (self._flips | if_ready)
+        self._pop = o.valid & o.ready
+        self._flips = self.register("flips_if_ready", NUMBER_WIDTH)
+        self._coming_next = self._next ^ (self._flips & o.ready.replicate(NUMBER_WIDTH))
 
     @property
     def stages(self) -> int:
@@ -169,75 +161,62 @@ class Credit(Section):
             self._store(step, bits[begin : begin + CHUNK]) for begin in range(0, len(bits), CHUNK)
         )
 
-    def _store(self, step: Step, value: Value) -> Signal:
+    def _store(self, step: Step, value: Value) -> Value:
         m, name = self.m, f"chunk_{self._chunks}"
         self._chunks += 1
-        heading = f"Memory and output register, {name}"
+        heading = f"Memory, {name}"
         end = Section(m, heading)
-        # What is read of a place in the cycle in which it is written is not used.
         attributes = {"stage": heading, "ramstyle": "no_rw_check"}
         table = memory.Memory(shape=len(value), depth=PLACES, init=[], attrs=attributes)
         m.submodules[f"{name}_memory"] = table
         write, read = table.write_port(), table.read_port(domain="comb")
-        address = range(len(write.addr))
+        width = len(write.addr)
 
         def copy(of: str, coming: Value) -> Signal:
-            """A register of this chunk's own; synthesis would make one of equal registers."""
             register = end.register(f"{name}_{of}", len(coming))
             m.d.sync += register.eq(coming | (coming & register))
             return register
 
-        full = copy("full", self._coming_valid)
-        output = end.register(name, len(value), reset_less=True)
+        own = end.register(f"{name}_next", width)
+        ready = self._o.ready.replicate(width)
+        flips, now = self._flips[:width], self._next[:width]
+        m.d.sync += own.eq((ready & (now ^ flips)) | (~ready & ((flips & own) | (~flips & now))))
         m.d.comb += [
             write.en.eq(copy("writes", step.next_valid)),
-            write.addr.eq(copy("place", step.next_newest[: len(address)])),
+            write.addr.eq(copy("place", step.next_newest[: width])),
             write.data.eq(value),
-            read.addr.eq(copy("next", self._coming_next[: len(address)])),
+            read.addr.eq(own),
         ]
-        with m.If(~full | self._o.ready):
-            m.d.sync += output.eq(read.data)
-        return output
+        return read.data
 
     def finish(self) -> None:
-        """Let beats in while there is credit, and out in order.
-
-        No register here is behind more than two lookup tables. So it is compared a cycle early
-        whether a beat is there, with each of the numbers that may be the next then.
-        """
-        m, o, moves = self.m, self._o, self._moves
-        first, *_, before_last, _ = self._steps
-        assert 2 <= len(self._steps) <= MOST_STAGES
-        arrived = before_last.newest  # in the last stage in the next cycle, in the memory then
-        after_arrived = self.adopt(Signal(NUMBER_WIDTH, name="after_arrived", init=1))
-        there = [self.register(f"there_{n}") for n in range(3)]
+        m, o, pop = self.m, self._o, self._pop
+        assert 4 <= len(self._steps) <= MOST_STAGES
+        first, arrived = self._steps[0], self._steps[-3]
+        coming = arrived.next_newest
+        less = lambda n: minus(coming, Const(n, 2))[:NUMBER_WIDTH]
+        def variant(name, value, init):
+            r = self.adopt(Signal(NUMBER_WIDTH, name=name, init=init))
+            m.d.sync += r.eq(value)
+            return r
+        numbers = [variant("arrived_up", up(coming), 1), arrived.newest,
+                   variant("arrived_1", less(1), -1), variant("arrived_2", less(2), -2)]
+        there = [self.register(f"there_{n}") for n in range(4)]
         moved = self.register("moved")
-        # Whether a beat is there in the next cycle, if one moves in this one and if none does.
-        there_if_moves = select(moved, there[2], there[1])
-        there_if_not = select(moved, there[1], there[0])
-        of_next, of_second = (self.register(f"flips_{n}", NUMBER_WIDTH) for n in ("next", "second"))
+        m.d.sync += moved.eq(pop)
+        m.d.sync += [t.eq(n != self._next) for t, n in zip(there, numbers)]
+        known = [select(moved, there[k+1], there[k]) for k in range(3)]
+        first_there, second_there = self.register("first_there"), self.register("second_there")
         m.d.sync += [
+            first_there.eq(select(pop, known[1], known[0])),
+            second_there.eq(select(pop, known[2], known[1])),
+            self.adopt(o.valid).eq(select(pop, second_there, first_there)),
             self._next.eq(self._coming_next),
-            # From one number only: else two that do not fit each other would never do so.
-            self._second.eq(select(moves, up(up(self._next)), up(self._next))),
-            of_next.eq(select(moves, flips(self._second), flips(self._next))),
-            of_second.eq(select(moves, next_flips(self._second), flips(self._second))),
-            moved.eq(moves),
-            after_arrived.eq(up(before_last.next_newest)),
-            there[0].eq(after_arrived != self._next),
-            there[1].eq(arrived != self._next),
-            there[2].eq(arrived != self._second),
-            self._fresh.eq(select(moves, there_if_moves, there_if_not)),
-            self.adopt(o.valid).eq(self._coming_valid),
         ]
         self._give_credit(first.newest)
+        if_pop, if_not = next_flips(self._next), flips(self._next)
         for bit in range(NUMBER_WIDTH):
-            if_moves = there_if_moves & of_second[bit]
-            if_not = there_if_not & of_next[bit]
-            m.d.sync += [
-                self._flips_if_ready[bit].eq(select(moves, if_moves, if_not)),
-                self._flips[bit].eq(if_not & ~self._coming_valid),
-            ]
+            m.d.sync += self._flips[bit].eq(select(pop, second_there & if_pop[bit], first_there & if_not[bit]))
 
     def _give_credit(self, newest: Value) -> None:
         """Be ready in the cycle after the next, if few enough beats are outstanding."""

@@ -48,7 +48,7 @@ class Validator(wiring.Component):
     What it promises:
 
     1. Line rate: with a ready consumer, one beat in every cycle on any input.
-    2. Latency: a beat is at the output 14 cycles after it was accepted. Cycles in which the output
+    2. Latency: a beat is at the output 13 cycles after it was accepted. Cycles in which the output
        waits are not counted.
     3. Beats come out as they went in. With ``last``, ``error`` says that the text is not
        well-formed, ``kind`` and ``offset`` are those of the first error token that a decoder gives.

@@ -14,12 +14,12 @@ class WideDecoder(Elaboratable):
     """What is inside a decoder with lanes: for each beat of bytes it gives a beat of slots.
 
     The logic of :class:`~utf8_hdl.lanes.Lanes`, one more stage that makes the tokens, and the flow
-    control of :mod:`utf8_hdl.credit`. So seven stages, and a latency of nine cycles.
+    control of :mod:`utf8_hdl.credit`. So seven stages, and a latency of eight cycles.
 
     What it promises:
 
     1. Line rate: with a ready consumer, one beat in every cycle on any input.
-    2. Latency: the slots are at the output 9 cycles after their beat was accepted. Cycles in which
+    2. Latency: the slots are at the output 8 cycles after their beat was accepted. Cycles in which
        the output waits are not counted.
     3. Slot k, from 1 on, has the token whose last byte is in lane k - 1. Slot 0 has the sequence
        that the beat before left unfinished, if this beat cuts it. A slot without a token is zero.

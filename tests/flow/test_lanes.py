@@ -124,7 +124,7 @@ def test_the_report_says_which_texts_are_not_well_formed():
     assert squeezed(result.out)[-9:-2] == [
         "texts 5",
         "bytes 10 in 5 beats",
-        "cycles 20 (4.00 per beat)",
+        "cycles 19 (3.80 per beat)",
         "ill-formed 4",
         "unexpected-continuation 1 at byte 0 of text 1",
         "invalid-byte 1 at byte 1 of text 0",

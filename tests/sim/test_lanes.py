@@ -218,13 +218,13 @@ def test_credit_in_windows(stages, size):
 
 
 def test_credit_as_its_docstring_says():
-    """Nothing is taken: 16 beats are accepted, and the one at the output is not outstanding."""
+    """Nothing is taken: 16 beats are accepted, the one at the output among them."""
     engine = ModelEngine(Validator(lanes=1))
     engine.timing = Credit(7)
     stalls = RandomStalls(), RandomStalls(0.999, 1)
     trace = Trace.join(list(Lockstep(engine, Stimulus([(bytes(40), True)], *stalls))))
-    assert trace["i.ready"][:19].tolist() == [0] + 17 * [1] + [0]
-    assert trace["o.valid"][:11].tolist() == [0] * 10 + [1]
+    assert trace["i.ready"][:18].tolist() == [0] + 16 * [1] + [0]
+    assert trace["o.valid"][:10].tolist() == [0] * 9 + [1]
 
 
 @pytest.mark.parametrize("forgotten", ["_ready", "_arrives"])

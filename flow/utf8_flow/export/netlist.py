@@ -232,6 +232,7 @@ class Netlist:
         for vector in [
             *self._inputs,
             *(signal for signal in signals if stored.issuperset(_variable(signal.bits))),
+            *(Vector(f"{name}_word", cell.result) for name, cell in self._memories.items()),
             *(port for port in self._outputs if computed.issuperset(port.bits)),
             *(s for s in signals if computed.issuperset(s.bits) and s.bits not in aliases),
         ]:
@@ -431,9 +432,7 @@ class Netlist:
 
     def _named(self, cell: Cell, low: int, high: int) -> Expression:
         stored = [register for register in self._registers if register.pins["D"] == cell.result]
-        if cell.is_memory:
-            name = f"{self._memory_name(cell)}_word"
-        elif stored:
+        if stored:
             name = f"{self._places[stored[0].result[0]][0].name}_next"
         else:
             self._unnamed += 1

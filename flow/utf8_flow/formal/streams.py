@@ -23,7 +23,11 @@ from .bench import (
 
 def output_stream(b: Bench, name: str) -> None:
     """What is offered at the output stays there, unchanged, until it is taken."""
-    design = b.design(name)
+    stays(b, b.design(name))
+
+
+def stays(b: Bench, design: Any) -> None:
+    """The same of what is on the bench."""
     offered = b.before(waits(design))
     changed = output_of(design) != b.before(output_of(design))
     b.never(offered & ~design.o.valid, offered & changed)

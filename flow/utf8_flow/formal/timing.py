@@ -7,6 +7,7 @@ has one result, that of an ``item`` with an ``index``, and says whether it ``fin
 timing model says from when a result is at the output. Together they say every pin in every cycle.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
@@ -206,7 +207,16 @@ class CreditTiming(Timing):
     ``parts`` behind the stage in which it is known, and from there to the output. Items have
     numbers. An item's number goes along with it, and is its place in the memory; it may be accepted
     if there is one for it in any case.
+
+    Attributes
+    ----------
+    in_order : Value
+        Behind no stage there are more items that were not taken than in front of it, nowhere more
+        than places, and not more than one more in each cycle. That is always so. Where it is said,
+        a proof need not find it.
     """
+
+    in_order: Value
 
     stages = 2
     places, spare = 16, 3
@@ -221,14 +231,10 @@ class CreditTiming(Timing):
         accepted = Signal(range(2 * self.places))
         following = Signal.like(accepted, init=1)
         newest = (accepted + accepts(design))[: len(accepted)]
-        m.d.sync += accepted.eq(newest)
+        m.d.sync += [accepted.eq(newest), following.eq(following + gives(design))]
         behind = [Cat(accepts(design), newest)]
         for _ in range(self.stages + 1):
             behind.append(delayed(m, behind[-1]))
-        gives = (behind[-1][1:] + 1)[: len(accepted)] != following
-        will_follow = (following + (gives & ~waits(design)))[: len(following)]
-        m.d.sync += following.eq(will_follow)
-        place_of_following = delayed(m, will_follow[:-1])
 
         kept = []
         for part, stage in specification.parts(m, self.stages):
@@ -236,16 +242,21 @@ class CreditTiming(Timing):
             for n, place in enumerate(memory):
                 with m.If(behind[stage][0] & (behind[stage][1:-1] == n)):
                     m.d.sync += place.eq(part)
-            kept.append(Array(memory)[place_of_following])
-        shown = self._place("shown")
-        with m.If(~waits(design)):
-            m.d.sync += shown.takes(1, gives, Cat(kept))
-        self.known, self.valid, self.result = shown
+            kept.append(Array(memory)[following[:-1]])
+        counts = [self._left(stage[1:], following) for stage in behind]
+        self.known, self.valid, self.result = Const(1), counts[-1] != 0, Cat(kept)
 
-        outstanding = (accepted + 1 - following)[: len(accepted)]
-        has_room = delayed(m, outstanding) <= self.places - self.spare
-        self.ready = delayed(m, has_room)
+        outstanding = self._left(accepted, following)
+        before = delayed(m, outstanding)
+        self.ready = delayed(m, before <= self.places - self.spare)
         self.backlog = Const(0)
+        in_order = (later <= count for count, later in pairwise([Const(self.places), *counts]))
+        self.in_order = Cat(in_order, outstanding <= before + 1).all()
+
+    @staticmethod
+    def _left(number: Value, following: Value) -> Value:
+        """How many items up to a number were not taken."""
+        return (number + 1 - following)[: len(number)]
 
 
 class SerialTiming(Timing):
@@ -308,8 +319,8 @@ class Passing:
         self.results = self.item, self.item
 
     def parts(self, m: Module, stages: int) -> list[tuple[Value, int]]:
-        """For what has stages in front of a memory: the item is known from the first one on."""
-        return [(delayed(m, self.item), 1)]
+        """For what has stages before a memory: a bit is known in the first, all in the last."""
+        return [(delayed(m, self.item[:1]), 1), (delayed(m, self.item[1:], stages), stages)]
 
 
 class Repeating:

@@ -393,8 +393,7 @@ class ArrayCredit(ArrayTiming):
         arrives = np.concatenate([self._arrives, arrives])
         arrived = buffered + np.cumsum(np.bincount(arrives, minlength=cycles)[:cycles])
         self._arrives = arrives[arrives >= cycles] - cycles
-        accepted = left + sums_before(trace.is_accepted)
-        outstanding = accepted - departed - (arrived > departed)
+        outstanding = left + sums_before(trace.is_accepted) - departed
         ready = np.append(self._ready, outstanding <= MOST_OUTSTANDING)
         self._ready = ready[cycles:]
         return arrived, ready[:cycles]

@@ -193,10 +193,10 @@ MOST_OUTSTANDING = 13
 class Credit:
     """A pipeline that never stalls, between credit and a memory: see :mod:`utf8_hdl.credit`.
 
-    Every input brings about one output. It is at the pins ``stages + 2`` cycles after its input was
-    accepted, behind those before it. Until then it is *outstanding*. An input is accepted if not
-    too many were so two cycles before; in the first cycle after reset none is, in the second one
-    any is.
+    Every input brings about one output. It is at the pins ``stages + 1`` cycles after its input was
+    accepted, behind those before it. Until it is taken it is *outstanding*. An input is accepted if
+    not too many were so two cycles before; in the first cycle after reset none is, in the second
+    one any is.
     """
 
     stages: int
@@ -205,7 +205,7 @@ class Credit:
 
     @property
     def latency(self) -> int:
-        return self.stages + 2
+        return self.stages + 1
 
     latency_of_cut = latency
 
@@ -227,7 +227,7 @@ class CreditCycles(Cycles):
         return self._ready[0]
 
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        outstanding = len(self._in_flight) + max(0, len(self._waiting) - 1)
+        outstanding = len(self._in_flight) + len(self._waiting)
         self._ready.popleft()
         self._ready.append(outstanding <= MOST_OUTSTANDING)
         if self._waiting and o_ready:

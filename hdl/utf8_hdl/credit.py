@@ -3,27 +3,27 @@
 A clock enable that reaches thousands of registers is slow. So there is none: what is accepted moves
 on in every cycle, and there is a place for it at the end in any case::
 
-              credit: how many beats are accepted and not in the output register
-           +-----------------------------------------------------------------+
-           v                                                                 |
-        -------> stage 1 -> stage 2 -> ... -> stage S -> memory -> output register ---->
-        i                                                16 places                    o
+                 credit: how many beats are accepted and not taken
+           +------------------------------------------------------------+
+           v                                                            |
+        -------> stage 1 -> stage 2 -> ... -> stage S -> memory ------------>
+        i                                                16 places        o
 
 The golden timing
 -----------------
 Cycles are counted from 0, the first one after reset. A beat is *accepted* if ``i.valid`` and
 ``i.ready`` are high, and *taken* if ``o.valid`` and ``o.ready`` are. S is the number of stages.
 
-1. A beat that is accepted in cycle t is at the output in cycle t + S + 2, or if there is one before
+1. A beat that is accepted in cycle t is at the output in cycle t + S + 1, or if there is one before
    it then, in the cycle after that one is taken. It stays until it is taken.
-2. A beat is *outstanding* in a cycle if it was accepted in an earlier one and is not at the output,
-   and was not. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later one it is high if
+2. A beat is *outstanding* in a cycle if it was accepted in an earlier one and not taken in an
+   earlier one. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later one it is high if
    not more than 13 beats were outstanding two cycles before: while it is seen that there are too
    many, three more may be accepted.
 
 What follows from it:
 
-- Latency: S + 2 cycles from acceptance to output, not counting cycles in which the output waits.
+- Latency: S + 1 cycles from acceptance to output, not counting cycles in which the output waits.
 - Throughput: with a ready consumer S + 1 beats are outstanding, so S may be up to 12 for one beat
   in every cycle.
 - Nothing is lost: 16 beats are outstanding at most.
@@ -34,6 +34,7 @@ the difference of two numbers, and no credit can be lost: from any register cont
 once what was in the pipeline and in the memory is out.
 """
 
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
@@ -52,8 +53,8 @@ MOST_STAGES = PLACES - 4
 NUMBER_WIDTH = PLACES.bit_length()
 """Bits of a beat's number: one more than that of a place in the memory has."""
 
-CHUNK = 80
-"""So many bits of memory and output register share the registers that control them.
+CHUNK = 160
+"""So many bits of memory share the registers that control them.
 
 One register for all of them would be far from most.
 """
@@ -81,8 +82,13 @@ class Step(Section):
         self._known: dict[str, Signal] = {}
         self.valid = self.register(f"{name}_valid")
         self.newest = self.register(f"{name}_newest", NUMBER_WIDTH)
-        self.next_valid: Value = self.valid
-        self.next_newest: Value = self.newest
+        self.next_valid: Value
+        self.next_newest: Value
+
+    def take(self, valid: Value, newest: Value) -> None:
+        """Say what comes into it."""
+        self.next_valid, self.next_newest = valid, newest
+        self.m.d.sync += [self.valid.eq(valid), self.newest.eq(newest)]
 
     def keep(self, name: str, value: Any) -> Signal:
         """A register that takes a value in every cycle."""
@@ -119,10 +125,11 @@ class Credit(Section):
         self._i, self._o = i, o
         self._steps: list[Step] = []
         self._chunks = 0
+        # The number of the beat that is at the output, or the next to be there.
         self._next = self.adopt(Signal(NUMBER_WIDTH, name="next", init=1))
-        self._pop = o.valid & o.ready
+        # Which of its bits change in this cycle if `o.ready` is high: none while nothing is there.
+        # So a copy of a bit is one lookup table, and only `ready` has a long way to it.
         self._flips = self.register("flips_if_ready", NUMBER_WIDTH)
-        self._coming_next = self._next ^ (self._flips & o.ready.replicate(NUMBER_WIDTH))
 
     @property
     def stages(self) -> int:
@@ -135,26 +142,21 @@ class Credit(Section):
         previous = self._steps[-1] if self._steps else None
         step = Step(self.m, name, heading, previous)
         if previous:
-            step.next_valid, step.next_newest = previous.valid, previous.newest
+            step.take(previous.valid, previous.newest)
         else:
-            step.next_valid = self._i.valid & self._i.ready
+            accepted = self._i.valid & self._i.ready
             of_newest = self.adopt(Signal(NUMBER_WIDTH, name="flips_newest", init=1))
-            counted = of_newest & step.next_valid.replicate(NUMBER_WIDTH)
-            step.next_newest = step.newest ^ counted
+            step.take(accepted, step.newest ^ (of_newest & accepted.replicate(NUMBER_WIDTH)))
             self.m.d.sync += of_newest.eq(
-                select(step.next_valid, next_flips(step.newest), flips(step.newest))
+                select(accepted, next_flips(step.newest), flips(step.newest))
             )
-        self.m.d.sync += [
-            step.valid.eq(step.next_valid),
-            step.newest.eq(step.next_newest),
-        ]
         self._steps.append(step)
         return step
 
     def store(self, step: Step, value: Any) -> Value:
         """What is known of a beat in a stage, when that beat is at the output.
 
-        It goes to the beat's place in the memory, and from there to the output register.
+        It is kept in the beat's place in the memory.
         """
         bits = Value.cast(value)
         return Cat(
@@ -165,72 +167,94 @@ class Credit(Section):
         m, name = self.m, f"chunk_{self._chunks}"
         self._chunks += 1
         heading = f"Memory, {name}"
-        end = Section(m, heading)
-        attributes = {"stage": heading, "ramstyle": "no_rw_check"}
+        chunk = Section(m, heading)
+        attributes = {"stage": heading}
         table = memory.Memory(shape=len(value), depth=PLACES, init=[], attrs=attributes)
         m.submodules[f"{name}_memory"] = table
         write, read = table.write_port(), table.read_port(domain="comb")
         width = len(write.addr)
 
+        # Registers of this chunk's own. Synthesis would make one of those that are equal, so each
+        # has a part in what it will be.
         def copy(of: str, coming: Value) -> Signal:
-            register = end.register(f"{name}_{of}", len(coming))
+            register = chunk.register(f"{name}_{of}", len(coming))
             m.d.sync += register.eq(coming | (coming & register))
             return register
 
-        own = end.register(f"{name}_next", width)
-        ready = self._o.ready.replicate(width)
-        flips, now = self._flips[:width], self._next[:width]
-        m.d.sync += own.eq((ready & (now ^ flips)) | (~ready & ((flips & own) | (~flips & now))))
+        # It has no initial level, as the address registers of block RAM have none: so a device
+        # without distributed memory can take such a one.
+        attributes = {"power_up": "any"}
+        own = Signal(width, name=f"{name}_next", reset_less=True, attrs=attributes)
+        number, flips = self._next[:width], self._flips[:width]
+        waits = select(flips, own, number)
+        m.d.sync += chunk.adopt(own).eq(select(self._o.ready, number ^ flips, waits))
         m.d.comb += [
             write.en.eq(copy("writes", step.next_valid)),
-            write.addr.eq(copy("place", step.next_newest[: width])),
+            write.addr.eq(copy("place", step.next_newest[:width])),
             write.data.eq(value),
             read.addr.eq(own),
         ]
         return read.data
 
     def finish(self) -> None:
-        m, o, pop = self.m, self._o, self._pop
-        assert 4 <= len(self._steps) <= MOST_STAGES
-        first, arrived = self._steps[0], self._steps[-3]
-        coming = arrived.next_newest
-        less = lambda n: minus(coming, Const(n, 2))[:NUMBER_WIDTH]
-        def variant(name, value, init):
-            r = self.adopt(Signal(NUMBER_WIDTH, name=name, init=init))
-            m.d.sync += r.eq(value)
-            return r
-        numbers = [variant("arrived_up", up(coming), 1), arrived.newest,
-                   variant("arrived_1", less(1), -1), variant("arrived_2", less(2), -2)]
-        there = [self.register(f"there_{n}") for n in range(4)]
-        moved = self.register("moved")
-        m.d.sync += moved.eq(pop)
-        m.d.sync += [t.eq(n != self._next) for t, n in zip(there, numbers)]
-        known = [select(moved, there[k+1], there[k]) for k in range(3)]
-        first_there, second_there = self.register("first_there"), self.register("second_there")
-        m.d.sync += [
-            first_there.eq(select(pop, known[1], known[0])),
-            second_there.eq(select(pop, known[2], known[1])),
-            self.adopt(o.valid).eq(select(pop, second_there, first_there)),
-            self._next.eq(self._coming_next),
-        ]
-        self._give_credit(first.newest)
-        if_pop, if_not = next_flips(self._next), flips(self._next)
-        for bit in range(NUMBER_WIDTH):
-            m.d.sync += self._flips[bit].eq(select(pop, second_there & if_pop[bit], first_there & if_not[bit]))
+        """Let beats in while there is credit, and out in order.
 
-    def _give_credit(self, newest: Value) -> None:
-        """Be ready in the cycle after the next, if few enough beats are outstanding."""
-        low, high = 2, NUMBER_WIDTH - 2
-        spread = self.register("spread", low), self.register("spread_high", high)
-        borrow, ready = self.register("spread_borrow"), self.register("ready")
-        # One less than the beats outstanding.
-        differences = [
-            minus(newest[:low], self._next[:low]),
-            minus(newest[low:], self._next[low:]),
+        No register here is behind more than two lookup tables. So it is known two cycles early
+        whether a beat is there, for each of the numbers that may be the next then.
+        """
+        m, o, number = self.m, self._o, self._next
+        assert 4 <= len(self._steps) <= MOST_STAGES
+        taken = o.valid & o.ready
+        was_taken = self.register("was_taken")
+        m.d.sync += was_taken.eq(taken)
+        # Whether a beat is in the memory in two cycles: that with the number of the last cycle, and
+        # the three behind it.
+        there = self._compared()
+        # The same of the number of this cycle; and in the next cycle, of the number then.
+        known = [select(was_taken, more, same) for same, more in pairwise(there)]
+        first, second = self.register("first_there"), self.register("second_there")
+        m.d.sync += [
+            first.eq(select(taken, known[1], known[0])),
+            second.eq(select(taken, known[2], known[1])),
+            self.adopt(o.valid).eq(select(taken, second, first)),
+            number.eq(select(o.ready, number ^ self._flips, number)),
         ]
-        self.m.d.sync += Cat(spread[0], borrow, spread[1]).eq(
-            Cat(differences[0], differences[1][:high])
-        )
-        whole = Cat(spread[0], minus(spread[1], borrow)[:high])
-        self.m.d.sync += ready.eq(Cat(whole == n for n in (*range(MOST_STAGES + 1), 31)).any())
+        if_taken, if_not = next_flips(number), flips(number)
+        for n, bit in enumerate(self._flips):
+            m.d.sync += bit.eq(select(taken, second & if_taken[n], first & if_not[n]))
+        self._give_credit()
+
+    def _compared(self) -> list[Value]:
+        """Whether the beat with the next number is there in two cycles, and the three behind it.
+
+        A beat is only asked for if the one before it is there. So the newest one is that, or the
+        beat itself has arrived.
+        """
+        coming = self._steps[-3].next_newest
+        befores = [up(coming), coming, *(minus(coming, Const(n))[:NUMBER_WIDTH] for n in (1, 2))]
+        there: list[Value] = []
+        for ahead, before in enumerate(befores):
+            name, init = f"arriving_{ahead}", (1 - ahead) % (1 << NUMBER_WIDTH)
+            arriving = self.adopt(Signal(NUMBER_WIDTH, name=name, init=init))
+            has_come = self.register(f"there_{ahead}")
+            self.m.d.sync += [arriving.eq(before), has_come.eq(arriving != self._next)]
+            there.append(has_come)
+        return there
+
+    def _give_credit(self) -> None:
+        """Be ready in the cycle after the next, if few enough beats are outstanding."""
+        newest, low = self._steps[0].newest, 2
+        high = NUMBER_WIDTH - low
+        spread_low, spread_high = self.register("spread", low), self.register("spread_high", high)
+        borrow, ready = self.register("spread_borrow"), self.register("ready")
+        below = minus(newest[:low], self._next[:low])
+        above = minus(newest[low:], self._next[low:])
+        # One less than the beats outstanding.
+        spread = Cat(spread_low, minus(spread_high, borrow)[:high])
+        has_credit = spread.all() | Cat(spread == n for n in range(MOST_STAGES + 1)).any()
+        self.m.d.sync += [
+            Cat(spread_low, borrow).eq(below),
+            spread_high.eq(above[:high]),
+            ready.eq(has_credit),
+        ]
         self.m.d.comb += self._i.ready.eq(ready)

@@ -24,7 +24,7 @@ UNIT_BITS = 3
 So an error that is found in a unit begins in it, or in the one before.
 """
 
-STAGES_OF_SEARCH = 8
+STAGES_OF_SEARCH = 9
 """The last of the stages in which the first error of a beat is found."""
 
 
@@ -41,7 +41,7 @@ class Validator(wiring.Component):
 
     The logic of :class:`~utf8_hdl.lanes.Lanes`, and behind it: *search* for the first error in the
     lanes, in several stages; *locate* where it begins, in units of the text; *count* the units, in
-    which the error is the first of its text; *tally* them; and *judge* the text at its end. That is
+    which the error is the first of its text; and *tally* them, for the verdict at its end. That is
     a pipeline of twelve stages for any number of lanes, with the flow control of
     :mod:`utf8_hdl.credit`.
 
@@ -81,10 +81,10 @@ class Validator(wiring.Component):
     arrives, arriving : Signal
         Whether there is a beat in the last stage, and what is known of its text, for proofs.
     found : View
-        For proofs. Of the beat in stage 8: whether what the one before left ``unfinished`` is an
+        For proofs. Of the beat in stage 9: whether what the one before left ``unfinished`` is an
         error, and of how many bytes but one, a bit for each; whether there is an ``error`` in its
         lanes, in which ``lane`` the first one ends, and how many ``more`` bytes it has. Of the beat
-        in stage 10: the ``kind`` of the first of these.
+        in stage 11: the ``kind`` of the first of these.
 
     Members
     -------
@@ -126,21 +126,21 @@ class Validator(wiring.Component):
         m = Module()
         credit = Credit(m, self.i, self.o)
         lanes = Lanes(credit, self.i, self.profile)
-        judged = self._judge(credit, self._search(credit, lanes))
+        tallied, verdict = self._judge(credit, self._search(credit, lanes))
         payload = Cat(
             credit.store(lanes.paired, lanes.paired["beat"]),
-            credit.store(judged, judged["verdict"]),
+            credit.store(tallied, verdict),
         )
         m.d.comb += [
             Value.cast(self.o.p).eq(payload),
-            self.arrives.eq(judged.valid),
-            self.arriving.eq(judged["verdict"]),
+            self.arrives.eq(tallied.valid),
+            self.arriving.eq(verdict),
         ]
         credit.finish()
         return m
 
     def _search(self, credit: Credit, lanes: Lanes) -> Step:
-        """Up to stage 8: the first error in the lanes, among ever fewer candidates."""
+        """Up to stage 9: the first error in the lanes, among ever fewer candidates."""
         step = lanes.named() if self._whole_sequence else lanes.ended
         names = [*self._of_kind, *self._of_length]
         known = [
@@ -191,7 +191,7 @@ class Validator(wiring.Component):
         return [f"at_least_{count}" for count in range(2, longest + 1)]
 
     def _locate(self, credit: Credit, found: Step) -> Step:
-        """Stage 9: where the beat's first error begins.
+        """Stage 10: where the beat's first error begins.
 
         What the beat before left unfinished comes before all lanes, and begins before lane 0.
         """
@@ -230,7 +230,7 @@ class Validator(wiring.Component):
         return locate
 
     def _count(self, credit: Credit, located: Step) -> Step:
-        """Stage 10: whether a unit of the text is over, and whether it is the text's first error.
+        """Stage 11: whether a unit of the text is over, and whether it is the text's first error.
 
         A unit that is over is *due*. It is counted with the last beat of the next one, or with the
         first error, unless that begins before.
@@ -259,8 +259,8 @@ class Validator(wiring.Component):
         count.keep("high", place[UNIT_BITS:])
         return count
 
-    def _judge(self, credit: Credit, found: Step) -> Step:
-        """Stages 9 to 12: the first error of the text, at its end."""
+    def _judge(self, credit: Credit, found: Step) -> tuple[Step, Value]:
+        """Stages 10 to 12, and the verdict: the first error of the text, at its end."""
         located = self._locate(credit, found)
         counted = self._count(credit, located)
         kind = self._kind(located, counted)
@@ -275,14 +275,12 @@ class Validator(wiring.Component):
         first = tally.register("first", 3 + len(position), reset_less=True)
         with tally.m.If(counted["is_first"]):
             tally.m.d.sync += first.eq(Cat(kind, position))
-        judge = credit.step("judge", "what is wrong with the text, at its end")
         highest = Cat(Const(0, 3), over.replicate(len(position)))
         verdict = Cat(Const(1, 1), first | highest, units)
-        judge.keep("verdict", Mux(tally["fails"], verdict, 0))
-        return judge
+        return tally, Mux(tally["fails"], verdict, 0)
 
     def _kind(self, located: Step, counted: Step) -> Value:
-        """The kind of the beat's first error, for stage 11."""
+        """The kind of the beat's first error, for stage 12."""
         if self._whole_sequence:
             return counted["of_kind"]
         noncharacter, cut, beyond = (counted["of_kind"][n] for n in range(3))

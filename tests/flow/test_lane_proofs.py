@@ -107,12 +107,12 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'carried = step.register(f"before_{name}", self._most, reset_less=True)',
     ),
     ("decoder", "timing", "too much credit"): (
-        "in (*range(MOST_STAGES + 1), 31)",
-        "in (*range(MOST_STAGES + 2), 31)",
+        "in range(MOST_STAGES + 1)",
+        "in range(MOST_STAGES + 2)",
     ),
     ("decoder", "drains", "credit that does not come back"): (
-        "step.next_newest = previous.valid, previous.newest",
-        "step.next_newest = previous.valid, select(previous.valid, up(step.newest), step.newest)",
+        "step.take(previous.valid, previous.newest)",
+        "step.take(previous.valid, select(previous.valid, up(step.newest), step.newest))",
     ),
     ("decoder", "passes", "the place of the beat before"): (
         'copy("place", step.next_newest[',

@@ -206,12 +206,15 @@ class Netlist:
         structures_first = sorted(nets, key=lambda name: name.count("."))
         self._origins: dict[Bit, tuple[str, int, int]] = {}
         self._levels: dict[Bit, str] = {}
+        self._without_level: set[Bit] = set()
         for name in structures_first:
             bits, attributes = nets[name]
             rank = order.index(name) if name in order else len(order)
             for place, bit in enumerate(bits):
                 self._origins.setdefault(bit, (attributes.get(STAGE, ""), rank, place))
             self._levels |= dict(zip(bits, reversed(attributes.get("init", "")), strict=False))
+            if "power_up" in attributes:
+                self._without_level.update(bits)
         self._places: dict[Bit, tuple[Vector, int]] = {}
         self._name_bits(
             [
@@ -294,7 +297,11 @@ class Netlist:
 
     def _declarations(self, registers: list[Vector]) -> list[str]:
         """Registers and their initial levels: apart, because linters ask for that."""
-        initial = [f"{state.name} = {self._initial(state.bits)};" for state in registers]
+        initial = [
+            f"{state.name} = {self._initial(state.bits)};"
+            for state in registers
+            if self._without_level.isdisjoint(state.bits)
+        ]
         return [
             *(f"reg {state.declaration};" for state in registers),
             "initial begin",
@@ -308,10 +315,6 @@ class Netlist:
             cell = self._memories[name]
             word = Vector(name, cell.result).declaration
             highest = int(cell.parameters["SIZE"], 2) - 1
-            given = [
-                f'{k} = "{v}"' for k, v in cell.attributes.items() if k not in (STAGE, "hdlname")
-            ]
-            yield from [f"(* {', '.join(given)} *)"] if given else []
             yield f"reg {word} [0:{highest}];"
             yield f"initial begin : {name}_zeros"
             yield "  integer n;"

@@ -16,7 +16,7 @@ class VerdictTiming(CreditTiming):
     """Of the validator: a beat is known in the second stage, its verdict in the last one."""
 
     stages = 12
-    found_in, told_in = 8, 10
+    found_in, told_in = 9, 11
     """In which stage it is known where the first error of a beat is, and in which what it is."""
 
     @classmethod

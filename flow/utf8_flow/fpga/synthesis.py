@@ -172,7 +172,8 @@ def synthesize(
     design = rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)
     # All of the pass but its last step, which names each cell after its neighbours.
     script = (
-        f"read_rtlil design.il; {device.family.synthesis} -top top -run begin:check; "
+        "read_rtlil design.il; setattr -unset init a:power_up; "
+        f"{device.family.synthesis} -top top -run begin:check; "
         "blackbox =A:whitebox; write_json design.json"
     )
     with tempfile.TemporaryDirectory() as name:

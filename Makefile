@@ -6,8 +6,8 @@ BIN    := $(VENV)/bin
 BUILD  := build
 BOARD  ?= icebreaker
 
-.PHONY: help sim test test-all compare bench verilog diagram prove mutate synth bitstream \
-        lint format clean
+.PHONY: help sim test test-all compare bench verilog diagram prove mutate synth synth-lanes \
+        bitstream lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -51,12 +51,19 @@ mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate
 
 synth: $(VENV)/fpga ## Measure area and clock frequency on two devices, into docs/synthesis.*
-	@mkdir -p $(BUILD)
-	$(BIN)/utf8-hdl synthesize --json docs/synthesis.json --plot docs/synthesis.svg \
-	    > $(BUILD)/synthesis.txt
-	sed -e '/<!-- from make synth/,/<!-- end/{//!d;}' \
-	    -e '/<!-- from make synth/r $(BUILD)/synthesis.txt' docs/synthesis.md > $(BUILD)/synthesis.md
-	mv $(BUILD)/synthesis.md docs/synthesis.md
+	$(call measure,synth,synthesis,)
+
+synth-lanes: $(VENV)/fpga ## The same for every number of lanes, into docs/synthesis-lanes.*
+	$(call measure,synth-lanes,synthesis-lanes,--lanes all --profile unicode --device ecp5-85f --seeds 3)
+
+# Measure: the target, which is the mark in the page; the name of the files; and options.
+define measure
+@mkdir -p $(BUILD)
+$(BIN)/utf8-hdl synthesize $(3) --json docs/$(2).json --plot docs/$(2).svg > $(BUILD)/$(2).txt
+sed -e '/<!-- from make $(1) -->/,/<!-- end/{//!d;}' \
+    -e '/<!-- from make $(1) -->/r $(BUILD)/$(2).txt' docs/synthesis.md > $(BUILD)/synthesis.md
+mv $(BUILD)/synthesis.md docs/synthesis.md
+endef
 
 bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebreaker or ulx3s
 	@mkdir -p $(BUILD)

@@ -40,21 +40,25 @@ def saturating_counter(
 ) -> tuple[Value, Signal]:
     """How many steps there were, and whether there were too many; then it has the highest value.
 
+    It has to be cleared before it is used: it has no reset, which would come a long way.
+
     The lowest part counts every step. Those above it change so seldom that it is known some cycles
     before whether all below them, but for the lowest, are full.
     """
     m = section.m
-    parts = [
-        section.register(f"{name}_{low}", min(PART, width - low)) for low in range(0, width, PART)
-    ]
+
+    def register(part: str, bits: int = 1) -> Signal:
+        return section.register(f"{name}_{part}", bits, reset_less=True)
+
+    parts = [register(str(low), min(PART, width - low)) for low in range(0, width, PART)]
     lowest, *others = parts
-    lowest_full, over = section.register(f"{name}_lowest_full"), section.register(f"{name}_over")
+    lowest_full, over = register("lowest_full"), register("over")
     # For each part and for the whole: whether the parts between it and the lowest are full.
-    full = [section.register(f"{name}_full_{n}") for n in range(len(others))]
+    full = [register(f"full_{n}") for n in range(len(others))]
     below = [None, *full[:-1]]
     all_full = full[-1]
     with m.If(clear):
-        m.d.sync += [register.eq(0) for register in (*parts, lowest_full, over, *full)]
+        m.d.sync += [each.eq(0) for each in (*parts, lowest_full, over, *full)]
     with m.Else():
         m.d.sync += [
             is_full.eq(part.all() if is_below is None else part.all() & is_below)

@@ -34,6 +34,7 @@ from utf8_flow.fpga.placement import (
 from utf8_flow.fpga.results import document, summary
 from utf8_flow.fpga.synthesis import synthesize
 from utf8_hdl import PROFILES, UCS2, UNICODE, Decoder, Encoder, ErrorSpan
+from utf8_hdl.layouts import LANES
 from utf8_sim.tools import yowasp as tools
 from utf8_sim.tools.errors import ToolError
 
@@ -44,6 +45,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 HX8K = DEVICES["ice40-hx8k"]
 MEASURED = [variant for variant in variants() if variant.lanes == 1]
 KEPT = json.loads((DOCS / "synthesis.json").read_text())
+KEPT_OF_LANES = json.loads((DOCS / "synthesis-lanes.json").read_text())
 
 on_each_device = pytest.mark.parametrize("device", DEVICES)
 
@@ -458,8 +460,7 @@ def test_command_only_counts_if_that_is_wanted(folder):
     tools_agree = results["tools"].items() <= KEPT["tools"].items()
     names = ("registers", *(("lookup_tables", "logic_cells") if tools_agree else ()))
     kept = [d for d in KEPT["designs"] if (d["profile"], d["device"]) == ("unicode", "ice40-hx8k")]
-    found = [design for design in results["designs"] if design["lanes"] == 1]
-    for design, before in zip(found, kept, strict=True):
+    for design, before in zip(results["designs"], kept, strict=True):
         assert design["runs"] == []
         assert "median" not in design
         for name in ("component", "compact", "fields", *names):
@@ -528,11 +529,19 @@ def test_control_c_ends_place_and_route(folder, tmp_path_factory, group):
 # --- the page -----------------------------------------------------------------------------------
 
 
-def test_page_and_chart_show_the_results_that_are_kept():
+@pytest.mark.parametrize(
+    ("kept", "drawing"), [(KEPT, "synthesis.svg"), (KEPT_OF_LANES, "synthesis-lanes.svg")]
+)
+def test_page_and_chart_show_the_results_that_are_kept(kept, drawing):
     page = (DOCS / "synthesis.md").read_text()
-    assert "\n".join(["", *summary(KEPT), ""]) in page
-    assert texts((DOCS / "synthesis.svg").read_text()) == texts(chart(KEPT))
-    assert "(synthesis.svg)" in page
+    assert "\n".join(["", *summary(kept), ""]) in page
+    assert texts((DOCS / drawing).read_text()) == texts(chart(kept))
+    assert f"({drawing})" in page
+
+
+def test_each_number_of_lanes_is_on_the_page():
+    designs = [Variant(d["component"], d["compact"], d["lanes"]) for d in KEPT_OF_LANES["designs"]]
+    assert designs == [Variant(c, lanes=n) for c in ("decoder", "validator") for n in LANES]
 
 
 @pytest.mark.parametrize("variant", MEASURED, ids=lambda variant: variant.label)

@@ -101,10 +101,11 @@ class Designs:
         ),
     ] = None
 
-    def variants(self) -> list[Variant]:
-        """All that they name."""
+    def variants(self, *, with_lanes: bool = True) -> list[Variant]:
+        """All that they name; if they name nothing, perhaps not those that have several lanes."""
         if self.component is None and self.lanes is None:
-            return [each for each in variants() if each.compact or not self.compact]
+            found = [each for each in variants() if each.compact or not self.compact]
+            return [each for each in found if with_lanes or each.lanes == 1]
         asked = {"--lanes", "--compact"} if self.compact else {"--lanes"}
         names = [name for name, entry in ENTRIES.items() if asked <= entry.options]
         return [

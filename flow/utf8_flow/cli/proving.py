@@ -77,10 +77,8 @@ def mutate(
     properties of prove. One that none of them kills must be proved to do the same as the design.
     Components with lanes are tried if one says --lanes or --component: they take hours.
     """
-    chosen, profile = designs.variants(), rules.chosen()
+    chosen, profile = designs.variants(with_lanes=False), rules.chosen()
     refuse_idle(context, chosen)
-    if designs.component is None and designs.lanes is None:
-        chosen = [variant for variant in chosen if variant.lanes == 1]
     modes = Stalling(seed).modes()
     show = Console(highlight=False)
     say(show, prover_version())

@@ -51,11 +51,12 @@ def synthesize(
     """Measure area and clock frequency on real devices.
 
     The designs are synthesised, placed and routed. Without --profile, in all of them, and in
-    unicode with each of its rules inverted.
+    unicode with each of its rules inverted. Components with lanes are measured if one says --lanes
+    or --component.
     """
     if seed + seeds > SEEDS:
         raise Refused(f"--seed and --seeds must be together at most {SEEDS}")
-    chosen = designs.variants()
+    chosen = designs.variants(with_lanes=False)
     refuse_idle(context, chosen, seed=not seeds and "with --seeds 0")
     if plot is not None:
         if not seeds:

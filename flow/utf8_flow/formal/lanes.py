@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from .bench import Bench, accepts, driven_pins, gives, input_of, output_of, waits
 from .specification import DecoderSpecification
-from .streams import stays, verilog
+from .streams import resets, stays, verilog
 from .timing import Passing
 from .windows import PLACE, Window
 
@@ -158,13 +158,7 @@ def drains(b: Bench, name: str) -> None:
 def reset(b: Bench, name: str) -> None:
     """After a cycle of reset, whatever the registers hold, a beat can be taken and there is one at
     the output in exactly the cycles in which it is so in the initial state."""
-    rst = b.free(1, "rst")
-    design = b.design(name, any_start=True, reset=rst)
-    twin = b.design(f"{name}_twin", driven_pins(design), reset=rst)
-    differs = (design.i.ready != twin.i.ready) | (design.o.valid != twin.o.valid)
-    b.never(b.since(rst) & differs)
-    b.reaches("pins that differ before", differs)
-    b.reaches("an output after a reset in mid-stream", b.since(b.since(rst) & rst) & gives(design))
+    resets(b, name, lambda d, twin: (d.i.ready ^ twin.i.ready) | (d.o.valid ^ twin.o.valid))
 
 
 def output_stream(b: Bench, name: str) -> None:

@@ -1,5 +1,6 @@
 """What is proved of every component, in terms of its streams."""
 
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import ClockSignal, Instance, Module, Signal, Value
@@ -60,12 +61,17 @@ def input_stream(b: Bench, name: str) -> None:
 
 def reset(b: Bench, name: str) -> None:
     """A cycle of reset leads to the initial state, whatever the registers hold."""
+    resets(b, name, pins_differ)
+
+
+def resets(b: Bench, name: str, differ: Callable[[Any, Any], Value]) -> None:
+    """After a cycle of reset what is compared is what it is in the initial state."""
     rst = b.free(1, "rst")
     design = b.design(name, any_start=True, reset=rst)
     twin = b.design(f"{name}_twin", driven_pins(design), reset=rst)
-    differs = pins_differ(design, twin)
+    differs = differ(design, twin)
     b.never(b.since(rst) & differs)
-    b.reaches("outputs that differ before", differs)
+    b.reaches("pins that differ before", differs)
     b.reaches("an output after a reset in mid-stream", b.since(b.since(rst) & rst) & gives(design))
 
 

@@ -29,9 +29,9 @@ class WideDecoder(Elaboratable):
        care.
     5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
        byte of the same text, it ends the sequence before it, as the end of a text does.
-    6. Self-synchronisation: from any register contents, once what was in it is out and one byte
-       fewer than the longest form has was accepted (3 in ``unicode``), or a beat with ``last``,
-       later bytes give the tokens that they give a freshly reset decoder.
+    6. Self-synchronisation: from any register contents, once what was in it is out and beats were
+       accepted that have as many lanes as the longest form has bytes (4 in ``unicode``), the slots
+       of later beats are right.
 
     Parameters
     ----------

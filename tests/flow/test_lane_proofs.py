@@ -102,6 +102,13 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'count.keep("clears", located.valid & begins)',
         'count.keep("clears", Const(0))',
     ),
+    ("validator", "self-synchronisation", "an error that began before its text stays"): (
+        'count.keep("fails", last & (seen_now | wrong))',
+        'stays = count.register("stays")\n'
+        "        with count.m.If(located.valid & last):\n"
+        '            count.m.d.sync += stays.eq(wrong & located["before_unit"] & begins)\n'
+        '        count.keep("fails", last & (seen_now | wrong) & ~stays)',
+    ),
     ("decoder", "begins", "what is carried survives a reset"): (
         'carried = step.register(f"before_{name}", self._most)',
         'carried = step.register(f"before_{name}", self._most, reset_less=True)',

@@ -75,10 +75,11 @@ def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value]) -> No
         Cat(judgement.kind, judgement.begin).eq(told[2:]),
     ]
     # A length that is no number, or a place before the text, is none that there can be.
+    is_known = known(judgement)
     possible = told[0] & ~judgement.impossible
-    possible &= ~b.since(~possible)
+    possible &= ~b.since(~possible & is_known)
     left = b.timing.stages - b.timing.told_in
-    arrives = b.before(judgement.accept & possible & known(judgement), left)
+    arrives = b.before(judgement.accept & possible & is_known, left)
     expected = b.before(judgement.verdict, left)
     b.never(arrives & ((validator.arriving != expected) | ~validator.arrives))
     b.reaches("an error", arrives & expected[0])

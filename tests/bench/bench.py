@@ -28,8 +28,10 @@ from amaranth.hdl import UnusedElaboratable
 
 from utf8_flow.export.verilog import generate
 from utf8_flow.verify.engines import ENGINES, keep_freed_memory
-from utf8_hdl import Decoder, __version__
-from utf8_sim.components import DECODER
+from utf8_hdl import Decoder, Validator, __version__
+from utf8_sim.components import DECODER, component_of
+from utf8_sim.engines.engine import Engine
+from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus, file_pieces
 from utf8_sim.tools.cores import cores
 from utf8_sim.tools.errors import ToolError
@@ -48,6 +50,7 @@ FILE_SIZE = 32 * MEGA
 LARGE_FILE, LARGE_FILE_IF_QUICK = 1 << 30, 1 << 26
 SEED = 1
 STALLS = "0.25"
+LANES = 64
 ENGINE_ROUNDS, FILE_ROUNDS, START_ROUNDS = 5, 3, 3
 
 COCOTB, LOOP = "cocotb on Icarus", "hand-written Verilator loop"
@@ -247,14 +250,14 @@ def describe(texts: Texts) -> None:
 # Engines alone
 
 
-def engine_rate(name: str, text: bytes) -> Callable[[], float]:
-    """What measures one of our engines: stimulus in, trace out."""
-    engine = ENGINES[name](Decoder())
+def engine_rate(engine: Engine, text: bytes, compared: bool = False) -> Callable[[], float]:
+    """What measures one of our engines: stimulus in, trace out; perhaps compared on the way."""
 
     def measure() -> float:
         begin = time.perf_counter()
-        with closing(engine.run(Stimulus(file_pieces(BytesIO(text))))) as windows:
-            cycles = sum(map(len, windows))
+        stimulus = Stimulus(file_pieces(BytesIO(text)))
+        with closing(iter(Lockstep(engine, stimulus)) if compared else engine.run(stimulus)) as run:
+            cycles = sum(map(len, run))
         return cycles / (time.perf_counter() - begin)
 
     return measure
@@ -313,7 +316,7 @@ def contestants(texts: Texts, folder: Path) -> Iterator[tuple[str, Callable[[], 
             elif name == COCOTB:
                 yield name, cocotb_loop_rate(own, text)
             else:
-                yield name, engine_rate(name, text)
+                yield name, engine_rate(ENGINES[name](Decoder()), text)
         except (ToolError, FailedError) as error:
             say(f"  {name} is left out: {error}")
 
@@ -331,6 +334,25 @@ def measure_engines(texts: Texts, folder: Path) -> bool:
             ratio = cxxrtl / rates[name]
             row(f"cxxrtl : {name}", f"{ratio:,.2f}", "", Target(limit).remark(ratio))
     return bool(cxxrtl)
+
+
+def measure_lanes(texts: Texts) -> None:
+    """Print whether comparing is as fast as simulating, where a cycle has many bytes."""
+    say(f"\n{LANES} lanes, Verilator, random bytes at full rate; best of {ENGINE_ROUNDS} rounds")
+    for design in (Decoder(lanes=LANES), Validator(lanes=LANES)):
+        name = component_of(design).name
+        progress(f"building a {name} with {LANES} lanes")
+        try:
+            engine = ENGINES["verilator"](design)
+        except ToolError as error:
+            say(f"  the {name} is left out: {error}")
+            continue
+        ways = {"simulated": False, "simulated and compared": True}
+        measures = {way: engine_rate(engine, texts.random, how) for way, how in ways.items()}
+        alone, compared = best_of(ENGINE_ROUNDS, measures).values()
+        row(f"{name}, simulated", f"{alone:,.0f}", "cycles/s")
+        remark = Target(0.5).remark(compared / alone)
+        row(f"{name}, simulated and compared", f"{compared:,.0f}", "cycles/s", remark)
 
 
 # Commands
@@ -425,6 +447,7 @@ def measure(folder: Path, large_file: int) -> None:
     texts = make_texts()
     describe(texts)
     if measure_engines(texts, folder):
+        measure_lanes(texts)
         measure_files(texts, folder)
         measure_exhaustive(folder)
         measure_memory(texts, folder, large_file)

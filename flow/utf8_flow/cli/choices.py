@@ -29,6 +29,8 @@ COUNTS = {str(lanes): (lanes,) for lanes in LANES}
 
 EVERY_COUNT = COUNTS | {"all": LANES}
 
+BYTES_IN_A_CYCLE = "For a decoder or validator: bytes in a cycle; without it 1 and 8."
+
 SPANS = {span.value: span for span in ErrorSpan}
 
 Engine = Annotated[str, options.Choice([AUTO, *ENGINES], "What simulates the hardware.")]
@@ -94,12 +96,7 @@ class Designs:
 
     component: Annotated[str | None, options.Choice(ENTRIES, "Only this one.")] = None
     compact: Compact = False
-    lanes: Annotated[
-        str | None,
-        options.Choice(
-            EVERY_COUNT, "For a decoder or validator: bytes in a cycle; without it 1 and 8."
-        ),
-    ] = None
+    lanes: Annotated[str | None, options.Choice(EVERY_COUNT, BYTES_IN_A_CYCLE)] = None
 
     def variants(self, *, with_lanes: bool = True) -> list[Variant]:
         """All that they name; if they name nothing, perhaps not those that have several lanes."""
@@ -120,9 +117,7 @@ class Design(Rules, Designs):
     """Options for one design."""
 
     component: Annotated[str, options.Choice(ENTRIES, "Which piece of hardware.")] = "decoder"
-    lanes: Annotated[
-        str | None, options.Choice(COUNTS, "For a decoder or validator: bytes in a cycle.")
-    ] = None
+    lanes: Annotated[str | None, options.Choice(COUNTS, BYTES_IN_A_CYCLE)] = None
 
     @property
     def variant(self) -> Variant:

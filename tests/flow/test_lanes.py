@@ -20,6 +20,7 @@ from command import (
     told,
 )
 from hostile import HOSTILE, chunks
+from needs import needs_icarus
 from reference import ref_tokens
 from utf8_flow.cli.choices import Designs
 from utf8_flow.components.entry import Variant, variants
@@ -117,6 +118,14 @@ def test_a_verdict_is_one_json_object_a_line(folder):
         '{"length": 4, "valid": false, "error": "surrogate", "error_offset": 1}\n'
     )
     assert told(*VALIDATOR, "empty.txt") == [expected_verdict(b"")]
+
+
+@needs_icarus
+@pytest.mark.parametrize("component", ["decoder", "validator"])
+def test_what_the_memory_gives_before_the_first_beat_may_be_undefined(component):
+    """The address of the memory has no initial level."""
+    options = ["--component", component, "--lanes", 4, "--engine", "icarus"]
+    assert run("simulate", *options, "--text", "naïve").status == 0
 
 
 def test_the_report_says_which_texts_are_not_well_formed():

@@ -275,7 +275,7 @@ UNDEFINED = {
     "state without reset": (" state = 4'h1;", "", 0, "the state register"),
     "value of an error": (VALUE, VALUE_OF_ERROR.format("21'bx"), 10, "m_axis_tdata"),
     "one bit": (VALUE, VALUE_OF_ERROR.format("21'b01x01"), 10, "m_axis_tdata"),
-    "not connected": ("assign m_axis_tlast =", "wire nowhere =", 0, "m_axis_tlast"),
+    "not connected": ("assign m_axis_tlast =", "wire nowhere =", 8, "m_axis_tlast"),
     "z": ("entry_1_last : entry_0_last;", "1'bz : entry_0_last;", 9, "m_axis_tlast"),
 }
 

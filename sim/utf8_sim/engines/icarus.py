@@ -69,6 +69,9 @@ class _Bench:
         self._interface = interface
         self.printed = axi_places(design, interface)
         self.driven = [place for place in self.printed if place.pin in interface.inputs]
+        # What is don't care while the output is not valid, and where that is said.
+        self.offered = {place for place in self.printed if place.pin in interface.outputs}
+        [self.valid] = (n for n, p in enumerate(self.printed) if p.pin.name == "o.valid")
 
     def ports_vh(self, module: str) -> str:
         """What ``native/icarus.v`` needs to know of a module's ports."""
@@ -126,16 +129,21 @@ class _Interpreted:
             stdin.flush()
         cycles = [output.readline().split() for _ in range(len(plan))]
         for cycle, levels in enumerate(cycles, start=self._cycles):
-            self._check(cycle, levels)
+            self._define(cycle, levels)
         self._cycles += len(cycles)
         return self._bench.trace(cycles)
 
-    def _check(self, cycle: int, levels: list[bytes]) -> None:
+    def _define(self, cycle: int, levels: list[bytes]) -> None:
+        """Refuse undefined levels; but what is don't care while nothing is offered becomes zero."""
         printed = self._bench.printed
         if len(levels) != len(printed):
             said = b" ".join(levels).decode(errors="replace") or "nothing"
             raise ToolError(f"vvp stopped in cycle {cycle} and said {said}")
-        for place, level in zip(printed, levels, strict=True):
+        is_idle = levels[self._bench.valid] == b"0"
+        for number, (place, level) in enumerate(zip(printed, levels, strict=True)):
             if set(level.lower()) & set(b"xz"):
+                if is_idle and place in self._bench.offered:
+                    levels[number] = b"0"
+                    continue
                 name = "the state register" if place.pin.name == STATE else place.port
                 raise UndefinedError(f"cycle {cycle}, {name} is {level.decode()}")

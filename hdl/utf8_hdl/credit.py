@@ -181,10 +181,9 @@ class Credit(Section):
             m.d.sync += register.eq(coming | (coming & register))
             return register
 
-        # It has no initial level, as the address registers of block RAM have none: so a device
-        # without distributed memory can take such a one.
-        attributes = {"power_up": "any"}
-        own = Signal(width, name=f"{name}_next", reset_less=True, attrs=attributes)
+        # For Verilog and synthesis it has no initial level, as the address registers of block RAM
+        # have none: so a device without distributed memory can take such a one.
+        own = Signal(width, name=f"{name}_next", reset_less=True, attrs={"power_up": "any"})
         number, flips = self._next[:width], self._flips[:width]
         waits = select(flips, own, number)
         m.d.sync += chunk.adopt(own).eq(select(self._o.ready, number ^ flips, waits))

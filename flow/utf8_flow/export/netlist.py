@@ -23,6 +23,9 @@ SHORT = 64
 STAGE = "stage"
 """The attribute of a register that has the heading it belongs under; numbers in them sort."""
 
+POWER_UP = "power_up"
+"""The attribute of a register that is to have no initial level."""
+
 Bit = int | str
 """A bit of a netlist: its number, or its level if it is constant."""
 
@@ -213,7 +216,7 @@ class Netlist:
             for place, bit in enumerate(bits):
                 self._origins.setdefault(bit, (attributes.get(STAGE, ""), rank, place))
             self._levels |= dict(zip(bits, reversed(attributes.get("init", "")), strict=False))
-            if "power_up" in attributes:
+            if POWER_UP in attributes:
                 self._without_level.update(bits)
         self._places: dict[Bit, tuple[Vector, int]] = {}
         self._name_bits(

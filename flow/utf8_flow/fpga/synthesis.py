@@ -22,6 +22,7 @@ from amaranth.lib.wiring import Component, In
 
 from utf8_sim.tools.yowasp import YOSYS, run_yowasp
 
+from ..export.netlist import POWER_UP
 from .families import Device
 
 INSIDE = "component"
@@ -172,7 +173,7 @@ def synthesize(
     design = rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)
     # All of the pass but its last step, which names each cell after its neighbours.
     script = (
-        "read_rtlil design.il; setattr -unset init a:power_up; "
+        f"read_rtlil design.il; setattr -unset init a:{POWER_UP}; "
         f"{device.family.synthesis} -top top -run begin:check; "
         "blackbox =A:whitebox; write_json design.json"
     )

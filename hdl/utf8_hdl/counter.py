@@ -13,9 +13,13 @@ def flips(number: Value) -> Value:
     return Cat(number[:bit].all() for bit in range(len(number)))
 
 
-def next_flips(number: Value) -> Value:
-    """Which bits change with the step after that: those below which all but the lowest are ones."""
-    return Cat(Const(1, 1), (~number[0] & number[1:bit].all() for bit in range(1, len(number))))
+def flips_behind(lowest: Value, odd: Value, number: Value) -> Value:
+    """Which bits change with the step after this one, whether this one is taken or not.
+
+    The lowest one if that is said; and if the number is ``odd`` by then, each other bit below which
+    all are ones. Those between have not changed by then: a step to an odd number changes no other.
+    """
+    return Cat(lowest, (odd & number[1:bit].all() for bit in range(1, len(number))))
 
 
 def up(number: Value) -> Value:

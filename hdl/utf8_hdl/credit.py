@@ -40,7 +40,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from .counter import flips, minus, next_flips, up
+from .counter import flips_behind, minus, up
 from .elastic import Section
 from .gates import select
 
@@ -52,6 +52,9 @@ MOST_STAGES = PLACES - 4
 
 NUMBER_WIDTH = PLACES.bit_length()
 """Bits of a beat's number: one more than that of a place in the memory has."""
+
+BEFORE_MEMORY = 5
+"""In front of so many of the last stages it is looked whether a beat is there."""
 
 CHUNK = 160
 """So many bits of memory share the registers that control them.
@@ -147,9 +150,8 @@ class Credit(Section):
             accepted = self._i.valid & self._i.ready
             of_newest = self.adopt(Signal(NUMBER_WIDTH, name="flips_newest", init=1))
             step.take(accepted, step.newest ^ (of_newest & accepted.replicate(NUMBER_WIDTH)))
-            self.m.d.sync += of_newest.eq(
-                select(accepted, next_flips(step.newest), flips(step.newest))
-            )
+            will_be_odd = accepted ^ step.newest[0]
+            self.m.d.sync += of_newest.eq(flips_behind(Const(1, 1), will_be_odd, step.newest))
         self._steps.append(step)
         return step
 
@@ -198,47 +200,63 @@ class Credit(Section):
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
 
-        No register here is behind more than two lookup tables. So it is known two cycles early
+        No register here is behind more than two lookup tables. So it is known some cycles early
         whether a beat is there, for each of the numbers that may be the next then.
         """
         m, o, number = self.m, self._o, self._next
-        assert 4 <= len(self._steps) <= MOST_STAGES
-        taken = o.valid & o.ready
-        was_taken = self.register("was_taken")
-        m.d.sync += was_taken.eq(taken)
+        assert BEFORE_MEMORY <= len(self._steps) <= MOST_STAGES
+        taken, odd = o.valid & o.ready, number[0]
+        was_taken, was_taken_before = self.register("was_taken"), self.register("was_taken_before")
+        m.d.sync += [was_taken.eq(taken), was_taken_before.eq(was_taken)]
         # Whether a beat is in the memory in two cycles: that with the number of the last cycle, and
         # the three behind it.
-        there = self._compared()
-        # The same of the number of this cycle; and in the next cycle, of the number then.
+        there: list[Value] = []
+        came = self._compared()
+        for ahead in range(4):
+            one = select(was_taken ^ was_taken_before, came[ahead + 1], came[ahead])
+            there.append(self.register(f"there_{ahead}"))
+            m.d.sync += there[-1].eq(select(was_taken & was_taken_before, came[ahead + 2], one))
+        # The same of the number of this cycle; and in the next cycle, of the number then. Of the
+        # latter also whether, in addition, it is odd.
         known = [select(was_taken, more, same) for same, more in pairwise(there)]
         first, second = self.register("first_there"), self.register("second_there")
+        odd_first = self.register("odd_first_there")
+        even_second = self.register("even_second_there")
         m.d.sync += [
             first.eq(select(taken, known[1], known[0])),
             second.eq(select(taken, known[2], known[1])),
-            self.adopt(o.valid).eq(select(taken, second, first)),
+            odd_first.eq(select(taken, known[1] & ~odd, known[0] & odd)),
+            even_second.eq(select(taken, known[2] & odd, known[1] & ~odd)),
             number.eq(select(o.ready, number ^ self._flips, number)),
         ]
-        if_taken, if_not = next_flips(number), flips(number)
-        for n, bit in enumerate(self._flips):
-            m.d.sync += bit.eq(select(taken, second & if_taken[n], first & if_not[n]))
+        valid, valid_and_odd = select(taken, second, first), select(taken, even_second, odd_first)
+        m.d.sync += [
+            self.adopt(o.valid).eq(valid),
+            self._flips.eq(flips_behind(valid, valid_and_odd, number)),
+        ]
         self._give_credit()
 
     def _compared(self) -> list[Value]:
-        """Whether the beat with the next number is there in two cycles, and the three behind it.
+        """Whether a beat is in the memory in three cycles: the next one of two cycles before.
 
-        A beat is only asked for if the one before it is there. So the newest one is that, or the
-        beat itself has arrived.
+        And the five behind it. A beat is only asked for if the one before it is there. So the
+        newest one is that, or the beat itself has arrived.
         """
-        coming = self._steps[-3].next_newest
-        befores = [up(coming), coming, *(minus(coming, Const(n))[:NUMBER_WIDTH] for n in (1, 2))]
-        there: list[Value] = []
+        coming = self._steps[-BEFORE_MEMORY].next_newest
+        befores = [up(coming), coming, *(minus(coming, Const(n)) for n in range(1, 5))]
+        pairs = [slice(n, n + 2) for n in range(0, NUMBER_WIDTH, 2)]
+        came: list[Value] = []
         for ahead, before in enumerate(befores):
             name, init = f"arriving_{ahead}", (1 - ahead) % (1 << NUMBER_WIDTH)
             arriving = self.adopt(Signal(NUMBER_WIDTH, name=name, init=init))
-            has_come = self.register(f"there_{ahead}")
-            self.m.d.sync += [arriving.eq(before), has_come.eq(arriving != self._next)]
-            there.append(has_come)
-        return there
+            differs = self.register(f"differs_{ahead}", len(pairs))
+            came.append(self.register(f"came_{ahead}"))
+            self.m.d.sync += [
+                arriving.eq(before[:NUMBER_WIDTH]),
+                differs.eq(Cat(arriving[pair] != self._next[pair] for pair in pairs)),
+                came[-1].eq(differs.any()),
+            ]
+        return came
 
     def _give_credit(self) -> None:
         """Be ready in the cycle after the next, if few enough beats are outstanding."""

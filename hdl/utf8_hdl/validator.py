@@ -198,15 +198,16 @@ class Validator(wiring.Component):
         locate = credit.step("locate", "where the beat's first error begins")
         unfinished, rest_of_it = found["unfinished"][0], found["unfinished"][1:]
         rest = select(unfinished, rest_of_it, found["found_rest"])
-        at_least = rest[len(self._of_kind) :]
-        lane = found["found_lane"] & ~unfinished.replicate(len(found["found_lane"]))
-        back = select(unfinished, Cat(Const(1, 1), at_least), Cat(at_least, Const(0, 1)))
+        lane = found["found_lane"]
+        in_lanes = Cat(found["found_rest"][len(self._of_kind) :], Const(0, 1))
+        in_unfinished = Cat(Const(1, 1), rest_of_it[len(self._of_kind) :])
+        back = select(unfinished, in_unfinished, in_lanes)
 
         locate.m.d.comb += [
             self.found.unfinished.eq(unfinished),
             self.found.unfinished_more.eq(rest_of_it[len(self._of_kind) :]),
             self.found.error.eq(found["found_error"]),
-            self.found.lane.eq(found["found_lane"]),
+            self.found.lane.eq(lane),
             self.found.more.eq(found["found_rest"][len(self._of_kind) :]),
         ]
         last, begins = found["last"], locate.adopt(Signal(name="begins", init=1))
@@ -214,17 +215,15 @@ class Validator(wiring.Component):
         phase_now = phase & ~begins.replicate(len(phase))
         with locate.m.If(found.valid):
             locate.m.d.sync += [begins.eq(last), phase.eq(up(phase_now))]
-        place = Cat(lane, phase_now)
+        begin, place = Cat(Const(0, len(lane)), phase_now), Cat(lane, phase_now)
         locate.keep("begins", begins)
         locate.keep("ends_unit", phase_now.all())
         locate.keep("wrong", found.valid & (unfinished | found["found_error"]))
         locate.keep(
             "before_unit",
-            any_of(
-                back[n] & any_of(place == lower for lower in range(n + 1)) for n in range(len(back))
-            ),
+            select(unfinished, _is_less(begin, in_unfinished), _is_less(place, in_lanes)),
         )
-        locate.keep("place", place)
+        locate.keep("place", select(unfinished, begin, place))
         locate.keep("back", back)
         locate.keep("of_kind", rest[: len(self._of_kind)])
         return locate
@@ -240,7 +239,7 @@ class Validator(wiring.Component):
         last = located["last"]
         due, seen = count.register("due"), count.register("seen")
         due_now, seen_now = due & ~begins, seen & ~begins
-        counts = select(wrong, ~located["before_unit"], ends_unit) & due_now & ~seen_now
+        counts = select(wrong, ~located["before_unit"], ends_unit) & due_now & ~seen
         with count.m.If(located.valid):
             count.m.d.sync += [
                 due.eq(ends_unit | (due_now & ~counts)),
@@ -250,12 +249,12 @@ class Validator(wiring.Component):
         count.keep("counts", located.valid & counts)
         count.keep("is_first", wrong & ~seen_now)
         count.keep("fails", last & (seen_now | wrong))
-        back = [located["back"][n] for n in range(len(located["back"]))]
-        steps = Cat(bit_of_count(back, n) for n in range(len(back).bit_length()))
-        place = located["place"]
-        low = minus(place[:UNIT_BITS], steps)
-        count.keep("low", low[:UNIT_BITS])
-        count.keep("borrow", low[UNIT_BITS])
+        back, place = located["back"], located["place"]
+        bits = [back[n] for n in range(len(back))]
+        steps = Cat(bit_of_count(bits, n) for n in range(len(back).bit_length()))
+        low = place[:UNIT_BITS]
+        count.keep("low", minus(low, steps)[:UNIT_BITS])
+        count.keep("borrow", _is_less(low, back))
         count.keep("high", place[UNIT_BITS:])
         return count
 
@@ -292,6 +291,16 @@ class Validator(wiring.Component):
             found = select(cut, Const(Kind.TRUNCATED.value >> bit & 1, 1), of_byte)
             bits.append(found | noncharacter)
         return Cat(bits)
+
+
+def _is_less(place: Value, steps: Value) -> Value:
+    """Whether a place is less than a number of steps, which has a bit for each."""
+    width = (len(steps) - 1).bit_length()
+    less = (
+        steps[n] & any_of(place[:width] == lower for lower in range(n + 1))
+        for n in range(len(steps))
+    )
+    return ~place[width:].any() & any_of(less)
 
 
 def _part(whole: Value, number: int, parts: int) -> Value:

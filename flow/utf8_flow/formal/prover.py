@@ -178,18 +178,20 @@ def _check_inputs(bench: Bench, circuit: Circuit) -> None:
         raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")
 
 
-def decide(circuit: Circuit, cycles: int = 0) -> tuple[str, str]:
+def decide(circuit: Circuit, cycles: int = 0, seconds: int = 0) -> tuple[str, str]:
     """Whether the only output of a circuit stays low in all runs, or in so many cycles of them.
 
     First registers and gates that are equal in every reachable state are merged, which induction
     shows (van Eijk's method); that alone is often enough. Then property directed reachability
     looks for a set of states that holds the initial one, that no step leaves, and in which the
-    output is low, and checks it. The result is ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
+    output is low, and checks it; if `seconds` are given, no longer than that. The result is
+    ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
     """
     if cycles:
         wrong = fails_within(circuit, cycles)
         return ("FAILED", "") if wrong else ("proved", f"any {cycles} cycles")
-    said, merged = _ask_abc(circuit, "scorr; dc2; write_aiger result; pdr -sfy", "result")
+    search = f"pdr -sfy -T {seconds}" if seconds else "pdr -sfy"
+    said, merged = _ask_abc(circuit, f"scorr; dc2; write_aiger result; {search}", "result")
     if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
         return "proved", "induction"
     if "was asserted in frame" in said:

@@ -101,7 +101,10 @@ FAMILIES = {
 }
 """The families that are known, by name."""
 
-_ECP5_85F = "--85k", "--package", "CABGA756", "--speed"
+# For designs with many wires. The multiplexers that join lookup tables are slower than one more of
+# these, and the usual placer leaves related cells further apart.
+_LARGE_ECP5 = FAMILIES["ecp5"]._replace(synthesis="synth_ecp5 -nowidelut")
+_ECP5_85F = "--85k", "--package", "CABGA756", "--placer", "static", "--speed"
 
 DEVICES = {
     "ice40-hx8k": Device(
@@ -118,14 +121,14 @@ DEVICES = {
     ),
     "ecp5-85f": Device(
         "ECP5-85F, speed grade 6",
-        FAMILIES["ecp5"],
+        _LARGE_ECP5,
         (*_ECP5_85F, "6"),
         clock_tree=257,
         is_large=True,
     ),
     "ecp5-85f-8": Device(
         "ECP5-85F, speed grade 8",
-        FAMILIES["ecp5"],
+        _LARGE_ECP5,
         (*_ECP5_85F, "8"),
         clock_tree=370,
         is_large=True,

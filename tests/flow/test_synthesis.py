@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from command import Process, assert_refused, names, needs_proc, run, squeezed, wait_until
@@ -95,14 +95,28 @@ def shift(design, m):
     m.d.sync += design.o.p.first.eq(design.i.payload)
 
 
-def slow(design, m):
-    """All bits of the input, one after the other, decide ``late.bit``."""
-    late = Signal(data.StructLayout({"unused": 3, "bit": 1}))
+def late(design, m):
+    """A bit that all those of the input decide, one after the other."""
     level = design.o.ready
     for bit in design.i.payload:
         before, level = level, Signal(attrs={"keep": 1})
         m.d.comb += level.eq(before & bit)
-    m.d.sync += [late.bit.eq(level), design.o.p.first.eq(late.bit)]
+    return level
+
+
+def slow(design, m):
+    register = Signal(data.StructLayout({"unused": 3, "bit": 1}), name="late")
+    m.d.sync += [register.bit.eq(late(design, m)), design.o.p.first.eq(register.bit)]
+
+
+def slow_memory(design, m):
+    m.submodules.words = words = memory.Memory(shape=1, depth=16, init=[])
+    write, read = words.write_port(), words.read_port(domain="comb")
+    m.d.comb += [
+        *(write.en.eq(1), write.addr.eq(design.i.payload), write.data.eq(late(design, m))),
+        read.addr.eq(design.i.payload[4:]),
+    ]
+    m.d.sync += design.o.p.first.eq(read.data)
 
 
 def slow_enable(design, m):
@@ -217,6 +231,12 @@ def test_the_critical_path_is_told_as_the_source_names_it(device):
     assert re.fullmatch(r"o\.payload(\.first)?\[[01]\] \(enable\)", result.end)
     result = run_of(slow_output, device)
     assert result.end == "o.payload.first[0] (pin)"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("device", [name for name in DEVICES if name.startswith("ecp5")])
+def test_a_critical_path_may_end_at_a_memory(device):
+    assert run_of(slow_memory, device).end == "words"
 
 
 def spread(design, m):

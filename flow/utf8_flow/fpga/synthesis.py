@@ -148,7 +148,7 @@ class Netlist:
         return sum(counts.get(kind, 0) for kind, _ in self._cells.values())
 
     def register_name(self, placed: str) -> str:
-        """What the source calls a register or memory, of which nextpnr names the cell that holds it.
+        """What the source calls a register or memory that is in the cell of this name in nextpnr.
 
         A register of the harness has the name of its port, ``(pin)`` after it at an output.
         """

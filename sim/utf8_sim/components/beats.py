@@ -30,6 +30,9 @@ MOST_TEXTS = 2048
 
 RANDOM_KEEPS = 256
 
+PLACES = 16
+"""Beats that may be outstanding: as many values may be kept somewhere."""
+
 WIDE = 16
 """Lanes up to which those without a byte are shown one by one."""
 
@@ -56,6 +59,11 @@ def campaign(design: Any, seed: int) -> list[Part]:
         text = b"A".join(texts)
         return [b"A" * lane + text for lane in range(lanes)]
 
+    def in_every_place(texts: list[bytes]) -> list[bytes]:
+        """As often as there are places, each time one place further."""
+        length = sum(-(-len(text) // lanes) for text in texts)
+        return [*texts, *[b"A"] * ((1 - length) % PLACES)] * PLACES
+
     def one_by_one(texts: list[bytes], most: int = MOST_TEXTS) -> list[bytes]:
         step = -(-lanes * len(texts) // most)
         places = product(range(lanes), enumerate(texts))
@@ -68,7 +76,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
     ]
     texts = {
         "boundary code points in every lane": joined(encodings),
-        "every bit of a value in every lane": joined(toggled),
+        "every bit of a value in every lane and place": in_every_place(joined(toggled)),
         "every class after every beginning, in every lane": joined(after_beginnings),
         "one boundary code point in a text": one_by_one(encodings, lanes * len(encodings)),
         "one class after one beginning in a text": one_by_one(after_beginnings),

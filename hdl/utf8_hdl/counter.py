@@ -13,11 +13,12 @@ def flips(number: Value) -> Value:
     return Cat(number[:bit].all() for bit in range(len(number)))
 
 
-def flips_behind(lowest: Value, odd: Value, number: Value) -> Value:
-    """Which bits change with the step after this one, whether this one is taken or not.
+def flips_next(lowest: Value, odd: Value, number: Value) -> Value:
+    """Which bits change with a step in the next cycle, whether there is one in this cycle or not.
 
-    The lowest one if that is said; and if the number is ``odd`` by then, each other bit below which
-    all are ones. Those between have not changed by then: a step to an odd number changes no other.
+    ``lowest`` says whether the lowest bit does. ``odd`` says whether the number is odd in the next
+    cycle; only then does each other bit change below which all are ones. The bits from the second
+    one on may be read in this cycle: a step to an odd number changes the lowest one only.
     """
     return Cat(lowest, (odd & number[1:bit].all() for bit in range(1, len(number))))
 

@@ -25,7 +25,7 @@ What follows from it:
 
 - Latency: S + 1 cycles from acceptance to output, not counting cycles in which the output waits.
 - Throughput: with a ready consumer S + 1 beats are outstanding, so S may be up to 12 for one beat
-  in every cycle.
+  in every cycle. It is 5 at least.
 - Nothing is lost: 16 beats are outstanding at most.
 - No output depends on an input within a cycle, ``i.ready`` neither.
 
@@ -40,7 +40,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from .counter import flips_behind, minus, up
+from .counter import flips_next, minus, up
 from .elastic import Section
 from .gates import select
 
@@ -54,7 +54,7 @@ NUMBER_WIDTH = PLACES.bit_length()
 """Bits of a beat's number: one more than that of a place in the memory has."""
 
 BEFORE_MEMORY = 5
-"""In front of so many of the last stages it is looked whether a beat is there."""
+"""So many stages before the memory, beats are looked for that are to come out."""
 
 CHUNK = 160
 """So many bits of memory share the registers that control them.
@@ -151,7 +151,7 @@ class Credit(Section):
             of_newest = self.adopt(Signal(NUMBER_WIDTH, name="flips_newest", init=1))
             step.take(accepted, step.newest ^ (of_newest & accepted.replicate(NUMBER_WIDTH)))
             will_be_odd = accepted ^ step.newest[0]
-            self.m.d.sync += of_newest.eq(flips_behind(Const(1, 1), will_be_odd, step.newest))
+            self.m.d.sync += of_newest.eq(flips_next(Const(1, 1), will_be_odd, step.newest))
         self._steps.append(step)
         return step
 
@@ -216,8 +216,9 @@ class Credit(Section):
             one = select(was_taken ^ was_taken_before, came[ahead + 1], came[ahead])
             there.append(self.register(f"there_{ahead}"))
             m.d.sync += there[-1].eq(select(was_taken & was_taken_before, came[ahead + 2], one))
-        # The same of the number of this cycle; and in the next cycle, of the number then. Of the
-        # latter also whether, in addition, it is odd.
+        # The same of the number of this cycle. In the next one `first` says it of the number then,
+        # and `second` of the one behind; and two say whether that is there and odd, which is so
+        # behind a number that is even.
         known = [select(was_taken, more, same) for same, more in pairwise(there)]
         first, second = self.register("first_there"), self.register("second_there")
         odd_first = self.register("odd_first_there")
@@ -232,15 +233,15 @@ class Credit(Section):
         valid, valid_and_odd = select(taken, second, first), select(taken, even_second, odd_first)
         m.d.sync += [
             self.adopt(o.valid).eq(valid),
-            self._flips.eq(flips_behind(valid, valid_and_odd, number)),
+            self._flips.eq(flips_next(valid, valid_and_odd, number)),
         ]
         self._give_credit()
 
     def _compared(self) -> list[Value]:
-        """Whether a beat is in the memory in three cycles: the next one of two cycles before.
+        """Of six numbers in order: whether the beat with it is in the memory in three cycles.
 
-        And the five behind it. A beat is only asked for if the one before it is there. So the
-        newest one is that, or the beat itself has arrived.
+        The first one is the next one of two cycles before. A number only counts if the beat before
+        it is there. So either that beat is the newest one, or the beat itself has arrived.
         """
         coming = self._steps[-BEFORE_MEMORY].next_newest
         befores = [up(coming), coming, *(minus(coming, Const(n)) for n in range(1, 5))]

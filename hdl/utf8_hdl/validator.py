@@ -199,6 +199,8 @@ class Validator(wiring.Component):
         unfinished, rest_of_it = found["unfinished"][0], found["unfinished"][1:]
         rest = select(unfinished, rest_of_it, found["found_rest"])
         lane = found["found_lane"]
+        # How many bytes before its place an error begins, a bit for each. In the lanes, that is the
+        # place of its last byte; if it was left unfinished, lane 0, which is a byte more.
         in_lanes = Cat(found["found_rest"][len(self._of_kind) :], Const(0, 1))
         in_unfinished = Cat(Const(1, 1), rest_of_it[len(self._of_kind) :])
         back = select(unfinished, in_unfinished, in_lanes)
@@ -215,15 +217,15 @@ class Validator(wiring.Component):
         phase_now = phase & ~begins.replicate(len(phase))
         with locate.m.If(found.valid):
             locate.m.d.sync += [begins.eq(last), phase.eq(up(phase_now))]
-        begin, place = Cat(Const(0, len(lane)), phase_now), Cat(lane, phase_now)
+        front, place = Cat(Const(0, len(lane)), phase_now), Cat(lane, phase_now)
         locate.keep("begins", begins)
         locate.keep("ends_unit", phase_now.all())
         locate.keep("wrong", found.valid & (unfinished | found["found_error"]))
         locate.keep(
             "before_unit",
-            select(unfinished, _is_less(begin, in_unfinished), _is_less(place, in_lanes)),
+            select(unfinished, _is_less(front, in_unfinished), _is_less(place, in_lanes)),
         )
-        locate.keep("place", select(unfinished, begin, place))
+        locate.keep("place", select(unfinished, front, place))
         locate.keep("back", back)
         locate.keep("of_kind", rest[: len(self._of_kind)])
         return locate
@@ -239,6 +241,7 @@ class Validator(wiring.Component):
         last = located["last"]
         due, seen = count.register("due"), count.register("seen")
         due_now, seen_now = due & ~begins, seen & ~begins
+        # In a text's first beat nothing is due: so `seen` may be left over from the text before.
         counts = select(wrong, ~located["before_unit"], ends_unit) & due_now & ~seen
         with count.m.If(located.valid):
             count.m.d.sync += [
@@ -294,7 +297,7 @@ class Validator(wiring.Component):
 
 
 def _is_less(place: Value, steps: Value) -> Value:
-    """Whether a place is less than a number of steps, which has a bit for each."""
+    """Whether a place is less than a number, of which bit n says whether it is more than n."""
     width = (len(steps) - 1).bit_length()
     less = (
         steps[n] & any_of(place[:width] == lower for lower in range(n + 1))

@@ -51,7 +51,6 @@ def test_every_mutant_is_killed_or_equivalent(trial):
     assert not any(fate.survives for fate in others)
     assert sum(fate.stimulus is not None for fate in others) > COUNT / 2
     assert sum(fate.promise is not None for fate in others) > COUNT / 2
-    assert all(bool(fate.stimulus or fate.promise) != fate.equivalent for fate in others)
 
 
 def test_checks_that_look_at_nothing_kill_nothing(trial):

@@ -267,7 +267,7 @@ def test_every_register_has_a_name(device):
     netlist = placed(constants, device)
     cells = json.loads(netlist.text)["modules"]["top"]["cells"]
     registers = [name for name, cell in cells.items() if "Q" in cell["connections"]]
-    names = {netlist.register_name(name) for name in registers}
+    names = {netlist.source_name(name) for name in registers}
     assert ("inverted register" if device == "ice40-hx8k" else "fresh") in names
     assert not any("$" in name for name in names)
 

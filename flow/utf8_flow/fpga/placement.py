@@ -157,8 +157,8 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
     return Run(
         seed,
         round(clock["achieved"], 2),
-        netlist.register_name(start["cell"]),
-        netlist.register_name(end["cell"]) + (f" ({control})" if control else ""),
+        netlist.source_name(start["cell"]),
+        netlist.source_name(end["cell"]) + (f" ({control})" if control else ""),
     )
 
 

@@ -147,7 +147,7 @@ class Netlist:
         counts = self.device.family.lookup_tables
         return sum(counts.get(kind, 0) for kind, _ in self._cells.values())
 
-    def register_name(self, placed: str) -> str:
+    def source_name(self, placed: str) -> str:
         """What the source calls a register or memory that is in the cell of this name in nextpnr.
 
         A register of the harness has the name of its port, ``(pin)`` after it at an output.

@@ -34,7 +34,7 @@ def mutation_score(
             fates[number] = fate
             progress.advance(task)
     if not fates.pop(0).equivalent:
-        raise RuntimeError("the design is not equivalent to itself")
+        raise RuntimeError("the design itself is killed, or not proved equivalent to itself")
     return _tell(show, mutants, fates, seed)
 
 

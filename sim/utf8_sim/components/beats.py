@@ -60,7 +60,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
         return [b"A" * lane + text for lane in range(lanes)]
 
     def in_every_place(texts: list[bytes]) -> list[bytes]:
-        """As often as there are places, each time one place further."""
+        """The same texts once for each place: their beats are one more than a multiple of these."""
         length = sum(-(-len(text) // lanes) for text in texts)
         return [*texts, *[b"A"] * ((1 - length) % PLACES)] * PLACES
 

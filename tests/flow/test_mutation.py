@@ -51,6 +51,7 @@ def test_every_mutant_is_killed_or_equivalent(trial):
     assert not any(fate.survives for fate in others)
     assert sum(fate.stimulus is not None for fate in others) > COUNT / 2
     assert sum(fate.promise is not None for fate in others) > COUNT / 2
+    assert all(bool(fate.stimulus or fate.promise) != fate.equivalent for fate in others)
 
 
 def test_checks_that_look_at_nothing_kill_nothing(trial):
@@ -58,11 +59,11 @@ def test_checks_that_look_at_nothing_kill_nothing(trial):
     assert sum(idle.judge(number).survives for number in range(1 + COUNT)) > COUNT / 2
 
 
-def test_what_a_stimulus_tells_apart_is_not_proved_equivalent(trial):
-    told = [number for number in range(1, 1 + COUNT) if trial.judge(number).stimulus]
-    blind = replace(trial, modes=[], circuits={"": trial.circuits[""]})
-    assert told
-    assert all(blind.judge(number).survives for number in told)
+def test_an_equivalence_that_a_stimulus_refutes_is_an_error(trial):
+    never = replace(trial.circuits[""], outputs={"wrong": 0})
+    gullible = replace(trial, circuits={"": never})
+    with pytest.raises(RuntimeError, match="proved equivalent and differs"):
+        list(map(gullible.judge, range(1 + COUNT)))
 
 
 def test_an_equivalence_that_takes_too_long_is_none(trial, monkeypatch):

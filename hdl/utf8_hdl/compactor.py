@@ -1,15 +1,14 @@
 """The compactor: lanes of which some have a value become beats in which all have one."""
 
 from functools import reduce
-from itertools import accumulate
-from operator import xor
+from operator import add
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .counter import majority, plus, up
+from .counter import at_least, compared, majority, plus, up
 from .credit import PLACE_WIDTH, Credit, Step
 from .gates import select
 from .layouts import checked_lanes, sparse_layout
@@ -20,8 +19,11 @@ GROUP, PAIR, BLOCK = 4, 8, 16
 COUNTED, ADDED, GIVEN, STAGES = 3, 5, 7, 11
 """Stages: in which blocks are counted, and all lanes; from which on there are dense beats; all."""
 
-FIRST_LEVEL = 5
-"""The stage with the values behind level 0."""
+FIRST_LEVEL = 6
+"""The stage with the values behind level 0. Those that do not fit are in the last stage."""
+
+LOCAL_LEVELS = (BLOCK - 1).bit_length()
+"""In higher levels the middles are where blocks begin."""
 
 _WHAT = {
     1: "values in four lanes",
@@ -29,6 +31,8 @@ _WHAT = {
     3: "values in blocks of 16 lanes",
     GIVEN: "whether there is a dense beat",
 }
+
+_COMPARED = "top_higher", "top_same", "top_not_lower"
 
 
 class Compactor(wiring.Component):
@@ -101,7 +105,8 @@ class Compactor(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         credit = Credit(m, self.i, self.o)
-        sums, fill = Sums(self.lanes), Fill(m, self.lanes)
+        sums = Sums(self.lanes)
+        fill = Fill(m, self.lanes, sums.next_top)
         before = step = self._take(credit)
         for stage in range(2, STAGES + 1):
             what = _WHAT.get(stage, "values go to their lanes")
@@ -111,7 +116,7 @@ class Compactor(wiring.Component):
                 step = credit.step(f"stage_{stage}", what)
             sums.add(stage, before, step)
             fill.follow(stage, before, step)
-            self._route(stage - FIRST_LEVEL, before, step)
+            self._route(stage, before, step)
             before, last_but_one = step, before
         payload = Cat(self._values(credit, last_but_one, step), self._facts(credit, step))
         m.d.comb += Value.cast(self.o.p).eq(payload)
@@ -130,17 +135,21 @@ class Compactor(wiring.Component):
         step.keep("user", p.user if self.user else Const(0, 0))
         return step
 
-    def _route(self, level: int, before: Step, step: Step) -> None:
-        """Swap the pairs of a level, if this stage has one."""
-        if not 0 <= level < self.lanes.bit_length() - 1:
-            return
-        lanes, half = _parts(before["data"], self.width), 1 << level
-        swaps = before[f"swaps_{level}"]  # in order: of each block, as many as it has pairs
-        pairs = (lane >> level + 1 << level | lane % half for lane in range(self.lanes))
-        routed = [
-            select(swaps[pair], lanes[lane ^ half], lanes[lane]) for lane, pair in enumerate(pairs)
-        ]
-        step.keep("data", Cat(routed))
+    def _route(self, stage: int, before: Step, step: Step) -> None:
+        """Swap the pairs of a stage's levels: of one, or with 128 lanes, of two in the last."""
+        all_levels = range(self.lanes.bit_length() - 1)
+        levels = [level for level in all_levels if stage == min(level + FIRST_LEVEL, STAGES)]
+        lanes = _parts(before["data"], self.width)
+        for level in levels:
+            # In order: of each block, as many as it has pairs.
+            swaps, half = before[f"swaps_{level}"], 1 << level
+            pairs = [lane >> level + 1 << level | lane % half for lane in range(self.lanes)]
+            lanes = [
+                select(swaps[pair], lanes[lane ^ half], lanes[lane])
+                for lane, pair in enumerate(pairs)
+            ]
+        if levels:
+            step.keep("data", Cat(lanes))
 
     def _values(self, credit: Credit, before: Step, step: Step) -> Value:
         """The values at the output. Each is written to the beat that its lane fills next.
@@ -167,63 +176,83 @@ class Compactor(wiring.Component):
 
 
 class Sums:
-    """Which pairs are swapped in each level: ``swaps_0`` is known in stage 4, and so on.
+    """Which pairs are swapped in each level: ``swaps_0`` is known in stage 5, and so on.
 
-    A sum is that of the *base* of a block, which is what comes before it, and of the *local* count
-    in the block. Bit n of a base is known in stage 3 + n, that of a sum one stage later.
+    The *top* is the lane of the last value before a beat; it is the highest one, as if below lane
+    0, if a text begins. To it is added how many values the beat has before a *middle*, the lane in
+    which the upper half of a block begins; and for the next top, how many it has. These have two
+    parts: what is in blocks of 16 lanes, and the *local* values in the block with the middle.
+
+    In stage 6 the whole sums are known. Levels 0 and 1 need some bits before that. So each of the
+    two lowest bits also has a top of its own, one in stage 4 and one in stage 5.
 
     Parameters
     ----------
     lanes : int
         How many there are.
+
+    Attributes
+    ----------
+    next_top : Signal
+        In stage 6, the top with the values of the beat that comes, and whether it has gone beyond
+        the highest lane.
     """
 
     def __init__(self, lanes: int) -> None:
         self._lanes = lanes
         self._levels = lanes.bit_length() - 1
         self._blocks = max(1, lanes // BLOCK)
+        self.next_top = Signal(self._levels + 1)
+        # The lanes before which all values are counted, and how many bits of that are needed.
+        self._whole = {lane: n + 1 for n in range(2, self._levels) for lane in self._middles(n)}
+        self._whole[lanes] = self._levels + 1
 
     def add(self, stage: int, before: Step, step: Step) -> None:
         """What is done in a stage, from 2 on."""
-        if stage == 2:
+        if stage == COUNTED - 1:
             self._count(before, step)
         elif stage == COUNTED:
             self._count_blocks(before, step)
-        bit = stage - COUNTED
-        if 0 <= bit < self._levels:
-            self._add_base(bit, before, step)
-        for level in range(max(0, bit - 1), self._levels):
-            if bit > 0:
-                self._add_local(level, bit - 1, before, step)
+            self._count_locals(before, step)
+        elif stage == COUNTED + 1:
+            self._add_three(before, step)
+            self._add_first_bit(before, step)
+        elif stage == ADDED:
+            self._add_nine(before, step)
+            self._add_second_bit(before, step)
+        elif stage == ADDED + 1:
+            self._add_top(before, step)
+        for level in range(self._levels):
+            if stage == min(level + FIRST_LEVEL, STAGES) - 1:
+                self._swap(level, before, step)
 
     def _count(self, before: Step, step: Step) -> None:
         """Stage 2: pairs of groups; of a block, whether it has an odd number."""
         groups = _parts(before["groups"], self._width(GROUP))
-        pairs = (_sum(step.m, some) for some in _chunks(groups, PAIR // GROUP))
+        pairs = (reduce(plus, some) for some in _chunks(groups, PAIR // GROUP))
         step.keep("pairs", Cat(_extended(pair, self._width(PAIR)) for pair in pairs))
-        odd = (
-            reduce(xor, (group[0] for group in some)) for some in _chunks(groups, BLOCK // GROUP)
-        )
+        odd = (Cat(group[0] for group in some).xor() for some in _chunks(groups, BLOCK // GROUP))
         step.keep("odd", Cat(odd))
 
     def _count_blocks(self, before: Step, step: Step) -> None:
-        """Stage 3: blocks; and for each level what is in a block before the middle of a part."""
+        """Stage 3: blocks; and how many of those up to each one have an odd number, two bits."""
         pairs = _parts(before["pairs"], self._width(PAIR))
-        counts = [_sum(step.m, some) for some in _chunks(pairs, BLOCK // PAIR)]
-        step.keep("counts", Cat(_extended(count, self._width(BLOCK)) for count in counts))
-        for bit in range(1, self._levels):
-            step.keep(f"added_{bit}", Cat(_extended(count, bit + 1)[bit] for count in counts))
-        for level in range(self._levels):
-            before_middles = [
-                _sum(step.m, self._local(before, middle)) for middle in self._middles(level)
-            ]
-            for bit in range(level + 1):
-                bits = (_extended(count, level + 1)[bit] for count in before_middles)
-                step.keep(f"local_{level}_{bit}", Cat(bits))
+        for number, some in enumerate(_chunks(pairs, BLOCK // PAIR)):
+            step.keep(f"count_{number}", _extended(_total(some), self._width(BLOCK)))
+        for number in range(1, self._blocks + 1):
+            fours = (_sum(step.m, four) for four in _chunks(list(before["odd"][:number]), 4))
+            step.keep(f"odd_{number}", _extended(_sum(step.m, list(fours)), 2))
+
+    def _count_locals(self, before: Step, step: Step) -> None:
+        """Stage 3: local values before the middles, as many bits as their level needs."""
+        for level in range(min(LOCAL_LEVELS, self._levels)):
+            for middle in self._middles(level):
+                count = _sum(step.m, self._local(before, middle))
+                step.keep(f"local_{middle}", _extended(count, level + 1))
 
     def _local(self, before: Step, lane: int) -> list[Value]:
         """What is known of how many values there are in a block before a lane."""
-        lane_in_block, parts = lane % BLOCK, [Const(0, 1)]
+        lane_in_block, parts = lane % BLOCK, list[Value]()
         for name, size in ("pairs", PAIR), ("groups", GROUP), ("full", 1):
             width = self._width(size)
             while lane_in_block >= size:
@@ -236,45 +265,92 @@ class Sums:
         """The lanes in which the upper halves of a level begin."""
         return range(1 << level, self._lanes, 2 << level)
 
-    def _add_base(self, bit: int, before: Step, step: Step) -> None:
-        """A bit of what comes before each block: this bit of all counts and carries before it."""
-        if bit:
-            carry, base, added = (
-                before[f"{name}_{bit - 1}"] for name in ("base_carry", "base", "added")
-            )
-            carry = majority(base, added, carry)
-            added = before[f"added_{bit}"] ^ carry
-        else:
-            carry, added = Const(0, self._blocks), before["odd"]
-            step.keep("added_0", added)
-        of_text, last = step.register(f"base_of_beat_{bit}"), before["last"]
-        *bases, total = accumulate(added, xor, initial=of_text)
-        with step.m.If(before.valid):
-            step.m.d.sync += of_text.eq(total & ~last)
-        step.keep(f"base_carry_{bit}", carry)
-        step.keep(f"base_{bit}", Cat(bases))
+    def _add_three(self, before: Step, step: Step) -> None:
+        """Stage 4: three blocks each. What is left before a lane is two of them and a local part."""
+        counts = [before[f"count_{number}"] for number in range(self._blocks)]
+        for number, three in enumerate(_chunks(counts, 3)):
+            step.keep(f"three_{number}", _total(three))
+        for lane, width in self._whole.items():
+            blocks = self._blocks_before(lane)
+            left = counts[blocks - blocks % 3 : blocks]
+            if lane < self._lanes and lane % BLOCK:
+                left.append(before[f"local_{lane}"])
+            step.keep(f"left_{lane}", _extended(_total(left), width))
 
-    def _add_local(self, level: int, bit: int, before: Step, step: Step) -> None:
-        """A bit of the sums of a level, and with the highest one which pairs are swapped."""
-        middles = self._middles(level)
-        base = Cat(before[f"base_{bit}"][middle // BLOCK] for middle in middles)
-        local = before[f"local_{level}_{bit}"]
-        none = Const(0, len(middles))
-        carry = before[f"carry_{level}_{bit}"] if bit else none
-        found = base ^ local ^ carry
-        # Of the lower bits, for each number that they can be: whether they are more.
-        more = [none]
-        if bit:
-            lower = _parts(before[f"more_{level}_{bit - 1}"], len(middles))
-            highest = before[f"sum_{level}_{bit - 1}"]
-            more = [highest | each for each in lower] + [highest & each for each in lower]
-        if bit < level:
-            step.keep(f"carry_{level}_{bit + 1}", majority(base, local, carry))
-            step.keep(f"sum_{level}_{bit}", found)
-            step.keep(f"more_{level}_{bit}", Cat(more))
-        else:
-            swaps = (~(each[n] ^ found[n]) for n in range(len(middles)) for each in more)
-            step.keep(f"swaps_{level}", Cat(swaps))
+    def _add_nine(self, before: Step, step: Step) -> None:
+        """Stage 5: how many values there are before a lane, in up to nine blocks."""
+        for lane, width in self._whole.items():
+            threes = [before[f"three_{n}"] for n in range(self._blocks_before(lane) // 3)]
+            step.keep(f"before_{lane}", _extended(_total([*threes, before[f"left_{lane}"]]), width))
+
+    def _blocks_before(self, lane: int) -> int:
+        """How many whole blocks there are before a lane, or one that is all lanes."""
+        return self._blocks if lane == self._lanes else lane // BLOCK
+
+    def _add_top(self, before: Step, step: Step) -> None:
+        """Stage 6: the whole sums."""
+        top = step.adopt(Signal(self._levels, name="top", init=-1))
+        for lane, width in self._whole.items():
+            if lane < self._lanes:
+                step.keep(f"sum_{lane}", (top + before[f"before_{lane}"])[:width])
+        step.m.d.comb += self.next_top.eq(top + before[f"before_{self._lanes}"])
+        self._follow(top, self.next_top[: self._levels], before, step)
+
+    def _add_first_bit(self, before: Step, step: Step) -> None:
+        """Stage 4: bit 0 of the sums before blocks; and bit 1 of what is added."""
+        if self._levels == 0:
+            return
+        numbers = range(1, self._blocks + 1)
+        added = Cat(Const(0, 1), (before[f"odd_{n}"][0] for n in numbers))
+        top = self._add_bit(0, added, before, step)
+        step.keep("carries", added & top.replicate(len(added)))
+        counts = [before[f"count_{n}"][1] for n in range(self._blocks)]
+        second = (Cat(counts[:n], before[f"odd_{n}"][1]).xor() for n in numbers)
+        step.keep("second_bits", Cat(Const(0, 1), second))
+
+    def _add_second_bit(self, before: Step, step: Step) -> None:
+        """Stage 5: bit 1 of the sums before blocks."""
+        if self._levels > 1:
+            self._add_bit(1, before["second_bits"] ^ before["carries"], before, step)
+
+    def _add_bit(self, bit: int, added: Value, before: Step, step: Step) -> Signal:
+        """A bit of sums, if it does not need a carry. Returns that of the top."""
+        top = step.adopt(Signal(name=f"top_{bit}", init=1))
+        sums = added ^ top.replicate(len(added))
+        step.keep(f"bit_{bit}", sums[:-1])
+        self._follow(top, sums[-1], before, step)
+        return top
+
+    def _follow(self, top: Signal, following: Value, before: Step, step: Step) -> None:
+        """A top follows the beats, and is as if below lane 0 behind a text.
+
+        Written like this, an adder's carry chain leads straight to the registers.
+        """
+        with step.m.If(before["end"]):
+            step.m.d.sync += top.eq(-1)
+        with step.m.Elif(before.valid):
+            step.m.d.sync += top.eq(following)
+
+    def _swap(self, level: int, before: Step, step: Step) -> None:
+        """Which pairs of a level are swapped.
+
+        The first value of an upper half goes to the lane behind the sum, and so on, and so do those
+        before it in the other direction. So bit ``level`` of the sum says it of a pair that is not
+        higher than the bits below that, and the opposite of any other one.
+        """
+        swaps: list[Value] = []
+        for middle in self._middles(level):
+            found = self._found(level, middle, before)
+            reached = at_least(*compared(found[:level]))
+            swaps += [~(found[level] ^ one) for one in reached]
+        step.keep(f"swaps_{level}", Cat(swaps))
+
+    def _found(self, level: int, middle: int, before: Step) -> Value:
+        """The sum of a middle, in the stage before that of its level."""
+        if middle in self._whole:
+            return before[f"sum_{middle}"]
+        bits = Cat(before[f"bit_{bit}"][middle // BLOCK] for bit in range(level + 1))
+        return plus(bits, before[f"local_{middle}"])[: level + 1]
 
     def _width(self, size: int) -> int:
         """Bits of a count of so many lanes, or of all."""
@@ -284,11 +360,10 @@ class Sums:
 class Fill:
     """How full the beat is that values go to, and which dense beats there are.
 
-    Its *top* is the lane of its last value, or the highest one, as if below lane 0, while it is
-    *empty*. So it has become full, and another value is behind it, if a sum with the top is more
-    than a lane's number. In stage 8 and later, lanes that had a value before are ``held``; with
-    ``ends``, those of a text that has ended are ``kept``, and all else that is known is ``fills``,
-    whether a beat is full.
+    While it is *empty* its top is the highest lane, as if below lane 0. So it has become full, and
+    another value is behind it, if a sum with the top is more than a lane's number. In stage 8 and
+    later, lanes that had a value before are ``held``; with ``ends``, those of a text that has ended
+    are ``kept``, and all else that is known is ``fills``, whether a beat is full.
 
     Parameters
     ----------
@@ -296,80 +371,59 @@ class Fill:
         Where.
     lanes : int
         How many there are.
+    next_top : Value
+        See :class:`Sums`.
     """
 
-    def __init__(self, m: Module, lanes: int) -> None:
+    def __init__(self, m: Module, lanes: int, next_top: Value) -> None:
         self._lanes = lanes
         self._levels = lanes.bit_length() - 1
+        self._next_top = next_top
         self._ended = Signal(name="ended")
 
     def gives(self, step: Step) -> Value:
         """Whether there is a dense beat: a full one, or a text has ended in the slot before."""
-        return (step.valid & step["fills"]) | self._ended
+        return step["fills"] | self._ended
 
     def follow(self, stage: int, before: Step, step: Step) -> None:
         """What is done in a stage."""
-        if stage == ADDED - 1:
-            counts = _parts(before["counts"], min(BLOCK, self._lanes).bit_length())
-            self._add(step, "partial", counts, 2 if len(counts) <= 4 else 4)
-        elif stage == ADDED:
-            self._add(step, "total", _parts(before["partial"], self._levels + 1), 2)
+        if stage == COUNTED - 1:
+            step.keep("end", before.valid & before["last"])
         elif stage == ADDED + 1:
             self._fill(before, step)
         elif stage == GIVEN:
             step.keep("comes", before.valid)
-            step.keep("fills", before.valid & before["fills"])
             step.keep("ends", self._ended)
-            self._compare(before["top"], step)
+            for name, part in zip(_COMPARED, compared(before["top"]), strict=True):
+                step.keep(name, part)
         elif stage == GIVEN + 1:
             self._reach(before, step)
 
-    def _add(self, step: Step, name: str, counts: list[Value], together: int) -> None:
-        sums = (_sum(step.m, some) for some in _chunks(counts, together))
-        step.keep(name, Cat(_extended(each, self._levels + 1) for each in sums))
-
     def _fill(self, before: Step, step: Step) -> None:
-        """Stage 6: add what a beat has to what there is; and where this was before."""
-        m, width = step.m, self._levels
-        top = step.adopt(Signal(width, name="top", init=-1))
+        """Stage 6: whether the beat becomes full; and where its top was before."""
+        m, all_before = step.m, before[f"before_{self._lanes}"]
         empty = step.adopt(Signal(name="empty", init=1))
-        # The same, but that they are not cleared when a text has ended.
-        top_at_end = step.register("top_at_end", width, reset_less=True)
+        # The same, and the top, but that they are not cleared when a text has ended.
+        top_at_end = step.register("top_at_end", self._levels, reset_less=True)
         empty_at_end = step.register("empty_at_end", reset_less=True)
-        total = plus(top, before["total"])
-        top_now, over = total[:width], total[width]
-        still_empty, last = empty & ~over, before["last"]
+        still_empty = empty & ~all_before.any()
         with m.If(before.valid):
             m.d.sync += [
-                top.eq(top_now | last.replicate(width)),
-                empty.eq(still_empty | last),
-                top_at_end.eq(top_now),
+                empty.eq(still_empty | before["end"]),
                 empty_at_end.eq(still_empty),
+                top_at_end.eq(self._next_top[: self._levels]),
             ]
-        step.keep("fills", over & ~empty)
+        step.keep("fills", self._next_top[self._levels] & before.valid & ~empty)
         step.keep("top", top_at_end)
         step.keep("empty", empty)
         step.keep("empty_at_end", empty_at_end)
-        m.d.sync += step.adopt(self._ended).eq(step.valid & step["last"])
+        m.d.sync += step.adopt(self._ended).eq(step["end"])
         user = step["user"]
-        step.keep("user_of_text", user & (step.valid & step["last"]).replicate(len(user)))
-
-    def _compare(self, top: Value, step: Step) -> None:
-        """Stage 7: compare the top with lanes, those in groups of eight and these."""
-        low = min(3, self._levels)
-        groups, lanes = range(1 << self._levels - low), range(1 << low)
-        step.keep("group_below", Cat(top[low:] > group for group in groups))
-        step.keep("group_same", Cat(top[low:] == group for group in groups))
-        step.keep("lane_reached", Cat(top[:low] >= lane for lane in lanes))
+        step.keep("user_of_text", user & step["end"].replicate(len(user)))
 
     def _reach(self, before: Step, step: Step) -> None:
         """Stage 8: which lanes have a value of the text already, or had one of that before."""
-        below, same = before["group_below"], before["group_same"]
-        reached = Cat(
-            is_below | (is_same & lane)
-            for is_below, is_same in zip(below, same, strict=True)
-            for lane in before["lane_reached"]
-        )
+        reached = at_least(*(before[name] for name in _COMPARED))
         step.keep("held", reached & ~before["empty"].replicate(self._lanes))
         step.keep("kept", reached & ~before["empty_at_end"].replicate(self._lanes))
 
@@ -384,7 +438,16 @@ def _sum(m: Module, numbers: list[Value]) -> Value:
         m.d.comb += result.eq(whole)
         return result
 
-    return reduce(signal, numbers)
+    return reduce(signal, numbers, Const(0, 1))
+
+
+def _total(numbers: list[Value]) -> Value:
+    """The sum of up to three numbers, behind a carry chain and not more than a gate before it."""
+    if len(numbers) == 3:
+        width = max(len(number) for number in numbers)
+        one, other, third = (_extended(number, width) for number in numbers)
+        numbers = [one ^ other ^ third, Cat(Const(0, 1), majority(one, other, third))]
+    return reduce(add, numbers, Const(0, 0))
 
 
 def _parts(whole: Value, width: int) -> list[Value]:

@@ -3,6 +3,7 @@
 from amaranth.hdl import Cat, Const, Signal, Value
 
 from .elastic import Section
+from .gates import any_of, select
 
 PART = 4
 """Bits of the counter that a lookup table takes."""
@@ -51,9 +52,50 @@ def plus(number: Value, other: Value) -> Value:
     return Cat(bits, carry)
 
 
+def moved(number: Value, by: int, more: Value) -> Value:
+    """A number and a constant, from -4 to 1, and one if ``more`` is set, behind two lookup tables.
+
+    The first one is for the lowest two bits, and finds whether the others are moved by one.
+    """
+    low, high = number[:2], number[2:]
+
+    def low_moved(by: int) -> Value:
+        sums = [old + by for old in range(4)]
+        return Cat(
+            any_of(low == old for old in range(4) if sums[old] & 1),
+            any_of(low == old for old in range(4) if sums[old] & 2),
+            any_of(low == old for old in range(4) if not 0 <= sums[old] < 4),
+        )
+
+    sums = select(more, low_moved(by + 1), low_moved(by))
+    bits = high if by >= 0 else ~high
+    return Cat(sums[:2], (high[n] ^ (sums[2] & bits[:n].all()) for n in range(len(high))))
+
+
 def majority(one: Value, other: Value, third: Value) -> Value:
     """Whether at least two of three bits are set."""
     return (one & other) | (third & (one | other))
+
+
+def compared(number: Value) -> tuple[Value, Value, Value]:
+    """How a number compares with all that have so many bits, in two parts.
+
+    Of each number that the bits above the lowest three may be: whether they are higher, and whether
+    they are the same. Of each one that the lowest three may be: whether they are not lower.
+    """
+    low, high = number[:3], number[3:]
+    lows, highs = range(1 << len(low)), range(1 << len(high))
+    return (
+        Cat(any_of(high == n for n in highs[least + 1 :]) for least in highs),
+        Cat(high == n for n in highs),
+        Cat(any_of(low == n for n in lows[least:]) for least in lows),
+    )
+
+
+def at_least(higher: Value, same: Value, not_lower: Value) -> Value:
+    """Of each number with so many bits, whether a number that was :func:`compared` is not lower."""
+    pairs = zip(higher, same, strict=True)
+    return Cat(more | (equal & enough) for more, equal in pairs for enough in not_lower)
 
 
 def saturating_counter(

@@ -55,9 +55,9 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from .counter import flips_next, minus, up
+from .counter import flips_next, minus, moved, up
 from .elastic import Section
-from .gates import select
+from .gates import any_of, select
 
 PLACES = 16
 """How many beats the memory holds: as many as a table of distributed memory in an FPGA."""
@@ -103,6 +103,8 @@ class Step(Section):
         self._name = name
         self._previous = previous
         self._known: dict[str, Signal] = {}
+        self._newest_before: Value
+        self._counts: Value
         self.valid = self.register(f"{name}_valid")
         self.newest = self.register(f"{name}_newest", NUMBER_WIDTH)
         self.accepted = self.newest
@@ -112,10 +114,20 @@ class Step(Section):
     def take(self, valid: Value, newest: Value, accepted: Value | None = None) -> None:
         """Say what comes into it."""
         self.next_valid, self.next_newest = valid, newest
+        self._newest_before, self._counts = newest, Const(0, 1)
         self.m.d.sync += [self.valid.eq(valid), self.newest.eq(newest)]
         if accepted is not None:
             self.accepted = self.register(f"{self._name}_accepted", NUMBER_WIDTH)
             self.m.d.sync += self.accepted.eq(accepted)
+
+    def count(self, gives: Value, accepted: Value) -> None:
+        """Say whether a beat comes into it, and count those that do."""
+        self.take(gives, select(gives, up(self.newest), self.newest), accepted)
+        self._newest_before, self._counts = self.newest, gives
+
+    def next_newest_and(self, by: int) -> Value:
+        """``next_newest`` and a constant, from -4 to 1, not behind the logic that counts."""
+        return moved(self._newest_before, by, self._counts)
 
     def keep(self, name: str, value: Any) -> Signal:
         """A register that takes a value in every cycle."""
@@ -222,7 +234,7 @@ class Credit(Section):
         """
         step, previous = self._new_step(name, what)
         assert previous is not None
-        step.take(gives, select(gives, up(step.newest), step.newest), previous.accepted)
+        step.count(gives, previous.accepted)
         return step
 
     def _new_step(self, name: str, what: str) -> tuple[Step, Step | None]:
@@ -306,12 +318,13 @@ class Credit(Section):
             self._flips.eq(flips_next(valid, valid_and_odd, number)),
         ]
         if one_for_one:
-            self._give_credit(number, MOST_STAGES)
+            self._give_credit(MOST_STAGES, number, [slice(2), slice(2, 5)])
         else:
             behind = self.adopt(Signal(NUMBER_WIDTH, name="behind_done", init=1))
             m.d.sync += behind.eq(up(last.accepted))
             oldest = select(o.valid, self.store(last, last.accepted), behind)
-            self._give_credit(oldest, MOST_STAGES - 1)
+            # It comes late, from the memory. So there is one part more.
+            self._give_credit(MOST_STAGES - 1, oldest, [slice(2), slice(2, 4), slice(4, 5)])
 
     def _compared(self) -> list[Value]:
         """Of six numbers in order: whether the beat with it is in the memory in three cycles.
@@ -319,8 +332,8 @@ class Credit(Section):
         The first one is the next one of two cycles before. A number only counts if the beat before
         it is there. So either that beat is the newest one, or the beat itself has arrived.
         """
-        coming = self._steps[-BEFORE_MEMORY].next_newest
-        befores = [up(coming), coming, *(minus(coming, Const(n)) for n in range(1, 5))]
+        step = self._steps[-BEFORE_MEMORY]
+        befores = [step.next_newest_and(by) for by in (1, 0, -1, -2, -3, -4)]
         pairs = [slice(n, n + 2) for n in range(0, NUMBER_WIDTH, 2)]
         came: list[Value] = []
         for ahead, before in enumerate(befores):
@@ -329,30 +342,43 @@ class Credit(Section):
             differs = self.register(f"differs_{ahead}", len(pairs))
             came.append(self.register(f"came_{ahead}"))
             self.m.d.sync += [
-                arriving.eq(before[:NUMBER_WIDTH]),
+                arriving.eq(before),
                 differs.eq(Cat(arriving[pair] != self._next[pair] for pair in pairs)),
                 came[-1].eq(differs.any()),
             ]
         return came
 
-    def _give_credit(self, oldest: Value, most: int) -> None:
+    def _give_credit(self, most: int, oldest: Value, parts: list[slice]) -> None:
         """Be ready in the cycle after the next, if few enough beats are outstanding.
 
         The oldest one has a number, which is that of the next to come if there is none. There may
-        be one more than the most.
+        be one more than the most. Parts of the difference are made on their own in the first cycle.
         """
-        newest, low = self._steps[0].newest, 2
-        high = NUMBER_WIDTH - low
-        spread_low, spread_high = self.register("spread", low), self.register("spread_high", high)
-        borrow, ready = self.register("spread_borrow"), self.register("ready")
-        below = minus(newest[:low], oldest[:low])
-        above = minus(newest[low:], oldest[low:])
-        # One less than the beats outstanding.
-        spread = Cat(spread_low, minus(spread_high, borrow)[:high])
-        has_credit = spread.all() | Cat(spread == n for n in range(most + 1)).any()
-        self.m.d.sync += [
-            Cat(spread_low, borrow).eq(below),
-            spread_high.eq(above[:high]),
-            ready.eq(has_credit),
-        ]
+        newest, ready = self._steps[0].newest, self.register("ready")
+        spread: list[Value] = []
+        borrow: Value = Const(0, 1)
+        for n, part in enumerate(parts):
+            *bits, own_borrow = list(minus(newest[part], oldest[part]))
+            own = self.register(f"spread_{n}", len(bits))
+            self.m.d.sync += own.eq(Cat(bits))
+            whole = minus(own, borrow)
+            spread.append(whole[: len(own)])
+            if n < len(parts) - 1:
+                of_part = self.register(f"spread_borrow_{n}")
+                self.m.d.sync += of_part.eq(own_borrow)
+                borrow = of_part | whole[len(own)]
+        # One less than the beats outstanding. So there is credit with -1, too. What the high bits
+        # are makes two facts of them: if both are so, it does not matter what the low ones are.
+        low, high = spread[0], Cat(spread[1:])
+        fours, more = divmod(most + 1, 1 << len(low))
+        none_or_few = any_of(high == n for n in (-1 % (1 << len(high)), *range(fours)))
+        few_or_most = any_of(high == n for n in range(fours + (more > 0)))
+        has_credit = any_of(
+            [
+                none_or_few & few_or_most,
+                none_or_few & low.all(),
+                few_or_most & any_of(low == n for n in range(more)),
+            ]
+        )
+        self.m.d.sync += ready.eq(has_credit)
         self.m.d.comb += self._i.ready.eq(ready)

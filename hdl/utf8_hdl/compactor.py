@@ -150,7 +150,7 @@ class Compactor(wiring.Component):
         """
         fills, held = before["fills"].replicate(self.lanes), before["held"]
         here = fills & ~held
-        writes = before["comes"].replicate(self.lanes) & (fills | ~held)
+        writes = before.comes.replicate(self.lanes) & (fills | ~held)
         following = up(before.newest)
         places = [
             step.keep(f"place_{lane}", select(own, before.newest, following)[:PLACE_WIDTH])
@@ -249,7 +249,7 @@ class Sums:
             step.keep("added_0", added)
         of_text, last = step.register(f"base_of_beat_{bit}"), before["last"]
         *bases, total = accumulate(added, xor, initial=of_text)
-        with step.m.If(before.valid):
+        with step.m.If(before.comes):
             step.m.d.sync += of_text.eq(total & ~last)
         step.keep(f"base_carry_{bit}", carry)
         step.keep(f"base_{bit}", Cat(bases))
@@ -317,7 +317,6 @@ class Fill:
         elif stage == ADDED + 1:
             self._fill(before, step)
         elif stage == GIVEN:
-            step.keep("comes", before.valid)
             step.keep("fills", before.valid & before["fills"])
             step.keep("ends", self._ended)
             self._compare(before["top"], step)

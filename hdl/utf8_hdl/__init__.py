@@ -4,6 +4,7 @@ from .axi import AxiStream
 from .decoder import Decoder
 from .elastic import Pipeline
 from .encoder import Encoder
+from .forms import ByteOrder, Form
 from .layouts import (
     BYTE_LAYOUT,
     ENCODED_LAYOUT,
@@ -30,9 +31,11 @@ __all__ = [
     "UCS4",
     "UNICODE",
     "AxiStream",
+    "ByteOrder",
     "Decoder",
     "Encoder",
     "ErrorSpan",
+    "Form",
     "Kind",
     "Pipeline",
     "Profile",

@@ -10,7 +10,7 @@ import numpy as np
 
 from .components import Component
 from .engines.engine import Engine
-from .golden.arrays import ArrayCycles, ArrayTiming
+from .golden.array_timing import ArrayCycles, ArrayTiming
 from .stimulus import LAST, Stimulus
 from .tools.interrupts import interrupts_later
 from .trace import Trace, shown_number

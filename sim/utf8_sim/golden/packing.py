@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ..trace import Columns, levels_of
 from .arrays import Outputs
@@ -106,7 +107,7 @@ class ArrayPacker:
         """What some inputs bring about, which have so many of the values each."""
         lanes, is_last = self._lanes, lasts != 0
         waiting = values[:0] if self._waiting is None else self._waiting
-        nothing = np.zeros((1, *values.shape[1:]), dtype=values.dtype)
+        nothing = np.zeros((lanes, *values.shape[1:]), dtype=values.dtype)
         values = np.concatenate([waiting, values, nothing])
         # Where the values of each input end, and where those of its text begin.
         stop = np.cumsum(counts, dtype=np.int64) + len(waiting)
@@ -122,13 +123,14 @@ class ArrayPacker:
         last[np.cumsum(outputs).compress(is_last) - 1] = True
         number = np.where(last, full.take(brought_by), full_before.take(brought_by))
         first = begin.take(brought_by) + lanes * number
-        end = np.where(last, stop.take(brought_by), first + lanes)
-        place = first[:, np.newaxis] + np.arange(lanes)
-        keep = place < end[:, np.newaxis]
-        data = values.take(np.where(keep, place, -1), axis=0)
+        size = np.where(last, stop.take(brought_by) - first, lanes)
+        keep = np.arange(lanes) < size[:, np.newaxis]
+        from_each = np.moveaxis(sliding_window_view(values, lanes, axis=0), -1, 1)
+        data = from_each[first]
+        data[~keep] = 0
         if len(stop):
             rest = stop[-1] if is_last[-1] else begin[-1] + lanes * full[-1]
-            self._waiting = values[rest:-1]
+            self._waiting = values[rest:-lanes]
         return Dense(data, keep.view(np.uint8), last.view(np.uint8), brought_by)
 
 

@@ -362,16 +362,13 @@ def write_arrays(conversion: Conversion, place: np.ndarray, values: np.ndarray) 
     size = conversion.to_form.unit_bytes
     if conversion.to_form is Form.UTF_16:
         pair = values >= FIRST_OF_PAIRS
-        (second,) = np.nonzero(pair)
-        if second.size:
-            units = np.repeat(values, 1 + pair)
-            low = second + np.arange(1, len(second) + 1)
-            bits = values.take(second) - FIRST_OF_PAIRS
-            units[low - 1] = HIGH.start + (bits >> 10)
-            units[low] = LOW.start + (bits & 0x3FF)
-            place = np.repeat(place, 1 + pair)
+        if pair.any():
+            bits = values.compress(pair) - FIRST_OF_PAIRS
+            low = np.flatnonzero(pair) + np.arange(1, len(bits) + 1)
+            values, place = np.repeat(values, 1 + pair), np.repeat(place, 1 + pair)
+            values[low - 1] = HIGH.start + (bits >> 10)
+            values[low] = LOW.start + (bits & 0x3FF)
             place[low - 1] -= conversion.early_high
-            values = units
     units = values.astype(_unit_type(size, conversion.byte_order))
     return Written(units.view(np.uint8), place, size)
 

@@ -1,6 +1,7 @@
 """UTF-8 gateware for FPGAs: decoder and encoder, every error named and placed."""
 
 from .axi import AxiStream
+from .compactor import Compactor
 from .decoder import Decoder
 from .elastic import Pipeline
 from .encoder import Encoder
@@ -13,10 +14,13 @@ from .layouts import (
     beat_layout,
     code_point_layout,
     slots_layout,
+    sparse_layout,
+    text_layout,
     token_layout,
     verdict_layout,
 )
 from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
+from .transcoder import Transcoder
 from .validator import Validator
 
 __version__ = "0.1.0"
@@ -32,6 +36,7 @@ __all__ = [
     "UNICODE",
     "AxiStream",
     "ByteOrder",
+    "Compactor",
     "Decoder",
     "Encoder",
     "ErrorSpan",
@@ -39,11 +44,14 @@ __all__ = [
     "Kind",
     "Pipeline",
     "Profile",
+    "Transcoder",
     "Validator",
     "__version__",
     "beat_layout",
     "code_point_layout",
     "slots_layout",
+    "sparse_layout",
+    "text_layout",
     "token_layout",
     "verdict_layout",
 ]

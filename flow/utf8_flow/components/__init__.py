@@ -5,6 +5,14 @@ a module like :mod:`utf8_flow.components.decoder`, which registers its entry whe
 """
 
 from . import decoder, encoder, validator
-from .entry import Entry, Variant, register
+from .entry import Entry, Own, Variant, register
 
-__all__ = ["Entry", "Variant", "decoder", "encoder", "register", "validator"]
+__all__ = [
+    "Entry",
+    "Own",
+    "Variant",
+    "decoder",
+    "encoder",
+    "register",
+    "validator",
+]

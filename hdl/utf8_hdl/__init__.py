@@ -1,6 +1,7 @@
 """UTF-8 gateware for FPGAs: decoder and encoder, every error named and placed."""
 
 from .axi import AxiStream
+from .compactor import Compactor
 from .decoder import Decoder
 from .elastic import Pipeline
 from .encoder import Encoder
@@ -12,6 +13,7 @@ from .layouts import (
     beat_layout,
     code_point_layout,
     slots_layout,
+    sparse_layout,
     token_layout,
     verdict_layout,
 )
@@ -30,6 +32,7 @@ __all__ = [
     "UCS4",
     "UNICODE",
     "AxiStream",
+    "Compactor",
     "Decoder",
     "Encoder",
     "ErrorSpan",
@@ -41,6 +44,7 @@ __all__ = [
     "beat_layout",
     "code_point_layout",
     "slots_layout",
+    "sparse_layout",
     "token_layout",
     "verdict_layout",
 ]

@@ -40,6 +40,22 @@ def minus(number: Value, other: Value) -> Value:
     return Cat(bits, borrow)
 
 
+def plus(number: Value, other: Value) -> Value:
+    """A sum in plain gates, with a bit more than the longer one has."""
+    bits: list[Value] = []
+    carry: Value = Const(0, 1)
+    for n in range(max(len(number), len(other))):
+        one, more = (each[n] if n < len(each) else Const(0, 1) for each in (number, other))
+        bits.append(one ^ more ^ carry)
+        carry = majority(one, more, carry)
+    return Cat(bits, carry)
+
+
+def majority(one: Value, other: Value, third: Value) -> Value:
+    """Whether at least two of three bits are set."""
+    return (one & other) | (third & (one | other))
+
+
 def saturating_counter(
     section: Section, name: str, width: int, clear: Value, step: Value
 ) -> tuple[Value, Signal]:

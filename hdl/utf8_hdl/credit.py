@@ -32,6 +32,21 @@ What follows from it:
 A beat's number goes along with it and is its place in the memory. So what is outstanding is always
 the difference of two numbers, and no credit can be lost: from any register contents, all is right
 once what was in the pipeline and in the memory is out.
+
+Where beats are not one for one
+-------------------------------
+A component may give other beats than it takes, at most one in a cycle. From the stage on in which
+it is known whether there is one (:meth:`Credit.give`), numbers are those of the beats given. What
+is accepted in a cycle t, a beat or nothing, is in *slot* t, and so is what the component gives S
+cycles later. Then the timing is:
+
+1. A beat that is given in slot t is at the output in cycle t + S + 1, or behind those before it.
+2. With a beat goes the number of the newest one that was accepted up to its slot. If there is a
+   beat at the output, those accepted with lower numbers are *done*; if there is none, those
+   accepted S + 1 cycles before or earlier. ``i.ready`` is high from cycle 2 on if not more than 12
+   of those that had been accepted were not done, two cycles before. So S may be up to 11.
+
+Nothing is lost if from any number of beats accepted in a row not more than one more are given.
 """
 
 from itertools import pairwise
@@ -48,7 +63,10 @@ PLACES = 16
 """How many beats the memory holds: as many as a table of distributed memory in an FPGA."""
 
 MOST_STAGES = PLACES - 4
-"""With more there would not be a beat in every cycle."""
+"""With more there would not be a beat in every cycle. It is one less if one more may be given."""
+
+PLACE_WIDTH = (PLACES - 1).bit_length()
+"""Bits of a place in the memory."""
 
 NUMBER_WIDTH = PLACES.bit_length()
 """Bits of a beat's number: one more than that of a place in the memory has."""
@@ -74,6 +92,8 @@ class Step(Section):
     ----------
     valid, newest : Signal
         Whether there is a beat in it; and the number of the newest one that has been in it.
+    accepted : Signal
+        The number of the newest beat accepted up to its slot, which may be something else.
     next_valid, next_newest : Value
         What they are in the next cycle.
     """
@@ -85,13 +105,17 @@ class Step(Section):
         self._known: dict[str, Signal] = {}
         self.valid = self.register(f"{name}_valid")
         self.newest = self.register(f"{name}_newest", NUMBER_WIDTH)
+        self.accepted = self.newest
         self.next_valid: Value
         self.next_newest: Value
 
-    def take(self, valid: Value, newest: Value) -> None:
+    def take(self, valid: Value, newest: Value, accepted: Value | None = None) -> None:
         """Say what comes into it."""
         self.next_valid, self.next_newest = valid, newest
         self.m.d.sync += [self.valid.eq(valid), self.newest.eq(newest)]
+        if accepted is not None:
+            self.accepted = self.register(f"{self._name}_accepted", NUMBER_WIDTH)
+            self.m.d.sync += self.accepted.eq(accepted)
 
     def keep(self, name: str, value: Any) -> Signal:
         """A register that takes a value in every cycle."""
@@ -107,6 +131,44 @@ class Step(Section):
         if self._previous is None:
             raise KeyError(name)
         return self.keep(name, self._previous[name])
+
+
+class Chunk(Section):
+    """Some bits of memory that share the registers with which they are read."""
+
+    def __init__(self, m: Module, name: str, address: Value) -> None:
+        super().__init__(m, f"Memory, {name}")
+        self._name = name
+        self._memories = 0
+        # For Verilog and synthesis it has no initial level, as the address registers of block RAM
+        # have none: so a device without distributed memory can take such a one.
+        own = Signal(len(address), name=f"{name}_next", reset_less=True, attrs={"power_up": "any"})
+        self.own = self.adopt(own)
+
+    def copy(self, of: str, coming: Value) -> Signal:
+        """A register of this chunk's own.
+
+        Synthesis would make one of those that are equal, so each has a part in what it will be.
+        """
+        register = self.register(f"{self._name}_{of}", len(coming))
+        self.m.d.sync += register.eq(coming | (coming & register))
+        return register
+
+    def memory(self, value: Value, writes: Value, place: Value) -> Value:
+        """What was written last to the place that is read."""
+        number, self._memories = self._memories, self._memories + 1
+        table = memory.Memory(
+            shape=len(value), depth=PLACES, init=[], attrs={"stage": f"Memory, {self._name}"}
+        )
+        self.m.submodules[f"{self._name}_memory" + f"_{number}" * (number > 0)] = table
+        write, read = table.write_port(), table.read_port(domain="comb")
+        self.m.d.comb += [
+            write.en.eq(writes),
+            write.addr.eq(place),
+            write.data.eq(value),
+            read.addr.eq(self.own),
+        ]
+        return read.data
 
 
 class Credit(Section):
@@ -141,61 +203,67 @@ class Credit(Section):
 
     def step(self, name: str, what: str) -> Step:
         """The next stage, and what happens in it, for the heading."""
-        heading = f"Stage {len(self._steps) + 1}, {name}: {what}"
-        previous = self._steps[-1] if self._steps else None
-        step = Step(self.m, name, heading, previous)
-        if previous:
-            step.take(previous.valid, previous.newest)
-        else:
+        step, previous = self._new_step(name, what)
+        if previous is None:
             accepted = self._i.valid & self._i.ready
             of_newest = self.adopt(Signal(NUMBER_WIDTH, name="flips_newest", init=1))
             step.take(accepted, step.newest ^ (of_newest & accepted.replicate(NUMBER_WIDTH)))
             will_be_odd = accepted ^ step.newest[0]
             self.m.d.sync += of_newest.eq(flips_next(Const(1, 1), will_be_odd, step.newest))
-        self._steps.append(step)
+        else:
+            own = previous.accepted is not previous.newest
+            step.take(previous.valid, previous.newest, previous.accepted if own else None)
         return step
+
+    def give(self, name: str, what: str, gives: Value) -> Step:
+        """The next stage, from which on beats are those that the component gives, and numbers, too.
+
+        Whether there is one is known in the stage before.
+        """
+        step, previous = self._new_step(name, what)
+        assert previous is not None
+        step.take(gives, select(gives, up(step.newest), step.newest), previous.accepted)
+        return step
+
+    def _new_step(self, name: str, what: str) -> tuple[Step, Step | None]:
+        previous = self._steps[-1] if self._steps else None
+        step = Step(self.m, name, f"Stage {self.stages + 1}, {name}: {what}", previous)
+        self._steps.append(step)
+        return step, previous
 
     def store(self, step: Step, value: Any) -> Value:
         """What is known of a beat in a stage, when that beat is at the output.
 
         It is kept in the beat's place in the memory.
         """
-        bits = Value.cast(value)
-        return Cat(
-            self._store(step, bits[begin : begin + CHUNK]) for begin in range(0, len(bits), CHUNK)
-        )
+        bits, parts = Value.cast(value), []
+        for begin in range(0, len(bits), CHUNK):
+            chunk = self._chunk()
+            writes = chunk.copy("writes", step.next_valid)
+            place = chunk.copy("place", step.next_newest[:PLACE_WIDTH])
+            parts.append(chunk.memory(bits[begin : begin + CHUNK], writes, place))
+        return Cat(parts)
 
-    def _store(self, step: Step, value: Value) -> Value:
-        m, name = self.m, f"chunk_{self._chunks}"
+    def store_each(self, values: list[Value], writes: list[Value], places: list[Value]) -> Value:
+        """Some values, each in a place of its own, when the beat with that place is at the output.
+
+        Registers have what is written, in the same cycle as the values.
+        """
+        together, parts = max(1, CHUNK // len(values[0])), []
+        for number, one in enumerate(zip(values, writes, places, strict=True)):
+            if number % together == 0:
+                chunk = self._chunk()
+            parts.append(chunk.memory(*one))
+        return Cat(parts)
+
+    def _chunk(self) -> Chunk:
+        """The next chunk, with the place of the beat that is at the output, or the next there."""
+        number, flips = self._next[:PLACE_WIDTH], self._flips[:PLACE_WIDTH]
+        chunk = Chunk(self.m, f"chunk_{self._chunks}", number)
         self._chunks += 1
-        heading = f"Memory, {name}"
-        chunk = Section(m, heading)
-        attributes = {"stage": heading}
-        table = memory.Memory(shape=len(value), depth=PLACES, init=[], attrs=attributes)
-        m.submodules[f"{name}_memory"] = table
-        write, read = table.write_port(), table.read_port(domain="comb")
-        width = len(write.addr)
-
-        # Registers of this chunk's own. Synthesis would make one of those that are equal, so each
-        # has a part in what it will be.
-        def copy(of: str, coming: Value) -> Signal:
-            register = chunk.register(f"{name}_{of}", len(coming))
-            m.d.sync += register.eq(coming | (coming & register))
-            return register
-
-        # For Verilog and synthesis it has no initial level, as the address registers of block RAM
-        # have none: so a device without distributed memory can take such a one.
-        own = Signal(width, name=f"{name}_next", reset_less=True, attrs={"power_up": "any"})
-        number, flips = self._next[:width], self._flips[:width]
-        waits = select(flips, own, number)
-        m.d.sync += chunk.adopt(own).eq(select(self._o.ready, number ^ flips, waits))
-        m.d.comb += [
-            write.en.eq(copy("writes", step.next_valid)),
-            write.addr.eq(copy("place", step.next_newest[:width])),
-            write.data.eq(value),
-            read.addr.eq(own),
-        ]
-        return read.data
+        waits = select(flips, chunk.own, number)
+        self.m.d.sync += chunk.own.eq(select(self._o.ready, number ^ flips, waits))
+        return chunk
 
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
@@ -204,7 +272,9 @@ class Credit(Section):
         whether a beat is there, for each of the numbers that may be the next then.
         """
         m, o, number = self.m, self._o, self._next
-        assert BEFORE_MEMORY <= len(self._steps) <= MOST_STAGES
+        last = self._steps[-1]
+        one_for_one = last.accepted is last.newest
+        assert BEFORE_MEMORY <= self.stages <= MOST_STAGES - (not one_for_one)
         taken, odd = o.valid & o.ready, number[0]
         was_taken, was_taken_before = self.register("was_taken"), self.register("was_taken_before")
         m.d.sync += [was_taken.eq(taken), was_taken_before.eq(was_taken)]
@@ -235,7 +305,13 @@ class Credit(Section):
             self.adopt(o.valid).eq(valid),
             self._flips.eq(flips_next(valid, valid_and_odd, number)),
         ]
-        self._give_credit()
+        if one_for_one:
+            self._give_credit(number, MOST_STAGES)
+        else:
+            behind = self.adopt(Signal(NUMBER_WIDTH, name="behind_done", init=1))
+            m.d.sync += behind.eq(up(last.accepted))
+            oldest = select(o.valid, self.store(last, last.accepted), behind)
+            self._give_credit(oldest, MOST_STAGES - 1)
 
     def _compared(self) -> list[Value]:
         """Of six numbers in order: whether the beat with it is in the memory in three cycles.
@@ -259,17 +335,21 @@ class Credit(Section):
             ]
         return came
 
-    def _give_credit(self) -> None:
-        """Be ready in the cycle after the next, if few enough beats are outstanding."""
+    def _give_credit(self, oldest: Value, most: int) -> None:
+        """Be ready in the cycle after the next, if few enough beats are outstanding.
+
+        The oldest one has a number, which is that of the next to come if there is none. There may
+        be one more than the most.
+        """
         newest, low = self._steps[0].newest, 2
         high = NUMBER_WIDTH - low
         spread_low, spread_high = self.register("spread", low), self.register("spread_high", high)
         borrow, ready = self.register("spread_borrow"), self.register("ready")
-        below = minus(newest[:low], self._next[:low])
-        above = minus(newest[low:], self._next[low:])
+        below = minus(newest[:low], oldest[:low])
+        above = minus(newest[low:], oldest[low:])
         # One less than the beats outstanding.
         spread = Cat(spread_low, minus(spread_high, borrow)[:high])
-        has_credit = spread.all() | Cat(spread == n for n in range(MOST_STAGES + 1)).any()
+        has_credit = spread.all() | Cat(spread == n for n in range(most + 1)).any()
         self.m.d.sync += [
             Cat(spread_low, borrow).eq(below),
             spread_high.eq(above[:high]),

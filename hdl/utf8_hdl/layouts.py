@@ -1,5 +1,7 @@
 """What goes in and out: bytes, beats, tokens and code points; layouts, and the codes of errors."""
 
+from typing import Any
+
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for
 
@@ -158,3 +160,30 @@ def verdict_layout(lanes: int) -> data.StructLayout:
     """
     fields = dict(beat_layout(lanes).members)
     return data.StructLayout({**fields, "error": 1, "kind": Kind, "offset": OFFSET_WIDTH})
+
+
+def sparse_layout(lanes: int, width: int, user: int = 0) -> data.StructLayout:
+    """Layout of a compactor's input and output: some values at once.
+
+    Parameters
+    ----------
+    lanes, width : int
+        How many values there may be, and the bits of each.
+    user : int
+        Bits that go with the last beat of a text.
+
+    Returns
+    -------
+    data.StructLayout
+        ``data`` is an array of values, the first of them in lane 0; ``keep`` an array of bits, set
+        where there is a value. ``last`` (1) marks the last beat of a text; with it comes ``user``,
+        if there is such a thing.
+    """
+    if width < 1 or user < 0:
+        raise ValueError(f"width must be 1 or more, and user 0 or more, not {width} and {user}")
+    fields: dict[str, Any] = {
+        "data": data.ArrayLayout(width, lanes),
+        "keep": data.ArrayLayout(1, lanes),
+        "last": 1,
+    }
+    return data.StructLayout(fields | ({"user": user} if user else {}))

@@ -5,6 +5,7 @@ from .compactor import Compactor
 from .decoder import Decoder
 from .elastic import Pipeline
 from .encoder import Encoder
+from .forms import ByteOrder, Form
 from .layouts import (
     BYTE_LAYOUT,
     ENCODED_LAYOUT,
@@ -32,10 +33,12 @@ __all__ = [
     "UCS4",
     "UNICODE",
     "AxiStream",
+    "ByteOrder",
     "Compactor",
     "Decoder",
     "Encoder",
     "ErrorSpan",
+    "Form",
     "Kind",
     "Pipeline",
     "Profile",

@@ -586,7 +586,7 @@ def _folded(line: str) -> list[str]:
     depth = 0
     for place, (before, symbol) in enumerate(pairwise(line), start=1):
         depth += (before in "({") - (before in ")}")
-        if symbol == " " and before in ",|&:" and place > indent:
+        if symbol == " " and before in ",|&^:" and place > indent:
             breaks[depth, before != ","].append(place + 1)
     if len(line) <= LINE or not breaks:
         return [line]

@@ -24,6 +24,7 @@ proc
 flatten
 memory_collect
 wreduce t:$add t:$sub
+opt_expr -fine t:$lt t:$le t:$gt t:$ge
 opt -nodffe
 opt_dff -simple-dffe
 opt -nodffe

@@ -122,7 +122,10 @@ def test_the_printed_command_names_the_width(folder, monkeypatch):
         ("--hex 'E2 8'", None),
         ("--hex 1FF", "--hex takes hexadecimal values of 8 bits, -- for an empty lane, and /"),
         ("--hex 41-", "not '41-'"),
-        ("--hex 4 --width 2", "values of 2 bits, -- for an empty lane, and / between texts, not '4'"),
+        (
+            "--hex 4 --width 2",
+            "values of 2 bits, -- for an empty lane, and / between texts, not '4'",
+        ),
         ("--text A --width 6", "values of 6 bits are too narrow for these bytes"),
         ("--text A --width 0", "--width must be a whole number, from 1 to 64, not '0'"),
         ("--text A --profile ucs2", "--profile has no effect with --component compactor\n"),

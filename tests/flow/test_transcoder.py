@@ -82,7 +82,9 @@ def test_bytes_are_what_cpython_makes(tmp_path_factory, taken, given_form, lanes
 
 @pytest.mark.parametrize(("taken", "given_form"), [("utf-8", "utf-16"), ("utf-32", "utf-16")])
 def test_the_order_of_bytes_may_be_big(folder, taken, given_form):
-    texts = [text.encode(codec(taken, "big"), "surrogatepass") for text in ("naïve 😀", "\ud800", "")]
+    texts = [
+        text.encode(codec(taken, "big"), "surrogatepass") for text in ("naïve 😀", "\ud800", "")
+    ]
     options = "--from", taken, "--to", given_form, "--byte-order", "big"
     assert transcoded(texts, *options) == [
         ref_transcoded(text, taken, given_form, "big") for text in texts
@@ -127,7 +129,11 @@ def test_a_text_is_typed_in_the_form_that_is_taken(folder, taken, order):
     options = ["--from", taken, "--to", "utf-32"]
     options += ["--byte-order", order] * (order != "little")
     found = run_for_bytes("simulate", *TRANSCODER, *options, "--text", text, "--bytes", "-").out
-    replaced = text.encode(errors="surrogateescape").decode(errors="replace") if taken == "utf-8" else text.replace("\ud800", "\ufffd")
+    replaced = (
+        text.encode(errors="surrogateescape").decode(errors="replace")
+        if taken == "utf-8"
+        else text.replace("\ud800", "\ufffd")
+    )
     assert found == replaced.encode(codec("utf-32", order))
 
 
@@ -154,7 +160,10 @@ def test_the_report_sums_up():
     texts = "41 E2 82 AC / 41 80 / / 41 42 43 44 45 46 47 48 FF"
     report = squeezed(run("simulate", *TRANSCODER, "--hex", texts).out)
     begin = report.index("texts 4")
-    assert report[begin - 1] == "begins 41 00 AC 20 41 00 FD FF 41 00 42 00 43 00 44 00 45 00 46 00 ..."
+    assert (
+        report[begin - 1]
+        == "begins 41 00 AC 20 41 00 FD FF 41 00 42 00 43 00 44 00 45 00 46 00 ..."
+    )
     assert report[begin + 1 : begin + 3] == ["bytes in 15 in 5 beats", "bytes out 26 in 5 beats"]
     assert report[begin + 3].startswith("cycles ")
     assert report[begin + 4] == "errors 2, U+FFFD instead, in text 1, 3"
@@ -201,7 +210,9 @@ def test_the_printed_command_names_all_options(folder, monkeypatch):
 # --- every text, Verilog ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("taken", "given_form"), batched(["utf-8", "utf-16", "utf-16", "utf-8"], 2))
+@pytest.mark.parametrize(
+    ("taken", "given_form"), batched(["utf-8", "utf-16", "utf-16", "utf-8"], 2)
+)
 def test_every_text_of_one_byte(folder, taken, given_form):
     result = run("compare", *TRANSCODER, "--from", taken, "--to", given_form, "--exhaustive", 1)
     assert (result.status, result.err) == (0, "")
@@ -222,7 +233,9 @@ def test_the_header_says_what_is_taken_and_given(folder):
 # --- wrong usage --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["simulate text.txt", "compare", "generate", "prove", "synthesize"])
+@pytest.mark.parametrize(
+    "command", ["simulate text.txt", "compare", "generate", "prove", "synthesize"]
+)
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -248,7 +261,9 @@ def test_what_cannot_be_is_refused(folder, command, options, named):
     assert_refused(run(*command.split(), *TRANSCODER, *options.split()), named)
 
 
-@pytest.mark.parametrize("option", ["--from utf-8", "--to utf-8", "--byte-order big", "--strip-bom"])
+@pytest.mark.parametrize(
+    "option", ["--from utf-8", "--to utf-8", "--byte-order big", "--strip-bom"]
+)
 def test_options_have_no_effect_on_another_component(folder, option):
     name = option.split()[0]
     refused = run("simulate", "text.txt", *option.split())

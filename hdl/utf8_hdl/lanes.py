@@ -30,7 +30,7 @@ from .byte_sets import ByteSets
 from .credit import Credit, Step
 from .gates import any_of, select
 from .layouts import Kind
-from .profile import ErrorSpan, Profile
+from .profile import REPLACEMENT, ErrorSpan, Profile, form_of_bit
 
 
 def before(fact: Value, places: int = 1) -> Value:
@@ -81,6 +81,7 @@ class Lanes:
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._most = profile.longest_form - 1
         self._sets: ByteSets
+        self._named: Step
         self._carried: dict[tuple[Step, str], Value] = {}
         self.paired = self._pair(self._split(i))
         self.ended = self._end(self._join(self._link(self.paired)))
@@ -236,7 +237,27 @@ class Lanes:
             truncated = _levels(Kind.TRUNCATED, bit, error)
             found = select(known, kind, truncated) | end["noncharacter"]
             name.keep(f"error_kind_{bit}", found & error)
+        self._named = name
         return name
+
+    def code_points(self) -> list[Value]:
+        """The bits of values, by their forms (RFC 3629, section 3); those of U+FFFD in an error.
+
+        They are known from stage 6, which has to be there.
+        """
+        step = self._named
+        ends, error, bits = step["ends"], step["error"], []
+        for bit in range(self._profile.code_point_width):
+            back, place = divmod(bit, 6)
+            data = self.places(step, f"data_{place}")
+            value = self.slots(before(data, back))
+            if bit == 6:  # the only one that comes from two places
+                alone = self.slots(self.places(step, "data_6"))
+                value = select(step["at_least_2"], value, alone)
+            elif bit > 6:
+                value &= step[f"at_least_{form_of_bit(bit)}"]
+            bits.append(ends & (value | error if REPLACEMENT >> bit & 1 else value & ~error))
+        return bits
 
     def _known_fault(self, end: Step) -> tuple[Value, list[Value]]:
         """Whether first and second byte of a token are at fault, and the bits of its kind.

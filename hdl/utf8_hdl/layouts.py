@@ -187,3 +187,20 @@ def sparse_layout(lanes: int, width: int, user: int = 0) -> data.StructLayout:
         "last": 1,
     }
     return data.StructLayout(fields | ({"user": user} if user else {}))
+
+
+def text_layout(lanes: int) -> data.StructLayout:
+    """Layout of a transcoder's output: some bytes of a text at once.
+
+    Parameters
+    ----------
+    lanes : int
+        How many there may be.
+
+    Returns
+    -------
+    data.StructLayout
+        The fields of :func:`beat_layout`, and ``error`` (1) with ``last``: U+FFFD is in the text in
+        place of an error.
+    """
+    return data.StructLayout({**dict(beat_layout(lanes).members), "error": 1})

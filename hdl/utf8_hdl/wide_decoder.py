@@ -5,9 +5,8 @@ from typing import Any
 from amaranth.hdl import Cat, Elaboratable, Module, Value
 
 from .credit import Credit, Step
-from .gates import select
-from .lanes import Lanes, before, bit_of_count
-from .profile import REPLACEMENT, Profile, form_of_bit
+from .lanes import Lanes, bit_of_count
+from .profile import Profile
 
 
 class WideDecoder(Elaboratable):
@@ -51,7 +50,7 @@ class WideDecoder(Elaboratable):
         named = lanes.named()
         make = credit.step("make", "the tokens")
         fields: dict[str, list[Value]] = {
-            "code_point": self._code_points(lanes, named),
+            "code_point": lanes.code_points(),
             "error": [named["error"]],
             "kind": [named[f"error_kind_{bit}"] for bit in range(3)],
             "length": self._lengths(named),
@@ -70,22 +69,6 @@ class WideDecoder(Elaboratable):
         ]
         credit.finish()
         return m
-
-    def _code_points(self, lanes: Lanes, named: Step) -> list[Value]:
-        """The bits of values, by their forms (RFC 3629, section 3); those of U+FFFD in an error."""
-        ends, error = named["ends"], named["error"]
-        bits = []
-        for bit in range(self._profile.code_point_width):
-            back, place = divmod(bit, 6)
-            data = lanes.places(named, f"data_{place}")
-            value = lanes.slots(before(data, back))
-            if bit == 6:  # the only one that comes from two places
-                alone = lanes.slots(lanes.places(named, "data_6"))
-                value = select(named["at_least_2"], value, alone)
-            elif bit > 6:
-                value &= named[f"at_least_{form_of_bit(bit)}"]
-            bits.append(ends & (value | error if REPLACEMENT >> bit & 1 else value & ~error))
-        return bits
 
     def _lengths(self, named: Step) -> list[Value]:
         """The bits of lengths."""

@@ -6,7 +6,12 @@ from .encoder import ENCODER
 from .validator import VALIDATOR
 from .wide_decoder import WIDE_DECODER
 
+# isort: split
+# They are registered in this order.
+from .compactor import COMPACTOR
+
 __all__ = [
+    "COMPACTOR",
     "COMPONENTS",
     "DECODER",
     "ENCODER",

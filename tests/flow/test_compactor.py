@@ -36,7 +36,7 @@ def dense(text: Lanes, lanes: int) -> list[dict]:
     return [{"values": values[n : n + lanes], "last": n == last} for n in begins]
 
 
-@pytest.mark.parametrize(("lanes", "width"), [(1, 8), (2, 3), (8, 8), (8, 16), (64, 40)])
+@pytest.mark.parametrize(("lanes", "width"), [(1, 8), (2, 3), (8, 8), (16, 40)])
 def test_values_come_out_in_order(lanes, width):
     values = st.integers(0, (1 << width) - 1)
 
@@ -91,26 +91,32 @@ def test_a_report_does_not_depend_on_windows(lanes):
     assert reported(parts) == reported([trace])
 
 
-class Leaky(Compactor):
-    """One that changes a bit of lane 0."""
+class Mixed(Compactor):
+    """One that takes two lanes for each other, and says that it does not."""
 
     def elaborate(self, platform: Any) -> Any:
+        own = self.i
+        self.i = own.signature.flip().create()
         module = super().elaborate(platform)
+        data = self.i.p.data
+        module.d.comb += [
+            self.i.valid.eq(own.valid),
+            own.ready.eq(self.i.ready),
+            self.i.p.eq(own.p),
+            data[0].eq(own.p.data[1]),
+        ]
+        self.i = own
         return module
 
 
 def test_the_printed_command_names_the_width(folder, monkeypatch):
-    class Wrong(Compactor):
-        """One that takes values by their low bits only."""
-
-        def __init__(self, lanes: int = 8, width: int = 8, user: int = 0) -> None:
-            super().__init__(lanes, width, user)
-
-        def elaborate(self, platform: Any) -> Any:
-            module = super().elaborate(platform)
-            return module
-
-    assert Wrong
+    replace_design(monkeypatch, "compactor", lambda profile, **options: Mixed(**options))
+    options = "--width", "12", "--lanes", "2"
+    result = run("compare", *COMPACTOR, *options, "--hex", "ABC -- 123 4", "--engine", "amaranth")
+    assert "pin o.data[0]: expected ABC, actual 0" in result.out
+    arguments = assert_shown_again(result)
+    assert arguments[1:7] == [*COMPACTOR, *options]
+    assert re.fullmatch("[0-9A-F]{3}( [0-9A-F]{3})*", arguments[arguments.index("--hex") + 1])
 
 
 # --- wrong usage, Verilog -----------------------------------------------------------------------
@@ -119,7 +125,6 @@ def test_the_printed_command_names_the_width(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ("--hex 'E2 8'", None),
         ("--hex 1FF", "--hex takes hexadecimal values of 8 bits, -- for an empty lane, and /"),
         ("--hex 41-", "not '41-'"),
         (
@@ -136,13 +141,7 @@ def test_the_printed_command_names_the_width(folder, monkeypatch):
     ],
 )
 def test_what_cannot_be_is_refused(folder, arguments, named):
-    import shlex
-
-    result = run("simulate", *COMPACTOR, *shlex.split(arguments))
-    if named is None:
-        assert result.status == 0
-    else:
-        assert_refused(result, named)
+    assert_refused(run("simulate", *COMPACTOR, *arguments.split()), named)
 
 
 def test_width_has_no_effect_on_another_component(folder):

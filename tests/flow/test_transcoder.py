@@ -4,7 +4,7 @@ import json
 import os
 import random
 from io import StringIO
-from itertools import batched, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -123,17 +123,11 @@ def test_rules_decide_what_is_an_error(folder, rules, text, expected):
 
 @pytest.mark.parametrize(("taken", "order"), product(FORMS, ["little", "big"]))
 def test_a_text_is_typed_in_the_form_that_is_taken(folder, taken, order):
-    text = "A\ud800€😀"
-    if taken == "utf-8":  # an argument has what is no character as bytes
-        text = text.replace("\ud800", os.fsdecode(b"\xed\xa0\x80"))
+    # An argument has bytes that are no character as surrogates: so CPython gives it.
+    text, replaced = ("A\udce2€😀", "A\ufffd€😀")
     options = ["--from", taken, "--to", "utf-32"]
     options += ["--byte-order", order] * (order != "little")
     found = run_for_bytes("simulate", *TRANSCODER, *options, "--text", text, "--bytes", "-").out
-    replaced = (
-        text.encode(errors="surrogateescape").decode(errors="replace")
-        if taken == "utf-8"
-        else text.replace("\ud800", "\ufffd")
-    )
     assert found == replaced.encode(codec("utf-32", order))
 
 
@@ -210,9 +204,7 @@ def test_the_printed_command_names_all_options(folder, monkeypatch):
 # --- every text, Verilog ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("taken", "given_form"), batched(["utf-8", "utf-16", "utf-16", "utf-8"], 2)
-)
+@pytest.mark.parametrize(("taken", "given_form"), [("utf-8", "utf-16"), ("utf-16", "utf-8")])
 def test_every_text_of_one_byte(folder, taken, given_form):
     result = run("compare", *TRANSCODER, "--from", taken, "--to", given_form, "--exhaustive", 1)
     assert (result.status, result.err) == (0, "")
@@ -233,9 +225,10 @@ def test_the_header_says_what_is_taken_and_given(folder):
 # --- wrong usage --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "command", ["simulate text.txt", "compare", "generate", "prove", "synthesize"]
-)
+COMMANDS = ["simulate text.txt", "compare", "generate", "prove", "synthesize", "mutate"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -249,7 +242,7 @@ def test_the_header_says_what_is_taken_and_given(folder):
         ("--width 8", "--width has no effect with --component transcoder\n"),
         (
             "--to utf-8 --byte-order big",
-            "--byte-order has no effect with --component transcoder --from utf-8 --to utf-8 --lanes 8\n",
+            "--byte-order has no effect with --component transcoder --from utf-8 --to utf-8",
         ),
         (
             "--from utf-16 --error-span whole-sequence",

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..terminal import plural
 from .families import DEVICES
-from .results import design_name, per_lookup_table
+from .results import design_name, per_lookup_table, variant_of
 
 PANELS = {
     "usable_mhz": "clock frequency in MHz",
@@ -65,9 +65,8 @@ def _lines(results: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """The designs that differ in nothing but their lanes, fewest first, by what they share."""
     lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for design in sorted(results["designs"], key=lambda design: design["lanes"]):
-        compact = "compact " if design["compact"] else ""
-        device = DEVICES[design["device"]].label
-        lines[f"{compact}{design['component']}, {design['profile']}, {device}"].append(design)
+        name, device = variant_of(design).name, DEVICES[design["device"]].label
+        lines[f"{name}, {design['profile']}, {device}"].append(design)
     return lines
 
 

@@ -37,7 +37,7 @@ def _design(measured: Measured) -> dict[str, Any]:
     job, area, runs = measured
     clock_tree = DEVICES[job.device].clock_tree
     found: dict[str, Any] = {
-        **asdict(job.variant),
+        **{**asdict(job.variant), "own": dict(job.variant.own)},
         "profile": short_name(job.profile),
         "device": job.device,
         "fields": list(job.fields),
@@ -54,10 +54,15 @@ def _design(measured: Measured) -> dict[str, Any]:
     return found
 
 
+def variant_of(design: dict[str, Any]) -> Variant:
+    """The variant that a design of a document is."""
+    found = (design.get(field.name, field.default) for field in fields(Variant))
+    return Variant(*found)
+
+
 def design_name(design: dict[str, Any]) -> str:
     """What a design of a document is called."""
-    variant = Variant(*(design[field.name] for field in fields(Variant)))
-    return f"{variant.label}, {design['profile']}"
+    return f"{variant_of(design).label}, {design['profile']}"
 
 
 def per_lookup_table(design: dict[str, Any]) -> float:

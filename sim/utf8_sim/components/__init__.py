@@ -9,12 +9,14 @@ from .wide_decoder import WIDE_DECODER
 # isort: split
 # They are registered in this order.
 from .compactor import COMPACTOR
+from .transcoder import TRANSCODER
 
 __all__ = [
     "COMPACTOR",
     "COMPONENTS",
     "DECODER",
     "ENCODER",
+    "TRANSCODER",
     "VALIDATOR",
     "WIDE_DECODER",
     "Component",

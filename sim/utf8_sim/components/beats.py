@@ -187,11 +187,11 @@ class BeatCoverage(Coverage):
     column = "lane"
     title = "lane"
 
-    def __init__(self, engine: Any) -> None:
-        self.lanes = lanes = engine.design.lanes
-        columns, self._column_of_lane = columns_of(lanes)
-        super().__init__(engine, byte_classes(engine.profile), columns)
-        self.ends = np.zeros(lanes + 1, dtype=np.int64)
+    def __init__(self, engine: Any, classes: list[range] | None = None, places: int = 0) -> None:
+        self.lanes = engine.design.lanes
+        columns, self._column_of_lane = columns_of(places or self.lanes)
+        super().__init__(engine, classes or byte_classes(engine.profile), columns)
+        self.ends = np.zeros(self.lanes + 1, dtype=np.int64)
 
     def add(self, trace: Trace) -> None:
         super().add(trace)

@@ -150,7 +150,7 @@ class Compactor(wiring.Component):
         """
         fills, held = before["fills"].replicate(self.lanes), before["held"]
         here = fills & ~held
-        writes = before["comes"].replicate(self.lanes) & (fills | ~held)
+        writes = before.comes.replicate(self.lanes) & (fills | ~held)
         following = up(before.newest)
         places = [
             step.keep(f"place_{lane}", select(own, before.newest, following)[:PLACE_WIDTH])
@@ -249,21 +249,10 @@ class Sums:
             step.keep("added_0", added)
         of_text, last = step.register(f"base_of_beat_{bit}"), before["last"]
         *bases, total = accumulate(added, xor, initial=of_text)
-        comes = self._comes(bit, before, step)
-        with step.m.If(comes):
+        with step.m.If(before.comes):
             step.m.d.sync += of_text.eq(total & ~last)
         step.keep(f"base_carry_{bit}", carry)
         step.keep(f"base_{bit}", Cat(bases))
-
-    def _comes(self, bit: int, before: Step, step: Step) -> Value:
-        """Whether there is a beat of the input in the stage before: from `GIVEN` on, `valid` is
-        about another one."""
-        stage = COUNTED + bit
-        comes = before.valid if stage <= GIVEN else self._came
-        if stage >= GIVEN and bit + 1 < self._levels:
-            self._came = step.register(f"came_{stage}")
-            step.m.d.sync += self._came.eq(comes)
-        return comes
 
     def _add_local(self, level: int, bit: int, before: Step, step: Step) -> None:
         """A bit of the sums of a level, and with the highest one which pairs are swapped."""
@@ -328,7 +317,6 @@ class Fill:
         elif stage == ADDED + 1:
             self._fill(before, step)
         elif stage == GIVEN:
-            step.keep("comes", before.valid)
             step.keep("fills", before.valid & before["fills"])
             step.keep("ends", self._ended)
             self._compare(before["top"], step)

@@ -92,8 +92,8 @@ class Step(Section):
     ----------
     valid, newest : Signal
         Whether there is a beat in it; and the number of the newest one that has been in it.
-    accepted : Signal
-        The number of the newest beat accepted up to its slot, which may be something else.
+    comes, accepted : Signal
+        The same of beats as they were accepted, where others are given.
     next_valid, next_newest : Value
         What they are in the next cycle.
     """
@@ -105,17 +105,20 @@ class Step(Section):
         self._known: dict[str, Signal] = {}
         self.valid = self.register(f"{name}_valid")
         self.newest = self.register(f"{name}_newest", NUMBER_WIDTH)
-        self.accepted = self.newest
+        self.comes, self.accepted = self.valid, self.newest
         self.next_valid: Value
         self.next_newest: Value
 
-    def take(self, valid: Value, newest: Value, accepted: Value | None = None) -> None:
+    def take(self, valid: Value, newest: Value) -> None:
         """Say what comes into it."""
         self.next_valid, self.next_newest = valid, newest
         self.m.d.sync += [self.valid.eq(valid), self.newest.eq(newest)]
-        if accepted is not None:
-            self.accepted = self.register(f"{self._name}_accepted", NUMBER_WIDTH)
-            self.m.d.sync += self.accepted.eq(accepted)
+
+    def follow(self, previous: "Step") -> None:
+        """Know of beats that are accepted what the stage before does."""
+        self.comes = self.register(f"{self._name}_comes")
+        self.accepted = self.register(f"{self._name}_accepted", NUMBER_WIDTH)
+        self.m.d.sync += [self.comes.eq(previous.comes), self.accepted.eq(previous.accepted)]
 
     def keep(self, name: str, value: Any) -> Signal:
         """A register that takes a value in every cycle."""
@@ -211,8 +214,9 @@ class Credit(Section):
             will_be_odd = accepted ^ step.newest[0]
             self.m.d.sync += of_newest.eq(flips_next(Const(1, 1), will_be_odd, step.newest))
         else:
-            own = previous.accepted is not previous.newest
-            step.take(previous.valid, previous.newest, previous.accepted if own else None)
+            step.take(previous.valid, previous.newest)
+            if previous.comes is not previous.valid:
+                step.follow(previous)
         return step
 
     def give(self, name: str, what: str, gives: Value) -> Step:
@@ -222,7 +226,8 @@ class Credit(Section):
         """
         step, previous = self._new_step(name, what)
         assert previous is not None
-        step.take(gives, select(gives, up(step.newest), step.newest), previous.accepted)
+        step.take(gives, select(gives, up(step.newest), step.newest))
+        step.follow(previous)
         return step
 
     def _new_step(self, name: str, what: str) -> tuple[Step, Step | None]:
@@ -273,7 +278,7 @@ class Credit(Section):
         """
         m, o, number = self.m, self._o, self._next
         last = self._steps[-1]
-        one_for_one = last.accepted is last.newest
+        one_for_one = last.comes is last.valid
         assert BEFORE_MEMORY <= self.stages <= MOST_STAGES - (not one_for_one)
         taken, odd = o.valid & o.ready, number[0]
         was_taken, was_taken_before = self.register("was_taken"), self.register("was_taken_before")

@@ -3,6 +3,7 @@
 import io
 import logging
 from collections import defaultdict
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -45,14 +46,18 @@ def chart(results: dict[str, Any]) -> str:
     title = "Clock frequency and area of each component and profile"
     if over_lanes:
         title = "Clock frequency, area and throughput over lanes"
+    return drawn(title, lambda: _figure_of_lanes(lines) if over_lanes else _figure(results))
+
+
+def drawn(title: str, figure: Callable[[], Any]) -> str:
+    """A figure of matplotlib as SVG, the same whatever the user has set."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns where it has no cache
     matplotlib = import_module("matplotlib")
     file = io.StringIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # whatever the user's settings are
         matplotlib.rcParams.update(STYLE)
-        figure = _figure_of_lanes(lines) if over_lanes else _figure(results)
-        figure.savefig(file, format="svg", metadata={"Title": title, "Date": None})
+        figure().savefig(file, format="svg", metadata={"Title": title, "Date": None})
     return file.getvalue()
 
 

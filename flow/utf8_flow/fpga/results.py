@@ -1,5 +1,6 @@
 """What synthesis, place and route came to: the document that is kept, and its summary."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -72,14 +73,19 @@ def per_lookup_table(design: dict[str, Any]) -> float:
 
 def summary(results: dict[str, Any]) -> list[str]:
     """The versions of the tools and a table, in Markdown that can be read as it is."""
-    rows = [HEADS, *map(_cells, results["designs"])]
+    lines = table([HEADS, *map(_cells, results["designs"])])
+    return [versions_line(results["tools"]), "", *lines]
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as Markdown that can be read as it is. The first one is the heads."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = ["-" * width for width in widths]
     lines = [
         " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         for row in (rows[0], rule, *rows[1:])
     ]
-    return [versions_line(results["tools"]), "", *(f"| {line} |" for line in lines)]
+    return [f"| {line} |" for line in lines]
 
 
 def _cells(design: dict[str, Any]) -> tuple[str, ...]:

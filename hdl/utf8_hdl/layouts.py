@@ -178,6 +178,11 @@ def sparse_layout(lanes: int, width: int, user: int = 0) -> data.StructLayout:
         ``data`` is an array of values, the first of them in lane 0; ``keep`` an array of bits, set
         where there is a value. ``last`` (1) marks the last beat of a text; with it comes ``user``,
         if there is such a thing.
+
+    Raises
+    ------
+    ValueError
+        If values have no bits.
     """
     if width < 1 or user < 0:
         raise ValueError(f"width must be 1 or more, and user 0 or more, not {width} and {user}")

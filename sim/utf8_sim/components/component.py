@@ -59,7 +59,7 @@ class Component:
     pack: Callable[[Iterable[Piece], Interface], Iterator[Columns]] = one_by_one
     kept: Callable[[Columns], np.ndarray] | None = None
     kept_value: str = "byte"
-    matters: Mapping[str, str] = field(default_factory=dict)
+    matters: Mapping[str, str] = field(default_factory=dict, hash=False)
     laned: "Component | None" = None
 
     @property

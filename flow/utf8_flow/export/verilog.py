@@ -16,6 +16,7 @@ from ..components.entry import Variant
 from .netlist import Netlist
 
 # No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.
+# Without the first `clean`, two names of a register that is constant may contradict each other.
 _TO_NETLIST = """\
 read_rtlil <<END_OF_RTLIL
 {rtlil}
@@ -25,6 +26,7 @@ flatten
 memory_collect
 wreduce t:$add t:$sub
 opt_expr -fine t:$lt t:$le t:$gt t:$ge
+clean
 opt -nodffe
 opt_dff -simple-dffe
 opt -nodffe

@@ -483,7 +483,7 @@ def test_campaign_finds_a_high_surrogate_in_another_beat():
     "options",
     [
         (UNICODE, 2, Form.UTF_8, Form.UTF_16),
-        (UCS2, 2, Form.UTF_16, Form.UTF_8, BIG, True),
+        (UCS2, 4, Form.UTF_16, Form.UTF_8, BIG, True),
         (PROFILES[2], 4, Form.UTF_32, Form.UTF_16),
     ],
     ids=["utf-8 to utf-16", "utf-16 to utf-8", "utf-32 to utf-16"],

@@ -122,7 +122,7 @@ class Compactor(wiring.Component):
         """Stage 1: what comes in."""
         p, step = self.i.p, credit.step("stage_1", _WHAT[1])
         step.keep("full", p.keep)
-        groups = (_sum(step.m, list(part)) for part in _parts(Value.cast(p.keep), GROUP))
+        groups = (_sum(step.m, _parts(part, 1)) for part in _parts(Value.cast(p.keep), GROUP))
         width = min(GROUP, self.lanes).bit_length()
         step.keep("groups", Cat(_extended(group, width) for group in groups))
         step.keep("data", p.data)
@@ -157,7 +157,7 @@ class Compactor(wiring.Component):
             for lane, own in enumerate(here)
         ]
         values = _parts(step["data"], self.width)
-        return credit.store_each(values, list(step.keep("writes", writes)), places)
+        return credit.store_each(values, _parts(step.keep("writes", writes), 1), places)
 
     def _facts(self, credit: Credit, step: Step) -> Value:
         """What comes out with the values: where they are, and about the end of the text."""
@@ -223,7 +223,8 @@ class Sums:
 
     def _local(self, before: Step, lane: int) -> list[Value]:
         """What is known of how many values there are in a block before a lane."""
-        lane_in_block, parts = lane % BLOCK, [Const(0, 1)]
+        parts: list[Value] = [Const(0, 1)]
+        lane_in_block = lane % BLOCK
         for name, size in ("pairs", PAIR), ("groups", GROUP), ("full", 1):
             width = self._width(size)
             while lane_in_block >= size:
@@ -238,17 +239,16 @@ class Sums:
 
     def _add_base(self, bit: int, before: Step, step: Step) -> None:
         """A bit of what comes before each block: this bit of all counts and carries before it."""
+        carry: Value = Const(0, self._blocks)
+        added: Value = before["odd"]
         if bit:
-            carry, base, added = (
-                before[f"{name}_{bit - 1}"] for name in ("base_carry", "base", "added")
-            )
-            carry = majority(base, added, carry)
+            lower = (before[f"{name}_{bit - 1}"] for name in ("base", "added", "base_carry"))
+            carry = majority(*lower)
             added = before[f"added_{bit}"] ^ carry
         else:
-            carry, added = Const(0, self._blocks), before["odd"]
             step.keep("added_0", added)
         of_text, last = step.register(f"base_of_beat_{bit}"), before["last"]
-        *bases, total = accumulate(added, xor, initial=of_text)
+        *bases, total = accumulate(_parts(added, 1), xor, initial=Value.cast(of_text))
         with step.m.If(before.comes):
             step.m.d.sync += of_text.eq(total & ~last)
         step.keep(f"base_carry_{bit}", carry)
@@ -330,10 +330,10 @@ class Fill:
     def _fill(self, before: Step, step: Step) -> None:
         """Stage 6: add what a beat has to what there is; and where this was before."""
         m, width = step.m, self._levels
-        top = step.adopt(Signal(width, name="top", init=-1))
+        top = step.adopt(Signal(width, name="top_lane", init=-1))
         empty = step.adopt(Signal(name="empty", init=1))
         # The same, but that they are not cleared when a text has ended.
-        top_at_end = step.register("top_at_end", width, reset_less=True)
+        top_at_end = step.register("top_lane_at_end", width, reset_less=True)
         empty_at_end = step.register("empty_at_end", reset_less=True)
         total = plus(top, before["total"])
         top_now, over = total[:width], total[width]
@@ -366,8 +366,8 @@ class Fill:
         below, same = before["group_below"], before["group_same"]
         reached = Cat(
             is_below | (is_same & lane)
-            for is_below, is_same in zip(below, same, strict=True)
-            for lane in before["lane_reached"]
+            for is_below, is_same in zip(_parts(below, 1), _parts(same, 1), strict=True)
+            for lane in _parts(before["lane_reached"], 1)
         )
         step.keep("held", reached & ~before["empty"].replicate(self._lanes))
         step.keep("kept", reached & ~before["empty_at_end"].replicate(self._lanes))

@@ -99,7 +99,7 @@ def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
         ("simulate --profile u", ["unicode", "ucs2", "ucs4"]),
         ("compare --engine c", ["cxxrtl"]),
         ("mutate --component ", ["decoder", "encoder", "validator", "compactor", "transcoder"]),
-        ("simulate --byte", ["--bytes", "--byte-order"]),
+        ("simulate --byte", ["--byte-order", "--bytes"]),
         ("generate --from utf-1", ["utf-16"]),
         ("simulate --error-span w", ["whole-sequence"]),
         ("simulate --noncharacters ", ["accept", "reject"]),

@@ -64,12 +64,12 @@ def texts_in(form: str) -> st.SearchStrategy[list[bytes]]:
 
 
 @pytest.mark.sample(6)
-@pytest.mark.parametrize(("taken", "given_form"), product(FORMS, FORMS))
-@pytest.mark.parametrize("lanes", [4, 8, 32])
+@pytest.mark.parametrize(("taken", "given_form"), list(product(FORMS, FORMS)))
+@pytest.mark.parametrize("lanes", [4, 8, 16])
 def test_bytes_are_what_cpython_makes(tmp_path_factory, taken, given_form, lanes):
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=3, deadline=None)
     @given(texts=texts_in(taken))
-    @example(texts=[b"", *HOSTILE, b"", b"A", b""])
+    @example(texts=[b"", *(text[:100] for text in HOSTILE), b"", b"A", b""])
     def check(texts):
         options = "--from", taken, "--to", given_form, "--lanes", lanes
         assert transcoded(texts, *options) == [
@@ -121,7 +121,7 @@ def test_rules_decide_what_is_an_error(folder, rules, text, expected):
 # --- what is typed ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("taken", "order"), product(FORMS, ["little", "big"]))
+@pytest.mark.parametrize(("taken", "order"), list(product(FORMS, ["little", "big"])))
 def test_a_text_is_typed_in_the_form_that_is_taken(folder, taken, order):
     # An argument has bytes that are no character as surrogates: so CPython gives it.
     text, replaced = ("A\udce2€😀", "A\ufffd€😀")
@@ -233,9 +233,9 @@ COMMANDS = ["simulate text.txt", "compare", "generate", "prove", "synthesize", "
     ("options", "named"),
     [
         ("--profile ucs4", "a transcoder needs a profile up to U+10FFFF"),
-        ("--from utf-16 --lanes 1", "lanes must be "),
-        ("--from utf-32 --lanes 2", "lanes must be "),
-        ("--to utf-8 --lanes 64", "lanes must be "),
+        ("--from utf-16 --lanes 1", "lanes"),
+        ("--from utf-32 --lanes 2", "lanes"),
+        ("--to utf-8 --lanes 64", "from utf-8 to utf-8 there may be up to 32 lanes, not 64\n"),
         ("--from latin-1", "unknown --from 'latin-1': choose from utf-8, utf-16, utf-32\n"),
         ("--byte-order middle", "unknown --byte-order 'middle': choose from little, big\n"),
         ("--compact", "--compact has no effect with --component transcoder\n"),

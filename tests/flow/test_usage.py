@@ -40,7 +40,7 @@ WRONG = {
     "generate --component=": "unknown --component ''",
     "generate --reset-polarity up": "'up': choose from high, low",
     # no such option or command
-    "simulate text.txt --xyz": "No such option: --xyz (see utf8-hdl simulate --help)",
+    "simulate text.txt --qqq": "No such option: --qqq (see utf8-hdl simulate --help)",
     "generate --sede 1": "No such option: --sede",
     "generate text.txt": "unexpected extra argument(s) (text.txt) (see utf8-hdl generate --help)",
     "--wrong": "No such option: --wrong",

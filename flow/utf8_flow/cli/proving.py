@@ -80,10 +80,10 @@ def mutate(
     """
     chosen, profile = designs.variants(with_lanes=False), rules.chosen()
     refuse_idle(context, chosen)
+    tried = possible((variant, profile) for variant in chosen)
     modes = Stalling(seed).modes()
     show = Console(highlight=False)
     say(show, prover_version())
-    tried = possible((variant, profile) for variant in chosen)
     scores = [mutation_score(show, *design, mutants, seed, modes) for design in tried]
     if not all(scores):
         raise Wrong

@@ -59,23 +59,26 @@ def read_utf16(credit: Credit, i: Any, profile: Profile, byte_order: ByteOrder) 
     surrogate = there & _all(units, 15, 14, 12, 11) & ~units["unit_13"]
     classify.keep("high", surrogate & ~units["unit_10"])
     classify.keep("low", surrogate & units["unit_10"])
-    noncharacter = _all(units, *range(1, 16)) & (not profile.accept_noncharacters)
-    classify.keep("refused", noncharacter & there)
+    noncharacter = _all(units, *range(1, 16)) & there
+    classify.keep("refused", noncharacter & ~_like(there, profile.accept_noncharacters))
+    # A high surrogate has the ten highest bits of its code point, less those of 10000.
+    most = profile.highest - FIRST_OF_PAIRS >> 10
+    ten = (Cat(units[f"unit_{bit}"][place] for bit in range(10)) for place in range(len(there)))
+    classify.keep("beyond", Cat(high > most if most >= 0 else Const(1, 1) for high in ten))
     for count, begin in (2, 7), (3, 11):
         classify.keep(f"longer_{count}", any_of(units[f"unit_{bit}"] for bit in range(begin, 16)))
 
     pair = credit.step("pair", "which surrogates make a pair, and which are alone")
     low, part, last = classify["low"], classify["part"], classify["last"]
     high, no_high = _with_before(classify, "high"), Const(0, 1)
+    beyond = _with_before(classify, "beyond")
     # Alone because of what is behind it; behind the last place, that is known if a text ends.
     alone = high & Cat(~(low if profile.accept_surrogates else low | part), last)
     behind_high = Cat(no_high, high[:-1])
     paired, lone_low = _slots(low) & behind_high, _slots(low) & ~behind_high
-    error = _slots(classify["refused"] | part)
+    error = _slots(classify["refused"] | part) | (paired & Cat(no_high, beyond[:-1]))
     if not profile.accept_surrogates:
         error |= alone | lone_low
-    if profile.highest < FIRST_OF_PAIRS:
-        error |= paired
     pair.keep("token", (_slots(classify["there"]) & ~high) | _slots(part) | alone)
     pair.keep("error", error)
     pair.keep("paired", paired)
@@ -186,8 +189,8 @@ def _all(step: Step, *bits: int) -> Value:
     return reduce(and_, (step[f"unit_{bit}"] for bit in bits))
 
 
-def _like(values: Sequence[Value], level: bool) -> Value:
-    """A bit for each."""
+def _like(values: Sequence[Value] | Value, level: bool) -> Value:
+    """The same bit for each."""
     return Const(level, 1).replicate(len(values))
 
 

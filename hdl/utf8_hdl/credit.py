@@ -311,12 +311,12 @@ class Credit(Section):
             self._flips.eq(flips_next(valid, valid_and_odd, number)),
         ]
         if one_for_one:
-            self._give_credit(number, MOST_STAGES)
+            self._give_credit(number, MOST_STAGES, Const(0))
         else:
-            behind = self.adopt(Signal(NUMBER_WIDTH, name="behind_done", init=1))
-            m.d.sync += behind.eq(up(last.accepted))
-            oldest = select(o.valid, self.store(last, last.accepted), behind)
-            self._give_credit(oldest, MOST_STAGES - 1)
+            # While nothing is at the output, there are not more than are in the stages.
+            nothing = self.register("output_idle")
+            m.d.sync += nothing.eq(~o.valid)
+            self._give_credit(self.store(last, last.accepted), MOST_STAGES - 1, nothing)
 
     def _compared(self) -> list[Value]:
         """Of six numbers in order: whether the beat with it is in the memory in three cycles.
@@ -340,11 +340,11 @@ class Credit(Section):
             ]
         return came
 
-    def _give_credit(self, oldest: Value, most: int) -> None:
+    def _give_credit(self, oldest: Value, most: int, free: Value) -> None:
         """Be ready in the cycle after the next, if few enough beats are outstanding.
 
-        The oldest one has a number, which is that of the next to come if there is none. There may
-        be one more than the most.
+        The oldest of them has a number, which is that of the next to come if there is none. There
+        may be one more than the most; or any number if it is known to be low a cycle later.
         """
         newest, low = self._steps[0].newest, 2
         high = NUMBER_WIDTH - low
@@ -358,6 +358,6 @@ class Credit(Section):
         self.m.d.sync += [
             Cat(spread_low, borrow).eq(below),
             spread_high.eq(above[:high]),
-            ready.eq(has_credit),
+            ready.eq(has_credit | free),
         ]
         self.m.d.comb += self._i.ready.eq(ready)

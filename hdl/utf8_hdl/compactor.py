@@ -81,6 +81,8 @@ class Compactor(wiring.Component):
     ----------
     lanes, width, user
         As given.
+    ready_copies : list of Signal
+        Registers that are to be the same as ``i.ready``, for a producer to add before elaboration.
 
     Members
     -------
@@ -97,6 +99,7 @@ class Compactor(wiring.Component):
         self.lanes, self.width, self.user = checked_lanes(lanes), width, user
         layout = sparse_layout(lanes, width, user)
         super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
+        self.ready_copies: list[Signal] = []
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -106,7 +109,7 @@ class Compactor(wiring.Component):
         for stage in range(2, STAGES + 1):
             what = _WHAT.get(stage, "values go to their lanes")
             if stage == GIVEN:
-                step = credit.give("give", what, fill.gives(before))
+                step = credit.give("give", what, fill.gives)
             else:
                 step = credit.step(f"stage_{stage}", what)
             sums.add(stage, before, step)
@@ -115,7 +118,7 @@ class Compactor(wiring.Component):
             before, last_but_one = step, before
         payload = Cat(self._values(credit, last_but_one, step), self._facts(credit, step))
         m.d.comb += Value.cast(self.o.p).eq(payload)
-        credit.finish()
+        credit.finish(ready=self.ready_copies)
         return m
 
     def _take(self, credit: Credit) -> Step:
@@ -301,11 +304,9 @@ class Fill:
     def __init__(self, m: Module, lanes: int) -> None:
         self._lanes = lanes
         self._levels = lanes.bit_length() - 1
+        #: Whether there is a dense beat: a full one, or a text has ended in the slot before.
+        self.gives = Signal(name="gives")
         self._ended = Signal(name="ended")
-
-    def gives(self, step: Step) -> Value:
-        """Whether there is a dense beat: a full one, or a text has ended in the slot before."""
-        return (step.valid & step["fills"]) | self._ended
 
     def follow(self, stage: int, before: Step, step: Step) -> None:
         """What is done in a stage."""
@@ -345,13 +346,17 @@ class Fill:
                 top_at_end.eq(top_now),
                 empty_at_end.eq(still_empty),
             ]
-        step.keep("fills", over & ~empty)
+        fills, ended = over & ~empty, step.valid & step["last"]
+        step.keep("fills", fills)
         step.keep("top", top_at_end)
         step.keep("empty", empty)
         step.keep("empty_at_end", empty_at_end)
-        m.d.sync += step.adopt(self._ended).eq(step.valid & step["last"])
+        m.d.sync += [
+            step.adopt(self._ended).eq(ended),
+            step.adopt(self.gives).eq((before.valid & fills) | ended),
+        ]
         user = step["user"]
-        step.keep("user_of_text", user & (step.valid & step["last"]).replicate(len(user)))
+        step.keep("user_of_text", user & ended.replicate(len(user)))
 
     def _compare(self, top: Value, step: Step) -> None:
         """Stage 7: compare the top with lanes, those in groups of eight and these."""

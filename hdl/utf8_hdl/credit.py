@@ -49,6 +49,7 @@ cycles later. Then the timing is:
 Nothing is lost if from any number of beats accepted in a row not more than one more are given.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -137,7 +138,15 @@ class Step(Section):
 
 
 class Chunk(Section):
-    """Some bits of memory that share the registers with which they are read."""
+    """Some bits of memory that share the registers with which they are read.
+
+    Attributes
+    ----------
+    own : Signal
+        The place that is read.
+    coming : Value
+        What it is in the next cycle.
+    """
 
     def __init__(self, m: Module, name: str, address: Value) -> None:
         super().__init__(m, f"Memory, {name}")
@@ -147,6 +156,7 @@ class Chunk(Section):
         # have none: so a device without distributed memory can take such a one.
         own = Signal(len(address), name=f"{name}_next", reset_less=True, attrs={"power_up": "any"})
         self.own = self.adopt(own)
+        self.coming: Value
 
     def copy(self, of: str, coming: Value) -> Signal:
         """A register of this chunk's own.
@@ -157,8 +167,10 @@ class Chunk(Section):
         self.m.d.sync += register.eq(coming | (coming & register))
         return register
 
-    def memory(self, value: Value, writes: Value, place: Value) -> Value:
-        """What was written last to the place that is read."""
+    def memory(
+        self, value: Value, writes: Value, place: Value, address: Value | None = None
+    ) -> Value:
+        """What was written last to the place that is read: to its own, if no other is named."""
         number, self._memories = self._memories, self._memories + 1
         table = memory.Memory(
             shape=len(value), depth=PLACES, init=[], attrs={"stage": f"Memory, {self._name}"}
@@ -169,7 +181,7 @@ class Chunk(Section):
             write.en.eq(writes),
             write.addr.eq(place),
             write.data.eq(value),
-            read.addr.eq(self.own),
+            read.addr.eq(self.own if address is None else address),
         ]
         return read.data
 
@@ -267,11 +279,15 @@ class Credit(Section):
         chunk = Chunk(self.m, f"chunk_{self._chunks}", number)
         self._chunks += 1
         waits = select(flips, chunk.own, number)
-        self.m.d.sync += chunk.own.eq(select(self._o.ready, number ^ flips, waits))
+        chunk.coming = select(self._o.ready, number ^ flips, waits)
+        self.m.d.sync += chunk.own.eq(chunk.coming)
         return chunk
 
-    def finish(self) -> None:
+    def finish(self, ready: Sequence[Signal] = (), valid: Sequence[Signal] = ()) -> None:
         """Let beats in while there is credit, and out in order.
+
+        There may be more signals that are to be ``i.ready``, and more that are to be ``o.valid``:
+        registers, for what would be far from a single one.
 
         No register here is behind more than two lookup tables. So it is known some cycles early
         whether a beat is there, for each of the numbers that may be the next then.
@@ -305,18 +321,35 @@ class Credit(Section):
             even_second.eq(select(taken, known[2] & odd, known[1] & ~odd)),
             number.eq(select(o.ready, number ^ self._flips, number)),
         ]
-        valid, valid_and_odd = select(taken, second, first), select(taken, even_second, odd_first)
+        is_valid, valid_and_odd = (
+            select(taken, second, first),
+            select(taken, even_second, odd_first),
+        )
         m.d.sync += [
-            self.adopt(o.valid).eq(valid),
-            self._flips.eq(flips_next(valid, valid_and_odd, number)),
+            self.adopt(o.valid).eq(is_valid),
+            *(self.adopt(copy).eq(select(copy & o.ready, second, first)) for copy in valid),
+            self._flips.eq(flips_next(is_valid, valid_and_odd, number)),
         ]
         if one_for_one:
-            self._give_credit(number, MOST_STAGES, Const(0))
+            self._give_credit(number, MOST_STAGES, Const(0), ready)
         else:
             # While nothing is at the output, there are not more than are in the stages.
             nothing = self.register("output_idle")
             m.d.sync += nothing.eq(~o.valid)
-            self._give_credit(self.store(last, last.accepted), MOST_STAGES - 1, nothing)
+            self._give_credit(self._oldest(), MOST_STAGES - 1, nothing, ready)
+
+    def _oldest(self) -> Value:
+        """The number of the newest beat that was accepted up to the slot of the one at the output.
+
+        It is known early. So it is in the memory when the beat is next to be at the output, and can
+        be read a cycle before it is.
+        """
+        step, chunk = self._steps[-2], self._chunk()
+        writes = chunk.copy("writes", step.next_valid)
+        place = chunk.copy("place", step.next_newest[:PLACE_WIDTH])
+        oldest = chunk.register("oldest", NUMBER_WIDTH, reset_less=True)
+        self.m.d.sync += oldest.eq(chunk.memory(step.accepted, writes, place, chunk.coming))
+        return oldest
 
     def _compared(self) -> list[Value]:
         """Of six numbers in order: whether the beat with it is in the memory in three cycles.
@@ -340,7 +373,7 @@ class Credit(Section):
             ]
         return came
 
-    def _give_credit(self, oldest: Value, most: int, free: Value) -> None:
+    def _give_credit(self, oldest: Value, most: int, free: Value, copies: Sequence[Signal]) -> None:
         """Be ready in the cycle after the next, if few enough beats are outstanding.
 
         The oldest of them has a number, which is that of the next to come if there is none. There
@@ -355,9 +388,11 @@ class Credit(Section):
         # One less than the beats outstanding.
         spread = Cat(spread_low, minus(spread_high, borrow)[:high])
         has_credit = spread.all() | Cat(spread == n for n in range(most + 1)).any()
+        ready_next = has_credit | free
         self.m.d.sync += [
             Cat(spread_low, borrow).eq(below),
             spread_high.eq(above[:high]),
-            ready.eq(has_credit | free),
+            ready.eq(ready_next),
+            *(self.adopt(copy).eq(ready_next | (ready_next & copy)) for copy in copies),
         ]
         self.m.d.comb += self._i.ready.eq(ready)

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .compactor import Compactor
-from .credit import Credit, Step
+from .credit import CHUNK, Credit, Step
 from .forms import ByteOrder, Form
 from .gates import select
 from .layouts import beat_layout, checked_lanes, sparse_layout, text_layout
@@ -146,32 +146,43 @@ class Transcoder(wiring.Component):
         m.submodules.units = units = Units(self, self._units, self._in_slot, self._width)
         m.submodules.compactor = compactor = Compactor(self._units, self._width, user=1)
         wiring.connect(m, wiring.flipped(self.i), units.i)
-        self._join(m, units.o, compactor.i)
+        self._join(m, units, compactor)
         self._deliver(m, compactor.o)
         return m
 
-    def _join(self, m: Module, units: Any, dense: Any) -> None:
+    def _join(self, m: Module, units: "Units", compactor: Compactor) -> None:
         """Let a beat wait for the next one of its text, whose slot 0 is part of its last place."""
-        wait: Any = Signal(units.p.shape(), reset_less=True)
+        o, dense = units.o, compactor.i
+        wait: Any = Signal(o.p.shape(), reset_less=True)
         waits = Signal()
-        m.d.comb += units.ready.eq(dense.ready)
+        m.d.comb += o.ready.eq(dense.ready)
         with m.If(dense.ready):
-            m.d.sync += waits.eq(units.valid | (waits & ~wait.last))
-        with m.If(dense.ready & units.valid):
-            m.d.sync += wait.eq(units.p)
-        last = wait.last
-        more = ~last.replicate(self._in_slot)
-        keep = [*wait.keep[self._in_slot :]]
-        values = [*wait.data[self._in_slot :]]
-        for number in range(self._in_slot):
-            place = number - self._in_slot
-            mask = ~last.replicate(self._width)
-            values[place] = values[place] | (units.p.data[number] & mask)
-            keep[place] = keep[place] | (units.p.keep[number] & more[number])
+            m.d.sync += waits.eq(o.valid | (waits & ~wait.last))
+        bits, coming = Value.cast(wait), Value.cast(o.p)
+        for begin in range(0, len(bits), CHUNK):
+            ready, valid = Signal(name=f"ready_{begin}"), Signal(name=f"valid_{begin}")
+            compactor.ready_copies.append(ready)
+            units.valid_copies.append(valid)
+            chunk = slice(begin, begin + CHUNK)
+            with m.If(ready & valid):
+                m.d.sync += bits[chunk].eq(coming[chunk])
+
+        last, some = wait.last, self._in_slot
+        of_next = ~last.replicate(some * self._width)
+        data, keep = Value.cast(wait.data)[some * self._width :], Value.cast(wait.keep)[some:]
+        own_data, own_keep = data[: -some * self._width], keep[:-some]
+        next_data, next_keep = Value.cast(o.p.data), Value.cast(o.p.keep)
         m.d.comb += [
-            dense.valid.eq(waits & (last | units.valid)),
-            dense.p.data.eq(Cat(values)),
-            dense.p.keep.eq(Cat(keep)),
+            dense.valid.eq(waits & (last | o.valid)),
+            Value.cast(dense.p.data).eq(
+                Cat(
+                    own_data,
+                    data[-some * self._width :] | (next_data[: some * self._width] & of_next),
+                )
+            ),
+            Value.cast(dense.p.keep).eq(
+                Cat(own_keep, keep[-some:] | (next_keep[:some] & of_next[:some]))
+            ),
             dense.p.last.eq(last),
             dense.p.user.eq(wait.error),
         ]
@@ -205,6 +216,11 @@ class Units(wiring.Component):
     units, in_slot, width : int
         How many units there are in all slots but slot 0, and in each; and the bits of a unit.
 
+    Attributes
+    ----------
+    valid_copies : list of Signal
+        Registers that are to be the same as ``o.valid``, for a consumer to add before elaboration.
+
     Members
     -------
     i : ``In(stream.Signature(beat_layout(lanes)))``
@@ -227,6 +243,7 @@ class Units(wiring.Component):
                 "o": Out(stream.Signature(layout)),
             }
         )
+        self.valid_copies: list[Signal] = []
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -249,7 +266,7 @@ class Units(wiring.Component):
             credit.store(write, write.keep("units", Cat(bits))), credit.store(write, facts)
         )
         m.d.comb += Value.cast(self.o.p).eq(payload)
-        credit.finish()
+        credit.finish(valid=self.valid_copies)
         return m
 
     def _error(self, make: Step, write: Step) -> Value:

@@ -41,11 +41,13 @@ bench-transcoding: $(VENV)/dev ## Measure transcoding in software beside ours, i
 	    --plot docs/transcoding.svg > $(BUILD)/bench-transcoding.txt
 	$(call fill,bench-transcoding,benchmark)
 
-verilog: $(VENV)/base ## Write decoder, encoder and validator as Verilog into build/
+verilog: $(VENV)/base ## Write each component as Verilog into build/
 	@mkdir -p $(BUILD)
 	$(BIN)/utf8-hdl generate -o $(BUILD)/utf8_decoder.v
 	$(BIN)/utf8-hdl generate --component encoder -o $(BUILD)/utf8_encoder.v
 	$(BIN)/utf8-hdl generate --component validator -o $(BUILD)/utf8_validator.v
+	$(BIN)/utf8-hdl generate --component compactor -o $(BUILD)/utf8_compactor.v
+	$(BIN)/utf8-hdl generate --component transcoder -o $(BUILD)/utf8_transcoder.v
 
 diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \

@@ -496,4 +496,4 @@ def test_outputs_are_shown_byte_by_byte():
     assert component_of(Transcoder()) is TRANSCODER
     output = {"o.data": [0x41, 0, 7, 7], "o.keep": [1, 1, 0, 0], "o.last": 1, "o.error": 0}
     assert TRANSCODER.show_result(output) == "41 00 -- --"
-    assert TRANSCODER.show_result({**output, "o.error": 1}) == "41 00 -- --, an error in the text"
+    assert TRANSCODER.show_result({**output, "o.error": 1}) == "41 00 -- -- error"

@@ -325,7 +325,7 @@ def _written(form: Form, profile: Profile) -> list[range]:
 
 def show_text(beat: Levels) -> str:
     """The bytes of an output, and what is said of its text."""
-    return show_beat(beat, "o") + ", an error in the text" * beat["o.error"]
+    return show_beat(beat, "o") + " error" * beat["o.error"]
 
 
 TRANSCODER = register(

@@ -1,7 +1,6 @@
 """The transcoder, from the command line: what CPython makes of a text, what is told of it."""
 
 import json
-import os
 import random
 from io import StringIO
 from itertools import product
@@ -66,7 +65,7 @@ def texts_in(form: str) -> st.SearchStrategy[list[bytes]]:
 @pytest.mark.sample(6)
 @pytest.mark.parametrize(("taken", "given_form"), list(product(FORMS, FORMS)))
 @pytest.mark.parametrize("lanes", [4, 8, 16])
-def test_bytes_are_what_cpython_makes(tmp_path_factory, taken, given_form, lanes):
+def test_bytes_are_what_cpython_makes(folder, taken, given_form, lanes):
     @settings(max_examples=3, deadline=None)
     @given(texts=texts_in(taken))
     @example(texts=[b"", *(text[:100] for text in HOSTILE), b"", b"A", b""])
@@ -76,7 +75,6 @@ def test_bytes_are_what_cpython_makes(tmp_path_factory, taken, given_form, lanes
             ref_transcoded(text, taken, given_form) for text in texts
         ]
 
-    os.chdir(tmp_path_factory.mktemp("bytes"))
     check()
 
 

@@ -103,7 +103,8 @@ def ports(design: Any) -> str:
 //   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
 //   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care."""
+// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
+// m_axis_tdata has where m_axis_tkeep is low."""
 
 
 def promises(timing: Timing) -> str:

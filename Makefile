@@ -6,8 +6,8 @@ BIN    := $(VENV)/bin
 BUILD  := build
 BOARD  ?= icebreaker
 
-.PHONY: help sim test test-all compare bench verilog diagram prove mutate synth synth-lanes \
-        bitstream lint format clean
+.PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
+        synth-lanes bitstream lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -31,14 +31,23 @@ compare: $(VENV)/base ## Compare hardware and golden model on the built-in campa
 	$(BIN)/utf8-hdl compare --lanes 8
 	$(BIN)/utf8-hdl compare --component validator --lanes 8
 
-bench: $(VENV)/dev ## Measure speed: engines, comparisons, commands, memory
+bench: $(VENV)/dev ## Measure speed: engines, comparisons, commands, memory; transcoding in software
 	$(BIN)/python tests/bench/bench.py
+	$(BIN)/python tests/bench/transcoding.py
 
-verilog: $(VENV)/base ## Write decoder, encoder and validator as Verilog into build/
+bench-transcoding: $(VENV)/dev ## Measure transcoding in software beside ours, into docs/benchmark.md
+	@mkdir -p $(BUILD)
+	$(BIN)/python tests/bench/transcoding.py --json docs/transcoding.json \
+	    --plot docs/transcoding.svg > $(BUILD)/bench-transcoding.txt
+	$(call fill,bench-transcoding,benchmark)
+
+verilog: $(VENV)/base ## Write each component as Verilog into build/
 	@mkdir -p $(BUILD)
 	$(BIN)/utf8-hdl generate -o $(BUILD)/utf8_decoder.v
 	$(BIN)/utf8-hdl generate --component encoder -o $(BUILD)/utf8_encoder.v
 	$(BIN)/utf8-hdl generate --component validator -o $(BUILD)/utf8_validator.v
+	$(BIN)/utf8-hdl generate --component compactor -o $(BUILD)/utf8_compactor.v
+	$(BIN)/utf8-hdl generate --component transcoder -o $(BUILD)/utf8_transcoder.v
 
 diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \
@@ -59,10 +68,15 @@ synth-lanes: $(VENV)/fpga ## The same for every number of lanes, into docs/synth
 # Measure: the target, which is the mark in the page; the name of the files; and options.
 define measure
 @mkdir -p $(BUILD)
-$(BIN)/utf8-hdl synthesize $(3) --json docs/$(2).json --plot docs/$(2).svg > $(BUILD)/$(2).txt
+$(BIN)/utf8-hdl synthesize $(3) --json docs/$(2).json --plot docs/$(2).svg > $(BUILD)/$(1).txt
+$(call fill,$(1),synthesis)
+endef
+
+# Fill: the mark in a page, whose text is in a file of that name; and the page.
+define fill
 sed -e '/<!-- from make $(1) -->/,/<!-- end/{//!d;}' \
-    -e '/<!-- from make $(1) -->/r $(BUILD)/$(2).txt' docs/synthesis.md > $(BUILD)/synthesis.md
-mv $(BUILD)/synthesis.md docs/synthesis.md
+    -e '/<!-- from make $(1) -->/r $(BUILD)/$(1).txt' docs/$(2).md > $(BUILD)/$(2).md
+mv $(BUILD)/$(2).md docs/$(2).md
 endef
 
 bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebreaker or ulx3s

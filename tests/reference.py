@@ -58,3 +58,22 @@ BOUNDARY_BYTES = bytes.fromhex(
     "00 41 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FB FC FD FE FF"
 )
 """First and last byte of every row and column of Unicode Table 3-7, and their neighbours."""
+
+
+def codec(form: str, order: str = "little") -> str:
+    """What CPython calls an encoding form."""
+    return form if form == "utf-8" else f"{form}-{order[0]}e"
+
+
+def ref_transcoded(
+    text: bytes, taken: str, given: str, order: str = "little", strip_bom: bool = False
+) -> tuple[bytes, bool]:
+    """A text in another form, and whether it had an error."""
+    found = text.decode(codec(taken, order), "replace")
+    try:
+        text.decode(codec(taken, order))
+    except UnicodeDecodeError:
+        error = True
+    else:
+        error = False
+    return found.removeprefix("\ufeff" * strip_bom).encode(codec(given, order)), error

@@ -34,7 +34,7 @@ entry.register(
     entry.Entry(
         component=UPPER,
         report=UpperReport,
-        ports="// s_axis_*         bytes in\n// m_axis_*         bytes out",
+        ports=lambda design: "// s_axis_*         bytes in\n// m_axis_*         bytes out",
         promises=lambda timing: f"// Latency: {timing.latency} cycle.",
         formal=__name__,
     )

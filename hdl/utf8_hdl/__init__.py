@@ -15,10 +15,12 @@ from .layouts import (
     code_point_layout,
     slots_layout,
     sparse_layout,
+    text_layout,
     token_layout,
     verdict_layout,
 )
 from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
+from .transcoder import Transcoder
 from .validator import Validator
 
 __version__ = "0.1.0"
@@ -42,12 +44,14 @@ __all__ = [
     "Kind",
     "Pipeline",
     "Profile",
+    "Transcoder",
     "Validator",
     "__version__",
     "beat_layout",
     "code_point_layout",
     "slots_layout",
     "sparse_layout",
+    "text_layout",
     "token_layout",
     "verdict_layout",
 ]

@@ -85,6 +85,8 @@ class Compactor(wiring.Component):
     ----------
     lanes, width, user
         As given.
+    ready_copies : list of Signal
+        Registers that are to be the same as ``i.ready``, for a producer to add before elaboration.
 
     Members
     -------
@@ -101,6 +103,7 @@ class Compactor(wiring.Component):
         self.lanes, self.width, self.user = checked_lanes(lanes), width, user
         layout = sparse_layout(lanes, width, user)
         super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
+        self.ready_copies: list[Signal] = []
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -111,7 +114,7 @@ class Compactor(wiring.Component):
         for stage in range(2, STAGES + 1):
             what = _WHAT.get(stage, "values go to their lanes")
             if stage == GIVEN:
-                step = credit.give("give", what, fill.gives(before))
+                step = credit.give("give", what, fill.gives)
             else:
                 step = credit.step(f"stage_{stage}", what)
             sums.add(stage, before, step)
@@ -120,14 +123,14 @@ class Compactor(wiring.Component):
             before, last_but_one = step, before
         payload = Cat(self._values(credit, last_but_one, step), self._facts(credit, step))
         m.d.comb += Value.cast(self.o.p).eq(payload)
-        credit.finish()
+        credit.finish(ready=self.ready_copies)
         return m
 
     def _take(self, credit: Credit) -> Step:
         """Stage 1: what comes in."""
         p, step = self.i.p, credit.step("stage_1", _WHAT[1])
         step.keep("full", p.keep)
-        groups = (_sum(step.m, list(part)) for part in _parts(Value.cast(p.keep), GROUP))
+        groups = (_sum(step.m, _parts(part, 1)) for part in _parts(Value.cast(p.keep), GROUP))
         width = min(GROUP, self.lanes).bit_length()
         step.keep("groups", Cat(_extended(group, width) for group in groups))
         step.keep("data", p.data)
@@ -159,14 +162,14 @@ class Compactor(wiring.Component):
         """
         fills, held = before["fills"].replicate(self.lanes), before["held"]
         here = fills & ~held
-        writes = before["comes"].replicate(self.lanes) & (fills | ~held)
+        writes = before.comes.replicate(self.lanes) & (fills | ~held)
         following = up(before.newest)
         places = [
             step.keep(f"place_{lane}", select(own, before.newest, following)[:PLACE_WIDTH])
             for lane, own in enumerate(here)
         ]
         values = _parts(step["data"], self.width)
-        return credit.store_each(values, list(step.keep("writes", writes)), places)
+        return credit.store_each(values, _parts(step.keep("writes", writes), 1), places)
 
     def _facts(self, credit: Credit, step: Step) -> Value:
         """What comes out with the values: where they are, and about the end of the text."""
@@ -252,7 +255,8 @@ class Sums:
 
     def _local(self, before: Step, lane: int) -> list[Value]:
         """What is known of how many values there are in a block before a lane."""
-        lane_in_block, parts = lane % BLOCK, list[Value]()
+        parts: list[Value] = [Const(0, 1)]
+        lane_in_block = lane % BLOCK
         for name, size in ("pairs", PAIR), ("groups", GROUP), ("full", 1):
             width = self._width(size)
             while lane_in_block >= size:
@@ -266,7 +270,7 @@ class Sums:
         return range(1 << level, self._lanes, 2 << level)
 
     def _add_three(self, before: Step, step: Step) -> None:
-        """Stage 4: three blocks each. What is left before a lane is two of them and a local part."""
+        """Stage 4: three blocks each; and before a lane, what is left: two, and a local part."""
         counts = [before[f"count_{number}"] for number in range(self._blocks)]
         for number, three in enumerate(_chunks(counts, 3)):
             step.keep(f"three_{number}", _total(three))
@@ -289,7 +293,7 @@ class Sums:
 
     def _add_top(self, before: Step, step: Step) -> None:
         """Stage 6: the whole sums."""
-        top = step.adopt(Signal(self._levels, name="top", init=-1))
+        top = step.adopt(Signal(self._levels, name="top_lane", init=-1))
         for lane, width in self._whole.items():
             if lane < self._lanes:
                 step.keep(f"sum_{lane}", (top + before[f"before_{lane}"])[:width])
@@ -379,11 +383,9 @@ class Fill:
         self._lanes = lanes
         self._levels = lanes.bit_length() - 1
         self._next_top = next_top
+        #: Whether there is a dense beat: a full one, or a text has ended in the slot before.
+        self.gives = Signal(name="gives")
         self._ended = Signal(name="ended")
-
-    def gives(self, step: Step) -> Value:
-        """Whether there is a dense beat: a full one, or a text has ended in the slot before."""
-        return step["fills"] | self._ended
 
     def follow(self, stage: int, before: Step, step: Step) -> None:
         """What is done in a stage."""
@@ -392,7 +394,6 @@ class Fill:
         elif stage == ADDED + 1:
             self._fill(before, step)
         elif stage == GIVEN:
-            step.keep("comes", before.valid)
             step.keep("ends", self._ended)
             for name, part in zip(_COMPARED, compared(before["top"]), strict=True):
                 step.keep(name, part)
@@ -404,7 +405,7 @@ class Fill:
         m, all_before = step.m, before[f"before_{self._lanes}"]
         empty = step.adopt(Signal(name="empty", init=1))
         # The same, and the top, but that they are not cleared when a text has ended.
-        top_at_end = step.register("top_at_end", self._levels, reset_less=True)
+        top_at_end = step.register("top_lane_at_end", self._levels, reset_less=True)
         empty_at_end = step.register("empty_at_end", reset_less=True)
         still_empty = empty & ~all_before.any()
         with m.If(before.valid):
@@ -413,13 +414,17 @@ class Fill:
                 empty_at_end.eq(still_empty),
                 top_at_end.eq(self._next_top[: self._levels]),
             ]
-        step.keep("fills", self._next_top[self._levels] & before.valid & ~empty)
+        fills = self._next_top[self._levels] & before.valid & ~empty
+        step.keep("fills", fills)
         step.keep("top", top_at_end)
         step.keep("empty", empty)
         step.keep("empty_at_end", empty_at_end)
-        m.d.sync += step.adopt(self._ended).eq(step["end"])
-        user = step["user"]
-        step.keep("user_of_text", user & step["end"].replicate(len(user)))
+        ended, user = step["end"], step["user"]
+        m.d.sync += [
+            step.adopt(self._ended).eq(ended),
+            step.adopt(self.gives).eq(fills | ended),
+        ]
+        step.keep("user_of_text", user & ended.replicate(len(user)))
 
     def _reach(self, before: Step, step: Step) -> None:
         """Stage 8: which lanes have a value of the text already, or had one of that before."""

@@ -1,5 +1,7 @@
 """Arithmetic for high clock frequencies: in plain gates, without carry chains."""
 
+from functools import cache
+
 from amaranth.hdl import Cat, Const, Signal, Value
 
 from .elastic import Section
@@ -42,14 +44,23 @@ def minus(number: Value, other: Value) -> Value:
 
 
 def plus(number: Value, other: Value) -> Value:
-    """A sum in plain gates, with a bit more than the longer one has."""
-    bits: list[Value] = []
-    carry: Value = Const(0, 1)
-    for n in range(max(len(number), len(other))):
-        one, more = (each[n] if n < len(each) else Const(0, 1) for each in (number, other))
-        bits.append(one ^ more ^ carry)
-        carry = majority(one, more, carry)
-    return Cat(bits, carry)
+    """A sum in plain gates, with a bit more than the longer one has.
+
+    Carries do not ripple: each is known from those of two parts of the bits below it.
+    """
+    width = max(len(number), len(other))
+    one, more = (Cat(each, Const(0, width))[:width] for each in (number, other))
+
+    @cache
+    def carries(begin: int, end: int) -> tuple[Value, Value]:
+        """Whether some bits carry by themselves, and whether they do if there is a carry below."""
+        if end - begin == 1:
+            return one[begin] & more[begin], one[begin] | more[begin]
+        middle = begin + (1 << (end - begin - 1).bit_length() - 1)
+        (low, low_passed), (high, high_passed) = carries(begin, middle), carries(middle, end)
+        return high | (high_passed & low), high | (high_passed & low_passed)
+
+    return one ^ more ^ Cat(Const(0, 1), (carries(0, n)[0] for n in range(1, width + 1)))
 
 
 def moved(number: Value, by: int, more: Value) -> Value:
@@ -94,8 +105,11 @@ def compared(number: Value) -> tuple[Value, Value, Value]:
 
 def at_least(higher: Value, same: Value, not_lower: Value) -> Value:
     """Of each number with so many bits, whether a number that was :func:`compared` is not lower."""
-    pairs = zip(higher, same, strict=True)
-    return Cat(more | (equal & enough) for more, equal in pairs for enough in not_lower)
+    return Cat(
+        higher[high] | (same[high] & not_lower[low])
+        for high in range(len(same))
+        for low in range(len(not_lower))
+    )
 
 
 def saturating_counter(

@@ -49,6 +49,7 @@ cycles later. Then the timing is:
 Nothing is lost if from any number of beats accepted in a row not more than one more are given.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -57,7 +58,7 @@ from amaranth.lib import memory
 
 from .counter import flips_next, minus, moved, up
 from .elastic import Section
-from .gates import any_of, select
+from .gates import select
 
 PLACES = 16
 """How many beats the memory holds: as many as a table of distributed memory in an FPGA."""
@@ -92,8 +93,8 @@ class Step(Section):
     ----------
     valid, newest : Signal
         Whether there is a beat in it; and the number of the newest one that has been in it.
-    accepted : Signal
-        The number of the newest beat accepted up to its slot, which may be something else.
+    comes, accepted : Signal
+        The same of beats as they were accepted, where others are given.
     next_valid, next_newest : Value
         What they are in the next cycle.
     """
@@ -107,22 +108,25 @@ class Step(Section):
         self._counts: Value
         self.valid = self.register(f"{name}_valid")
         self.newest = self.register(f"{name}_newest", NUMBER_WIDTH)
-        self.accepted = self.newest
+        self.comes, self.accepted = self.valid, self.newest
         self.next_valid: Value
         self.next_newest: Value
 
-    def take(self, valid: Value, newest: Value, accepted: Value | None = None) -> None:
+    def take(self, valid: Value, newest: Value) -> None:
         """Say what comes into it."""
         self.next_valid, self.next_newest = valid, newest
         self._newest_before, self._counts = newest, Const(0, 1)
         self.m.d.sync += [self.valid.eq(valid), self.newest.eq(newest)]
-        if accepted is not None:
-            self.accepted = self.register(f"{self._name}_accepted", NUMBER_WIDTH)
-            self.m.d.sync += self.accepted.eq(accepted)
 
-    def count(self, gives: Value, accepted: Value) -> None:
+    def follow(self, previous: "Step") -> None:
+        """Know of beats that are accepted what the stage before does."""
+        self.comes = self.register(f"{self._name}_comes")
+        self.accepted = self.register(f"{self._name}_accepted", NUMBER_WIDTH)
+        self.m.d.sync += [self.comes.eq(previous.comes), self.accepted.eq(previous.accepted)]
+
+    def count(self, gives: Value) -> None:
         """Say whether a beat comes into it, and count those that do."""
-        self.take(gives, select(gives, up(self.newest), self.newest), accepted)
+        self.take(gives, select(gives, up(self.newest), self.newest))
         self._newest_before, self._counts = self.newest, gives
 
     def next_newest_and(self, by: int) -> Value:
@@ -146,7 +150,15 @@ class Step(Section):
 
 
 class Chunk(Section):
-    """Some bits of memory that share the registers with which they are read."""
+    """Some bits of memory that share the registers with which they are read.
+
+    Attributes
+    ----------
+    own : Signal
+        The place that is read.
+    coming : Value
+        What it is in the next cycle.
+    """
 
     def __init__(self, m: Module, name: str, address: Value) -> None:
         super().__init__(m, f"Memory, {name}")
@@ -156,6 +168,7 @@ class Chunk(Section):
         # have none: so a device without distributed memory can take such a one.
         own = Signal(len(address), name=f"{name}_next", reset_less=True, attrs={"power_up": "any"})
         self.own = self.adopt(own)
+        self.coming: Value
 
     def copy(self, of: str, coming: Value) -> Signal:
         """A register of this chunk's own.
@@ -166,8 +179,10 @@ class Chunk(Section):
         self.m.d.sync += register.eq(coming | (coming & register))
         return register
 
-    def memory(self, value: Value, writes: Value, place: Value) -> Value:
-        """What was written last to the place that is read."""
+    def memory(
+        self, value: Value, writes: Value, place: Value, address: Value | None = None
+    ) -> Value:
+        """What was written last to the place that is read: to its own, if no other is named."""
         number, self._memories = self._memories, self._memories + 1
         table = memory.Memory(
             shape=len(value), depth=PLACES, init=[], attrs={"stage": f"Memory, {self._name}"}
@@ -178,7 +193,7 @@ class Chunk(Section):
             write.en.eq(writes),
             write.addr.eq(place),
             write.data.eq(value),
-            read.addr.eq(self.own),
+            read.addr.eq(self.own if address is None else address),
         ]
         return read.data
 
@@ -223,8 +238,9 @@ class Credit(Section):
             will_be_odd = accepted ^ step.newest[0]
             self.m.d.sync += of_newest.eq(flips_next(Const(1, 1), will_be_odd, step.newest))
         else:
-            own = previous.accepted is not previous.newest
-            step.take(previous.valid, previous.newest, previous.accepted if own else None)
+            step.take(previous.valid, previous.newest)
+            if previous.comes is not previous.valid:
+                step.follow(previous)
         return step
 
     def give(self, name: str, what: str, gives: Value) -> Step:
@@ -234,7 +250,8 @@ class Credit(Section):
         """
         step, previous = self._new_step(name, what)
         assert previous is not None
-        step.count(gives, previous.accepted)
+        step.count(gives)
+        step.follow(previous)
         return step
 
     def _new_step(self, name: str, what: str) -> tuple[Step, Step | None]:
@@ -274,18 +291,22 @@ class Credit(Section):
         chunk = Chunk(self.m, f"chunk_{self._chunks}", number)
         self._chunks += 1
         waits = select(flips, chunk.own, number)
-        self.m.d.sync += chunk.own.eq(select(self._o.ready, number ^ flips, waits))
+        chunk.coming = select(self._o.ready, number ^ flips, waits)
+        self.m.d.sync += chunk.own.eq(chunk.coming)
         return chunk
 
-    def finish(self) -> None:
+    def finish(self, ready: Sequence[Signal] = (), valid: Sequence[Signal] = ()) -> None:
         """Let beats in while there is credit, and out in order.
+
+        There may be more signals that are to be ``i.ready``, and more that are to be ``o.valid``:
+        registers, for what would be far from a single one.
 
         No register here is behind more than two lookup tables. So it is known some cycles early
         whether a beat is there, for each of the numbers that may be the next then.
         """
         m, o, number = self.m, self._o, self._next
         last = self._steps[-1]
-        one_for_one = last.accepted is last.newest
+        one_for_one = last.comes is last.valid
         assert BEFORE_MEMORY <= self.stages <= MOST_STAGES - (not one_for_one)
         taken, odd = o.valid & o.ready, number[0]
         was_taken, was_taken_before = self.register("was_taken"), self.register("was_taken_before")
@@ -312,19 +333,35 @@ class Credit(Section):
             even_second.eq(select(taken, known[2] & odd, known[1] & ~odd)),
             number.eq(select(o.ready, number ^ self._flips, number)),
         ]
-        valid, valid_and_odd = select(taken, second, first), select(taken, even_second, odd_first)
+        is_valid, valid_and_odd = (
+            select(taken, second, first),
+            select(taken, even_second, odd_first),
+        )
         m.d.sync += [
-            self.adopt(o.valid).eq(valid),
-            self._flips.eq(flips_next(valid, valid_and_odd, number)),
+            self.adopt(o.valid).eq(is_valid),
+            *(self.adopt(copy).eq(select(copy & o.ready, second, first)) for copy in valid),
+            self._flips.eq(flips_next(is_valid, valid_and_odd, number)),
         ]
         if one_for_one:
-            self._give_credit(MOST_STAGES, number, [slice(2), slice(2, 5)])
+            self._give_credit(number, MOST_STAGES, Const(0), ready)
         else:
-            behind = self.adopt(Signal(NUMBER_WIDTH, name="behind_done", init=1))
-            m.d.sync += behind.eq(up(last.accepted))
-            oldest = select(o.valid, self.store(last, last.accepted), behind)
-            # It comes late, from the memory. So there is one part more.
-            self._give_credit(MOST_STAGES - 1, oldest, [slice(2), slice(2, 4), slice(4, 5)])
+            # While nothing is at the output, there are not more than are in the stages.
+            nothing = self.register("output_idle")
+            m.d.sync += nothing.eq(~o.valid)
+            self._give_credit(self._oldest(), MOST_STAGES - 1, nothing, ready)
+
+    def _oldest(self) -> Value:
+        """The number of the newest beat that was accepted up to the slot of the one at the output.
+
+        It is known early. So it is in the memory when the beat is next to be at the output, and can
+        be read a cycle before it is.
+        """
+        step, chunk = self._steps[-2], self._chunk()
+        writes = chunk.copy("writes", step.next_valid)
+        place = chunk.copy("place", step.next_newest[:PLACE_WIDTH])
+        oldest = chunk.register("oldest", NUMBER_WIDTH, reset_less=True)
+        self.m.d.sync += oldest.eq(chunk.memory(step.accepted, writes, place, chunk.coming))
+        return oldest
 
     def _compared(self) -> list[Value]:
         """Of six numbers in order: whether the beat with it is in the memory in three cycles.
@@ -348,37 +385,26 @@ class Credit(Section):
             ]
         return came
 
-    def _give_credit(self, most: int, oldest: Value, parts: list[slice]) -> None:
+    def _give_credit(self, oldest: Value, most: int, free: Value, copies: Sequence[Signal]) -> None:
         """Be ready in the cycle after the next, if few enough beats are outstanding.
 
-        The oldest one has a number, which is that of the next to come if there is none. There may
-        be one more than the most. Parts of the difference are made on their own in the first cycle.
+        The oldest of them has a number, which is that of the next to come if there is none. There
+        may be one more than the most; or any number if it is known to be low a cycle later.
         """
-        newest, ready = self._steps[0].newest, self.register("ready")
-        spread: list[Value] = []
-        borrow: Value = Const(0, 1)
-        for n, part in enumerate(parts):
-            *bits, own_borrow = list(minus(newest[part], oldest[part]))
-            own = self.register(f"spread_{n}", len(bits))
-            self.m.d.sync += own.eq(Cat(bits))
-            whole = minus(own, borrow)
-            spread.append(whole[: len(own)])
-            if n < len(parts) - 1:
-                of_part = self.register(f"spread_borrow_{n}")
-                self.m.d.sync += of_part.eq(own_borrow)
-                borrow = of_part | whole[len(own)]
-        # One less than the beats outstanding. So there is credit with -1, too. What the high bits
-        # are makes two facts of them: if both are so, it does not matter what the low ones are.
-        low, high = spread[0], Cat(spread[1:])
-        fours, more = divmod(most + 1, 1 << len(low))
-        none_or_few = any_of(high == n for n in (-1 % (1 << len(high)), *range(fours)))
-        few_or_most = any_of(high == n for n in range(fours + (more > 0)))
-        has_credit = any_of(
-            [
-                none_or_few & few_or_most,
-                none_or_few & low.all(),
-                few_or_most & any_of(low == n for n in range(more)),
-            ]
-        )
-        self.m.d.sync += ready.eq(has_credit)
+        newest, low = self._steps[0].newest, 2
+        high = NUMBER_WIDTH - low
+        spread_low, spread_high = self.register("spread", low), self.register("spread_high", high)
+        borrow, ready = self.register("spread_borrow"), self.register("ready")
+        below = minus(newest[:low], oldest[:low])
+        above = minus(newest[low:], oldest[low:])
+        # One less than the beats outstanding.
+        spread = Cat(spread_low, minus(spread_high, borrow)[:high])
+        has_credit = spread.all() | Cat(spread == n for n in range(most + 1)).any()
+        ready_next = has_credit | free
+        self.m.d.sync += [
+            Cat(spread_low, borrow).eq(below),
+            spread_high.eq(above[:high]),
+            ready.eq(ready_next),
+            *(self.adopt(copy).eq(ready_next | (ready_next & copy)) for copy in copies),
+        ]
         self.m.d.comb += self._i.ready.eq(ready)

@@ -178,6 +178,11 @@ def sparse_layout(lanes: int, width: int, user: int = 0) -> data.StructLayout:
         ``data`` is an array of values, the first of them in lane 0; ``keep`` an array of bits, set
         where there is a value. ``last`` (1) marks the last beat of a text; with it comes ``user``,
         if there is such a thing.
+
+    Raises
+    ------
+    ValueError
+        If values have no bits.
     """
     if width < 1 or user < 0:
         raise ValueError(f"width must be 1 or more, and user 0 or more, not {width} and {user}")
@@ -187,3 +192,20 @@ def sparse_layout(lanes: int, width: int, user: int = 0) -> data.StructLayout:
         "last": 1,
     }
     return data.StructLayout(fields | ({"user": user} if user else {}))
+
+
+def text_layout(lanes: int) -> data.StructLayout:
+    """Layout of a transcoder's output: some bytes of a text at once.
+
+    Parameters
+    ----------
+    lanes : int
+        How many there may be.
+
+    Returns
+    -------
+    data.StructLayout
+        The fields of :func:`beat_layout`, and ``error`` (1) with ``last``: U+FFFD is in the text in
+        place of an error.
+    """
+    return data.StructLayout({**dict(beat_layout(lanes).members), "error": 1})

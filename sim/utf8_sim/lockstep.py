@@ -10,7 +10,7 @@ import numpy as np
 
 from .components import Component
 from .engines.engine import Engine
-from .golden.arrays import ArrayCycles, ArrayTiming
+from .golden.array_timing import ArrayCycles, ArrayTiming
 from .stimulus import LAST, Stimulus
 from .tools.interrupts import interrupts_later
 from .trace import Trace, shown_number
@@ -148,7 +148,8 @@ class Lockstep:
         model = golden(self._engine)
         for trace in _ahead(self._engine.run(self._stimulus)):
             timing = copy(model.timing)
-            window = Window(self.cycles, trace, model.expected(trace), self._of_text, timing)
+            expected = self._as_far_as_it_matters(model.expected(trace), trace)
+            window = Window(self.cycles, trace, expected, self._of_text, timing)
             self._count_values(trace)
             self.recent = [*self.recent[-1:], window]
             self.difference = window.difference()
@@ -157,6 +158,11 @@ class Lockstep:
             yield compared
             if self.difference:
                 return
+
+    def _as_far_as_it_matters(self, expected: Trace, actual: Trace) -> Trace:
+        component = self._engine.component
+        columns = component.as_far_as_it_matters(expected.columns, actual.columns)
+        return Trace(expected.interface, columns)
 
     def _count_values(self, trace: Trace) -> None:
         items = trace.accepted()

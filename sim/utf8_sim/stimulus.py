@@ -141,23 +141,26 @@ def _array(values: Any) -> Any:
 
 
 class Beats:
-    """The inputs for pieces of texts, where an input is a beat of bytes: see :func:`beats`."""
+    """The inputs for pieces of texts, where an input is a beat: see :func:`beats`."""
 
     def __init__(self, interface: Interface) -> None:
-        data = interface.inputs[0]
-        self._lanes = len(data.parts)
-        self._byte = Pin(data.name, data.parts[:1])
-        self._waiting = np.zeros(0, dtype=np.uint8)
-        """Bytes of a text that has not ended, too few for a beat."""
+        self._data, self._keep, _, *self._more = interface.inputs
+        self._lanes = len(self._keep.parts)
+        of_one_lane = self._data.parts[: len(self._data.parts) // self._lanes]
+        self._value = Pin(self._data.name, of_one_lane).alone
+        self._waiting = self._value.column(0)
+        """Values of a text that has not ended, too few for a beat."""
         self._garbage = np.random.default_rng(0)
 
     def of_piece(self, values: Any, ends: bool | np.ndarray) -> Columns:
         """The beats that a piece of a text, or of several, fills or ends."""
-        data = np.concatenate([self._waiting, self._byte.checked(_array(values))])
+        added = np.reshape(_array(values), (-1, *self._waiting.shape[1:]))
+        added = self._value.checked(added).reshape(added.shape)
+        data = np.concatenate([self._waiting, added])
         if isinstance(ends, np.ndarray):
             last = np.flatnonzero(ends)
         else:
-            last = np.full(int(ends), len(values) - 1)
+            last = np.full(int(ends), len(added) - 1)
         stops = np.append(last + len(self._waiting) + 1, len(data))
         sizes = np.diff(stops, prepend=0)  # of the texts; the last one has not ended
         whole = sizes // self._lanes
@@ -178,20 +181,38 @@ class Beats:
         return self._beats(waiting, np.arange(len(waiting)), lasts)
 
     def _beats(self, data: np.ndarray, place: np.ndarray, lasts: np.ndarray) -> Columns:
-        """Bytes by their lanes. There is anything in the others, which nobody may look at."""
-        size = len(lasts) * self._lanes
-        lanes = self._garbage.integers(0, 256, size, dtype=np.uint8)
-        keep = np.zeros(size, dtype=np.uint8)
+        """Values by their lanes. There is anything in the others, which nobody may look at.
+
+        And in all fields but these.
+        """
+        beats = len(lasts)
+        lanes = anything(self._value, beats * self._lanes, self._garbage)
+        keep = np.zeros(beats * self._lanes, dtype=np.uint8)
         lanes[place], keep[place] = data, 1
-        shape = (len(lasts), self._lanes) if self._lanes > 1 else len(lasts)
-        return {"i.data": lanes.reshape(shape), "i.keep": keep.reshape(shape), LAST: lasts}
+        return {
+            self._data.name: lanes.reshape(self._data.column(beats).shape),
+            self._keep.name: keep.reshape(self._keep.column(beats).shape),
+            LAST: lasts,
+            **{pin.name: anything(pin, beats, self._garbage) for pin in self._more},
+        }
+
+
+def anything(pin: Pin, rows: int, generator: np.random.Generator) -> np.ndarray:
+    """A column with anything in it."""
+    column = pin.column(rows)
+    by_part = column.reshape(rows, len(pin.parts))
+    for number, (_, width) in enumerate(pin.parts):
+        highest = (1 << width) - 1
+        by_part[:, number] = generator.integers(0, highest, rows, dtype=pin.dtype, endpoint=True)
+    return column
 
 
 def beats(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
-    """The inputs for pieces of texts: as many bytes in each as it has lanes, but with ``i.last``.
+    """The inputs for pieces of texts: as many values in each as it has lanes, but with ``i.last``.
 
-    Bytes that do not fill a beat wait for the next piece. If their text never ends, they are in a
-    beat that is not full, and so they are if inputs come next that have all fields.
+    A value is mostly a byte. Those that do not fill a beat wait for the next piece. If their text
+    never ends, they are in a beat that is not full, and so they are if inputs come next that have
+    all fields.
     """
     packed = Beats(interface)
     for piece in pieces:

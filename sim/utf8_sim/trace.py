@@ -105,6 +105,15 @@ def levels_of(levels: Any) -> Sequence[int]:
     return levels if isinstance(levels, Sequence) else [levels]
 
 
+def by_parts(marks: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Marks of lanes as marks of their levels, of which a lane may have several."""
+    if marks.shape == levels.shape:
+        return marks
+    rows, parts = levels.shape
+    lanes = marks.shape[1] if marks.ndim > 1 else 1
+    return np.repeat(marks.reshape(rows, lanes), parts // lanes, axis=1)
+
+
 def shown_number(number: int, labels: Sequence[str]) -> str:
     """A number of a pin, for a person: in hexadecimal, with its label."""
     return f"{number:X} ({labels[number]})" if number < len(labels) else f"{number:X}"

@@ -1,6 +1,6 @@
-"""Texts through a validator or a decoder with lanes, by cocotbext-axi; `test_axi_texts.py` runs it.
+"""Texts through components with lanes, by cocotbext-axi; `test_axi_texts.py` runs it.
 
-What must come is known from CPython's codec, not from the golden model.
+What must come is known from CPython's codecs, not from the golden model.
 """
 
 import os
@@ -12,7 +12,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
-from reference import BOUNDARY_BYTES, ref_tokens
+from reference import BOUNDARY_BYTES, codec, ref_tokens, ref_transcoded
 
 TEXTS = 150
 PIECES = [c.encode() for c in "Aé€😀"] * 5 + [bytes([byte]) for byte in BOUNDARY_BYTES]
@@ -22,9 +22,24 @@ KINDS = [
 ]  # fmt: skip
 
 
+TAKEN, GIVEN, ORDER = (os.environ.get(name, "utf-8") for name in ("TAKEN", "GIVEN", "ORDER"))
+
+
+def pieces_of(form: str) -> list[bytes]:
+    """Characters in an encoding form, and at the end what may be wrong."""
+    if form == "utf-8":
+        return PIECES
+    encoded = [c.encode(codec(form, ORDER)) for c in "Aé€😀"] * 5
+    units = [0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFFFF, 0x10FFFF, 0x110000]
+    size = len(encoded[0])
+    wrong = [unit.to_bytes(4, ORDER) for unit in units]
+    return encoded + [unit[-size:] if ORDER == "big" else unit[:size] for unit in wrong] + [b"A"]
+
+
 def random_text(lanes: int) -> bytes:
     """Of some beats, or empty, valid or not; it may end in any lane."""
-    pieces = PIECES[: random.choice([20, len(PIECES)])]
+    pieces = pieces_of(TAKEN)
+    pieces = pieces[: random.choice([20, len(pieces)])]
     text = b"".join(random.choices(pieces, k=random.randint(0, 3 * lanes)))
     return text[: random.randint(0, 4 * lanes)]
 
@@ -35,7 +50,12 @@ def pauses(probability: float) -> Iterator[bool]:
 
 
 def frame_of(text: bytes, lanes: int) -> AxiStreamFrame:
-    """A text; an empty one is a beat that keeps no byte."""
+    """A text; an empty one is a beat that keeps no byte. A compactor's has holes."""
+    if os.environ["COMPONENT"] == "compactor":
+        beats = range(lanes * random.randint(1, 4))
+        share = random.choice([0, 0.5, 1])
+        keep = [int(random.random() < share) for _ in beats]
+        return AxiStreamFrame([random.randrange(256) for _ in beats], tkeep=keep)
     return AxiStreamFrame(text) if text else AxiStreamFrame(bytes(lanes), tkeep=[0] * lanes)
 
 
@@ -79,6 +99,46 @@ def check_tokens(text: bytes, frame: AxiStreamFrame, lanes: int) -> None:
     assert len(beats) == max(1, -(-len(text) // lanes))
 
 
+def check_dense(data: list[int], frame: AxiStreamFrame, width: int) -> None:
+    """Nothing but that came, in as few beats as there can be."""
+    kept = [byte for byte, keep in zip(frame.tdata, frame.tkeep, strict=True) if keep]
+    assert kept == data, (data, kept)
+    assert frame.tkeep == [1] * len(data) + [0] * (len(frame.tkeep) - len(data))
+    assert len(frame.tkeep) == width * max(1, -(-len(data) // width))
+
+
+def check_transcoded(sent: AxiStreamFrame, frame: AxiStreamFrame, width: int) -> None:
+    """What CPython makes of a text, and in the last beat whether it had an error."""
+    text = bytes(byte for byte, keep in zip(sent.tdata, kept_of(sent), strict=True) if keep)
+    data, error = ref_transcoded(text, TAKEN, GIVEN, ORDER)
+    check_dense(list(data), frame, width)
+    assert list(frame.tuser[::width]) == [0] * (len(frame.tkeep) // width - 1) + [error], text
+
+
+def check_compacted(sent: AxiStreamFrame, frame: AxiStreamFrame, width: int) -> None:
+    """The same values without the holes."""
+    kept = [value for value, keep in zip(sent.tdata, sent.tkeep, strict=True) if keep]
+    check_dense(kept, frame, width)
+
+
+def kept_of(frame: AxiStreamFrame) -> list[int]:
+    """Where there is something in a frame that is sent."""
+    return frame.tkeep or [1] * len(frame.tdata)
+
+
+def check_frame(sent: AxiStreamFrame, frame: AxiStreamFrame, lanes: int, width: int) -> None:
+    """What must come of a text, for a component with so many lanes at its sides."""
+    component = os.environ["COMPONENT"]
+    if component == "transcoder":
+        check_transcoded(sent, frame, width)
+    elif component == "compactor":
+        check_compacted(sent, frame, width)
+    else:
+        text = bytes(byte for byte, k in zip(sent.tdata, kept_of(sent), strict=True) if k)
+        check = check_verdict if component == "validator" else check_tokens
+        check(text, frame, lanes)
+
+
 @cocotb.test(timeout_time=300, timeout_unit="us")
 @cocotb.parametrize(paused=[(0, 0), (0.5, 0), (0, 0.5), (0.3, 0.9)])
 async def texts(dut, paused):
@@ -93,10 +153,9 @@ async def texts(dut, paused):
         if probability:
             side.set_pause_generator(pauses(probability))
     lanes = source.byte_lanes
-    check = check_verdict if os.environ["COMPONENT"] == "validator" else check_tokens
-    sent = [random_text(lanes) for _ in range(TEXTS)]
-    for text in sent:
-        source.send_nowait(frame_of(text, lanes))
-    for text in sent:
-        check(text, await sink.recv(compact=False), lanes)
+    sent = [frame_of(random_text(lanes), lanes) for _ in range(TEXTS)]
+    for frame in sent:
+        source.send_nowait(AxiStreamFrame(frame))
+    for frame in sent:
+        check_frame(frame, await sink.recv(compact=False), lanes, sink.byte_lanes)
     assert sink.empty()

@@ -25,12 +25,14 @@ runner.test(hdl_toplevel=module, test_module="axi_texts", build_dir=folder, test
 needs_cocotb = needs("iverilog", modules=["cocotb", "cocotbext"])
 
 
-def run_texts(folder: Path, component: str, verilog: str) -> str:
+def run_texts(folder: Path, component: str, verilog: str, own: dict[str, str]) -> str:
     """What cocotb says."""
     (folder / "design.v").write_text(verilog)
     arguments = [sys.executable, "-c", RUN, "design.v", f"utf8_{component}", str(folder)]
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     environment = {"PYTHONPATH": path, "COMPONENT": component, "COCOTB_ANSI_OUTPUT": "0"}
+    forms = {"TAKEN": own.get("from_form", "utf-8"), "GIVEN": own.get("to_form", "utf-16")}
+    environment |= forms | {"ORDER": own.get("byte_order", "little")}
     ran = subprocess.run(
         arguments, cwd=folder, env=os.environ | environment,
         capture_output=True, text=True, check=False,
@@ -38,26 +40,42 @@ def run_texts(folder: Path, component: str, verilog: str) -> str:
     return ran.stdout + ran.stderr
 
 
-def verilog_of(component: str, lanes: int) -> str:
-    return generate(Variant(component, lanes=lanes).make(UNICODE))
+def verilog_of(component: str, lanes: int, own: dict[str, str]) -> str:
+    return generate(Variant(component, lanes=lanes, own=own).make(UNICODE))
 
 
-@pytest.mark.sample(3)
+TRANSCODERS = [
+    {},
+    {"to_form": "utf-32"},
+    {"from_form": "utf-16", "to_form": "utf-8"},
+    {"from_form": "utf-32", "to_form": "utf-8", "byte_order": "big"},
+    {"to_form": "utf-8"},
+    {"byte_order": "big"},
+    {"from_form": "utf-16", "to_form": "utf-32"},
+    {"from_form": "utf-32"},
+]
+
+
+@pytest.mark.sample(6)
 @needs_cocotb
 @pytest.mark.parametrize(
-    ("component", "lanes"),
+    ("component", "lanes", "own"),
     [
-        *[("validator", 8), ("decoder", 4), ("validator", 1)],
-        *[("validator", lanes) for lanes in (2, 4, 16, 64)],
-        *[("decoder", lanes) for lanes in (2, 8, 16, 64)],
+        *[("validator", 8, {}), ("decoder", 4, {}), ("validator", 1, {})],
+        *[("validator", lanes, {}) for lanes in (2, 4, 16, 64)],
+        *[("decoder", lanes, {}) for lanes in (2, 8, 16, 64)],
+        *[("transcoder", 8, own) for own in TRANSCODERS],
+        *[("transcoder", lanes, {}) for lanes in (1, 2, 64)],
+        *[("compactor", lanes, {}) for lanes in (8, 1, 2, 64)],
     ],
+    ids=lambda value: " ".join(value.values()) if isinstance(value, dict) else None,
 )
-def test_texts_come_through(component, lanes, tmp_path):
-    said = run_texts(tmp_path, component, verilog_of(component, lanes))
+def test_texts_come_through(component, lanes, own, tmp_path):
+    said = run_texts(tmp_path, component, verilog_of(component, lanes, own), own)
     assert " PASS=4 FAIL=0 " in said, said[-3000:]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(5)
 @needs_cocotb
 @pytest.mark.parametrize(
     ("component", "port", "wrong"),
@@ -70,11 +88,19 @@ def test_texts_come_through(component, lanes, tmp_path):
         ("decoder", "m_axis_tkeep", r"(\1) | 1"),
         ("decoder", "m_axis_tdata", r"(\1) | 1"),
         ("decoder", "s_axis_tready", "1'b1"),
+        ("transcoder", "m_axis_tuser", "1'b0"),
+        ("transcoder", "m_axis_tkeep", r"(\1) | 2"),
+        ("transcoder", "m_axis_tdata", r"(\1) | 1"),
+        ("transcoder", "s_axis_tready", "1'b1"),
+        ("compactor", "m_axis_tkeep", r"(\1) | 2"),
+        ("compactor", "m_axis_tdata", r"(\1) | 1"),
+        ("compactor", "m_axis_tlast", "1'b0"),
+        ("compactor", "s_axis_tready", "1'b1"),
     ],
 )
 def test_broken_verilog_is_noticed(component, port, wrong, tmp_path):
     assign = rf"(?ms)^  assign {port} = (.*?);$"
-    broken, found = re.subn(assign, f"  assign {port} = {wrong};", verilog_of(component, 4))
+    broken, found = re.subn(assign, f"  assign {port} = {wrong};", verilog_of(component, 4, {}))
     assert found == 1
-    said = run_texts(tmp_path, component, broken)
+    said = run_texts(tmp_path, component, broken, {})
     assert re.search(r" PASS=\d FAIL=[1-4] ", said), said[-3000:]

@@ -180,7 +180,10 @@ def test_an_entry_is_registered_once():
 
 
 def test_help_and_refusals_name_it():
-    assert "--component decoder|encoder|validator|upper" in run("simulate", "--help").out
+    assert (
+        "--component decoder|encoder|validator|compactor|transcoder|upper"
+        in run("simulate", "--help").out
+    )
     refused = run("simulate", "--component", "lower", "--text", "A")
-    assert_refused(refused, "choose from decoder, encoder, validator, upper")
+    assert_refused(refused, "validator, compactor, transcoder, upper")
     assert_refused(run("generate", *UPPER, "--compact"), "--compact has no effect with")

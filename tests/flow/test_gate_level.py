@@ -2,7 +2,7 @@
 
 import re
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from command import assert_refused, names, run
 from needs import needs_icarus, needs_verilator
 from rtl import STALLS
-from utf8_flow.components.entry import ENTRIES, Variant
+from utf8_flow.components.entry import ENTRIES, Variant, possible
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.families import FAMILIES
 from utf8_hdl import PROFILES, Decoder, Encoder
@@ -85,9 +85,10 @@ def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
 @pytest.mark.parametrize(
     ("profile", "component", "level"),
     [
-        (profile, component, list(LEVELS)[(row + column) % len(LEVELS)])
-        for row, profile in enumerate(PROFILES)
-        for column, component in enumerate(ENTRIES)
+        (profile.name, variant.component, list(LEVELS)[number % len(LEVELS)])
+        for number, (variant, profile) in enumerate(
+            possible(product(map(Variant, ENTRIES), PROFILES.values()))
+        )
     ],
 )
 def test_every_pin_and_the_state_as_in_amaranth(profile, component, level):

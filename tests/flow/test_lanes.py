@@ -3,10 +3,12 @@
 import random
 from dataclasses import replace
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -22,15 +24,17 @@ from command import (
 from hostile import HOSTILE, chunks
 from needs import needs_icarus
 from reference import ref_tokens
-from utf8_flow.cli.choices import Designs
-from utf8_flow.components.entry import Variant, variants
+from utf8_flow.cli import options
+from utf8_flow.cli.choices import Design, Designs
+from utf8_flow.components.entry import Variant, possible, variants
 from utf8_flow.components.validator import ValidatorReport
 from utf8_flow.components.wide_decoder import SlotsReport
 from utf8_flow.verify.cycles import cycle_table
-from utf8_hdl import UNICODE, Decoder, Validator
+from utf8_hdl import UCS4, UNICODE, Decoder, Validator
 from utf8_sim import simulate
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Window
+from utf8_sim.tools.errors import Refused
 from utf8_sim.trace import Trace
 
 VALIDATOR = "--component", "validator"
@@ -44,23 +48,50 @@ def test_without_options_each_component_is_there_with_eight_lanes():
         *("decoder", "compact decoder", "decoder, 8 lanes"),
         *("encoder", "compact encoder"),
         "validator, 8 lanes",
+        "compactor, 8 lanes",
+        "transcoder from utf-8 to utf-16, 8 lanes",
+        "transcoder from utf-8 to utf-32, 8 lanes",
+        "transcoder from utf-16 to utf-8, 8 lanes",
+        "transcoder from utf-32 to utf-8, 8 lanes",
+        "transcoder from utf-8 to utf-8, 8 lanes",
     ]
     assert Designs().variants() == variants()
 
 
+OF_FOUR_LANES = "compactor, 4 lanes", "transcoder from utf-8 to utf-16, 4 lanes"
+
+
 @pytest.mark.parametrize(
-    ("options", "chosen"),
+    ("designs", "chosen"),
     [
-        (Designs(lanes="4"), ["decoder, 4 lanes", "validator, 4 lanes"]),
-        (Designs(lanes="1"), ["decoder", "validator, 1 lane"]),
+        (Designs(lanes="4"), [*("decoder, 4 lanes", "validator, 4 lanes"), *OF_FOUR_LANES]),
+        (Designs(lanes="4", width=12), ["compactor width 12, 4 lanes"]),
         (Designs(lanes="1", compact=True), ["compact decoder"]),
         (Designs(compact=True), ["compact decoder", "compact encoder"]),
         (Designs("validator"), ["validator, 8 lanes"]),
         (Designs("decoder"), ["decoder"]),
+        (Designs("compactor"), ["compactor, 8 lanes"]),
+        (Designs("transcoder", from_form="utf-32"), ["transcoder from utf-32 to utf-16, 8 lanes"]),
+        (
+            Designs(to_form="utf-8", byte_order="big", strip_bom=True),
+            ["transcoder from utf-8 to utf-8 byte order big strip bom, 8 lanes"],
+        ),
     ],
 )
-def test_options_choose_lanes(options, chosen):
-    assert [variant.label for variant in options.variants()] == chosen
+def test_options_choose_lanes(designs, chosen):
+    assert [variant.label for variant in designs.variants()] == chosen
+
+
+def chosen_by(*words: str) -> Variant:
+    """The variant that some options name."""
+    app, chosen = typer.Typer(), []
+
+    @options.command(app)
+    def command(*, design: Design) -> None:
+        chosen.append(design.variant)
+
+    app(list(words), standalone_mode=False)
+    return chosen[0]
 
 
 @pytest.mark.parametrize(
@@ -70,11 +101,31 @@ def test_options_choose_lanes(options, chosen):
         Variant("decoder", lanes=64),
         Variant("validator"),
         Variant("validator", lanes=2),
+        Variant("compactor", lanes=64, own={"width": 40}),
+        Variant("transcoder", lanes=4, own={"from_form": "utf-32", "byte_order": "big"}),
+        Variant("transcoder", lanes=4, own={"to_form": "utf-32", "strip_bom": True}),
     ],
     ids=lambda variant: variant.label,
 )
-def test_a_variant_is_that_of_its_design(variant):
+def test_a_variant_is_that_of_its_design_and_of_its_options(variant):
     assert Variant.of(variant.make(UNICODE)) == variant
+    assert chosen_by(*variant.options) == variant
+
+
+def test_what_is_said_of_an_option_is_taken_from_any_mapping():
+    one = Variant("transcoder", own={"to_form": "utf-8", "strip_bom": None, "other": 1})
+    assert one == Variant("transcoder", own={"to_form": "utf-8"})
+    assert one == Variant("transcoder", own=one.own)
+    assert len({one, Variant("transcoder"), Variant("transcoder", own={"strip_bom": False})}) == 2
+
+
+def test_designs_that_cannot_be_are_left_out():
+    both = Variant("decoder", lanes=8), Variant("transcoder", lanes=8)
+    found = possible(product(both, [UNICODE, UCS4]))
+    assert found == [(both[0], UNICODE), (both[0], UCS4), (both[1], UNICODE)]
+    with pytest.raises(Refused, match="a transcoder needs a profile up to"):
+        possible([(both[1], UCS4)])
+    assert possible([]) == []
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,8 @@ def test_one_property(folder):
         ("--component encoder --property tokens", "--property must be one of bytes, covers, "),
         (
             "--component codec",
-            "unknown --component 'codec': choose from decoder, encoder, validator\n",
+            "unknown --component 'codec': choose from decoder, encoder, validator, compactor, "
+            "transcoder\n",
         ),
         ("--profile utf7", "unknown --profile 'utf7': choose from unicode, ucs2, ucs4, extended\n"),
         ("--error-span byte", "'byte': choose from maximal-subpart, whole-sequence\n"),

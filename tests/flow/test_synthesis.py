@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -566,7 +566,8 @@ def test_each_number_of_lanes_is_on_the_page():
 
 @pytest.mark.parametrize("variant", MEASURED, ids=lambda variant: variant.label)
 def test_a_profile_takes_what_its_rules_need(variant):
-    chosen = {**asdict(variant), "device": "ice40-hx8k"}
+    of_variant = {"component": variant.component, "compact": variant.compact}
+    chosen = {**of_variant, "lanes": variant.lanes, "device": "ice40-hx8k"}
     found = {
         design["profile"]: design for design in KEPT["designs"] if chosen.items() <= design.items()
     }

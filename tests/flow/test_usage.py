@@ -40,7 +40,7 @@ WRONG = {
     "generate --component=": "unknown --component ''",
     "generate --reset-polarity up": "'up': choose from high, low",
     # no such option or command
-    "simulate text.txt --wrong": "No such option: --wrong (see utf8-hdl simulate --help)",
+    "simulate text.txt --qqq": "No such option: --qqq (see utf8-hdl simulate --help)",
     "generate --sede 1": "No such option: --sede",
     "generate text.txt": "unexpected extra argument(s) (text.txt) (see utf8-hdl generate --help)",
     "--wrong": "No such option: --wrong",
@@ -99,6 +99,7 @@ WRONG = {
     "compare --component validator --compact": "--compact has no effect with --component validator",
     "simulate a --compact --lanes 8": "--compact has no effect with --lanes 8",
     "prove --compact --lanes 8": "--compact has no effect with --lanes 8",
+    "prove --from utf-8 --width 8": "no component has all of --from, --width",
     **{
         f"{command} --component encoder --lanes 1": "--lanes has no effect with --component encoder"
         for command in ("simulate a", "compare", "generate", "synthesize", "prove", "mutate")

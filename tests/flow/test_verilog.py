@@ -188,21 +188,41 @@ def test_verilator_has_no_warning(variant, tmp_path):
     assert linted(variant.verilog, tmp_path, "verilator", "--lint-only") == (0, "")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 @needs("iverilog", "verilator")
 @pytest.mark.parametrize(
-    ("component", "lanes", "profile"),
+    ("component", "lanes", "profile", "own"),
     [
-        *[("validator", 8, "unicode"), ("decoder", 4, "unicode"), ("validator", 1, "ucs2")],
-        *[("decoder", 2, "extended"), ("validator", 64, "ucs4"), ("decoder", 32, "ucs4")],
+        *[("validator", 8, "unicode", {}), ("decoder", 4, "unicode", {})],
+        *[("transcoder", 8, "unicode", {}), ("compactor", 8, "unicode", {})],
+        *[("validator", 1, "ucs2", {}), ("decoder", 2, "extended", {})],
+        *[("validator", 64, "ucs4", {}), ("decoder", 32, "ucs4", {})],
+        *[("compactor", lanes, "unicode", {"width": 12}) for lanes in (1, 2, 64)],
+        ("transcoder", 1, "unicode", {"to_form": "utf-32"}),
+        ("transcoder", 2, "ucs2", {"from_form": "utf-16", "to_form": "utf-8"}),
+        ("transcoder", 16, "unicode", {"to_form": "utf-8", "strip_bom": True}),
+        ("transcoder", 64, "unicode", {"byte_order": "big"}),
+        ("transcoder", 32, "unicode", {"from_form": "utf-32", "to_form": "utf-8"}),
+        ("transcoder", 4, "unicode", {"from_form": "utf-32", "to_form": "utf-16"}),
     ],
+    ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
-def test_verilog_with_lanes_has_their_ports_and_no_warning(component, lanes, profile, tmp_path):
-    text = generate(Variant(component, lanes=lanes).make(PROFILES[profile]))
+def test_verilog_with_lanes_has_their_ports_and_no_warning(
+    component, lanes, profile, own, tmp_path
+):
+    design = Variant(component, lanes=lanes, own=own).make(PROFILES[profile])
+    text = generate(design)
     slots, utf32 = lanes + 1, 64 if profile == "extended" else 32
-    wide = {"s_axis_tdata": 8 * lanes, "s_axis_tkeep": lanes}
+    width = own.get("width", 8)
+    wide = {"s_axis_tdata": width * lanes, "s_axis_tkeep": lanes}
     if component == "validator":
         wide |= {"m_axis_tdata": 8 * lanes, "m_axis_tkeep": lanes, "m_axis_tuser": 36}
+    elif component == "compactor":
+        wide |= {"m_axis_tdata": width * lanes, "m_axis_tkeep": lanes}
+        assert "tuser" not in "".join(verilog_ports(text))
+    elif component == "transcoder":
+        given = design.out_lanes
+        wide |= {"m_axis_tdata": 8 * given, "m_axis_tkeep": given, "m_axis_tuser": 1}
     else:
         wide |= {"m_axis_tdata": utf32 * slots, "m_axis_tkeep": utf32 // 8 * slots}
         wide["m_axis_tuser"] = 8 * slots

@@ -17,7 +17,8 @@ from utf8_hdl import PROFILES, Decoder, Encoder, Profile
 from utf8_sim.campaign import boundary_encodings, boundary_values
 from utf8_sim.components import DECODER, ENCODER, Component
 from utf8_sim.engines.engine import Ending, interface_of
-from utf8_sim.golden.arrays import ArrayCycles, ArrayDecoder, ArrayElastic, ArrayEncoder, Outputs
+from utf8_sim.golden.array_timing import ArrayCycles, ArrayElastic
+from utf8_sim.golden.arrays import ArrayDecoder, ArrayEncoder, Outputs
 from utf8_sim.golden.text import TextModel, encode_character
 from utf8_sim.golden.timing import CycleModel, Elastic, Serial, Timing
 from utf8_sim.lockstep import Difference, Window

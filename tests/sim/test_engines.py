@@ -235,8 +235,8 @@ def windows_until(error: type[Exception], message: str, engine: Engine, data: by
 def test_design_that_never_ends_hangs():
     endless = edited("unicode decoder", "tvalid = o_valid;", "tvalid = 1'b1;")
     simulator = IcarusEngine(Decoder(), endless)
-    windows = windows_until(HangError, "output still came 64 cycles", simulator, b"A")
-    assert len(Trace.join(windows)) == 66
+    windows = windows_until(HangError, "output still came 96 cycles", simulator, b"A")
+    assert len(Trace.join(windows)) == 98
 
 
 def closed(first: int, end: int) -> str:
@@ -260,11 +260,11 @@ def closed(first: int, end: int) -> str:
 def test_hang_is_found_wherever_it_begins(first, blocks, monkeypatch):
     monkeypatch.setattr(IcarusEngine, "window", blocks * BLOCK)
     data = b"A" * 400
-    simulator = IcarusEngine(Decoder(), closed(first, first + 64))
-    assert len(table(simulator, Stimulus([(data, True)]))) == 400 + 64 + 7 + 8
-    simulator = IcarusEngine(Decoder(), closed(first, first + 65))
-    windows = windows_until(HangError, "no input was accepted in 64 cycles", simulator, data)
-    assert len(Trace.join(windows)) == first + 65
+    simulator = IcarusEngine(Decoder(), closed(first, first + 96))
+    assert len(table(simulator, Stimulus([(data, True)]))) == 400 + 96 + 7 + 8
+    simulator = IcarusEngine(Decoder(), closed(first, first + 97))
+    windows = windows_until(HangError, "no input was accepted in 96 cycles", simulator, data)
+    assert len(Trace.join(windows)) == first + 97
 
 
 VALUE = "o_payload_code_point};"

@@ -18,7 +18,7 @@ from utf8_hdl import EXTENDED, UNICODE, Decoder, Kind, Validator
 from utf8_sim.components import component_of
 from utf8_sim.components.beats import show_beat, show_slots, show_verdict
 from utf8_sim.engines.engine import Engine, interface_of
-from utf8_sim.golden.arrays import ArrayCredit
+from utf8_sim.golden.array_timing import ArrayCredit
 from utf8_sim.golden.lanes import SlotsTransducer, VerdictTransducer
 from utf8_sim.golden.text import DecoderTransducer
 from utf8_sim.golden.timing import Credit

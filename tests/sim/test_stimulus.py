@@ -54,7 +54,7 @@ def test_an_offered_byte_stays_until_it_is_accepted_and_the_final_one_is_last():
 
 @pytest.mark.parametrize(
     ("i_ready", "o_valid", "message"),
-    [(0, 0, "no input was accepted in 64 cycles"), (1, 1, "output still came 64 cycles after")],
+    [(0, 0, "no input was accepted in 96 cycles"), (1, 1, "output still came 96 cycles after")],
 )
 def test_a_hang_is_noticed(i_ready, o_valid, message):
     ending, cycles = Ending(DECODER.timing(Decoder())), 0

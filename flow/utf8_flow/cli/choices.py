@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from utf8_hdl import LANES, PROFILES, UNICODE, ErrorSpan, Profile
+from utf8_hdl import LANES, PROFILES, UNICODE, ByteOrder, ErrorSpan, Form, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
 
@@ -29,7 +29,16 @@ COUNTS = {str(lanes): (lanes,) for lanes in LANES}
 
 EVERY_COUNT = COUNTS | {"all": LANES}
 
-BYTES_IN_A_CYCLE = "For a decoder or validator: bytes in a cycle; without it 1 and 8."
+BYTES_IN_A_CYCLE = (
+    "For a decoder, validator, compactor or transcoder: bytes or values in a cycle; "
+    "without it 1 for a decoder and 8 for the others."
+)
+
+WIDEST_VALUE = 64
+
+FORMS = {form.value: form for form in Form}
+
+ORDERS = {order.value: order for order in ByteOrder}
 
 SPANS = {span.value: span for span in ErrorSpan}
 
@@ -49,7 +58,9 @@ class AllRules:
     noncharacters: Annotated[str | None, _verdict("U+FFFE and U+FFFF")] = None
     error_span: Annotated[
         str | None,
-        options.Choice(SPANS, "For a decoder or validator: how many bytes one error covers."),
+        options.Choice(
+            SPANS, "For a decoder, validator or transcoder: how many bytes one error covers."
+        ),
     ] = None
 
     def chosen(self) -> Profile:
@@ -92,22 +103,55 @@ Compact = Annotated[
 
 @dataclass
 class Designs:
-    """Options that name components: all, with their compact variants, unless they choose."""
+    """Options that name components: all, with their compact variants, unless they choose.
+
+    Those of a component's own have the names that its entry gives them.
+    """
 
     component: Annotated[str | None, options.Choice(ENTRIES, "Only this one.")] = None
     compact: Compact = False
     lanes: Annotated[str | None, options.Choice(EVERY_COUNT, BYTES_IN_A_CYCLE)] = None
+    from_form: Annotated[
+        str | None,
+        options.Choice(FORMS, "For a transcoder: what it takes; without it utf-8.", "--from"),
+    ] = None
+    to_form: Annotated[
+        str | None,
+        options.Choice(FORMS, "For a transcoder: what it gives; without it utf-16.", "--to"),
+    ] = None
+    byte_order: Annotated[
+        str | None,
+        options.Choice(ORDERS, "For a transcoder: of UTF-16 and UTF-32; without it little."),
+    ] = None
+    strip_bom: Annotated[
+        bool,
+        typer.Option(
+            "--strip-bom", help="For a transcoder: leave U+FEFF out at the beginning of a text."
+        ),
+    ] = False
+    width: Annotated[
+        int | None,
+        options.number("For a compactor: bits of a value; without it 8.", 1, WIDEST_VALUE),
+    ] = None
 
     def variants(self, *, with_lanes: bool = True) -> list[Variant]:
         """All that they name; if they name nothing, perhaps not those that have several lanes."""
-        if self.component is None and self.lanes is None:
+        parameters = {each for entry in ENTRIES.values() for each in entry.own}
+        own = {each.name: getattr(self, each.name, None) for each in parameters}
+        asked = {each.option for each in parameters if own[each.name] not in (None, False)}
+        if self.component is None and self.lanes is None and not asked:
             found = [each for each in variants() if each.compact or not self.compact]
             return [each for each in found if with_lanes or each.lanes == 1]
-        asked = {"--lanes", "--compact"} if self.compact else {"--lanes"}
+        asked |= {"--lanes"} if self.lanes else set()
+        asked |= {"--compact"} if self.compact else set()
         names = [name for name, entry in ENTRIES.items() if asked <= entry.options]
+        if self.component is not None:
+            names = [self.component]
+        elif not names:
+            raise Refused(f"no component has all of {', '.join(sorted(asked))}")
         return [
-            Variant(name, self.compact, lanes)
-            for name in ([self.component] if self.component is not None else names)
+            Variant(name, self.compact, lanes, own)
+            for name in names
             for lanes in (EVERY_COUNT[self.lanes] if self.lanes else (ENTRIES[name].lanes,))
         ]
 
@@ -242,9 +286,10 @@ def refuse_idle(
         source = context.get_parameter_source(name)
         given = source is not None and source.name == "COMMANDLINE"
         if given and option in idle:
-            component, lanes = chosen[0].component, chosen[0].lanes
-            with_lanes = option in ENTRIES[component].options
-            other = f"--lanes {lanes}" if with_lanes else f"--component {component}"
-            raise Refused(f"{option} has no effect with {other}")
+            component = chosen[0].component
+            others = ["--component", component]
+            if option in ENTRIES[component].options:  # in other designs
+                others = chosen[0].options_but(option)
+            raise Refused(f"{option} has no effect with {' '.join(others)}")
         if given and (circumstance := circumstances.get(name)):
             raise Refused(f"{option} has no effect {circumstance}")

@@ -27,10 +27,14 @@ class Choice(OptionInfo):
     They are looked up when they are needed: components may be registered at any time.
     """
 
-    def __init__(self, names: Collection[str], help: str) -> None:
+    def __init__(self, names: Collection[str], help: str, *options: str) -> None:
         self._names = names
         super().__init__(
-            default=..., help=help, autocompletion=lambda: list(names), callback=self._check
+            default=...,
+            param_decls=options,
+            help=help,
+            autocompletion=lambda: list(names),
+            callback=self._check,
         )
 
     def _check(self, parameter: typer.CallbackParam, name: str | None) -> str | None:

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from utf8_sim.tools.errors import Refused
 
+from ..components.entry import possible
 from ..formal.prover import tool_version as prover_version
 from ..terminal import Wrong, say
 from ..verify.mutants import mutation_score
@@ -79,9 +80,10 @@ def mutate(
     """
     chosen, profile = designs.variants(with_lanes=False), rules.chosen()
     refuse_idle(context, chosen)
+    tried = possible((variant, profile) for variant in chosen)
     modes = Stalling(seed).modes()
     show = Console(highlight=False)
     say(show, prover_version())
-    scores = [mutation_score(show, variant, profile, mutants, seed, modes) for variant in chosen]
+    scores = [mutation_score(show, *design, mutants, seed, modes) for design in tried]
     if not all(scores):
         raise Wrong

@@ -52,7 +52,8 @@ def simulate(
     stalling: Stalling,
     kept: Kept,
     encoded: Annotated[
-        str | None, options.option("OUT", "For an encoder: write the bytes it gave.", "--bytes")
+        str | None,
+        options.option("OUT", "For an encoder or transcoder: write the bytes it gave.", "--bytes"),
     ] = None,
     wave_cycles: Annotated[
         str, options.option("FIRST-LAST", "Which cycles --wave draws.")
@@ -62,7 +63,9 @@ def simulate(
 
     What it made of them is shown, of short texts cycle by cycle. The text is FILE, standard input
     (-), or what --text or --hex gives. A decoder gets its bytes. An encoder gets its characters,
-    surrogates and all other values too that its input can carry, or those of LIST.
+    surrogates and all other values too that its input can carry, or those of LIST. A transcoder
+    gets the bytes of FILE or --hex as they are, and --text in the form that it takes. A compactor
+    gets a value in each byte, and none in a lane that --hex has as --.
     """
     refuse_idle(
         context,
@@ -105,7 +108,9 @@ def compare(
     exhaustive: Annotated[
         int | None,
         options.number(
-            "For a decoder or validator: every text of N bytes instead of FILEs.", 1, LONGEST
+            "For a decoder, validator or transcoder: every text of N bytes instead of FILEs.",
+            1,
+            LONGEST,
         ),
     ] = None,
     state: Annotated[
@@ -148,7 +153,8 @@ def compare(
     parts = parts or facts.component.campaign(made, stalling.seed)
     inputs = sum(part.size for part in parts) * len(modes)
     simulator, engine_line = prepare_engine(engine, made, inputs)
-    say(show, f"profile {made.profile.describe()}")
+    if "--profile" in design.variant.used_options:
+        say(show, f"profile {made.profile.describe()}")
     say(show, f"engine {engine_line}")
     stimuli = plural(len(parts), "stimulus", "stimuli")
     names = ", ".join(name for name, _ in modes)

@@ -7,12 +7,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from typing import Annotated, BinaryIO
 
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
-from utf8_sim.stimulus import Piece, file_pieces
+from utf8_sim.stimulus import LAST, Piece, file_pieces
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import refusing
 
@@ -50,15 +50,6 @@ def _code_points(text: str, width: int) -> list[int]:
     return values
 
 
-def _bytes(text: str) -> bytes:
-    try:
-        return b"".join(map(bytes.fromhex, text.split()))
-    except ValueError:
-        raise Refused(
-            f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
-        ) from None
-
-
 @dataclass
 class Typed:
     """Options that give texts on the command line itself; a slash ends a text."""
@@ -78,19 +69,22 @@ class Typed:
         """What is given, if anything is."""
         if astuple(self).count(None) < 2:
             raise Refused(ONE_TEXT)
-        entry, profile = entry_of(engine), engine.profile
+        entry, design = entry_of(engine), engine.design
         if self.code_points is not None:
             words = self.code_points.split("/")
             return Part.of(
-                "--code-points", [_code_points(part, profile.utf32_width) for part in words]
+                "--code-points", [_code_points(part, design.profile.utf32_width) for part in words]
             )
+        pieces: list[Piece]
         if self.text is not None:
-            part = Part.of("--text", [os.fsencode(self.text)])
+            name, pieces = "--text", [(entry.encode(self.text, design), True)]
         elif self.hexadecimal is not None:
-            part = Part.of("--hex", [_bytes(text) for text in self.hexadecimal.split("/")])
+            texts = self.hexadecimal.split("/")
+            name, pieces = "--hex", [entry.from_hex(text, design) for text in texts]
         else:
             return None
-        return replace(part, pieces=lambda: entry.from_text(part.pieces(), profile))
+        size = sum(len(each[LAST] if isinstance(each, dict) else each[0]) for each in pieces)
+        return Part(name, size, lambda: entry.from_bytes(iter(pieces), design))
 
 
 @contextmanager
@@ -114,7 +108,7 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
         def pieces() -> Iterator[Piece]:
             with nullcontext(copy) if copy else _open_binary(name) as stream:
                 stream.seek(0)
-                yield from entry_of(engine).from_text(file_pieces(stream), engine.profile)
+                yield from entry_of(engine).from_bytes(file_pieces(stream), engine.design)
 
         yield Part(shown, size, pieces)
 

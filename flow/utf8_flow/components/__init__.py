@@ -5,6 +5,19 @@ a module like :mod:`utf8_flow.components.decoder`, which registers its entry whe
 """
 
 from . import decoder, encoder, validator
-from .entry import Entry, Variant, register
 
-__all__ = ["Entry", "Variant", "decoder", "encoder", "register", "validator"]
+# isort: split
+from . import compactor, transcoder  # so they are named behind the others
+from .entry import Entry, Own, Variant, register
+
+__all__ = [
+    "Entry",
+    "Own",
+    "Variant",
+    "compactor",
+    "decoder",
+    "encoder",
+    "register",
+    "transcoder",
+    "validator",
+]

@@ -4,7 +4,7 @@ from utf8_sim.components import DECODER
 from utf8_sim.golden.timing import Timing
 
 from . import wide_decoder
-from .entry import Entry, register
+from .entry import RULES, Entry, register
 from .headers import KINDS
 from .tokens import TokenReport, token_counts
 
@@ -44,9 +44,9 @@ ENTRY = register(
     Entry(
         component=DECODER,
         report=TokenReport,
-        options=frozenset({"--error-span", "--exhaustive", "--compact", "--lanes"}),
+        options=RULES | {"--error-span", "--exhaustive", "--compact", "--lanes"},
         coverage_lines=token_counts,
-        ports=PORTS,
+        ports=lambda design: PORTS,
         promises=promises,
         formal="utf8_flow.formal.decoder",
         laned=wide_decoder.ENTRY,

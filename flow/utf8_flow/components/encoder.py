@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import EXTENDED, Decoder, Profile
+from utf8_hdl import EXTENDED, Decoder
 from utf8_sim.components import ENCODER
 from utf8_sim.engines.engine import interface_of
 from utf8_sim.golden.arrays import ArrayDecoder
@@ -16,8 +16,8 @@ from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import LAST, Piece, one_by_one
 from utf8_sim.trace import Columns
 
-from ..verify.report import BOOLEANS, LENGTHS, PREVIEW, Places, Report, json_lines
-from .entry import Entry, register
+from ..verify.report import BOOLEANS, LENGTHS, Beginning, Places, Report, json_lines
+from .entry import RULES, Entry, register
 
 
 class EncoderReport(Report):
@@ -25,29 +25,26 @@ class EncoderReport(Report):
 
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
-        self._bytes = 0
+        self._bytes = Beginning()
         self._refused = Places()
-        self._preview = b""
 
     def _count(self, encoded: Columns) -> None:
         data = encoded["o.data"]
         if self._file:
-            offsets = self._bytes + np.arange(len(data))
+            offsets = self._bytes.count + np.arange(len(data))
             flags = (BOOLEANS.take(encoded[pin]) for pin in ("o.error", "o.last"))
             self._file.write(json_lines(_BYTE, offsets, data, *flags))
-        self._bytes += len(data)
-        self._preview += data[: PREVIEW // 3 - len(self._preview)].tobytes()
+        self._bytes.add(data)
         leads = (data & 0xC0) != 0x80
         self._refused.add(np.flatnonzero(encoded["o.error"][leads]) + int(self._lengths.sum()))
         self._lengths += np.bincount(_FORMS.take(data[leads]), minlength=LENGTHS)
 
     def lines(self) -> list[Text]:
-        more = " ..." if self._bytes > len(self._preview) else ""
         lines = [
-            Text(f"begins      {self._preview.hex(' ').upper()}{more}".rstrip()),
+            Text(f"begins      {self._bytes}".rstrip()),
             Text(f"code points {self.inputs}"),
-            Text(f"bytes       {self._bytes}"),
-            self._pace(self._bytes),
+            Text(f"bytes       {self._bytes.count}"),
+            self._pace(self._bytes.count),
             self._characters(),
         ]
         refused = Text(f"refused     {self._refused.count}")
@@ -65,9 +62,9 @@ INPUTS = {32: replace(ANYTHING, longest_form=7, highest=0xFFFF_FFFF), 64: ANYTHI
 """How a text is read, by the width of the input: all that fits may be offered to an encoder."""
 
 
-def code_points_of(text: Iterator[Piece], profile: Profile) -> Iterator[Piece]:
+def code_points_of(text: Iterator[Piece], design: Any) -> Iterator[Piece]:
     """The code points of a text."""
-    model = ArrayDecoder(INPUTS[profile.utf32_width])
+    model = ArrayDecoder(INPUTS[design.profile.utf32_width])
     for items in one_by_one(text, interface_of(Decoder())):
         code_points = model.feed(items).columns["o.code_point"]
         yield code_points, bool(items[LAST][-1:].any())
@@ -98,9 +95,9 @@ ENTRY = register(
         component=ENCODER,
         report=EncoderReport,
         list_option="--code-points",
-        options=frozenset({"--code-points", "--bytes", "--compact"}),
-        from_text=code_points_of,
-        ports=PORTS,
+        options=RULES | {"--code-points", "--bytes", "--compact"},
+        from_bytes=code_points_of,
+        ports=lambda design: PORTS,
         promises=promises,
         formal="utf8_flow.formal.encoder",
     )

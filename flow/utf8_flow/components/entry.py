@@ -1,24 +1,66 @@
 """What an entry of the registry says."""
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.text import Text
 
-from utf8_hdl import ErrorSpan, Profile
+from utf8_hdl import UNICODE, ErrorSpan, Profile
 from utf8_sim.components import COMPONENTS, Component, component_of
 from utf8_sim.components import register as register_component
 from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import Piece
 from utf8_sim.tools.cores import IMPORTED
+from utf8_sim.tools.errors import Refused
 
 from ..terminal import plural
 from ..verify.report import Report
 
 if TYPE_CHECKING:
     from ..formal.bench import Property
+
+
+RULES = frozenset({"--profile", "--surrogates", "--noncharacters"})
+"""The options of what speaks UTF-8."""
+
+
+def bytes_in_hex(text: str, design: Any) -> Piece:
+    """A text in hexadecimal: its bytes."""
+    try:
+        return b"".join(map(bytes.fromhex, text.split())), True
+    except ValueError:
+        raise Refused(
+            f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Own:
+    """An option of a component's own: a parameter of its gateware, and an attribute."""
+
+    #: What the gateware calls it, and the command line its value.
+    name: str
+    #: What the user calls it.
+    option: str
+    #: A number, a boolean, or a member of an enumeration whose values are the user's words.
+    default: Any
+    #: Whether it is said too if it is what it is unless something else is asked for.
+    is_always_said: bool = False
+
+    def plain(self, value: Any) -> Any:
+        """A value, or ``None`` for the default, as JSON can hold it."""
+        value = self.default if value is None else value
+        return getattr(value, "value", value)
+
+    def said(self, value: Any) -> list[str]:
+        """Its words on the command line, if it has to be said."""
+        if value == self.plain(None) and not self.is_always_said:
+            return []
+        return [self.option] if value is True else [self.option, str(value)]
 
 
 @dataclass(frozen=True)
@@ -33,13 +75,23 @@ class Entry:
     #: The option of ``simulate`` that takes its inputs as hexadecimal numbers.
     list_option: str = "--hex"
     #: The options of the command line that not every component has and this one does.
-    options: frozenset[str] = frozenset()
-    #: Its inputs for the bytes of a text, in a profile.
-    from_text: Callable[[Iterator[Piece], Profile], Iterator[Piece]] = lambda text, profile: text
+    options: frozenset[str] = RULES
+    #: Those of them that are parameters of it alone.
+    own: tuple[Own, ...] = ()
+    #: Values of these, a design for each, that are tried where all designs are.
+    tried: tuple[Mapping[str, Any], ...] = ({},)
+    #: Options that have no effect if its own have some values.
+    idle: Callable[[Mapping[str, Any]], frozenset[str]] = lambda own: frozenset()
+    #: The bytes of a text that is typed, for a design.
+    encode: Callable[[str, Any], bytes] = lambda text, design: os.fsencode(text)
+    #: What ``--hex`` gives, for a design: a text.
+    from_hex: Callable[[str, Any], Piece] = bytes_in_hex
+    #: The inputs of a design for the bytes of texts.
+    from_bytes: Callable[[Iterator[Piece], Any], Iterator[Piece]] = lambda text, design: text
     #: What a comparison exercised besides what all components count.
     coverage_lines: Callable[[Any], Iterable[Text]] = lambda coverage: ()
-    #: What the header of the generated Verilog says of the ports; lines of a comment.
-    ports: str = "//"
+    #: What the header of the generated Verilog says of a design's ports; lines of a comment.
+    ports: Callable[[Any], str] = lambda design: "//"
     #: What it says of throughput and latency, given the timing of the design.
     promises: Callable[[Timing], str] = lambda timing: "//"
     #: The module of its ``PROPERTIES``: those of the pipelined variant (``False``), and of the
@@ -69,17 +121,30 @@ def register(entry: Entry) -> Entry:
 
 @dataclass(frozen=True)
 class Variant:
-    """A component as one may have it: with a single register stage if compact, and some lanes."""
+    """A component as one may have it: with a single register stage if compact, and some lanes.
+
+    ``own`` are the values of its own options, by name, as JSON can hold them. They may be given as
+    a mapping, in which other names are ignored, and ``None`` is the default.
+    """
 
     component: str
     compact: bool = False
     lanes: int = 1
+    own: tuple[tuple[str, Any], ...] | Mapping[str, Any] = ()
+
+    def __post_init__(self) -> None:
+        given = dict(self.own)
+        own = ((each.name, each.plain(given.get(each.name))) for each in self._parameters)
+        object.__setattr__(self, "own", tuple(own))
 
     @classmethod
     def of(cls, design: Any) -> "Variant":
         """That of a design."""
+        name = component_of(design).name
         compact, lanes = getattr(design, "compact", False), getattr(design, "lanes", 1)
-        return cls(component_of(design).name, compact, lanes)
+        return cls(
+            name, compact, lanes, {n.name: getattr(design, n.name) for n in ENTRIES[name].own}
+        )
 
     @property
     def entry(self) -> Entry:
@@ -87,18 +152,44 @@ class Variant:
         return (self.lanes > 1 and entry.laned) or entry
 
     @property
+    def _parameters(self) -> tuple[Own, ...]:
+        return ENTRIES[self.component].own
+
+    @property
+    def _said(self) -> list[list[str]]:
+        """The words on the command line for each of its own options that has to be said."""
+        values = dict(self.own)
+        return [words for each in self._parameters if (words := each.said(values[each.name]))]
+
+    @property
+    def name(self) -> str:
+        """What reports call it, whatever lanes it has."""
+        own = ([option[2:].replace("-", " "), *value] for option, *value in self._said)
+        return " ".join(["compact"] * self.compact + [self.component, *chain(*own)])
+
+    @property
     def label(self) -> str:
         """What reports call it."""
-        label = f"compact {self.component}" if self.compact else self.component
-        return f"{label}, {plural(self.lanes, 'lane')}" if self._has_lanes else label
+        return f"{self.name}, {plural(self.lanes, 'lane')}" if self._has_lanes else self.name
 
     @property
     def options(self) -> list[str]:
         """How the command line names it."""
+        return self.options_but("")
+
+    def options_but(self, option: str) -> list[str]:
+        """The same without an option."""
         is_first = self.component == next(iter(ENTRIES))  # that needs no option
-        options = [] if is_first else ["--component", self.component]
-        options += ["--compact"] if self.compact else []
-        return options + (["--lanes", str(self.lanes)] if self._has_lanes else [])
+        said = [] if is_first else [["--component", self.component]]
+        said += [["--compact"]] if self.compact else []
+        said += self._said
+        said += [["--lanes", str(self.lanes)]] if self._has_lanes else []
+        return list(chain(*(words for words in said if words[0] != option)))
+
+    @property
+    def used_options(self) -> frozenset[str]:
+        """The options that not every component has, and that have an effect on this one."""
+        return self.entry.options - self.entry.idle(dict(self.own))
 
     @property
     def _has_lanes(self) -> bool:
@@ -114,15 +205,22 @@ class Variant:
         return properties
 
     def make(self, profile: Profile) -> Any:
-        """A design."""
+        """A design; it is refused if there is none like that."""
         options: dict[str, Any] = {"compact": True} if self.compact else {}
         if self._has_lanes:
             options["lanes"] = self.lanes
-        return COMPONENTS[self.component].make(profile, **options)
+        values = dict(self.own)
+        options |= {n.name: type(n.default)(values[n.name]) for n in self._parameters}
+        try:
+            return COMPONENTS[self.component].make(profile, **options)
+        except ValueError as error:
+            raise Refused(str(error)) from error
 
     def rules(self, profile: Profile) -> Profile:
-        """A profile with the usual error span, if it has none."""
-        if "--error-span" in self.entry.options:
+        """A profile as far as it has an effect, and what is usual otherwise."""
+        if not self.used_options & RULES:
+            return UNICODE
+        if "--error-span" in self.used_options:
             return profile
         return replace(profile, error_span=ErrorSpan.MAXIMAL_SUBPART)
 
@@ -135,12 +233,29 @@ def variants() -> list[Variant]:
     """Each component as it is unless something else is asked for, compact, and with lanes."""
     found = []
     for name, entry in ENTRIES.items():
-        found.append(Variant(name, lanes=entry.lanes))
+        found += [Variant(name, lanes=entry.lanes, own=own) for own in entry.tried]
         if "--compact" in entry.options:
             found.append(Variant(name, compact=True))
         if "--lanes" in entry.options:
-            found.append(Variant(name, lanes=LANES_TRIED))
+            found += [Variant(name, lanes=LANES_TRIED, own=own) for own in entry.tried]
     return list(dict.fromkeys(found))
+
+
+def possible(wanted: Iterable[tuple[Variant, Profile]]) -> list[tuple[Variant, Profile]]:
+    """The variants and rules of which there are designs; it is refused if there are none."""
+    found: dict[tuple[Variant, Profile], None] = {}
+    refusals = []
+    for variant, rules in wanted:
+        profile = variant.rules(rules)
+        try:
+            variant.make(profile)
+        except Refused as refusal:
+            refusals.append(refusal)
+        else:
+            found[variant, profile] = None
+    if refusals and not found:
+        raise refusals[0]
+    return list(found)
 
 
 def entry_of(engine: Any) -> Entry:
@@ -150,6 +265,6 @@ def entry_of(engine: Any) -> Entry:
 
 def idle_options(chosen: Iterable[Variant]) -> frozenset[str]:
     """Options that have no effect on any of some variants; if there are none, all have."""
-    used = [variant.entry.options for variant in chosen]
+    used = [variant.used_options for variant in chosen]
     every = (entry.options for entry in ENTRIES.values())
     return frozenset().union(*every).difference(*used) if used else frozenset()

@@ -10,8 +10,8 @@ from utf8_sim.components import VALIDATOR
 from utf8_sim.components.validator import VerdictCoverage
 from utf8_sim.trace import Columns
 
-from ..verify.report import BOOLEANS, LABELS, Places, Report, json_lines
-from .entry import Entry, register
+from ..verify.report import BOOLEANS, LABELS, Places, Report, Sizes, json_lines
+from .entry import RULES, Entry, register
 from .headers import BEATS, KINDS, beat_promises
 
 
@@ -21,17 +21,13 @@ class ValidatorReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._texts = 0
-        #: Bytes of a text that has not ended.
-        self._begun = 0
+        self._sizes = Sizes()
         self._errors = {kind: Places("%d of text %d") for kind in Kind}
 
     def _count(self, beats: Columns) -> None:
         is_last = beats["o.last"].view(bool)
-        kept = beats["o.keep"]
-        ends = self._begun + np.cumsum(kept if kept.ndim == 1 else kept.sum(axis=1), dtype=np.int64)
         error, kinds, offsets = (beats[pin][is_last] for pin in ("o.error", "o.kind", "o.offset"))
-        lengths = np.diff(ends[is_last], prepend=0)
-        self._begun = int(ends[-1] - lengths.sum()) if len(ends) else self._begun
+        lengths = self._sizes.ended(beats["o.keep"], is_last)
         is_error = error.view(bool)
         if self._file:
             errors = LABELS.take(np.where(is_error, kinds, len(Kind)))
@@ -86,9 +82,9 @@ ENTRY = register(
     Entry(
         component=VALIDATOR,
         report=ValidatorReport,
-        options=frozenset({"--error-span", "--exhaustive", "--lanes"}),
+        options=RULES | {"--error-span", "--exhaustive", "--lanes"},
         coverage_lines=verdict_counts,
-        ports=PORTS,
+        ports=lambda design: PORTS,
         promises=beat_promises,
         formal="utf8_flow.formal.validator",
         lanes=8,

@@ -3,7 +3,7 @@
 from utf8_sim.components import WIDE_DECODER
 from utf8_sim.trace import Columns
 
-from .entry import Entry
+from .entry import RULES, Entry
 from .headers import BEATS, KINDS, beat_promises
 from .tokens import TokenReport, token_counts
 
@@ -39,9 +39,9 @@ PORTS = f"""\
 ENTRY = Entry(
     component=WIDE_DECODER,
     report=SlotsReport,
-    options=frozenset({"--error-span", "--exhaustive", "--lanes"}),
+    options=RULES | {"--error-span", "--exhaustive", "--lanes"},
     coverage_lines=token_counts,
-    ports=PORTS,
+    ports=lambda design: PORTS,
     promises=beat_promises,
     formal="utf8_flow.formal.wide_decoder",
 )

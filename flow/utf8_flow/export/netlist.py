@@ -305,12 +305,8 @@ class Netlist:
             for state in registers
             if self._without_level.isdisjoint(state.bits)
         ]
-        return [
-            *(f"reg {state.declaration};" for state in registers),
-            "initial begin",
-            *_indented(_filled(initial, LINE - 4)),
-            "end",
-        ]
+        levels = ["initial begin", *_indented(_filled(initial, LINE - 4)), "end"] if initial else []
+        return [*(f"reg {state.declaration};" for state in registers), *levels]
 
     def _memory_declarations(self, names: list[str]) -> Iterator[str]:
         """Memories, and zeros for all that is in them."""
@@ -590,7 +586,7 @@ def _folded(line: str) -> list[str]:
     depth = 0
     for place, (before, symbol) in enumerate(pairwise(line), start=1):
         depth += (before in "({") - (before in ")}")
-        if symbol == " " and before in ",|&:" and place > indent:
+        if symbol == " " and before in ",|&^:" and place > indent:
             breaks[depth, before != ","].append(place + 1)
     if len(line) <= LINE or not breaks:
         return [line]

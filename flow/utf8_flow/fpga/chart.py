@@ -3,6 +3,7 @@
 import io
 import logging
 from collections import defaultdict
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..terminal import plural
 from .families import DEVICES
-from .results import design_name, per_lookup_table
+from .results import design_name, per_lookup_table, variant_of
 
 PANELS = {
     "usable_mhz": "clock frequency in MHz",
@@ -45,14 +46,18 @@ def chart(results: dict[str, Any]) -> str:
     title = "Clock frequency and area of each component and profile"
     if over_lanes:
         title = "Clock frequency, area and throughput over lanes"
+    return drawn(title, lambda: _figure_of_lanes(lines) if over_lanes else _figure(results))
+
+
+def drawn(title: str, figure: Callable[[], Any]) -> str:
+    """A figure of matplotlib as SVG, the same whatever the user has set."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns where it has no cache
     matplotlib = import_module("matplotlib")
     file = io.StringIO()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # whatever the user's settings are
         matplotlib.rcParams.update(STYLE)
-        figure = _figure_of_lanes(lines) if over_lanes else _figure(results)
-        figure.savefig(file, format="svg", metadata={"Title": title, "Date": None})
+        figure().savefig(file, format="svg", metadata={"Title": title, "Date": None})
     return file.getvalue()
 
 
@@ -60,9 +65,8 @@ def _lines(results: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """The designs that differ in nothing but their lanes, fewest first, by what they share."""
     lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for design in sorted(results["designs"], key=lambda design: design["lanes"]):
-        compact = "compact " if design["compact"] else ""
-        device = DEVICES[design["device"]].label
-        lines[f"{compact}{design['component']}, {design['profile']}, {device}"].append(design)
+        name, device = variant_of(design).name, DEVICES[design["device"]].label
+        lines[f"{name}, {design['profile']}, {device}"].append(design)
     return lines
 
 

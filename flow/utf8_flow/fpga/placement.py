@@ -13,7 +13,7 @@ from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..components.entry import Variant
+from ..components.entry import Variant, possible
 from ..terminal import progress_bar
 from .families import DEVICES
 from .synthesis import CLOCK, Netlist, synthesize
@@ -80,8 +80,7 @@ def choose_jobs(
     """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
-    for variant, rules, device in product(chosen, profiles, devices):
-        profile = variant.rules(rules)
+    for (variant, profile), device in product(possible(product(chosen, profiles)), devices):
         known = list(variant.make(profile).o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
@@ -91,7 +90,7 @@ def choose_jobs(
                 )
         used = tuple(field for field in known if field in wanted)
         jobs.append(Job(variant, profile, device, used))
-    return list(dict.fromkeys(jobs))
+    return jobs
 
 
 def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:

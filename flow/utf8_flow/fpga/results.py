@@ -1,5 +1,6 @@
 """What synthesis, place and route came to: the document that is kept, and its summary."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -36,7 +37,7 @@ def _design(measured: Measured) -> dict[str, Any]:
     job, area, runs = measured
     clock_tree = DEVICES[job.device].clock_tree
     found: dict[str, Any] = {
-        **asdict(job.variant),
+        **{**asdict(job.variant), "own": dict(job.variant.own)},
         "profile": short_name(job.profile),
         "device": job.device,
         "fields": list(job.fields),
@@ -53,10 +54,15 @@ def _design(measured: Measured) -> dict[str, Any]:
     return found
 
 
+def variant_of(design: dict[str, Any]) -> Variant:
+    """The variant that a design of a document is."""
+    found = (design.get(field.name, field.default) for field in fields(Variant))
+    return Variant(*found)
+
+
 def design_name(design: dict[str, Any]) -> str:
     """What a design of a document is called."""
-    variant = Variant(*(design[field.name] for field in fields(Variant)))
-    return f"{variant.label}, {design['profile']}"
+    return f"{variant_of(design).label}, {design['profile']}"
 
 
 def per_lookup_table(design: dict[str, Any]) -> float:
@@ -67,14 +73,19 @@ def per_lookup_table(design: dict[str, Any]) -> float:
 
 def summary(results: dict[str, Any]) -> list[str]:
     """The versions of the tools and a table, in Markdown that can be read as it is."""
-    rows = [HEADS, *map(_cells, results["designs"])]
+    lines = table([HEADS, *map(_cells, results["designs"])])
+    return [versions_line(results["tools"]), "", *lines]
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as Markdown that can be read as it is. The first one is the heads."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = ["-" * width for width in widths]
     lines = [
         " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         for row in (rows[0], rule, *rows[1:])
     ]
-    return [versions_line(results["tools"]), "", *(f"| {line} |" for line in lines)]
+    return [f"| {line} |" for line in lines]
 
 
 def _cells(design: dict[str, Any]) -> tuple[str, ...]:

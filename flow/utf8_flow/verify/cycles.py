@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from utf8_sim.engines.engine import Engine
-from utf8_sim.golden.arrays import array_timing
+from utf8_sim.golden.array_timing import array_timing
 from utf8_sim.lockstep import HANDSHAKE, Window
 from utf8_sim.shown import has_error
 from utf8_sim.stimulus import LAST

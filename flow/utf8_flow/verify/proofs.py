@@ -12,7 +12,7 @@ from utf8_sim.lockstep import Window, golden
 from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import WrongValue
 
-from ..components.entry import Variant, variants
+from ..components.entry import Variant, possible, variants
 from ..formal.bench import Property
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
@@ -36,11 +36,10 @@ class Goal:
 def choose_goals(chosen: list[Variant], name: str | None, profiles: list[Profile]) -> list[Goal]:
     """What is to be proved of some variants: one property, or all."""
     goals = [
-        Goal(what, variant.rules(rules), variant)
-        for rules, variant in product(profiles, chosen)
+        Goal(what, profile, variant)
+        for variant, profile in possible((each, rules) for rules, each in product(profiles, chosen))
         for what in variant.proofs
     ]
-    goals = list(dict.fromkeys(goals))
     names = _names(goals)
     if name is not None and name not in names:
         raise WrongValue(f"property must be one of {', '.join(names)}, not {name!r}")

@@ -54,10 +54,52 @@ def json_lines(form: str, *columns: np.ndarray) -> str:
     return "".join(map(form.__mod__, zip(*map(np.ndarray.tolist, columns), strict=True)))
 
 
+def bytes_of(taken: Columns) -> np.ndarray:
+    """The bytes of some outputs: of beats those that are there."""
+    data = taken["o.data"]
+    return data[taken["o.keep"] != 0] if "o.keep" in taken else data
+
+
 def active_cycles(trace: Trace) -> int:
     """How many cycles pass until nothing is offered on either side any more."""
     active = np.flatnonzero(trace["i.valid"] | trace["o.valid"])
     return int(active[-1]) + 1 if active.size else 0
+
+
+class Beginning:
+    """Bytes, in hexadecimal; of many the first ones."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first = b""
+
+    def add(self, data: np.ndarray) -> None:
+        self.count += len(data)
+        self._first += data[: PREVIEW // 3 - len(self._first)].tobytes()
+
+    def __str__(self) -> str:
+        more = " ..." if self.count > len(self._first) else ""
+        return f"{self._first.hex(' ').upper()}{more}"
+
+
+class Sizes:
+    """How many values each text has, of texts that come in parts."""
+
+    def __init__(self) -> None:
+        self._begun = 0
+        """Values of a text that has not ended."""
+
+    def ended(self, keep: np.ndarray, lasts: np.ndarray) -> np.ndarray:
+        """Those of the texts that end in some beats."""
+        ends = self._begun + np.cumsum(count_lanes(keep), dtype=np.int64)
+        sizes = np.diff(ends[lasts != 0], prepend=0)
+        self._begun = int(ends[-1] - sizes.sum()) if len(ends) else self._begun
+        return sizes
+
+
+def count_lanes(keep: np.ndarray) -> np.ndarray:
+    """In how many lanes of each beat there is a value."""
+    return keep if keep.ndim == 1 else keep.sum(axis=1)
 
 
 class Places:

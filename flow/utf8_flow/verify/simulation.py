@@ -17,7 +17,7 @@ from ..components.entry import Variant, entry_of
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .difference import conclude
-from .report import active_cycles
+from .report import active_cycles, bytes_of
 from .run import Run
 from .waves import draw, open_wave
 
@@ -69,7 +69,7 @@ class TextSimulation(Run):
             self._summary = entry_of(self.engine).report(files.enter_context(open_output(tokens)))
         if encoded:
             file = files.enter_context(open_binary_output(encoded))
-            yield lambda window: file.write(window.actual.taken()["o.data"].tobytes())
+            yield lambda window: file.write(bytes_of(window.actual.taken()).tobytes())
         if vcd:
             yield files.enter_context(open_wave(vcd, self.engine)).write
 

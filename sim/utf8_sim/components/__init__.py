@@ -6,10 +6,17 @@ from .encoder import ENCODER
 from .validator import VALIDATOR
 from .wide_decoder import WIDE_DECODER
 
+# isort: split
+# They are registered in this order.
+from .compactor import COMPACTOR
+from .transcoder import TRANSCODER
+
 __all__ = [
+    "COMPACTOR",
     "COMPONENTS",
     "DECODER",
     "ENCODER",
+    "TRANSCODER",
     "VALIDATOR",
     "WIDE_DECODER",
     "Component",

@@ -22,7 +22,7 @@ from ..campaign import (
 from ..golden.text import encode, form_maximum, is_continuation
 from ..shown import token_label
 from ..stimulus import LAST, Piece, beats
-from ..trace import Columns, Interface, Trace, levels_of
+from ..trace import Columns, Interface, Trace, by_parts, levels_of
 from .component import Component, Levels
 
 MOST_TEXTS = 2048
@@ -54,43 +54,65 @@ def campaign(design: Any, seed: int) -> list[Part]:
     continuations = [bytes([byte]) for byte in edges if is_continuation(byte)]
     hostile = hostile_texts(classes, encodings, seed)
     short = [b"", b"A", starts[-1][:1], continuations[0]]
-
-    def joined(texts: list[bytes]) -> list[bytes]:
-        text = b"A".join(texts)
-        return [b"A" * lane + text for lane in range(lanes)]
-
-    def in_every_place(texts: list[bytes]) -> list[bytes]:
-        """The same texts once for each place: their beats are one more than a multiple of these."""
-        length = sum(-(-len(text) // lanes) for text in texts)
-        return [*texts, *[b"A"] * ((1 - length) % PLACES)] * PLACES
-
-    def one_by_one(texts: list[bytes], most: int = MOST_TEXTS) -> list[bytes]:
-        step = -(-lanes * len(texts) // most)
-        places = product(range(lanes), enumerate(texts))
-        return [b"A" * lane + text for lane, (n, text) in places if (lane + n) % step == 0]
-
+    lane = InLanes(lanes)
     cut = [
         text
-        for n, start in enumerate(one_by_one(starts[1:]))
+        for n, start in enumerate(lane.one_by_one(starts[1:]))
         for text in (start, continuations[n % len(continuations)])
     ]
     texts = {
-        "boundary code points in every lane": joined(encodings),
-        "every bit of a value in every lane and place": in_every_place(joined(toggled)),
-        "every class after every beginning, in every lane": joined(after_beginnings),
-        "one boundary code point in a text": one_by_one(encodings, lanes * len(encodings)),
-        "one class after one beginning in a text": one_by_one(after_beginnings),
+        "boundary code points in every lane": lane.joined(encodings),
+        "every bit of a value in every lane and place": lane.in_every_place(lane.joined(toggled)),
+        "every class after every beginning, in every lane": lane.joined(after_beginnings),
+        "one boundary code point in a text": lane.one_by_one(encodings, lanes * len(encodings)),
+        "one class after one beginning in a text": lane.one_by_one(after_beginnings),
         "continuation bytes after a text that ends too early": cut,
         "short texts": [text for three in product(short, repeat=3) for text in three],
-        "random hostile bytes": [*hostile, *joined(hostile[: len(hostile) // 4])],
+        "random hostile bytes": [*hostile, *lane.joined(hostile[: len(hostile) // 4])],
     }
-    pieces: dict[str, Iterable[Piece]] = {name: _together(some) for name, some in texts.items()}
+    pieces: dict[str, Iterable[Piece]] = {name: together(some) for name, some in texts.items()}
     pieces["texts of every length up to three beats"] = _every_length(design)
-    pieces["broken rules of keep"] = _broken_rules(design, encodings, seed)
-    return [_part(name, design, some) for name, some in pieces.items()]
+    good = [b"A", b"A\xc3\xa9"]
+    pieces["broken rules of keep"] = broken_rules(design, b"".join(encodings), good, seed)
+    return [made_part(name, design, some) for name, some in pieces.items()]
 
 
-def _together(texts: list[bytes]) -> Iterator[Piece]:
+class InLanes:
+    """Texts in every lane, or in every one in which a unit can begin.
+
+    Parameters
+    ----------
+    lanes : int
+        How many there are.
+    filler : bytes
+        A unit: so many of them before a text as it needs to begin in some lane.
+    """
+
+    def __init__(self, lanes: int, filler: bytes = b"A") -> None:
+        self._lanes = lanes
+        self._starts = range(lanes // len(filler))
+        self._filler = filler
+
+    def joined(self, texts: list[bytes]) -> list[bytes]:
+        """All as one, with a filler between them, in every lane."""
+        text = self._filler.join(texts)
+        return [self._filler * start + text for start in self._starts]
+
+    def in_every_place(self, texts: list[bytes]) -> list[bytes]:
+        """The same texts once for each place: their beats are one more than a multiple of these."""
+        length = sum(-(-len(text) // self._lanes) for text in texts)
+        return [*texts, *[self._filler] * ((1 - length) % PLACES)] * PLACES
+
+    def one_by_one(self, texts: list[bytes], most: int = MOST_TEXTS) -> list[bytes]:
+        """Each alone in every lane; about ``most`` of them."""
+        step = -(-len(self._starts) * len(texts) // most)
+        places = product(self._starts, enumerate(texts))
+        return [
+            self._filler * start + text for start, (n, text) in places if (start + n) % step == 0
+        ]
+
+
+def together(texts: list[bytes]) -> Iterator[Piece]:
     """Texts as few pieces: those side by side that are not empty are one."""
     for has_bytes, group in groupby(texts, key=bool):
         some = list(group)
@@ -102,7 +124,7 @@ def _together(texts: list[bytes]) -> Iterator[Piece]:
             yield from ((text, True) for text in some)
 
 
-def _part(name: str, design: Any, pieces: Iterable[Piece]) -> Part:
+def made_part(name: str, design: Any, pieces: Iterable[Piece]) -> Part:
     """A part whose inputs are made once, and not again for each run."""
     made = list(beats(pieces, Interface.of(name, design)))
     items = {pin: np.concatenate([some[pin] for some in made]) for pin in made[0]}
@@ -121,12 +143,12 @@ def _every_length(design: Any) -> Iterator[Piece]:
             yield b"", True
 
 
-def _broken_rules(design: Any, encodings: list[bytes], seed: int) -> Iterator[Piece]:
+def broken_rules(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[Piece]:
     """Beats with holes, and such that are not full although their text goes on; then good texts."""
     generator, lanes = np.random.default_rng((seed, 1)), design.lanes
     one_lane, random = np.eye(lanes), generator.integers(0, 2, (RANDOM_KEEPS, lanes))
     keeps = np.concatenate([one_lane, 1 - one_lane, np.tri(lanes), random]).astype(np.uint8)
-    data = np.frombuffer(b"".join(encodings), dtype=np.uint8)
+    data = np.frombuffer(text, dtype=np.uint8)
     for keep in keeps:
         begin = generator.integers(len(data))
         two = np.take(data, np.arange(begin, begin + 2 * lanes), mode="wrap")
@@ -136,13 +158,27 @@ def _broken_rules(design: Any, encodings: list[bytes], seed: int) -> Iterator[Pi
             "i.keep": np.stack([keep, generator.permutation(keep)]).reshape(shape),
             LAST: generator.integers(0, 2, 2, dtype=np.uint8),
         }
-        for text in b"A", b"A\xc3\xa9":
-            yield text, True
+        for right in good:
+            yield right, True
 
 
 def kept(items: Columns) -> np.ndarray:
-    """Where there are bytes in some beats."""
-    return items["i.keep"] != 0
+    """Where there are bytes, or other values, in some beats."""
+    return by_parts(items["i.keep"] != 0, items["i.data"])
+
+
+def columns_of(count: int) -> tuple[list[str], np.ndarray]:
+    """The names of columns for numbers up to one, if need be those in the middle as one.
+
+    And the column of each number.
+    """
+    columns, column_of = list(map(str, range(count))), np.arange(count)
+    if count > MOST_COLUMNS:
+        columns[SIDES:-SIDES] = [f"{SIDES}..{count - SIDES - 1}"]
+        middle = column_of[SIDES:-SIDES]
+        column_of[-SIDES:] -= len(middle) - 1
+        middle[:] = SIDES
+    return columns, column_of
 
 
 class BeatCoverage(Coverage):
@@ -151,16 +187,11 @@ class BeatCoverage(Coverage):
     column = "lane"
     title = "lane"
 
-    def __init__(self, engine: Any) -> None:
-        self.lanes = lanes = engine.design.lanes
-        columns, self._column_of_lane = list(map(str, range(lanes))), np.arange(lanes)
-        if lanes > MOST_COLUMNS:
-            columns[SIDES:-SIDES] = [f"{SIDES}..{lanes - SIDES - 1}"]
-            middle = self._column_of_lane[SIDES:-SIDES]
-            self._column_of_lane[-SIDES:] -= len(middle) - 1
-            middle[:] = SIDES
-        super().__init__(engine, byte_classes(engine.profile), columns)
-        self.ends = np.zeros(lanes + 1, dtype=np.int64)
+    def __init__(self, engine: Any, classes: list[range] | None = None, places: int = 0) -> None:
+        self.lanes = engine.design.lanes
+        columns, self._column_of_lane = columns_of(places or self.lanes)
+        super().__init__(engine, classes or byte_classes(engine.profile), columns)
+        self.ends = np.zeros(self.lanes + 1, dtype=np.int64)
 
     def add(self, trace: Trace) -> None:
         super().add(trace)
@@ -179,16 +210,17 @@ class BeatCoverage(Coverage):
         return super().gaps() + [f"end of a text x {count} bytes of a beat" for count in never]
 
 
-def show_beat(beat: Levels, side: str = "i") -> str:
+def show_beat(beat: Levels, side: str = "i", values: str = "bytes") -> str:
     """The bytes of a beat. If it is wide, the lanes behind the last byte are only counted."""
-    keeps = levels_of(beat[f"{side}.keep"])
-    lanes = zip(levels_of(beat[f"{side}.data"]), keeps, strict=True)
-    shown = [f"{byte:02X}" if keep else "--" for byte, keep in lanes]
+    keeps, parts = levels_of(beat[f"{side}.keep"]), levels_of(beat[f"{side}.data"])
+    size = len(parts) // len(keeps)
+    lanes = zip((parts[n : n + size] for n in range(0, len(parts), size)), keeps, strict=True)
+    shown = [" ".join(f"{part:02X}" for part in lane) if keep else "--" for lane, keep in lanes]
     if len(shown) <= WIDE or keeps[-1]:
         return " ".join(shown)
     while shown and shown[-1] == "--":
         shown.pop()
-    return " ".join([*shown, f"({sum(keeps)} of {len(keeps)} bytes)"])
+    return " ".join([*shown, f"({sum(keeps)} of {len(keeps)} {values})"])
 
 
 def show_slots(slots: Levels) -> str:

@@ -1,7 +1,7 @@
 """What an entry of the registry says."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..golden.arrays import ArrayTransducer
 from ..golden.text import Transducer
 from ..golden.timing import Timing
 from ..stimulus import Piece, one_by_one
-from ..trace import Columns, Interface
+from ..trace import Columns, Interface, by_parts
 
 Levels = Mapping[str, Any]
 """Levels of an input's or an output's fields, by the names of their pins; lists for arrays."""
@@ -36,7 +36,8 @@ class Component:
     of one bit. ``text`` is an output in a waveform, if that says more than its fields.
 
     ``pack`` makes inputs of texts, one value in each if nothing else is said. Where the first field
-    of an input is an array, ``kept`` says where in some inputs there are values of a text.
+    of an input is an array, ``kept`` says where in some inputs there are values of a text, and
+    ``kept_value`` what one is. Output pins in ``matters`` only matter where another pin is set.
 
     If designs with more than one lane are something else, ``laned`` is that.
     """
@@ -57,12 +58,14 @@ class Component:
     text: Callable[[Levels], str] | None = None
     pack: Callable[[Iterable[Piece], Interface], Iterator[Columns]] = one_by_one
     kept: Callable[[Columns], np.ndarray] | None = None
+    kept_value: str = "byte"
+    matters: Mapping[str, str] = field(default_factory=dict, hash=False)
     laned: "Component | None" = None
 
     @property
     def value(self) -> str:
         """What a value is."""
-        return self.item if self.kept is None else "byte"
+        return self.item if self.kept is None else self.kept_value
 
     def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
         """The values of texts that some inputs have, and how many each of them has."""
@@ -71,6 +74,17 @@ class Component:
             return first, np.ones(len(first), dtype=np.intp)
         kept = self.kept(items)
         return first[kept], np.add.reduce(kept, axis=tuple(range(1, kept.ndim)), dtype=np.intp)
+
+    def as_far_as_it_matters(self, expected: Columns, actual: Columns) -> Columns:
+        """The levels of output pins that are expected; where they do not matter, the actual ones.
+
+        A pin that says where has a part for each lane; the other may have several.
+        """
+        columns = dict(expected)
+        for name, where in self.matters.items():
+            levels, is_set = expected[name], expected[where] != 0
+            columns[name] = np.where(by_parts(is_set, levels), levels, actual[name])
+        return columns
 
 
 COMPONENTS: dict[str, Component] = {}

@@ -19,7 +19,8 @@ from ..campaign import (
     hostile_texts,
     toggled_values,
 )
-from ..golden.arrays import ArrayDecoder, array_timing
+from ..golden.array_timing import array_timing
+from ..golden.arrays import ArrayDecoder
 from ..golden.text import DecoderTransducer, encode, is_continuation
 from ..golden.timing import Compact, Elastic
 from ..shown import show_token, shown_byte, token_label, token_text

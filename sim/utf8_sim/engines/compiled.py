@@ -33,12 +33,14 @@ C_TYPES: dict[Any, str] = {np.uint8: "uint8_t", np.uint32: "uint32_t", np.uint64
 # Hidden, or two loaded designs would share what has the same name in both.
 OPTIONS = ("-std=c++17", "-O3", "-DNDEBUG", "-shared", "-fPIC", "-fvisibility=hidden")
 
+# Without the first `clean`, two names of a register that is constant may contradict each other.
 RTLIL_TO_CXX = """\
 read_rtlil <<END_OF_RTLIL
 {rtlil}
 END_OF_RTLIL
 proc
 flatten
+clean
 opt
 write_cxxrtl -O6 -g0
 """

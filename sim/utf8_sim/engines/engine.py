@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from utf8_hdl import Profile
+from utf8_hdl import UNICODE, Profile
 
 from ..components import component_of
-from ..golden.timing import Timing
+from ..golden.timing import Timing, longest_gap
 from ..stimulus import LAST, Stimulus
 from ..trace import Columns, Interface, Trace
 
-WATCHDOG = 64
+WATCHDOG = 96
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
 
 BLOCK = 32
@@ -56,14 +56,13 @@ class UndefinedError(DesignError):
 class Ending:
     """When a run is over: all input is accepted and no more output comes, or nothing moves.
 
-    No more output comes if none did for as long as one can take, while the consumer was ready: the
-    latency, and a cycle in the skid register. If the run is ``over`` because nothing moves,
-    ``hang`` says what no longer does. ``stuck`` counts cycles in which something could have moved,
-    since an input was accepted.
+    No more output comes if none did for as long as one can take, while the consumer was ready. If
+    the run is ``over`` because nothing moves, ``hang`` says what no longer does. ``stuck`` counts
+    cycles in which something could have moved, since an input was accepted.
     """
 
     def __init__(self, timing: Timing) -> None:
-        self._longest_gap = timing.latency + 1
+        self._longest_gap = longest_gap(timing)
         self._quiet = 0
         self.stuck = 0
         self.over = False
@@ -116,7 +115,7 @@ class Engine(ABC):
         self.component = component_of(design)
         self.interface = interface_of(design)
         self.timing = self.component.timing(design)
-        self.profile: Profile = design.profile
+        self.profile: Profile = getattr(design, "profile", UNICODE)
         states = design.State if self.interface.state_width else ()
         self.state_names: dict[int, str] = {state.value: state.name for state in states}
 

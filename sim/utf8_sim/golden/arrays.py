@@ -5,18 +5,16 @@ page that reads less easily, so tests hold it to the readable one, pin by pin, a
 with one or two bytes it asks :func:`utf8_sim.golden.text.fault`.
 """
 
-from abc import ABC, abstractmethod
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from utf8_hdl import ErrorSpan, Kind, Profile
 from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
 
-from ..trace import Columns, Interface, Trace
+from ..trace import Columns
 from .text import fault, form, form_maximum, is_continuation
-from .timing import MOST_OUTSTANDING, Compact, Credit, Elastic, Serial, Timing
 
 BYTES = range(256)
 
@@ -189,7 +187,7 @@ class ArrayEncoder:
 
     def feed(self, items: Columns) -> Outputs:
         values = items["i.code_point"].astype(np.uint64)
-        refused = self._refused(values)
+        refused = is_refused(values, self._profile)
         values = np.where(refused, np.uint64(REPLACEMENT), values)
         lengths = np.ones(len(values), dtype=np.int64)
         for shorter in range(1, self._profile.longest_form):
@@ -210,243 +208,13 @@ class ArrayEncoder:
         }
         return Outputs(columns, brought_by, np.zeros(len(brought_by), dtype=bool))
 
-    def _refused(self, values: np.ndarray) -> np.ndarray:
-        refused = values > np.uint64(self._profile.highest)
-        if not self._profile.accept_surrogates:
-            first, end = np.uint64(SURROGATES.start), np.uint64(SURROGATES.stop)
-            refused |= (values >= first) & (values < end)
-        if not self._profile.accept_noncharacters:
-            refused |= np.isin(values, NONCHARACTERS)
-        return refused
 
-
-class ArrayTiming(ABC):
-    """A timing at some cycle of a run; see :mod:`utf8_sim.golden.timing`.
-
-    It is given all cycles in order, either by :meth:`flow` or by :meth:`meetings`.
-    """
-
-    def __init__(self, timing: Any) -> None:
-        self._timing = timing
-        self._due = np.zeros(0, dtype=np.int64)
-        """In how many moves the last inputs meet the state machine."""
-
-    @abstractmethod
-    def flow(
-        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """How many outputs could be taken up to a cycle, taken or not, and what ``i.ready`` is.
-
-        ``when`` says in which of the trace's cycles each input was accepted; ``outputs`` are what
-        these bring about, behind the ``left`` ones from before. ``departed`` counts the outputs
-        that were taken before a cycle.
-        """
-
-    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        """The cycles in which inputs move on, and with which of these moves each input enters."""
-        return np.arange(len(trace)), np.flatnonzero(trace.is_accepted)
-
-    def meetings(self, trace: Trace) -> np.ndarray:
-        """In which of the next cycles the next of the inputs meet the state machine, in order."""
-        moves, enters = self._moves(trace)
-        due = np.concatenate([self._due, enters + self._timing.latency_of_state])
-        count = int(np.searchsorted(due, len(moves)))
-        self._due = due[count:] - len(moves)
-        return moves.take(due[:count])
-
-
-class Pace(NamedTuple):
-    """A pipeline with a shared clock enable: an array with an element for each cycle."""
-
-    enabled: np.ndarray
-    skid: np.ndarray
-    """Whether the skid register holds an input, if there is one."""
-    enabled_before: np.ndarray
-    """How many of the cycles before this one are enabled."""
-
-    @property
-    def enters(self) -> np.ndarray:
-        """In which of the enabled cycles an input enters that is accepted in the cycle."""
-        return self.enabled_before + (self.enabled & self.skid)
-
-
-class _Paced(ArrayTiming):
-    """What pipelines with a shared clock enable have in common."""
-
-    def __init__(self, timing: Any) -> None:
-        super().__init__(timing)
-        self._enabled = self._skid = False  # in the next cycle
-        self._arrives = np.zeros(0, dtype=np.int64)
-        """In how many enabled cycles the last outputs are at the pins."""
-
-    def _pace(self, trace: Trace) -> Pace:
-        """The pace in the next cycles, as the pins tell."""
-        stalled = trace["o.valid"].view(bool) & ~trace["o.ready"].view(bool)
-        enabled = np.append(self._enabled, ~stalled)
-        # The skid register is taken by an input that is accepted while the clock enable is low, and
-        # stays so as long as an input is accepted in every cycle.
-        accepted, cycles = trace.is_accepted, np.arange(len(trace))
-        begun = np.where(accepted & ~enabled[:-1], cycles, -1 if self._skid else -2)
-        ended = np.where(accepted, -2 if self._skid else -1, cycles)
-        taken = np.maximum.accumulate(begun) > np.maximum.accumulate(ended)
-        skid = np.append(self._skid, taken)
-        self._enabled, self._skid = bool(enabled[-1]), bool(skid[-1])
-        return Pace(enabled[:-1], skid[:-1], sums_before(enabled[:-1]))
-
-    def _arrived(self, pace: Pace, arrives: np.ndarray, left: int) -> np.ndarray:
-        """How many outputs are at the pins or behind them up to a cycle, of those left and more."""
-        buffered = left - len(self._arrives)
-        arrives = np.concatenate([self._arrives, arrives])
-        enabled_cycles = int(np.count_nonzero(pace.enabled))
-        arrived_by = np.cumsum(np.bincount(arrives, minlength=enabled_cycles + 1))
-        self._arrives = arrives[arrives > enabled_cycles] - enabled_cycles
-        return buffered + arrived_by.take(pace.enabled_before)
-
-
-class ArrayElastic(_Paced):
-    """The elastic pipeline."""
-
-    def flow(
-        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        pace = self._pace(trace)
-        latency = np.array([self._timing.latency, self._timing.latency_of_cut])
-        arrives = pace.enters.take(when).take(outputs.brought_by)
-        arrives += latency.take(outputs.cut.view(np.uint8))
-        arrived = self._arrived(pace, arrives, left)
-        return arrived, trace["o.ready"].view(bool) | (pace.enabled & ~pace.skid)
-
-    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        pace = self._pace(trace)
-        return np.flatnonzero(pace.enabled), pace.enters.compress(trace.is_accepted)
-
-
-class ArrayCompact(ArrayTiming):
-    """The compact stage."""
-
-    def flow(
-        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        come = np.bincount(when.take(outputs.brought_by), minlength=len(trace))
-        arrived = left + sums_before(come)
-        waiting = arrived - departed
-        may_move = trace["o.ready"].view(bool) & (waiting <= 1 + self._timing.spare)
-        return arrived, (waiting == 0) | may_move
-
-
-class ArraySerial(_Paced):
-    """A pipeline in which one stage sends several outputs.
-
-    The outputs that are sent, or being sent, are those of which it is known when they arrive.
-    """
-
-    def __init__(self, timing: Serial) -> None:
-        super().__init__(timing)
-        self._counts = np.zeros(timing.before, dtype=np.int64)
-        """How many outputs each of the stages before *send* will send, the last stage first."""
-        self._advances = 0
-        """In how many enabled cycles they advance."""
-
-    def flow(
-        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        pace = self._pace(trace)
-        left -= int(self._counts.sum())
-        advance_cycles = np.flatnonzero(pace.enabled & trace["i.ready"].view(bool))
-        advances = pace.enabled_before.take(advance_cycles)
-        by_advance = np.searchsorted(advance_cycles, when).take(outputs.brought_by)
-        counts = np.bincount(by_advance, minlength=len(advances))[: len(advances)]
-        counts = np.concatenate([self._counts, counts])
-        sent, self._counts = counts[: len(advances)], counts[len(advances) :]
-
-        first = np.repeat(advances + self._timing.after + 2, sent)
-        arrives = first + np.arange(len(first)) - np.repeat(sums_before(sent), sent)
-
-        enabled_cycles = int(np.count_nonzero(pace.enabled))
-        due = np.append(self._advances, advances + np.maximum(sent, 1))
-        self._advances = int(due[-1]) - enabled_cycles
-        ready = np.zeros(enabled_cycles + 1, dtype=bool)
-        ready[due[due < enabled_cycles]] = True
-        ready = pace.enabled & ready.take(pace.enabled_before)
-        return self._arrived(pace, arrives, left), ready
-
-    def _moves(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        moves = np.flatnonzero(trace["i.ready"])
-        return moves, np.searchsorted(moves, np.flatnonzero(trace.is_accepted))
-
-
-class ArrayCredit(ArrayTiming):
-    """A pipeline that never stalls."""
-
-    def __init__(self, timing: Credit) -> None:
-        super().__init__(timing)
-        self._arrives = np.zeros(0, dtype=np.int64)
-        """In how many cycles the last outputs are at the pins."""
-        self._ready = np.array([False, True])
-        """What ``i.ready`` is in the next two cycles."""
-
-    def flow(
-        self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        cycles, buffered = len(trace), left - len(self._arrives)
-        arrives = when.take(outputs.brought_by) + self._timing.latency
-        arrives = np.concatenate([self._arrives, arrives])
-        arrived = buffered + np.cumsum(np.bincount(arrives, minlength=cycles)[:cycles])
-        self._arrives = arrives[arrives >= cycles] - cycles
-        outstanding = left + sums_before(trace.is_accepted) - departed
-        ready = np.append(self._ready, outstanding <= MOST_OUTSTANDING)
-        self._ready = ready[cycles:]
-        return arrived, ready[:cycles]
-
-
-_BY_ARRAYS: dict[type, type[ArrayTiming]] = {
-    Elastic: ArrayElastic,
-    Compact: ArrayCompact,
-    Serial: ArraySerial,
-    Credit: ArrayCredit,
-}
-
-
-def array_timing(timing: Timing) -> ArrayTiming:
-    """A timing by whole arrays, at its first cycle after reset."""
-    return _BY_ARRAYS[type(timing)](timing)
-
-
-class ArrayCycles:
-    """Every output pin in many cycles: :class:`~utf8_sim.golden.timing.CycleModel` by whole arrays.
-
-    Which inputs were accepted and which outputs were taken in a cycle depends on what the pins were
-    before it. This model takes them from the trace: it says what the pins must be in a cycle, after
-    what the design did up to it. Up to the first difference that is what the other model says.
-    """
-
-    def __init__(self, interface: Interface, transducer: ArrayTransducer, timing: Timing) -> None:
-        self._transducer = transducer
-        self.timing = array_timing(timing)
-        self._nothing = {pin.name: np.zeros_like(pin.column(1)) for pin in interface.outputs}
-        self._outputs: Columns = {pin.name: pin.column(0) for pin in interface.outputs}
-        """Outputs that were not taken yet."""
-        self._waiting = 0
-        """How many they are."""
-
-    def expected(self, trace: Trace) -> Trace:
-        """The next cycles as they must be; the payload is zero where no output is valid."""
-        when = np.flatnonzero(trace.is_accepted)
-        outputs = self._transducer.feed(trace.accepted())
-        departed = sums_before(trace.is_taken)
-        arrived, ready = self.timing.flow(trace, when, outputs, self._waiting, departed)
-        valid = arrived > departed
-        columns = {"i.ready": ready.view(np.uint8), "o.valid": valid.view(np.uint8)}
-        taken = int(np.count_nonzero(trace.is_taken))
-        at_pins = np.where(valid, departed, -1)
-        for name, left in self._outputs.items():
-            column = np.concatenate([left, outputs.columns[name], self._nothing[name]])
-            columns[name] = column.take(at_pins, axis=0)
-            self._outputs[name] = column[taken:-1]
-        self._waiting = max(0, self._waiting + len(outputs.brought_by) - taken)
-        return Trace(trace.interface, trace.columns | columns)
-
-
-def sums_before(counts: np.ndarray) -> np.ndarray:
-    """Sums of what comes before each place."""
-    return np.cumsum(counts, dtype=np.int64) - counts
+def is_refused(values: np.ndarray, profile: Profile) -> np.ndarray:
+    """Which values are no characters of a profile."""
+    number = values.dtype.type
+    refused = values > number(profile.highest)
+    if not profile.accept_surrogates:
+        refused |= (values >= number(SURROGATES.start)) & (values < number(SURROGATES.stop))
+    if not profile.accept_noncharacters:
+        refused |= (values == number(NONCHARACTERS[0])) | (values == number(NONCHARACTERS[1]))
+    return refused

@@ -28,7 +28,7 @@ Slot = tuple[int, tuple[Any, ...]]
 """The number of a slot, and the fields of its token."""
 
 
-class _Lanes:
+class Lanes:
     """Beats to tokens."""
 
     def __init__(self, profile: Profile) -> None:
@@ -48,7 +48,7 @@ class SlotsTransducer:
     """Beats to slots of tokens; a :class:`~utf8_sim.golden.text.Transducer`."""
 
     def __init__(self, profile: Profile, lanes: int) -> None:
-        self._lanes = _Lanes(profile)
+        self._lanes = Lanes(profile)
         self._empty: list[tuple[Any, ...]] = [(0, 0, 0, 0)] * (lanes + 1)
 
     def feed(self, *item: Any) -> list[Output]:
@@ -62,7 +62,7 @@ class VerdictTransducer:
     """Beats to the same beats, with a verdict where a text ends; a transducer."""
 
     def __init__(self, profile: Profile, lanes: int) -> None:
-        self._lanes = _Lanes(profile)
+        self._lanes = Lanes(profile)
         self._lane_count = lanes
         self._begin_text()
 
@@ -83,7 +83,7 @@ class VerdictTransducer:
         return [Output((*item, *verdict))]
 
 
-class _ArrayLanes:
+class ArrayLanes:
     """Many beats to tokens, by whole arrays."""
 
     def __init__(self, profile: Profile, lanes: int) -> None:
@@ -109,7 +109,7 @@ class ArraySlots:
     """Beats to slots of tokens; an :class:`~utf8_sim.golden.arrays.ArrayTransducer`."""
 
     def __init__(self, profile: Profile, lanes: int) -> None:
-        self._lanes = _ArrayLanes(profile, lanes)
+        self._lanes = ArrayLanes(profile, lanes)
         self._slots = lanes + 1
 
     def feed(self, items: Columns) -> Outputs:
@@ -127,7 +127,7 @@ class ArrayVerdicts:
     """Beats to the same beats, with verdicts; an array transducer."""
 
     def __init__(self, profile: Profile, lanes: int) -> None:
-        self._lanes = _ArrayLanes(profile, lanes)
+        self._lanes = ArrayLanes(profile, lanes)
         self._lane_count = lanes
         self._lanes_before = 0
         """Lanes of the text that has not ended."""

@@ -229,13 +229,18 @@ def encode(value: int, length: int | None = None) -> bytes:
     return bytes([lead | top] + [0x80 | bits for bits in rest])
 
 
-def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
-    """The bytes an encoder gives for a value, and whether they are those of U+FFFD."""
-    refused = (
+def is_refused(value: int, profile: Profile) -> bool:
+    """Whether a value is no character of a profile."""
+    return (
         value > profile.highest
         or (not profile.accept_surrogates and value in SURROGATES)
         or (not profile.accept_noncharacters and value in NONCHARACTERS)
     )
+
+
+def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
+    """The bytes an encoder gives for a value, and whether they are those of U+FFFD."""
+    refused = is_refused(value, profile)
     return encode(REPLACEMENT if refused else value), refused
 
 

@@ -239,12 +239,194 @@ class CreditCycles(Cycles):
             self._waiting.append(self._in_flight.popleft()[1])
 
 
-Timing = Elastic | Compact | Serial | Credit
+MOST_IN_PACKING = 12
+"""With more inputs that are not done, a packing accepts none two cycles later."""
+
+LAST_FIELD = 2
+"""Where the payload of a dense beat has ``last``: behind the values and where they are."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Sparse beats become dense: a pipeline that never stalls, between credit and a memory.
+
+    Not every input brings about an output, and one may bring about two. An input that is accepted
+    in a cycle is in the *slot* of this cycle. If it brings about a full beat, this is at the pins
+    ``stages + 1`` cycles after the slot, behind those before it. The last beat of a text comes as
+    if the slot after it brought it about. It does not meet another one, as the first input of a
+    text never brings about a full beat.
+
+    An output has the number of inputs that were accepted up to its slot. So in a cycle it is known
+    which inputs are *done*: if an output is at the pins, those with a lower number; else all that
+    were accepted up to ``stages + 1`` cycles before. An input is accepted if two cycles before not
+    too many were not done; in the first cycle after reset none is, in the second one any is.
+    """
+
+    stages: int
+
+    latency_of_state = 0
+
+    @property
+    def latency_of_full(self) -> int:
+        return self.stages + 1
+
+    @property
+    def latency(self) -> int:
+        """That of a text's last output."""
+        return self.latency_of_full + 1
+
+    latency_of_cut = latency_of_full
+
+    def cycles(self) -> "PackingCycles":
+        return PackingCycles(self)
+
+
+class PackingCycles(Cycles):
+    """Such a pipeline at some cycle of a run."""
+
+    def __init__(self, timing: Packing) -> None:
+        super().__init__()
+        self._latency = timing.latency_of_full
+        self._slots: deque[tuple[int, Payload | None]] = deque([(0, None)] * timing.stages)
+        """The last slots, the oldest first: how many inputs were accepted up to each, and the
+        output that it brings about, if there is one.
+        """
+        self._numbers: deque[int] = deque()
+        """The numbers of the outputs that wait."""
+        self._accepted = self._done = 0
+        self._ending: Payload | None = None
+        """What the next slot brings about."""
+        self._ready = deque([False, True])  # in this cycle and in the next one
+
+    def ready(self, o_ready: bool) -> bool:
+        return self._ready[0]
+
+    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
+        done = self._numbers[0] - 1 if self._numbers else self._done
+        self._ready.popleft()
+        self._ready.append(self._accepted - done <= MOST_IN_PACKING)
+        if self._waiting and o_ready:
+            self._waiting.popleft()
+            self._numbers.popleft()
+        self._accepted += brought is not None
+        by_slot, self._ending = self._ending, None
+        for payload, _ in brought or ():
+            if payload[LAST_FIELD]:
+                self._ending = payload
+            else:
+                by_slot = payload
+        self._slots.append((self._accepted, by_slot))
+        self._done, arrives = self._slots.popleft()
+        if arrives is not None:
+            self._waiting.append(arrives)
+            self._numbers.append(self._done)
+
+
+@dataclass(frozen=True)
+class Transcoding:
+    """A chain of two pipelines: a :class:`Credit` in which texts are read, and a :class:`Packing`.
+
+    What an input brings about is only known when the next one of its text is, so an output may be
+    *cut*: then it belongs to the input before the one that brings it about. Between the two
+    pipelines there is a place where an input *waits* for the next one of its text. In a cycle in
+    which the second pipeline accepts inputs, the one that waits goes into it if it ends its text or
+    if another one is at the output of the first pipeline; and that one is the next to wait.
+    """
+
+    stages_of_reading: int
+    stages: int
+
+    latency_of_state = 0
+
+    @property
+    def reading(self) -> Credit:
+        return Credit(self.stages_of_reading)
+
+    @property
+    def packing(self) -> Packing:
+        return Packing(self.stages)
+
+    @property
+    def latency(self) -> int:
+        """That of a text's last output."""
+        return self.reading.latency + 1 + self.packing.latency
+
+    @property
+    def latency_of_full(self) -> int:
+        """That of any other one, if there is an input in every cycle."""
+        return self.reading.latency + 1 + self.packing.latency_of_full
+
+    latency_of_cut = latency_of_full
+
+    def cycles(self) -> "TranscodingCycles":
+        return TranscodingCycles(self)
+
+
+class TranscodingCycles(Cycles):
+    """Such a chain at some cycle of a run.
+
+    For each input a list goes through the first pipeline: the outputs that belong to it.
+    """
+
+    def __init__(self, timing: Transcoding) -> None:
+        super().__init__()
+        self._reading = timing.reading.cycles()
+        self._packing = timing.packing.cycles()
+        self._newest: list[Output] = []
+        """What belongs to the input that was accepted last."""
+        self._waits: list[Output] | None = None
+
+    def offered(self) -> Payload | None:
+        return self._packing.offered()
+
+    def ready(self, o_ready: bool) -> bool:
+        return self._reading.ready(o_ready)
+
+    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
+        moves, leaves = self._packing.ready(o_ready), None
+        following = self._reading.offered()
+        if moves:
+            waits = self._waits
+            if waits is not None and (following or _end_text(waits)):
+                leaves, self._waits = waits, None
+            if following:
+                (self._waits,) = following
+        self._packing.tick(leaves, o_ready)
+        self._reading.tick(self._read(brought), moves)
+
+    def _read(self, brought: Iterable[Output] | None) -> list[Output] | None:
+        """The output of the first pipeline for an input: all that belongs to it, by and by."""
+        if brought is None:
+            return None
+        own: list[Output] = []
+        for output in brought:
+            (self._newest if output.cut else own).append(output)
+        self._newest = own
+        return [Output((own,))]
+
+
+def _end_text(outputs: list[Output]) -> bool:
+    """Whether the input that they belong to ends a text."""
+    return any(payload[LAST_FIELD] for payload, _ in outputs)
+
+
+Timing = Elastic | Compact | Serial | Credit | Packing | Transcoding
 """How a component behaves in time, by its parameters.
 
 The latencies are the cycles from an input to its output, to the output that it cuts, and to the
 cycle in which it meets the state machine. ``cycles`` is its first cycle after reset.
 """
+
+
+def longest_gap(timing: Timing) -> int:
+    """The most cycles without an output after which one may come of inputs accepted before.
+
+    It is ready for outputs in all of them: the latency, and as many cycles as inputs may wait
+    somewhere before they move on: in the skid register, or at the end of the first pipeline.
+    """
+    if isinstance(timing, Transcoding):
+        return timing.latency + MOST_OUTSTANDING + 4
+    return timing.latency + 1
 
 
 class CycleModel:

@@ -1,0 +1,158 @@
+"""The transcoder, for the tools: what its report says, and how a text is typed."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+import numpy as np
+from rich.text import Text
+
+from utf8_hdl import ByteOrder, Form
+from utf8_sim.components import TRANSCODER
+from utf8_sim.golden.timing import Timing
+from utf8_sim.stimulus import LAST
+from utf8_sim.trace import Columns, Trace
+
+from ..terminal import plural
+from ..verify.report import (
+    BOOLEANS,
+    KEEP,
+    Beginning,
+    Places,
+    Report,
+    Sizes,
+    bytes_of,
+    json_lines,
+)
+from .entry import RULES, Entry, Own, register
+from .headers import BEATS
+
+UTF_8 = Form.UTF_8.value
+
+
+class TranscoderReport(Report):
+    """Texts, numbered from the first: their bytes before and after, and whether one was wrong."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        super().__init__(file)
+        self._texts = self._beats_out = 0
+        self._sizes, self._sizes_out = Sizes(), Sizes()
+        self._lengths_in = np.zeros(0, dtype=np.int64)
+        """Of the texts that have ended at the input and not yet at the output."""
+        self._bytes = Beginning()
+        self._wrong = Places()
+
+    def add(self, trace: Trace) -> None:
+        accepted = trace.accepted()
+        lengths = self._sizes.ended(accepted[KEEP], accepted[LAST])
+        self._lengths_in = np.append(self._lengths_in, lengths)
+        super().add(trace)
+
+    def _count(self, taken: Columns) -> None:
+        is_last = taken["o.last"] != 0
+        sizes, errors = self._sizes_out.ended(taken["o.keep"], is_last), taken["o.error"][is_last]
+        lengths, self._lengths_in = np.split(self._lengths_in, [len(sizes)])
+        if self._file:
+            ended = slice(len(lengths))  # a design that is wrong may end more texts than there are
+            flags = BOOLEANS.take(errors[ended])
+            self._file.write(json_lines(_TEXT, lengths, sizes[ended], flags))
+        self._wrong.add(self._texts + np.flatnonzero(errors))
+        self._texts += len(sizes)
+        self._beats_out += len(is_last)
+        self._bytes.add(bytes_of(taken))
+
+    def lines(self) -> list[Text]:
+        errors = Text(f"errors      {self._wrong.count}")
+        if self._wrong.count:
+            errors.append(f", U+FFFD instead, in text {self._wrong}", "red")
+        return [
+            Text(f"begins      {self._bytes}".rstrip()),
+            Text(f"texts       {self._texts}"),
+            Text(f"bytes in    {self.inputs} in {plural(self._beats, 'beat')}"),
+            Text(f"bytes out   {self._bytes.count} in {plural(self._beats_out, 'beat')}"),
+            self._pace(self.inputs),
+            errors,
+        ]
+
+
+_TEXT = '{"length": %d, "bytes": %d, "error": %s}\n'
+
+
+def encode(text: str, design: Any) -> bytes:
+    """A text that is typed, in the form that the design takes."""
+    form = design.from_form.value
+    if form == UTF_8:
+        return os.fsencode(text)
+    return text.encode(f"{form}-{design.byte_order.value[0]}e", "surrogatepass")
+
+
+def described(form: Form, order: ByteOrder) -> str:
+    """An encoding form, as prose has it."""
+    name = form.value.upper()
+    return name if form is Form.UTF_8 else f"{name}, {order.value}-endian"
+
+
+def ports(design: Any) -> str:
+    """What is at the ports."""
+    taken, given = (described(f, design.byte_order) for f in (design.from_form, design.to_form))
+    return f"""\
+{BEATS}
+//                  The text is {taken}.
+// m_axis_*         the text in {given}: dense beats
+//   tdata          bytes, the first one lowest
+//   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
+//   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed
+//
+// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
+// m_axis_tdata has where m_axis_tkeep is low."""
+
+
+def promises(timing: Timing) -> str:
+    """Throughput and latency, as a comment."""
+    return f"""\
+// Throughput: one beat in every cycle while the consumer is ready, on any input.
+// Latency: the last beat of a text is at the output {timing.latency} cycles after its last beat \
+was taken, any
+// other one before that. Cycles in which m_axis_tvalid is high and m_axis_tready low are not
+// counted."""
+
+
+OWN = (
+    Own("from_form", "--from", Form.UTF_8, is_always_said=True),
+    Own("to_form", "--to", Form.UTF_16, is_always_said=True),
+    Own("byte_order", "--byte-order", ByteOrder.LITTLE),
+    Own("strip_bom", "--strip-bom", False),
+)
+
+_TRIED = (
+    (Form.UTF_8, Form.UTF_16),
+    (Form.UTF_8, Form.UTF_32),
+    (Form.UTF_16, Form.UTF_8),
+    (Form.UTF_32, Form.UTF_8),
+    (Form.UTF_8, Form.UTF_8),
+)
+
+
+def idle(own: Mapping[str, Any]) -> frozenset[str]:
+    """Options that have no effect between some forms."""
+    one_form = own["from_form"] == own["to_form"] == UTF_8
+    found = {"--byte-order": one_form, "--error-span": own["from_form"] != UTF_8}
+    return frozenset(option for option, is_idle in found.items() if is_idle)
+
+
+ENTRY = register(
+    Entry(
+        component=TRANSCODER,
+        report=TranscoderReport,
+        options=RULES
+        | {"--error-span", "--exhaustive", "--lanes", "--bytes"}
+        | {each.option for each in OWN},
+        own=OWN,
+        tried=tuple({"from_form": taken, "to_form": given} for taken, given in _TRIED),
+        idle=idle,
+        encode=encode,
+        ports=ports,
+        promises=promises,
+        lanes=8,
+    )
+)

@@ -1,0 +1,290 @@
+"""The transcoder: text in one encoding form to text in another, with errors replaced by U+FFFD."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .compactor import Compactor
+from .credit import CHUNK, Credit, Step
+from .forms import ByteOrder, Form
+from .gates import select
+from .layouts import beat_layout, checked_lanes, sparse_layout, text_layout
+from .profile import UNICODE, Profile
+from .readers import READERS
+from .writers import WRITERS, write_pairs
+
+UNIT_BYTES = {Form.UTF_8: 1, Form.UTF_16: 2, Form.UTF_32: 4}
+"""Bytes of a unit."""
+
+MOST_UNITS = 128
+"""How many units a beat of the output may have."""
+
+BYTE_ORDER_MARK = 0xFEFF
+
+HIGHEST = 0x10FFFF
+"""The highest code point of a profile that a transcoder takes: UTF-16 has no higher one."""
+
+
+class Transcoder(wiring.Component):
+    """Turns text into another encoding form; what is wrong with it becomes U+FFFD.
+
+    It is made of two parts with a flow control each. The first, :class:`Units`, reads code points
+    and writes their units, which are in the places of a beat where they end. The second is a
+    :class:`~utf8_hdl.compactor.Compactor`. Between them a beat waits until the next one of its text
+    is there, or for no other one if it has ``last``: only then is it known what is in its last
+    place. A sequence may go on in the next beat, or be cut by it; or a character ends there, of
+    which the high surrogate is in this beat.
+
+    What it promises:
+
+    1. Throughput: with a ready consumer, one beat in every cycle on any input. A text never takes
+       more beats out than in.
+    2. Latency: a beat whose units fill one of the output is known when the next one comes, or at
+       once if it has ``last``; from then on it takes 22 cycles. A text's last beat is at the output
+       23 cycles after the last one of the input was accepted. Cycles in which the output waits are
+       not counted.
+    3. What comes out is what CPython's ``bytes.decode(form, "replace").encode(form)`` gives, and
+       WHATWG's decoders. Beats are full but with ``last``; that comes with each text, if need be in
+       a beat without bytes. With it ``error`` says whether there was an error.
+    4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
+       output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
+       care, and so is what is in a lane without ``keep``.
+    5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
+       byte of the same text, it ends what is unfinished before it, as the end of a text does.
+    6. Self-synchronisation: from any register contents, once what is in it is out and a beat with
+       ``last`` was accepted, later texts are right.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which UTF-8 is spoken, and which code points there are in all forms. It may have none above
+        U+10FFFF.
+    lanes : int
+        How many bytes a beat of the input may have: a power of two up to 128, and one unit's at
+        least.
+    from_form, to_form : Form
+        What the input is, and the output. They may be the same: then it is repaired.
+    byte_order : ByteOrder
+        Of UTF-16 and UTF-32, on both sides.
+    strip_bom : bool
+        Whether a byte order mark, U+FEFF at the beginning of a text, is left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no such transcoder.
+
+    Attributes
+    ----------
+    profile, lanes, from_form, to_form, byte_order, strip_bom
+        As given.
+    out_lanes : int
+        How many bytes a beat of the output may have: for each unit that a beat of the input may
+        have, two to UTF-16 (four from UTF-32), and four to UTF-8 and UTF-32.
+
+    Members
+    -------
+    i : ``In(stream.Signature(beat_layout(lanes)))``
+        Beats of bytes.
+    o : ``Out(stream.Signature(text_layout(out_lanes)))``
+        Beats of bytes, and whether their text had an error.
+    """
+
+    i: Any
+    o: Any
+
+    def __init__(
+        self,
+        profile: Profile = UNICODE,
+        lanes: int = 8,
+        from_form: Form = Form.UTF_8,
+        to_form: Form = Form.UTF_16,
+        byte_order: ByteOrder = ByteOrder.LITTLE,
+        strip_bom: bool = False,
+    ) -> None:
+        self.profile, self.lanes = profile, checked_lanes(lanes)
+        self.from_form, self.to_form = Form(from_form), Form(to_form)
+        self.byte_order, self.strip_bom = ByteOrder(byte_order), strip_bom
+        if profile.highest > HIGHEST:
+            raise ValueError(
+                f"a transcoder needs a profile up to U+10FFFF, unicode or ucs2, not {profile.name}"
+            )
+        size = UNIT_BYTES[self.from_form]
+        if lanes < size:
+            raise ValueError(f"from {self.from_form.value} there must be {size} lanes or more")
+        self.places = lanes // size
+        self._units = self.places * self._in_slot
+        if self._units > MOST_UNITS:
+            most = lanes * MOST_UNITS // self._units
+            names = f"{self.from_form.value} to {self.to_form.value}"
+            raise ValueError(f"from {names} there may be up to {most} lanes, not {lanes}")
+        self.out_lanes = self._units * UNIT_BYTES[self.to_form]
+        super().__init__(
+            {
+                "i": In(stream.Signature(beat_layout(lanes))),
+                "o": Out(stream.Signature(text_layout(self.out_lanes))),
+            }
+        )
+
+    @property
+    def _in_slot(self) -> int:
+        """How many units a slot has."""
+        if self.to_form is Form.UTF_8:
+            return 4
+        return 2 if self.to_form is Form.UTF_16 and self.from_form is Form.UTF_32 else 1
+
+    @property
+    def _width(self) -> int:
+        """Bits of a unit, as far as any is ever set."""
+        widths = {Form.UTF_8: 8, Form.UTF_16: 16, Form.UTF_32: self.profile.code_point_width}
+        return widths[self.to_form]
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.units = units = Units(self, self._units, self._in_slot, self._width)
+        m.submodules.compactor = compactor = Compactor(self._units, self._width, user=1)
+        wiring.connect(m, wiring.flipped(self.i), units.i)
+        self._join(m, units, compactor)
+        self._deliver(m, compactor.o)
+        return m
+
+    def _join(self, m: Module, units: "Units", compactor: Compactor) -> None:
+        """Let a beat wait for the next one of its text, whose slot 0 is part of its last place."""
+        o, dense = units.o, compactor.i
+        wait: Any = Signal(o.p.shape(), reset_less=True)
+        waits = Signal()
+        m.d.comb += o.ready.eq(dense.ready)
+        with m.If(dense.ready):
+            m.d.sync += waits.eq(o.valid | (waits & ~wait.last))
+        bits, coming = Value.cast(wait), Value.cast(o.p)
+        for begin in range(0, len(bits), CHUNK):
+            ready, valid = Signal(name=f"ready_{begin}"), Signal(name=f"valid_{begin}")
+            compactor.ready_copies.append(ready)
+            units.valid_copies.append(valid)
+            chunk = slice(begin, begin + CHUNK)
+            with m.If(ready & valid):
+                m.d.sync += bits[chunk].eq(coming[chunk])
+
+        last, some = wait.last, self._in_slot
+        of_next = ~last.replicate(some * self._width)
+        data, keep = Value.cast(wait.data)[some * self._width :], Value.cast(wait.keep)[some:]
+        own_data, own_keep = data[: -some * self._width], keep[:-some]
+        next_data, next_keep = Value.cast(o.p.data), Value.cast(o.p.keep)
+        m.d.comb += [
+            dense.valid.eq(waits & (last | o.valid)),
+            Value.cast(dense.p.data).eq(
+                Cat(
+                    own_data,
+                    data[-some * self._width :] | (next_data[: some * self._width] & of_next),
+                )
+            ),
+            Value.cast(dense.p.keep).eq(
+                Cat(own_keep, keep[-some:] | (next_keep[:some] & of_next[:some]))
+            ),
+            dense.p.last.eq(last),
+            dense.p.user.eq(wait.error),
+        ]
+
+    def _deliver(self, m: Module, dense: Any) -> None:
+        """The bytes of units."""
+        size, o = UNIT_BYTES[self.to_form], self.o
+        order = range(size) if self.byte_order is ByteOrder.LITTLE else reversed(range(size))
+        wide = [Cat(value, Const(0, 8 * size))[: 8 * size] for value in dense.p.data]
+        places = [*order]
+        m.d.comb += [
+            dense.ready.eq(o.ready),
+            o.valid.eq(dense.valid),
+            o.p.data.eq(Cat(value.word_select(place, 8) for value in wide for place in places)),
+            o.p.keep.eq(Cat(keep.replicate(size) for keep in dense.p.keep)),
+            o.p.last.eq(dense.p.last),
+            o.p.error.eq(dense.p.user),
+        ]
+
+
+class Units(wiring.Component):
+    """The first part of a transcoder: for each beat of bytes one of units, in slots.
+
+    A pipeline of eight stages, behind credit as in :mod:`utf8_hdl.credit`: the reader, and a stage
+    that writes.
+
+    Parameters
+    ----------
+    transcoder : Transcoder
+        Of which it is a part.
+    units, in_slot, width : int
+        How many units there are in all slots but slot 0, and in each; and the bits of a unit.
+
+    Attributes
+    ----------
+    valid_copies : list of Signal
+        Registers that are to be the same as ``o.valid``, for a consumer to add before elaboration.
+
+    Members
+    -------
+    i : ``In(stream.Signature(beat_layout(lanes)))``
+        Beats of bytes.
+    o : ``Out(stream.Signature(...))``
+        For each of them the units, those of slot 0 first: ``data``, ``keep``; ``last``; and
+        ``error`` with that, whether there was an error in the text.
+    """
+
+    i: Any
+    o: Any
+
+    def __init__(self, transcoder: Transcoder, units: int, in_slot: int, width: int) -> None:
+        self._transcoder, self._in_slot = transcoder, in_slot
+        layout = sparse_layout(units + in_slot, width)
+        layout = data.StructLayout({**dict(layout.members), "error": 1})
+        super().__init__(
+            {
+                "i": In(stream.Signature(beat_layout(transcoder.lanes))),
+                "o": Out(stream.Signature(layout)),
+            }
+        )
+        self.valid_copies: list[Signal] = []
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        transcoder = self._transcoder
+        profile, forms = transcoder.profile, (transcoder.from_form, transcoder.to_form)
+        credit = Credit(m, self.i, self.o)
+        make = READERS[forms[0]](credit, self.i, profile, transcoder.byte_order)
+        pairs = forms == (Form.UTF_32, Form.UTF_16)
+        units = (write_pairs if pairs else WRITERS[forms[1]])(make, profile.code_point_width)
+        write = credit.step("write", "the units")
+        slots = range(len(make["token"]))
+        bits = (bit[slot] for slot in slots for unit in units for bit in unit.bits)
+        kept = [Cat(unit.kept[slot] for unit in units) for slot in slots]
+        if transcoder.strip_bom:
+            slot, is_mark = self._byte_order_mark(make)
+            kept[slot] = kept[slot] & ~is_mark.replicate(self._in_slot)
+        last = make["last"]
+        facts = write.keep("facts", Cat(*kept, last, self._error(make, write)))
+        payload = Cat(
+            credit.store(write, write.keep("units", Cat(bits))), credit.store(write, facts)
+        )
+        m.d.comb += Value.cast(self.o.p).eq(payload)
+        credit.finish(valid=self.valid_copies)
+        return m
+
+    def _error(self, make: Step, write: Step) -> Value:
+        """With the last beat of a text, whether there was an error in it."""
+        last, seen = make["last"], write.register("error_seen")
+        seen_now = seen | make["errors"].any()
+        with write.m.If(make.valid):
+            write.m.d.sync += seen.eq(seen_now & ~last)
+        return seen_now & last
+
+    def _byte_order_mark(self, make: Step) -> tuple[int, Value]:
+        """In which slot a byte order mark is, and whether there is one in this beat."""
+        transcoder, last = self._transcoder, make["last"]
+        unit = 2 if transcoder.from_form is Form.UTF_8 else 0  # it is EF BB BF
+        beat, place = divmod(unit, transcoder.places)
+        slot, number = place + 1, make.register("beat_of_text", 2)
+        with make.m.If(make.valid):
+            make.m.d.sync += number.eq(select(last, Const(0, 2), number + ~number.all()))
+        width = transcoder.profile.code_point_width
+        value = Cat(make[f"code_point_{bit}"][slot] for bit in range(width))
+        return slot, make["token"][slot] & (number == beat) & (value == BYTE_ORDER_MARK)

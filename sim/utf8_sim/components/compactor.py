@@ -1,0 +1,258 @@
+"""The compactor's entry: its golden model, its campaign, its coverage, how it is shown."""
+
+from collections.abc import Iterator
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from utf8_hdl import Compactor, Profile
+
+from ..campaign import Coverage, Part
+from ..golden.packing import ArrayCompactor, CompactorTransducer
+from ..golden.timing import Packing
+from ..stimulus import LAST, Piece, anything, beats
+from ..trace import LARGEST_PART, Columns, Interface, Trace
+from .beats import PLACES, columns_of, kept, made_part, show_beat
+from .component import Component, Lane, Levels, register
+
+TIMING = Packing(stages=11)
+
+MOST_LANES = 8
+"""With more, not all patterns of lanes are tried."""
+
+DENSITIES = 0.03, 0.2, 0.5, 0.8, 0.97
+"""How likely a lane has a value."""
+
+RANDOM_BEATS = 256
+
+MOST_EMPTY = 20
+"""Beats without a value side by side: more than may be outstanding."""
+
+
+class _Beats:
+    """Beats with any values in some of their lanes."""
+
+    def __init__(self, design: Any, seed: int) -> None:
+        self.lanes = design.lanes
+        self.generator = np.random.default_rng((seed, 0))
+        self._interface = Interface.of("compactor", design)
+
+    def of(self, keeps: Any, last: int | np.ndarray = 0) -> Columns:
+        """Beats with values in these lanes. With ``last`` the last one ends a text, or some do."""
+        keep = np.asarray(keeps, dtype=np.uint8).reshape(-1, self.lanes)
+        columns = {
+            pin.name: anything(pin, len(keep), self.generator) for pin in self._interface.inputs
+        }
+        columns["i.keep"] = keep.reshape(columns["i.keep"].shape)
+        columns[LAST] = np.zeros(len(keep), dtype=np.uint8)
+        if isinstance(last, np.ndarray):
+            columns[LAST][:] = last
+        else:
+            columns[LAST][-1:] = last
+        return columns
+
+    def of_count(self, count: int) -> np.ndarray:
+        """The lanes of a beat with so many values, which are anywhere."""
+        return self.generator.permutation(self.lanes) < count
+
+
+def campaign(design: Any, seed: int) -> list[Part]:
+    """Lanes in all patterns behind any number of values, texts of all lengths, random ones."""
+    made = _Beats(design, seed)
+    pieces = {
+        "patterns of lanes": _patterns(made),
+        "every pattern in a text": _single(made),
+        "full beats": _full(made),
+        "beats without a value": _empty(made),
+        "texts of every length up to three beats": _every_length(made),
+        "every bit of a value in every lane and place": _every_bit(design, made),
+        "random lanes": _random(made),
+    }
+    return [made_part(name, design, some) for name, some in pieces.items()]
+
+
+def _some_patterns(made: _Beats) -> np.ndarray:
+    """Patterns in which lane 0 has a value: half of all, the others are their complements."""
+    lanes = np.arange(made.lanes)
+    if made.lanes <= MOST_LANES:
+        numbers = np.arange(1, 1 << made.lanes, 2)
+        return numbers[:, np.newaxis] >> lanes & 1
+    one, before = np.eye(made.lanes, dtype=np.int64), np.tri(made.lanes, dtype=np.int64)
+    periods = [lanes >> bit & 1 for bit in range(made.lanes.bit_length() - 1)]
+    random = made.generator.integers(0, 2, (RANDOM_BEATS, made.lanes))
+    patterns = np.concatenate([one, before, periods, random])
+    return np.where(patterns[:, :1] != 0, patterns, 1 - patterns)
+
+
+def _patterns(made: _Beats) -> Iterator[Piece]:
+    """Each pattern and its complement, which together are a beat; behind any number of values.
+
+    So up to eight lanes, every pattern comes after every number of values.
+    """
+    lanes, patterns = made.lanes, _some_patterns(made)
+    counts = list(range(1, lanes + 1))
+    both = np.stack([patterns, 1 - patterns], axis=1)
+    if lanes > MOST_LANES:
+        counts = sorted({1, 2, 3, lanes // 2 + 1, lanes - 2, lanes - 1, lanes})
+        both = np.concatenate([both, both[: 2 * lanes : lanes // 2, ::-1]])
+    for count in counts:
+        yield made.of(made.of_count(count))
+        yield made.of(both)
+        yield made.of([made.of_count(0), made.of_count(lanes), made.of_count(count)], last=1)
+
+
+def _single(made: _Beats) -> Iterator[Piece]:
+    patterns = _some_patterns(made)
+    for pattern in np.concatenate([patterns, 1 - patterns]):
+        yield made.of(pattern, last=1)
+
+
+def _full(made: _Beats) -> Iterator[Piece]:
+    """Full beats behind any number of values, before any number of values."""
+    for count in range(made.lanes + 1):
+        keeps = [count, *[made.lanes] * 3, made.lanes - count]
+        yield made.of([made.of_count(each) for each in keeps], last=1)
+
+
+def _empty(made: _Beats) -> Iterator[Piece]:
+    """Beats without a value in texts, between texts, and as texts."""
+    counts = 0, 1, made.lanes
+    for empty, before, behind in product((1, 2, MOST_EMPTY), counts, counts):
+        yield made.of([made.of_count(n) for n in (before, *[0] * empty, behind)], last=1)
+    yield made.of(np.zeros((MOST_EMPTY, made.lanes)), last=np.ones(MOST_EMPTY))
+    yield made.of(made.of_count(1), last=1)
+
+
+def _every_length(made: _Beats) -> Iterator[Piece]:
+    """Side by side, and in lanes anywhere; the last beat with values and without."""
+    lanes = made.lanes
+    for length in range(3 * lanes + 1):
+        whole, rest = divmod(length, lanes)
+        dense = [*[lanes] * whole, *[rest] * (rest > 0 or not length)]
+        in_order = np.arange(lanes) < np.array(dense)[:, np.newaxis]
+        yield made.of(in_order, last=1)
+        sparse = np.zeros((4, lanes))
+        sparse.ravel()[made.generator.permutation(4 * lanes)[:length]] = 1
+        yield made.of(sparse, last=1)
+        yield made.of([*in_order, made.of_count(0)], last=1)
+
+
+def _every_bit(design: Any, made: _Beats) -> Iterator[Piece]:
+    """Values with one bit set, and with one clear; as many beats as meet every place."""
+    whole = (1 << design.width) - 1
+    bits = [1 << bit for bit in range(design.width)]
+    values = [*bits, *(whole ^ bit for bit in bits), whole]
+    beat = made.of(np.ones((len(values), made.lanes)))
+    sizes = [min(LARGEST_PART, design.width - at) for at in range(0, design.width, LARGEST_PART)]
+    parts = [
+        [value >> LARGEST_PART * n & (1 << size) - 1 for n, size in enumerate(sizes)]
+        for value in values
+    ]
+    data = beat["i.data"]
+    of_lane = np.array(parts, dtype=data.dtype)
+    beat["i.data"] = np.tile(of_lane, made.lanes).reshape(data.shape)
+    for _ in range(PLACES):
+        yield beat
+    yield made.of(made.of_count(1), last=1)
+
+
+def _random(made: _Beats) -> Iterator[Piece]:
+    shape = RANDOM_BEATS, made.lanes
+    for density, ends in product(DENSITIES, (0.02, 0.3)):
+        keeps = made.generator.random(shape) < density
+        yield made.of(keeps, last=made.generator.random(RANDOM_BEATS) < ends)
+    mixed = made.generator.random((RANDOM_BEATS, 1))
+    keeps = made.generator.random(shape) < mixed
+    yield made.of(keeps, last=made.generator.random(RANDOM_BEATS) < 0.1)
+
+
+def _count_classes(lanes: int) -> list[range]:
+    """Numbers of values that a beat may have."""
+    if lanes <= MOST_LANES:
+        return [range(count, count + 1) for count in range(lanes + 1)]
+    cuts = 0, 1, 2, lanes - 1, lanes, lanes + 1
+    return [range(*pair) for pair in pairwise(cuts)]
+
+
+class CompactorCoverage(Coverage):
+    """Beats by how many values they have, and by how many wait in a dense beat that is not out.
+
+    ``ends`` are texts by how many values are in their last beat of the input, ``rests`` in that of
+    the output.
+    """
+
+    column = "number of values before it"
+    title = "values before it that wait"
+
+    def __init__(self, engine: Any) -> None:
+        self.lanes = engine.design.lanes
+        columns, self._column_of_count = columns_of(self.lanes + 1)
+        super().__init__(engine, _count_classes(self.lanes), columns)
+        self.ends = np.zeros(self.lanes + 1, dtype=np.int64)
+        self.rests = np.zeros(self.lanes + 1, dtype=np.int64)
+        self._of_text = 0
+        """Values of the text that has not ended."""
+
+    def add(self, trace: Trace) -> None:
+        super().add(trace)
+        items, taken = trace.accepted(), trace.taken()
+        counts = self._counts(items["i.keep"])[items[LAST] != 0]
+        rests = self._counts(taken["o.keep"])[taken["o.last"] != 0]
+        self.ends += np.bincount(counts, minlength=self.lanes + 1)
+        self.rests += np.bincount(rests, minlength=self.lanes + 1)
+
+    def _counts(self, keep: np.ndarray) -> np.ndarray:
+        return np.count_nonzero(keep.reshape(len(keep), self.lanes), axis=1)
+
+    def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        items = trace.accepted()
+        counts, is_last = self._counts(items["i.keep"]), items[LAST] != 0
+        so_far = np.append(0, np.cumsum(counts)) + self._of_text
+        text = np.cumsum(is_last) - is_last
+        begins = np.append(0, so_far[1:].compress(is_last))
+        before = so_far[:-1] - begins.take(text)
+        self._of_text = int(so_far[-1] - begins[-1])
+        waiting = np.where(before == 0, 0, (before - 1) % self.lanes + 1)
+        return self.rows(counts), self._column_of_count.take(waiting)
+
+    def gaps(self) -> list[str]:
+        return [
+            *super().gaps(),
+            *(f"end of a text x {count} values" for count in np.flatnonzero(self.ends == 0)),
+            *(f"last output x {count} values" for count in np.flatnonzero(self.rests == 0)),
+        ]
+
+
+def make(profile: Profile, **options: Any) -> Compactor:
+    """A compactor, to which profiles are all the same."""
+    return Compactor(**options)
+
+
+def _show(side: str, beat: Levels) -> str:
+    user = f", user {beat[f'{side}.user']}" if beat.get(f"{side}.user") else ""
+    return show_beat(beat, side, "values") + user
+
+
+COMPACTOR = register(
+    Component(
+        name="compactor",
+        make=make,
+        transducer=lambda design: CompactorTransducer(design.lanes),
+        array_transducer=lambda design: ArrayCompactor(
+            design.lanes, -(-design.width // LARGEST_PART)
+        ),
+        timing=lambda design: TIMING,
+        campaign=campaign,
+        coverage=CompactorCoverage,
+        item="beat",
+        result="beat",
+        show_item=lambda beat: _show("i", beat),
+        show_result=lambda beat: _show("o", beat),
+        lanes=(Lane("o.data", lambda beat: _show("o", beat)),),
+        pack=beats,
+        kept=kept,
+        kept_value="value",
+        matters={"o.data": "o.keep"},
+    )
+)

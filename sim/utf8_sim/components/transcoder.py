@@ -1,0 +1,345 @@
+"""The transcoder's entry: its golden model, its campaign, its coverage, how it is shown."""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from utf8_hdl import Form, Profile, Transcoder
+from utf8_hdl.profile import NONCHARACTERS
+
+from ..campaign import Part, boundary_values, class_name, edges_of, toggled_values
+from ..golden.text import encode
+from ..golden.timing import Transcoding
+from ..golden.transcoding import (
+    BOM,
+    FIRST_OF_PAIRS,
+    HIGH,
+    LOW,
+    ArrayTranscoder,
+    Conversion,
+    TranscoderTransducer,
+)
+from ..stimulus import LAST, Piece
+from ..trace import Trace
+from . import beats
+from .beats import (
+    BeatComponent,
+    BeatCoverage,
+    InLanes,
+    broken_rules,
+    made_part,
+    show_beat,
+    together,
+)
+from .component import Lane, Levels, register
+
+TIMING = Transcoding(stages_of_reading=8, stages=11)
+
+HOSTILE_UNITS = 2048
+
+SWAPPED = {Form.UTF_16: 0xFFFE, Form.UTF_32: 0xFFFE_0000}
+"""A byte order mark in the other byte order, as a unit."""
+
+
+class Units:
+    """What texts in the input's form are made of."""
+
+    def __init__(self, design: Any) -> None:
+        self.form: Form = design.from_form
+        self.profile: Profile = design.profile
+        self._order = Conversion.of(design).order
+
+    def unit(self, value: int) -> bytes:
+        """A unit, which may be anything."""
+        return value.to_bytes(self.form.unit_bytes, self._order)
+
+    def text(self, value: int) -> bytes:
+        """The units of a value, which need be no character."""
+        if self.form is Form.UTF_8:
+            return encode(value)
+        if self.form is Form.UTF_32 or value < FIRST_OF_PAIRS:
+            return self.unit(value)
+        high, low = divmod(value - FIRST_OF_PAIRS, len(LOW))
+        return self.unit(HIGH.start + high) + self.unit(LOW.start + low)
+
+    @property
+    def highest(self) -> int:
+        """The highest value that a text may have."""
+        return 0xFFFF_FFFF if self.form is Form.UTF_32 else 0x10FFFF
+
+    @property
+    def classes(self) -> list[range]:
+        """All units, cut where their meaning changes."""
+        highest = min(self.highest, (1 << 8 * self.form.unit_bytes) - 1)
+        cuts = {0, 0x80, 0x800, HIGH.start, LOW.start, LOW.stop, NONCHARACTERS[0]}
+        cuts |= {FIRST_OF_PAIRS, self.profile.highest + 1, 0x110000, highest + 1}
+        return [range(*pair) for pair in pairwise(sorted(n for n in cuts if n <= highest + 1))]
+
+    @property
+    def edges(self) -> list[bytes]:
+        """First and last unit of each class."""
+        return [self.unit(value) for value in edges_of(self.classes)]
+
+    @property
+    def boundaries(self) -> list[bytes]:
+        """Every value at a boundary."""
+        values = {*boundary_values(self.profile), BOM, 0x10FFFE, 0x10FFFF, 0x110000, self.highest}
+        return [self.text(value) for value in sorted(values) if value <= self.highest]
+
+    @property
+    def toggled(self) -> list[bytes]:
+        """Values with each of their bits inverted; also those that are too high."""
+        values = {*toggled_values(self.profile)}
+        if self.form is Form.UTF_32:
+            values |= {0x41 | 1 << bit for bit in range(7, 32)}
+        return [self.text(value) for value in sorted(values)]
+
+    @property
+    def starts(self) -> list[bytes]:
+        """What can be unfinished before a unit: in UTF-16 a high surrogate; first, nothing."""
+        high = [HIGH[0], HIGH[-1]] if self.form is Form.UTF_16 else []
+        return [b"", *map(self.unit, high)]
+
+
+def campaign(design: Any, seed: int) -> list[Part]:
+    """Of UTF-8 what components with lanes have; of others the like; and what comes out."""
+    units = Units(design)
+    pieces: dict[str, Iterable[Piece]] = {
+        "output of every length up to three beats": _every_output(design, units),
+        "byte order marks": _byte_order_marks(design, units),
+    }
+    if units.form is Form.UTF_8:
+        parts = beats.campaign(design, seed)
+    else:
+        parts = []
+        pieces = _unit_texts(design, units, seed) | pieces
+    return [*parts, *(made_part(name, design, some) for name, some in pieces.items())]
+
+
+def _unit_texts(design: Any, units: Units, seed: int) -> dict[str, Iterable[Piece]]:
+    """Boundaries in every place, alone and together, and what is unfinished at ends of texts."""
+    letter = units.unit(0x41)
+    place = InLanes(design.lanes, letter)
+    boundaries, edges, starts = units.boundaries, units.edges, units.starts
+    pairs = [first + second for first, second in product([*edges, *starts[1:]], edges)]
+    size = len(letter)
+    left_over = [
+        start + edge[:count]
+        for start in (*starts, letter, *edges)
+        for edge in edges
+        for count in range(1, size)
+    ]
+    cut = [text for start in (*starts[1:], *edges) for edge in edges for text in (start, edge)]
+    short = [b"", letter, letter[:1], (starts[-1] or letter)[: size - 1], starts[-1], edges[-1]]
+    hostile = _hostile(units, seed)
+    texts = {
+        "boundary code points in every place": place.joined(boundaries),
+        "every bit of a value in every place": place.in_every_place(place.joined(units.toggled)),
+        "every pair of classes in every place": place.joined(pairs),
+        "one boundary code point in a text": place.one_by_one(boundaries),
+        "one pair of classes in a text": place.one_by_one(pairs),
+        "bytes left over": place.one_by_one(left_over),
+        "texts that end too early": cut,
+        "short texts": [text for three in product(short, repeat=3) for text in three],
+        "random hostile units": [*hostile, *place.joined(hostile[: len(hostile) // 4])],
+    }
+    pieces: dict[str, Iterable[Piece]] = {name: together(some) for name, some in texts.items()}
+    pieces["texts of every length up to three beats"] = _every_length(design, units)
+    good = [letter, units.text(0xE9) + units.text(0x1F600)]
+    data = b"".join(boundaries + pairs)
+    pieces["broken rules of keep"] = broken_rules(design, data, good, seed)
+    pieces["units that are not there"] = _holes(design, data, good, seed)
+    return pieces
+
+
+def _hostile(units: Units, seed: int) -> list[bytes]:
+    """Texts of units of random classes, of code points at boundaries, and of random bytes."""
+    generator = np.random.default_rng((seed, 0))
+    classes, boundaries, texts, size = units.classes, units.boundaries, [], 0
+    while size < HOSTILE_UNITS:
+        text = b""
+        for _ in range(generator.integers(1, 17)):
+            kind = generator.random()
+            if kind < 0.5:
+                members = classes[generator.integers(len(classes))]
+                text += units.unit(int(generator.integers(members.start, members.stop)))
+            elif kind < 0.9:
+                text += boundaries[generator.integers(len(boundaries))]
+            else:
+                text += generator.bytes(units.form.unit_bytes)
+        rest = int(generator.integers(units.form.unit_bytes))
+        texts.append(text[: len(text) - rest])
+        size += len(text) // units.form.unit_bytes
+    return texts
+
+
+def _every_length(design: Any, units: Units) -> Iterator[Piece]:
+    """Bytes of letters and pairs, cut anywhere; if they fill a beat, also with an empty one."""
+    letter = units.unit(0x41)
+    many = 3 * design.lanes
+    for length, others in product(range(many + 1), range(2)):
+        text = (letter * others + units.text(0x10FFFF) * many)[:length]
+        yield text, True
+        if length % design.lanes == 0:
+            yield text, False
+            yield b"", True
+
+
+def _holes(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[Piece]:
+    """As with other broken rules, but that all bytes of a unit are kept or none is."""
+    size = len(good[0])
+    for piece in broken_rules(design, text, good, seed + 1):
+        if isinstance(piece, dict):
+            keep = piece["i.keep"]
+            keep = np.repeat(keep.reshape(-1, size)[:, 0], size).reshape(keep.shape)
+            yield {**piece, "i.keep": keep}
+        else:
+            yield piece
+
+
+def _every_output(design: Any, units: Units) -> Iterator[Piece]:
+    """Texts of which the output is so long: letters, and behind them what is longer."""
+    most = 3 * design.out_lanes // design.to_form.unit_bytes
+    letter = units.unit(0x41)
+    values = [value for value in (0xE9, 0x20AC, 0x1F600) if value <= design.profile.highest]
+    for length in range(most + 1):
+        yield letter * length, True
+        if length % 4 == 0:
+            yield letter * length, False
+            yield b"", True
+    for length, value in product(range(most // 3 + 1), values):
+        yield letter * length + units.text(value), True
+
+
+def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
+    """At the beginning of texts, alone, twice, cut, in the other order, and elsewhere."""
+    mark, letter = units.text(BOM), units.unit(0x41)
+    texts = [mark, mark * 2, letter + mark, mark + letter, mark * 3 + letter * design.lanes]
+    texts += [mark[:count] for count in range(1, len(mark))]
+    texts += [mark[:count] + mark for count in range(1, len(mark))]
+    texts += [mark[:-1] + b"\x00" + letter, mark + mark[:1], mark + units.text(0xD7FF)]
+    if units.form in SWAPPED:
+        texts.append(units.unit(SWAPPED[units.form]) + letter)
+    if units.form is Form.UTF_8:
+        texts.append(encode(BOM, 4) + letter)
+    for text, end in product(texts, (b"", letter)):
+        yield text + end, True
+        yield text + end, False
+        yield b"", True
+    for hole in range(design.lanes):
+        yield from _mark_behind(design, mark, hole)
+
+
+def _mark_behind(design: Any, mark: bytes, hole: int) -> Iterator[Piece]:
+    """A byte order mark with lanes before it, or one in it, that have no byte."""
+    lanes = design.lanes
+    for before in range(2):
+        data = np.zeros(-(-(len(mark) + hole + 1) // lanes) * lanes, dtype=np.uint8)
+        keep = np.zeros_like(data)
+        places = np.arange(len(mark)) + hole * before
+        places[min(hole, len(mark)) :] += not before
+        data[places], keep[places] = list(mark), 1
+        shape = (-1, lanes) if lanes > 1 else -1
+        last = np.zeros(len(data) // lanes, dtype=np.uint8)
+        last[-1] = 1
+        yield {"i.data": data.reshape(shape), "i.keep": keep.reshape(shape), LAST: last}
+
+
+class TranscoderCoverage(BeatCoverage):
+    """Units by class and place, bytes by lane if they are units.
+
+    Also texts: ``errors`` counts those without an error and those with one, ``rests`` those with so
+    many units in their last beat of the output. ``written`` counts units of the output by class.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        design = engine.design
+        units = Units(design)
+        self._size = units.form.unit_bytes
+        self._order = Conversion.of(design).order
+        if self._size == 1:
+            super().__init__(engine)
+        else:
+            super().__init__(engine, units.classes, design.lanes // self._size)
+            self.column = self.title = "place"
+        self._out_size = design.to_form.unit_bytes
+        self.errors = np.zeros(2, dtype=np.int64)
+        self.rests = np.zeros(design.out_lanes // self._out_size + 1, dtype=np.int64)
+        self.written_classes = _written(design.to_form, design.profile)
+        self.written = np.zeros(len(self.written_classes), dtype=np.int64)
+        self._first_written = np.array([members.start for members in self.written_classes])
+
+    def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+        if self._size == 1:
+            return super().met(trace)
+        items = trace.accepted()
+        units, is_whole = self._units(items["i.data"], items["i.keep"], self._size)
+        places = np.nonzero(is_whole)[1]
+        return self.rows(units[is_whole]), self._column_of_lane.take(places)
+
+    def _units(
+        self, data: np.ndarray, keep: np.ndarray, size: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Units by beat and place, and where all bytes of them are."""
+        order = "<" if self._order == "little" else ">"
+        shape = len(data), data.shape[1] // size
+        units = np.ascontiguousarray(data).ravel().view(f"{order}u{size}")
+        kept = np.logical_and.reduce(keep.reshape(*shape, size), axis=2)
+        return units.reshape(shape), kept
+
+    def add(self, trace: Trace) -> None:
+        super().add(trace)
+        taken = trace.taken()
+        units, is_there = self._units(taken["o.data"], taken["o.keep"], self._out_size)
+        rows = np.searchsorted(self._first_written, units[is_there], "right") - 1
+        self.written += np.bincount(rows, minlength=len(self.written))
+        is_last = taken["o.last"] != 0
+        self.errors += np.bincount(taken["o.error"][is_last], minlength=2)
+        counts = np.count_nonzero(is_there[is_last], axis=1)
+        self.rests += np.bincount(counts, minlength=len(self.rests))
+
+    def gaps(self) -> list[str]:
+        names = ["text without an error", "text with an error"]
+        never = np.flatnonzero(self.written == 0)
+        return [
+            *super().gaps(),
+            *(names[number] for number in np.flatnonzero(self.errors == 0)),
+            *(f"last output x {count} units" for count in np.flatnonzero(self.rests == 0)),
+            *(f"output {class_name(self.written_classes[row])}" for row in never),
+        ]
+
+
+def _written(form: Form, profile: Profile) -> list[range]:
+    """The units of a form, cut where their meaning changes, as far as any is ever written."""
+    highest = profile.highest
+    if form is Form.UTF_8:
+        classes = [range(0x80), range(0x80, 0xC0), range(0xC2, 0xE0), range(0xE0, 0xF0)]
+        return classes + [range(0xF0, 0xF5)] * (highest >= FIRST_OF_PAIRS)
+    if form is Form.UTF_16:
+        surrogates = [HIGH, LOW] * (highest >= FIRST_OF_PAIRS or profile.accept_surrogates)
+        return [range(HIGH.start), *surrogates, range(LOW.stop, FIRST_OF_PAIRS)]
+    return [range(FIRST_OF_PAIRS), range(FIRST_OF_PAIRS, highest + 1)][: 1 + (highest > 0xFFFF)]
+
+
+def show_text(beat: Levels) -> str:
+    """The bytes of an output, and what is said of its text."""
+    return show_beat(beat, "o") + " error" * beat["o.error"]
+
+
+TRANSCODER = register(
+    BeatComponent(
+        name="transcoder",
+        make=Transcoder,
+        transducer=lambda design: TranscoderTransducer(Conversion.of(design)),
+        array_transducer=lambda design: ArrayTranscoder(Conversion.of(design)),
+        timing=lambda design: TIMING,
+        campaign=campaign,
+        coverage=TranscoderCoverage,
+        show_result=show_text,
+        lanes=(Lane("o.data", lambda beat: show_beat(beat, "o")),),
+        levels=("o.error", "o.last"),
+        matters={"o.data": "o.keep"},
+    )
+)

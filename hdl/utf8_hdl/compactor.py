@@ -9,7 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .counter import at_least, compared, majority, plus, up
-from .credit import PLACE_WIDTH, Credit, Step
+from .credit import CHUNK, PLACE_WIDTH, Credit, Step
 from .gates import select
 from .layouts import checked_lanes, sparse_layout
 
@@ -120,6 +120,8 @@ class Compactor(wiring.Component):
             sums.add(stage, before, step)
             fill.follow(stage, before, step)
             self._route(stage, before, step)
+            if stage == STAGES - 1:
+                self._aim(before, step)
             before, last_but_one = step, before
         payload = Cat(self._values(credit, last_but_one, step), self._facts(credit, step))
         m.d.comb += Value.cast(self.o.p).eq(payload)
@@ -154,22 +156,33 @@ class Compactor(wiring.Component):
         if levels:
             step.keep("data", Cat(lanes))
 
-    def _values(self, credit: Credit, before: Step, step: Step) -> Value:
-        """The values at the output. Each is written to the beat that its lane fills next.
+    def _aim(self, before: Step, step: Step) -> None:
+        """The last stage but one: to which beat each lane's value is written, and whether it is.
 
         That is the one that is full with this, if there is one, in the lanes behind those that had
         a value already. It is the one behind in these, and in all lanes if none is full.
         """
         fills, held = before["fills"].replicate(self.lanes), before["held"]
-        here = fills & ~held
-        writes = before.comes.replicate(self.lanes) & (fills | ~held)
-        following = up(before.newest)
-        places = [
-            step.keep(f"place_{lane}", select(own, before.newest, following)[:PLACE_WIDTH])
-            for lane, own in enumerate(here)
-        ]
+        step.keep("here", fills & ~held)
+        step.keep("writes", before.comes.replicate(self.lanes) & (fills | ~held))
+        numbers = Cat(before.newest[:PLACE_WIDTH], up(before.newest)[:PLACE_WIDTH])
+        for first in range(0, self.lanes, self._together):
+            step.copy(f"numbers_{first}", numbers)
+
+    def _values(self, credit: Credit, before: Step, step: Step) -> Value:
+        """The values at the output."""
+        places = []
+        for lane in range(self.lanes):
+            newest, following = _parts(before[f"numbers_{lane - lane % self._together}"], PLACE_WIDTH)
+            place = select(before["here"][lane], newest, following)
+            places.append(step.keep(f"place_{lane}", place))
         values = _parts(step["data"], self.width)
-        return credit.store_each(values, _parts(step.keep("writes", writes), 1), places)
+        return credit.store_each(values, _parts(step["writes"], 1), places)
+
+    @property
+    def _together(self) -> int:
+        """How many lanes share a number's register."""
+        return max(1, CHUNK // self.width)
 
     def _facts(self, credit: Credit, step: Step) -> Value:
         """What comes out with the values: where they are, and about the end of the text."""

@@ -141,6 +141,17 @@ class Step(Section):
         self._known[name] = register
         return register
 
+    def copy(self, name: str, value: Any) -> Signal:
+        """A register that takes a value in every cycle, and is not one with others of that value.
+
+        Synthesis would make one of those that are equal, so it has a part in what it will be.
+        """
+        value = Value.cast(value)
+        register = self.register(f"{self._name}_{name}", len(value), reset_less=True)
+        self.m.d.sync += register.eq(value | (value & register))
+        self._known[name] = register
+        return register
+
     def __getitem__(self, name: str) -> Signal:
         if name in self._known:
             return self._known[name]

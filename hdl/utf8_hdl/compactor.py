@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .counter import at_least, compared, majority, plus, up
+from .counter import LOW, at_least, compared, majority, plus, up
 from .credit import CHUNK, PLACE_WIDTH, Credit, Step
 from .gates import select
 from .layouts import checked_lanes, sparse_layout
@@ -32,7 +32,7 @@ _WHAT = {
     GIVEN: "whether there is a dense beat",
 }
 
-_COMPARED = "top_higher", "top_same", "top_not_lower"
+_COMPARED = "higher", "same", "not_lower"
 
 
 class Compactor(wiring.Component):
@@ -109,7 +109,7 @@ class Compactor(wiring.Component):
         m = Module()
         credit = Credit(m, self.i, self.o)
         sums = Sums(self.lanes)
-        fill = Fill(m, self.lanes, sums.next_top)
+        fill = Fill(m, self.lanes, sums)
         before = step = self._take(credit)
         for stage in range(2, STAGES + 1):
             what = _WHAT.get(stage, "values go to their lanes")
@@ -173,7 +173,9 @@ class Compactor(wiring.Component):
         """The values at the output."""
         places = []
         for lane in range(self.lanes):
-            newest, following = _parts(before[f"numbers_{lane - lane % self._together}"], PLACE_WIDTH)
+            newest, following = _parts(
+                before[f"numbers_{lane - lane % self._together}"], PLACE_WIDTH
+            )
             place = select(before["here"][lane], newest, following)
             places.append(step.keep(f"place_{lane}", place))
         values = _parts(step["data"], self.width)
@@ -209,15 +211,19 @@ class Sums:
 
     Attributes
     ----------
+    empty : Signal
+        In stage 6, whether a text begins. It is the top's highest bit, one more than lanes have.
     next_top : Signal
-        In stage 6, the top with the values of the beat that comes, and whether it has gone beyond
-        the highest lane.
+        The sum of the top and what the beat that comes has. Its highest bit says whether the top
+        has gone beyond the highest lane; and if it was empty, whether it still is.
     """
 
     def __init__(self, lanes: int) -> None:
         self._lanes = lanes
         self._levels = lanes.bit_length() - 1
         self._blocks = max(1, lanes // BLOCK)
+        self._some = 2 if self._blocks <= 4 else 3
+        self.empty = Signal(name="empty", init=1)
         self.next_top = Signal(self._levels + 1)
         # The lanes before which all values are counted, and how many bits of that are needed.
         self._whole = {lane: n + 1 for n in range(2, self._levels) for lane in self._middles(n)}
@@ -231,16 +237,18 @@ class Sums:
             self._count_blocks(before, step)
             self._count_locals(before, step)
         elif stage == COUNTED + 1:
-            self._add_three(before, step)
+            self._add_some(before, step)
             self._add_first_bit(before, step)
         elif stage == ADDED:
-            self._add_nine(before, step)
+            self._add_rest(before, step)
             self._add_second_bit(before, step)
         elif stage == ADDED + 1:
             self._add_top(before, step)
         for level in range(self._levels):
             if stage == min(level + FIRST_LEVEL, STAGES) - 1:
                 self._swap(level, before, step)
+            elif level > LOW and stage == min(level + FIRST_LEVEL, STAGES) - 2:
+                self._compare(level, before, step)
 
     def _count(self, before: Step, step: Step) -> None:
         """Stage 2: pairs of groups; of a block, whether it has an odd number."""
@@ -282,23 +290,27 @@ class Sums:
         """The lanes in which the upper halves of a level begin."""
         return range(1 << level, self._lanes, 2 << level)
 
-    def _add_three(self, before: Step, step: Step) -> None:
-        """Stage 4: three blocks each; and before a lane, what is left: two, and a local part."""
+    def _add_some(self, before: Step, step: Step) -> None:
+        """Stage 4: some blocks each; and before a lane, what is left: fewer, and a local part."""
         counts = [before[f"count_{number}"] for number in range(self._blocks)]
-        for number, three in enumerate(_chunks(counts, 3)):
-            step.keep(f"three_{number}", _total(three))
+        for number, some in enumerate(_chunks(counts, self._some)):
+            step.keep(f"some_{number}", _total(some))
         for lane, width in self._whole.items():
             blocks = self._blocks_before(lane)
-            left = counts[blocks - blocks % 3 : blocks]
+            left = counts[blocks - blocks % self._some : blocks]
             if lane < self._lanes and lane % BLOCK:
                 left.append(before[f"local_{lane}"])
-            step.keep(f"left_{lane}", _extended(_total(left), width))
+            if left:
+                step.keep(f"left_{lane}", _extended(_total(left), width))
 
-    def _add_nine(self, before: Step, step: Step) -> None:
-        """Stage 5: how many values there are before a lane, in up to nine blocks."""
+    def _add_rest(self, before: Step, step: Step) -> None:
+        """Stage 5: how many values there are before a lane."""
         for lane, width in self._whole.items():
-            threes = [before[f"three_{n}"] for n in range(self._blocks_before(lane) // 3)]
-            step.keep(f"before_{lane}", _extended(_total([*threes, before[f"left_{lane}"]]), width))
+            some, others = divmod(self._blocks_before(lane), self._some)
+            parts = [before[f"some_{number}"] for number in range(some)]
+            if others or lane % BLOCK:
+                parts.append(before[f"left_{lane}"])
+            step.keep(f"before_{lane}", _extended(_total(parts), width))
 
     def _blocks_before(self, lane: int) -> int:
         """How many whole blocks there are before a lane, or one that is all lanes."""
@@ -310,8 +322,9 @@ class Sums:
         for lane, width in self._whole.items():
             if lane < self._lanes:
                 step.keep(f"sum_{lane}", (top + before[f"before_{lane}"])[:width])
-        step.m.d.comb += self.next_top.eq(top + before[f"before_{self._lanes}"])
-        self._follow(top, self.next_top[: self._levels], before, step)
+        step.m.d.comb += self.next_top.eq(Cat(top, self.empty) + before[f"before_{self._lanes}"])
+        self._follow(top, self.next_top[:-1], before, step)
+        self._follow(step.adopt(self.empty), self.next_top[-1] & self.empty, before, step)
 
     def _add_first_bit(self, before: Step, step: Step) -> None:
         """Stage 4: bit 0 of the sums before blocks; and bit 1 of what is added."""
@@ -358,9 +371,19 @@ class Sums:
         swaps: list[Value] = []
         for middle in self._middles(level):
             found = self._found(level, middle, before)
-            reached = at_least(*compared(found[:level]))
-            swaps += [~(found[level] ^ one) for one in reached]
+            if level > LOW:
+                reached = at_least(*(before[f"{name}_{middle}"] for name in _COMPARED))
+            else:
+                reached = at_least(*compared(found[:level]))
+            swaps += [~(found[level] ^ one) for one in _parts(reached, 1)]
         step.keep(f"swaps_{level}", Cat(swaps))
+
+    def _compare(self, level: int, before: Step, step: Step) -> None:
+        """The stage before, for higher levels: compare sums with all numbers, in two parts."""
+        for middle in self._middles(level):
+            parts = compared(before[f"sum_{middle}"][:level])
+            for name, part in zip(_COMPARED, parts, strict=True):
+                step.keep(f"{name}_{middle}", part)
 
     def _found(self, level: int, middle: int, before: Step) -> Value:
         """The sum of a middle, in the stage before that of its level."""
@@ -388,14 +411,14 @@ class Fill:
         Where.
     lanes : int
         How many there are.
-    next_top : Value
-        See :class:`Sums`.
+    sums : Sums
+        Where the top is.
     """
 
-    def __init__(self, m: Module, lanes: int, next_top: Value) -> None:
+    def __init__(self, m: Module, lanes: int, sums: Sums) -> None:
         self._lanes = lanes
         self._levels = lanes.bit_length() - 1
-        self._next_top = next_top
+        self._sums = sums
         #: Whether there is a dense beat: a full one, or a text has ended in the slot before.
         self.gives = Signal(name="gives")
         self._ended = Signal(name="ended")
@@ -409,25 +432,22 @@ class Fill:
         elif stage == GIVEN:
             step.keep("ends", self._ended)
             for name, part in zip(_COMPARED, compared(before["top"]), strict=True):
-                step.keep(name, part)
+                step.keep(f"top_{name}", part)
         elif stage == GIVEN + 1:
             self._reach(before, step)
 
     def _fill(self, before: Step, step: Step) -> None:
         """Stage 6: whether the beat becomes full; and where its top was before."""
-        m, all_before = step.m, before[f"before_{self._lanes}"]
-        empty = step.adopt(Signal(name="empty", init=1))
+        m, empty, next_top = step.m, self._sums.empty, self._sums.next_top
         # The same, and the top, but that they are not cleared when a text has ended.
         top_at_end = step.register("top_lane_at_end", self._levels, reset_less=True)
         empty_at_end = step.register("empty_at_end", reset_less=True)
-        still_empty = empty & ~all_before.any()
         with m.If(before.valid):
             m.d.sync += [
-                empty.eq(still_empty | before["end"]),
-                empty_at_end.eq(still_empty),
-                top_at_end.eq(self._next_top[: self._levels]),
+                empty_at_end.eq(next_top[-1] & empty),
+                top_at_end.eq(next_top[:-1]),
             ]
-        fills = self._next_top[self._levels] & before.valid & ~empty
+        fills = next_top[-1] & before.valid & ~empty
         step.keep("fills", fills)
         step.keep("top", top_at_end)
         step.keep("empty", empty)
@@ -441,7 +461,7 @@ class Fill:
 
     def _reach(self, before: Step, step: Step) -> None:
         """Stage 8: which lanes have a value of the text already, or had one of that before."""
-        reached = at_least(*(before[name] for name in _COMPARED))
+        reached = at_least(*(before[f"top_{name}"] for name in _COMPARED))
         step.keep("held", reached & ~before["empty"].replicate(self._lanes))
         step.keep("kept", reached & ~before["empty_at_end"].replicate(self._lanes))
 

@@ -7,6 +7,9 @@ from amaranth.hdl import Cat, Const, Signal, Value
 from .elastic import Section
 from .gates import any_of, select
 
+LOW = 3
+"""Of numbers that are compared, so many bits are a part of their own: the lowest ones."""
+
 PART = 4
 """Bits of the counter that a lookup table takes."""
 
@@ -91,10 +94,10 @@ def majority(one: Value, other: Value, third: Value) -> Value:
 def compared(number: Value) -> tuple[Value, Value, Value]:
     """How a number compares with all that have so many bits, in two parts.
 
-    Of each number that the bits above the lowest three may be: whether they are higher, and whether
-    they are the same. Of each one that the lowest three may be: whether they are not lower.
+    Of each number that the bits above the lowest :data:`LOW` may be: whether they are higher, and
+    whether they are the same. Of each one that the lowest may be: whether they are not lower.
     """
-    low, high = number[:3], number[3:]
+    low, high = number[:LOW], number[LOW:]
     lows, highs = range(1 << len(low)), range(1 << len(high))
     return (
         Cat(any_of(high == n for n in highs[least + 1 :]) for least in highs),

@@ -58,7 +58,7 @@ from amaranth.lib import memory
 
 from .counter import flips_next, minus, moved, up
 from .elastic import Section
-from .gates import select
+from .gates import any_of, select
 
 PLACES = 16
 """How many beats the memory holds: as many as a table of distributed memory in an FPGA."""
@@ -357,9 +357,7 @@ class Credit(Section):
             self._give_credit(number, MOST_STAGES, Const(0), ready)
         else:
             # While nothing is at the output, there are not more than are in the stages.
-            nothing = self.register("output_idle")
-            m.d.sync += nothing.eq(~o.valid)
-            self._give_credit(self._oldest(), MOST_STAGES - 1, nothing, ready)
+            self._give_credit(self._oldest(), MOST_STAGES - 1, ~o.valid, ready)
 
     def _oldest(self) -> Value:
         """The number of the newest beat that was accepted up to the slot of the one at the output.
@@ -400,22 +398,34 @@ class Credit(Section):
         """Be ready in the cycle after the next, if few enough beats are outstanding.
 
         The oldest of them has a number, which is that of the next to come if there is none. There
-        may be one more than the most; or any number if it is known to be low a cycle later.
+        may be one more than the most; or any number if it is known that there are few.
         """
-        newest, low = self._steps[0].newest, 2
-        high = NUMBER_WIDTH - low
-        spread_low, spread_high = self.register("spread", low), self.register("spread_high", high)
+        m, newest, low = self.m, self._steps[0].newest, 2
+        # One less than the beats outstanding; of its high bits, without what the low ones borrow.
+        spread, high = (
+            self.register("spread", low),
+            self.register("spread_high", NUMBER_WIDTH - low),
+        )
         borrow, ready = self.register("spread_borrow"), self.register("ready")
-        below = minus(newest[:low], oldest[:low])
-        above = minus(newest[low:], oldest[low:])
-        # One less than the beats outstanding.
-        spread = Cat(spread_low, minus(spread_high, borrow)[:high])
-        has_credit = spread.all() | Cat(spread == n for n in range(most + 1)).any()
-        ready_next = has_credit | free
-        self.m.d.sync += [
-            Cat(spread_low, borrow).eq(below),
-            spread_high.eq(above[:high]),
-            ready.eq(ready_next),
-            *(self.adopt(copy).eq(ready_next | (ready_next & copy)) for copy in copies),
+        m.d.sync += [
+            Cat(spread, borrow).eq(minus(newest[:low], oldest[:low])),
+            high.eq(minus(newest[low:], oldest[low:])),
         ]
+        with m.If(free):
+            m.d.sync += [spread.eq(0), high.eq(0), borrow.eq(0)]
+        # So there is credit with -1, too. The high bits decide it; or else two facts of them, each
+        # behind one lookup table, and the low ones.
+        fours, more = divmod(most + 1, 1 << low)
+        upper = minus(high, borrow)[: len(high)]
+        few = any_of(upper == n for n in range(fours))
+        few_or_none, few_or_most = few | upper.all(), few | (upper == fours)
+        ready_next = any_of(
+            [
+                few_or_none & few_or_most,
+                few_or_none & spread.all(),
+                few_or_most & any_of(spread == n for n in range(more)),
+            ]
+        )
+        m.d.sync += ready.eq(ready_next)
+        m.d.sync += [self.adopt(c).eq(ready_next | (ready_next & c)) for c in copies]
         self.m.d.comb += self._i.ready.eq(ready)

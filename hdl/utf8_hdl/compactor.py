@@ -5,11 +5,11 @@ from operator import add
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .counter import at_least, compared, majority, plus, up
-from .credit import PLACE_WIDTH, Credit, Step
+from .credit import NUMBER_WIDTH, PLACE_WIDTH, Credit, Step
 from .gates import select
 from .layouts import checked_lanes, sparse_layout
 
@@ -87,6 +87,9 @@ class Compactor(wiring.Component):
         As given.
     ready_copies : list of Signal
         Registers that are to be the same as ``i.ready``, for a producer to add before elaboration.
+    tops, stored : View
+        For proofs: the registers that say how many values wait, each from its own stage; and what
+        goes to the memory in the last stage, of the slot that is in it.
 
     Members
     -------
@@ -104,6 +107,14 @@ class Compactor(wiring.Component):
         layout = sparse_layout(lanes, width, user)
         super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
         self.ready_copies: list[Signal] = []
+        levels = self.lanes.bit_length() - 1
+        tops = {"bit_0": 1, "bit_1": 1, "lane": levels, "empty": 1}
+        at_end = {"lane_at_end": levels, "empty_at_end": 1}
+        each = {"writes": 1, "place": PLACE_WIDTH, "value": width}
+        lists = {what: data.ArrayLayout(bits, self.lanes) for what, bits in each.items()}
+        facts = {"gives": 1, "newest": NUMBER_WIDTH, "keep": self.lanes, "last": 1, "user": user}
+        self.tops: Any = Signal(data.StructLayout({**tops, **at_end}))
+        self.stored: Any = Signal(data.StructLayout({**lists, **facts}))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -123,6 +134,9 @@ class Compactor(wiring.Component):
             before, last_but_one = step, before
         payload = Cat(self._values(credit, last_but_one, step), self._facts(credit, step))
         m.d.comb += Value.cast(self.o.p).eq(payload)
+        for what, top in (sums.tops | fill.tops).items():
+            m.d.comb += self.tops[what].eq(top)
+        m.d.comb += [self.stored.gives.eq(step.valid), self.stored.newest.eq(step.newest)]
         credit.finish(ready=self.ready_copies)
         return m
 
@@ -168,14 +182,22 @@ class Compactor(wiring.Component):
             step.keep(f"place_{lane}", select(own, before.newest, following)[:PLACE_WIDTH])
             for lane, own in enumerate(here)
         ]
-        values = _parts(step["data"], self.width)
-        return credit.store_each(values, _parts(step.keep("writes", writes), 1), places)
+        values, kept = _parts(step["data"], self.width), step.keep("writes", writes)
+        for lane, place in enumerate(places):
+            step.m.d.comb += [
+                self.stored.writes[lane].eq(kept[lane]),
+                self.stored.place[lane].eq(place),
+                self.stored.value[lane].eq(values[lane]),
+            ]
+        return credit.store_each(values, _parts(kept, 1), places)
 
     def _facts(self, credit: Credit, step: Step) -> Value:
         """What comes out with the values: where they are, and about the end of the text."""
         ends = step["ends"]
         keeps = step["kept"] | ~ends.replicate(self.lanes)
-        return credit.store(step, Cat(keeps, ends, step["user_of_text"]))
+        facts = Cat(keeps, ends, step["user_of_text"])
+        step.m.d.comb += Cat(self.stored.keep, self.stored.last, self.stored.user).eq(facts)
+        return credit.store(step, facts)
 
 
 class Sums:
@@ -205,6 +227,7 @@ class Sums:
         self._lanes = lanes
         self._levels = lanes.bit_length() - 1
         self._blocks = max(1, lanes // BLOCK)
+        self.tops: dict[str, Signal] = {}  # for proofs
         self.next_top = Signal(self._levels + 1)
         # The lanes before which all values are counted, and how many bits of that are needed.
         self._whole = {lane: n + 1 for n in range(2, self._levels) for lane in self._middles(n)}
@@ -294,6 +317,7 @@ class Sums:
     def _add_top(self, before: Step, step: Step) -> None:
         """Stage 6: the whole sums."""
         top = step.adopt(Signal(self._levels, name="top_lane", init=-1))
+        self.tops["lane"] = top
         for lane, width in self._whole.items():
             if lane < self._lanes:
                 step.keep(f"sum_{lane}", (top + before[f"before_{lane}"])[:width])
@@ -319,7 +343,7 @@ class Sums:
 
     def _add_bit(self, bit: int, added: Value, before: Step, step: Step) -> Signal:
         """A bit of sums, if it does not need a carry. Returns that of the top."""
-        top = step.adopt(Signal(name=f"top_{bit}", init=1))
+        top = self.tops[f"bit_{bit}"] = step.adopt(Signal(name=f"top_{bit}", init=1))
         sums = added ^ top.replicate(len(added))
         step.keep(f"bit_{bit}", sums[:-1])
         self._follow(top, sums[-1], before, step)
@@ -386,6 +410,7 @@ class Fill:
         #: Whether there is a dense beat: a full one, or a text has ended in the slot before.
         self.gives = Signal(name="gives")
         self._ended = Signal(name="ended")
+        self.tops: dict[str, Signal] = {}  # for proofs
 
     def follow(self, stage: int, before: Step, step: Step) -> None:
         """What is done in a stage."""
@@ -407,6 +432,7 @@ class Fill:
         # The same, and the top, but that they are not cleared when a text has ended.
         top_at_end = step.register("top_lane_at_end", self._levels, reset_less=True)
         empty_at_end = step.register("empty_at_end", reset_less=True)
+        self.tops = {"empty": empty, "lane_at_end": top_at_end, "empty_at_end": empty_at_end}
         still_empty = empty & ~all_before.any()
         with m.If(before.valid):
             m.d.sync += [

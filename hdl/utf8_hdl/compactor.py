@@ -445,7 +445,7 @@ class Fill:
         step.keep("top", top_at_end)
         step.keep("empty", empty)
         step.keep("empty_at_end", empty_at_end)
-        ended, user = step["end"], step["user"]
+        ended, user = step["end"] & step.valid, step["user"]
         m.d.sync += [
             step.adopt(self._ended).eq(ended),
             step.adopt(self.gives).eq(fills | ended),

@@ -120,7 +120,22 @@ def counted(b: Bench, name: str) -> None:
     b.cycles = STAGES + 2
 
 
-_OWN = {"counted": counted}
+def begins(b: Bench, name: str) -> None:
+    """Behind a cycle of reset, whatever the registers hold, the tops agree that no values wait, and
+    no dense beat of a slot before that comes out."""
+    first = ~b.since(Const(1))
+    design = b.design(name, any_start=True, reset=first)
+    slot = Slot(b, design)
+    behind_reset = b.before(first, STAGES + 2)
+    b.never(behind_reset & ~(slot.before.agreed & (slot.before.count == 0)))
+    in_stages = b.since(first) & ~b.since(b.before(first, STAGES + 1))
+    b.never(in_stages & design.stored.gives)
+    b.reaches("a beat behind it", b.since(first) & accepts(design))
+    b.reaches("values that waited at reset", first & ~design.tops.empty)
+    b.cycles = STAGES + 3
+
+
+_OWN = {"counted": counted, "begins": begins}
 
 PROPERTIES = {False: properties_of("compactor", PackingTiming, _OWN, {}, {})}
 """What is proved of it."""

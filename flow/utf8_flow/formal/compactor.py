@@ -10,6 +10,8 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 
+from utf8_hdl.credit import PLACE_WIDTH
+
 from .bench import Bench, accepts
 from .streams import properties_of
 from .timing import CreditTiming
@@ -73,9 +75,7 @@ def counts(keep: Value) -> list[Value]:
 
 
 class Slot:
-    """A slot of any run, the one behind it, and what must be so of them.
-
-    The registers hold anything, but for the tops, which agree about how many values wait.
+    """A slot of any run, and what a plain specification says of it.
 
     Parameters
     ----------
@@ -83,28 +83,46 @@ class Slot:
         Where.
     design : Component
         The compactor, with any start.
+    age : int
+        How many cycles ago a beat may have been accepted in it.
+
+    Attributes
+    ----------
+    comes, last : Value
+        Whether a beat was, and one with `last`.
+    beat : View
+        It, or what was offered.
+    before, behind : Waiting
+        What the tops say in front of the slot and behind it.
+    agreed : Value
+        They agree in front of it. So they do in every run that begins with a reset.
+    keep : Value
+        Where the beat has values.
+    goes_to : list of Value
+        For the value in each lane, in which lane it belongs, if lanes of the beat behind that in
+        which values are waiting are counted on.
+    fills : Value
+        A beat is full, and a value is behind it.
+    rest : Value
+        How many values then wait, if the text goes on; or how many are in its last beat.
     """
 
-    def __init__(self, b: Bench, design: Any) -> None:
-        self._b, self._lanes = b, design.lanes
-        beat = self.at(Value.cast(design.i.p), 0)
-        self.beat = design.i.p.shape()(beat)
+    def __init__(self, b: Bench, design: Any, age: int = STAGES + 1) -> None:
+        self._b, self._age = b, age
+        self.beat: Any = design.i.p.shape()(self.at(design.i.p, 0))
         self.comes = self.at(accepts(design), 0)
         self.last = self.comes & self.beat.last
-        self.ended_before = self.at(design.stored.last & design.stored.gives, STAGES)
-        self.before = Waiting(b, design, STAGES + 1)
-        self.behind = Waiting(b, design, STAGES)
-        # All of it is there, and the first slot is not one of those in front of the run.
+        self.before, self.behind = Waiting(b, design, age), Waiting(b, design, age - 1)
         self.agreed = self.at(Const(1), 0) & self.before.agreed
-        keep = Value.cast(self.beat.keep) & self.comes.replicate(self._lanes)
-        before = [self.before.count + count for count in counts(keep)]
-        self.keep, self.goes_to, self.total = keep, before[:-1], before[-1]
-        self.fills = self.total > self._lanes
-        self.rest = Mux(self.fills, self.total - self._lanes, self.total)
+        self.stored: Any = design.stored.shape()(self.at(design.stored, STAGES))
+        self.keep = Value.cast(self.beat.keep) & self.comes.replicate(design.lanes)
+        *self.goes_to, total = (self.before.count + count for count in counts(self.keep))
+        self.fills = total > design.lanes
+        self.rest = Mux(self.fills, total - design.lanes, total)
 
-    def at(self, value: Value, stage: int) -> Value:
-        """What something is when the slot is in a stage."""
-        return self._b.before(Value.cast(value), STAGES + 1 - stage)
+    def at(self, value: Any, stage: int) -> Value:
+        """What something was when the slot was in a stage."""
+        return self._b.before(Value.cast(value), self._age - stage)
 
 
 def counted(b: Bench, name: str) -> None:
@@ -117,6 +135,60 @@ def counted(b: Bench, name: str) -> None:
     b.never(slot.agreed & ~right)
     b.reaches("a full beat", slot.agreed & slot.fills)
     b.reaches("a slot without a beat", slot.agreed & ~slot.comes & (slot.before.count > 0))
+    b.cycles = STAGES + 2
+
+
+def given(b: Bench, name: str) -> None:
+    """A dense beat is given in a slot in front of which the tops agree if one is full there and a
+    value is behind it, or if the slot before had `last`; else none is. It has the number after that
+    of the one before. In the latter case it has `last`, `user` as it came with it, and as many
+    values as the text has left, in the first lanes; in the former it has no `last`, `user` is zero,
+    and all lanes have values."""
+    design = b.design(name, any_start=True)
+    slot, following = Slot(b, design, STAGES + 2), Slot(b, design)
+    stored, ends = following.stored, slot.last
+    agreed = slot.agreed & following.agreed
+    gives = following.fills | ends
+    kept = Cat(slot.rest > lane for lane in range(design.lanes))
+    all_kept = Const(1).replicate(design.lanes)
+    user = slot.beat.user if design.user else Const(0, 0)
+    expected = Cat(Mux(ends, kept, all_kept), ends, Mux(ends, user, 0))
+    b.never(
+        agreed & (stored.gives != gives),
+        agreed & (stored.newest != (slot.stored.newest + gives)[: len(stored.newest)]),
+        agreed & gives & (Cat(Value.cast(stored.keep), stored.last, stored.user) != expected),
+    )
+    b.reaches("a full beat", agreed & following.fills)
+    b.reaches("a last beat", agreed & ends)
+    b.cycles = STAGES + 3
+
+
+def written(b: Bench, name: str) -> None:
+    """Of a beat that is accepted when the tops agree, each value is written to the lane behind that
+    of the value before it, or behind those that wait, and from the last lane on to the first one
+    of the next dense beat. Nothing is written to a lane that has a value of the same dense beat,
+    and nothing in a slot without a beat."""
+    design = b.design(name, any_start=True)
+    slot = Slot(b, design)
+    stored, comes = slot.stored, slot.agreed & slot.comes
+    # The dense beat in which values wait: it is given in this slot if it becomes full.
+    waiting = stored.newest + ~slot.fills
+    # Any lane of the beat, and any lane of the memory.
+    lane, into = b.free(range(design.lanes), "lane"), b.free(range(design.lanes), "into")
+    levels = design.lanes.bit_length() - 1
+    goes_to = Array(slot.goes_to)[lane]
+    here = comes & Array(slot.keep)[lane] & (goes_to[:levels] == into)
+    b.never(
+        here & ~stored.writes[into],
+        here & (stored.place[into] != (waiting + goes_to[levels])[:PLACE_WIDTH]),
+        here & (stored.value[into] != slot.beat.data[lane]),
+    )
+    is_held = into < slot.before.count
+    place = (waiting + is_held)[:PLACE_WIDTH]
+    unharmed = slot.comes & (~is_held | slot.fills) & (stored.place[into] == place)
+    b.never(slot.agreed & stored.writes[into] & ~unharmed)
+    b.reaches("a value in the next dense beat", here & goes_to[levels])
+    b.reaches("a lane that is not written", comes & ~stored.writes[into])
     b.cycles = STAGES + 2
 
 
@@ -135,7 +207,7 @@ def begins(b: Bench, name: str) -> None:
     b.cycles = STAGES + 3
 
 
-_OWN = {"counted": counted, "begins": begins}
+_OWN = {"counted": counted, "given": given, "written": written, "begins": begins}
 
 PROPERTIES = {False: properties_of("compactor", PackingTiming, _OWN, {}, {})}
 """What is proved of it."""

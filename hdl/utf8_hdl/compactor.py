@@ -87,9 +87,9 @@ class Compactor(wiring.Component):
         As given.
     ready_copies : list of Signal
         Registers that are to be the same as ``i.ready``, for a producer to add before elaboration.
-    tops, stored : View
-        For proofs: the registers that say how many values wait, each from its own stage; and what
-        goes to the memory in the last stage, of the slot that is in it.
+    tops, gives, stored : View or Signal
+        For proofs: the registers that say how many values wait, each from its own stage; whether
+        there is a dense beat, in stage 6; and what goes to the memory from the last stage.
 
     Members
     -------
@@ -114,6 +114,7 @@ class Compactor(wiring.Component):
         lists = {what: data.ArrayLayout(bits, self.lanes) for what, bits in each.items()}
         facts = {"gives": 1, "newest": NUMBER_WIDTH, "keep": self.lanes, "last": 1, "user": user}
         self.tops: Any = Signal(data.StructLayout({**tops, **at_end}))
+        self.gives = Signal()
         self.stored: Any = Signal(data.StructLayout({**lists, **facts}))
 
     def elaborate(self, platform: Any) -> Module:
@@ -136,7 +137,11 @@ class Compactor(wiring.Component):
         m.d.comb += Value.cast(self.o.p).eq(payload)
         for what, top in (sums.tops | fill.tops).items():
             m.d.comb += self.tops[what].eq(top)
-        m.d.comb += [self.stored.gives.eq(step.valid), self.stored.newest.eq(step.newest)]
+        m.d.comb += [
+            self.gives.eq(fill.gives),
+            self.stored.gives.eq(step.valid),
+            self.stored.newest.eq(step.newest),
+        ]
         credit.finish(ready=self.ready_copies)
         return m
 

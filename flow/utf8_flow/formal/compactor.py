@@ -12,7 +12,8 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 
 from utf8_hdl.credit import PLACE_WIDTH
 
-from .bench import Bench, accepts
+from .bench import Bench, accepts, delayed, gives, waits
+from .lanes import Stored
 from .streams import properties_of
 from .timing import CreditTiming
 
@@ -24,11 +25,65 @@ TOLD_IN = {"bit_0": 3, "bit_1": 4}
 
 WHOLE = 5
 
+GIVEN = 7
+"""From that stage on there are dense beats."""
+
 
 class PackingTiming(CreditTiming):
-    """Of the compactor: other beats are given than are accepted."""
+    """Of the compactor: the documented timing where other beats are given than are accepted.
+
+    Which ones are given is told by the design, in the sixth stage; and nothing is known of the pins
+    once these are more than there can be.
+
+    Attributes
+    ----------
+    possible : Value
+        So far, from any number of beats accepted in a row not more than one more were given, and
+        none before one was accepted.
+    """
 
     stages = STAGES
+    most = 12
+    """Beats accepted and not done, so that one more may be accepted."""
+
+    possible: Value
+
+    def _describe(self, b: Bench, m: Any, design: Any, specification: Any) -> None:
+        accepted, given = Signal(5), Signal(5)
+        following = Signal(5, init=1)
+        newest = (accepted + accepts(design))[:5]
+        gives_in_slot, told_in = design.gives, GIVEN - 1
+        newest_given = (given + gives_in_slot)[:5]
+        m.d.sync += [
+            accepted.eq(newest),
+            given.eq(newest_given),
+            following.eq(following + gives(design)),
+        ]
+        comes, up_to_slot = (delayed(m, part, told_in) for part in (accepts(design), newest))
+        self.possible = self._possible(m, gives_in_slot, comes)
+        # With each beat goes up to which one beats were accepted.
+        with_it = [Signal(5, name=f"accepted_{n}") for n in range(self.places)]
+        left = STAGES - 1 - told_in
+        stored = delayed(m, Cat(gives_in_slot, newest_given, up_to_slot), left)
+        for n, number in enumerate(with_it):
+            with m.If(stored[0] & (stored[1:5] == n)):
+                m.d.sync += number.eq(stored[6:])
+        arrived = delayed(m, stored[1:6], 2)
+        self.known, self.valid, self.result = Const(1), self._left(arrived, following) != 0, Const(0)
+        not_done = self._left(accepted, Array(with_it)[following[:4]])
+        too_many = delayed(m, self.valid & (not_done > self.most))
+        self.ready = delayed(m, ~too_many)
+        self.backlog = Const(0)
+
+    @staticmethod
+    def _possible(m: Any, gives: Value, comes: Value) -> Value:
+        """Not more than one more are given; and none before one was accepted."""
+        one_more, any_came, was_not = Signal(), Signal(), Signal()
+        so_far = ~was_not & ~(gives & ~comes & (one_more | ~any_came))
+        with m.If(gives ^ comes):
+            m.d.sync += one_more.eq(gives)
+        m.d.sync += [any_came.eq(any_came | comes), was_not.eq(~so_far)]
+        return so_far
 
 
 class Waiting:
@@ -207,7 +262,21 @@ def begins(b: Bench, name: str) -> None:
     b.cycles = STAGES + 3
 
 
-_OWN = {"counted": counted, "given": given, "written": written, "begins": begins}
+def timing(b: Bench, name: str) -> None:
+    """A beat can be taken, and there is one at the output, in exactly the cycles of the documented
+    timing, under any stalls and whatever dense beats are given, if from any number of beats that
+    are accepted in a row not more than one more are, and none before the first one."""
+    design = b.design(name)
+    b.cut.append(design.gives)
+    expected = b.timing(b, design, Stored(design, []))
+    differs = (design.i.ready != expected.ready) | (design.o.valid != expected.valid)
+    b.never(expected.possible & differs)
+    b.reaches("a beat that waits", expected.possible & waits(design))
+    cannot = b.since(design.i.ready) & ~design.i.ready
+    b.reaches("a beat that cannot be taken", expected.possible & cannot)
+
+
+_OWN = {"counted": counted, "given": given, "written": written, "begins": begins, "timing": timing}
 
 PROPERTIES = {False: properties_of("compactor", PackingTiming, _OWN, {}, {})}
 """What is proved of it."""

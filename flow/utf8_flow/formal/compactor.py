@@ -29,61 +29,62 @@ GIVEN = 7
 """From that stage on there are dense beats."""
 
 
+NUMBER = 5
+"""Bits of a beat's number."""
+
+MOST = 12
+"""Beats accepted and not done, so that one more may be accepted."""
+
+
 class PackingTiming(CreditTiming):
     """Of the compactor: the documented timing where other beats are given than are accepted.
 
-    Which ones are given is told by the design, in the sixth stage; and nothing is known of the pins
-    once these are more than there can be.
+    The design tells in the sixth stage whether one is given, and the pins whether it is taken.
 
     Attributes
     ----------
-    possible : Value
-        So far, from any number of beats accepted in a row not more than one more were given, and
-        none before one was accepted.
+    valid : Value
+        There is a beat at the output.
+    ready : Value
+        One can be taken, if a beat is at the output in those cycles in which the pin says so.
+    fits : Value
+        So far there were never more beats given and not taken than places.
     """
 
     stages = STAGES
-    most = 12
-    """Beats accepted and not done, so that one more may be accepted."""
-
-    possible: Value
+    fits: Value
 
     def _describe(self, b: Bench, m: Any, design: Any, specification: Any) -> None:
-        accepted, given = Signal(5), Signal(5)
-        following = Signal(5, init=1)
-        newest = (accepted + accepts(design))[:5]
-        gives_in_slot, told_in = design.gives, GIVEN - 1
-        newest_given = (given + gives_in_slot)[:5]
+        # Numbers of the newest beat accepted and given, and of the next to be at the output.
+        accepted, given = Signal(NUMBER), Signal(NUMBER)
+        following = Signal(NUMBER, init=1)
+        newest = (accepted + accepts(design))[:NUMBER]
+        newest_given = (given + design.gives)[:NUMBER]
+        next_following = (following + gives(design))[:NUMBER]
         m.d.sync += [
             accepted.eq(newest),
             given.eq(newest_given),
-            following.eq(following + gives(design)),
+            following.eq(next_following),
         ]
-        comes, up_to_slot = (delayed(m, part, told_in) for part in (accepts(design), newest))
-        self.possible = self._possible(m, gives_in_slot, comes)
-        # With each beat goes up to which one beats were accepted.
-        with_it = [Signal(5, name=f"accepted_{n}") for n in range(self.places)]
-        left = STAGES - 1 - told_in
-        stored = delayed(m, Cat(gives_in_slot, newest_given, up_to_slot), left)
-        for n, number in enumerate(with_it):
-            with m.If(stored[0] & (stored[1:5] == n)):
-                m.d.sync += number.eq(stored[6:])
-        arrived = delayed(m, stored[1:6], 2)
-        self.known, self.valid, self.result = Const(1), self._left(arrived, following) != 0, Const(0)
-        not_done = self._left(accepted, Array(with_it)[following[:4]])
-        too_many = delayed(m, self.valid & (not_done > self.most))
-        self.ready = delayed(m, ~too_many)
-        self.backlog = Const(0)
+        told_in = GIVEN - 1
+        arrived = delayed(m, newest_given, STAGES + 1 - told_in)
+        self.known, self.result, self.backlog = Const(1), Const(0), Const(0)
+        self.valid = self._left(arrived, following) != 0
+        self.fits = ~b.since(self._left(newest_given, following) > self.places)
 
-    @staticmethod
-    def _possible(m: Any, gives: Value, comes: Value) -> Value:
-        """Not more than one more are given; and none before one was accepted."""
-        one_more, any_came, was_not = Signal(), Signal(), Signal()
-        so_far = ~was_not & ~(gives & ~comes & (one_more | ~any_came))
-        with m.If(gives ^ comes):
-            m.d.sync += one_more.eq(gives)
-        m.d.sync += [any_came.eq(any_came | comes), was_not.eq(~so_far)]
-        return so_far
+        # With each beat goes the number of the newest one that was accepted up to its slot. It is
+        # in the last but one stage that it goes to the memory, and it is read in the cycle before.
+        left = STAGES - 1 - told_in
+        stored = delayed(m, Cat(design.gives, newest_given[:-1]), left)
+        up_to_slot = delayed(m, newest, STAGES - 1)
+        with_it = [Signal(NUMBER, name=f"accepted_{n}") for n in range(self.places)]
+        for n, number in enumerate(with_it):
+            with m.If(stored == Cat(Const(1), Const(n, NUMBER - 1))):
+                m.d.sync += number.eq(up_to_slot)
+        oldest = delayed(m, Array(with_it)[next_following[:-1]])
+        not_done = self._left(accepted, oldest)
+        too_many = delayed(m, design.o.valid & (not_done > MOST))
+        self.ready = delayed(m, ~too_many)
 
 
 class Waiting:
@@ -263,20 +264,61 @@ def begins(b: Bench, name: str) -> None:
 
 
 def timing(b: Bench, name: str) -> None:
-    """A beat can be taken, and there is one at the output, in exactly the cycles of the documented
-    timing, under any stalls and whatever dense beats are given, if from any number of beats that
-    are accepted in a row not more than one more are, and none before the first one."""
+    """There is a beat at the output in exactly the cycles of the documented timing, under any
+    stalls and whatever dense beats are given, as long as there are places for them."""
     design = b.design(name)
     b.cut.append(design.gives)
     expected = b.timing(b, design, Stored(design, []))
-    differs = (design.i.ready != expected.ready) | (design.o.valid != expected.valid)
-    b.never(expected.possible & differs)
-    b.reaches("a beat that waits", expected.possible & waits(design))
-    cannot = b.since(design.i.ready) & ~design.i.ready
-    b.reaches("a beat that cannot be taken", expected.possible & cannot)
+    b.never(expected.fits & (design.o.valid != expected.valid))
+    b.reaches("a beat that waits", expected.fits & waits(design))
 
 
-_OWN = {"counted": counted, "given": given, "written": written, "begins": begins, "timing": timing}
+def credit(b: Bench, name: str) -> None:
+    """A beat can be taken in exactly the cycles of the documented timing, under any stalls and
+    whatever dense beats are given."""
+    design = b.design(name)
+    b.cut.append(design.gives)
+    expected = b.timing(b, design, Stored(design, []))
+    b.never(design.i.ready != expected.ready)
+    b.reaches("a beat that cannot be taken", b.since(design.i.ready) & ~design.i.ready)
 
-PROPERTIES = {False: properties_of("compactor", PackingTiming, _OWN, {}, {})}
+
+def room(b: Bench, name: str) -> None:
+    """With the documented timing no value is written to the place of a dense beat that is not
+    taken, and there are never more beats given and not taken than places. That is said of any
+    single beat. From when it can be at the output until it is taken, it is there itself or one with
+    a number that is not higher; so a beat can only be taken if few enough that came behind its slot
+    had been accepted."""
+    m = b.model
+    may, last, fills_too = (b.free(1, name) for name in ("may", "last", "fills"))
+    ready, unfinished, ended = Signal(), Signal(), Signal()
+    # What is given in a slot: no text's first beat fills one.
+    takes = may & ready
+    gives_one = (takes & fills_too & unfinished) | ended
+    m.d.sync += ended.eq(takes & last)
+    with m.If(takes):
+        m.d.sync += unfinished.eq(~last)
+    # The one that is watched, what comes behind its slot, and when it can be at the output.
+    watched, taken = Signal(), Signal()
+    begins_now = gives_one & ~watched & b.free(1, "watch")
+    came, more = Signal(NUMBER), Signal(NUMBER)
+    m.d.sync += watched.eq(watched | begins_now)
+    with m.If(watched):
+        m.d.sync += [came.eq(came + takes), more.eq(more + gives_one)]
+    arrived = delayed(m, begins_now | watched, STAGES + 1)
+    m.d.sync += taken.eq(taken | (arrived & b.free(1, "takes")))
+    too_many = arrived & ~taken & (came + 1 > MOST)
+    m.d.sync += ready.eq(~delayed(m, too_many))
+    # Beats behind it up to the one to which values go.
+    begun = more + gives_one + (takes | unfinished)
+    waits_there = watched & ~taken
+    b.never(waits_there & (begun > b.timing.places - 1))
+    b.reaches("all places", waits_there & (begun == b.timing.places - 1))
+
+
+_OWN = {"counted": counted, "given": given, "written": written, "begins": begins, "timing": timing, "credit": credit}
+_LEMMAS = {"room": room}
+
+
+PROPERTIES = {False: properties_of("compactor", PackingTiming, _OWN, _LEMMAS, {})}
 """What is proved of it."""

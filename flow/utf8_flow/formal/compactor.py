@@ -14,7 +14,7 @@ from utf8_hdl.credit import PLACE_WIDTH
 
 from .bench import Bench, accepts, delayed, gives, waits
 from .lanes import Stored
-from .streams import properties_of
+from .streams import EVERY, properties_of
 from .timing import CreditTiming
 
 STAGES = 11
@@ -283,6 +283,35 @@ def credit(b: Bench, name: str) -> None:
     b.reaches("a beat that cannot be taken", b.since(design.i.ready) & ~design.i.ready)
 
 
+def passes(b: Bench, name: str) -> None:
+    """Whenever there is a beat at the output, each of its lanes has the value that was last written
+    to the place of its number in that lane's memory, and the rest is what was known of the beat in
+    the last stage, whatever all that is."""
+    design = b.design(name)
+    stored = design.stored
+    facts = Cat(Value.cast(stored.keep), stored.last, stored.user)
+    b.cut += [*map(Value.cast, (stored.writes, stored.place, stored.value)), facts, design.gives]
+    following = Signal(PLACE_WIDTH, init=1)
+    b.model.d.sync += following.eq(following + gives(design))
+
+    def read(value: Value, writes: Value, place: Value) -> Value:
+        memory = [Signal(len(value), name=f"place_{n}") for n in range(1 << PLACE_WIDTH)]
+        for n, kept in enumerate(memory):
+            with b.model.If(writes & (place == n)):
+                b.model.d.sync += kept.eq(value)
+        return Array(memory)[following]
+
+    written_to = [read(stored.value[n], stored.writes[n], stored.place[n]) for n in range(design.lanes)]
+    known = read(facts, stored.gives, stored.newest[:PLACE_WIDTH])
+    p = design.o.p
+    facts_out = Cat(Value.cast(p.keep), p.last, p.user if design.user else Const(0, 0))
+    b.never(
+        design.o.valid & (Value.cast(p.data) != Cat(written_to)),
+        design.o.valid & (facts_out != known),
+    )
+    b.reaches("a beat behind another one", b.since(gives(design)) & gives(design))
+
+
 def room(b: Bench, name: str) -> None:
     """With the documented timing no value is written to the place of a dense beat that is not
     taken, and there are never more beats given and not taken than places. That is said of any
@@ -316,9 +345,9 @@ def room(b: Bench, name: str) -> None:
     b.reaches("all places", waits_there & (begun == b.timing.places - 1))
 
 
-_OWN = {"counted": counted, "given": given, "written": written, "begins": begins, "timing": timing, "credit": credit}
+_OWN = {"counted": counted, "given": given, "written": written, "begins": begins, "timing": timing, "credit": credit, "passes": passes}
 _LEMMAS = {"room": room}
 
 
-PROPERTIES = {False: properties_of("compactor", PackingTiming, _OWN, _LEMMAS, {})}
+PROPERTIES = {False: properties_of("compactor", PackingTiming, _OWN, _LEMMAS, EVERY)}
 """What is proved of it."""

@@ -5,11 +5,11 @@ from operator import add
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .counter import LOW, at_least, compared, majority, plus, up
-from .credit import CHUNK, PLACE_WIDTH, Credit, Step
+from .credit import CHUNK, NUMBER_WIDTH, PLACE_WIDTH, Credit, Step
 from .gates import select
 from .layouts import checked_lanes, sparse_layout
 
@@ -87,6 +87,9 @@ class Compactor(wiring.Component):
         As given.
     ready_copies : list of Signal
         Registers that are to be the same as ``i.ready``, for a producer to add before elaboration.
+    tops, gives, stored : View or Signal
+        For proofs: the registers that say how many values wait, each from its own stage; whether
+        there is a dense beat, in stage 6; and what goes to the memory from the last stage.
 
     Members
     -------
@@ -104,6 +107,15 @@ class Compactor(wiring.Component):
         layout = sparse_layout(lanes, width, user)
         super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
         self.ready_copies: list[Signal] = []
+        levels = self.lanes.bit_length() - 1
+        tops = {"bit_0": 1, "bit_1": 1, "lane": levels, "empty": 1}
+        at_end = {"lane_at_end": levels, "empty_at_end": 1}
+        each = {"writes": 1, "place": PLACE_WIDTH, "value": width}
+        lists = {what: data.ArrayLayout(bits, self.lanes) for what, bits in each.items()}
+        facts = {"gives": 1, "newest": NUMBER_WIDTH, "keep": self.lanes, "last": 1, "user": user}
+        self.tops: Any = Signal(data.StructLayout({**tops, **at_end}))
+        self.gives = Signal()
+        self.stored: Any = Signal(data.StructLayout({**lists, **facts}))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -125,6 +137,13 @@ class Compactor(wiring.Component):
             before, last_but_one = step, before
         payload = Cat(self._values(credit, last_but_one, step), self._facts(credit, step))
         m.d.comb += Value.cast(self.o.p).eq(payload)
+        for what, top in (sums.tops | fill.tops).items():
+            m.d.comb += self.tops[what].eq(top)
+        m.d.comb += [
+            self.gives.eq(fill.gives),
+            self.stored.gives.eq(step.valid),
+            self.stored.newest.eq(step.newest),
+        ]
         credit.finish(ready=self.ready_copies)
         return m
 
@@ -173,13 +192,17 @@ class Compactor(wiring.Component):
         """The values at the output."""
         places = []
         for lane in range(self.lanes):
-            newest, following = _parts(
-                before[f"numbers_{lane - lane % self._together}"], PLACE_WIDTH
-            )
-            place = select(before["here"][lane], newest, following)
+            numbers = before[f"numbers_{lane - lane % self._together}"]
+            place = select(before["here"][lane], *_parts(numbers, PLACE_WIDTH))
             places.append(step.keep(f"place_{lane}", place))
-        values = _parts(step["data"], self.width)
-        return credit.store_each(values, _parts(step["writes"], 1), places)
+        values, writes = _parts(step["data"], self.width), step["writes"]
+        for lane, place in enumerate(places):
+            step.m.d.comb += [
+                self.stored.writes[lane].eq(writes[lane]),
+                self.stored.place[lane].eq(place),
+                self.stored.value[lane].eq(values[lane]),
+            ]
+        return credit.store_each(values, _parts(writes, 1), places)
 
     @property
     def _together(self) -> int:
@@ -190,7 +213,9 @@ class Compactor(wiring.Component):
         """What comes out with the values: where they are, and about the end of the text."""
         ends = step["ends"]
         keeps = step["kept"] | ~ends.replicate(self.lanes)
-        return credit.store(step, Cat(keeps, ends, step["user_of_text"]))
+        facts = Cat(keeps, ends, step["user_of_text"])
+        step.m.d.comb += Cat(self.stored.keep, self.stored.last, self.stored.user).eq(facts)
+        return credit.store(step, facts)
 
 
 class Sums:
@@ -224,6 +249,7 @@ class Sums:
         self._blocks = max(1, lanes // BLOCK)
         self._some = 2 if self._blocks <= 4 else 3
         self.empty = Signal(name="empty", init=1)
+        self.tops: dict[str, Signal] = {}  # for proofs
         self.next_top = Signal(self._levels + 1)
         # The lanes before which all values are counted, and how many bits of that are needed.
         self._whole = {lane: n + 1 for n in range(2, self._levels) for lane in self._middles(n)}
@@ -319,6 +345,7 @@ class Sums:
     def _add_top(self, before: Step, step: Step) -> None:
         """Stage 6: the whole sums."""
         top = step.adopt(Signal(self._levels, name="top_lane", init=-1))
+        self.tops["lane"] = top
         for lane, width in self._whole.items():
             if lane < self._lanes:
                 step.keep(f"sum_{lane}", (top + before[f"before_{lane}"])[:width])
@@ -345,7 +372,7 @@ class Sums:
 
     def _add_bit(self, bit: int, added: Value, before: Step, step: Step) -> Signal:
         """A bit of sums, if it does not need a carry. Returns that of the top."""
-        top = step.adopt(Signal(name=f"top_{bit}", init=1))
+        top = self.tops[f"bit_{bit}"] = step.adopt(Signal(name=f"top_{bit}", init=1))
         sums = added ^ top.replicate(len(added))
         step.keep(f"bit_{bit}", sums[:-1])
         self._follow(top, sums[-1], before, step)
@@ -422,6 +449,7 @@ class Fill:
         #: Whether there is a dense beat: a full one, or a text has ended in the slot before.
         self.gives = Signal(name="gives")
         self._ended = Signal(name="ended")
+        self.tops: dict[str, Signal] = {}  # for proofs
 
     def follow(self, stage: int, before: Step, step: Step) -> None:
         """What is done in a stage."""
@@ -442,6 +470,7 @@ class Fill:
         # The same, and the top, but that they are not cleared when a text has ended.
         top_at_end = step.register("top_lane_at_end", self._levels, reset_less=True)
         empty_at_end = step.register("empty_at_end", reset_less=True)
+        self.tops = {"empty": empty, "lane_at_end": top_at_end, "empty_at_end": empty_at_end}
         with m.If(before.valid):
             m.d.sync += [
                 empty_at_end.eq(next_top[-1] & empty),
@@ -452,7 +481,7 @@ class Fill:
         step.keep("top", top_at_end)
         step.keep("empty", empty)
         step.keep("empty_at_end", empty_at_end)
-        ended, user = step["end"], step["user"]
+        ended, user = step["end"] & step.valid, step["user"]
         m.d.sync += [
             step.adopt(self._ended).eq(ended),
             step.adopt(self.gives).eq(fills | ended),

@@ -123,6 +123,7 @@ ENTRY = register(
         from_bytes=checked_bytes,
         ports=ports,
         promises=promises,
+        formal="utf8_flow.formal.compactor",
         lanes=8,
     )
 )

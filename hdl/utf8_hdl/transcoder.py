@@ -131,6 +131,8 @@ class Transcoder(wiring.Component):
         )
         self.units = Units(self, self._units, self._in_slot, self._width)
         self.compactor = Compactor(self._units, self._width, user=1)
+        for part in (self.units, self.compactor):
+            part._MustUse__silence = True  # Amaranth warns of the whole if it is not used.
         for begin in range(0, len(Value.cast(self.units.o.p)), CHUNK):
             self.compactor.ready_copies.append(Signal(name=f"ready_{begin}"))
             self.units.valid_copies.append(Signal(name=f"valid_{begin}"))

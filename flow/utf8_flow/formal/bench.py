@@ -97,6 +97,8 @@ class Bench(Elaboratable):
     cycles : int
         How many cycles of a run are looked at; all of them if it is 0. Where registers may hold
         anything at first, these may be any cycles of any run.
+    reach : int
+        In so many cycles everything is reached that can be; as usual if it is 0.
     part : str
         The attribute of designs of which a part is put on the bench in their place. Its pins are
         not shown in counterexamples; what is free is.
@@ -120,6 +122,7 @@ class Bench(Elaboratable):
         self.reached: dict[str, Value] = {}
         self.sources: list[str] = []
         self.cycles = 0
+        self.reach = 0
         self.part = ""
         self.cut: list[Value] = []
         self.same_start: dict[str, str] = {}
@@ -160,6 +163,7 @@ class Bench(Elaboratable):
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
         if self.part:
+            component._MustUse__silence = True  # Amaranth need not warn of the whole.
             component = getattr(component, self.part)
         else:
             self.components[name] = component

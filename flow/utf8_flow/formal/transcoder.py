@@ -12,6 +12,7 @@ each of these which units it has, and in which place they are.
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -20,7 +21,8 @@ from amaranth.lib import data
 from utf8_hdl import ByteOrder, Form, Profile
 from utf8_hdl.layouts import beat_layout
 
-from .bench import Bench
+from . import streams
+from .bench import Bench, accepts, input_of
 from .lanes import LANED, LEMMAS, in_windows, reset
 from .specification import FORMS
 from .streams import properties_of
@@ -35,6 +37,10 @@ MARK = 0xFEFF
 
 MARK_BYTES = {Form.UTF_8: 3, Form.UTF_16: 2, Form.UTF_32: 4}
 """How many bytes it has."""
+
+
+LATENCY = 23
+"""Cycles between a text's last beat at the input and at the output."""
 
 
 class Token(NamedTuple):
@@ -233,6 +239,8 @@ class UnitsSpecification:
         Whether there is an error in it.
     slots : list of list of Unit
         The units of each slot.
+    clash : Value
+        Whether units of two places would have to be in the same slot.
     last : Value
         Whether the beat is its text's last one.
     """
@@ -265,9 +273,9 @@ class UnitsSpecification:
             ]
             tokens.append(Token(own, error, code_point))
         written = [WRITTEN[transcoder.to_form](m, token) for token in tokens]
-        self.slots = written
+        self.slots, self.clash = written, Const(0)
         if transcoder.to_form is Form.UTF_16 and transcoder.from_form is not Form.UTF_32:
-            self.slots = self._high_before(written)
+            self._high_before()
 
     def _number(self, m: Module) -> Value:
         """Whether a beat is the first one of its text, the second, or the third."""
@@ -278,13 +286,15 @@ class UnitsSpecification:
             )
         return Cat(first, second, third)
 
-    @staticmethod
-    def _high_before(written: list[list[Unit]]) -> list[list[Unit]]:
+    def _high_before(self) -> None:
         """A pair came from more than one unit: its first one is where the one before it was."""
-        highs = [slot[0] for slot in written][1:] + [Unit(Const(0), Const(0))]
-        return [
-            [Unit(high.there | own.there, Mux(high.there, high.bits, own.bits))]
-            for high, (_, own) in zip(highs, written, strict=True)
+        highs = [high for high, _ in self.slots][1:] + [Unit(Const(0), Const(0))]
+        others = [other for _, other in self.slots]
+        pairs = [*zip(highs, others, strict=True)]
+        self.clash = Cat(high.there & other.there for high, other in pairs).any()
+        self.slots = [
+            [Unit(high.there | other.there, Mux(high.there, high.bits, other.bits))]
+            for high, other in pairs
         ]
 
 
@@ -292,28 +302,36 @@ class UnitsTiming(CreditTiming):
     """Of the transcoder's first part: all of a beat is known in the last stage."""
 
     stages = told_in = 8
+    errors_in = 7
+    """In which stage it is known whether there is an error in a beat."""
 
-    @staticmethod
-    def told(b: Bench, design: Any) -> Value:
-        """What is known in that stage, and in the one before whether there is an error."""
-        p = design.arriving
-        units = (
-            Cat(keep, Mux(keep, Value.cast(unit), 0))
-            for keep, unit in zip(p.keep, p.data, strict=True)
-        )
-        return Cat(design.arrives, p.last, b.before(design.wrong), *units)
+    @classmethod
+    def told(cls, b: Bench, design: Any) -> Value:
+        """What is known in that stage, and in the one before whether there is an error.
+
+        Where there is no unit, its bits are a don't care; but the join needs zero in slot 0, and in
+        the last one if something may have to be added to it.
+        """
+        p, some = design.arriving, units_of_slot(design)
+        exact = [*range(some)]
+        if design.transcoder.from_form is not Form.UTF_32:
+            exact += range(len(p.keep) - some, len(p.keep))
+        units = []
+        for number, keep in enumerate(p.keep):
+            bits = Value.cast(p.data[number])
+            units.append(Cat(keep, bits if number in exact else Mux(keep, bits, 0)))
+        wrong = b.before(design.wrong, cls.told_in - cls.errors_in)
+        return Cat(design.arrives, p.last, wrong, *units)
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
         """A specification, and what is to be known of the beat that it takes."""
-        specification = UnitsSpecification(b.model, design)
-        width = len(Value.cast(design.arriving.data[0]))
+        beat, width = UnitsSpecification(b.model, design), len(Value.cast(design.arriving.data[0]))
         units = (
             Cat(unit.there, Mux(unit.there, Cat(unit.bits, Const(0, width))[:width], 0))
-            for slot in specification.slots
-            for unit in slot
+            for unit in chain(*beat.slots)
         )
-        return specification, Cat(Const(1), specification.last, specification.error, *units)
+        return beat, Cat(Const(1), beat.last, beat.error, *units)
 
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
@@ -321,14 +339,174 @@ class UnitsTiming(CreditTiming):
         return [(Value.cast(design.arriving), cls.stages)]
 
 
-_UNITS = (
-    properties_of("transcoder", UnitsTiming, {"units": in_windows} | LANED, {}, {"reset": reset})
-)
+def units_of_slot(design: Any) -> int:
+    """How many units each slot has; there is one more slot than places in a beat."""
+    slots: int = design.transcoder.places + 1
+    return len(design.arriving.keep) // slots
+
+
+def apart(b: Bench, name: str) -> None:
+    """What a beat has in slot 0 belongs to the beat before: that is one of the same text, and has
+    no unit in its last slot. No slot has a high surrogate of the next place and a unit of its own.
+    """
+    design = b.design(name)
+    beat = UnitsSpecification(b.model, design)
+    b.m.d.comb += [beat.accept.eq(accepts(design)), beat.item.eq(input_of(design))]
+    first, *_, last = (Cat(unit.there for unit in slot).any() for slot in beat.slots)
+    taken, begins = Signal(), Signal(init=1)
+    with b.m.If(beat.accept):
+        b.m.d.sync += [taken.eq(last), begins.eq(beat.last)]
+    b.never(beat.accept & first & (taken | begins), beat.accept & beat.clash)
+    b.reaches("a beat with a unit in its last slot", b.since(beat.accept & last))
+
+
+def error(b: Bench, name: str) -> None:
+    """With the last beat of a text, and with no other one, `error` says whether there was an error
+    in any of its beats, whatever these have."""
+    _tells_errors(b, b.design(name), lambda ends: Const(1))
+
+
+def self_synchronisation(b: Bench, name: str) -> None:
+    """Whatever the registers hold: once a beat with `last` is accepted, `error` is right for the
+    texts behind it."""
+    _tells_errors(b, b.design(name, any_start=True), b.since)
+
+
+def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value]) -> None:
+    """`error` is that of the errors of beats, as far as it is known."""
+    b.cut.append(design.wrong)
+    stage = b.timing.errors_in
+    comes, last = b.before(accepts(design), stage), b.before(design.i.p.last, stage)
+    seen = Signal()
+    wrong = seen | design.wrong
+    with b.m.If(comes):
+        b.m.d.sync += seen.eq(wrong & ~last)
+    left = b.timing.told_in - stage
+    arrives, expected = b.before(comes & known(comes & last), left), b.before(wrong & last, left)
+    b.never(arrives & (~design.arrives | (design.arriving.error != expected)))
+    b.reaches("an error", arrives & expected)
+    b.reaches("a text without one, behind a text with one", arrives & b.since(arrives & expected))
+
+
+def copies(b: Bench, name: str) -> None:
+    """Registers that are to be the same as `o.valid` of the first part, and as `i.ready` of the
+    compactor, are so in every cycle."""
+    design = b.design(name)
+    valid, ready = design.units.o.valid, design.compactor.i.ready
+    b.never(*(copy != valid for copy in design.units.valid_copies))
+    b.never(*(copy != ready for copy in design.compactor.ready_copies))
+    b.reaches("a beat for the compactor", valid & ready)
+
+
+def joins(b: Bench, name: str) -> None:
+    """Whatever the first part gives, and whenever the compactor takes: it takes each of these beats
+    once, in order, the units of slot 0 of the next one of its text added to its last place. A beat
+    waits for that one, and a text's last beat for none. Nothing is left of what was there before a
+    reset; and from any register contents, it is so of all beats that come."""
+    rst = b.free(1, "rst")
+    design = b.design(name, any_start=True, reset=rst)
+    units, dense = design.units, design.compactor.i
+    o, ready = units.o, dense.ready
+    b.cut += [o.valid, Value.cast(o.p), Cat(units.valid_copies)]
+    b.cut += [ready, Cat(design.compactor.ready_copies)]
+
+    # The newest beat that was taken, and whether it has not yet gone.
+    newest: Any = Signal.like(o.p)
+    here, known = Signal(), Signal()
+    takes, goes = o.valid & o.ready, dense.valid & ready
+    with b.m.If(takes):
+        b.m.d.sync += Value.cast(newest).eq(Value.cast(o.p))
+    b.m.d.sync += [
+        known.eq(known | takes | rst),
+        here.eq(~rst & (takes | (here & ~goes))),
+    ]
+
+    # What the other properties say of the beats, and of the registers that are copies.
+    some = units_of_slot(units)
+    first, last = _units(o.p)[:some], _units(newest)[-some:]
+    added = Cat(unit.there for unit in first).any()
+    possible = Cat(unit.there | (unit.bits == 0) for unit in first).all()
+    possible &= ~added | ~Cat(Cat(unit.there, unit.bits).any() for unit in last).any()
+    possible |= newest.last | ~o.valid | ~here
+    possible &= Cat(copy == o.valid for copy in units.valid_copies).all()
+    possible &= Cat(copy == ready for copy in design.compactor.ready_copies).all()
+    possible &= ~b.since(~possible)
+
+    own, dense_units = _units(newest)[some:], _units(dense.p)
+    expected = [
+        *own[:-some],
+        *(
+            Unit(Mux(joined, new.there, old.there), Mux(joined, new.bits, old.bits))
+            for old, new in zip(last, first, strict=True)
+            for joined in [added & ~newest.last]
+        ),
+    ]
+    differs = Cat(
+        (is_one.there != must.there) | (must.there & (is_one.bits != must.bits))
+        for is_one, must in zip(dense_units, expected, strict=True)
+    ).any()
+    differs |= (dense.p.last != newest.last) | (dense.p.user != newest.error)
+    sure = possible & known
+    b.never(
+        sure & (dense.valid != (here & (newest.last | o.valid))),
+        sure & dense.valid & differs,
+        sure & takes & here & ~goes,
+    )
+    b.reaches("a beat with something added", sure & goes & added & ~newest.last)
+    b.reaches("a text's last beat that does not wait", sure & goes & newest.last & ~o.valid)
+
+
+def _units(p: Any) -> list[Unit]:
+    """The units of a beat."""
+    return [Unit(keep, Value.cast(p.data[number])) for number, keep in enumerate(p.keep)]
+
+
+def delivers(b: Bench, name: str) -> None:
+    """At the output is what the compactor gives, in the same cycle: of each unit its bytes, in
+    order, and for each of these whether it is there; `last`, and `error` with it. It is taken if
+    that is."""
+    design = b.design(name)
+    dense, o, to = design.compactor.o, design.o, design.to_form
+    b.cut += [dense.valid, Value.cast(dense.p)]
+    size = to.unit_bytes
+    for number, unit in enumerate(_units(dense.p)):
+        value = Signal(8 * size, name=f"unit_{number}")
+        b.m.d.comb += value.eq(unit.bits)
+        for byte in range(size):
+            shift = 8 * (byte if design.byte_order is ByteOrder.LITTLE else size - 1 - byte)
+            place = number * size + byte
+            b.never(o.p.data[place] != (value >> shift)[:8], o.p.keep[place] != unit.there)
+    b.never(
+        o.valid != dense.valid,
+        o.ready != dense.ready,
+        o.p.last != dense.p.last,
+        o.p.error != dense.p.user,
+    )
+    b.reaches("a last byte", o.valid & o.p.keep[-1])
+
+
+def verilog(b: Bench, name: str) -> None:
+    """The generated Verilog does the same as the design, on every pin, in every cycle."""
+    streams.verilog(b, name)
+    b.reach = LATENCY + 2
+
+
+_UNITS = {
+    "units": in_windows,
+    "apart": apart,
+    "error": error,
+    "self-synchronisation": self_synchronisation,
+} | LANED
+
+_WHOLE = {"copies": copies, "joins": joins, "delivers": delivers}
 
 PROPERTIES = {
     False: [
-        *(replace(what, part="units") for what in _UNITS),
-        *properties_of("transcoder", UnitsTiming, {}, LEMMAS, {}),
+        *(
+            replace(what, part="units")
+            for what in properties_of("transcoder", UnitsTiming, _UNITS, {}, {"reset": reset})
+        ),
+        *properties_of("transcoder", UnitsTiming, _WHOLE, LEMMAS, {"verilog": verilog}),
     ]
 }
-"""What is proved of it."""
+"""What is proved of it: of the first part, and of all of it."""

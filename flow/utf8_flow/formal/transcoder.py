@@ -32,6 +32,9 @@ from .windows import SlotsSpecification
 REPLACEMENT = 0xFFFD
 """What is written for an error."""
 
+VALUE_BITS = 21
+"""Bits of a code point in any form, and of U+FFFD."""
+
 MARK = 0xFEFF
 """The byte order mark."""
 
@@ -252,30 +255,29 @@ class UnitsSpecification:
         beat: Any = data.View(beat_layout(design.lanes), self.item)
         self.last = beat.last
         self.error = Cat(token.there & token.error for token in read.tokens).any()
-        marks: list[Value] = [Const(0)] * len(read.tokens)
+        tokens = [Token(own.there, own.error, self._value(m, own)) for own in read.tokens]
         if transcoder.strip_bom:
-            lane = MARK_BYTES[transcoder.from_form] - 1
-            number = self._number(m)
-            slot = lane % design.lanes // transcoder.from_form.unit_bytes + 1
-            token = read.tokens[slot]
-            marks[slot] = (
-                number[lane // design.lanes] & ~token.error & (token.code_point == MARK)
-            )
-        # The target form has as many bits as the highest code point.
-        tokens = []
-        for number_of_slot, (there, error, value) in enumerate(read.tokens):
-            name, width = f"token_{number_of_slot}", max(21, design.profile.code_point_width)
-            code_point = Signal(width, name=f"{name}_value")
-            own = Signal(name=f"{name}_there")
-            m.d.comb += [
-                code_point.eq(Mux(error, REPLACEMENT, value)),
-                own.eq(there & ~marks[number_of_slot]),
-            ]
-            tokens.append(Token(own, error, code_point))
-        written = [WRITTEN[transcoder.to_form](m, token) for token in tokens]
-        self.slots, self.clash = written, Const(0)
+            self._strip(m, design, tokens)
+        self.slots = [WRITTEN[transcoder.to_form](m, token) for token in tokens]
+        self.clash: Value = Const(0)
         if transcoder.to_form is Form.UTF_16 and transcoder.from_form is not Form.UTF_32:
             self._high_before()
+
+    @staticmethod
+    def _value(m: Module, token: Token) -> Value:
+        """What is to be written: U+FFFD for an error."""
+        value = Signal(VALUE_BITS)
+        m.d.comb += value.eq(Mux(token.error, REPLACEMENT, token.code_point))
+        return value
+
+    def _strip(self, m: Module, design: Any, tokens: list[Token]) -> None:
+        """Leave out the mark that ends with a certain byte of the text."""
+        form = design.transcoder.from_form
+        beat, lane = divmod(MARK_BYTES[form] - 1, design.lanes)
+        slot = lane // form.unit_bytes + 1
+        there, error, value = tokens[slot]
+        is_mark = self._number(m)[beat] & ~error & (value == MARK)
+        tokens[slot] = Token(there & ~is_mark, error, value)
 
     def _number(self, m: Module) -> Value:
         """Whether a beat is the first one of its text, the second, or the third."""
@@ -288,7 +290,7 @@ class UnitsSpecification:
 
     def _high_before(self) -> None:
         """A pair came from more than one unit: its first one is where the one before it was."""
-        highs = [high for high, _ in self.slots][1:] + [Unit(Const(0), Const(0))]
+        highs = [*(high for high, _ in self.slots[1:]), Unit(Const(0), Const(0))]
         others = [other for _, other in self.slots]
         pairs = [*zip(highs, others, strict=True)]
         self.clash = Cat(high.there & other.there for high, other in pairs).any()

@@ -465,11 +465,12 @@ def _units(p: Any) -> list[Unit]:
 
 def delivers(b: Bench, name: str) -> None:
     """At the output is what the compactor gives, in the same cycle: of each unit its bytes, in
-    order, and for each of these whether it is there; `last`, and `error` with it. It is taken if
-    that is."""
+    order, and for each of these whether it is there; `last` and `error`. It is taken if that is.
+    And what is at the input is at that of the first part, and is taken if that takes it."""
     design = b.design(name)
     dense, o, to = design.compactor.o, design.o, design.to_form
-    b.cut += [dense.valid, Value.cast(dense.p)]
+    own, first = design.i, design.units.i
+    b.cut += [dense.valid, Value.cast(dense.p), first.ready]
     size = to.unit_bytes
     for number, unit in enumerate(_units(dense.p)):
         value = Signal(8 * size, name=f"unit_{number}")
@@ -483,6 +484,9 @@ def delivers(b: Bench, name: str) -> None:
         o.ready != dense.ready,
         o.p.last != dense.p.last,
         o.p.error != dense.p.user,
+        own.ready != first.ready,
+        first.valid != own.valid,
+        input_of(design) != input_of(design.units),
     )
     b.reaches("a last byte", o.valid & o.p.keep[-1])
 

@@ -296,9 +296,9 @@ def test_a_mistake_in_the_specification_is_found_out(monkeypatch, name, forms):
 
 
 @pytest.mark.long
-def test_other_verilog_is_found_out(monkeypatch):
+def test_other_verilog_is_found_out(monkeypatch, broken):
     profile, options = options_of("utf-16 to utf-16, 2")
-    other = Transcoder(profile, **options | {"byte_order": utf8_hdl.ByteOrder.BIG})
+    other = broken("o.p.error.eq(dense.p.user)", "o.p.error.eq(~dense.p.user)")(profile, **options)
     monkeypatch.setattr(streams, "generate", lambda _: generate(other))
     assert proof_of("verilog", Transcoder, profile, **options).verdict == "FAILED"
 

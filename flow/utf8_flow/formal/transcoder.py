@@ -12,7 +12,7 @@ each of these which units it has, and in which place they are.
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -212,16 +212,16 @@ def in_utf16(m: Module, token: Token) -> list[Unit]:
 
 def in_utf8(m: Module, token: Token) -> list[Unit]:
     """One to four bytes, the shortest form that fits (Unicode Table 3-6)."""
-    value, count = token.code_point, Signal(3)
+    value, length = token.code_point, Signal(3)
     sequence = [Signal(8, name=f"byte_{n}") for n in range(4)]
     for form in (4, 3, 2, 1):
         marks, bits = FORMS[form].replace(" ", "")[::-1], iter(value)
         encoded = Cat(next(bits) if mark == "x" else Const(int(mark), 1) for mark in marks)
         # The shortest form that fits is assigned last, so that it holds.
         with m.If(value < 1 << marks.count("x")):
-            m.d.comb += count.eq(form)
+            m.d.comb += length.eq(form)
             m.d.comb += Cat(*reversed(sequence)).eq(encoded << 8 * (4 - form))
-    return [Unit(token.there & (count > n), byte) for n, byte in enumerate(sequence)]
+    return [Unit(token.there & (length > n), byte) for n, byte in enumerate(sequence)]
 
 
 WRITTEN: dict[Form, Callable[[Module, Token], list[Unit]]] = {
@@ -241,7 +241,7 @@ class UnitsSpecification:
     error : Value
         Whether there is an error in it.
     slots : list of list of Unit
-        The units of each slot.
+        The units of each slot. Bits are zero where there is none, but in a mark that is left out.
     clash : Value
         Whether units of two places would have to be in the same slot.
     last : Value
@@ -256,9 +256,9 @@ class UnitsSpecification:
         self.last = beat.last
         self.error = Cat(token.there & token.error for token in read.tokens).any()
         tokens = [Token(own.there, own.error, self._value(m, own)) for own in read.tokens]
+        self.slots = [self._written(m, transcoder, token) for token in tokens]
         if transcoder.strip_bom:
             self._strip(m, design, tokens)
-        self.slots = [WRITTEN[transcoder.to_form](m, token) for token in tokens]
         self.clash: Value = Const(0)
         if transcoder.to_form is Form.UTF_16 and transcoder.from_form is not Form.UTF_32:
             self._high_before()
@@ -270,14 +270,19 @@ class UnitsSpecification:
         m.d.comb += value.eq(Mux(token.error, REPLACEMENT, token.code_point))
         return value
 
+    @staticmethod
+    def _written(m: Module, transcoder: Any, token: Token) -> list[Unit]:
+        """The units of a slot."""
+        units = WRITTEN[transcoder.to_form](m, token)
+        return [Unit(unit.there, Mux(unit.there, unit.bits, 0)) for unit in units]
+
     def _strip(self, m: Module, design: Any, tokens: list[Token]) -> None:
         """Leave out the mark that ends with a certain byte of the text."""
         form = design.transcoder.from_form
         beat, lane = divmod(MARK_BYTES[form] - 1, design.lanes)
         slot = lane // form.unit_bytes + 1
-        there, error, value = tokens[slot]
-        is_mark = self._number(m)[beat] & ~error & (value == MARK)
-        tokens[slot] = Token(there & ~is_mark, error, value)
+        is_mark = self._number(m)[beat] & ~tokens[slot].error & (tokens[slot].code_point == MARK)
+        self.slots[slot] = [Unit(unit.there & ~is_mark, unit.bits) for unit in self.slots[slot]]
 
     def _number(self, m: Module) -> Value:
         """Whether a beat is the first one of its text, the second, or the third."""
@@ -309,19 +314,9 @@ class UnitsTiming(CreditTiming):
 
     @classmethod
     def told(cls, b: Bench, design: Any) -> Value:
-        """What is known in that stage, and in the one before whether there is an error.
-
-        Where there is no unit, its bits are a don't care; but the join needs zero in slot 0, and in
-        the last one if something may have to be added to it.
-        """
-        p, some = design.arriving, units_of_slot(design)
-        exact = [*range(some)]
-        if design.transcoder.from_form is not Form.UTF_32:
-            exact += range(len(p.keep) - some, len(p.keep))
-        units = []
-        for number, keep in enumerate(p.keep):
-            bits = Value.cast(p.data[number])
-            units.append(Cat(keep, bits if number in exact else Mux(keep, bits, 0)))
+        """What is known in that stage, and in the one before whether there is an error."""
+        p = design.arriving
+        units = map(_exact(design), range(len(p.keep)), _units(p))
         wrong = b.before(design.wrong, cls.told_in - cls.errors_in)
         return Cat(design.arrives, p.last, wrong, *units)
 
@@ -329,16 +324,32 @@ class UnitsTiming(CreditTiming):
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
         """A specification, and what is to be known of the beat that it takes."""
         beat, width = UnitsSpecification(b.model, design), len(Value.cast(design.arriving.data[0]))
-        units = (
-            Cat(unit.there, Mux(unit.there, Cat(unit.bits, Const(0, width))[:width], 0))
-            for unit in chain(*beat.slots)
+        wide = (
+            Unit(unit.there, Cat(unit.bits, Const(0, width))[:width]) for unit in chain(*beat.slots)
         )
+        units = map(_exact(design), count(), wide)
         return beat, Cat(Const(1), beat.last, beat.error, *units)
 
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
         """What goes to the memory, and from which stage."""
         return [(Value.cast(design.arriving), cls.stages)]
+
+
+def _exact(design: Any) -> Callable[[int, Unit], Value]:
+    """What is compared of a unit with a certain number.
+
+    Where there is none, its bits are a don't care; but the join needs those of slot 0 to be zero,
+    and also those of the last slot if something may have to be added to them.
+    """
+    some, every = units_of_slot(design), len(design.arriving.keep)
+    last = every if design.transcoder.from_form is Form.UTF_32 else every - some
+
+    def compared(number: int, unit: Unit) -> Value:
+        exact = number < some or number >= last
+        return Cat(unit.there, unit.bits if exact else Mux(unit.there, unit.bits, 0))
+
+    return compared
 
 
 def units_of_slot(design: Any) -> int:
@@ -349,12 +360,13 @@ def units_of_slot(design: Any) -> int:
 
 def apart(b: Bench, name: str) -> None:
     """What a beat has in slot 0 belongs to the beat before: that is one of the same text, and has
-    no unit in its last slot. No slot has a high surrogate of the next place and a unit of its own.
-    """
+    no unit in its last slot, where all bits are zero. No slot has a high surrogate of the next
+    place and a unit of its own."""
     design = b.design(name)
     beat = UnitsSpecification(b.model, design)
     b.m.d.comb += [beat.accept.eq(accepts(design)), beat.item.eq(input_of(design))]
-    first, *_, last = (Cat(unit.there for unit in slot).any() for slot in beat.slots)
+    first = Cat(unit.there for unit in beat.slots[0]).any()
+    last = Cat(Cat(unit.there, unit.bits).any() for unit in beat.slots[-1]).any()
     taken, begins = Signal(), Signal(init=1)
     with b.m.If(beat.accept):
         b.m.d.sync += [taken.eq(last), begins.eq(beat.last)]

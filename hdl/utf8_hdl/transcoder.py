@@ -83,6 +83,8 @@ class Transcoder(wiring.Component):
     out_lanes : int
         How many bytes a beat of the output may have: for each unit that a beat of the input may
         have, two to UTF-16 (four from UTF-32), and four to UTF-8 and UTF-32.
+    units, compactor : Units, Compactor
+        Its two parts, for proofs.
 
     Members
     -------
@@ -127,6 +129,13 @@ class Transcoder(wiring.Component):
                 "o": Out(stream.Signature(text_layout(self.out_lanes))),
             }
         )
+        self.units = Units(self, self._units, self._in_slot, self._width)
+        self.compactor = Compactor(self._units, self._width, user=1)
+        for part in (self.units, self.compactor):
+            part._MustUse__silence = True  # Amaranth warns of the whole if it is not used.
+        for begin in range(0, len(Value.cast(self.units.o.p)), CHUNK):
+            self.compactor.ready_copies.append(Signal(name=f"ready_{begin}"))
+            self.units.valid_copies.append(Signal(name=f"valid_{begin}"))
 
     @property
     def _in_slot(self) -> int:
@@ -143,8 +152,7 @@ class Transcoder(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.units = units = Units(self, self._units, self._in_slot, self._width)
-        m.submodules.compactor = compactor = Compactor(self._units, self._width, user=1)
+        m.submodules.units, m.submodules.compactor = units, compactor = self.units, self.compactor
         wiring.connect(m, wiring.flipped(self.i), units.i)
         self._join(m, units, compactor)
         self._deliver(m, compactor.o)
@@ -159,11 +167,9 @@ class Transcoder(wiring.Component):
         with m.If(dense.ready):
             m.d.sync += waits.eq(o.valid | (waits & ~wait.last))
         bits, coming = Value.cast(wait), Value.cast(o.p)
-        for begin in range(0, len(bits), CHUNK):
-            ready, valid = Signal(name=f"ready_{begin}"), Signal(name=f"valid_{begin}")
-            compactor.ready_copies.append(ready)
-            units.valid_copies.append(valid)
-            chunk = slice(begin, begin + CHUNK)
+        moves = zip(compactor.ready_copies, units.valid_copies, strict=True)
+        for begin, (ready, valid) in enumerate(moves):
+            chunk = slice(begin * CHUNK, (begin + 1) * CHUNK)
             with m.If(ready & valid):
                 m.d.sync += bits[chunk].eq(coming[chunk])
 
@@ -218,8 +224,14 @@ class Units(wiring.Component):
 
     Attributes
     ----------
+    transcoder : Transcoder
+        As given; also its ``profile`` and ``lanes``.
     valid_copies : list of Signal
         Registers that are to be the same as ``o.valid``, for a consumer to add before elaboration.
+    wrong : Signal
+        Whether there is an error in the beat in the last stage of the reader.
+    arrives, arriving : Signal, View
+        Whether there is a beat in the last stage, and what it is, for proofs.
 
     Members
     -------
@@ -234,7 +246,8 @@ class Units(wiring.Component):
     o: Any
 
     def __init__(self, transcoder: Transcoder, units: int, in_slot: int, width: int) -> None:
-        self._transcoder, self._in_slot = transcoder, in_slot
+        self.transcoder, self._in_slot = transcoder, in_slot
+        self.profile, self.lanes = transcoder.profile, transcoder.lanes
         layout = sparse_layout(units + in_slot, width)
         layout = data.StructLayout({**dict(layout.members), "error": 1})
         super().__init__(
@@ -244,10 +257,12 @@ class Units(wiring.Component):
             }
         )
         self.valid_copies: list[Signal] = []
+        self.wrong, self.arrives = Signal(), Signal()
+        self.arriving: Any = Signal(layout)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        transcoder = self._transcoder
+        transcoder = self.transcoder
         profile, forms = transcoder.profile, (transcoder.from_form, transcoder.to_form)
         credit = Credit(m, self.i, self.o)
         make = READERS[forms[0]](credit, self.i, profile, transcoder.byte_order)
@@ -262,24 +277,28 @@ class Units(wiring.Component):
             kept[slot] = kept[slot] & ~is_mark.replicate(self._in_slot)
         last = make["last"]
         facts = write.keep("facts", Cat(*kept, last, self._error(make, write)))
-        payload = Cat(
-            credit.store(write, write.keep("units", Cat(bits))), credit.store(write, facts)
-        )
-        m.d.comb += Value.cast(self.o.p).eq(payload)
+        in_slots = write.keep("units", Cat(bits))
+        payload = Cat(credit.store(write, in_slots), credit.store(write, facts))
+        m.d.comb += [
+            self.arrives.eq(write.valid),
+            Value.cast(self.arriving).eq(Cat(in_slots, facts)),
+            Value.cast(self.o.p).eq(payload),
+        ]
         credit.finish(valid=self.valid_copies)
         return m
 
     def _error(self, make: Step, write: Step) -> Value:
         """With the last beat of a text, whether there was an error in it."""
         last, seen = make["last"], write.register("error_seen")
-        seen_now = seen | make["errors"].any()
+        write.m.d.comb += self.wrong.eq(make["errors"].any())
+        seen_now = seen | self.wrong
         with write.m.If(make.valid):
             write.m.d.sync += seen.eq(seen_now & ~last)
         return seen_now & last
 
     def _byte_order_mark(self, make: Step) -> tuple[int, Value]:
         """In which slot a byte order mark is, and whether there is one in this beat."""
-        transcoder, last = self._transcoder, make["last"]
+        transcoder, last = self.transcoder, make["last"]
         unit = 2 if transcoder.from_form is Form.UTF_8 else 0  # it is EF BB BF
         beat, place = divmod(unit, transcoder.places)
         slot, number = place + 1, make.register("beat_of_text", 2)

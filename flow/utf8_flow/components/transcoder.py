@@ -153,6 +153,7 @@ ENTRY = register(
         encode=encode,
         ports=ports,
         promises=promises,
+        formal="utf8_flow.formal.transcoder",
         lanes=8,
     )
 )

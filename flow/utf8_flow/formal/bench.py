@@ -36,6 +36,9 @@ class Property:
         The component's timing model.
     is_lemma : bool
         Whether it is about the specification or the timing model, with no design in it.
+    part : str
+        The attribute of the component with the part of it that it is about; nothing if it is about
+        the whole.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Property:
     state: Callable[["Bench", str], None]
     timing: Any
     is_lemma: bool = False
+    part: str = ""
 
     @property
     def statement(self) -> str:
@@ -52,6 +56,7 @@ class Property:
     def bench(self, profile: Profile, designs: Designs) -> "Bench":
         """A bench on which it is said of designs."""
         bench = Bench(profile, designs, self.timing)
+        bench.part = self.part
         self.state(bench, self.component)
         return bench
 
@@ -92,6 +97,11 @@ class Bench(Elaboratable):
     cycles : int
         How many cycles of a run are looked at; all of them if it is 0. Where registers may hold
         anything at first, these may be any cycles of any run.
+    reach : int
+        In so many cycles everything is reached that can be; as usual if it is 0.
+    part : str
+        The attribute of designs of which a part is put on the bench in their place. Its pins are
+        not shown in counterexamples; what is free is.
     cut : list of Value
         What designs drive and is yet free in every cycle, so that nothing of what drives it counts.
     """
@@ -112,6 +122,8 @@ class Bench(Elaboratable):
         self.reached: dict[str, Value] = {}
         self.sources: list[str] = []
         self.cycles = 0
+        self.reach = 0
+        self.part = ""
         self.cut: list[Value] = []
         self.same_start: dict[str, str] = {}
 
@@ -150,7 +162,11 @@ class Bench(Elaboratable):
         first if it has ``any_start``; what those of another design hold, if that is named.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
-        self.components[name] = component
+        if self.part:
+            component._MustUse__silence = True  # Amaranth need not warn of the whole.
+            component = getattr(component, self.part)
+        else:
+            self.components[name] = component
         if any_start:
             self.any_start.append(name)
         if isinstance(any_start, str):

@@ -41,9 +41,10 @@ MODULE = "utf8_mutants"
 SPARED = (
     *("self-synchronisation", "verilog", "covers"),
     *("slots", "first-error", "gaps", "begins", "verdict", "passes"),
+    *("copies", "joins", "delivers"),
 )
-"""Properties that are not tried on mutants, like lemmas: slow, not about the design alone, or about
-more of it than its pins."""
+"""Properties that are not tried on mutants, like lemmas and those of a part: slow, not about the
+design alone, or about more of it than its pins."""
 
 CYCLES = 18
 """Of a bounded check for a counterexample to a property."""
@@ -196,7 +197,8 @@ def circuits(mutants: Mutants) -> dict[str, Circuit]:
     differs from the design on some pin in some cycle, resets included.
     """
     variant = mutants.variant
-    asked = [what for what in variant.proofs if not what.is_lemma and what.name not in SPARED]
+    of_pins = [what for what in variant.proofs if not what.is_lemma and not what.part]
+    asked = [what for what in of_pins if what.name not in SPARED]
     asked.append(Property("", variant.component, _same, None))
     return {what.name: _circuit(what, mutants) for what in asked}
 

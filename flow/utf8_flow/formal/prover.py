@@ -112,7 +112,7 @@ def prove(bench: Bench) -> Proof:
         stimulus = _shortest_run(shown.only(WRONG))
         method = f"run of {len(stimulus)} cycles"
         counterexample, inputs = _explain(bench, shown, stimulus)
-    unreached = _unreached(bench, circuit, bench.cycles or MOST_CYCLES)
+    unreached = _unreached(bench, circuit, bench.cycles or bench.reach or MOST_CYCLES)
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
     seconds = time.monotonic() - begin

@@ -1,0 +1,530 @@
+"""What is proved of the transcoder but for its compactor.
+
+Its first part, `Units`, is looked at alone: it has a flow control of its own, that of
+:class:`~.timing.CreditTiming`, and gives one beat for each that it takes. What it says of a beat is
+a function of a window of places, as in the decoder with lanes. The join behind it is looked at with
+both of its neighbours free.
+
+The specification is made of the Unicode Standard's tables and definitions: Table 3-5 for UTF-16,
+Table 3-6 for UTF-8, D90 for UTF-32. It says of each place which code point or error ends in it, of
+each of these which units it has, and in which place they are.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain, count
+from typing import Any, NamedTuple
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from utf8_hdl import ByteOrder, Form, Profile
+from utf8_hdl.layouts import beat_layout
+
+from . import streams
+from .bench import Bench, accepts, input_of
+from .lanes import LANED, LEMMAS, in_windows, reset
+from .specification import FORMS
+from .streams import properties_of
+from .timing import CreditTiming
+from .windows import SlotsSpecification
+
+REPLACEMENT = 0xFFFD
+"""What is written for an error."""
+
+VALUE_BITS = 21
+"""Bits of a code point in any form, and of U+FFFD."""
+
+MARK = 0xFEFF
+"""The byte order mark."""
+
+MARK_BYTES = {Form.UTF_8: 3, Form.UTF_16: 2, Form.UTF_32: 4}
+"""How many bytes it has."""
+
+
+LATENCY = 23
+"""Cycles between a text's last beat at the input and at the output."""
+
+
+class Token(NamedTuple):
+    """Whether a code point or an error ends in a place, whether it is an error, and the former."""
+
+    there: Value
+    error: Value
+    code_point: Value
+
+
+class Unit(NamedTuple):
+    """Whether there is a unit, and its bits."""
+
+    there: Value
+    bits: Value
+
+
+class Utf8Tokens:
+    """The tokens of a beat of UTF-8, in the cycle in which it is accepted: those of the decoder.
+
+    Attributes
+    ----------
+    accept, item : Signal
+        To be driven: whether a beat is accepted in this cycle, and the beat.
+    tokens : list of Token
+        Those of slots: of what the beat before left unfinished, and of each place.
+    """
+
+    def __init__(self, m: Module, design: Any) -> None:
+        slots = SlotsSpecification(m, design.profile, design.lanes)
+        self.accept, self.item = slots.accept, slots.item
+        self.tokens = [Token(slot.length != 0, slot.error, slot.code_point) for slot in slots.slots]
+
+
+class WordTokens:
+    """The tokens of a beat of UTF-16 or UTF-32; attributes as those of :class:`Utf8Tokens`.
+
+    There are units in places. One is there if all of its bytes are, and is a part if some are.
+    """
+
+    size: int
+
+    def __init__(self, m: Module, design: Any) -> None:
+        layout = beat_layout(design.lanes)
+        self.accept, self.item = Signal(), Signal(layout.size)
+        beat: Any = data.View(layout, self.item)
+        shape = data.StructLayout({"unit": 8 * self.size, "there": 1, "part": 1})
+        own: list[Any] = []
+        for begin in range(0, design.lanes, self.size):
+            lanes = [*range(begin, begin + self.size)]
+            keep = Cat(beat.keep[lane] for lane in lanes)
+            if design.transcoder.byte_order is ByteOrder.BIG:
+                lanes.reverse()
+            unit = Cat(beat.data[lane] for lane in lanes)
+            own.append(Signal(shape, name=f"place_{len(own)}"))
+            m.d.comb += Value.cast(own[-1]).eq(Cat(unit, keep.all(), keep.any() & ~keep.all()))
+        before: Any = Signal(shape, name="place_before")
+        with m.If(self.accept):
+            m.d.sync += Value.cast(before).eq(Mux(beat.last, 0, own[-1]))
+        self.tokens = self._tokens(m, design.profile, before, own, beat.last)
+
+    def _tokens(
+        self, m: Module, profile: Profile, before: Any, own: list[Any], last: Value
+    ) -> list[Token]:
+        raise NotImplementedError
+
+
+class Utf16Tokens(WordTokens):
+    """Those of UTF-16 (Unicode D91, Table 3-5).
+
+    A high surrogate and a low one behind it are a code point, and so is any other unit; but a
+    surrogate without the other one is an error, unless the profile accepts it. A part is an error,
+    together with a high surrogate before it if that is one. What is known of a high surrogate at a
+    beat's end is only known with the next beat, or if the text ends.
+    """
+
+    size = 2
+
+    def _tokens(
+        self, m: Module, profile: Profile, before: Any, own: list[Any], last: Value
+    ) -> list[Token]:
+        none = Const(0, before.shape().size)
+        places = [data.View(before.shape(), none), before, *own, data.View(before.shape(), none)]
+        tokens = []
+        for slot in range(len(own) + 1):
+            previous, this, behind = places[slot : slot + 3]
+            high, low = is_high(this), is_low(this)
+            goes_on = is_low(behind)
+            if not profile.accept_surrogates:
+                goes_on |= behind.part
+            paired = is_high(previous) & low
+            pair = 0x10000 + (previous.unit - 0xD800) * 0x400 + (this.unit - 0xDC00)
+            code_point, error = Signal(21), Signal()
+            m.d.comb += [
+                code_point.eq(Mux(paired, pair, this.unit)),
+                error.eq(
+                    this.part
+                    | refused(profile, code_point)
+                    | ((high | (low & ~paired)) & (not profile.accept_surrogates))
+                ),
+            ]
+            there = Mux(high, ~goes_on, this.there | this.part)
+            if slot == 0:
+                there = high & ~goes_on
+            elif slot == len(own):
+                there = Mux(high, last, this.there | this.part)
+            tokens.append(Token(there, error, code_point))
+        return tokens
+
+
+class Utf32Tokens(WordTokens):
+    """Those of UTF-32 (Unicode D90): a unit is a code point, or an error; and so is a part."""
+
+    size = 4
+
+    def _tokens(
+        self, m: Module, profile: Profile, before: Any, own: list[Any], last: Value
+    ) -> list[Token]:
+        tokens = [Token(Const(0), Const(0), Const(0))]
+        for this in own:
+            error = refused(profile, this.unit)
+            if not profile.accept_surrogates:
+                error |= (this.unit >= 0xD800) & (this.unit <= 0xDFFF)
+            tokens.append(Token(this.there | this.part, this.part | error, this.unit))
+        return tokens
+
+
+def is_high(place: Any) -> Value:
+    """Whether there is a high surrogate in a place."""
+    return place.there & (place.unit >= 0xD800) & (place.unit <= 0xDBFF)
+
+
+def is_low(place: Any) -> Value:
+    """Whether there is a low surrogate in a place."""
+    return place.there & (place.unit >= 0xDC00) & (place.unit <= 0xDFFF)
+
+
+def refused(profile: Profile, value: Value) -> Value:
+    """Whether a profile has no such code point, be it a surrogate or not."""
+    wrong = value > profile.highest
+    if not profile.accept_noncharacters:
+        wrong |= (value == 0xFFFE) | (value == 0xFFFF)
+    return wrong
+
+
+TOKENS: dict[Form, Any] = {
+    Form.UTF_8: Utf8Tokens,
+    Form.UTF_16: Utf16Tokens,
+    Form.UTF_32: Utf32Tokens,
+}
+
+
+def in_utf32(m: Module, token: Token) -> list[Unit]:
+    """A code point is one unit."""
+    return [Unit(token.there, token.code_point)]
+
+
+def in_utf16(m: Module, token: Token) -> list[Unit]:
+    """A high surrogate, if there is one, and the other unit (Unicode Table 3-5)."""
+    value = token.code_point
+    paired = value >= 0x10000
+    high = 0xD800 + ((value - 0x10000) >> 10)
+    low = 0xDC00 + (value & 0x3FF)
+    return [Unit(token.there & paired, high[:16]), Unit(token.there, Mux(paired, low, value)[:16])]
+
+
+def in_utf8(m: Module, token: Token) -> list[Unit]:
+    """One to four bytes, the shortest form that fits (Unicode Table 3-6)."""
+    value, length = token.code_point, Signal(3)
+    sequence = [Signal(8, name=f"byte_{n}") for n in range(4)]
+    for form in (4, 3, 2, 1):
+        marks, bits = FORMS[form].replace(" ", "")[::-1], iter(value)
+        encoded = Cat(next(bits) if mark == "x" else Const(int(mark), 1) for mark in marks)
+        # The shortest form that fits is assigned last, so that it holds.
+        with m.If(value < 1 << marks.count("x")):
+            m.d.comb += length.eq(form)
+            m.d.comb += Cat(*reversed(sequence)).eq(encoded << 8 * (4 - form))
+    return [Unit(token.there & (length > n), byte) for n, byte in enumerate(sequence)]
+
+
+WRITTEN: dict[Form, Callable[[Module, Token], list[Unit]]] = {
+    Form.UTF_8: in_utf8,
+    Form.UTF_16: in_utf16,
+    Form.UTF_32: in_utf32,
+}
+
+
+class UnitsSpecification:
+    """The units of a beat, in the cycle in which it is accepted.
+
+    Attributes
+    ----------
+    accept, item : Signal
+        To be driven: whether a beat is accepted in this cycle, and the beat.
+    error : Value
+        Whether there is an error in it.
+    slots : list of list of Unit
+        The units of each slot. Bits are zero where there is none, but in a mark that is left out.
+    clash : Value
+        Whether units of two places would have to be in the same slot.
+    last : Value
+        Whether the beat is its text's last one.
+    """
+
+    def __init__(self, m: Module, design: Any) -> None:
+        transcoder = design.transcoder
+        read = TOKENS[transcoder.from_form](m, design)
+        self.accept, self.item = read.accept, read.item
+        beat: Any = data.View(beat_layout(design.lanes), self.item)
+        self.last = beat.last
+        self.error = Cat(token.there & token.error for token in read.tokens).any()
+        tokens = [Token(own.there, own.error, self._value(m, own)) for own in read.tokens]
+        self.slots = [self._written(m, transcoder, token) for token in tokens]
+        if transcoder.strip_bom:
+            self._strip(m, design, tokens)
+        self.clash: Value = Const(0)
+        if transcoder.to_form is Form.UTF_16 and transcoder.from_form is not Form.UTF_32:
+            self._high_before()
+
+    @staticmethod
+    def _value(m: Module, token: Token) -> Value:
+        """What is to be written: U+FFFD for an error."""
+        value = Signal(VALUE_BITS)
+        m.d.comb += value.eq(Mux(token.error, REPLACEMENT, token.code_point))
+        return value
+
+    @staticmethod
+    def _written(m: Module, transcoder: Any, token: Token) -> list[Unit]:
+        """The units of a slot."""
+        units = WRITTEN[transcoder.to_form](m, token)
+        return [Unit(unit.there, Mux(unit.there, unit.bits, 0)) for unit in units]
+
+    def _strip(self, m: Module, design: Any, tokens: list[Token]) -> None:
+        """Leave out the mark that ends with a certain byte of the text."""
+        form = design.transcoder.from_form
+        beat, lane = divmod(MARK_BYTES[form] - 1, design.lanes)
+        slot = lane // form.unit_bytes + 1
+        is_mark = self._number(m)[beat] & ~tokens[slot].error & (tokens[slot].code_point == MARK)
+        self.slots[slot] = [Unit(unit.there & ~is_mark, unit.bits) for unit in self.slots[slot]]
+
+    def _number(self, m: Module) -> Value:
+        """Whether a beat is the first one of its text, the second, or the third."""
+        first, second, third = Signal(init=1), Signal(), Signal()
+        with m.If(self.accept):
+            m.d.sync += Cat(first, second, third).eq(
+                Cat(self.last, first & ~self.last, second & ~self.last)
+            )
+        return Cat(first, second, third)
+
+    def _high_before(self) -> None:
+        """A pair came from more than one unit: its first one is where the one before it was."""
+        highs = [*(high for high, _ in self.slots[1:]), Unit(Const(0), Const(0))]
+        others = [other for _, other in self.slots]
+        pairs = [*zip(highs, others, strict=True)]
+        self.clash = Cat(high.there & other.there for high, other in pairs).any()
+        self.slots = [
+            [Unit(high.there | other.there, Mux(high.there, high.bits, other.bits))]
+            for high, other in pairs
+        ]
+
+
+class UnitsTiming(CreditTiming):
+    """Of the transcoder's first part: all of a beat is known in the last stage."""
+
+    stages = told_in = 8
+    errors_in = 7
+    """In which stage it is known whether there is an error in a beat."""
+
+    @classmethod
+    def told(cls, b: Bench, design: Any) -> Value:
+        """What is known in that stage, and in the one before whether there is an error."""
+        p = design.arriving
+        units = map(_exact(design), range(len(p.keep)), _units(p))
+        wrong = b.before(design.wrong, cls.told_in - cls.errors_in)
+        return Cat(design.arrives, p.last, wrong, *units)
+
+    @staticmethod
+    def expected(b: Bench, design: Any) -> tuple[Any, Value]:
+        """A specification, and what is to be known of the beat that it takes."""
+        beat, width = UnitsSpecification(b.model, design), len(Value.cast(design.arriving.data[0]))
+        wide = (
+            Unit(unit.there, Cat(unit.bits, Const(0, width))[:width]) for unit in chain(*beat.slots)
+        )
+        units = map(_exact(design), count(), wide)
+        return beat, Cat(Const(1), beat.last, beat.error, *units)
+
+    @classmethod
+    def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
+        """What goes to the memory, and from which stage."""
+        return [(Value.cast(design.arriving), cls.stages)]
+
+
+def _exact(design: Any) -> Callable[[int, Unit], Value]:
+    """What is compared of a unit with a certain number.
+
+    Where there is none, its bits are a don't care; but the join needs those of slot 0 to be zero,
+    and also those of the last slot if something may have to be added to them.
+    """
+    some, every = units_of_slot(design), len(design.arriving.keep)
+    last = every if design.transcoder.from_form is Form.UTF_32 else every - some
+
+    def compared(number: int, unit: Unit) -> Value:
+        exact = number < some or number >= last
+        return Cat(unit.there, unit.bits if exact else Mux(unit.there, unit.bits, 0))
+
+    return compared
+
+
+def units_of_slot(design: Any) -> int:
+    """How many units each slot has; there is one more slot than places in a beat."""
+    slots: int = design.transcoder.places + 1
+    return len(design.arriving.keep) // slots
+
+
+def apart(b: Bench, name: str) -> None:
+    """What a beat has in slot 0 belongs to the beat before: that is one of the same text, and has
+    no unit in its last slot, where all bits are zero. No slot has a high surrogate of the next
+    place and a unit of its own."""
+    design = b.design(name)
+    beat = UnitsSpecification(b.model, design)
+    b.m.d.comb += [beat.accept.eq(accepts(design)), beat.item.eq(input_of(design))]
+    first = Cat(unit.there for unit in beat.slots[0]).any()
+    last = Cat(Cat(unit.there, unit.bits).any() for unit in beat.slots[-1]).any()
+    taken, begins = Signal(), Signal(init=1)
+    with b.m.If(beat.accept):
+        b.m.d.sync += [taken.eq(last), begins.eq(beat.last)]
+    b.never(beat.accept & first & (taken | begins), beat.accept & beat.clash)
+    b.reaches("a beat with a unit in its last slot", b.since(beat.accept & last))
+
+
+def error(b: Bench, name: str) -> None:
+    """With the last beat of a text, and with no other one, `error` says whether there was an error
+    in any of its beats, whatever these have."""
+    _tells_errors(b, b.design(name), lambda ends: Const(1))
+
+
+def self_synchronisation(b: Bench, name: str) -> None:
+    """Whatever the registers hold: once a beat with `last` is accepted, `error` is right for the
+    texts behind it."""
+    _tells_errors(b, b.design(name, any_start=True), b.since)
+
+
+def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value]) -> None:
+    """`error` is that of the errors of beats, as far as it is known."""
+    b.cut.append(design.wrong)
+    stage = b.timing.errors_in
+    comes, last = b.before(accepts(design), stage), b.before(design.i.p.last, stage)
+    seen = Signal()
+    wrong = seen | design.wrong
+    with b.m.If(comes):
+        b.m.d.sync += seen.eq(wrong & ~last)
+    left = b.timing.told_in - stage
+    arrives, expected = b.before(comes & known(comes & last), left), b.before(wrong & last, left)
+    b.never(arrives & (~design.arrives | (design.arriving.error != expected)))
+    b.reaches("an error", arrives & expected)
+    b.reaches("a text without one, behind a text with one", arrives & b.since(arrives & expected))
+
+
+def copies(b: Bench, name: str) -> None:
+    """Registers that are to be the same as `o.valid` of the first part, and as `i.ready` of the
+    compactor, are so in every cycle."""
+    design = b.design(name)
+    valid, ready = design.units.o.valid, design.compactor.i.ready
+    b.never(*(copy != valid for copy in design.units.valid_copies))
+    b.never(*(copy != ready for copy in design.compactor.ready_copies))
+    b.reaches("a beat for the compactor", valid & ready)
+
+
+def joins(b: Bench, name: str) -> None:
+    """Whatever the first part gives, and whenever the compactor takes: it takes each of these beats
+    once, in order, the units of slot 0 of the next one of its text added to its last place. A beat
+    waits for that one, and a text's last beat for none. Nothing is left of what was there before a
+    reset; and from any register contents, it is so of all beats that come."""
+    rst = b.free(1, "rst")
+    design = b.design(name, any_start=True, reset=rst)
+    units, dense = design.units, design.compactor.i
+    o, ready = units.o, dense.ready
+    b.cut += [o.valid, Value.cast(o.p), Cat(units.valid_copies)]
+    b.cut += [ready, Cat(design.compactor.ready_copies)]
+
+    # The newest beat that was taken, and whether it has not yet gone.
+    newest: Any = Signal.like(o.p)
+    here, known = Signal(), Signal()
+    takes, goes = o.valid & o.ready, dense.valid & ready
+    with b.m.If(takes):
+        b.m.d.sync += Value.cast(newest).eq(Value.cast(o.p))
+    b.m.d.sync += [
+        known.eq(known | takes | rst),
+        here.eq(~rst & (takes | (here & ~goes))),
+    ]
+
+    # What the other properties say of the beats, and of the registers that are copies.
+    some = units_of_slot(units)
+    first, last = _units(o.p)[:some], _units(newest)[-some:]
+    added = Cat(unit.there for unit in first).any()
+    possible = Cat(unit.there | (unit.bits == 0) for unit in first).all()
+    possible &= ~added | ~Cat(Cat(unit.there, unit.bits).any() for unit in last).any()
+    possible |= newest.last | ~o.valid | ~here
+    possible &= Cat(copy == o.valid for copy in units.valid_copies).all()
+    possible &= Cat(copy == ready for copy in design.compactor.ready_copies).all()
+    possible &= ~b.since(~possible)
+
+    own, dense_units = _units(newest)[some:], _units(dense.p)
+    expected = [
+        *own[:-some],
+        *(
+            Unit(Mux(joined, new.there, old.there), Mux(joined, new.bits, old.bits))
+            for old, new in zip(last, first, strict=True)
+            for joined in [added & ~newest.last]
+        ),
+    ]
+    differs = Cat(
+        (is_one.there != must.there) | (must.there & (is_one.bits != must.bits))
+        for is_one, must in zip(dense_units, expected, strict=True)
+    ).any()
+    differs |= (dense.p.last != newest.last) | (dense.p.user != newest.error)
+    sure = possible & known
+    b.never(
+        sure & (dense.valid != (here & (newest.last | o.valid))),
+        sure & dense.valid & differs,
+        sure & takes & here & ~goes,
+    )
+    b.reaches("a beat with something added", sure & goes & added & ~newest.last)
+    b.reaches("a text's last beat that does not wait", sure & goes & newest.last & ~o.valid)
+
+
+def _units(p: Any) -> list[Unit]:
+    """The units of a beat."""
+    return [Unit(keep, Value.cast(p.data[number])) for number, keep in enumerate(p.keep)]
+
+
+def delivers(b: Bench, name: str) -> None:
+    """At the output is what the compactor gives, in the same cycle: of each unit its bytes, in
+    order, and for each of these whether it is there; `last` and `error`. It is taken if that is.
+    And what is at the input is at that of the first part, and is taken if that takes it."""
+    design = b.design(name)
+    dense, o, to = design.compactor.o, design.o, design.to_form
+    own, first = design.i, design.units.i
+    b.cut += [dense.valid, Value.cast(dense.p), first.ready]
+    size = to.unit_bytes
+    for number, unit in enumerate(_units(dense.p)):
+        value = Signal(8 * size, name=f"unit_{number}")
+        b.m.d.comb += value.eq(unit.bits)
+        for byte in range(size):
+            shift = 8 * (byte if design.byte_order is ByteOrder.LITTLE else size - 1 - byte)
+            place = number * size + byte
+            b.never(o.p.data[place] != (value >> shift)[:8], o.p.keep[place] != unit.there)
+    b.never(
+        o.valid != dense.valid,
+        o.ready != dense.ready,
+        o.p.last != dense.p.last,
+        o.p.error != dense.p.user,
+        own.ready != first.ready,
+        first.valid != own.valid,
+        input_of(design) != input_of(design.units),
+    )
+    b.reaches("a last byte", o.valid & o.p.keep[-1])
+
+
+def verilog(b: Bench, name: str) -> None:
+    """The generated Verilog does the same as the design, on every pin, in every cycle."""
+    streams.verilog(b, name)
+    b.reach = LATENCY + 2
+
+
+_UNITS = {
+    "units": in_windows,
+    "apart": apart,
+    "error": error,
+    "self-synchronisation": self_synchronisation,
+} | LANED
+
+_WHOLE = {"copies": copies, "joins": joins, "delivers": delivers}
+
+PROPERTIES = {
+    False: [
+        *(
+            replace(what, part="units")
+            for what in properties_of("transcoder", UnitsTiming, _UNITS, {}, {"reset": reset})
+        ),
+        *properties_of("transcoder", UnitsTiming, _WHOLE, LEMMAS, {"verilog": verilog}),
+    ]
+}
+"""What is proved of it: of the first part, and of all of it."""

@@ -1,0 +1,320 @@
+"""Proofs of the transcoder: flaws anywhere in its first part, and in the join, are found out."""
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import utf8_hdl
+from utf8_flow.components.entry import Variant
+from utf8_flow.export.verilog import generate
+from utf8_flow.formal import streams, transcoder
+from utf8_flow.formal.prover import Proof, prove
+from utf8_hdl import UCS2, UNICODE, Profile, Transcoder
+
+pytest.importorskip("pyosys", reason="pyosys is not installed")
+
+MODULES = "credit", "lanes", "readers", "writers", "compactor", "transcoder"
+"""Those of the transcoder that are edited, in an order in which they can be imported."""
+
+LANES = 4
+
+Edit = tuple[str, str]
+
+
+@pytest.fixture
+def broken(monkeypatch) -> Callable[..., Any]:
+    """The class of transcoders, the source of its modules being edited."""
+
+    def edited(good: str, bad: str) -> Any:
+        modules = [import_module(f"utf8_hdl.{name}") for name in MODULES]
+        sources = [inspect.getsource(module) for module in modules]
+        assert sum(source.count(good) for source in sources) == 1, good
+        package = "utf8_broken"
+        for name, module in list(sys.modules.items()):
+            if name.startswith("utf8_hdl"):
+                monkeypatch.setitem(sys.modules, package + name.removeprefix("utf8_hdl"), module)
+        for name, source in zip(MODULES, sources, strict=True):
+            full = f"{package}.{name}"
+            new = ModuleType(full)
+            new.__package__ = package
+            monkeypatch.setitem(sys.modules, full, new)
+            exec(compile(source.replace(good, bad), f"<broken {name}>", "exec"), vars(new))
+        return sys.modules[f"{package}.transcoder"].Transcoder
+
+    return edited
+
+
+def proof_of(name: str, made: Any, profile: Profile = UNICODE, **options: Any) -> Proof:
+    """Of a property by name, for a class of transcoders."""
+    variant = Variant("transcoder", lanes=options["lanes"])
+    [what] = (what for what in variant.proofs if what.name == name)
+    return prove(what.bench(profile, {"transcoder": lambda rules: made(rules, **options)}))
+
+
+def options_of(forms: str) -> tuple[Profile, dict[str, Any]]:
+    """What `utf-16 to utf-8, ucs2, big, bom, 2` stands for."""
+    pair, *words = forms.split(", ")
+    taken, given = pair.split(" to ")
+    lanes = [int(word) for word in words if word.isdigit()]
+    options: dict[str, Any] = {
+        "lanes": lanes[0] if lanes else LANES,
+        "from_form": utf8_hdl.Form(taken),
+        "to_form": utf8_hdl.Form(given),
+        "byte_order": utf8_hdl.ByteOrder("big" if "big" in words else "little"),
+        "strip_bom": "bom" in words,
+    }
+    profile = UCS2 if "ucs2" in words else UNICODE
+    return replace(profile, accept_surrogates="surrogates" in words), options
+
+
+FLAWS: dict[tuple[str, str, str], Edit] = {
+    ("units", "utf-16 to utf-8", "one U+FFFD too many for half a unit behind half a pair"): (
+        "else low | part), last)",
+        "else low), last)",
+    ),
+    ("units", "utf-32 to utf-16", "the highest code point is an error"): (
+        "value > profile.highest",
+        "value >= profile.highest",
+    ),
+    ("units", "utf-32 to utf-8, bom", "a mark in any beat but one of the first ones"): (
+        "number + ~number.all()",
+        "number + 1",
+    ),
+    ("begins", "utf-16 to utf-32", "what is carried survives a reset"): (
+        'carried = step.register(f"before_{name}")',
+        'carried = step.register(f"before_{name}", reset_less=True)',
+    ),
+    ("gaps", "utf-16 to utf-16", "what is carried is lost in a gap"): (
+        "    with step.m.If(step.valid):\n        step.m.d.sync += carried.eq(fact[-1]",
+        "    with step.m.If(1):\n        step.m.d.sync += carried.eq(fact[-1]",
+    ),
+    ("error", "utf-32 to utf-32", "an error stays when its text has ended"): (
+        "seen.eq(seen_now & ~last)",
+        "seen.eq(seen_now)",
+    ),
+    ("self-synchronisation", "utf-32 to utf-32", "an error that never ends"): (
+        "seen_now = seen | self.wrong",
+        'stays = write.register("stays")\n'
+        "        write.m.d.sync += stays.eq(stays)\n"
+        "        seen_now = seen | self.wrong | stays",
+    ),
+    ("copies", "utf-32 to utf-32", "a copy of valid"): (
+        "select(copy & o.ready, second, first)",
+        "select(copy, second, first)",
+    ),
+    ("joins", "utf-8 to utf-16", "added over the end of a text"): (
+        "of_next = ~last.replicate(",
+        "of_next = Const(1, 1).replicate(",
+    ),
+    ("delivers", "utf-8 to utf-16, big", "the other order"): (
+        "if self.byte_order is ByteOrder.LITTLE else",
+        "if self.byte_order is ByteOrder.BIG else",
+    ),
+    # From here on others are enough for the usual tests.
+    ("units", "utf-8 to utf-16", "a high surrogate in the last slot is lost"): (
+        "own | Cat(levels[1:], none)",
+        "own | Cat(levels[1:-1], none, none)",
+    ),
+    ("units", "utf-8 to utf-16", "a single lane"): (
+        'end.keep("ends", there & ~goes_on & reported)',
+        'end.keep("ends", there & ~goes_on & reported & Const(0b11011, 5))',
+    ),
+    ("units", "utf-8 to utf-8", "a mark of the form of four bytes"): (
+        "0xFF << 8 - length",
+        "0xFF << 8 - length - length // 4",
+    ),
+    ("units", "utf-8 to utf-32, bom, 1", "a mark that ends with another byte"): (
+        "unit = 2 if",
+        "unit = 1 if",
+    ),
+    ("units", "utf-16 to utf-32, bom", "a mark at any place of a text"): (
+        "(number == beat)",
+        "(number != 3)",
+    ),
+    ("units", "utf-16 to utf-8", "a high surrogate at a text's end is no error"): (
+        "low | part), last)",
+        "low | part), Const(0, 1))",
+    ),
+    ("units", "utf-16 to utf-8, surrogates", "a low surrogate is an error"): (
+        "error |= alone | lone_low",
+        "pass\n    error |= lone_low",
+    ),
+    ("units", "utf-16 to utf-8, ucs2", "a pair is a code point"): (
+        "if most >= 0 else Const(1, 1)",
+        "if most >= 0 else Const(0, 1)",
+    ),
+    ("units", "utf-16 to utf-32, ucs2", "other units are noncharacters"): (
+        "noncharacter = _all(units, *range(1, 16))",
+        "noncharacter = _all(units, *range(2, 16))",
+    ),
+    ("units", "utf-16 to utf-32", "half a unit is none"): (
+        "keep.any() & ~keep.all()",
+        "keep[0] & ~keep.all()",
+    ),
+    ("units", "utf-16 to utf-32", "carried where bits are added to pairs"): (
+        "        flips = flips & levels\n    return [*result, flips]",
+        "    return [*result, flips]",
+    ),
+    ("units", "utf-16 to utf-16", "a text goes on in the next one"): (
+        "carried.eq(fact[-1] & ~last)",
+        "carried.eq(fact[-1])",
+    ),
+    ("units", "utf-16 to utf-16, big", "the other order"): (
+        "if byte_order is ByteOrder.BIG:",
+        "if byte_order is ByteOrder.LITTLE:",
+    ),
+    ("units", "utf-16 to utf-8", "07FF has three bytes"): ("(3, 11):\n", "(3, 10):\n"),
+    ("units", "utf-32 to utf-8", "FFFF has four bytes"): ("(4, 16):", "(4, 15):"),
+    ("units", "utf-32 to utf-16", "borrowed where bits are taken from pairs"): (
+        "flips = flips & ~levels",
+        "flips = flips & levels",
+    ),
+    ("units", "utf-32 to utf-8", "other surrogates"): (
+        "SURROGATES.start >> 11",
+        "SURROGATES.start + 1 >> 10",
+    ),
+    ("units", "utf-32 to utf-32, ucs2", "a noncharacter is a code point"): (
+        "0xFFFE >> 1",
+        "0xFFFE",
+    ),
+    ("units", "utf-8 to utf-32", "an error in the last slot is not told"): (
+        "begin + ERRORS].any()",
+        "begin + 4].any()",
+    ),
+    ("begins", "utf-32 to utf-32, bom", "the number of a beat survives a reset"): (
+        'make.register("beat_of_text", 2)',
+        'make.register("beat_of_text", 2, reset_less=True)',
+    ),
+    ("gaps", "utf-32 to utf-32, bom", "a gap is a beat"): (
+        "with make.m.If(make.valid):",
+        "with make.m.If(1):",
+    ),
+    ("error", "utf-32 to utf-32", "only an error in the last beat"): (
+        "return seen_now & last",
+        "return self.wrong & last",
+    ),
+    ("error", "utf-32 to utf-32", "before the text's end"): (
+        "return seen_now & last",
+        "return seen_now",
+    ),
+    ("timing", "utf-32 to utf-32", "too much credit"): (
+        "in range(most + 1)",
+        "in range(most + 2)",
+    ),
+    ("passes", "utf-32 to utf-32", "the place of the beat before"): (
+        'copy("place", step.next_newest[:PLACE_WIDTH])\n            parts',
+        'copy("place", step.newest[:PLACE_WIDTH])\n            parts',
+    ),
+    ("drains", "utf-32 to utf-32", "credit that does not come back"): (
+        "step.take(previous.valid, previous.newest)",
+        "step.take(previous.valid, select(previous.valid, up(step.newest), step.newest))",
+    ),
+    ("reset", "utf-32 to utf-32", "a register without one"): (
+        'self.register("flips_if_ready", NUMBER_WIDTH)',
+        'self.register("flips_if_ready", NUMBER_WIDTH, reset_less=True)',
+    ),
+    ("copies", "utf-32 to utf-32", "a copy of ready"): (
+        "ready_next | (ready_next & copy)",
+        "ready_next & (ready_next | copy) & ~newest[0]",
+    ),
+    ("joins", "utf-8 to utf-16", "a text's last beat waits"): (
+        "waits & (last | o.valid)",
+        "waits & o.valid",
+    ),
+    ("joins", "utf-8 to utf-16", "no beat waits"): ("waits & (last | o.valid)", "waits"),
+    ("joins", "utf-32 to utf-8", "a last beat comes twice"): (
+        "waits.eq(o.valid | (waits & ~wait.last))",
+        "waits.eq(o.valid | waits)",
+    ),
+    ("joins", "utf-32 to utf-16", "a beat that is there does not wait"): (
+        "waits.eq(o.valid | (waits & ~wait.last))",
+        "waits.eq(o.valid)",
+    ),
+    ("joins", "utf-16 to utf-8", "nothing is added"): (
+        "keep[-some:] | (next_keep[:some] & of_next[:some])",
+        "keep[-some:]",
+    ),
+    ("joins", "utf-8 to utf-8", "bits of another slot"): (
+        "(next_data[: some * self._width] & of_next)",
+        "(next_data[8 : some * self._width + 8] & of_next)",
+    ),
+    ("joins", "utf-8 to utf-32", "the error of the next beat"): (
+        "dense.p.user.eq(wait.error)",
+        "dense.p.user.eq(o.p.error)",
+    ),
+    ("joins", "utf-16 to utf-32", "what waits survives a reset"): (
+        "waits = Signal()",
+        "waits = Signal(reset_less=True)",
+    ),
+    ("joins", "utf-8 to utf-8", "a part of the beat moves alone"): (
+        "with m.If(ready & valid):",
+        "with m.If(valid):",
+    ),
+    ("delivers", "utf-16 to utf-32", "a byte more"): (
+        "keep.replicate(size) for keep",
+        "Cat(keep.replicate(size - 1), 1) for keep",
+    ),
+}
+"""The property, the options, and what is wrong; and the edit."""
+
+
+@pytest.mark.sample(10)
+@pytest.mark.parametrize(("name", "forms", "flaw"), list(FLAWS))
+def test_a_flaw_is_found_out(broken, name, forms, flaw):
+    profile, options = options_of(forms)
+    made = broken(*FLAWS[name, forms, flaw])
+    assert proof_of(name, made, profile, **options).verdict == "FAILED"
+
+
+SPECIFICATION_FLAWS: dict[tuple[str, str], Edit] = {
+    ("apart", "utf-16 to utf-8"): ("Mux(beat.last, 0, own[-1])", "own[-1]"),
+    ("apart", "utf-16 to utf-16"): ("there = Mux(high, ~goes_on,", "there = Mux(high, 1,"),
+    ("units", "utf-16 to utf-8"): ("place.unit <= 0xDBFF", "place.unit <= 0xDBFE"),
+    ("units", "utf-32 to utf-16"): ("REPLACEMENT = 0xFFFD", "REPLACEMENT = 0xFFFC"),
+    ("units", "utf-32 to utf-8"): ("value > profile.highest", "value > 0xFFFF"),
+}
+"""A property and options, and a mistake in the specification that breaks it."""
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(("name", "forms"), list(SPECIFICATION_FLAWS))
+def test_a_mistake_in_the_specification_is_found_out(monkeypatch, name, forms):
+    good, bad = SPECIFICATION_FLAWS[name, forms]
+    source = inspect.getsource(transcoder)
+    assert source.count(good) == 1, good
+    wrong: dict[str, Any] = {"__name__": "wrong", "__package__": transcoder.__package__}
+    exec(source.replace(good, bad), wrong)
+    monkeypatch.setattr(transcoder, "PROPERTIES", wrong["PROPERTIES"])
+    profile, options = options_of(forms)
+    assert proof_of(name, Transcoder, profile, **options).verdict == "FAILED"
+
+
+@pytest.mark.long
+def test_other_verilog_is_found_out(monkeypatch, broken):
+    profile, options = options_of("utf-16 to utf-16, 2")
+    other = broken("o.p.error.eq(dense.p.user)", "o.p.error.eq(~dense.p.user)")(profile, **options)
+    monkeypatch.setattr(streams, "generate", lambda _: generate(other))
+    assert proof_of("verilog", Transcoder, profile, **options).verdict == "FAILED"
+
+
+def test_for_every_property_there_is_a_flaw():
+    named = {what.name for what in Variant("transcoder").proofs if not what.is_lemma}
+    found = {name for name, *_ in [*FLAWS, *SPECIFICATION_FLAWS]}
+    assert named == found | {"verilog"}
+
+
+PAIRS = [f"{taken.value} to {given.value}" for taken in utf8_hdl.Form for given in utf8_hdl.Form]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("rest", ["", ", big, bom", ", surrogates", ", ucs2, bom"])
+@pytest.mark.parametrize("forms", PAIRS[::-1])
+def test_source_that_is_not_edited_has_the_property(forms, rest):
+    profile, options = options_of(forms + rest)
+    assert proof_of("units", Transcoder, profile, **options).verdict == "proved"

@@ -13,7 +13,7 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 from utf8_hdl.credit import PLACE_WIDTH
 
 from .bench import Bench, accepts, delayed, gives, waits
-from .lanes import Stored
+from .lanes import Stored, drains
 from .streams import EVERY, properties_of
 from .timing import CreditTiming
 
@@ -55,36 +55,40 @@ class PackingTiming(CreditTiming):
     fits: Value
 
     def _describe(self, b: Bench, m: Any, design: Any, specification: Any) -> None:
+        self.known, self.result, self.backlog = Const(1), Const(0), Const(0)
         # Numbers of the newest beat accepted and given, and of the next to be at the output.
         accepted, given = Signal(NUMBER), Signal(NUMBER)
         following = Signal(NUMBER, init=1)
+        taken = specification.heeds & gives(design)
         newest = (accepted + accepts(design))[:NUMBER]
-        newest_given = (given + design.gives)[:NUMBER]
-        next_following = (following + gives(design))[:NUMBER]
-        m.d.sync += [
-            accepted.eq(newest),
-            given.eq(newest_given),
-            following.eq(next_following),
-        ]
+        newest_given = (given + (specification.heeds & design.gives))[:NUMBER]
+        next_following = (following + taken)[:NUMBER]
+        m.d.sync += accepted.eq(newest)
+        m.d.sync += [given.eq(newest_given), following.eq(next_following)]
         told_in = GIVEN - 1
         arrived = delayed(m, newest_given, STAGES + 1 - told_in)
-        self.known, self.result, self.backlog = Const(1), Const(0), Const(0)
         self.valid = self._left(arrived, following) != 0
         self.fits = ~b.since(self._left(newest_given, following) > self.places)
 
         # With each beat goes the number of the newest one that was accepted up to its slot. It is
         # in the last but one stage that it goes to the memory, and it is read in the cycle before.
-        left = STAGES - 1 - told_in
-        stored = delayed(m, Cat(design.gives, newest_given[:-1]), left)
+        stored = delayed(m, Cat(design.gives, newest_given[:-1]), STAGES - 1 - told_in)
         up_to_slot = delayed(m, newest, STAGES - 1)
         with_it = [Signal(NUMBER, name=f"accepted_{n}") for n in range(self.places)]
         for n, number in enumerate(with_it):
             with m.If(stored == Cat(Const(1), Const(n, NUMBER - 1))):
                 m.d.sync += number.eq(up_to_slot)
         oldest = delayed(m, Array(with_it)[next_following[:-1]])
-        not_done = self._left(accepted, oldest)
-        too_many = delayed(m, design.o.valid & (not_done > MOST))
+        too_many = delayed(m, design.o.valid & (self._left(accepted, oldest) > MOST))
         self.ready = delayed(m, ~too_many)
+
+
+class Heeding(Stored):
+    """The specification of what has the timing, from some cycle on."""
+
+    def __init__(self, design: Any, heeds: Value) -> None:
+        super().__init__(design, [])
+        self.heeds = heeds
 
 
 class Waiting:
@@ -248,6 +252,17 @@ def written(b: Bench, name: str) -> None:
     b.cycles = STAGES + 2
 
 
+def self_synchronisation(b: Bench, name: str) -> None:
+    """Whatever the registers hold: behind a beat with `last` the tops agree that no values wait."""
+    design = b.design(name, any_start=True)
+    slot = Slot(b, design)
+    synchronised = slot.behind.agreed & (slot.behind.count == 0)
+    ends = slot.at(Const(1), 0) & slot.last
+    b.never(ends & ~synchronised)
+    b.reaches("a full beat", ends & slot.fills)
+    b.cycles = STAGES + 2
+
+
 def begins(b: Bench, name: str) -> None:
     """Behind a cycle of reset, whatever the registers hold, the tops agree that no values wait, and
     no dense beat of a slot before that comes out."""
@@ -264,21 +279,23 @@ def begins(b: Bench, name: str) -> None:
 
 
 def timing(b: Bench, name: str) -> None:
-    """There is a beat at the output in exactly the cycles of the documented timing, under any
-    stalls and whatever dense beats are given, as long as there are places for them."""
-    design = b.design(name)
+    """Behind a cycle of reset, whatever the registers hold, there is a beat at the output in
+    exactly the cycles of the documented timing, under any stalls and whatever dense beats are
+    given, as long as there are places for them."""
+    heeds = b.since(Const(1))
+    design = b.design(name, any_start=True, reset=~heeds)
     b.cut.append(design.gives)
-    expected = b.timing(b, design, Stored(design, []))
-    b.never(expected.fits & (design.o.valid != expected.valid))
-    b.reaches("a beat that waits", expected.fits & waits(design))
+    expected = b.timing(b, design, Heeding(design, heeds))
+    b.never(heeds & expected.fits & (design.o.valid != expected.valid))
+    b.reaches("a beat that waits", heeds & expected.fits & waits(design))
 
 
 def credit(b: Bench, name: str) -> None:
     """A beat can be taken in exactly the cycles of the documented timing, under any stalls and
-    whatever dense beats are given."""
+    whatever dense beats are given and are at the output."""
     design = b.design(name)
     b.cut.append(design.gives)
-    expected = b.timing(b, design, Stored(design, []))
+    expected = b.timing(b, design, Heeding(design, Const(1)))
     b.never(design.i.ready != expected.ready)
     b.reaches("a beat that cannot be taken", b.since(design.i.ready) & ~design.i.ready)
 
@@ -301,7 +318,9 @@ def passes(b: Bench, name: str) -> None:
                 b.model.d.sync += kept.eq(value)
         return Array(memory)[following]
 
-    written_to = [read(stored.value[n], stored.writes[n], stored.place[n]) for n in range(design.lanes)]
+    written_to = [
+        read(stored.value[n], stored.writes[n], stored.place[n]) for n in range(design.lanes)
+    ]
     known = read(facts, stored.gives, stored.newest[:PLACE_WIDTH])
     p = design.o.p
     facts_out = Cat(Value.cast(p.keep), p.last, p.user if design.user else Const(0, 0))
@@ -345,9 +364,21 @@ def room(b: Bench, name: str) -> None:
     b.reaches("all places", waits_there & (begun == b.timing.places - 1))
 
 
-_OWN = {"counted": counted, "given": given, "written": written, "begins": begins, "timing": timing, "credit": credit, "passes": passes}
+_OWN = {
+    "counted": counted,
+    "given": given,
+    "written": written,
+    "begins": begins,
+    "self-synchronisation": self_synchronisation,
+    "timing": timing,
+    "credit": credit,
+    "passes": passes,
+    "drains": drains,
+}
+
 _LEMMAS = {"room": room}
 
-
-PROPERTIES = {False: properties_of("compactor", PackingTiming, _OWN, _LEMMAS, EVERY)}
+PROPERTIES = {
+    False: properties_of("compactor", PackingTiming, _OWN, _LEMMAS, {"verilog": EVERY["verilog"]})
+}
 """What is proved of it."""

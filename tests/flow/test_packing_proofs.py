@@ -1,0 +1,164 @@
+"""Proofs of the compactor: flaws anywhere are found out."""
+
+import inspect
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from utf8_flow.components.entry import Variant
+from utf8_flow.formal import compactor as formal_compactor
+from utf8_flow.formal.bench import Bench
+from utf8_flow.formal.prover import prove
+from utf8_hdl import UNICODE, Compactor, compactor, credit
+
+pytest.importorskip("pyosys", reason="pyosys is not installed")
+
+MODULES = credit, compactor
+
+USER = 2
+
+
+def altered(*edits: tuple[str, str]) -> SimpleNamespace:
+    """What the modules of the compactor define, their source being edited."""
+    sources = [inspect.getsource(module) for module in MODULES]
+    for good, bad in edits:
+        assert sum(source.count(good) for source in sources) == 1, good
+        sources = [source.replace(good, bad) for source in sources]
+    defined: dict[str, Any] = {}
+    for module, source in zip(MODULES, sources, strict=True):
+        own: dict[str, Any] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
+        exec(compile(source, f"<broken {module.__name__}>", "exec"), own)
+        own.update({name: thing for name, thing in defined.items() if name in own})
+        defined |= {name: own[name] for name in vars(module) if name in own}
+    return SimpleNamespace(**defined)
+
+
+def bench_of(
+    name: str, made: Callable[..., Any] = Compactor, lanes: int = 2, width: int = 2
+) -> Bench:
+    """A property, of a design with few bits."""
+    [what] = (what for what in Variant("compactor", lanes=lanes).proofs if what.name == name)
+    return what.bench(UNICODE, {"compactor": lambda profile: made(lanes, width, USER)})
+
+
+def verdict_of(name: str, *arguments: Any) -> str:
+    return prove(bench_of(name, *arguments)).verdict
+
+
+# What is wrong, and the edit.
+FLAWS: dict[tuple[str, str], tuple[str, str]] = {
+    ("counted", "a gap counts"): (
+        "with step.m.Elif(before.valid):",
+        "with step.m.Else():",
+    ),
+    ("counted", "keep is not heeded"): (
+        "for part in _parts(Value.cast(p.keep), GROUP))",
+        "for part in _parts(Const(-1, self.lanes), GROUP))",
+    ),
+    ("counted", "a beat that is full waits no longer"): (
+        "still_empty = empty & ~all_before.any()",
+        "still_empty = (empty & ~all_before.any()) | self._next_top[: self._levels].all()",
+    ),
+    ("given", "the end of a text gives nothing"): (
+        "step.adopt(self.gives).eq(fills | ended)",
+        "step.adopt(self.gives).eq(fills)",
+    ),
+    ("given", "a beat is given as soon as it is full"): (
+        "before.valid & ~empty\n",
+        "before.valid\n",
+    ),
+    ("given", "values of the text before are kept"): (
+        'step.keep("kept", reached & ~before["empty_at_end"].replicate(self._lanes))',
+        'step.keep("kept", reached)',
+    ),
+    ("given", "user comes with every beat"): (
+        'step.keep("user_of_text", user & ended.replicate(len(user)))',
+        'step.keep("user_of_text", user)',
+    ),
+    ("written", "a pair is swapped the wrong way"): (
+        "swaps += [~(found[level] ^ one) for one in reached]",
+        "swaps += [found[level] ^ one for one in reached]",
+    ),
+    ("written", "lanes that have a value are written again"): (
+        "before.comes.replicate(self.lanes) & (fills | ~held)",
+        "before.comes.replicate(self.lanes) & (fills | ~held | (held & 1))",
+    ),
+    ("written", "all goes to the beat behind"): (
+        "here = fills & ~held",
+        "here = fills & ~held & Const(1, self.lanes)",
+    ),
+    ("begins", "what waits survives a reset"): (
+        'empty = step.adopt(Signal(name="empty", init=1))',
+        'empty = step.adopt(Signal(name="empty", init=1, reset_less=True))',
+    ),
+    ("begins", "the end of a text survives a reset"): (
+        'ended, user = step["end"] & step.valid, step["user"]',
+        'ended, user = step["end"], step["user"]',
+    ),
+    ("self-synchronisation", "a text goes on in the next one"): (
+        'empty.eq(still_empty | before["end"])',
+        "empty.eq(still_empty)",
+    ),
+    ("credit", "too much credit"): (
+        "in range(most + 1)",
+        "in range(most + 2)",
+    ),
+    ("credit", "credit of the beat behind"): (
+        "oldest.eq(chunk.memory(step.accepted, writes, place, chunk.coming))",
+        "oldest.eq(chunk.memory(step.accepted, writes, place, up(chunk.coming)))",
+    ),
+    ("drains", "credit that does not come back"): (
+        "nothing.eq(~o.valid)",
+        "nothing.eq(0)",
+    ),
+    ("passes", "what is kept is in the place behind"): (
+        'place = chunk.copy("place", step.next_newest[:PLACE_WIDTH])\n            parts',
+        'place = chunk.copy("place", up(step.next_newest)[:PLACE_WIDTH])\n            parts',
+    ),
+    ("passes", "a lane has what another one has"): (
+        "return credit.store_each(values, _parts(kept, 1), places)",
+        "return credit.store_each([values[0], *values[:-1]], _parts(kept, 1), places)",
+    ),
+}
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize(("name", "flaw"), list(FLAWS))
+def test_a_flaw_is_found_out(name, flaw):
+    assert verdict_of(name, altered(FLAWS[name, flaw]).Compactor) == "FAILED"
+
+
+@pytest.mark.long
+def test_a_beat_that_comes_out_late_is_found_out():
+    late = altered(("(1, 0, -1, -2, -3, -4)", "(0, -1, -2, -3, -4, -5)"))
+    assert verdict_of("timing", late.Compactor) == "FAILED"
+
+
+SEEN = {name for name, _ in FLAWS} | {"timing", "verilog"}
+
+
+def test_for_every_property_there_is_a_flaw():
+    assert {what.name for what in Variant("compactor").proofs if not what.is_lemma} == SEEN
+
+
+@pytest.mark.parametrize("name", ["counted", "given", "written", "begins", "self-synchronisation"])
+def test_source_that_is_not_edited_has_the_properties(name):
+    assert verdict_of(name, altered().Compactor, 4) == "proved"
+
+
+def test_with_more_credit_a_value_is_written_where_one_waits(monkeypatch):
+    assert verdict_of("room") == "proved"
+    monkeypatch.setattr(formal_compactor, "MOST", formal_compactor.MOST + 1)
+    assert verdict_of("room") == "FAILED"
+
+
+def test_there_is_room_only_as_no_first_beat_of_a_text_fills_one(monkeypatch):
+    source = inspect.getsource(formal_compactor)
+    good, bad = "takes & fills_too & unfinished", "takes & fills_too"
+    assert source.count(good) == 1
+    wrong: dict[str, Any] = {"__name__": "wrong", "__package__": formal_compactor.__package__}
+    exec(source.replace(good, bad), wrong)
+    monkeypatch.setattr(formal_compactor, "PROPERTIES", wrong["PROPERTIES"])
+    assert verdict_of("room") == "FAILED"

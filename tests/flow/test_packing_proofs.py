@@ -58,8 +58,8 @@ FLAWS: dict[tuple[str, str], tuple[str, str]] = {
         "for part in _parts(Const(-1, self.lanes), GROUP))",
     ),
     ("counted", "a beat that is full waits no longer"): (
-        "still_empty = empty & ~all_before.any()",
-        "still_empty = (empty & ~all_before.any()) | self._next_top[: self._levels].all()",
+        "self.next_top[-1] & self.empty, before",
+        "(self.next_top[-1] & self.empty) | self.next_top[:-1].all(), before",
     ),
     ("given", "the end of a text gives nothing"): (
         "step.adopt(self.gives).eq(fills | ended)",
@@ -78,48 +78,48 @@ FLAWS: dict[tuple[str, str], tuple[str, str]] = {
         'step.keep("user_of_text", user)',
     ),
     ("written", "a pair is swapped the wrong way"): (
-        "swaps += [~(found[level] ^ one) for one in reached]",
-        "swaps += [found[level] ^ one for one in reached]",
+        "swaps += [~(found[level] ^ one) for",
+        "swaps += [(found[level] ^ one) for",
     ),
     ("written", "lanes that have a value are written again"): (
         "before.comes.replicate(self.lanes) & (fills | ~held)",
         "before.comes.replicate(self.lanes) & (fills | ~held | (held & 1))",
     ),
     ("written", "all goes to the beat behind"): (
-        "here = fills & ~held",
-        "here = fills & ~held & Const(1, self.lanes)",
+        'step.keep("here", fills & ~held)',
+        'step.keep("here", fills & ~held & Const(1, self.lanes))',
     ),
     ("begins", "what waits survives a reset"): (
-        'empty = step.adopt(Signal(name="empty", init=1))',
-        'empty = step.adopt(Signal(name="empty", init=1, reset_less=True))',
+        'self.empty = Signal(name="empty", init=1)',
+        'self.empty = Signal(name="empty", init=1, reset_less=True)',
     ),
     ("begins", "the end of a text survives a reset"): (
         'ended, user = step["end"] & step.valid, step["user"]',
         'ended, user = step["end"], step["user"]',
     ),
     ("self-synchronisation", "a text goes on in the next one"): (
-        'empty.eq(still_empty | before["end"])',
-        "empty.eq(still_empty)",
+        'with step.m.If(before["end"]):',
+        'with step.m.If(before["end"] & 0):',
     ),
     ("credit", "too much credit"): (
-        "in range(most + 1)",
-        "in range(most + 2)",
+        "in range(more)",
+        "in range(more + 1)",
     ),
     ("credit", "credit of the beat behind"): (
         "oldest.eq(chunk.memory(step.accepted, writes, place, chunk.coming))",
         "oldest.eq(chunk.memory(step.accepted, writes, place, up(chunk.coming)))",
     ),
     ("drains", "credit that does not come back"): (
-        "nothing.eq(~o.valid)",
-        "nothing.eq(0)",
+        "with m.If(free):",
+        "with m.If(free & 0):",
     ),
     ("passes", "what is kept is in the place behind"): (
         'place = chunk.copy("place", step.next_newest[:PLACE_WIDTH])\n            parts',
         'place = chunk.copy("place", up(step.next_newest)[:PLACE_WIDTH])\n            parts',
     ),
     ("passes", "a lane has what another one has"): (
-        "return credit.store_each(values, _parts(kept, 1), places)",
-        "return credit.store_each([values[0], *values[:-1]], _parts(kept, 1), places)",
+        "return credit.store_each(values, _parts(writes, 1), places)",
+        "return credit.store_each([values[0], *values[:-1]], _parts(writes, 1), places)",
     ),
 }
 

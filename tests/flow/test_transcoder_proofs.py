@@ -204,8 +204,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "return seen_now",
     ),
     ("timing", "utf-32 to utf-32", "too much credit"): (
-        "in range(most + 1)",
-        "in range(most + 2)",
+        "in range(more)",
+        "in range(more + 1)",
     ),
     ("passes", "utf-32 to utf-32", "the place of the beat before"): (
         'copy("place", step.next_newest[:PLACE_WIDTH])\n            parts',

@@ -228,6 +228,10 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "waits & o.valid",
     ),
     ("joins", "utf-8 to utf-16", "no beat waits"): ("waits & (last | o.valid)", "waits"),
+    ("joins", "utf-16 to utf-32", "a beat is taken that nothing is ready for"): (
+        "o.ready.eq(dense.ready)",
+        "o.ready.eq(dense.ready | ~waits)",
+    ),
     ("joins", "utf-32 to utf-8", "a last beat comes twice"): (
         "waits.eq(o.valid | (waits & ~wait.last))",
         "waits.eq(o.valid | waits)",

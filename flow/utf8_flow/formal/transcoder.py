@@ -41,7 +41,6 @@ MARK = 0xFEFF
 MARK_BYTES = {Form.UTF_8: 3, Form.UTF_16: 2, Form.UTF_32: 4}
 """How many bytes it has."""
 
-
 LATENCY = 23
 """Cycles between a text's last beat at the input and at the output."""
 
@@ -415,8 +414,9 @@ def copies(b: Bench, name: str) -> None:
 def joins(b: Bench, name: str) -> None:
     """Whatever the first part gives, and whenever the compactor takes: it takes each of these beats
     once, in order, the units of slot 0 of the next one of its text added to its last place. A beat
-    waits for that one, and a text's last beat for none. Nothing is left of what was there before a
-    reset; and from any register contents, it is so of all beats that come."""
+    waits for that one, and a text's last beat for none; one is taken whenever the compactor is
+    ready. Nothing is left of what was there before a reset; and from any register contents, it is
+    so of all beats that come."""
     rst = b.free(1, "rst")
     design = b.design(name, any_start=True, reset=rst)
     units, dense = design.units, design.compactor.i
@@ -435,39 +435,59 @@ def joins(b: Bench, name: str) -> None:
         here.eq(~rst & (takes | (here & ~goes))),
     ]
 
-    # What the other properties say of the beats, and of the registers that are copies.
-    some = units_of_slot(units)
-    first, last = _units(o.p)[:some], _units(newest)[-some:]
-    added = Cat(unit.there for unit in first).any()
-    possible = Cat(unit.there | (unit.bits == 0) for unit in first).all()
-    possible &= ~added | ~Cat(Cat(unit.there, unit.bits).any() for unit in last).any()
-    possible |= newest.last | ~o.valid | ~here
-    possible &= Cat(copy == o.valid for copy in units.valid_copies).all()
-    possible &= Cat(copy == ready for copy in design.compactor.ready_copies).all()
+    beat = Joined(units, newest, o.p)
+    copied = Cat(copy == o.valid for copy in units.valid_copies).all()
+    copied &= Cat(copy == ready for copy in design.compactor.ready_copies).all()
+    possible = copied & (beat.possible | ~o.valid | ~here)
     possible &= ~b.since(~possible)
 
-    own, dense_units = _units(newest)[some:], _units(dense.p)
-    expected = [
-        *own[:-some],
-        *(
-            Unit(Mux(joined, new.there, old.there), Mux(joined, new.bits, old.bits))
-            for old, new in zip(last, first, strict=True)
-            for joined in [added & ~newest.last]
-        ),
-    ]
-    differs = Cat(
-        (is_one.there != must.there) | (must.there & (is_one.bits != must.bits))
-        for is_one, must in zip(dense_units, expected, strict=True)
-    ).any()
-    differs |= (dense.p.last != newest.last) | (dense.p.user != newest.error)
     sure = possible & known
     b.never(
         sure & (dense.valid != (here & (newest.last | o.valid))),
-        sure & dense.valid & differs,
+        sure & dense.valid & beat.differs(dense.p),
         sure & takes & here & ~goes,
+        o.ready != ready,
     )
-    b.reaches("a beat with something added", sure & goes & added & ~newest.last)
+    b.reaches("a beat with something added", sure & goes & beat.added)
     b.reaches("a text's last beat that does not wait", sure & goes & newest.last & ~o.valid)
+
+
+class Joined:
+    """What a beat is with slot 0 of the next one added.
+
+    Attributes
+    ----------
+    possible : Value
+        There are such beats, as far as the properties `units` and `apart` say.
+    added : Value
+        Whether there is something to be added.
+    """
+
+    def __init__(self, design: Any, beat: Any, following: Any) -> None:
+        self._beat = beat
+        some, units = units_of_slot(design), _units(beat)
+        first, last = _units(following)[:some], units[-some:]
+        has_some = Cat(unit.there for unit in first).any()
+        zero = Cat(unit.there | (unit.bits == 0) for unit in first).all()
+        empty = ~Cat(Cat(unit.there, unit.bits).any() for unit in last).any()
+        self.possible = beat.last | (zero & (empty | ~has_some))
+        self.added = has_some & ~beat.last
+        self._units = [
+            *units[some:-some],
+            *(
+                Unit(Mux(self.added, new.there, old.there), Mux(self.added, new.bits, old.bits))
+                for old, new in zip(last, first, strict=True)
+            ),
+        ]
+
+    def differs(self, p: Any) -> Value:
+        """Whether a beat for the compactor is another one."""
+        units = (
+            (unit.there != must.there) | (must.there & (unit.bits != must.bits))
+            for unit, must in zip(_units(p), self._units, strict=True)
+        )
+        facts = (p.last != self._beat.last) | (p.user != self._beat.error)
+        return Cat(*units).any() | facts
 
 
 def _units(p: Any) -> list[Unit]:

@@ -115,6 +115,10 @@ FLAWS: dict[tuple[str, str], tuple[str, str]] = {
         "oldest.eq(chunk.memory(step.accepted, writes, place, chunk.coming))",
         "oldest.eq(chunk.memory(step.accepted, writes, place, up(chunk.coming)))",
     ),
+    ("idle", "no credit while nothing is at the output"): (
+        "ready_next = has_credit | free",
+        "ready_next = has_credit",
+    ),
     ("drains", "credit that does not come back"): (
         "nothing.eq(~o.valid)",
         "nothing.eq(0)",

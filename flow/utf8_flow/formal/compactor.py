@@ -233,10 +233,10 @@ def given(b: Bench, name: str) -> None:
 
 
 def places(b: Bench, name: str) -> None:
-    """Of a beat that is accepted when the tops agree, whatever is in the lane behind those that
-    wait is written to that lane's memory, and so on for each value, in the dense beat that is full
-    with it or, from the last lane on, in the next one. Nothing is written to a lane that has a
-    value of the same dense beat, and nothing in a slot without a beat."""
+    """For each value of a beat that is accepted when the tops agree, the lane in which it belongs
+    is written: that behind the value before it, of the dense beat in which values wait, and from
+    the last lane on those of the next one. Nothing is written to a lane that has a value of the
+    same dense beat, and nothing in a slot without a beat."""
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
     stored, comes = slot.stored, slot.agreed & slot.comes
@@ -366,6 +366,16 @@ def credit(b: Bench, name: str) -> None:
     b.reaches("a beat that cannot be taken", b.since(design.i.ready) & ~design.i.ready)
 
 
+def idle(b: Bench, name: str) -> None:
+    """Whatever the registers hold: a beat can be taken in the second cycle after one in which
+    nothing is at the output. So credit does not depend on numbers of beats that never came."""
+    design = b.design(name, any_start=True)
+    second_after = b.before(Const(1), 2) & ~b.before(design.o.valid, 2)
+    b.never(second_after & ~design.i.ready)
+    b.reaches("a beat at the output then", second_after & design.o.valid)
+    b.cycles = 3
+
+
 def passes(b: Bench, name: str) -> None:
     """Whenever there is a beat at the output, each of its lanes has the value that was last written
     to the place of its number in that lane's memory, and the rest is what was known of the beat in
@@ -440,6 +450,7 @@ _OWN = {
     "self-synchronisation": self_synchronisation,
     "timing": timing,
     "credit": credit,
+    "idle": idle,
     "passes": passes,
     "drains": drains,
 }

@@ -153,7 +153,9 @@ def test_for_every_property_there_is_a_flaw():
     assert {what.name for what in Variant("compactor").proofs if not what.is_lemma} == SEEN
 
 
-@pytest.mark.parametrize("name", ["counted", "given", "sums", "routes", "places", "begins"])
+@pytest.mark.parametrize(
+    "name", ["counted", "given", "sums", "routes", "places", "begins", "passes"]
+)
 def test_source_that_is_not_edited_has_the_properties(name):
     assert verdict_of(name, altered().Compactor, 4) == "proved"
 

@@ -87,9 +87,10 @@ class Compactor(wiring.Component):
         As given.
     ready_copies : list of Signal
         Registers that are to be the same as ``i.ready``, for a producer to add before elaboration.
-    tops, gives, stored : View or Signal
-        For proofs: the registers that say how many values wait, each from its own stage; whether
-        there is a dense beat, in stage 6; and what goes to the memory from the last stage.
+    tops, swaps, gives, stored : View or Signal
+        For proofs: the registers that say how many values wait, each from its own stage; which
+        pairs are swapped, by level; whether there is a dense beat, in stage 6; and what goes to the
+        memory from the last stage.
 
     Members
     -------
@@ -114,6 +115,7 @@ class Compactor(wiring.Component):
         lists = {what: data.ArrayLayout(bits, self.lanes) for what, bits in each.items()}
         facts = {"gives": 1, "newest": NUMBER_WIDTH, "keep": self.lanes, "last": 1, "user": user}
         self.tops: Any = Signal(data.StructLayout({**tops, **at_end}))
+        self.swaps: Any = Signal(data.ArrayLayout(self.lanes // 2, levels))
         self.gives = Signal()
         self.stored: Any = Signal(data.StructLayout({**lists, **facts}))
 
@@ -167,6 +169,7 @@ class Compactor(wiring.Component):
         for level in levels:
             # In order: of each block, as many as it has pairs.
             swaps, half = before[f"swaps_{level}"], 1 << level
+            step.m.d.comb += self.swaps[level].eq(swaps)
             pairs = [lane >> level + 1 << level | lane % half for lane in range(self.lanes)]
             lanes = [
                 select(swaps[pair], lanes[lane ^ half], lanes[lane])

@@ -220,8 +220,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         'self.register("flips_if_ready", NUMBER_WIDTH, reset_less=True)',
     ),
     ("copies", "utf-32 to utf-32", "a copy of ready"): (
-        "ready_next | (ready_next & copy)",
-        "ready_next & (ready_next | copy) & ~newest[0]",
+        "ready_next | (ready_next & c)",
+        "ready_next & (ready_next | c) & ~newest[0]",
     ),
     ("joins", "utf-8 to utf-16", "a text's last beat waits"): (
         "waits & (last | o.valid)",

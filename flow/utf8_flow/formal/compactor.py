@@ -25,6 +25,9 @@ TOLD_IN = {"bit_0": 3, "bit_1": 4}
 
 WHOLE = 5
 
+FIRST_LEVEL = 6
+"""The stage behind the lowest level. Those that do not fit are in the last one."""
+
 GIVEN = 7
 """From that stage on there are dense beats."""
 
@@ -89,6 +92,12 @@ class Heeding(Stored):
     def __init__(self, design: Any, heeds: Value) -> None:
         super().__init__(design, [])
         self.heeds = heeds
+
+
+def levels_of(design: Any) -> int:
+    """Bits of a lane's number."""
+    levels: int = design.lanes.bit_length() - 1
+    return levels
 
 
 class Waiting:
@@ -223,11 +232,11 @@ def given(b: Bench, name: str) -> None:
     b.cycles = STAGES + 3
 
 
-def written(b: Bench, name: str) -> None:
-    """Of a beat that is accepted when the tops agree, each value is written to the lane behind that
-    of the value before it, or behind those that wait, and from the last lane on to the first one
-    of the next dense beat. Nothing is written to a lane that has a value of the same dense beat,
-    and nothing in a slot without a beat."""
+def places(b: Bench, name: str) -> None:
+    """For each value of a beat that is accepted when the tops agree, the lane in which it belongs
+    is written: that behind the value before it, of the dense beat in which values wait, and from
+    the last lane on those of the next one. Nothing is written to a lane that has a value of the
+    same dense beat, and nothing in a slot without a beat."""
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
     stored, comes = slot.stored, slot.agreed & slot.comes
@@ -235,13 +244,12 @@ def written(b: Bench, name: str) -> None:
     waiting = stored.newest + ~slot.fills
     # Any lane of the beat, and any lane of the memory.
     lane, into = b.free(range(design.lanes), "lane"), b.free(range(design.lanes), "into")
-    levels = design.lanes.bit_length() - 1
+    levels = levels_of(design)
     goes_to = Array(slot.goes_to)[lane]
     here = comes & Array(slot.keep)[lane] & (goes_to[:levels] == into)
     b.never(
         here & ~stored.writes[into],
         here & (stored.place[into] != (waiting + goes_to[levels])[:PLACE_WIDTH]),
-        here & (stored.value[into] != slot.beat.data[lane]),
     )
     is_held = into < slot.before.count
     place = (waiting + is_held)[:PLACE_WIDTH]
@@ -250,6 +258,64 @@ def written(b: Bench, name: str) -> None:
     b.reaches("a value in the next dense beat", here & goes_to[levels])
     b.reaches("a lane that is not written", comes & ~stored.writes[into])
     b.cycles = STAGES + 2
+
+
+def swapped(goes_to: Value, level: int) -> list[Value]:
+    """Which pairs of a block are swapped in a level, if the first value of the upper half goes to
+    some lane, so far as bits up to that of the level tell: those in which the value that is in the
+    upper half, or would be, goes to a lower one."""
+    size, bits = 1 << level, level + 1
+    swaps = []
+    for pair in range(size):
+        behind = (pair - goes_to)[:level] if level else Const(0)
+        swaps.append(~(goes_to + behind)[:bits][level])
+    return swaps
+
+
+def known_in(level: int) -> int:
+    """The stage in which it is known which pairs of a level are swapped."""
+    return min(level + FIRST_LEVEL, STAGES) - 1
+
+
+def sums(b: Bench, name: str) -> None:
+    """Of a beat that is accepted when the tops agree, those pairs of lanes are swapped, in each
+    block of each level, of which a value is to go to the other half, if the first value of the
+    upper half goes behind those that wait and those of the beat before it."""
+    design = b.design(name, any_start=True)
+    slot = Slot(b, design)
+    for level in range(levels_of(design)):
+        middles = range(1 << level, design.lanes, 2 << level)
+        expected = Cat(Cat(swapped(slot.goes_to[middle], level)) for middle in middles)
+        told = slot.at(design.swaps[level], known_in(level))
+        b.never(slot.agreed & slot.comes & (told != expected))
+    b.reaches("a full beat", slot.agreed & slot.fills)
+    b.cycles = STAGES + 2
+
+
+def routes(b: Bench, name: str) -> None:
+    """Any value of a beat gets to the lane in which it belongs, if in each level those pairs of its
+    block are swapped that `sums` says: the first value of the upper half goes as many lanes before
+    or behind it as there are values in between, which are not more than lanes."""
+    design = b.design(name, any_start=True)
+    b.cut += [Value.cast(design.swaps[level]) for level in range(levels_of(design))]
+    lane, goes_to = (b.free(range(design.lanes), what) for what in ("lane", "goes_to"))
+    swapped_so: Value = Const(1)
+    for level in range(levels_of(design)):
+        between = b.free(level + 1, f"between_{level}")
+        low, is_upper, block = lane[:level], lane[level], lane[level + 1 :]
+        # An upper one has not more values before it than lanes; a lower one is among those that are
+        # before the middle.
+        possible = Mux(is_upper, between <= low, (between > 0) & (between + low <= 1 << level))
+        middle_goes_to = Mux(is_upper, goes_to - between, goes_to + between)[: level + 1]
+        told = b.before(Value.cast(design.swaps[level]), STAGES - known_in(level))
+        own = told.word_select(block, 1 << level)
+        swapped_so &= possible & (own == Cat(swapped(middle_goes_to, level)))
+    taken = b.before(Value.cast(design.i.p.data), STAGES).word_select(lane, design.width)
+    stored = Value.cast(design.stored.value).word_select(goes_to, design.width)
+    there = b.before(Const(1), STAGES) & swapped_so
+    b.never(there & (stored != taken))
+    b.reaches("a value", there)
+    b.cycles = STAGES + 1
 
 
 def self_synchronisation(b: Bench, name: str) -> None:
@@ -298,6 +364,16 @@ def credit(b: Bench, name: str) -> None:
     expected = b.timing(b, design, Heeding(design, Const(1)))
     b.never(design.i.ready != expected.ready)
     b.reaches("a beat that cannot be taken", b.since(design.i.ready) & ~design.i.ready)
+
+
+def idle(b: Bench, name: str) -> None:
+    """Whatever the registers hold: a beat can be taken in the second cycle after one in which
+    nothing is at the output. So credit does not depend on numbers of beats that never came."""
+    design = b.design(name, any_start=True)
+    second_after = b.before(Const(1), 2) & ~b.before(design.o.valid, 2)
+    b.never(second_after & ~design.i.ready)
+    b.reaches("a beat at the output then", second_after & design.o.valid)
+    b.cycles = 3
 
 
 def passes(b: Bench, name: str) -> None:
@@ -367,11 +443,14 @@ def room(b: Bench, name: str) -> None:
 _OWN = {
     "counted": counted,
     "given": given,
-    "written": written,
+    "sums": sums,
+    "routes": routes,
+    "places": places,
     "begins": begins,
     "self-synchronisation": self_synchronisation,
     "timing": timing,
     "credit": credit,
+    "idle": idle,
     "passes": passes,
     "drains": drains,
 }

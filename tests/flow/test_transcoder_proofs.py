@@ -106,7 +106,7 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
     ),
     ("copies", "utf-32 to utf-32", "a copy of valid"): (
         "select(copy & o.ready, second, first)",
-        "select(copy, second, first)",
+        "select(copy & o.ready, first, first)",
     ),
     ("joins", "utf-8 to utf-16", "added over the end of a text"): (
         "of_next = ~last.replicate(",

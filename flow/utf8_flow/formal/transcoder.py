@@ -357,6 +357,13 @@ def units_of_slot(design: Any) -> int:
     return len(design.arriving.keep) // slots
 
 
+def units(b: Bench, name: str) -> None:
+    """What is known of a beat in the last stage of the first part, its units, `last`, and whether it
+    has an error, is what the specification says of it and of the places before it, whatever the
+    registers hold, if the beats that windows reach over are accepted in a row."""
+    in_windows(b, name)
+
+
 def apart(b: Bench, name: str) -> None:
     """What a beat has in slot 0 belongs to the beat before: that is one of the same text, and has
     no unit in its last slot, where all bits are zero. No slot has a high surrogate of the next
@@ -530,7 +537,7 @@ def verilog(b: Bench, name: str) -> None:
 
 
 _UNITS = {
-    "units": in_windows,
+    "units": units,
     "apart": apart,
     "error": error,
     "self-synchronisation": self_synchronisation,

@@ -58,8 +58,8 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'end.keep("ends", there & ~goes_on & reported & Const(0b11011, 5))',
     ),
     ("decoder", "slots", "a bit of the value in a single slot"): (
-        "value &= named[f",
-        "value = value ^ (bit == 9) << 3 & named[f",
+        "value &= step[f",
+        "value = value ^ (bit == 9) << 3 & step[f",
     ),
     ("decoder", "slots", "nothing is carried between beats"): (
         "Mux(last, 0, Cat(carried, fact)[-self._most :])",
@@ -114,16 +114,16 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'carried = step.register(f"before_{name}", self._most, reset_less=True)',
     ),
     ("decoder", "timing", "too much credit"): (
-        "in range(MOST_STAGES + 1)",
-        "in range(MOST_STAGES + 2)",
+        "in range(more)",
+        "in range(more + 1)",
     ),
     ("decoder", "drains", "credit that does not come back"): (
         "step.take(previous.valid, previous.newest)",
         "step.take(previous.valid, select(previous.valid, up(step.newest), step.newest))",
     ),
     ("decoder", "passes", "the place of the beat before"): (
-        'copy("place", step.next_newest[',
-        'copy("place", step.newest[',
+        'copy("place", step.next_newest[:PLACE_WIDTH])\n            parts',
+        'copy("place", step.newest[:PLACE_WIDTH])\n            parts',
     ),
 }
 

@@ -202,7 +202,8 @@ class Variant:
         if not self.entry.formal:
             return []
         properties: list[Property] = import_module(self.entry.formal).PROPERTIES[self.compact]
-        return properties
+        design = self.make(UNICODE)
+        return [each for each in properties if each.ends(design)]
 
     def make(self, profile: Profile) -> Any:
         """A design; it is refused if there is none like that."""

@@ -39,6 +39,8 @@ class Property:
     part : str
         The attribute of the component with the part of it that it is about; nothing if it is about
         the whole.
+    ends : callable
+        Whether a proof of it ends within minutes for a design. It is not tried for any other one.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Property:
     timing: Any
     is_lemma: bool = False
     part: str = ""
+    ends: Callable[[Any], bool] = lambda design: True
 
     @property
     def statement(self) -> str:

@@ -539,6 +539,12 @@ def verilog(b: Bench, name: str) -> None:
     b.reach = LATENCY + 2
 
 
+def has_few_units(design: Any) -> bool:
+    """Whether a beat of the output has few units."""
+    few: bool = design.out_lanes <= MOST_IN_VERILOG * design.to_form.unit_bytes
+    return few
+
+
 _UNITS = {
     "units": units,
     "apart": apart,
@@ -557,7 +563,7 @@ PROPERTIES = {
         *properties_of("transcoder", UnitsTiming, _WHOLE, LEMMAS, {}),
         replace(
             *properties_of("transcoder", UnitsTiming, {}, {}, {"verilog": verilog}),
-            ends=lambda design: design.out_lanes <= MOST_IN_VERILOG * design.to_form.unit_bytes,
+            ends=has_few_units,
         ),
     ]
 }

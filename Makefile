@@ -5,9 +5,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD  := build
 BOARD  ?= icebreaker
+# Measured over lanes, each with a target of its own.
+SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
 
 .PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
-        synth-lanes bitstream lint format clean
+        synth-lanes $(SYNTH_LANES) bitstream lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -62,8 +64,14 @@ mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
 synth: $(VENV)/fpga ## Measure area and clock frequency on two devices, into docs/synthesis.*
 	$(call measure,synth,synthesis,)
 
-synth-lanes: $(VENV)/fpga ## The same for every number of lanes, into docs/synthesis-lanes.*
-	$(call measure,synth-lanes,synthesis-lanes,--lanes all --profile unicode --device ecp5-85f --seeds 3)
+synth-lanes: $(SYNTH_LANES) ## Every number of lanes, for synth-decoder, -validator, -compactor, -transcoder
+
+$(SYNTH_LANES): synth-%: $(VENV)/fpga
+	$(call measure,$@,synthesis-$*,--component $* $(VALUES) --lanes all $(MEASURED))
+
+synth-compactor: VALUES := --width 16
+
+MEASURED := --profile unicode --device ecp5-85f --seeds 3
 
 # Measure: the target, which is the mark in the page; the name of the files; and options.
 define measure

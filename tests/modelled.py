@@ -7,7 +7,7 @@ import numpy as np
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.text import Transducer
-from utf8_sim.golden.timing import CycleModel, Cycles
+from utf8_sim.golden.timing import CycleModel, Cycles, PackingCycles
 from utf8_sim.trace import Trace
 
 
@@ -54,3 +54,24 @@ class _Modelled:
             self._offered = self._offered and not i_ready
         pins = self._interface.pins
         return Trace(self._interface, {p.name: np.array(columns[p.name], p.dtype) for p in pins})
+
+
+class EarlyEnd(PackingCycles):
+    """A text's last output comes in the slot of its last input, if no other one does."""
+
+    def tick(self, brought, o_ready) -> None:
+        super().tick(brought, o_ready)
+        number, output = self._slots[-1]
+        if output is None:
+            self._slots[-1], self._ending = (number, self._ending), None
+
+
+class NumberOfInput(PackingCycles):
+    """A text's last output has the number of its last input, not that of its slot."""
+
+    def tick(self, brought, o_ready) -> None:
+        ends = self._ending is not None
+        super().tick(brought, o_ready)
+        if ends and brought is not None:
+            number, output = self._slots[-1]
+            self._slots[-1] = number - 1, output

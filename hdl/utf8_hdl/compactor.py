@@ -85,8 +85,6 @@ class Compactor(wiring.Component):
     ----------
     lanes, width, user
         As given.
-    ready_copies : list of Signal
-        Registers that are to be the same as ``i.ready``, for a producer to add before elaboration.
     tops, swaps, gives, stored : View or Signal
         For proofs: the registers that say how many values wait, each from its own stage; which
         pairs are swapped, by level; whether there is a dense beat, in stage 6; and what goes to the
@@ -107,7 +105,6 @@ class Compactor(wiring.Component):
         self.lanes, self.width, self.user = checked_lanes(lanes), width, user
         layout = sparse_layout(lanes, width, user)
         super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
-        self.ready_copies: list[Signal] = []
         levels = self.lanes.bit_length() - 1
         tops = {"bit_0": 1, "bit_1": 1, "lane": levels, "empty": 1}
         at_end = {"lane_at_end": levels, "empty_at_end": 1}
@@ -146,7 +143,7 @@ class Compactor(wiring.Component):
             self.stored.gives.eq(step.valid),
             self.stored.newest.eq(step.newest),
         ]
-        credit.finish(ready=self.ready_copies)
+        credit.finish()
         return m
 
     def _take(self, credit: Credit) -> Step:
@@ -240,10 +237,14 @@ class Sums:
     Attributes
     ----------
     empty : Signal
-        In stage 6, whether a text begins. It is the top's highest bit, one more than lanes have.
+        In stage 6, whether a text begins.
+    ends : Signal
+        In stage 6, whether a text has ended.
     next_top : Signal
-        The sum of the top and what the beat that comes has. Its highest bit says whether the top
-        has gone beyond the highest lane; and if it was empty, whether it still is.
+        The sum of the top and what the beat that comes has.
+    gives : Signal
+        Whether there is a dense beat: that has gone beyond the highest lane, and no text begins; or
+        a text has ended.
     """
 
     def __init__(self, lanes: int) -> None:
@@ -253,7 +254,9 @@ class Sums:
         self._some = 2 if self._blocks <= 4 else 3
         self.empty = Signal(name="empty", init=1)
         self.tops: dict[str, Signal] = {}  # for proofs
-        self.next_top = Signal(self._levels + 1)
+        self.ends = Signal(name="text_ends")
+        self.next_top = Signal(self._levels)
+        self.gives = Signal()
         # The lanes before which all values are counted, and how many bits of that are needed.
         self._whole = {lane: n + 1 for n in range(2, self._levels) for lane in self._middles(n)}
         self._whole[lanes] = self._levels + 1
@@ -340,6 +343,10 @@ class Sums:
             if others or lane % BLOCK:
                 parts.append(before[f"left_{lane}"])
             step.keep(f"before_{lane}", _extended(_total(parts), width))
+        # Before the lane behind all of them, the last one here, are all: none if there is no beat.
+        step.keep("any", Cat(parts).any())
+        with step.m.If(~before.valid):
+            step.m.d.sync += step[f"before_{self._lanes}"].eq(0)
 
     def _blocks_before(self, lane: int) -> int:
         """How many whole blocks there are before a lane, or one that is all lanes."""
@@ -352,9 +359,20 @@ class Sums:
         for lane, width in self._whole.items():
             if lane < self._lanes:
                 step.keep(f"sum_{lane}", (top + before[f"before_{lane}"])[:width])
-        step.m.d.comb += self.next_top.eq(Cat(top, self.empty) + before[f"before_{self._lanes}"])
-        self._follow(top, self.next_top[:-1], before, step)
-        self._follow(step.adopt(self.empty), self.next_top[-1] & self.empty, before, step)
+        # Gates behind the carry chain would be slow, so the carry goes on through two bits. The
+        # first one lets it pass, and makes one if all lanes have a value. The second one lets it
+        # pass if no text begins, and makes one if a text has ended.
+        may_give = step.register("may_give")
+        counts = Cat(before[f"before_{self._lanes}"], self.ends)
+        whole = Cat(top, Const(1, 1), may_give) + counts
+        come = before.valid & (before["end"] | before["any"])
+        step.m.d.comb += [self.next_top.eq(whole), self.gives.eq(whole[-1])]
+        step.m.d.sync += [
+            step.adopt(self.ends).eq(before["end"]),
+            may_give.eq(come | ~self.empty),
+        ]
+        self._follow(top, self.next_top, before, step)
+        self._follow(step.adopt(self.empty), self.empty & ~before["any"], before, step)
 
     def _add_first_bit(self, before: Step, step: Step) -> None:
         """Stage 4: bit 0 of the sums before blocks; and bit 1 of what is added."""
@@ -462,6 +480,7 @@ class Fill:
             self._fill(before, step)
         elif stage == GIVEN:
             step.keep("ends", self._ended)
+            step.keep("fills", self.gives & ~self._ended)
             for name, part in zip(_COMPARED, compared(before["top"]), strict=True):
                 step.keep(f"top_{name}", part)
         elif stage == GIVEN + 1:
@@ -476,20 +495,18 @@ class Fill:
         self.tops = {"empty": empty, "lane_at_end": top_at_end, "empty_at_end": empty_at_end}
         with m.If(before.valid):
             m.d.sync += [
-                empty_at_end.eq(next_top[-1] & empty),
-                top_at_end.eq(next_top[:-1]),
+                empty_at_end.eq(empty & ~before["any"]),
+                top_at_end.eq(next_top),
             ]
-        fills = next_top[-1] & before.valid & ~empty
-        step.keep("fills", fills)
         step.keep("top", top_at_end)
         step.keep("empty", empty)
         step.keep("empty_at_end", empty_at_end)
-        ended, user = step["end"] & step.valid, step["user"]
+        ends, user = self._sums.ends, step["user"]
         m.d.sync += [
-            step.adopt(self._ended).eq(ended),
-            step.adopt(self.gives).eq(fills | ended),
+            step.adopt(self._ended).eq(ends),
+            step.adopt(self.gives).eq(self._sums.gives),
         ]
-        step.keep("user_of_text", user & ended.replicate(len(user)))
+        step.keep("user_of_text", user & ends.replicate(len(user)))
 
     def _reach(self, before: Step, step: Step) -> None:
         """Stage 8: which lanes have a value of the text already, or had one of that before."""

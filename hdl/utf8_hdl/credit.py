@@ -25,7 +25,7 @@ What follows from it:
 
 - Latency: S + 1 cycles from acceptance to output, not counting cycles in which the output waits.
 - Throughput: with a ready consumer S + 1 beats are outstanding, so S may be up to 12 for one beat
-  in every cycle. It is 5 at least.
+  in every cycle. It is 4 at least.
 - Nothing is lost: 16 beats are outstanding at most.
 - No output depends on an input within a cycle, ``i.ready`` neither.
 
@@ -49,7 +49,6 @@ cycles later. Then the timing is:
 Nothing is lost if from any number of beats accepted in a row not more than one more are given.
 """
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -72,8 +71,11 @@ PLACE_WIDTH = (PLACES - 1).bit_length()
 NUMBER_WIDTH = PLACES.bit_length()
 """Bits of a beat's number: one more than that of a place in the memory has."""
 
-BEFORE_MEMORY = 5
+BEFORE_MEMORY = 4
 """So many stages before the memory, beats are looked for that are to come out."""
+
+WAITED = 4
+"""The stage from which on beats are given, if each waits for the next one of its text."""
 
 CHUNK = 160
 """So many bits of memory share the registers that control them.
@@ -221,13 +223,24 @@ class Credit(Section):
         Where all of it is.
     i, o : stream
         Input and output.
+    waits : bool
+        Whether each beat waits for the next one of its text. It is given when that is in the stage
+        before :data:`WAITED`, or if it ended its text, in the slot behind it.
+
+    Attributes
+    ----------
+    gives : Value
+        Whether a beat is given, in the stage before that in which it is known, where others are
+        given than accepted.
     """
 
-    def __init__(self, m: Module, i: Any, o: Any) -> None:
+    def __init__(self, m: Module, i: Any, o: Any, *, waits: bool = False) -> None:
         super().__init__(m, "Flow control: which beat is the next to come out, and credit")
         self._i, self._o = i, o
         self._steps: list[Step] = []
         self._chunks = 0
+        self._waits = waits
+        self.gives: Value = Const(0, 1)
         # The number of the beat that is at the output, or the next to be there.
         self._next = self.adopt(Signal(NUMBER_WIDTH, name="next", init=1))
         # Which of its bits change in this cycle if `o.ready` is high: none while nothing is there.
@@ -241,6 +254,8 @@ class Credit(Section):
 
     def step(self, name: str, what: str) -> Step:
         """The next stage, and what happens in it, for the heading."""
+        if self._waits and self.stages == WAITED - 1:
+            return self.give(name, what, self._follows(self._steps[-2]))
         step, previous = self._new_step(name, what)
         if previous is None:
             accepted = self._i.valid & self._i.ready
@@ -254,11 +269,26 @@ class Credit(Section):
                 step.follow(previous)
         return step
 
+    def _follows(self, step: Step) -> Value:
+        """Whether the beat before is given in this slot: it ended its text, or this one comes.
+
+        It is known in the stage behind this one.
+        """
+        holds, ends, last = step.register("holds"), step.register("holds_last"), step["last"]
+        gives = step.register("gives")
+        step.m.d.sync += gives.eq(holds & (ends | step.valid))
+        with step.m.If(step.valid):
+            step.m.d.sync += [holds.eq(1), ends.eq(last)]
+        with step.m.Elif(ends):
+            step.m.d.sync += holds.eq(0)
+        return gives
+
     def give(self, name: str, what: str, gives: Value) -> Step:
         """The next stage, from which on beats are those that the component gives, and numbers, too.
 
         Whether there is one is known in the stage before.
         """
+        self.gives = gives
         step, previous = self._new_step(name, what)
         assert previous is not None
         step.count(gives)
@@ -271,17 +301,17 @@ class Credit(Section):
         self._steps.append(step)
         return step, previous
 
-    def store(self, step: Step, value: Any) -> Value:
+    def store(self, step: Step, value: Any, size: int = CHUNK) -> Value:
         """What is known of a beat in a stage, when that beat is at the output.
 
-        It is kept in the beat's place in the memory.
+        It is kept in the beat's place in the memory, in chunks of a size.
         """
         bits, parts = Value.cast(value), []
-        for begin in range(0, len(bits), CHUNK):
+        for begin in range(0, len(bits), size):
             chunk = self._chunk()
             writes = chunk.copy("writes", step.next_valid)
             place = chunk.copy("place", step.next_newest[:PLACE_WIDTH])
-            parts.append(chunk.memory(bits[begin : begin + CHUNK], writes, place))
+            parts.append(chunk.memory(bits[begin : begin + size], writes, place))
         return Cat(parts)
 
     def store_each(self, values: list[Value], writes: list[Value], places: list[Value]) -> Value:
@@ -306,11 +336,8 @@ class Credit(Section):
         self.m.d.sync += chunk.own.eq(chunk.coming)
         return chunk
 
-    def finish(self, ready: Sequence[Signal] = (), valid: Sequence[Signal] = ()) -> None:
+    def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
-
-        There may be more signals that are to be ``i.ready``, and more that are to be ``o.valid``:
-        registers, for what would be far from a single one.
 
         No register here is behind more than two lookup tables. So it is known some cycles early
         whether a beat is there, for each of the numbers that may be the next then.
@@ -320,16 +347,14 @@ class Credit(Section):
         one_for_one = last.comes is last.valid
         assert BEFORE_MEMORY <= self.stages <= MOST_STAGES - (not one_for_one)
         taken, odd = o.valid & o.ready, number[0]
-        was_taken, was_taken_before = self.register("was_taken"), self.register("was_taken_before")
-        m.d.sync += [was_taken.eq(taken), was_taken_before.eq(was_taken)]
+        was_taken = self.register("was_taken")
+        m.d.sync += was_taken.eq(taken)
         # Whether a beat is in the memory in two cycles: that with the number of the last cycle, and
         # the three behind it.
         there: list[Value] = []
-        came = self._compared()
-        for ahead in range(4):
-            one = select(was_taken ^ was_taken_before, came[ahead + 1], came[ahead])
+        for ahead, (same, more) in enumerate(pairwise(self._compared())):
             there.append(self.register(f"there_{ahead}"))
-            m.d.sync += there[-1].eq(select(was_taken & was_taken_before, came[ahead + 2], one))
+            m.d.sync += there[-1].eq(select(was_taken, more.any(), same.any()))
         # The same of the number of this cycle. In the next one `first` says it of the number then,
         # and `second` of the one behind; and two say whether that is there and odd, which is so
         # behind a number that is even.
@@ -350,14 +375,13 @@ class Credit(Section):
         )
         m.d.sync += [
             self.adopt(o.valid).eq(is_valid),
-            *(self.adopt(copy).eq(select(copy & o.ready, second, first)) for copy in valid),
             self._flips.eq(flips_next(is_valid, valid_and_odd, number)),
         ]
         if one_for_one:
-            self._give_credit(number, MOST_STAGES, Const(0), ready)
+            self._give_credit(number, MOST_STAGES, Const(0))
         else:
             # While nothing is at the output, there are not more than are in the stages.
-            self._give_credit(self._oldest(), MOST_STAGES - 1, ~o.valid, ready)
+            self._give_credit(self._oldest(), MOST_STAGES - 1, ~o.valid)
 
     def _oldest(self) -> Value:
         """The number of the newest beat that was accepted up to the slot of the one at the output.
@@ -373,28 +397,25 @@ class Credit(Section):
         return oldest
 
     def _compared(self) -> list[Value]:
-        """Of six numbers in order: whether the beat with it is in the memory in three cycles.
+        """Of five numbers in order: with what the beat is in the memory in three cycles.
 
-        The first one is the next one of two cycles before. A number only counts if the beat before
-        it is there. So either that beat is the newest one, or the beat itself has arrived.
+        It is if one of the bits is set. The first number is the next one of the cycle before. A
+        number only counts if the beat before it is there. So either that beat is the newest one, or
+        the beat itself has arrived.
         """
         step = self._steps[-BEFORE_MEMORY]
-        befores = [step.next_newest_and(by) for by in (1, 0, -1, -2, -3, -4)]
+        befores = [step.next_newest_and(by) for by in (1, 0, -1, -2, -3)]
         pairs = [slice(n, n + 2) for n in range(0, NUMBER_WIDTH, 2)]
-        came: list[Value] = []
+        found: list[Value] = []
         for ahead, before in enumerate(befores):
             name, init = f"arriving_{ahead}", (1 - ahead) % (1 << NUMBER_WIDTH)
             arriving = self.adopt(Signal(NUMBER_WIDTH, name=name, init=init))
-            differs = self.register(f"differs_{ahead}", len(pairs))
-            came.append(self.register(f"came_{ahead}"))
-            self.m.d.sync += [
-                arriving.eq(before),
-                differs.eq(Cat(arriving[pair] != self._next[pair] for pair in pairs)),
-                came[-1].eq(differs.any()),
-            ]
-        return came
+            found.append(self.register(f"differs_{ahead}", len(pairs)))
+            differs = Cat(arriving[pair] != self._next[pair] for pair in pairs)
+            self.m.d.sync += [arriving.eq(before), found[-1].eq(differs)]
+        return found
 
-    def _give_credit(self, oldest: Value, most: int, free: Value, copies: Sequence[Signal]) -> None:
+    def _give_credit(self, oldest: Value, most: int, free: Value) -> None:
         """Be ready in the cycle after the next, if few enough beats are outstanding.
 
         The oldest of them has a number, which is that of the next to come if there is none. There
@@ -427,5 +448,4 @@ class Credit(Section):
             ]
         )
         m.d.sync += ready.eq(ready_next)
-        m.d.sync += [self.adopt(c).eq(ready_next | (ready_next & c)) for c in copies]
         self.m.d.comb += self._i.ready.eq(ready)

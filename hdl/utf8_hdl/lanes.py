@@ -92,7 +92,7 @@ class Lanes:
             fact = step[name] if fact is None else fact
             last = step["last"]
             carried = step.register(f"before_{name}", self._most)
-            with step.m.If(step.valid):
+            with step.m.If(step.comes):
                 # There is no byte before the first of a text.
                 going = Mux(last, 0, Cat(carried, fact)[-self._most :])
                 step.m.d.sync += carried.eq(going)

@@ -179,7 +179,7 @@ def _with_before(step: Step, name: str) -> Value:
     """
     fact, last = step[name], step["last"]
     carried = step.register(f"before_{name}")
-    with step.m.If(step.valid):
+    with step.m.If(step.comes):
         step.m.d.sync += carried.eq(fact[-1] & ~last)
     return Cat(carried, fact)
 

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .compactor import Compactor
-from .credit import CHUNK, Credit, Step
+from .credit import CHUNK, NUMBER_WIDTH, Credit, Step
 from .forms import ByteOrder, Form
 from .gates import select
 from .layouts import beat_layout, checked_lanes, sparse_layout, text_layout
@@ -20,6 +20,9 @@ UNIT_BYTES = {Form.UTF_8: 1, Form.UTF_16: 2, Form.UTF_32: 4}
 
 MOST_UNITS = 128
 """How many units a beat of the output may have."""
+
+COUNTED_CHUNK = 32
+"""So many bits of memory share registers where something is done with them at once."""
 
 BYTE_ORDER_MARK = 0xFEFF
 
@@ -133,9 +136,6 @@ class Transcoder(wiring.Component):
         self.compactor = Compactor(self._units, self._width, user=1)
         for part in (self.units, self.compactor):
             part._MustUse__silence = True  # Amaranth warns of the whole if it is not used.
-        for begin in range(0, len(Value.cast(self.units.o.p)), CHUNK):
-            self.compactor.ready_copies.append(Signal(name=f"ready_{begin}"))
-            self.units.valid_copies.append(Signal(name=f"valid_{begin}"))
 
     @property
     def _in_slot(self) -> int:
@@ -154,44 +154,9 @@ class Transcoder(wiring.Component):
         m = Module()
         m.submodules.units, m.submodules.compactor = units, compactor = self.units, self.compactor
         wiring.connect(m, wiring.flipped(self.i), units.i)
-        self._join(m, units, compactor)
+        wiring.connect(m, units.o, compactor.i)
         self._deliver(m, compactor.o)
         return m
-
-    def _join(self, m: Module, units: "Units", compactor: Compactor) -> None:
-        """Let a beat wait for the next one of its text, whose slot 0 is part of its last place."""
-        o, dense = units.o, compactor.i
-        wait: Any = Signal(o.p.shape(), reset_less=True)
-        waits = Signal()
-        m.d.comb += o.ready.eq(dense.ready)
-        with m.If(dense.ready):
-            m.d.sync += waits.eq(o.valid | (waits & ~wait.last))
-        bits, coming = Value.cast(wait), Value.cast(o.p)
-        moves = zip(compactor.ready_copies, units.valid_copies, strict=True)
-        for begin, (ready, valid) in enumerate(moves):
-            chunk = slice(begin * CHUNK, (begin + 1) * CHUNK)
-            with m.If(ready & valid):
-                m.d.sync += bits[chunk].eq(coming[chunk])
-
-        last, some = wait.last, self._in_slot
-        of_next = ~last.replicate(some * self._width)
-        data, keep = Value.cast(wait.data)[some * self._width :], Value.cast(wait.keep)[some:]
-        own_data, own_keep = data[: -some * self._width], keep[:-some]
-        next_data, next_keep = Value.cast(o.p.data), Value.cast(o.p.keep)
-        m.d.comb += [
-            dense.valid.eq(waits & (last | o.valid)),
-            Value.cast(dense.p.data).eq(
-                Cat(
-                    own_data,
-                    data[-some * self._width :] | (next_data[: some * self._width] & of_next),
-                )
-            ),
-            Value.cast(dense.p.keep).eq(
-                Cat(own_keep, keep[-some:] | (next_keep[:some] & of_next[:some]))
-            ),
-            dense.p.last.eq(last),
-            dense.p.user.eq(wait.error),
-        ]
 
     def _deliver(self, m: Module, dense: Any) -> None:
         """The bytes of units."""
@@ -212,8 +177,8 @@ class Transcoder(wiring.Component):
 class Units(wiring.Component):
     """The first part of a transcoder: for each beat of bytes one of units, in slots.
 
-    A pipeline of eight stages, behind credit as in :mod:`utf8_hdl.credit`: the reader, and a stage
-    that writes.
+    A pipeline of nine stages, behind credit as in :mod:`utf8_hdl.credit`: the reader, a stage that
+    writes, and one in which a beat waits for the next one of its text.
 
     Parameters
     ----------
@@ -226,20 +191,21 @@ class Units(wiring.Component):
     ----------
     transcoder : Transcoder
         As given; also its ``profile`` and ``lanes``.
-    valid_copies : list of Signal
-        Registers that are to be the same as ``o.valid``, for a consumer to add before elaboration.
     wrong : Signal
-        Whether there is an error in the beat in the last stage of the reader.
+        For proofs, and so are the others: whether there is an error in the beat in stage 8.
     arrives, arriving : Signal, View
-        Whether there is a beat in the last stage, and what it is, for proofs.
+        Whether there is a beat in stage 8, and what it is: units, those of slot 0 first, ``last``,
+        and with that ``error``.
+    gives, stored : Signal, View
+        Whether a beat is given, in stage 3; and what goes to the memory from the last stage.
 
     Members
     -------
     i : ``In(stream.Signature(beat_layout(lanes)))``
         Beats of bytes.
-    o : ``Out(stream.Signature(...))``
-        For each of them the units, those of slot 0 first: ``data``, ``keep``; ``last``; and
-        ``error`` with that, whether there was an error in the text.
+    o : ``Out(stream.Signature(sparse_layout(units, width, 1)))``
+        For each of them the units that end in its places, and what the next one of its text adds.
+        With ``last`` comes as ``user`` whether there was an error in the text.
     """
 
     i: Any
@@ -248,23 +214,25 @@ class Units(wiring.Component):
     def __init__(self, transcoder: Transcoder, units: int, in_slot: int, width: int) -> None:
         self.transcoder, self._in_slot = transcoder, in_slot
         self.profile, self.lanes = transcoder.profile, transcoder.lanes
-        layout = sparse_layout(units + in_slot, width)
-        layout = data.StructLayout({**dict(layout.members), "error": 1})
+        self._width = width
+        dense = sparse_layout(units, width, 1)
+        slots = dict(sparse_layout(units + in_slot, width).members)
         super().__init__(
             {
                 "i": In(stream.Signature(beat_layout(transcoder.lanes))),
-                "o": Out(stream.Signature(layout)),
+                "o": Out(stream.Signature(dense)),
             }
         )
-        self.valid_copies: list[Signal] = []
-        self.wrong, self.arrives = Signal(), Signal()
-        self.arriving: Any = Signal(layout)
+        self.wrong, self.arrives, self.gives = Signal(), Signal(), Signal()
+        self.arriving: Any = Signal(data.StructLayout({**slots, "error": 1}))
+        to_memory = {"beat": dense, "gives": 1, "newest": NUMBER_WIDTH}
+        self.stored: Any = Signal(data.StructLayout(to_memory))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         transcoder = self.transcoder
         profile, forms = transcoder.profile, (transcoder.from_form, transcoder.to_form)
-        credit = Credit(m, self.i, self.o)
+        credit = Credit(m, self.i, self.o, waits=True)
         make = READERS[forms[0]](credit, self.i, profile, transcoder.byte_order)
         pairs = forms == (Form.UTF_32, Form.UTF_16)
         units = (write_pairs if pairs else WRITERS[forms[1]])(make, profile.code_point_width)
@@ -275,24 +243,54 @@ class Units(wiring.Component):
         if transcoder.strip_bom:
             slot, is_mark = self._byte_order_mark(make)
             kept[slot] = kept[slot] & ~is_mark.replicate(self._in_slot)
-        last = make["last"]
-        facts = write.keep("facts", Cat(*kept, last, self._error(make, write)))
-        in_slots = write.keep("units", Cat(bits))
-        payload = Cat(credit.store(write, in_slots), credit.store(write, facts))
-        m.d.comb += [
-            self.arrives.eq(write.valid),
-            Value.cast(self.arriving).eq(Cat(in_slots, facts)),
-            Value.cast(self.o.p).eq(payload),
-        ]
-        credit.finish(valid=self.valid_copies)
+        write.keep("units", Cat(bits))
+        write.keep("kept", Cat(*kept))
+        error = self._error(make, write)
+        facts = Cat(write["units"], write["kept"], write["last"], error)
+        m.d.comb += [self.arrives.eq(write.comes), Value.cast(self.arriving).eq(facts)]
+        self._join(credit, make, write)
         return m
+
+    def _join(self, credit: Credit, make: Step, write: Step) -> None:
+        """The last stage: a beat goes on with slot 0 of the next one of its text in its last place.
+
+        It is held until that comes, or if it ended its text, in the slot behind it.
+        """
+        m, some = credit.m, self._in_slot
+        join = credit.step("join", "a beat, and what the next one of its text adds to it")
+        held: Any = join.adopt(Signal(self.o.p.shape(), name="held", reset_less=True))
+        bits, coming = Value.cast(held), self.arriving
+        own = Cat(*coming.data[some:], *coming.keep[some:], coming.last, coming.error)
+        for number, begin in enumerate(range(0, len(bits), CHUNK)):
+            chunk = slice(begin, begin + CHUNK)
+            with m.If(write.copy(f"comes_{number}", make.comes)):
+                m.d.sync += bits[chunk].eq(own[chunk])
+        added = [
+            Cat(coming[part][n] for n in range(some)) & ~held.last.replicate(some * width)
+            for part, width in (("data", self._width), ("keep", 1))
+        ]
+        values, kept = (
+            Cat(whole[: -len(more)], whole[-len(more) :] | more)
+            for whole, more in zip(map(Value.cast, (held.data, held.keep)), added, strict=True)
+        )
+        stored = join.keep("joined", Cat(values, kept, held.last, held.user))
+        # Behind its memory, the compactor counts `keep` at once.
+        data, others = stored[: len(values)], stored[len(values) :]
+        m.d.comb += [
+            Value.cast(self.o.p).eq(
+                Cat(credit.store(join, data), credit.store(join, others, COUNTED_CHUNK))
+            ),
+            self.gives.eq(credit.gives),
+            Value.cast(self.stored).eq(Cat(stored, join.valid, join.newest)),
+        ]
+        credit.finish()
 
     def _error(self, make: Step, write: Step) -> Value:
         """With the last beat of a text, whether there was an error in it."""
-        last, seen = make["last"], write.register("error_seen")
-        write.m.d.comb += self.wrong.eq(make["errors"].any())
+        last, seen = write["last"], write.register("error_seen")
+        write.m.d.comb += self.wrong.eq(write.keep("errors", make["errors"].any()))
         seen_now = seen | self.wrong
-        with write.m.If(make.valid):
+        with write.m.If(write.comes):
             write.m.d.sync += seen.eq(seen_now & ~last)
         return seen_now & last
 
@@ -302,7 +300,7 @@ class Units(wiring.Component):
         unit = 2 if transcoder.from_form is Form.UTF_8 else 0  # it is EF BB BF
         beat, place = divmod(unit, transcoder.places)
         slot, number = place + 1, make.register("beat_of_text", 2)
-        with make.m.If(make.valid):
+        with make.m.If(make.comes):
             make.m.d.sync += number.eq(select(last, Const(0, 2), number + ~number.all()))
         width = transcoder.profile.code_point_width
         value = Cat(make[f"code_point_{bit}"][slot] for bit in range(width))

@@ -3,7 +3,7 @@
 `make bench` prints it, `make bench-transcoding` puts it into docs/benchmark.md. CPython replaces
 errors, as the hardware does. simdutf converts well-formed text and refuses all other; it is the one
 in Node.js, from PyPI. If there is a shared library of simdutf, or SIMDUTF names one, that is called
-as well. The rates of the hardware are those of docs/synthesis-transcoding.json.
+as well. The rates of the hardware are those of docs/synthesis-transcoder.json.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from utf8_flow.fpga.results import table
 from utf8_flow.verify.engines import keep_freed_memory
 
 HERE = Path(__file__).parent
-SYNTHESIS = HERE.parents[1] / "docs" / "synthesis-transcoding.json"
+SYNTHESIS = HERE.parents[1] / "docs" / "synthesis-transcoder.json"
 SIZE, COUNT = 1 << 16, 16
 SEED = 1
 TURNS, ROUNDS = 5, 20

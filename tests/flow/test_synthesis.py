@@ -45,7 +45,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 HX8K = DEVICES["ice40-hx8k"]
 MEASURED = [variant for variant in variants() if variant.lanes == 1]
 KEPT = json.loads((DOCS / "synthesis.json").read_text())
-KEPT_OF_LANES = json.loads((DOCS / "synthesis-lanes.json").read_text())
+OF_LANES = "decoder", "validator", "compactor", "transcoder"
 
 on_each_device = pytest.mark.parametrize("device", DEVICES)
 
@@ -296,12 +296,18 @@ def test_the_run_in_the_middle_is_the_median(frequencies, median):
     assert design["bytes_per_second"] == frequencies[median] * 1e6
 
 
-def test_each_lane_takes_a_byte():
+@pytest.mark.parametrize(
+    ("variant", "name", "bits"),
+    [
+        (Variant("decoder", lanes=8), "decoder, 8 lanes", 8 * 8),
+        (Variant("compactor", lanes=4, own={"width": 18}), "width 18", 4 * 18),
+    ],
+)
+def test_each_lane_takes_a_byte_or_a_value(variant, name, bits):
     one = measured([200.0])
-    job = one.job._replace(variant=Variant("decoder", lanes=8))
-    results = document([one._replace(job=job)])
-    assert results["designs"][0]["bytes_per_second"] == 8 * 200e6
-    assert summary(results)[-1].startswith("| decoder, 8 lanes, unicode | ")
+    results = document([one._replace(job=one.job._replace(variant=variant))])
+    assert results["designs"][0]["bytes_per_second"] == bits // 8 * 200e6
+    assert name in summary(results)[-1]
 
 
 @pytest.mark.parametrize(("mhz", "usable"), [(256.5, 256.5), (257, 257), (257.5, 257), (400, 257)])
@@ -313,13 +319,6 @@ def test_no_design_is_faster_than_the_clock_tree(mhz, usable):
     cells = [cell.strip() for cell in summary(results)[-1].split("|")]
     assert (cells[7], cells[9]) == (f"{mhz:.0f}", "257")
     assert cells[10] == f"{usable:.0f}" + (" (clock tree)" if mhz > 257 else "")
-
-
-def test_each_lane_takes_a_byte_in_every_cycle():
-    one = measured([200])
-    job = one.job._replace(variant=Variant("decoder", lanes=8))
-    [design] = document([one._replace(job=job)])["designs"]
-    assert design["bytes_per_second"] == 8 * 200e6
 
 
 def test_the_summary_says_what_the_document_says():
@@ -549,19 +548,23 @@ def test_control_c_ends_place_and_route(folder, tmp_path_factory, group):
 # --- the page -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("kept", "drawing"), [(KEPT, "synthesis.svg"), (KEPT_OF_LANES, "synthesis-lanes.svg")]
-)
-def test_page_and_chart_show_the_results_that_are_kept(kept, drawing):
-    page = (DOCS / "synthesis.md").read_text()
+def kept_of(name):
+    return json.loads((DOCS / f"{name}.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["synthesis", *(f"synthesis-{name}" for name in OF_LANES)])
+def test_page_and_chart_show_the_results_that_are_kept(name):
+    page, kept, drawing = (DOCS / "synthesis.md").read_text(), kept_of(name), f"{name}.svg"
     assert "\n".join(["", *summary(kept), ""]) in page
     assert texts((DOCS / drawing).read_text()) == texts(chart(kept))
     assert f"({drawing})" in page
 
 
-def test_each_number_of_lanes_is_on_the_page():
-    designs = [Variant(d["component"], d["compact"], d["lanes"]) for d in KEPT_OF_LANES["designs"]]
-    assert designs == [Variant(c, lanes=n) for c in ("decoder", "validator") for n in LANES]
+@pytest.mark.parametrize("component", OF_LANES)
+def test_each_number_of_lanes_is_on_the_page(component):
+    designs = kept_of(f"synthesis-{component}")["designs"]
+    assert {design["component"] for design in designs} == {component}
+    assert [design["lanes"] for design in designs] == list(LANES)
 
 
 @pytest.mark.parametrize("variant", MEASURED, ids=lambda variant: variant.label)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dense import by_arrays, packed, readable
 from hostile import chunks
-from modelled import ModelEngine
+from modelled import EarlyEnd, ModelEngine, NumberOfInput
 from rtl import STALLS, quick_engine
 from utf8_hdl import UNICODE, Compactor
 from utf8_sim import Mismatch, Scoreboard
@@ -18,7 +18,7 @@ from utf8_sim.engines.engine import Engine, interface_of
 from utf8_sim.golden.array_timing import ArrayPacking
 from utf8_sim.golden.packing import CompactorTransducer, Packer
 from utf8_sim.golden.text import Output
-from utf8_sim.golden.timing import Packing, PackingCycles
+from utf8_sim.golden.timing import Packing
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import RandomStalls, Stimulus, anything
 from utf8_sim.trace import Columns, Trace
@@ -193,27 +193,6 @@ def test_a_model_that_forgets_at_the_end_of_a_window_is_found(forgotten, monkeyp
     items = random_items(engine.design, 200, 3)
     runs = [Lockstep(engine, Stimulus([items], *stalls)) for stalls in (*STALLS.values(), SLOW)]
     assert any(run.run() for run in runs)
-
-
-class EarlyEnd(PackingCycles):
-    """A text's last output comes in the slot of its last input, if no other one does."""
-
-    def tick(self, brought, o_ready) -> None:
-        super().tick(brought, o_ready)
-        number, output = self._slots[-1]
-        if output is None:
-            self._slots[-1], self._ending = (number, self._ending), None
-
-
-class NumberOfInput(PackingCycles):
-    """A text's last output has the number of its last input, not that of its slot."""
-
-    def tick(self, brought, o_ready) -> None:
-        ends = self._ending is not None
-        super().tick(brought, o_ready)
-        if ends and brought is not None:
-            number, output = self._slots[-1]
-            self._slots[-1] = number - 1, output
 
 
 @pytest.mark.parametrize(

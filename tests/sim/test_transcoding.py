@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dense import by_arrays, packed, readable, texts_as_piece, with_holes
 from hostile import chunks, hostile_bytes
-from modelled import ModelEngine
+from modelled import EarlyEnd, ModelEngine, NumberOfInput
 from reference import BOUNDARY_BYTES
 from rtl import STALLS, quick_engine
 from utf8_hdl import UCS2, UNICODE, ByteOrder, ErrorSpan, Form, Transcoder
@@ -20,7 +20,7 @@ from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.array_timing import ArrayTranscoding
 from utf8_sim.golden.packing import Packer
 from utf8_sim.golden.text import Output
-from utf8_sim.golden.timing import Transcoding, TranscodingCycles
+from utf8_sim.golden.timing import Packing, PackingCycles, Transcoding, TranscodingCycles
 from utf8_sim.golden.transcoding import Conversion, TranscoderTransducer, Utf16Reader
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import RandomStalls, Stimulus
@@ -260,7 +260,7 @@ def test_campaign_agrees_and_leaves_no_gap(source, target):
 
 
 SLOW = RandomStalls(0.3, 1), RandomStalls(0.9, 2)
-TIMINGS = [Transcoding(8, 11), Transcoding(1, 2), Transcoding(10, 20)]
+TIMINGS = [Transcoding(9, 11), Transcoding(1, 2), Transcoding(10, 20)]
 
 
 def mixed_text(design, beats: int, seed: int):
@@ -293,67 +293,72 @@ def events(pieces, stalls=STALLS["full rate"], lanes: int = 4) -> Trace:
 
 
 def test_latency_is_as_its_docstring_says():
-    """Accepted in cycles 1 to 3; each waits nine cycles and one more, and then it is packed."""
+    """The first output is cut by the input of cycle 3; the others are brought about by it alone."""
+    timing = TRANSCODER.timing(Transcoder())
+    assert (timing.latency, timing.latency_of_full, timing.latency_of_cut) == (24, 23, 22)
     trace = events([(b"A" * 12, True)])
     assert np.flatnonzero(trace.is_accepted).tolist() == [1, 2, 3]
-    assert np.flatnonzero(trace["o.valid"]).tolist() == [12 + 12, 13 + 12, 13 + 13]
+    assert np.flatnonzero(trace["o.valid"]).tolist() == [3 + 22, 3 + 23, 3 + 24]
     trace = events([(b"A", True), (b"B", True)])
-    assert np.flatnonzero(trace["o.valid"]).tolist() == [11 + 13, 12 + 13]
+    assert np.flatnonzero(trace["o.valid"]).tolist() == [1 + 24, 2 + 24]
 
 
 def test_nothing_is_lost_while_nothing_is_taken():
-    """The first pipeline has 16, one waits, and the second has what its credit allows."""
+    """Each of the two pipelines has what its credit allows."""
     engine = ModelEngine(Transcoder(UNICODE, 4, Form.UTF_8, Form.UTF_16))
     stalls = RandomStalls(), RandomStalls(0.995, 1)
     trace = Trace.join(list(Lockstep(engine, Stimulus([(bytes(4 * 60), True)], *stalls))))
     first_taken = int(trace.is_taken.argmax())
-    assert np.count_nonzero(trace.is_accepted[:first_taken]) == 16 + 1 + 16
+    assert np.count_nonzero(trace.is_accepted[:first_taken]) == 16 + 16
     assert np.count_nonzero(trace.is_taken) == 60
 
 
-STATE = "_ready", "_arrives", "_waits", "_known", "_open", "_accepted", "_ends"
-STATE += "_arrivals", "_numbers"
+OF_READING = "_arrives", "_numbers", "_ends", "_accepted", "_ready"
+STATE = "_held", "_known", "_open", "_accepted", "_ends", "_arrives", "_numbers"
 
 
 def nothing_like(value):
     if isinstance(value, list):
         return [0 for _ in value]
-    return np.zeros_like(value) if isinstance(value, np.ndarray) else False
+    return np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)()
 
 
-@pytest.mark.parametrize("forgotten", STATE)
-def test_a_model_that_forgets_at_the_end_of_a_window_is_found(forgotten, monkeypatch):
+@pytest.mark.parametrize(
+    ("of_reading", "forgotten"),
+    [*product([True], OF_READING), *product([False], STATE)],
+)
+def test_a_model_that_forgets_at_the_end_of_a_window_is_found(of_reading, forgotten, monkeypatch):
     flow = ArrayTranscoding.flow
 
     def forgetful(timing, *arguments):
-        setattr(timing, forgotten, nothing_like(getattr(timing, forgotten)))
+        whose = timing._reading if of_reading else timing
+        setattr(whose, forgotten, nothing_like(getattr(whose, forgotten)))
         return flow(timing, *arguments)
 
     monkeypatch.setattr(ArrayTranscoding, "flow", forgetful)
     engine = ModelEngine(Transcoder(UNICODE, 2, Form.UTF_8, Form.UTF_16))
-    engine.timing, engine.window = Transcoding(8, 20), 5
+    engine.timing, engine.window = Transcoding(16, 16), 5
     pieces = [mixed_text(engine.design, 200, 2)]
     runs = [Lockstep(engine, Stimulus(pieces, *stalls)) for stalls in (*STALLS.values(), SLOW)]
     assert any(run.run() for run in runs)
 
 
-class NoWait(TranscodingCycles):
-    """An input that ends its text does not wait, if none does."""
-
-    def tick(self, brought, o_ready) -> None:
-        following = self._reading.offered()
-        if self._waits is None and following and self._packing.ready(o_ready):
-            [outputs] = following
-            if any(payload[2] for payload, _ in outputs):
-                self._waits = outputs
-                self._reading._waiting[0] = ([],)
-        super().tick(brought, o_ready)
+def broken_reading(of: type[PackingCycles]) -> TranscodingCycles:
+    """The chain with another first pipeline."""
+    cycles = Transcoding(9, 11).cycles()
+    cycles._reading = of(Packing(9), cycles._reading._ends)
+    return cycles
 
 
 @pytest.mark.parametrize(
     "cycles",
-    [Transcoding(9, 11).cycles, Transcoding(8, 12).cycles, lambda: NoWait(Transcoding(8, 11))],
-    ids=["slow reading", "slow packing", "no wait"],
+    [
+        Transcoding(10, 11).cycles,
+        Transcoding(9, 12).cycles,
+        lambda: broken_reading(EarlyEnd),
+        lambda: broken_reading(NumberOfInput),
+    ],
+    ids=["slow reading", "slow packing", "early end of reading", "another number"],
 )
 def test_campaign_finds_a_wrong_timing(cycles):
     design = Transcoder(UNICODE, 2, Form.UTF_8, Form.UTF_16)

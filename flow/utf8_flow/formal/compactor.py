@@ -6,6 +6,7 @@ has. So what is proved of one slot, whatever the registers hold but for the tops
 over all slots of any run: `begins` is where it begins, and `values` its step.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
@@ -40,12 +41,15 @@ MOST = 12
 
 
 class PackingTiming(CreditTiming):
-    """Of the compactor: the documented timing where other beats are given than are accepted.
+    """Of the compactor, and of what has other stages: the documented timing where other beats are
+    given than are accepted.
 
-    The design tells in the sixth stage whether one is given, and the pins whether it is taken.
+    The design tells in a stage whether one is given, and the pins whether it is taken.
 
     Attributes
     ----------
+    stages, given_in : int
+        How many stages there are, and which one tells it.
     valid : Value
         There is a beat at the output.
     ready : Value
@@ -54,7 +58,7 @@ class PackingTiming(CreditTiming):
         So far there were never more beats given and not taken than places.
     """
 
-    stages = STAGES
+    stages, given_in = STAGES, GIVEN - 1
     fits: Value
 
     def _describe(self, b: Bench, m: Any, design: Any, specification: Any) -> None:
@@ -68,15 +72,15 @@ class PackingTiming(CreditTiming):
         next_following = (following + taken)[:NUMBER]
         m.d.sync += accepted.eq(newest)
         m.d.sync += [given.eq(newest_given), following.eq(next_following)]
-        told_in = GIVEN - 1
-        arrived = delayed(m, newest_given, STAGES + 1 - told_in)
+        arrived = delayed(m, newest_given, self.stages + 1 - self.given_in)
         self.valid = self._left(arrived, following) != 0
         self.fits = ~b.since(self._left(newest_given, following) > self.places)
 
         # With each beat goes the number of the newest one that was accepted up to its slot. It is
         # in the last but one stage that it goes to the memory, and it is read in the cycle before.
-        stored = delayed(m, Cat(design.gives, newest_given[:-1]), STAGES - 1 - told_in)
-        up_to_slot = delayed(m, newest, STAGES - 1)
+        before_last = self.stages - 1
+        stored = delayed(m, Cat(design.gives, newest_given[:-1]), before_last - self.given_in)
+        up_to_slot = delayed(m, newest, before_last)
         with_it = [Signal(NUMBER, name=f"accepted_{n}") for n in range(self.places)]
         for n, number in enumerate(with_it):
             with m.If(stored == Cat(Const(1), Const(n, NUMBER - 1))):
@@ -376,14 +380,9 @@ def idle(b: Bench, name: str) -> None:
     b.cycles = 3
 
 
-def passes(b: Bench, name: str) -> None:
-    """Whenever there is a beat at the output, each of its lanes has the value that was last written
-    to the place of its number in that lane's memory, and the rest is what was known of the beat in
-    the last stage, whatever all that is."""
-    design = b.design(name)
-    stored = design.stored
-    facts = Cat(Value.cast(stored.keep), stored.last, stored.user)
-    b.cut += [*map(Value.cast, (stored.writes, stored.place, stored.value)), facts, design.gives]
+def at_output(b: Bench, design: Any) -> Callable[[Value, Value, Value], Value]:
+    """A function: of what is written to places, what was last written to that of the beat which is
+    at the output, by its number, or the next to be there."""
     following = Signal(PLACE_WIDTH, init=1)
     b.model.d.sync += following.eq(following + gives(design))
 
@@ -394,6 +393,18 @@ def passes(b: Bench, name: str) -> None:
                 b.model.d.sync += kept.eq(value)
         return Array(memory)[following]
 
+    return read
+
+
+def passes(b: Bench, name: str) -> None:
+    """Whenever there is a beat at the output, each of its lanes has the value that was last written
+    to the place of its number in that lane's memory, and the rest is what was known of the beat in
+    the last stage, whatever all that is."""
+    design = b.design(name)
+    stored = design.stored
+    facts = Cat(Value.cast(stored.keep), stored.last, stored.user)
+    b.cut += [*map(Value.cast, (stored.writes, stored.place, stored.value)), facts, design.gives]
+    read = at_output(b, design)
     written_to = [
         read(stored.value[n], stored.writes[n], stored.place[n]) for n in range(design.lanes)
     ]
@@ -429,7 +440,7 @@ def room(b: Bench, name: str) -> None:
     m.d.sync += watched.eq(watched | begins_now)
     with m.If(watched):
         m.d.sync += [came.eq(came + takes), more.eq(more + gives_one)]
-    arrived = delayed(m, begins_now | watched, STAGES + 1)
+    arrived = delayed(m, begins_now | watched, b.timing.stages + 1)
     m.d.sync += taken.eq(taken | (arrived & b.free(1, "takes")))
     too_many = arrived & ~taken & (came + 1 > MOST)
     m.d.sync += ready.eq(~delayed(m, too_many))
@@ -440,6 +451,9 @@ def room(b: Bench, name: str) -> None:
     b.reaches("all places", waits_there & (begun == b.timing.places - 1))
 
 
+PACKING = {"timing": timing, "credit": credit, "idle": idle, "drains": drains}
+"""What is proved of the flow control of all that has such a timing."""
+
 _OWN = {
     "counted": counted,
     "given": given,
@@ -448,12 +462,8 @@ _OWN = {
     "places": places,
     "begins": begins,
     "self-synchronisation": self_synchronisation,
-    "timing": timing,
-    "credit": credit,
-    "idle": idle,
     "passes": passes,
-    "drains": drains,
-}
+} | PACKING
 
 _LEMMAS = {"room": room}
 

@@ -41,7 +41,7 @@ MODULE = "utf8_mutants"
 SPARED = (
     *("self-synchronisation", "verilog", "covers"),
     *("slots", "first-error", "gaps", "begins", "verdict", "passes"),
-    *("copies", "joins", "delivers"),
+    *("joins", "delivers"),
 )
 """Properties that are not tried on mutants, like lemmas and those of a part: slow, not about the
 design alone, or about more of it than its pins."""

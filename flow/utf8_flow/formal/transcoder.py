@@ -1,9 +1,9 @@
 """What is proved of the transcoder but for its compactor.
 
 Its first part, `Units`, is looked at alone: it has a flow control of its own, that of
-:class:`~.timing.CreditTiming`, and gives one beat for each that it takes. What it says of a beat is
-a function of a window of places, as in the decoder with lanes. The join behind it is looked at with
-both of its neighbours free.
+:class:`~.compactor.PackingTiming`, as each beat waits for the next one of its text. What it says of
+a beat is a function of a window of places, as in the decoder with lanes. The join in its last stage
+is looked at with what arrives there free.
 
 The specification is made of the Unicode Standard's tables and definitions: Table 3-5 for UTF-16,
 Table 3-6 for UTF-8, D90 for UTF-32. It says of each place which code point or error ends in it, of
@@ -19,14 +19,15 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8_hdl import ByteOrder, Form, Profile
+from utf8_hdl.credit import PLACE_WIDTH
 from utf8_hdl.layouts import beat_layout
 
 from . import streams
-from .bench import Bench, accepts, input_of
-from .lanes import LANED, LEMMAS, in_windows, reset
+from .bench import Bench, accepts, delayed, gives, input_of, output_of
+from .compactor import PACKING, PackingTiming, at_output, room
+from .lanes import begins, gaps, in_windows, windows
 from .specification import FORMS
 from .streams import properties_of
-from .timing import CreditTiming
 from .windows import SlotsSpecification
 
 REPLACEMENT = 0xFFFD
@@ -44,7 +45,7 @@ MARK_BYTES = {Form.UTF_8: 3, Form.UTF_16: 2, Form.UTF_32: 4}
 MOST_IN_VERILOG = 16
 """Units of a beat. With more, the proof that Verilog does the same does not end within minutes."""
 
-LATENCY = 23
+LATENCY = 24
 """Cycles between a text's last beat at the input and at the output."""
 
 
@@ -307,11 +308,11 @@ class UnitsSpecification:
         ]
 
 
-class UnitsTiming(CreditTiming):
-    """Of the transcoder's first part: all of a beat is known in the last stage."""
+class UnitsTiming(PackingTiming):
+    """Of the transcoder's first part: what a beat has is known in the stage before the join."""
 
-    stages = told_in = 8
-    errors_in = 7
+    stages, given_in, told_in = 9, 3, 8
+    errors_in = 8
     """In which stage it is known whether there is an error in a beat."""
 
     @classmethod
@@ -331,11 +332,6 @@ class UnitsTiming(CreditTiming):
         )
         units = map(_exact(design), count(), wide)
         return beat, Cat(Const(1), beat.last, beat.error, *units)
-
-    @classmethod
-    def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
-        """What goes to the memory, and from which stage."""
-        return [(Value.cast(design.arriving), cls.stages)]
 
 
 def _exact(design: Any) -> Callable[[int, Unit], Value]:
@@ -411,55 +407,62 @@ def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value]) -> Non
     b.reaches("a text without one, behind a text with one", arrives & b.since(arrives & expected))
 
 
-def copies(b: Bench, name: str) -> None:
-    """Registers that are to be the same as `o.valid` of the first part, and as `i.ready` of the
-    compactor, are so in every cycle."""
-    design = b.design(name)
-    valid, ready = design.units.o.valid, design.compactor.i.ready
-    b.never(*(copy != valid for copy in design.units.valid_copies))
-    b.never(*(copy != ready for copy in design.compactor.ready_copies))
-    b.reaches("a beat for the compactor", valid & ready)
-
-
 def joins(b: Bench, name: str) -> None:
-    """Whatever the first part gives, and whenever the compactor takes: it takes each of these beats
-    once, in order, the units of slot 0 of the next one of its text added to its last place. A beat
-    waits for that one, and a text's last beat for none; one is taken whenever the compactor is
-    ready. Nothing is left of what was there before a reset; and from any register contents, it is
-    so of all beats that come."""
+    """Whatever units beats have in the stage before the join: each beat that is accepted is given
+    once, in order, the units of slot 0 of the next one of its text added to its last place. It is
+    given in the slot in which the next one comes, or if it has `last`, in the one behind its own;
+    numbers count those that are given. Nothing is left of what was there before a reset; and from
+    any register contents, it is so of all beats that come."""
     rst = b.free(1, "rst")
     design = b.design(name, any_start=True, reset=rst)
-    units, dense = design.units, design.compactor.i
-    o, ready = units.o, dense.ready
-    b.cut += [o.valid, Value.cast(o.p), Cat(units.valid_copies)]
-    b.cut += [ready, Cat(design.compactor.ready_copies)]
+    arriving, stored = design.arriving, design.stored
+    b.cut += [Cat(Value.cast(arriving.data), Value.cast(arriving.keep), arriving.error)]
 
-    # The newest beat that was taken, and whether it has not yet gone.
-    newest: Any = Signal.like(o.p)
+    def stages(value: Value, cycles: int) -> Value:
+        """What goes through as many stages, and is lost with a reset."""
+        for _ in range(cycles):
+            value = delayed(b.m, value & ~rst)
+        return value
+
+    # The newest beat that came to the join, and whether it has not yet gone.
+    newest: Any = Signal.like(arriving)
     here, known = Signal(), Signal()
-    takes, goes = o.valid & o.ready, dense.valid & ready
-    with b.m.If(takes):
-        b.m.d.sync += Value.cast(newest).eq(Value.cast(o.p))
-    b.m.d.sync += [
-        known.eq(known | takes | rst),
-        here.eq(~rst & (takes | (here & ~goes))),
-    ]
+    told_in, left = b.timing.told_in, b.timing.stages - b.timing.given_in
+    comes = stages(accepts(design), told_in)
+    last = b.before(design.i.p.last, told_in)
+    goes = here & (newest.last | comes)
+    with b.m.If(comes):
+        b.m.d.sync += [Value.cast(newest).eq(Value.cast(arriving)), newest.last.eq(last)]
+    b.m.d.sync += [known.eq(known | comes | rst), here.eq(~rst & (comes | (here & ~goes)))]
 
-    beat = Joined(units, newest, o.p)
-    copied = Cat(copy == o.valid for copy in units.valid_copies).all()
-    copied &= Cat(copy == ready for copy in design.compactor.ready_copies).all()
-    possible = copied & (beat.possible | ~o.valid | ~here)
+    # From here on all is of the slot that is in the last stage.
+    newest, arriving = (arriving.shape()(b.before(Value.cast(beat))) for beat in (newest, arriving))
+    beat, follows = Joined(design, newest, arriving), b.before(comes & here)
+    possible = beat.possible | ~follows
     possible &= ~b.since(~possible)
-
-    sure = possible & known
+    sure, is_given = possible & b.before(known | rst), stages(goes, 1)
+    number = Mux(b.before(rst), 0, b.before(stored.newest) + is_given)
     b.never(
-        sure & (dense.valid != (here & (newest.last | o.valid))),
-        sure & dense.valid & beat.differs(dense.p),
-        sure & takes & here & ~goes,
-        o.ready != ready,
+        sure & (stored.gives != is_given),
+        sure & (stored.gives != stages(design.gives, left)),
+        sure & (stored.newest != number[: len(stored.newest)]),
+        sure & is_given & beat.differs(stored.beat),
     )
-    b.reaches("a beat with something added", sure & goes & beat.added)
-    b.reaches("a text's last beat that does not wait", sure & goes & newest.last & ~o.valid)
+    b.reaches("a beat with something added", sure & is_given & beat.added)
+    b.reaches("a text's last beat, and none behind it", sure & is_given & ~b.before(comes))
+
+
+def passes(b: Bench, name: str) -> None:
+    """Whenever there is a beat at the output of the first part, it is what was last written to the
+    place of its number in the last stage, whatever that is."""
+    design = b.design(name)
+    stored = design.stored
+    b.cut += [Value.cast(stored.beat), design.gives]
+    written = at_output(b, design)(
+        Value.cast(stored.beat), stored.gives, stored.newest[:PLACE_WIDTH]
+    )
+    b.never(design.o.valid & (output_of(design) != written))
+    b.reaches("a beat behind another one", b.since(gives(design)) & gives(design))
 
 
 class Joined:
@@ -508,11 +511,13 @@ def _units(p: Any) -> list[Unit]:
 def delivers(b: Bench, name: str) -> None:
     """At the output is what the compactor gives, in the same cycle: of each unit its bytes, in
     order, and for each of these whether it is there; `last` and `error`. It is taken if that is.
-    And what is at the input is at that of the first part, and is taken if that takes it."""
+    What the first part gives is at the input of the compactor, and is taken if that takes it. And
+    what is at the input is at that of the first part, and is taken if that takes it."""
     design = b.design(name)
-    dense, o, to = design.compactor.o, design.o, design.to_form
-    own, first = design.i, design.units.i
-    b.cut += [dense.valid, Value.cast(dense.p), first.ready]
+    compactor, first, o, to = design.compactor, design.units, design.o, design.to_form
+    dense, own = compactor.o, design.i
+    b.cut += [dense.valid, output_of(compactor), compactor.i.ready]
+    b.cut += [first.i.ready, first.o.valid, output_of(first)]
     size = to.unit_bytes
     for number, unit in enumerate(_units(dense.p)):
         value = Signal(8 * size, name=f"unit_{number}")
@@ -526,9 +531,12 @@ def delivers(b: Bench, name: str) -> None:
         o.ready != dense.ready,
         o.p.last != dense.p.last,
         o.p.error != dense.p.user,
-        own.ready != first.ready,
-        first.valid != own.valid,
-        input_of(design) != input_of(design.units),
+        compactor.i.valid != first.o.valid,
+        first.o.ready != compactor.i.ready,
+        input_of(compactor) != output_of(first),
+        own.ready != first.i.ready,
+        first.i.valid != own.valid,
+        input_of(design) != input_of(first),
     )
     b.reaches("a last byte", o.valid & o.p.keep[-1])
 
@@ -547,20 +555,24 @@ def has_few_units(design: Any) -> bool:
 
 _UNITS = {
     "units": units,
+    "gaps": gaps,
+    "begins": begins,
     "apart": apart,
     "error": error,
     "self-synchronisation": self_synchronisation,
-} | LANED
+    "joins": joins,
+    "passes": passes,
+} | PACKING
 
-_WHOLE = {"copies": copies, "joins": joins, "delivers": delivers}
+_LEMMAS = {"windows": windows, "room": room}
 
 PROPERTIES = {
     False: [
         *(
             replace(what, part="units")
-            for what in properties_of("transcoder", UnitsTiming, _UNITS, {}, {"reset": reset})
+            for what in properties_of("transcoder", UnitsTiming, _UNITS, {}, {})
         ),
-        *properties_of("transcoder", UnitsTiming, _WHOLE, LEMMAS, {}),
+        *properties_of("transcoder", UnitsTiming, {"delivers": delivers}, _LEMMAS, {}),
         replace(
             *properties_of("transcoder", UnitsTiming, {}, {}, {"verilog": verilog}),
             ends=has_few_units,

@@ -18,6 +18,8 @@ HEADS = (
 )  # fmt: skip
 """Of the columns of the summary."""
 
+BYTE = 8
+
 
 def document(measured: list[Measured]) -> dict[str, Any]:
     """All results, as JSON can hold them.
@@ -49,8 +51,10 @@ def _design(measured: Measured) -> dict[str, Any]:
         median = sorted(runs, key=lambda run: run.mhz)[(len(runs) - 1) // 2]
         found["median"] = median._asdict()
         found["usable_mhz"] = min(median.mhz, clock_tree)
-        # A decoder and a validator take so many bytes in every cycle, and an encoder gives one.
-        found["bytes_per_second"] = round(found["usable_mhz"] * 1e6) * job.variant.lanes
+        # A component takes so many bytes in every cycle, and an encoder gives one. A compactor
+        # takes values, which may have fewer bits than a byte, or more.
+        bits = job.variant.lanes * dict(job.variant.own).get("width", BYTE)
+        found["bytes_per_second"] = round(found["usable_mhz"] * 1e6) * bits // BYTE
     return found
 
 

@@ -35,7 +35,7 @@ from .beats import (
 )
 from .component import Lane, Levels, register
 
-TIMING = Transcoding(stages_of_reading=8, stages=11)
+TIMING = Transcoding(stages_of_reading=9, stages=11)
 
 HOSTILE_UNITS = 2048
 

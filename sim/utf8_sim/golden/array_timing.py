@@ -221,24 +221,40 @@ class ArrayPacking(ArrayTiming):
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        cycles, buffered = len(trace), left - len(self._arrives)
         slots = when.take(outputs.brought_by) + (outputs.columns["o.last"] != 0)
-        arrives = np.concatenate([self._arrives, slots + self._timing.latency_of_full])
-        arrived = buffered + np.cumsum(np.bincount(arrives, minlength=cycles)[:cycles])
-        self._arrives = arrives[arrives >= cycles] - cycles
+        arrived = self.arrived(slots, len(trace), left)
+        taken = int(np.count_nonzero(trace.is_taken))
+        return arrived, self.ready(trace.is_accepted, slots, arrived, departed, taken)
 
-        accepted = np.cumsum(trace.is_accepted, dtype=np.int64)
+    def arrived(self, slots: np.ndarray, cycles: int, left: int) -> np.ndarray:
+        """How many outputs could be taken up to a cycle, of those left and those of some slots."""
+        buffered = left - len(self._arrives)
+        arrives = np.concatenate([self._arrives, slots + self._timing.latency_of_full])
+        self._arrives = arrives[arrives >= cycles] - cycles
+        return buffered + np.cumsum(np.bincount(arrives, minlength=cycles)[:cycles])
+
+    def ready(
+        self,
+        is_accepted: np.ndarray,
+        slots: np.ndarray,
+        arrived: np.ndarray,
+        departed: np.ndarray,
+        taken: int,
+    ) -> np.ndarray:
+        """Whether inputs are accepted, in cycles in which so many outputs are taken."""
+        cycles, accepted = len(is_accepted), np.cumsum(is_accepted, dtype=np.int64)
         up_to = np.append(self._accepted, accepted)
         numbers = self._numbers_with(slots, accepted)
         valid = arrived > departed
         at_pins = np.append(numbers, 0).take(np.where(valid, departed, -1))
         done = np.where(valid, at_pins - 1, up_to[:cycles])
-        ready = np.append(self._ready, sums_before(trace.is_accepted) - done <= MOST_IN_PACKING)
+        ready = np.append(self._ready, sums_before(is_accepted) - done <= MOST_IN_PACKING)
 
-        self._numbers = numbers[np.count_nonzero(trace.is_taken) :] - len(when)
-        self._accepted = up_to[cycles:] - len(when)
+        count = np.count_nonzero(is_accepted)
+        self._numbers = numbers[taken:] - count
+        self._accepted = up_to[cycles:] - count
         self._ready = ready[cycles:]
-        return arrived, ready[:cycles]
+        return ready[:cycles]
 
     def _numbers_with(self, slots: np.ndarray, accepted: np.ndarray) -> np.ndarray:
         """The numbers of the outputs, those included whose slots are given."""
@@ -258,7 +274,7 @@ it ends its text.
 
 
 class ArrayTranscoding(ArrayTiming):
-    """A chain of two pipelines. No trace says what goes on between them, so this is a loop.
+    """A chain of two pipelines. No trace says what goes on between them, so this has a loop.
 
     Cycles are counted from the first one that is given. Inputs are numbered from 1, the first one
     that goes into the second pipeline in these cycles.
@@ -266,21 +282,18 @@ class ArrayTranscoding(ArrayTiming):
 
     def __init__(self, timing: Transcoding) -> None:
         super().__init__(timing)
-        self._ready = np.array([False, True])
-        """What ``i.ready`` is in the next two cycles."""
-        self._arrives: list[int] = []
-        """In which cycles the inputs in the first pipeline are at its end."""
-        self._waits = False
-        """Whether there is an input between the two."""
+        self._reading = ArrayPacking(timing.reading)
+        self._held = 0
+        """How many inputs wait for the next one of their text: one or none."""
         self._known: list[int] = []
-        """What is known of that one, and of those in the first pipeline."""
+        """What is known of those before, which are in the first pipeline."""
         self._open = [False, True]
         """Whether the second pipeline accepts inputs in the next two cycles."""
         self._accepted = [0] * timing.packing.latency_of_full
         """The number of the input that was the newest in it after each of the last cycles."""
         self._ends = False
         """Whether its next slot brings about an output."""
-        self._arrivals: list[int] = []
+        self._arrives: list[int] = []
         """In which cycles those outputs are at the pins that it was brought and were not taken."""
         self._numbers: list[int] = []
         """The numbers of these."""
@@ -288,65 +301,64 @@ class ArrayTranscoding(ArrayTiming):
     def flow(
         self, trace: Trace, when: np.ndarray, outputs: Outputs, left: int, departed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        cycles, in_first = len(trace), len(self._arrives)
-        known = self._known_with(len(when), outputs)
-        self._arrives = self._arrives + (when + self._timing.reading.latency).tolist()
-        left_first, arrived = self._run(known, departed.tolist())
+        cycles, in_first = len(trace), len(self._known)
+        slots = self._read(when, outputs)
+        read = self._reading.arrived(slots, cycles, in_first)
+        left_first, arrived = self._run(read.tolist(), departed.tolist())
+        taken = in_first + len(slots) - len(self._known)
+        ready = self._reading.ready(trace.is_accepted, slots, read, left_first, taken)
         self._forget(cycles, int(np.count_nonzero(trace.is_taken)))
-        self._known = known[len(known) - len(self._arrives) - self._waits :]
+        return arrived, ready
 
-        outstanding = in_first + sums_before(trace.is_accepted) - left_first
-        ready = np.append(self._ready, outstanding <= MOST_OUTSTANDING)
-        self._ready = ready[cycles:]
-        return arrived, ready[:cycles]
+    def _read(self, when: np.ndarray, outputs: Outputs) -> np.ndarray:
+        """The slots of the first pipeline that bring about an input. What is known of it, is now.
 
-    def _known_with(self, count: int, outputs: Outputs) -> list[int]:
-        """What is known of the inputs, with so many new ones that bring about some outputs."""
-        known = np.array([*self._known, *[0] * count], dtype=np.int64)
-        whose = len(self._known) + outputs.brought_by - outputs.cut
+        It is the slot of the next one; or behind its own, if an input ends its text.
+        """
+        when = np.append(np.zeros(self._held, dtype=np.int64), when)
+        known = np.zeros_like(when)
+        whose = self._held + outputs.brought_by - outputs.cut
         is_last = outputs.columns["o.last"] != 0
-        known[whose.compress(is_last)] += END
         known[whose.compress(~is_last)] += FULL
-        return known.tolist()
+        known[whose.compress(is_last)] += END
+        ends = known >= END
+        slots = np.where(ends, when + 1, np.append(when, 0)[1:])
+        self._held = int(not ends[-1:].all())
+        come = len(when) - self._held
+        self._known += known[:come].tolist()
+        return slots[:come]
 
-    def _run(self, known: list[int], departed: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def _run(self, read: list[int], departed: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """How many inputs had left the first pipeline before each cycle, and outputs arrived."""
         latency, cycles = self._timing.packing.latency_of_full, len(departed)
-        arrives, is_open, accepted = self._arrives, [*self._open], [*self._accepted]
-        due, numbers = [*self._arrivals], [*self._numbers]
-        waits, ends, entered, first, arrived = self._waits, self._ends, 0, 0, 0
-        known = known if waits else [0, *known]  # so that what waits is the one before the first
+        is_open, accepted, ends = [*self._open], [*self._accepted], self._ends
+        due, numbers = [*self._arrives], [*self._numbers]
+        entered, arrived = 0, 0
         lefts, arriveds = [], []
         for cycle, gone in enumerate(departed):
-            lefts.append(first)
+            lefts.append(entered)
             if arrived < len(due) and due[arrived] <= cycle:
                 arrived += 1
             arriveds.append(arrived)
             done = numbers[gone] - 1 if gone < arrived else accepted[cycle]
             is_open.append(entered - done <= MOST_IN_PACKING)
             brings, ends = ends, False
-            if is_open[cycle]:
-                comes = first < len(arrives) and arrives[first] <= cycle
-                if waits and (comes or known[first] >= END):
-                    entered += 1
-                    brings = brings or bool(known[first] & FULL)
-                    ends = known[first] >= END
-                    waits = False
-                if comes:
-                    first, waits = first + 1, True
+            if is_open[cycle] and entered < read[cycle]:
+                known = self._known[entered]
+                brings, ends = brings or bool(known & FULL), known >= END
+                entered += 1
             accepted.append(entered)
             if brings:
                 due.append(cycle + latency)
                 numbers.append(entered)
-        self._arrives, self._waits, self._ends = arrives[first:], waits, ends
+        self._known, self._ends = self._known[entered:], ends
         self._open, self._accepted = is_open[cycles:], [n - entered for n in accepted[cycles:]]
-        self._arrivals, self._numbers = due, [n - entered for n in numbers]
+        self._arrives, self._numbers = due, [n - entered for n in numbers]
         return np.array(lefts, dtype=np.int64), np.array(arriveds, dtype=np.int64)
 
     def _forget(self, cycles: int, taken: int) -> None:
         """After so many cycles, in which so many outputs were taken."""
-        self._arrives = [cycle - cycles for cycle in self._arrives]
-        self._arrivals = [cycle - cycles for cycle in self._arrivals[taken:]]
+        self._arrives = [cycle - cycles for cycle in self._arrives[taken:]]
         self._numbers = self._numbers[taken:]
 
 

@@ -8,7 +8,7 @@ first cycle in which its output is at the pins.
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -246,6 +246,11 @@ LAST_FIELD = 2
 """Where the payload of a dense beat has ``last``: behind the values and where they are."""
 
 
+def _is_last(payload: Payload) -> bool:
+    """Whether a dense beat ends its text."""
+    return bool(payload[LAST_FIELD])
+
+
 @dataclass(frozen=True)
 class Packing:
     """Sparse beats become dense: a pipeline that never stalls, between credit and a memory.
@@ -282,10 +287,11 @@ class Packing:
 
 
 class PackingCycles(Cycles):
-    """Such a pipeline at some cycle of a run."""
+    """Such a pipeline at some cycle of a run. ``ends`` says which outputs are their text's last."""
 
-    def __init__(self, timing: Packing) -> None:
+    def __init__(self, timing: Packing, ends: Callable[[Payload], bool] = _is_last) -> None:
         super().__init__()
+        self._ends = ends
         self._latency = timing.latency_of_full
         self._slots: deque[tuple[int, Payload | None]] = deque([(0, None)] * timing.stages)
         """The last slots, the oldest first: how many inputs were accepted up to each, and the
@@ -311,7 +317,7 @@ class PackingCycles(Cycles):
         self._accepted += brought is not None
         by_slot, self._ending = self._ending, None
         for payload, _ in brought or ():
-            if payload[LAST_FIELD]:
+            if self._ends(payload):
                 self._ending = payload
             else:
                 by_slot = payload
@@ -324,13 +330,13 @@ class PackingCycles(Cycles):
 
 @dataclass(frozen=True)
 class Transcoding:
-    """A chain of two pipelines: a :class:`Credit` in which texts are read, and a :class:`Packing`.
+    """A chain of two pipelines, each a :class:`Packing`: in the first one texts are read.
 
     What an input brings about is only known when the next one of its text is, so an output may be
-    *cut*: then it belongs to the input before the one that brings it about. Between the two
-    pipelines there is a place where an input *waits* for the next one of its text. In a cycle in
-    which the second pipeline accepts inputs, the one that waits goes into it if it ends its text or
-    if another one is at the output of the first pipeline; and that one is the next to wait.
+    *cut*: then it belongs to the input before the one that brings it about. So in the first
+    pipeline an input brings about the one before it, if this did not end its text: it is like a
+    full beat. One that ends its text is like a last beat. What is at the output of the first
+    pipeline goes into the second one in a cycle in which this accepts inputs.
     """
 
     stages_of_reading: int
@@ -339,8 +345,8 @@ class Transcoding:
     latency_of_state = 0
 
     @property
-    def reading(self) -> Credit:
-        return Credit(self.stages_of_reading)
+    def reading(self) -> Packing:
+        return Packing(self.stages_of_reading)
 
     @property
     def packing(self) -> Packing:
@@ -349,14 +355,16 @@ class Transcoding:
     @property
     def latency(self) -> int:
         """That of a text's last output."""
-        return self.reading.latency + 1 + self.packing.latency
+        return self.reading.latency + self.packing.latency
 
     @property
     def latency_of_full(self) -> int:
-        """That of any other one, if there is an input in every cycle."""
-        return self.reading.latency + 1 + self.packing.latency_of_full
+        """That of one before it which the text's last input brings about and which is not cut."""
+        return self.reading.latency + self.packing.latency_of_full
 
-    latency_of_cut = latency_of_full
+    @property
+    def latency_of_cut(self) -> int:
+        return self.reading.latency_of_full + self.packing.latency_of_full
 
     def cycles(self) -> "TranscodingCycles":
         return TranscodingCycles(self)
@@ -370,11 +378,10 @@ class TranscodingCycles(Cycles):
 
     def __init__(self, timing: Transcoding) -> None:
         super().__init__()
-        self._reading = timing.reading.cycles()
-        self._packing = timing.packing.cycles()
-        self._newest: list[Output] = []
-        """What belongs to the input that was accepted last."""
-        self._waits: list[Output] | None = None
+        self._reading = PackingCycles(timing.reading, _end_text)
+        self._packing = PackingCycles(timing.packing)
+        self._newest: Payload | None = None
+        """What belongs to the input that was accepted last, if it did not end its text."""
 
     def offered(self) -> Payload | None:
         return self._packing.offered()
@@ -383,31 +390,30 @@ class TranscodingCycles(Cycles):
         return self._reading.ready(o_ready)
 
     def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        moves, leaves = self._packing.ready(o_ready), None
-        following = self._reading.offered()
-        if moves:
-            waits = self._waits
-            if waits is not None and (following or _end_text(waits)):
-                leaves, self._waits = waits, None
-            if following:
-                (self._waits,) = following
-        self._packing.tick(leaves, o_ready)
+        moves, read = self._packing.ready(o_ready), self._reading.offered()
+        self._packing.tick(read if moves else None, o_ready)
         self._reading.tick(self._read(brought), moves)
 
     def _read(self, brought: Iterable[Output] | None) -> list[Output] | None:
-        """The output of the first pipeline for an input: all that belongs to it, by and by."""
+        """What an input brings about in the first pipeline: the one before, and itself if last."""
         if brought is None:
             return None
-        own: list[Output] = []
-        for output in brought:
-            (self._newest if output.cut else own).append(output)
+        outputs = [*brought]
+        own = tuple(output for output in outputs if not output.cut)
+        known = []
+        if self._newest is not None:
+            cut = tuple(output for output in outputs if output.cut)
+            known.append(Output(self._newest + cut))
         self._newest = own
-        return [Output((own,))]
+        if _end_text(own):
+            known.append(Output(own))
+            self._newest = None
+        return known
 
 
-def _end_text(outputs: list[Output]) -> bool:
+def _end_text(outputs: Payload) -> bool:
     """Whether the input that they belong to ends a text."""
-    return any(payload[LAST_FIELD] for payload, _ in outputs)
+    return any(_is_last(payload) for payload, _ in outputs)
 
 
 Timing = Elastic | Compact | Serial | Credit | Packing | Transcoding
@@ -425,7 +431,7 @@ def longest_gap(timing: Timing) -> int:
     somewhere before they move on: in the skid register, or at the end of the first pipeline.
     """
     if isinstance(timing, Transcoding):
-        return timing.latency + MOST_OUTSTANDING + 4
+        return timing.latency + MOST_IN_PACKING + 4
     return timing.latency + 1
 
 

@@ -37,7 +37,7 @@ for line in sys.stdin:
 
 # Registers without an initial level become inputs, which `write_aiger -zinit` names "init:...";
 # `formalff` keeps `opt` from choosing the level. A circuit without registers gets one (-L), because
-# ABC's `bmc3` refuses it otherwise.
+# ABC's `bmc3` refuses it otherwise. Gates behind which there is nothing are not written.
 _TO_AIGER = """\
 read_rtlil bench.il
 {sources}
@@ -56,7 +56,6 @@ techmap
 opt_clean
 dffunmap
 aigmap
-opt_clean
 write_aiger -ascii -zinit -symbols -L circuit.aag
 """
 
@@ -108,7 +107,7 @@ def prove(bench: Bench) -> Proof:
     counterexample: dict[str, Trace] = {}
     inputs: list[dict[str, int]] = []
     if verdict == "FAILED":
-        shown = to_circuit(bench)
+        shown = to_circuit(bench) if bench.components else circuit
         stimulus = _shortest_run(shown.only(WRONG))
         method = f"run of {len(stimulus)} cycles"
         counterexample, inputs = _explain(bench, shown, stimulus)

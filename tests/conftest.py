@@ -4,6 +4,7 @@ Some tests are marked `long`: `make test` leaves them out, `make test-all` runs 
 of a whole matrix is marked `sample`: some of its cases remain in `make test`, the others are long.
 """
 
+import gc
 import os
 import signal
 from collections import Counter, defaultdict
@@ -65,6 +66,12 @@ def _gain(values, missing, uses):
 def pytest_terminal_summary(terminalreporter, config):
     if config.option.markexpr == "not long":
         terminalreporter.write_line("long tests are left out; `make test-all` runs them as well")
+
+
+def pytest_collection_finish():
+    """No garbage collection looks at what all tests share."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

@@ -11,6 +11,7 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from refuted import is_refuted
 from utf8_flow.components.entry import Variant
 from utf8_flow.formal import lanes as formal_lanes
 from utf8_flow.formal import specification
@@ -46,9 +47,9 @@ def altered(*edits: tuple[str, str]) -> SimpleNamespace:
     return SimpleNamespace(**defined)
 
 
-def proof_of(component: str, name: str, made: Callable[..., Any], lanes: int = 4) -> Any:
+def bench_of(component: str, name: str, made: Callable[..., Any], lanes: int = 4) -> Bench:
     [what] = (what for what in Variant(component, lanes=lanes).proofs if what.name == name)
-    return prove(what.bench(UNICODE, {component: lambda profile: made(profile, lanes=lanes)}))
+    return what.bench(UNICODE, {component: lambda profile: made(profile, lanes=lanes)})
 
 
 # What is wrong, and the edit.
@@ -132,7 +133,7 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
 @pytest.mark.parametrize(("component", "name", "flaw"), list(FLAWS))
 def test_a_flaw_is_found_out(component, name, flaw):
     made = getattr(altered(FLAWS[component, name, flaw]), component.capitalize())
-    assert proof_of(component, name, made).verdict == "FAILED"
+    assert is_refuted(bench_of(component, name, made))
 
 
 SEEN = {name for _, name, _ in FLAWS} | {"reset", "verilog"}  # those: of one lane
@@ -160,13 +161,13 @@ def test_a_specification_with_a_flaw_is_no_function_of_windows(monkeypatch, good
     wrong: dict[str, Any] = {"__name__": "wrong", "__package__": specification.__package__}
     exec(source.replace(good, bad), wrong)
     monkeypatch.setattr(formal_lanes, "DecoderSpecification", wrong["DecoderSpecification"])
-    assert proof_of("decoder", "windows", decoder.Decoder).verdict == "FAILED"
+    assert prove(bench_of("decoder", "windows", decoder.Decoder)).verdict == "FAILED"
 
 
 def test_source_that_is_not_edited_has_the_properties():
     made = altered()
-    assert proof_of("decoder", "slots", made.Decoder).verdict == "proved"
-    assert proof_of("validator", "first-error", made.Validator).verdict == "proved"
+    assert prove(bench_of("decoder", "slots", made.Decoder)).verdict == "proved"
+    assert prove(bench_of("validator", "first-error", made.Validator)).verdict == "proved"
 
 
 # --- flow control on its own --------------------------------------------------------------------

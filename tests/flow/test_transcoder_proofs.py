@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 import utf8_hdl
+from refuted import is_refuted
 from utf8_flow.components.entry import Variant
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import streams, transcoder
-from utf8_flow.formal.prover import Proof, prove
+from utf8_flow.formal.bench import Bench
+from utf8_flow.formal.prover import prove
 from utf8_hdl import UCS2, UNICODE, Profile, Transcoder
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
@@ -50,11 +52,11 @@ def broken(monkeypatch) -> Callable[..., Any]:
     return edited
 
 
-def proof_of(name: str, made: Any, profile: Profile = UNICODE, **options: Any) -> Proof:
-    """Of a property by name, for a class of transcoders."""
+def bench_of(name: str, made: Any, profile: Profile = UNICODE, **options: Any) -> Bench:
+    """A property by name, of a class of transcoders."""
     variant = Variant("transcoder", lanes=options["lanes"])
     [what] = (what for what in variant.proofs if what.name == name)
-    return prove(what.bench(profile, {"transcoder": lambda rules: made(rules, **options)}))
+    return what.bench(profile, {"transcoder": lambda rules: made(rules, **options)})
 
 
 def options_of(forms: str) -> tuple[Profile, dict[str, Any]]:
@@ -280,7 +282,7 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
 def test_a_flaw_is_found_out(broken, name, forms, flaw):
     profile, options = options_of(forms)
     made = broken(*FLAWS[name, forms, flaw])
-    assert proof_of(name, made, profile, **options).verdict == "FAILED"
+    assert is_refuted(bench_of(name, made, profile, **options))
 
 
 SPECIFICATION_FLAWS: dict[tuple[str, str], Edit] = {
@@ -303,7 +305,7 @@ def test_a_mistake_in_the_specification_is_found_out(monkeypatch, name, forms):
     exec(source.replace(good, bad), wrong)
     monkeypatch.setattr(transcoder, "PROPERTIES", wrong["PROPERTIES"])
     profile, options = options_of(forms)
-    assert proof_of(name, Transcoder, profile, **options).verdict == "FAILED"
+    assert prove(bench_of(name, Transcoder, profile, **options)).verdict == "FAILED"
 
 
 @pytest.mark.long
@@ -311,7 +313,7 @@ def test_other_verilog_is_found_out(monkeypatch, broken):
     profile, options = options_of("utf-16 to utf-16, 2")
     other = broken("o.p.error.eq(dense.p.user)", "o.p.error.eq(~dense.p.user)")(profile, **options)
     monkeypatch.setattr(streams, "generate", lambda _: generate(other))
-    assert proof_of("verilog", Transcoder, profile, **options).verdict == "FAILED"
+    assert prove(bench_of("verilog", Transcoder, profile, **options)).verdict == "FAILED"
 
 
 def test_for_every_property_there_is_a_flaw():
@@ -328,4 +330,4 @@ PAIRS = [f"{taken.value} to {given.value}" for taken in utf8_hdl.Form for given 
 @pytest.mark.parametrize("forms", PAIRS[::-1])
 def test_source_that_is_not_edited_has_the_property(forms, rest):
     profile, options = options_of(forms + rest)
-    assert proof_of("units", Transcoder, profile, **options).verdict == "proved"
+    assert prove(bench_of("units", Transcoder, profile, **options)).verdict == "proved"

@@ -20,10 +20,10 @@ sim: $(VENV)/base ## Decode the sample texts in simulated hardware, next to the 
 	$(BIN)/utf8-hdl simulate examples/stress.txt
 
 test: $(VENV)/dev ## Run the tests, but for the long ones
-	$(BIN)/pytest -n auto -q
+	$(BIN)/pytest -n auto --dist worksteal -q
 
 test-all: test ## Run the long tests as well
-	$(BIN)/pytest -n auto -q -m long
+	$(BIN)/pytest -n auto --dist worksteal -q -m long
 
 compare: $(VENV)/base ## Compare hardware and golden model on the built-in campaign
 	$(BIN)/utf8-hdl compare

@@ -62,7 +62,7 @@ def texts_in(form: str) -> st.SearchStrategy[list[bytes]]:
     return st.lists(st.lists(parts, max_size=9).map(b"".join), min_size=12, max_size=24)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample
 @pytest.mark.parametrize(("taken", "given_form"), list(product(FORMS, FORMS)))
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 def test_bytes_are_what_cpython_makes(folder, taken, given_form, lanes):

@@ -63,7 +63,7 @@ def texts_in(form: str) -> st.SearchStrategy[list[bytes]]:
 
 
 @pytest.mark.sample
-@pytest.mark.parametrize(("taken", "given_form"), list(product(FORMS, FORMS)))
+@pytest.mark.parametrize(("taken", "given_form"), list(product(FORMS, FORMS[1:] + FORMS[:1])))
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 def test_bytes_are_what_cpython_makes(folder, taken, given_form, lanes):
     """Twice, the first time with only the simplest texts behind the hostile ones."""

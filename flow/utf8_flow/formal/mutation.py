@@ -11,7 +11,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal
 
 from utf8_hdl import Profile
@@ -22,6 +21,7 @@ from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.engines.ports import axi_places
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Mode, Stimulus
+from utf8_sim.tools.rtlil import to_rtlil
 
 from ..components.entry import Variant
 from .bench import Bench, Property, driven_pins, pins_differ
@@ -121,7 +121,7 @@ def make_mutants(variant: Variant, profile: Profile, count: int, seed: int) -> M
     design = variant.make(profile)
     top = AxiStream(design)
     state = [design.state] if hasattr(design, "state") else []
-    text = rtlil.convert(top, name="top", ports=[*top.ports, *state], emit_src=False)
+    text = to_rtlil(top, [*top.ports, *state])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "design.il").write_text(text)

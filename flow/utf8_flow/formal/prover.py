@@ -8,11 +8,11 @@ from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
-from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
 
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
+from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
 from utf8_sim.trace import Columns, Interface, Trace
 
@@ -162,7 +162,7 @@ def _rtlil_of(bench: Bench) -> str:
         outputs.append(Signal(len(value), name=name))
         top.d.comb += outputs[-1].eq(value)
     ports = [bench.clock, *bench.inputs.values(), *outputs]
-    return rtlil.convert(top, name="top", ports=ports, emit_src=False)
+    return to_rtlil(top, ports)
 
 
 def _check_inputs(bench: Bench, circuit: Circuit) -> None:

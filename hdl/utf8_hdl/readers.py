@@ -27,7 +27,7 @@ STAGES = 7
 FIRST_OF_PAIRS = 0x10000
 """The lowest code point that is a pair of surrogates in UTF-16."""
 
-ERRORS = 16
+ERRORS = 9
 """Slots of which it is told together whether there is an error."""
 
 MOST_BYTES = 4

@@ -83,6 +83,9 @@ CHUNK = 160
 One register for all of them would be far from most.
 """
 
+EACH_CHUNK = 128
+"""The same where each value has a place of its own."""
+
 
 class Step(Section):
     """A stage of the pipeline: registers that take something in every cycle.
@@ -132,6 +135,7 @@ class Step(Section):
         self._newest_before, self._counts = self.newest, gives
 
     def accept(self, accepted: Value, counts: Value) -> None:
+        """Say whether a beat is accepted, and the same once more, to count it."""
         self.next_valid, self.next_newest = accepted, select(counts, up(self.newest), self.newest)
         self._newest_before, self._counts = self.newest, counts
         self.m.d.sync += self.valid.eq(accepted)
@@ -325,7 +329,7 @@ class Credit(Section):
 
         Registers have what is written, in the same cycle as the values.
         """
-        together, parts = max(1, CHUNK // len(values[0])), []
+        together, parts = max(1, EACH_CHUNK // len(values[0])), []
         for number, one in enumerate(zip(values, writes, places, strict=True)):
             if number % together == 0:
                 chunk = self._chunk()

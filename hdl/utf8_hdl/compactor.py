@@ -106,7 +106,8 @@ class Compactor(wiring.Component):
         layout = sparse_layout(lanes, width, user)
         super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
         levels = self.lanes.bit_length() - 1
-        tops = {"bit_0": 1, "bit_1": 1, "lane": levels, "empty": 1}
+        of_levels = {f"level_{level}": level + 1 for level in range(2, levels)}
+        tops = {"bit_0": 1, "bit_1": 1, **of_levels, "lane": levels, "empty": 1}
         at_end = {"lane_at_end": levels, "empty_at_end": 1}
         each = {"writes": 1, "place": PLACE_WIDTH, "value": width}
         lists = {what: data.ArrayLayout(bits, self.lanes) for what, bits in each.items()}
@@ -227,7 +228,11 @@ class Sums:
     parts: what is in blocks of 16 lanes, and the *local* values in the block with the middle.
 
     In stage 6 the whole sums are known. Levels 0 and 1 need some bits before that. So each of the
-    two lowest bits also has a top of its own, one in stage 4 and one in stage 5.
+    two lowest bits also has a top of its own, one in stage 4 and one in stage 5. Each higher level
+    has one, too, with as many bits as it needs: a single top would be far from most sums.
+
+    Tops are cleared behind a text, and a cycle after a reset in the same way: so no gate is between
+    the reset and its registers.
 
     Parameters
     ----------
@@ -265,7 +270,9 @@ class Sums:
         """What is done in a stage, from 2 on."""
         if stage == COUNTED - 1:
             self._count(before, step)
-        elif stage == COUNTED:
+        if COUNTED <= stage <= ADDED:
+            step.keep("clears", before["end"], init=1)
+        if stage == COUNTED:
             self._count_blocks(before, step)
             self._count_locals(before, step)
         elif stage == COUNTED + 1:
@@ -354,25 +361,38 @@ class Sums:
 
     def _add_top(self, before: Step, step: Step) -> None:
         """Stage 6: the whole sums."""
-        top = step.adopt(Signal(self._levels, name="top_lane", init=-1))
+        top = step.adopt(Signal(self._levels, name="top_lane", init=-1, reset_less=True))
         self.tops["lane"] = top
-        for lane, width in self._whole.items():
-            if lane < self._lanes:
-                step.keep(f"sum_{lane}", (top + before[f"before_{lane}"])[:width])
+        count = before[f"before_{self._lanes}"]
+        for level in range(2, self._levels):
+            self._add_top_of_level(level, count, before, step)
         # Gates behind the carry chain would be slow, so the carry goes on through two bits. The
         # first one lets it pass, and makes one if all lanes have a value. The second one lets it
         # pass if no text begins, and makes one if a text has ended.
         may_give = step.register("may_give")
-        counts = Cat(before[f"before_{self._lanes}"], self.ends)
-        whole = Cat(top, Const(1, 1), may_give) + counts
+        whole = Cat(top, Const(1, 1), may_give) + Cat(count, self.ends)
         come = before.valid & (before["end"] | before["any"])
-        step.m.d.comb += [self.next_top.eq(whole), self.gives.eq(whole[-1])]
+        step.m.d.comb += [self.next_top.eq(top + count), self.gives.eq(whole[-1])]
         step.m.d.sync += [
             step.adopt(self.ends).eq(before["end"]),
             may_give.eq(come | ~self.empty),
         ]
-        self._follow(top, self.next_top, before, step)
-        self._follow(step.adopt(self.empty), self.empty & ~before["any"], before, step)
+        self._follow(top, whole[: self._levels], before, step)
+        comes = before.valid & before["any"]
+        step.m.d.sync += step.adopt(self.empty).eq(before["clears"] | self.empty & ~comes)
+
+    def _add_top_of_level(self, level: int, count: Value, before: Step, step: Step) -> None:
+        """Stage 6: the sums that a level needs, with a top of its own, not far from them."""
+        name, width = f"top_of_level_{level}", level + 1
+        top = step.adopt(Signal(width, name=name, init=-1, reset_less=True))
+        self.tops[f"level_{level}"] = top
+        self._follow(top, (top + count)[:width], before, step)
+        # Two sums are in one carry chain, as synthesis makes none for a short one.
+        for two in _chunks([*self._middles(level)], 2):
+            counts = Cat(Cat(before[f"before_{lane}"], Const(0, 1)) for lane in two)
+            sums = (Cat(Cat(top, Const(0, 1)) for _ in two) + counts)[: len(counts)]
+            for lane, found in zip(two, _parts(sums, width + 1), strict=True):
+                step.keep(f"sum_{lane}", found[:width])
 
     def _add_first_bit(self, before: Step, step: Step) -> None:
         """Stage 4: bit 0 of the sums before blocks; and bit 1 of what is added."""
@@ -393,10 +413,12 @@ class Sums:
 
     def _add_bit(self, bit: int, added: Value, before: Step, step: Step) -> Signal:
         """A bit of sums, if it does not need a carry. Returns that of the top."""
-        top = self.tops[f"bit_{bit}"] = step.adopt(Signal(name=f"top_{bit}", init=1))
+        top = self.tops[f"bit_{bit}"] = step.adopt(
+            Signal(name=f"top_{bit}", init=1, reset_less=True)
+        )
         sums = added ^ top.replicate(len(added))
         step.keep(f"bit_{bit}", sums[:-1])
-        self._follow(top, sums[-1], before, step)
+        self._follow(top, select(before.valid, sums[-1], top), before, step)
         return top
 
     def _follow(self, top: Signal, following: Value, before: Step, step: Step) -> None:
@@ -404,9 +426,9 @@ class Sums:
 
         Written like this, an adder's carry chain leads straight to the registers.
         """
-        with step.m.If(before["end"]):
+        with step.m.If(before["clears"]):
             step.m.d.sync += top.eq(-1)
-        with step.m.Elif(before.valid):
+        with step.m.Else():
             step.m.d.sync += top.eq(following)
 
     def _swap(self, level: int, before: Step, step: Step) -> None:

@@ -83,6 +83,9 @@ CHUNK = 160
 One register for all of them would be far from most.
 """
 
+EACH_CHUNK = 128
+"""The same where each value has a place of its own."""
+
 
 class Step(Section):
     """A stage of the pipeline: registers that take something in every cycle.
@@ -131,14 +134,24 @@ class Step(Section):
         self.take(gives, select(gives, up(self.newest), self.newest))
         self._newest_before, self._counts = self.newest, gives
 
+    def accept(self, accepted: Value, counts: Value) -> None:
+        """Say whether a beat is accepted, and the same once more, to count it."""
+        self.next_valid, self.next_newest = accepted, select(counts, up(self.newest), self.newest)
+        self._newest_before, self._counts = self.newest, counts
+        self.m.d.sync += self.valid.eq(accepted)
+        with self.m.If(counts):
+            self.m.d.sync += self.newest.eq(up(self.newest))
+
     def next_newest_and(self, by: int) -> Value:
         """``next_newest`` and a constant, from -4 to 1, not behind the logic that counts."""
         return moved(self._newest_before, by, self._counts)
 
-    def keep(self, name: str, value: Any) -> Signal:
-        """A register that takes a value in every cycle."""
+    def keep(self, name: str, value: Any, init: int | None = None) -> Signal:
+        """A register that takes a value in every cycle. It is only reset if that is to a level."""
         value = Value.cast(value)
-        register = self.register(f"{self._name}_{name}", len(value), reset_less=True)
+        name_of_all = f"{self._name}_{name}"
+        register = Signal(len(value), name=name_of_all, init=init or 0, reset_less=init is None)
+        self.adopt(register)
         self.m.d.sync += register.eq(value)
         self._known[name] = register
         return register
@@ -241,6 +254,7 @@ class Credit(Section):
         self._chunks = 0
         self._waits = waits
         self.gives: Value = Const(0, 1)
+        self._accepts = Signal(name="accepts")
         # The number of the beat that is at the output, or the next to be there.
         self._next = self.adopt(Signal(NUMBER_WIDTH, name="next", init=1))
         # Which of its bits change in this cycle if `o.ready` is high: none while nothing is there.
@@ -258,11 +272,7 @@ class Credit(Section):
             return self.give(name, what, self._follows(self._steps[-2]))
         step, previous = self._new_step(name, what)
         if previous is None:
-            accepted = self._i.valid & self._i.ready
-            of_newest = self.adopt(Signal(NUMBER_WIDTH, name="flips_newest", init=1))
-            step.take(accepted, step.newest ^ (of_newest & accepted.replicate(NUMBER_WIDTH)))
-            will_be_odd = accepted ^ step.newest[0]
-            self.m.d.sync += of_newest.eq(flips_next(Const(1, 1), will_be_odd, step.newest))
+            step.accept(self._i.valid & self._i.ready, self._i.valid & self._accepts)
         else:
             step.take(previous.valid, previous.newest)
             if previous.comes is not previous.valid:
@@ -319,7 +329,7 @@ class Credit(Section):
 
         Registers have what is written, in the same cycle as the values.
         """
-        together, parts = max(1, CHUNK // len(values[0])), []
+        together, parts = max(1, EACH_CHUNK // len(values[0])), []
         for number, one in enumerate(zip(values, writes, places, strict=True)):
             if number % together == 0:
                 chunk = self._chunk()
@@ -447,5 +457,6 @@ class Credit(Section):
                 few_or_most & any_of(spread == n for n in range(more)),
             ]
         )
-        m.d.sync += ready.eq(ready_next)
+        accepts = self.adopt(self._accepts)
+        m.d.sync += [ready.eq(ready_next), accepts.eq(ready_next | (ready_next & accepts))]
         self.m.d.comb += self._i.ready.eq(ready)

@@ -27,9 +27,6 @@ STAGES = 7
 FIRST_OF_PAIRS = 0x10000
 """The lowest code point that is a pair of surrogates in UTF-16."""
 
-ERRORS = 16
-"""Slots of which it is told together whether there is an error."""
-
 MOST_BYTES = 4
 """Bytes of the longest form in UTF-8, as far as UTF-16 knows it."""
 
@@ -157,14 +154,18 @@ def _made(
     """
     make = credit.step("make", "the code points")
     make.keep("token", token)
-    some = range(0, len(error), ERRORS)
-    make.keep("errors", Cat(error[begin : begin + ERRORS].any() for begin in some))
+    make.keep("errors", any_of_fours(error))
     for bit, levels in enumerate(code_points):
         make.keep(f"code_point_{bit}", levels | error if REPLACEMENT >> bit & 1 else levels)
     longer += [Const(0, len(token))] * (MOST_BYTES - 1 - len(longer))
     for count, levels in enumerate(longer, start=2):
         make.keep(f"bytes_{count}", levels | error if count < MOST_BYTES else levels)
     return make
+
+
+def any_of_fours(bits: Value) -> Value:
+    """Of each four bits, whether one is set: a lookup table each, as they are far apart."""
+    return Cat(bits[begin : begin + 4].any() for begin in range(0, len(bits), 4))
 
 
 def _slots(fact: Value) -> Value:

@@ -12,7 +12,7 @@ from .forms import ByteOrder, Form
 from .gates import select
 from .layouts import beat_layout, checked_lanes, sparse_layout, text_layout
 from .profile import UNICODE, Profile
-from .readers import READERS
+from .readers import READERS, any_of_fours
 from .writers import WRITERS, write_pairs
 
 UNIT_BYTES = {Form.UTF_8: 1, Form.UTF_16: 2, Form.UTF_32: 4}
@@ -288,7 +288,7 @@ class Units(wiring.Component):
     def _error(self, make: Step, write: Step) -> Value:
         """With the last beat of a text, whether there was an error in it."""
         last, seen = write["last"], write.register("error_seen")
-        write.m.d.comb += self.wrong.eq(write.keep("errors", make["errors"].any()))
+        write.m.d.comb += self.wrong.eq(write.keep("errors", any_of_fours(make["errors"])).any())
         seen_now = seen | self.wrong
         with write.m.If(write.comes):
             write.m.d.sync += seen.eq(seen_now & ~last)

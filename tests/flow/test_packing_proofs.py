@@ -53,8 +53,8 @@ def verdict_of(name: str, *arguments: Any) -> str:
 # What is wrong, and the edit.
 FLAWS: dict[tuple[str, str], tuple[str, str]] = {
     ("counted", "a gap counts"): (
-        "with step.m.Elif(before.valid):",
-        "with step.m.Else():",
+        "select(before.valid, sums[-1], top)",
+        "sums[-1]",
     ),
     ("counted", "keep is not heeded"): (
         "for part in _parts(Value.cast(p.keep), GROUP))",

@@ -136,6 +136,8 @@ class Waiting:
         self.agreed = Mux(empty, lane.all(), at_end)
         for n, bit in enumerate(lane[:2]):
             self.agreed &= tops[f"bit_{n}"] == bit
+        for level in range(2, len(lane)):
+            self.agreed &= tops[f"level_{level}"] == lane[: level + 1]
 
 
 def counts(keep: Value) -> list[Value]:

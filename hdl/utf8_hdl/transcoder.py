@@ -192,8 +192,8 @@ class Units(wiring.Component):
     transcoder : Transcoder
         As given; also its ``profile`` and ``lanes``.
     wrong : Signal
-        For proofs, and so are the others: whether there is an error in the beat in stage 8. What
-        slot 0 has belongs to the same text.
+        For proofs, and so are the others: whether there is an error in the beat in stage 8,
+        slot 0 included.
     arrives, arriving : Signal, View
         Whether there is a beat in stage 8, and what it is: units, those of slot 0 first, ``last``,
         and with that ``error``.

@@ -35,19 +35,19 @@ class Transcoder(wiring.Component):
 
     It is made of two parts with a flow control each. The first, :class:`Units`, reads code points
     and writes their units, which are in the places of a beat where they end. The second is a
-    :class:`~utf8_hdl.compactor.Compactor`. Between them a beat waits until the next one of its text
-    is there, or for no other one if it has ``last``: only then is it known what is in its last
-    place. A sequence may go on in the next beat, or be cut by it; or a character ends there, of
-    which the high surrogate is in this beat.
+    :class:`~utf8_hdl.compactor.Compactor`. A beat waits in the last stage of the first part until
+    the next one of its text is there, or for no other one if it has ``last``: only then is it known
+    what is in its last place. A sequence may go on in the next beat, or be cut by it; or a
+    character ends there, of which the high surrogate is in this beat.
 
     What it promises:
 
     1. Throughput: with a ready consumer, one beat in every cycle on any input. A text never takes
        more beats out than in.
-    2. Latency: a beat whose units fill one of the output is known when the next one comes, or at
-       once if it has ``last``; from then on it takes 22 cycles. A text's last beat is at the output
-       23 cycles after the last one of the input was accepted. Cycles in which the output waits are
-       not counted.
+    2. Latency: a full beat comes out once there is a unit behind it. It is at the output 22 cycles
+       after the beat was accepted that follows the one with that unit, or 23 cycles after that one
+       itself if it is its text's last. The last beat of a text is at the output 24 cycles after the
+       last one of the input was accepted. Cycles in which the output waits are not counted.
     3. What comes out is what CPython's ``bytes.decode(form, "replace").encode(form)`` gives, and
        WHATWG's decoders. Beats are full but with ``last``; that comes with each text, if need be in
        a beat without bytes. With it ``error`` says whether there was an error.
@@ -177,8 +177,8 @@ class Transcoder(wiring.Component):
 class Units(wiring.Component):
     """The first part of a transcoder: for each beat of bytes one of units, in slots.
 
-    A pipeline of nine stages, behind credit as in :mod:`utf8_hdl.credit`: the reader, a stage that
-    writes, and one in which a beat waits for the next one of its text.
+    A pipeline of nine stages, behind credit as in :mod:`utf8_hdl.credit`: seven of the reader, one
+    that writes, and one in which a beat waits for the next one of its text.
 
     Parameters
     ----------
@@ -192,20 +192,24 @@ class Units(wiring.Component):
     transcoder : Transcoder
         As given; also its ``profile`` and ``lanes``.
     wrong : Signal
-        For proofs, and so are the others: whether there is an error in the beat in stage 8.
+        For proofs, and so are the others: whether there is an error in the beat in stage 8,
+        slot 0 included.
     arrives, arriving : Signal, View
         Whether there is a beat in stage 8, and what it is: units, those of slot 0 first, ``last``,
         and with that ``error``.
     gives, stored : Signal, View
-        Whether a beat is given, in stage 3; and what goes to the memory from the last stage.
+        Whether a beat is given, known in stage 3: one that waits, when the next one comes, or if it
+        ended its text, in the slot behind it. And what goes to the memory from the last stage: the
+        beat, whether one is given, and the number of the newest one given.
 
     Members
     -------
     i : ``In(stream.Signature(beat_layout(lanes)))``
         Beats of bytes.
     o : ``Out(stream.Signature(sparse_layout(units, width, 1)))``
-        For each of them the units that end in its places, and what the next one of its text adds.
-        With ``last`` comes as ``user`` whether there was an error in the text.
+        For each of them, in order, the units of its places; in the last place also what slot 0 of
+        the next one of its text has. With ``last`` comes as ``user`` whether there was an error in
+        the text.
     """
 
     i: Any
@@ -254,7 +258,7 @@ class Units(wiring.Component):
     def _join(self, credit: Credit, make: Step, write: Step) -> None:
         """The last stage: a beat goes on with slot 0 of the next one of its text in its last place.
 
-        It is held until that comes, or if it ended its text, in the slot behind it.
+        It is held until that comes. If it ended its text, it goes on in the slot behind its own.
         """
         m, some = credit.m, self._in_slot
         join = credit.step("join", "a beat, and what the next one of its text adds to it")

@@ -3,7 +3,7 @@
 A *slot* is a cycle at the input, with a beat that is accepted in it or without one. How many values
 wait for more behind each slot is what the *tops* say, and that is the only memory that the pipeline
 has. So what is proved of one slot, whatever the registers hold but for the tops, is an induction
-over all slots of any run: `begins` is where it begins, and `values` its step.
+over all slots of any run: `begins` is where it begins, and `counted` its step.
 """
 
 from collections.abc import Callable

@@ -317,7 +317,7 @@ class UnitsTiming(PackingTiming):
 
     @classmethod
     def told(cls, b: Bench, design: Any) -> Value:
-        """What is known in that stage, and in the one before whether there is an error."""
+        """What is known in that stage: units, `last`, and whether there is an error."""
         p = design.arriving
         units = map(_exact(design), range(len(p.keep)), _units(p))
         wrong = b.before(design.wrong, cls.told_in - cls.errors_in)
@@ -357,8 +357,8 @@ def units_of_slot(design: Any) -> int:
 
 
 def units(b: Bench, name: str) -> None:
-    """What is known of a beat in the first part's last stage, its units, `last`, and whether it has
-    an error, is what the specification says of it and of the places before it, whatever the
+    """What is known of a beat in stage 8, in front of the join, its units, `last`, and whether it
+    has an error, is what the specification says of it and of the places before it, whatever the
     registers hold, if the beats that windows reach over are accepted in a row."""
     in_windows(b, name)
 

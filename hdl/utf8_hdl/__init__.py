@@ -1,4 +1,4 @@
-"""UTF-8 gateware for FPGAs: decoder and encoder, every error named and placed."""
+"""UTF-8 gateware for FPGAs: decoders, encoder, validator, transcoder; every error is found."""
 
 from .axi import AxiStream
 from .compactor import Compactor

@@ -32,6 +32,8 @@ compare: $(VENV)/base ## Compare hardware and golden model on the built-in campa
 	$(BIN)/utf8-hdl compare --component encoder --compact
 	$(BIN)/utf8-hdl compare --lanes 8
 	$(BIN)/utf8-hdl compare --component validator --lanes 8
+	$(BIN)/utf8-hdl compare --component compactor --lanes 8
+	$(BIN)/utf8-hdl compare --component transcoder --lanes 8
 
 bench: $(VENV)/dev ## Measure speed: engines, comparisons, commands, memory; transcoding in software
 	$(BIN)/python tests/bench/bench.py

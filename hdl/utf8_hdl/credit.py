@@ -135,7 +135,10 @@ class Step(Section):
         self._newest_before, self._counts = self.newest, gives
 
     def accept(self, accepted: Value, counts: Value) -> None:
-        """Say whether a beat is accepted, and the same once more, to count it."""
+        """Say whether a beat is accepted into it, and the same once more, to count it.
+
+        The register of its number has an enable: so the way to it is one lookup table.
+        """
         self.next_valid, self.next_newest = accepted, select(counts, up(self.newest), self.newest)
         self._newest_before, self._counts = self.newest, counts
         self.m.d.sync += self.valid.eq(accepted)
@@ -254,6 +257,7 @@ class Credit(Section):
         self._chunks = 0
         self._waits = waits
         self.gives: Value = Const(0, 1)
+        # The same as `i.ready`, near what counts: that one has a long way to what gives beats.
         self._accepts = Signal(name="accepts")
         # The number of the beat that is at the output, or the next to be there.
         self._next = self.adopt(Signal(NUMBER_WIDTH, name="next", init=1))

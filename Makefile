@@ -71,9 +71,10 @@ synth-lanes: $(SYNTH_LANES) ## Every number of lanes, for synth-decoder, -valida
 $(SYNTH_LANES): synth-%: $(VENV)/fpga
 	$(call measure,$@,synthesis-$*,--component $* $(VALUES) --lanes all $(MEASURED))
 
+$(SYNTH_LANES): VALUES := --profile unicode
 synth-compactor: VALUES := --width 16
 
-MEASURED := --profile unicode --device ecp5-85f --seeds 3
+MEASURED := --device ecp5-85f --seeds 3
 
 # Measure: the target, which is the mark in the page; the name of the files; and options.
 define measure

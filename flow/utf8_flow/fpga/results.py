@@ -66,7 +66,9 @@ def variant_of(design: dict[str, Any]) -> Variant:
 
 def design_name(design: dict[str, Any]) -> str:
     """What a design of a document is called."""
-    return f"{variant_of(design).label}, {design['profile']}"
+    variant = variant_of(design)
+    rules = f", {design['profile']}" if "--profile" in variant.used_options else ""
+    return variant.label + rules
 
 
 def per_lookup_table(design: dict[str, Any]) -> float:

@@ -8,7 +8,7 @@ import pytest
 
 from command import assert_refused, run
 from rtl import STALLS
-from utf8_hdl import UCS2, UNICODE
+from utf8_hdl import UCS2
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -78,13 +78,6 @@ def test_a_prover_ties_inputs():
         tied = replace(circuit, levels=((number, level),))
         assert decide(tied)[0] == ("FAILED" if level else "proved")
         assert fails_within(tied, 2) == level
-
-
-@pytest.mark.parametrize("name", ["compactor", "transcoder"])
-def test_only_what_is_said_of_pins_is_asked_of_mutants(name):
-    """Inside a mutant is a netlist: the parts and registers that a design names are not there."""
-    asked = circuits(make_mutants(Variant(name, lanes=4), UNICODE, 1, seed=0))
-    assert set(asked) == ({"", "idle"} if name == "compactor" else {""})
 
 
 # --- the command --------------------------------------------------------------------------------

@@ -44,8 +44,6 @@ class Property:
     part : str
         The attribute of the component with the part of it that it is about; nothing if it is about
         the whole.
-    inside : bool
-        Whether it asks for more of a design than its pins.
     ends : callable
         Whether a proof of it ends within minutes for a design. It is not tried for any other one.
     """
@@ -56,7 +54,6 @@ class Property:
     timing: Any
     is_lemma: bool = False
     part: str = ""
-    inside: bool = False
     ends: Callable[[Any], bool] = for_any
 
     @property

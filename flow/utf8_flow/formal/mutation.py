@@ -200,7 +200,7 @@ def circuits(mutants: Mutants) -> dict[str, Circuit]:
     differs from the design on some pin in some cycle, resets included.
     """
     variant = mutants.variant
-    of_pins = (what for what in variant.proofs if not (what.is_lemma or what.part or what.inside))
+    of_pins = [what for what in variant.proofs if not what.is_lemma and not what.part]
     asked = [what for what in of_pins if what.name not in SPARED]
     asked.append(Property("", variant.component, _same, None))
     return {what.name: _circuit(what, mutants) for what in asked}

@@ -463,8 +463,19 @@ class MarkIgnoresHoles(TranscoderTransducer):
         return is_first and found.code_point == 0xFEFF
 
 
+class MarkInEveryFourthBeat(TranscoderTransducer):
+    """It counts the beats of a text with two bits, and begins again."""
+
+    def feed(self, *item) -> list[Output]:
+        self._lanes_before %= 4 * self._conversion.lanes
+        return super().feed(*item)
+
+
+MISTAKES = [OldError, LastBeatOnly, MarkAnywhere, MarkIgnoresHoles, MarkInEveryFourthBeat]
+
+
 @pytest.mark.parametrize("source", Form, ids=lambda form: form.value)
-@pytest.mark.parametrize("broken", [OldError, LastBeatOnly, MarkAnywhere, MarkIgnoresHoles])
+@pytest.mark.parametrize("broken", MISTAKES)
 def test_campaign_finds_what_is_wrong_with_a_result(source, broken):
     design = Transcoder(UNICODE, 8, source, Form.UTF_8, strip_bom=True)
     assert not agrees(ModelEngine(design, broken(Conversion.of(design))))

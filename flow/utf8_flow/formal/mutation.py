@@ -4,7 +4,7 @@ import json
 import random
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -41,10 +41,10 @@ MODULE = "utf8_mutants"
 SPARED = (
     *("self-synchronisation", "verilog", "covers"),
     *("slots", "first-error", "gaps", "begins", "verdict", "passes"),
-    *("joins", "delivers"),
+    "delivers",
 )
-"""Properties that are not tried on mutants, like lemmas and those of a part: slow, not about the
-design alone, or about more of it than its pins."""
+"""Properties that are not tried on mutants, like lemmas, those of a part and those that look at
+more than pins: slow, not about the design alone, or of little use without the others."""
 
 CYCLES = 18
 """Of a bounded check for a counterexample to a property."""
@@ -178,6 +178,10 @@ class MutantEngine(Engine):
             yield simulation
 
 
+class LooksInside(AttributeError):
+    """A property asks a mutant for more than its pins: a netlist has none of the names inside."""
+
+
 class _Mutant(Elaboratable):
     """The mutants on a bench, with the pins of the design in whose place they are."""
 
@@ -185,6 +189,9 @@ class _Mutant(Elaboratable):
         self.i, self.o = design.i, design.o
         self._top = AxiStream(design)
         self._number = number
+
+    def __getattr__(self, name: str) -> Any:
+        raise LooksInside(name)
 
     def elaborate(self, platform: Any) -> Module:
         m, reset = Module(), ResetSignal(allow_reset_less=True)
@@ -202,8 +209,12 @@ def circuits(mutants: Mutants) -> dict[str, Circuit]:
     variant = mutants.variant
     of_pins = [what for what in variant.proofs if not what.is_lemma and not what.part]
     asked = [what for what in of_pins if what.name not in SPARED]
-    asked.append(Property("", variant.component, _same, None))
-    return {what.name: _circuit(what, mutants) for what in asked}
+    found = {}
+    for what in asked:
+        with suppress(LooksInside):
+            found[what.name] = _circuit(what, mutants)
+    found[""] = _circuit(Property("", variant.component, _same, None), mutants)
+    return found
 
 
 def _circuit(what: Property, mutants: Mutants) -> Circuit:

@@ -39,6 +39,8 @@ TIMING = Transcoding(stages_of_reading=9, stages=11)
 
 HOSTILE_UNITS = 2048
 
+BEATS_BEFORE_MARK = 16
+
 SWAPPED = {Form.UTF_16: 0xFFFE, Form.UTF_32: 0xFFFE_0000}
 """A byte order mark in the other byte order, as a unit."""
 
@@ -214,7 +216,10 @@ def _every_output(design: Any, units: Units) -> Iterator[Piece]:
 
 
 def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
-    """At the beginning of texts, alone, twice, cut, in the other order, and elsewhere."""
+    """At the beginning of texts, alone, twice, cut, in the other order, and elsewhere.
+
+    Also at the beginning of a later beat: one in which a counter of beats may be as it was.
+    """
     mark, letter = units.text(BOM), units.unit(0x41)
     texts = [mark, mark * 2, letter + mark, mark + letter, mark * 3 + letter * design.lanes]
     texts += [mark[:count] for count in range(1, len(mark))]
@@ -228,6 +233,8 @@ def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
         yield text + end, True
         yield text + end, False
         yield b"", True
+    for beats_before in range(1, BEATS_BEFORE_MARK + 1):
+        yield letter * (beats_before * design.lanes // len(letter)) + mark + letter, True
     for hole in range(design.lanes):
         yield from _mark_behind(design, mark, hole)
 

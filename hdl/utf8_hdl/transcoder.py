@@ -15,9 +15,6 @@ from .profile import UNICODE, Profile
 from .readers import READERS, any_of_fours
 from .writers import WRITERS, write_pairs
 
-UNIT_BYTES = {Form.UTF_8: 1, Form.UTF_16: 2, Form.UTF_32: 4}
-"""Bytes of a unit."""
-
 MOST_UNITS = 128
 """How many units a beat of the output may have."""
 
@@ -116,7 +113,7 @@ class Transcoder(wiring.Component):
             raise ValueError(
                 f"a transcoder needs a profile up to U+10FFFF, unicode or ucs2, not {profile.name}"
             )
-        size = UNIT_BYTES[self.from_form]
+        size = self.from_form.unit_bytes
         if lanes < size:
             raise ValueError(f"from {self.from_form.value} there must be {size} lanes or more")
         self.places = lanes // size
@@ -125,7 +122,7 @@ class Transcoder(wiring.Component):
             most = lanes * MOST_UNITS // self._units
             names = f"{self.from_form.value} to {self.to_form.value}"
             raise ValueError(f"from {names} there may be up to {most} lanes, not {lanes}")
-        self.out_lanes = self._units * UNIT_BYTES[self.to_form]
+        self.out_lanes = self._units * self.to_form.unit_bytes
         super().__init__(
             {
                 "i": In(stream.Signature(beat_layout(lanes))),
@@ -160,7 +157,7 @@ class Transcoder(wiring.Component):
 
     def _deliver(self, m: Module, dense: Any) -> None:
         """The bytes of units."""
-        size, o = UNIT_BYTES[self.to_form], self.o
+        size, o = self.to_form.unit_bytes, self.o
         order = range(size) if self.byte_order is ByteOrder.LITTLE else reversed(range(size))
         wide = [Cat(value, Const(0, 8 * size))[: 8 * size] for value in dense.p.data]
         places = [*order]

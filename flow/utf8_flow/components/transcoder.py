@@ -95,9 +95,11 @@ def described(form: Form, order: ByteOrder) -> str:
 def ports(design: Any) -> str:
     """What is at the ports."""
     taken, given = (described(f, design.byte_order) for f in (design.from_form, design.to_form))
+    mark = " A U+FEFF at its beginning is left out." if design.strip_bom else ""
     return f"""\
 {BEATS}
-//                  The text is {taken}.
+//                  The text is {taken}.{mark}
+//                  Only tlast flushes: without it the newest beat waits for the next one.
 // m_axis_*         the text in {given}: dense beats
 //   tdata          bytes, the first one lowest
 //   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none

@@ -79,7 +79,7 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'split.keep("there", Const(-1, len(i.p.keep)))',
     ),
     ("decoder", "gaps", "what is carried is lost in a gap"): (
-        "with step.m.If(step.valid):",
+        "with step.m.If(step.comes):",
         "with step.m.If(1):",
     ),
     ("validator", "first-error", "a single lane"): (
@@ -91,7 +91,7 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         "select(other.error, other.rest, one.rest)",
     ),
     ("validator", "gaps", "what is carried is lost in a gap"): (
-        "with step.m.If(step.valid):",
+        "with step.m.If(step.comes):",
         "with step.m.If(1):",
     ),
     ("validator", "verdict", "the last error"): ("wrong & ~seen_now)", "wrong)"),

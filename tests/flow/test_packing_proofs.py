@@ -61,8 +61,8 @@ FLAWS: dict[tuple[str, str], tuple[str, str]] = {
         "for part in _parts(Const(-1, self.lanes), GROUP))",
     ),
     ("counted", "a beat that is full waits no longer"): (
-        'self.empty & ~before["any"], before',
-        '(self.empty & ~before["any"]) | self.next_top[:-1].all(), before',
+        "| self.empty & ~comes)",
+        "| self.empty & ~comes | self.next_top.all())",
     ),
     ("given", "the end of a text gives nothing"): (
         ", self.ends)\n",
@@ -105,8 +105,8 @@ FLAWS: dict[tuple[str, str], tuple[str, str]] = {
         'come = (before["end"]',
     ),
     ("self-synchronisation", "a text goes on in the next one"): (
-        'with step.m.If(before["end"]):',
-        'with step.m.If(before["end"] & 0):',
+        'with step.m.If(before["clears"]):',
+        'with step.m.If(before["clears"] & 0):',
     ),
     ("timing", "a beat comes out late"): (
         "(1, 0, -1, -2, -3)",

@@ -361,7 +361,7 @@ class Sums:
 
     def _add_top(self, before: Step, step: Step) -> None:
         """Stage 6: the whole sums."""
-        top = step.adopt(Signal(self._levels, name="top_lane", init=-1, reset_less=True))
+        top = step.register("top_lane", self._levels, init=-1, reset_less=True)
         self.tops["lane"] = top
         count = before[f"before_{self._lanes}"]
         for level in range(2, self._levels):
@@ -372,6 +372,7 @@ class Sums:
         may_give = step.register("may_give")
         whole = Cat(top, Const(1, 1), may_give) + Cat(count, self.ends)
         come = before.valid & (before["end"] | before["any"])
+        # An adder of its own, as what is behind it is not at the end of that chain.
         step.m.d.comb += [self.next_top.eq(top + count), self.gives.eq(whole[-1])]
         step.m.d.sync += [
             step.adopt(self.ends).eq(before["end"]),
@@ -384,7 +385,7 @@ class Sums:
     def _add_top_of_level(self, level: int, count: Value, before: Step, step: Step) -> None:
         """Stage 6: the sums that a level needs, with a top of its own, not far from them."""
         name, width = f"top_of_level_{level}", level + 1
-        top = step.adopt(Signal(width, name=name, init=-1, reset_less=True))
+        top = step.register(name, width, init=-1, reset_less=True)
         self.tops[f"level_{level}"] = top
         self._follow(top, (top + count)[:width], before, step)
         # Two sums are in one carry chain, as synthesis makes none for a short one.
@@ -413,9 +414,7 @@ class Sums:
 
     def _add_bit(self, bit: int, added: Value, before: Step, step: Step) -> Signal:
         """A bit of sums, if it does not need a carry. Returns that of the top."""
-        top = self.tops[f"bit_{bit}"] = step.adopt(
-            Signal(name=f"top_{bit}", init=1, reset_less=True)
-        )
+        top = self.tops[f"bit_{bit}"] = step.register(f"top_{bit}", init=1, reset_less=True)
         sums = added ^ top.replicate(len(added))
         step.keep(f"bit_{bit}", sums[:-1])
         self._follow(top, select(before.valid, sums[-1], top), before, step)

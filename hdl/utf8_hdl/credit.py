@@ -57,7 +57,7 @@ from amaranth.lib import memory
 
 from .counter import flips_next, minus, moved, up
 from .elastic import Section
-from .gates import any_of, select
+from .gates import any_of, select, unmerged
 
 PLACES = 16
 """How many beats the memory holds: as many as a table of distributed memory in an FPGA."""
@@ -152,21 +152,17 @@ class Step(Section):
     def keep(self, name: str, value: Any, init: int | None = None) -> Signal:
         """A register that takes a value in every cycle. It is only reset if that is to a level."""
         value = Value.cast(value)
-        name_of_all = f"{self._name}_{name}"
-        register = Signal(len(value), name=name_of_all, init=init or 0, reset_less=init is None)
-        self.adopt(register)
+        whole_name, reset_less = f"{self._name}_{name}", init is None
+        register = self.register(whole_name, len(value), init=init, reset_less=reset_less)
         self.m.d.sync += register.eq(value)
         self._known[name] = register
         return register
 
     def copy(self, name: str, value: Any) -> Signal:
-        """A register that takes a value in every cycle, and is not one with others of that value.
-
-        Synthesis would make one of those that are equal, so it has a part in what it will be.
-        """
+        """A register that takes a value in every cycle, and is not merged with its equals."""
         value = Value.cast(value)
         register = self.register(f"{self._name}_{name}", len(value), reset_less=True)
-        self.m.d.sync += register.eq(value | (value & register))
+        self.m.d.sync += register.eq(unmerged(value, register))
         self._known[name] = register
         return register
 
@@ -200,12 +196,9 @@ class Chunk(Section):
         self.coming: Value
 
     def copy(self, of: str, coming: Value) -> Signal:
-        """A register of this chunk's own.
-
-        Synthesis would make one of those that are equal, so each has a part in what it will be.
-        """
+        """A register of this chunk's own."""
         register = self.register(f"{self._name}_{of}", len(coming))
-        self.m.d.sync += register.eq(coming | (coming & register))
+        self.m.d.sync += register.eq(unmerged(coming, register))
         return register
 
     def memory(
@@ -260,7 +253,7 @@ class Credit(Section):
         # The same as `i.ready`, near what counts: that one has a long way to what gives beats.
         self._accepts = Signal(name="accepts")
         # The number of the beat that is at the output, or the next to be there.
-        self._next = self.adopt(Signal(NUMBER_WIDTH, name="next", init=1))
+        self._next = self.register("next", NUMBER_WIDTH, init=1)
         # Which of its bits change in this cycle if `o.ready` is high: none while nothing is there.
         # So a copy of a bit is one lookup table, and only `ready` has a long way to it.
         self._flips = self.register("flips_if_ready", NUMBER_WIDTH)
@@ -423,7 +416,7 @@ class Credit(Section):
         found: list[Value] = []
         for ahead, before in enumerate(befores):
             name, init = f"arriving_{ahead}", (1 - ahead) % (1 << NUMBER_WIDTH)
-            arriving = self.adopt(Signal(NUMBER_WIDTH, name=name, init=init))
+            arriving = self.register(name, NUMBER_WIDTH, init=init)
             found.append(self.register(f"differs_{ahead}", len(pairs)))
             differs = Cat(arriving[pair] != self._next[pair] for pair in pairs)
             self.m.d.sync += [arriving.eq(before), found[-1].eq(differs)]
@@ -462,5 +455,5 @@ class Credit(Section):
             ]
         )
         accepts = self.adopt(self._accepts)
-        m.d.sync += [ready.eq(ready_next), accepts.eq(ready_next | (ready_next & accepts))]
+        m.d.sync += [ready.eq(ready_next), accepts.eq(unmerged(ready_next, accepts))]
         self.m.d.comb += self._i.ready.eq(ready)

@@ -73,9 +73,11 @@ class Section:
         Value.cast(register).attrs["stage"] = self._heading
         return register
 
-    def register(self, name: str, shape: Any = 1, *, reset_less: bool = False) -> Any:
+    def register(
+        self, name: str, shape: Any = 1, *, init: Any = None, reset_less: bool = False
+    ) -> Any:
         """A new register."""
-        return self.adopt(Signal(shape, name=name, reset_less=reset_less))
+        return self.adopt(Signal(shape, name=name, init=init, reset_less=reset_less))
 
 
 class Stage(Section):

@@ -17,6 +17,14 @@ def select(condition: Value, then: Value, otherwise: Value) -> Value:
     return (then & mask) | (otherwise & ~mask)
 
 
+def unmerged(value: Value, register: Value) -> Value:
+    """What a register is to take, so that synthesis does not make one of those that take the same.
+
+    What it holds has a part in that, and makes no difference.
+    """
+    return value | (value & register)
+
+
 def any_of(terms: Iterable[Value]) -> Value:
     """Whether one of some bits is set."""
     return reduce(or_, terms, Const(0, 1))

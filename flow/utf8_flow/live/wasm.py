@@ -1,0 +1,103 @@
+"""Designs as WebAssembly, from the C++ and the driver of the engine ``cxxrtl``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from utf8_sim.components import component_of
+from utf8_sim.engines.compiled import design_code, driver
+from utf8_sim.engines.engine import NATIVE, interface_of
+from utf8_sim.golden.timing import longest_gap
+from utf8_sim.tools.cache import built, contents
+from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool
+from utf8_sim.trace import Pin
+
+COMPILER = "ziglang"
+"""The PyPI package of the compiler, which has a C++ library for WebAssembly."""
+
+EXPORTS = "model_create", "model_destroy", "model_run", "malloc", "free"
+
+# A reactor has no `main`; nothing here asks for anything of WASI, so nothing is imported.
+# -O2 gives smaller modules than -Os, which keeps apart what -O2 sees through.
+OPTIONS = (
+    *("-target", "wasm32-wasi", "-mexec-model=reactor"),
+    *("-std=c++17", "-O2", "-DNDEBUG", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-s"),
+    *(f"-Wl,--export={name}" for name in EXPORTS),
+)
+
+
+def webassembly(design: Any) -> Path:
+    """A design as a module of WebAssembly without imports, compiled once and kept.
+
+    Parameters
+    ----------
+    design : wiring.Component
+        What is compiled.
+
+    Returns
+    -------
+    Path
+        The module, in the cache: to be copied, not to be kept as a path.
+
+    Raises
+    ------
+    ToolError
+        If the compiler is not installed, or fails.
+    """
+    need_packages("live", [COMPILER], "live")
+    code = design_code(design, interface_of(design))
+
+    def build(folder: Path) -> Path:
+        code.write(folder)
+        with driver("cxxrtl.cc") as source:
+            output = ["-I", str(folder), "-o", "design.wasm"]
+            arguments = [*OPTIONS, *source, *code.arguments, *output]
+            run_python_tool("-m", COMPILER, "c++", *arguments, folder=folder)
+        return folder / "design.wasm"
+
+    key = [*code.key, *contents(NATIVE), *OPTIONS, *package_versions([COMPILER]).values()]
+    return built(key, ".wasm", build)
+
+
+def description(design: Any) -> dict[str, Any]:
+    """What JavaScript must know of a design, as values for JSON.
+
+    Pins are in the order of the columns that the driver writes; the items among them in that of the
+    columns that it reads. An array has a width for each lane. ``bytes`` are those of an element of
+    the column. Numbers have names as far as the state register and enumerations give some.
+    ``longest_gap`` is that of :mod:`utf8_sim.golden.timing`: after so many cycles without an output
+    that could have been taken, no more comes of what was accepted.
+
+    Parameters
+    ----------
+    design : wiring.Component
+        What is described.
+    """
+    interface = interface_of(design)
+    states = design.State if interface.state_width else ()
+
+    def described(pin: Pin) -> dict[str, Any]:
+        labels = [(state.value, state.name) for state in states] if pin.name == "state" else ()
+        return {
+            "name": pin.name,
+            "driven": pin.name in interface.driven,
+            "item": pin in interface.inputs,
+            "widths": [width for _, width in pin.parts],
+            "bytes": np.dtype(pin.dtype).itemsize,
+            "names": dict(labels or enumerate(pin.labels)),
+        }
+
+    return {
+        "component": interface.component,
+        "longest_gap": longest_gap(component_of(design).timing(design)),
+        "pins": [described(pin) for pin in interface.pins],
+    }
+
+
+def write_page_module(design: Any, folder: Path, name: str) -> None:
+    """Put a design into a folder of a page: a module, and its description beside it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.wasm").write_bytes(webassembly(design).read_bytes())
+    (folder / f"{name}.json").write_text(json.dumps(description(design)) + "\n")

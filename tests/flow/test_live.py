@@ -1,0 +1,182 @@
+"""The gateware as WebAssembly does in JavaScript what the engine does in this process."""
+
+import base64
+import json
+import subprocess
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hostile import HOSTILE
+from needs import needs, needs_compiler
+from rtl import broken
+from second_oracle import needs_node, node
+from utf8_flow.live import wasm
+from utf8_flow.live.wasm import description, webassembly, write_page_module
+from utf8_hdl import EXTENDED, Decoder, Encoder, Transcoder, Validator
+from utf8_sim import RandomStalls
+from utf8_sim.engines.compiled import CxxrtlEngine
+from utf8_sim.stimulus import Stimulus
+from utf8_sim.tools import yowasp
+from utf8_sim.tools.errors import ToolError
+from utf8_sim.trace import Columns
+
+PAGE = Path(wasm.__file__).parent / "page"
+CYCLES = 4096
+PARTS = 1, 2, 500, 1, CYCLES - 504
+
+pytestmark = [needs_compiler, needs_node]
+needs_zig = needs(modules=[wasm.COMPILER])
+
+DESIGNS = {
+    "decoder": Decoder,
+    "compact decoder": partial(Decoder, compact=True),
+    "decoder of 42 bits": partial(Decoder, EXTENDED),
+    "encoder": Encoder,
+    "validator of 8 lanes": partial(Validator, lanes=8),
+    "transcoder of 4 lanes": partial(Transcoder, lanes=4),
+    "transcoder of 8 lanes": partial(Transcoder, lanes=8),
+}
+# Compilers take minutes for these.
+EACH_DESIGN = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * ("lanes" in name)) for name in DESIGNS],
+)
+
+# The columns of some windows, in each of two lives of a design.
+RUN = """
+import { readFileSync } from "node:fs";
+const { engine, folder, items, gaps, stalls, parts } = JSON.parse(readFileSync(0));
+const { create } = await import(engine);
+const description = JSON.parse(readFileSync(`${folder}/design.json`));
+const simulation = await create(readFileSync(`${folder}/design.wasm`), description);
+const remaining = (count) => Object.fromEntries(simulation.inputs.map((pin) => {
+  const levels = pin.bytes === 8 ? items[pin.name].map(BigInt) : items[pin.name];
+  return [pin.name, levels.slice(count * pin.widths.length)];
+}));
+const life = () => {
+  let accepted = 0, cycle = 0;
+  return parts.map((cycles) => {
+    const window = [gaps, stalls].map((side) => side.slice(cycle, cycle + cycles));
+    const run = simulation.run(remaining(accepted), ...window);
+    accepted += run.accepted;
+    cycle += cycles;
+    if (simulation.cycle !== cycle) throw new Error("lost count");
+    return Object.fromEntries(Object.entries(run.columns).map(([name, column]) =>
+      [name, Buffer.from(column.buffer).toString("base64")]));
+  });
+};
+const first = life();
+simulation.restart();
+console.log(JSON.stringify([first, life()]));
+"""
+
+
+@cache
+def engine(name: str) -> CxxrtlEngine:
+    return CxxrtlEngine(DESIGNS[name]())
+
+
+def stimulus(name: str) -> Stimulus:
+    values = [0, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xD800, 0xDFFF, 0xFFFF, 0x10000, 0x1FFFFF]
+    texts = [values * 40] if name == "encoder" else HOSTILE
+    return Stimulus([(text, True) for text in texts], RandomStalls(0.3, 1), RandomStalls(0.3, 2))
+
+
+def in_javascript(
+    design: Any, folder: Path, items: Columns, gaps: np.ndarray, stalls: np.ndarray
+) -> list[Columns]:
+    """The trace of a design, in each of two lives."""
+    write_page_module(design, folder, "design")
+    task = {
+        "engine": (PAGE / "engine.js").as_uri(),
+        "folder": str(folder),
+        "items": {name: column.ravel().tolist() for name, column in items.items()},
+        "gaps": gaps.tolist(),
+        "stalls": stalls.tolist(),
+        "parts": PARTS,
+    }
+    command = [node(), "--input-type=module", "-e", RUN]
+    process = subprocess.run(
+        command, input=json.dumps(task), capture_output=True, text=True, check=False
+    )
+    assert not process.returncode, process.stderr
+    pins = {pin["name"]: pin for pin in description(design)["pins"]}
+
+    def column(name: str, windows: list[dict[str, str]]) -> np.ndarray:
+        levels = b"".join(base64.b64decode(window[name]) for window in windows)
+        flat = np.frombuffer(levels, dtype=f"<u{pins[name]['bytes']}")
+        lanes = len(pins[name]["widths"])
+        return flat.reshape(-1, lanes) if lanes > 1 else flat
+
+    return [
+        {name: column(name, windows) for name in windows[0]}
+        for windows in json.loads(process.stdout)
+    ]
+
+
+def both(name: str, design: Any, folder: Path) -> tuple[Columns, list[Columns]]:
+    """What this process sees of the design of a name, and JavaScript of the other."""
+    given = stimulus(name)
+    pieces = list(engine(name).items(given))
+    items = {pin: np.concatenate([piece[pin] for piece in pieces]) for pin in pieces[0]}
+    sides = given.input_stalls, given.output_stalls
+    gaps, stalls = (next(side.windows(CYCLES)) for side in sides)
+    with engine(name).start() as simulation:
+        here = simulation.window(items, gaps, stalls)
+    assert here.is_taken.sum() > 300
+    return here.columns, in_javascript(design, folder, items, gaps, stalls)
+
+
+def differing(expected: Columns, actual: Columns) -> list[str]:
+    """The pins whose columns are not the same."""
+    assert expected.keys() == actual.keys()
+    return [name for name in expected if not np.array_equal(expected[name], actual[name])]
+
+
+@needs_zig
+@EACH_DESIGN
+def test_javascript_sees_every_pin_in_every_cycle_as_the_engine_does(name, tmp_path):
+    here, lives = both(name, engine(name).design, tmp_path)
+    assert [differing(here, life) for life in lives] == [[], []]
+
+
+@needs_zig
+def test_a_broken_copy_is_noticed(tmp_path):
+    copy = broken("kind: FF is out of range")
+    here, lives = both("decoder", copy, tmp_path)
+    assert [differing(here, life) for life in lives] == [["o.kind"]] * 2
+
+
+@needs_zig
+def test_a_module_imports_nothing():
+    module = webassembly(Decoder()).read_bytes()
+    look = (
+        "WebAssembly.Module.imports(new WebAssembly.Module(require('fs').readFileSync(0))).length"
+    )
+    command = [node(), "-p", look]
+    found = subprocess.run(command, input=module, capture_output=True, check=True)
+    assert found.stdout == b"0\n"
+
+
+def test_a_description_names_states_and_kinds():
+    pins = {pin["name"]: pin for pin in description(Decoder())["pins"]}
+    assert pins["state"]["names"][1] == "START"
+    assert pins["o.kind"]["names"][3] == "overlong"
+    assert pins["i.data"] == {
+        "name": "i.data",
+        "driven": True,
+        "item": True,
+        "widths": [8],
+        "bytes": 1,
+        "names": {},
+    }
+
+
+def test_without_the_compiler_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(yowasp.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ToolError, match=r"^live needs ziglang: pip install 'utf8-hdl\[live\]'$"):
+        webassembly(Decoder())

@@ -152,8 +152,9 @@ def test_a_broken_copy_is_noticed(tmp_path):
 
 
 @needs_zig
-def test_a_module_imports_nothing():
-    module = webassembly(Decoder()).read_bytes()
+@pytest.mark.parametrize("lanes", [1, pytest.param(8, marks=pytest.mark.long)])
+def test_a_module_imports_nothing_with_a_memory_in_the_design_or_without(lanes):
+    module = webassembly(Validator(lanes=lanes)).read_bytes()
     look = (
         "WebAssembly.Module.imports(new WebAssembly.Module(require('fs').readFileSync(0))).length"
     )

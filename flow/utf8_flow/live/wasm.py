@@ -17,10 +17,11 @@ from utf8_sim.trace import Pin
 COMPILER = "ziglang"
 """The PyPI package of the compiler, which has a C++ library for WebAssembly."""
 
+TRAPS = Path(__file__).with_name("traps.cc")
+
 EXPORTS = "model_create", "model_destroy", "model_run", "malloc", "free"
 
-# A reactor has no `main`; nothing here asks for anything of WASI, so nothing is imported.
-# -O2 gives smaller modules than -Os, which keeps apart what -O2 sees through.
+# A reactor has no `main`. With -Os modules are larger: less of the C++ is seen through.
 OPTIONS = (
     *("-target", "wasm32-wasi", "-mexec-model=reactor"),
     *("-std=c++17", "-O2", "-DNDEBUG", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-s"),
@@ -53,12 +54,12 @@ def webassembly(design: Any) -> Path:
         code.write(folder)
         with driver("cxxrtl.cc") as source:
             output = ["-I", str(folder), "-o", "design.wasm"]
-            arguments = [*OPTIONS, *source, *code.arguments, *output]
+            arguments = [*OPTIONS, *source, str(TRAPS), *code.arguments, *output]
             run_python_tool("-m", COMPILER, "c++", *arguments, folder=folder)
         return folder / "design.wasm"
 
-    key = [*code.key, *contents(NATIVE), *OPTIONS, *package_versions([COMPILER]).values()]
-    return built(key, ".wasm", build)
+    key = [*code.key, *contents(NATIVE), TRAPS.read_bytes(), *OPTIONS]
+    return built([*key, *package_versions([COMPILER]).values()], ".wasm", build)
 
 
 def description(design: Any) -> dict[str, Any]:

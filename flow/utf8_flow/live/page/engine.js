@@ -58,30 +58,30 @@ export class Simulation {
       blocks.push(address);
       return address;
     };
-    // The memory may grow with each place, so it is looked at only when all have one.
+    // The memory may grow with each place, and in a run: an older view of it would be empty then.
+    const view = (Type, address, size) => new Type(this.#code.memory.buffer, address, size);
     const elements = (pin, rows) => rows * pin.widths.length;
     try {
       const reads = this.inputs.map((pin) => place(elements(pin, count) * pin.bytes));
       const writes = this.pins.map((pin) => place(elements(pin, gaps.length) * pin.bytes));
       const [reading, writing] = [reads, writes].map((of) => place(4 * of.length));
       const [gap, stall, offered] = [gaps.length, gaps.length, 1].map(place);
-      const { buffer } = this.#code.memory;
-      const view = (pin, address, rows) =>
-        new ARRAYS[pin.bytes](buffer, address, elements(pin, rows));
-      this.inputs.forEach((pin, i) => view(pin, reads[i], count).set(items[pin.name]));
-      new Uint32Array(buffer, reading, reads.length).set(reads);
-      new Uint32Array(buffer, writing, writes.length).set(writes);
-      const levels = (address) => new Uint8Array(buffer, address, gaps.length);
-      levels(gap).set(Uint8Array.from(gaps, Boolean));
-      levels(stall).set(Uint8Array.from(stalls, Boolean));
-      const bytes = new Uint8Array(buffer);
-      bytes[offered] = this.#isOffered;
-      const rows = BigInt(gaps.length);
+      this.inputs.forEach((pin, i) =>
+        view(ARRAYS[pin.bytes], reads[i], elements(pin, count)).set(items[pin.name]));
+      view(Uint32Array, reading, reads.length).set(reads);
+      view(Uint32Array, writing, writes.length).set(writes);
+      view(Uint8Array, gap, gaps.length).set(Uint8Array.from(gaps, Boolean));
+      view(Uint8Array, stall, gaps.length).set(Uint8Array.from(stalls, Boolean));
+      view(Uint8Array, offered, 1)[0] = this.#isOffered;
+      const [rows, most] = [gaps.length, count].map(BigInt);
       const accepted = this.#code.model_run(
-        this.#model, rows, gap, stall, reading, BigInt(count), offered, writing);
-      this.#isOffered = bytes[offered];
+        this.#model, rows, gap, stall, reading, most, offered, writing);
+      this.#isOffered = view(Uint8Array, offered, 1)[0];
       this.cycle += gaps.length;
-      const columns = this.pins.map((pin, i) => [pin.name, view(pin, writes[i], gaps.length).slice()]);
+      const columns = this.pins.map((pin, i) => {
+        const column = view(ARRAYS[pin.bytes], writes[i], elements(pin, gaps.length));
+        return [pin.name, column.slice()];
+      });
       return { columns: Object.fromEntries(columns), accepted: Number(accepted) };
     } finally {
       blocks.forEach((address) => this.#code.free(address));

@@ -97,6 +97,7 @@ class Stage(Section):
         super().__init__(m, heading)
         self._name, self._enable = name, enable
         self.valid = self.register(f"{name}_valid")
+        self.valid.attrs["enable"] = enable.name  # for those who watch what moves on
         self.next_valid: Value = self.valid
         self.p: Any = None
         if layout is not None:

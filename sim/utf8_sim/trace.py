@@ -158,13 +158,14 @@ class Interface:
     """The pins of a component, derived from the payloads of its streams ``i`` and ``o``.
 
     What goes in and what comes out has a pin for each field. ``state_width`` is 0 if there is no
-    state register to be seen.
+    state register to be seen. ``registers`` are others inside, to be looked at like pins.
     """
 
     component: str
     inputs: tuple[Pin, ...]
     outputs: tuple[Pin, ...]
     state_width: int = 0
+    registers: tuple[Pin, ...] = ()
 
     @classmethod
     def of(cls, component: str, design: Any) -> "Interface":
@@ -188,10 +189,10 @@ class Interface:
 
     @cached_property
     def pins(self) -> tuple[Pin, ...]:
-        """All pins: those driven, those observed, and the state if there is one."""
+        """All pins: those driven, those observed, the state if there is one, and registers."""
         state = [Pin("state", ((0, self.state_width),))] if self.state_width else []
         offered, accepted = [Pin("i.valid"), *self.inputs], [Pin("o.ready"), Pin("i.ready")]
-        return (*offered, *accepted, Pin("o.valid"), *self.outputs, *state)
+        return (*offered, *accepted, Pin("o.valid"), *self.outputs, *state, *self.registers)
 
     def pin(self, name: str) -> Pin:
         """The pin of a name."""

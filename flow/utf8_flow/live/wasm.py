@@ -1,6 +1,7 @@
 """Designs as WebAssembly, from the C++ and the driver of the engine ``cxxrtl``."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ from utf8_sim.engines.engine import NATIVE, interface_of
 from utf8_sim.golden.timing import longest_gap
 from utf8_sim.tools.cache import built, contents
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool
-from utf8_sim.trace import Pin
+from utf8_sim.trace import Interface, Pin
+
+from .stages import described as described_stages
+from .stages import registers_of
 
 COMPILER = "ziglang"
 """The PyPI package of the compiler, which has a C++ library for WebAssembly."""
@@ -51,7 +55,7 @@ def webassembly(design: Any) -> Path:
         If the compiler is not installed, or fails.
     """
     need_packages("live", [COMPILER], "live")
-    code = design_code(design, interface_of(design))
+    code = design_code(design, _interface(design))
 
     def build(folder: Path) -> Path:
         code.write(folder)
@@ -72,14 +76,15 @@ def description(design: Any) -> dict[str, Any]:
     columns that it reads. An array has a width for each lane. ``bytes`` are those of an element of
     the column. Numbers have names as far as the state register and enumerations give some.
     ``longest_gap`` is that of :mod:`utf8_sim.golden.timing`: after so many cycles without an output
-    that could have been taken, no more comes of what was accepted.
+    that could have been taken, no more comes of what was accepted. The registers of the stages,
+    see :mod:`.stages`, are pins as well, behind the others.
 
     Parameters
     ----------
     design : wiring.Component
         What is described.
     """
-    interface = interface_of(design)
+    interface = _interface(design)
     states = design.State if interface.state_width else ()
 
     def described(pin: Pin) -> dict[str, Any]:
@@ -97,7 +102,14 @@ def description(design: Any) -> dict[str, Any]:
         "component": interface.component,
         "longest_gap": longest_gap(component_of(design).timing(design)),
         "pins": [described(pin) for pin in interface.pins],
+        "stages": described_stages(registers_of(design)),
     }
+
+
+def _interface(design: Any) -> Interface:
+    """The pins of a design, and its registers."""
+    registers = tuple(register.pin for register in registers_of(design))
+    return replace(interface_of(design), registers=registers)
 
 
 def write_page_module(design: Any, folder: Path, name: str) -> None:

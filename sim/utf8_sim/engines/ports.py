@@ -18,9 +18,13 @@ class Place(NamedTuple):
 
 
 def stream_places(interface: Interface) -> list[Place]:
-    """The ports of a bare component: those of its streams, as Amaranth names them."""
+    """The ports of a bare component: those of its streams, as Amaranth names them.
+
+    A register that is looked at is a port of its own name.
+    """
     payload = dict.fromkeys(interface.inputs, "i__payload")
     payload |= dict.fromkeys(interface.outputs, "o__payload")
+    payload |= {pin: pin.name for pin in interface.registers}
     return [
         Place(pin, number, payload.get(pin, pin.name.replace(".", "__")), *part)
         for pin in interface.pins

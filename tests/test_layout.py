@@ -21,7 +21,7 @@ MAY_IMPORT = {
             "export": ["components", "terminal"],
             "formal": ["export", "components", "terminal"],
             "fpga": ["export", "components", "verify.report", "terminal"],
-            "live": ["components"],
+            "live": ["components", "terminal"],
             "verify": ["formal", "fpga", "export", "components", "terminal"],
         }.items()
     },

@@ -15,10 +15,15 @@ from needs import needs, needs_compiler
 from rtl import broken
 from second_oracle import needs_node, node
 from utf8_flow.live import wasm
-from utf8_flow.live.wasm import description, webassembly, write_page_module
+from utf8_flow.live.wasm import (
+    description,
+    webassembly,
+    whole_interface,
+    write_page_module,
+)
 from utf8_hdl import EXTENDED, Decoder, Encoder, Transcoder, Validator
 from utf8_sim import RandomStalls
-from utf8_sim.engines.compiled import CxxrtlEngine
+from utf8_sim.engines.compiled import CxxrtlEngine, cxxrtl_library, design_code
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools import yowasp
 from utf8_sim.tools.errors import ToolError
@@ -77,7 +82,11 @@ console.log(JSON.stringify([first, life()]));
 
 @cache
 def engine(name: str) -> CxxrtlEngine:
-    return CxxrtlEngine(DESIGNS[name]())
+    """The engine, which looks at the registers of the stages as well."""
+    found = CxxrtlEngine(design := DESIGNS[name]())
+    found.interface = whole_interface(design)
+    found.library = cxxrtl_library(design_code(design, found.interface))
+    return found
 
 
 def stimulus(name: str) -> Stimulus:
@@ -131,6 +140,11 @@ def both(name: str, design: Any, folder: Path) -> tuple[Columns, list[Columns]]:
     return here.columns, in_javascript(design, folder, items, gaps, stalls)
 
 
+def pins_of(columns: Columns) -> Columns:
+    """Those of the pins, without registers: a broken copy may have others."""
+    return {name: column for name, column in columns.items() if name.startswith(("i.", "o."))}
+
+
 def differing(expected: Columns, actual: Columns) -> list[str]:
     """The pins whose columns are not the same."""
     assert expected.keys() == actual.keys()
@@ -148,7 +162,8 @@ def test_javascript_sees_every_pin_in_every_cycle_as_the_engine_does(name, tmp_p
 def test_a_broken_copy_is_noticed(tmp_path):
     copy = broken("kind: FF is out of range")
     here, lives = both("decoder", copy, tmp_path)
-    assert [differing(here, life) for life in lives] == [["o.kind"]] * 2
+    for life in lives:
+        assert differing(pins_of(here), pins_of(life)) == ["o.kind"]
 
 
 @needs_zig

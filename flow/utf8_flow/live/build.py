@@ -47,15 +47,11 @@ def profiles_of(variant: Variant, few: bool) -> Iterator[Profile]:
     elif variant.lanes > 1:
         yield from map(variant.rules, PROFILES.values())
     else:
-        for profile, *accepts, span in product(PROFILES.values(), *[[False, True]] * 2, ErrorSpan):
-            surrogates, noncharacters = accepts
-            rules = replace(
-                profile,
-                accept_surrogates=surrogates,
-                accept_noncharacters=noncharacters,
-                error_span=span,
-            )
-            yield variant.rules(rules)
+        for profile, surrogates, noncharacters, span in product(
+            PROFILES.values(), (False, True), (False, True), ErrorSpan
+        ):
+            rules = replace(profile, accept_surrogates=surrogates, error_span=span)
+            yield variant.rules(replace(rules, accept_noncharacters=noncharacters))
 
 
 def write_page(folder: Path, *, few: bool = False) -> None:
@@ -94,22 +90,37 @@ def write_page(folder: Path, *, few: bool = False) -> None:
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    index = [_entry(name, profile, file) for (name, profile), file in chosen.items()]
+    index = {
+        "profiles": {
+            name: {**_rules(profile), "bits": profile.utf32_width}
+            for name, profile in PROFILES.items()
+        },
+        "designs": [_entry(name, profile, file) for (name, profile), file in chosen.items()],
+    }
     (folder / DESIGNS / "index.json").write_text(json.dumps(index) + "\n")
 
 
 def _entry(name: str, profile: Profile, file: str) -> dict[str, Any]:
     """A design, for the page."""
+    variant = VARIANTS[name]
+    rules = _rules(profile)
+    options = list(variant.options)
     return {
         "component": name,
-        "label": VARIANTS[name].label,
+        "label": variant.label,
+        "options": options,
         "file": file,
-        "rules": {
-            "profile": profile.name,
-            "surrogates": "accept" if profile.accept_surrogates else "reject",
-            "noncharacters": "accept" if profile.accept_noncharacters else "reject",
-            "error-span": profile.error_span.value,
-        },
+        "rules": rules,
+    }
+
+
+def _rules(profile: Profile) -> dict[str, str]:
+    """Rules, as the command line has them."""
+    return {
+        "profile": profile.name,
+        "surrogates": "accept" if profile.accept_surrogates else "reject",
+        "noncharacters": "accept" if profile.accept_noncharacters else "reject",
+        "error-span": profile.error_span.value,
     }
 
 

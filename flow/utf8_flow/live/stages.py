@@ -11,10 +11,10 @@ from utf8_sim.trace import LARGEST_PART, Pin
 
 MODULE = re.compile(r"module \\top\.?(\S*)")
 ATTRIBUTE = re.compile(r'attribute \\(\w+) "(.*)"')
-WIRE = re.compile(r"wire width (\d+) \\(?!\w__)(\S+)$")  # no port: those are pins already
+WIRE = re.compile(r"wire width (\d+) (?:output \d+ +)?\\(?!i__|o__payload|o__valid\$)(\S+)$")
 FIELD = re.compile(r"connect \\(\S+)\.(\w+) \\(\S+) \[(\d+)(?::(\d+))?\]$")
 STAGE_NUMBER = re.compile(r"Stage (\d+), ")
-VALID = "_valid"
+VALID = re.compile(r"\w+_valid(\$\d+)?|skid_taken")
 
 
 @dataclass
@@ -41,7 +41,8 @@ class Register:
         """The register, to be looked at like a pin."""
         begins = range(0, self.width, LARGEST_PART)
         parts = tuple((lowest, min(self.width - lowest, LARGEST_PART)) for lowest in begins)
-        return Pin(".".join(filter(None, [self.module, self.name])), parts)
+        name = self.name.replace("__", ".")  # of a pin
+        return Pin(".".join(filter(None, [self.module, name])), parts)
 
 
 def registers_of(design: Any) -> list[Register]:
@@ -64,7 +65,7 @@ def registers_of(design: Any) -> list[Register]:
     found.sort(key=place)
     if getattr(design, "lanes", 1) == 1:
         return found
-    return [register for register in found if register.name.partition("$")[0].endswith(VALID)]
+    return [register for register in found if VALID.fullmatch(register.name)]
 
 
 def _registers(rtlil: str) -> Iterator[Register]:
@@ -91,12 +92,13 @@ def described(registers: list[Register]) -> list[dict[str, Any]]:
     """The stages with their registers, as values for JSON.
 
     ``valid`` is the register that says whether there is something in a stage, and ``enable`` the
-    one that says whether things move into it in a cycle; without one, they always do.
+    one that says whether things move into it in a cycle; without one, they always do. The skid
+    register is a stage as well, and so is the output.
     """
     stages = []
     for stage, group in groupby(registers, key=lambda register: register.stage):
         members = list(group)
-        valid = next((r for r in members if r.name.partition("$")[0].endswith(VALID)), None)
+        valid = next((r for r in members if VALID.fullmatch(r.name)), None)
         rest = [{"name": r.pin.name, "width": r.width, "fields": r.fields} for r in members]
         valid_name = valid.pin.name if valid else None
         enable = valid.enable if valid else ""

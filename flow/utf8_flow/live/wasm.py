@@ -55,7 +55,7 @@ def webassembly(design: Any) -> Path:
         If the compiler is not installed, or fails.
     """
     need_packages("live", [COMPILER], "live")
-    code = design_code(design, _interface(design))
+    code = design_code(design, whole_interface(design))
 
     def build(folder: Path) -> Path:
         code.write(folder)
@@ -84,7 +84,7 @@ def description(design: Any) -> dict[str, Any]:
     design : wiring.Component
         What is described.
     """
-    interface = _interface(design)
+    interface = whole_interface(design)
     states = design.State if interface.state_width else ()
 
     def described(pin: Pin) -> dict[str, Any]:
@@ -106,10 +106,11 @@ def description(design: Any) -> dict[str, Any]:
     }
 
 
-def _interface(design: Any) -> Interface:
+def whole_interface(design: Any) -> Interface:
     """The pins of a design, and its registers."""
-    registers = tuple(register.pin for register in registers_of(design))
-    return replace(interface_of(design), registers=registers)
+    interface = interface_of(design)
+    registers = (register.pin for register in registers_of(design))
+    return replace(interface, registers=tuple(r for r in registers if r not in interface.pins))
 
 
 def write_page_module(design: Any, folder: Path, name: str) -> None:

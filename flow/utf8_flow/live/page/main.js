@@ -1,0 +1,289 @@
+// The page: what is set is simulated as a whole, and one cycle of it is shown.
+
+import { load } from "./engine.js";
+import { opinionOf, textOf } from "./opinion.js";
+import {
+  entryFor, EXAMPLES, hexOf, linkOf, MOST_BYTES, possible, RULES, settingOf, textsOfCodePoints,
+  textsOfHex,
+} from "./settings.js";
+import { stepsOf, View } from "./view.js";
+import * as views from "./views.js";
+
+const $ = (id) => document.getElementById(id);
+const RUN_INTERVAL = 160;
+const LINK_INTERVAL = 150;
+
+const index = await (await fetch("designs/index.json")).json();
+const loaded = new Map();
+let setting;
+let entry;
+let view;
+let running = null;
+let changes = 0;
+let linked = 0;
+let linkLater = null;
+
+const design = (file) => {
+  if (!loaded.has(file)) loaded.set(file, load(`designs/${file}`));
+  return loaded.get(file);
+};
+
+const takesCodePoints = (component) => component.endsWith("encoder");
+
+function say(...sentences) {
+  $("message").textContent = sentences.filter(Boolean).join(" ");
+}
+
+// The texts that are set, as lists of bytes or of code points.
+function textsOf({ source, component }) {
+  const { kind, value } = source;
+  if (takesCodePoints(component)) {
+    const width = index.profiles[setting.profile].bits;
+    if (kind === "hex") return textsOfCodePoints(value, width);
+    return value ? [Array.from(value, (character) => character.codePointAt(0))] : [];
+  }
+  if (kind === "hex") return textsOfHex(value).map((text) => [...text]);
+  return value ? [[...new TextEncoder().encode(value)]] : [];
+}
+
+function textShown(texts) {
+  const decode = (text) => (takesCodePoints(setting.component)
+    ? text.map(views.characterOf).join("")
+    : new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(text)));
+  return texts.map(decode).join(" / ");
+}
+
+// Takes a setting over, simulates it, and shows its cycle. The last one wins.
+async function apply(change, ...sentences) {
+  document.body.dataset.ready = "false";
+  const number = ++changes;
+  const wanted = { ...setting, ...change };
+  setting = { ...wanted, ...possible(wanted, index) };
+  if (RULES.some((rule) => setting[rule] !== wanted[rule]))
+    sentences.push("There is no such design in this page: other rules are chosen.");
+  entry = entryFor(setting, index);
+  showSetting();
+  let texts;
+  try {
+    texts = textsOf(setting);
+  } catch (error) {
+    say(...sentences, `${error.message}.`);
+    $(setting.source.kind).setAttribute("aria-invalid", "true");
+    showLink();
+    return;
+  }
+  const size = texts.reduce((sum, text) => sum + text.length, 0);
+  if (size > MOST_BYTES) {
+    say(`At most ${MOST_BYTES} values are simulated here, not ${size}.`);
+    showLink();
+    return;
+  }
+  const simulation = await design(entry.file);
+  if (number !== changes) return;
+  showSource(texts);
+  drawMachine(simulation);
+  view = new View(simulation, texts, setting.gaps, setting.stalls);
+  if (!view.trace.isWhole) sentences.push("Not all of the input fits: the rest is not simulated.");
+  say(...sentences);
+  const opinion = opinionOf(entry, texts.map((text) => (takesCodePoints(setting.component)
+    ? text : Uint8Array.from(text))), view.tokens, view.trace);
+  $("opinion").textContent = opinion.text + resultText();
+  $("opinion").dataset.agrees = opinion.agrees ?? "none";
+  show(setting.cycle);
+}
+
+// A transcoder's whole text, which its beats do not show well.
+function resultText() {
+  if (!view.tokens.length || !("isLast" in view.tokens[0])) return "";
+  const text = textOf(entry, view.tokens);
+  return ` The result: ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`;
+}
+
+function showSetting() {
+  $("component").value = setting.component;
+  for (const rule of RULES) {
+    $(rule).value = setting[rule];
+    for (const option of $(rule).options)
+      option.disabled = !entryFor({ ...setting, [rule]: option.value }, index) && rule !== "profile";
+  }
+  document.body.classList.toggle("embed", setting.embed);
+  const values = takesCodePoints(setting.component) ? "Code points" : "Bytes";
+  $("hex-label").textContent = `${values} in hexadecimal, / between texts`;
+}
+
+function showSource(texts) {
+  const { kind, value } = setting.source;
+  for (const id of ["text", "hex"]) $(id).removeAttribute("aria-invalid");
+  const digits = takesCodePoints(setting.component) ? 4 : 2;
+  const shown = {
+    text: kind === "text" ? value : textShown(texts),
+    hex: kind === "hex" ? value : texts.map((text) => hexOf(text, digits)).join(" / "),
+  };
+  for (const id of ["text", "hex"]) if ($(id).value !== shown[id]) $(id).value = shown[id];
+}
+
+function drawMachine(simulation) {
+  const state = simulation.pins.find((pin) => pin.name === "state");
+  $("machine-section").hidden = !state;
+  if (!state || $("machine").dataset.file === entry.file) return;
+  $("machine").dataset.file = entry.file;
+  views.drawMachine($("machine"), state.names, stepsOf(simulation));
+}
+
+// Shows a cycle of the run.
+function show(cycle) {
+  const last = view.trace.cycles - 1;
+  setting.cycle = Math.max(0, Math.min(cycle, last));
+  cycle = setting.cycle;
+  $("cycle").textContent = cycle;
+  $("cycles").textContent = last;
+  $("scrub").max = last;
+  $("scrub").value = cycle;
+  $("gap").setAttribute("aria-pressed", setting.gaps.has(cycle));
+  $("stall").setAttribute("aria-pressed", setting.stalls.has(cycle));
+  views.showBytes($("bytes"), view, cycle);
+  views.showTokens($("tokens"), view, cycle);
+  views.showPins($("pins"), view, cycle);
+  views.showStages($("stages"), view, cycle);
+  views.showWave($("wave"), view, cycle);
+  if (view.trace.pins.has("state")) $("machine-text").textContent =
+    views.showMachine($("machine"), view, cycle);
+  showLink();
+}
+
+// The link has the whole setting. A browser refuses too many changes in too short a time.
+function showLink() {
+  clearTimeout(linkLater);
+  const wait = linked + LINK_INTERVAL - performance.now();
+  if (wait > 0) {
+    document.body.dataset.ready = "false";
+    linkLater = setTimeout(showLink, wait);
+    return;
+  }
+  linked = performance.now();
+  const link = `#${linkOf(setting)}`;
+  if (link !== location.hash) history.replaceState(null, "", link);
+  document.body.dataset.ready = "true";
+}
+
+function stopRunning() {
+  clearInterval(running);
+  running = null;
+  $("run").setAttribute("aria-pressed", "false");
+}
+
+function startRunning() {
+  if (setting.cycle >= view.trace.cycles - 1) show(0);
+  $("run").setAttribute("aria-pressed", "true");
+  running = setInterval(() => {
+    show(setting.cycle + 1);
+    if (setting.cycle >= view.trace.cycles - 1) stopRunning();
+  }, RUN_INTERVAL);
+}
+
+const go = (cycle) => {
+  stopRunning();
+  if (view) show(cycle);
+};
+
+function toggle(side, cycle) {
+  stopRunning();
+  const cycles = new Set(setting[side]);
+  if (!cycles.delete(cycle)) cycles.add(cycle);
+  apply({ [side]: cycles });
+}
+
+function nextError() {
+  const cycle = view.nextError(setting.cycle);
+  if (cycle === undefined) say("There is no error behind this cycle.");
+  else go(cycle);
+}
+
+// What was bytes is not code points: a text says the same of both.
+function chooseComponent(component) {
+  const isOther = takesCodePoints(component) !== takesCodePoints(setting.component);
+  const source = isOther && setting.source.kind === "hex"
+    ? { kind: "text", value: $("text").value } : setting.source;
+  apply({ component, source, cycle: 0 });
+}
+
+async function takeFile(file) {
+  const bytes = new Uint8Array(await file.slice(0, MOST_BYTES).arrayBuffer());
+  const cut = file.size > bytes.length && `Of ${file.name} the first ${MOST_BYTES} bytes are here.`;
+  const component = takesCodePoints(setting.component) ? "decoder" : setting.component;
+  apply({ component, source: { kind: "hex", value: hexOf(bytes) }, cycle: 0 }, cut);
+}
+
+function listen() {
+  const actions = {
+    first: () => go(0),
+    back: () => go(setting.cycle - 1),
+    step: () => go(setting.cycle + 1),
+    last: () => go(Infinity),
+    run: () => (running ? stopRunning() : startRunning()),
+    "next-error": nextError,
+    gap: () => toggle("gaps", setting.cycle),
+    stall: () => toggle("stalls", setting.cycle),
+    "clear-stalls": () => apply({ gaps: new Set(), stalls: new Set() }),
+    link: () => navigator.clipboard?.writeText(location.href).then(
+      () => say("The link is copied."), () => say("The address of this page is the link.")),
+  };
+  for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
+  const keys = {
+    ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run",
+    e: "next-error", g: "gap", s: "stall",
+  };
+  document.addEventListener("keydown", (event) => {
+    const isTyping = event.target.closest("textarea, select, input, summary");
+    const isPressing = event.key === " " && event.target.closest("button, a");
+    if (isTyping || isPressing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    actions[keys[event.key]]();
+  });
+  for (const kind of ["text", "hex"])
+    $(kind).addEventListener("input", () => {
+      stopRunning();
+      apply({ source: { kind, value: $(kind).value }, cycle: 0 });
+    });
+  $("component").addEventListener("change", () => chooseComponent($("component").value));
+  for (const rule of RULES)
+    $(rule).addEventListener("change", () => apply({ [rule]: $(rule).value }));
+  $("scrub").addEventListener("input", () => go(+$("scrub").value));
+  $("file").addEventListener("change", () => takeFile($("file").files[0]));
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (event.dataTransfer.files.length) takeFile(event.dataTransfer.files[0]);
+  });
+  $("wave").addEventListener("click", ({ target }) => {
+    const { row, cycle, goto: to } = target.closest("[data-cycle], [data-goto]")?.dataset ?? {};
+    if (row) toggle(row === "i.valid" ? "gaps" : "stalls", +cycle);
+    else if (to) go(+to);
+  });
+  addEventListener("hashchange", () => takeLink());
+  addEventListener("resize", () => view && show(setting.cycle));
+}
+
+function takeLink() {
+  stopRunning();
+  const { setting: found, wrong } = settingOf(location.hash.slice(1), index);
+  setting = found;
+  return apply({}, wrong.length && `The link is not all right: ${wrong.join("; ")}.`);
+}
+
+for (const name of new Set(index.designs.map((each) => each.component)))
+  $("component").append(views.make("option", { value: name },
+    index.designs.find((each) => each.component === name).label));
+for (const name of Object.keys(index.profiles)) $("profile").append(views.make("option", {}, name));
+for (const [name, source] of EXAMPLES) {
+  const button = views.make("button", { class: "example" }, name);
+  button.addEventListener("click", () => {
+    const component = takesCodePoints(setting.component) && source.kind === "hex"
+      ? "decoder" : setting.component;
+    apply({ component, source, cycle: 0 });
+  });
+  $("examples").append(button);
+}
+listen();
+await takeLink();

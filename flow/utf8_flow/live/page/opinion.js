@@ -1,0 +1,60 @@
+// What somebody else says of the same input: the browser's own TextDecoder and TextEncoder.
+
+const ROWS = { true: "agrees", false: "does not agree" };
+
+// Whether it agrees with what came out: true, false, or null where it has no opinion; and why.
+export function opinionOf(entry, texts, tokens, trace) {
+  if (!trace.isWhole) return { agrees: null, text: "Not all of the input has come out." };
+  const { rules, component } = entry;
+  const isUnicode = rules.profile === "unicode" && rules.surrogates === "reject" &&
+    rules.noncharacters === "accept";
+  if (!isUnicode || (rules["error-span"] !== "maximal-subpart" && component !== "validator-8"))
+    return { agrees: null, text: "Browsers decode by other rules: no opinion." };
+  const [who, agrees] = trace.pins.has("i.code_point")
+    ? ["TextEncoder", sameBytes(texts, tokens)]
+    : ["TextDecoder", trace.pins.has("o.offset") ? sameVerdicts(texts, tokens)
+      : sameText(entry, texts, tokens)];
+  return { agrees, text: `The browser's own ${who} ${ROWS[agrees]}.` };
+}
+
+const decode = (bytes) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+
+// The texts that end without a byte more than they have: each is decoded alone.
+function sameText(entry, texts, tokens) {
+  const expected = texts.map(decode).join("");
+  if (tokens.every((token) => token.text !== undefined))
+    return tokens.map((token) => token.text).join("") === expected;
+  return textOf(entry, tokens) === expected;
+}
+
+// What a transcoder's bytes are, read strictly: what came out must be well-formed.
+export function textOf(entry, tokens) {
+  const form = entry.options.join(" ").includes("--to utf-8") ? "utf-8" : "utf-16le";
+  const decoder = new TextDecoder(form, { ignoreBOM: true, fatal: true });
+  try {
+    return decoder.decode(Uint8Array.from(tokens.flatMap((token) => token.bytes)));
+  } catch {
+    return null;
+  }
+}
+
+function sameVerdicts(texts, tokens) {
+  const isWrong = (bytes) => {
+    try {
+      new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  return tokens.length === texts.length &&
+    texts.every((text, n) => isWrong(text) === (tokens[n].kind !== "none"));
+}
+
+function sameBytes(texts, tokens) {
+  const scalar = (value) => (value > 0x10FFFF || (value >= 0xD800 && value < 0xE000) ? 0xFFFD : value);
+  const text = texts.flat().map((value) => String.fromCodePoint(scalar(value))).join("");
+  const expected = [...new TextEncoder().encode(text)];
+  const actual = tokens.flatMap((token) => token.bytes);
+  return `${actual}` === `${expected}`;
+}

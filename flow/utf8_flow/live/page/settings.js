@@ -1,0 +1,143 @@
+// What the user has set, as a link can hold it.
+
+export const RULES = ["profile", "surrogates", "noncharacters", "error-span"];
+
+export const INITIAL = {
+  component: "decoder",
+  profile: "unicode",
+  surrogates: "",
+  noncharacters: "",
+  "error-span": "maximal-subpart",
+  source: { kind: "text", value: "A © ≠ 😀" },
+  gaps: new Set(),
+  stalls: new Set(),
+  cycle: 0,
+  embed: false,
+};
+
+export const EXAMPLES = [
+  ["Four lengths", { kind: "text", value: "A © ≠ 😀" }],
+  ["Many scripts", { kind: "text", value: "Ελλάδα, עברית, हिन्दी, 日本語, ไทย, 🦊" }],
+  ["Cut short", { kind: "hex", value: "E2 82 41 F0 9F 98 E2 82 AC" }],
+  ["Overlong", { kind: "hex", value: "2F C0 AF E0 80 AF F0 80 80 AF 2F" }],
+  ["Surrogates", { kind: "hex", value: "41 ED A0 BD ED B8 80 42" }],
+  ["Too high", { kind: "hex", value: "F4 8F BF BF F4 90 80 80 F8 88 80 80 80 FE FF" }],
+  ["Two texts", { kind: "hex", value: "E2 82 / AC 41 EF BF BE" }],
+];
+
+// Cycles from 0, as many as the page simulates at most, and bytes that it takes.
+export const MOST_CYCLES = 1 << 18;
+export const MOST_BYTES = 1 << 16;
+
+// The texts of bytes in hexadecimal, with " / " between them; an Error says what is wrong.
+export function textsOfHex(value) {
+  return value.trim() === "" ? [] : value.split("/").map(bytesOfHex);
+}
+
+function bytesOfHex(text) {
+  const words = text.split(/\s+/).filter(Boolean);
+  const wrong = words.find((word) => !/^([0-9a-f]{2})+$/i.test(word));
+  if (wrong !== undefined)
+    throw new Error(`a byte is two hexadecimal digits, with / between texts, not "${wrong}"`);
+  return Uint8Array.from(words.join("").match(/../g) ?? [], (digits) => parseInt(digits, 16));
+}
+
+// The texts of code points in hexadecimal, for an encoder.
+export function textsOfCodePoints(value, width) {
+  if (value.trim() === "") return [];
+  return value.split("/").map((text) => text.split(/\s+/).filter(Boolean).map((word) => {
+    const digits = word.replace(/^U\+/i, "");
+    if (!/^[0-9a-f]+$/i.test(digits) || BigInt(`0x${digits}`) >> BigInt(width))
+      throw new Error(`a code point is hexadecimal and has ${width} bits or fewer, not "${word}"`);
+    return parseInt(digits, 16);
+  }));
+}
+
+export function hexOf(values, digits = 2) {
+  const word = (value) => value.toString(16).toUpperCase().padStart(digits, "0");
+  return Array.from(values, word).join(" ");
+}
+
+// Cycles as ranges, like "3-5,9".
+export function rangesOf(cycles) {
+  const ranges = [];
+  for (const cycle of [...cycles].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last && last[1] === cycle - 1) last[1] = cycle;
+    else ranges.push([cycle, cycle]);
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(",");
+}
+
+function cyclesOf(ranges) {
+  const cycles = new Set();
+  for (const range of ranges.split(",").filter(Boolean)) {
+    const [, from, to = from] = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(range) ?? [];
+    if (from === undefined || +to < +from || +to >= MOST_CYCLES)
+      throw new Error(`cycles are like 3-5,9, not "${range}"`);
+    for (let cycle = +from; cycle <= +to; ++cycle) cycles.add(cycle);
+  }
+  return cycles;
+}
+
+// A setting as the part of a link behind #: only what is not as it is at first.
+export function linkOf(setting) {
+  const words = new URLSearchParams();
+  for (const name of ["component", ...RULES])
+    if (setting[name] !== INITIAL[name]) words.set(name, setting[name]);
+  words.set(setting.source.kind, setting.source.value);
+  if (setting.gaps.size) words.set("gaps", rangesOf(setting.gaps));
+  if (setting.stalls.size) words.set("stalls", rangesOf(setting.stalls));
+  if (setting.cycle) words.set("cycle", setting.cycle);
+  if (setting.embed) words.set("embed", 1);
+  return words.toString();
+}
+
+// The setting of a link, and what is wrong with it: that stays as it is at first.
+export function settingOf(link, { profiles, designs }) {
+  const words = new URLSearchParams(link);
+  const setting = { ...INITIAL, gaps: new Set(), stalls: new Set() };
+  const wrong = [];
+  const read = (name, how) => {
+    if (!words.has(name)) return;
+    try {
+      how(words.get(name));
+    } catch (error) {
+      wrong.push(`${name}: ${error.message}`);
+    }
+  };
+  const oneOf = (name, values) => read(name, (value) => {
+    if (!values.includes(value)) throw new Error(`choose from ${values.join(", ")}, not "${value}"`);
+    setting[name] = value;
+  });
+  oneOf("component", [...new Set(designs.map((entry) => entry.component))]);
+  oneOf("profile", Object.keys(profiles));
+  for (const rule of ["surrogates", "noncharacters"]) oneOf(rule, ["", "accept", "reject"]);
+  oneOf("error-span", ["maximal-subpart", "whole-sequence"]);
+  for (const kind of ["text", "hex"])
+    read(kind, (value) => { setting.source = { kind, value }; });
+  for (const side of ["gaps", "stalls"])
+    read(side, (value) => { setting[side] = cyclesOf(value); });
+  read("cycle", (value) => {
+    if (!/^\d{1,6}$/.test(value)) throw new Error(`a whole number, 0 or more, not "${value}"`);
+    setting.cycle = +value;
+  });
+  setting.embed = words.get("embed") === "1";
+  return { setting, wrong };
+}
+
+// The design for a setting, or none.
+export function entryFor(setting, { profiles, designs }) {
+  const usual = profiles[setting.profile];
+  return designs.find((entry) => entry.component === setting.component &&
+    RULES.every((rule) => entry.rules[rule] === (setting[rule] || usual[rule]))) ?? null;
+}
+
+// The setting itself if there is a design for it, or the nearest one for which there is one.
+export function possible(setting, index) {
+  const usual = { surrogates: "", noncharacters: "", "error-span": "maximal-subpart" };
+  const { profile } = index.designs.find((entry) => entry.component === setting.component).rules;
+  const choices = [setting, { ...setting, "error-span": usual["error-span"] },
+    { ...setting, ...usual }, { ...setting, ...usual, profile }];
+  return choices.find((choice) => entryFor(choice, index));
+}

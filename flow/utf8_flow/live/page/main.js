@@ -6,6 +6,7 @@ import {
   entryFor, EXAMPLES, hexOf, linkOf, MOST_BYTES, possible, RULES, settingOf, textsOfCodePoints,
   textsOfHex,
 } from "./settings.js";
+import { characterOf } from "./run.js";
 import { stepsOf, View } from "./view.js";
 import * as views from "./views.js";
 
@@ -48,7 +49,7 @@ function textsOf({ source, component }) {
 
 function textShown(texts) {
   const decode = (text) => (takesCodePoints(setting.component)
-    ? text.map(views.characterOf).join("")
+    ? text.map(characterOf).join("")
     : new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(text)));
   return texts.map(decode).join(" / ");
 }
@@ -183,6 +184,7 @@ function startRunning() {
 
 const go = (cycle) => {
   stopRunning();
+  say();
   if (view) show(cycle);
 };
 
@@ -195,8 +197,8 @@ function toggle(side, cycle) {
 
 function nextError() {
   const cycle = view.nextError(setting.cycle);
-  if (cycle === undefined) say("There is no error behind this cycle.");
-  else go(cycle);
+  if (cycle !== undefined) go(cycle);
+  else say("There is no error behind this cycle.");
 }
 
 // What was bytes is not code points: a text says the same of both.

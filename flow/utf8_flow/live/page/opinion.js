@@ -5,10 +5,10 @@ const ROWS = { true: "agrees", false: "does not agree" };
 // Whether it agrees with what came out: true, false, or null where it has no opinion; and why.
 export function opinionOf(entry, texts, tokens, trace) {
   if (!trace.isWhole) return { agrees: null, text: "Not all of the input has come out." };
-  const { rules, component } = entry;
+  const { rules } = entry;
   const isUnicode = rules.profile === "unicode" && rules.surrogates === "reject" &&
-    rules.noncharacters === "accept";
-  if (!isUnicode || (rules["error-span"] !== "maximal-subpart" && component !== "validator-8"))
+    rules.noncharacters === "accept" && rules["error-span"] === "maximal-subpart";
+  if (!isUnicode)
     return { agrees: null, text: "Browsers decode by other rules: no opinion." };
   const [who, agrees] = trace.pins.has("i.code_point")
     ? ["TextEncoder", sameBytes(texts, tokens)]

@@ -29,11 +29,13 @@ export function itemsOf(texts, pins) {
   return { items, count };
 }
 
+const CYCLES_BEHIND = 4;
+
 // Simulates until all is accepted and no more comes out. `gaps` and `stalls` are sets of cycles.
 export function run(simulation, { items, count }, gaps, stalls) {
   const { pins, description } = simulation;
   const parts = [];
-  let [accepted, quiet, cycles, size] = [0, 0, 0, 64];
+  let [accepted, quiet, cycles, moved, size] = [0, 0, 0, 0, 64];
   simulation.restart();
   while (quiet <= description.longest_gap && cycles < MOST_CYCLES) {
     const side = (set) => Array.from({ length: size }, (_, n) => set.has(cycles + n));
@@ -46,14 +48,15 @@ export function run(simulation, { items, count }, gaps, stalls) {
     for (; n < size && quiet <= description.longest_gap; ++n) {
       const moves = (name) => columns[`${name}.valid`][n] && columns[`${name}.ready`][n];
       const idle = columns["o.ready"][n] && !columns["o.valid"][n] && !columns["i.valid"][n];
-      if (moves("i") || moves("o")) quiet = 0;
+      if (moves("i") || moves("o")) [quiet, moved] = [0, cycles + n];
       else if (idle && accepted === count) ++quiet;
     }
     parts.push({ columns, rows: n });
     cycles += n;
     size = Math.min(4096, 2 * size);
   }
-  return new Trace(pins, parts, cycles, accepted === count);
+  const shown = Math.min(cycles, moved + 1 + CYCLES_BEHIND);
+  return new Trace(pins, parts, shown, accepted === count);
 }
 
 export class Trace {
@@ -67,8 +70,9 @@ export class Trace {
       const column = new Type(cycles * width);
       let at = 0;
       for (const { columns, rows } of parts) {
-        column.set(columns[pin.name].subarray(0, rows * width), at);
-        at += rows * width;
+        const shown = columns[pin.name].subarray(0, Math.min(rows * width, column.length - at));
+        column.set(shown, at);
+        at += shown.length;
       }
       return [pin.name, column];
     }));

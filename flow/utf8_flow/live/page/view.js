@@ -3,6 +3,14 @@
 import { hexOf } from "./settings.js";
 import { itemsOf, run, Stages, tokensOf } from "./run.js";
 
+// A character as a person can see it.
+export function visible(character) {
+  if (character === " ") return "␣";
+  const code = character.codePointAt(0);
+  if (code > 0x20 && (code < 0x7F || code > 0x9F)) return character;
+  return code === 10 ? "\\n" : `\\x${code.toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
 export class View {
   constructor(simulation, texts, gaps, stalls) {
     this.description = simulation.description;
@@ -93,7 +101,7 @@ export class View {
       return `beat ${number}`;
     if (trace.pins.has("i.code_point")) return hexOf([trace.level("o.data", this.taken[number])]);
     const { kind, text } = this.tokens[number];
-    return kind === "none" ? text : kind;
+    return kind === "none" ? visible(text) : kind;
   }
 
   // What made the state machine take the step that it took into a cycle.

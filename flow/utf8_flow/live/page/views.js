@@ -1,9 +1,7 @@
 // What the page shows of one cycle of a run. Each function fills one element.
 
-import { characterOf } from "./run.js";
 import { hexOf } from "./settings.js";
-
-export { characterOf };
+import { visible } from "./view.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const BYTES_SHOWN = 512;
@@ -22,19 +20,12 @@ export function make(tag, attributes = {}, ...children) {
 const hex = (value) => value.toString(16).toUpperCase();
 const codePoint = (value) => `U+${hex(value).padStart(4, "0")}`;
 
-// A character as a person can see it.
-function visible(text) {
-  const escaped = (c) => `\\x${hex(c.charCodeAt(0)).padStart(2, "0")}`;
-  return text.replaceAll(" ", "␣").replaceAll("\n", "\\n").replace(/[\0-\x1F\x7F-\x9F]/g, escaped);
-}
-
 // A level of a pin: what it is called, or in hexadecimal; of lanes, the first one first.
 export function levelText(pin, level) {
-  const digits = Math.ceil(pin.widths[0] / 4);
-  if (pin.widths.length > 1)
-    return digits === 1 && pin.widths[0] === 1 ? [...level].join("") : hexOf(level, digits);
+  const digits = pin.widths[0] > 4 ? 2 : 1;
+  if (pin.widths.length > 1) return pin.widths[0] === 1 ? [...level].join("") : hexOf(level, digits);
   const name = pin.names[level];
-  const number = pin.widths[0] === 1 ? `${level}` : hex(level).padStart(digits, "0");
+  const number = hex(level).padStart(digits, "0");
   return name === undefined ? number : pin.name === "state" ? name : `${number} ${name}`;
 }
 
@@ -79,7 +70,7 @@ function tokenElement(token, number) {
     class: `hue-${number % 4}${isError ? " error" : ""}`,
     "data-offset": token.offset, "data-length": token.length, "data-kind": token.kind,
     "data-text": text,
-  }, make("b", {}, visible(text)), make("span", {}, [what, isError ? token.kind : "",
+  }, make("b", {}, token.codePoint === undefined ? text : visible(text)), make("span", {}, [what, isError ? token.kind : "",
     `${token.offset}+${token.length}`].filter(Boolean).join(" ")));
 }
 
@@ -103,13 +94,13 @@ export function showStages(element, view, cycle) {
   const open = new Set([...element.querySelectorAll("details[open]")].map((each) => each.dataset.name));
   element.replaceChildren(...stages.stages.map((stage) => {
     const thing = view.thing(stage, cycle);
-    const [, short, what] = /^(.*?)(?:: (.*))?$/.exec(stage.name);
+    const [, short, what] = /^((?:\w+: )?[^:]*)(?:: (.*))?$/.exec(stage.name);
     const rows = stage.registers.flatMap((register) => registerRows(register, trace, cycle));
     const details = make("details", { "data-name": stage.name, open: open.has(stage.name) },
       make("summary", {}, what ?? "registers"), make("dl", {}, ...rows));
     return make("li", {
       "data-stage": short, "data-thing": thing, class: thing ? "full" : "empty",
-    }, make("b", {}, short), stage.valid ? make("output", {}, visible(thing) || "–") : "", details);
+    }, make("b", {}, short), stage.valid ? make("output", {}, thing || "–") : "", details);
   }));
 }
 
@@ -169,7 +160,7 @@ export function showMachine(element, view, cycle) {
 
 // The cycles around: handshakes as lines, other pins as boxes with their level.
 export function showWave(element, { trace, description }, cycle) {
-  const [left, step, height] = [92, 46, 26];
+  const [left, step, height] = [104, 46, 26];
   const width = Math.max(element.parentElement.clientWidth, 280);
   const count = Math.min(trace.cycles, Math.max(4, Math.floor((width - left - 4) / step)));
   const begin = Math.max(0, Math.min(cycle - Math.floor(count / 2), trace.cycles - count));

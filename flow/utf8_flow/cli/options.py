@@ -52,6 +52,15 @@ class Choice(OptionInfo):
         """Typer's, which is not used."""
 
 
+class Choices(Choice):
+    """Likewise, of several of the names, with commas between them."""
+
+    def _check(self, parameter: typer.CallbackParam, name: str | None) -> str | None:
+        for each in [] if name is None else name.split(","):
+            super()._check(parameter, each)
+        return name
+
+
 def number(help: str, lowest: int = 0, highest: float = math.inf, kind: type[float] = int) -> Any:
     """An option that takes a number in a range, and says so in plain words if it is none."""
     metavar, what = ("N", "a whole number") if kind is int else ("P", "a number")

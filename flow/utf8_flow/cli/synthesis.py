@@ -32,7 +32,10 @@ def synthesize(
     *,
     designs: Designs,
     rules: AllRules,
-    device: Annotated[str | None, options.Choice(DEVICES, "Instead of the first two.")] = None,
+    device: Annotated[
+        str | None,
+        options.Choices(DEVICES, "Or several, with commas; without it the first two."),
+    ] = None,
     fields: Annotated[
         str | None, options.option("LIST", "Outputs that are used, such as code_point,error.")
     ] = None,
@@ -64,8 +67,8 @@ def synthesize(
         need_packages("--plot", ["matplotlib"], "fpga")
     outputs = {"--json": json_file, "--plot": plot}
     check_outputs([], outputs)
-    usual = [name for name, each in DEVICES.items() if not each.is_large]
-    devices = [device] if device else usual
+    usual = [name for name, each in DEVICES.items() if each.is_usual]
+    devices = device.split(",") if device else usual
     jobs = choose_jobs(chosen, rules.profiles(), devices, fields)
     show = report_console(outputs)
     results = document(measure(jobs, range(seed, seed + seeds)))

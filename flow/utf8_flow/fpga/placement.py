@@ -130,7 +130,7 @@ def _place_and_route(trial: tuple[Job, Netlist, int]) -> Run:
 def measure_area(netlist: Netlist) -> Area:
     """What a design in a harness without registers takes."""
     family = netlist.device.family
-    report, log = _nextpnr(netlist, "--pack-only")
+    report, log = _nextpnr(netlist, family.counting)
     used, _ = family.logic_cells(report, log)
     blocks = report["utilization"][family.memory]["used"]
     return Area(netlist.registers, netlist.lookup_tables, used, blocks)
@@ -144,7 +144,9 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
     # No frequency is asked for: it does its best, whatever that is.
     report, _ = _nextpnr(netlist, "--seed", str(seed))
     ((name, clock),) = (
-        (name, clock) for name, clock in report["fmax"].items() if re.search(rf"\b{CLOCK}\b", name)
+        (name, clock)
+        for name, clock in report["fmax"].items()
+        if re.search(rf"\b(harness_)?{CLOCK}\b", name)
     )
     (path,) = (
         path["path"]
@@ -167,6 +169,7 @@ def _nextpnr(netlist: Netlist, *arguments: str) -> tuple[dict[str, Any], str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "design.json").write_text(netlist.text)
+        (folder / "pins.txt").write_text(device.pins)
         files = "--json", "design.json", "--report", "report.json", "--log", "log.txt", "--quiet"
         run_yowasp(device.family.placer, *device.options, *files, *arguments, folder=folder)
         return json.loads((folder / "report.json").read_text()), (folder / "log.txt").read_text()

@@ -1,6 +1,7 @@
 """How large a design is on a device: through Yosys to the device's own lookup tables."""
 
 import json
+import re
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
@@ -49,10 +50,13 @@ class Harness(Elaboratable):
 
     If these are more than :data:`MOST_PINS`, shift registers take the place of pins: one gives the
     inputs, another one takes the outputs, each added to what comes from the one before. They have
-    a clock of their own, so that no path of theirs counts.
+    a clock of their own, so that no path of theirs counts. Without ``pins`` there are none of these
+    registers, however many the ports are.
     """
 
-    def __init__(self, component: Component, fields: Collection[str], registered: bool) -> None:
+    def __init__(
+        self, component: Component, fields: Collection[str], registered: bool, pins: bool = True
+    ) -> None:
         self._component = component
         self._registered = registered
         self._clk, self._rst = Signal(name=CLOCK), Signal(name="rst")
@@ -71,7 +75,7 @@ class Harness(Elaboratable):
                 value = Value.cast(bits)
                 self._outputs.append((Signal(len(value), name=part, attrs={OUTPUT: "1"}), value))
         self.ports = [self._clk, self._rst, *(pin for pin, _ in self._inputs + self._outputs)]
-        self._shifted = registered and sum(map(len, self.ports)) > MOST_PINS
+        self._shifted = pins and registered and sum(map(len, self.ports)) > MOST_PINS
         if self._shifted:
             self._shift = [Signal(name=name) for name in ("shift_clock", "shift_in", "shift_out")]
             self.ports = [self._clk, self._rst, *self._shift]
@@ -114,7 +118,10 @@ class Netlist:
         outputs = {bit for net in nets if OUTPUT in net["attributes"] for bit in net["bits"]}
         self._outputs = outputs - set("01x")  # one may be constant
         self._cells = {
-            name: (cell["type"], {port: bits[0] for port, bits in cell["connections"].items()})
+            name: (
+                cell["type"],
+                {port: bits[0] for port, bits in cell["connections"].items() if bits},
+            )
             for name, cell in module["cells"].items()
             if cell["connections"]
         }
@@ -126,10 +133,12 @@ class Netlist:
         }
         #: Of each bit the name of the narrowest signal in the source that has it.
         self._names: dict[int, str] = {}
+        kinds = "|".join({re.escape(kind) for kind, _ in self._cells.values()})
+        after_cells = re.compile(f"_({kinds})_")  # of the tools, some of which name so in the end
         named = [
             (len(net["bits"]), len(name), name)
             for name, net in module["netnames"].items()
-            if not net["hide_name"]
+            if not net["hide_name"] and not after_cells.search(name)
         ]
         for width, _, name in sorted(named, reverse=True):
             readable = name.removeprefix(f"{INSIDE}.").replace("__", ".").partition("$")[0]
@@ -172,7 +181,8 @@ def synthesize(
     component: Component, device: Device, fields: Collection[str], registered: bool = False
 ) -> Netlist:
     """A design in its harness, synthesised for a device."""
-    harness = Harness(component, fields, registered)
+    pads = device.family.pads
+    harness = Harness(component, fields, registered, pins=pads is None)
     design = to_rtlil(harness, harness.ports)
     # All of the pass but its last step, which names each cell after its neighbours.
     script = (
@@ -184,4 +194,19 @@ def synthesize(
         folder = Path(name)
         (folder / "design.il").write_text(design)
         run_yowasp(YOSYS, "-q", "-p", script, folder=folder)
-        return Netlist(device, (folder / "design.json").read_text())
+        text = (folder / "design.json").read_text()
+    return Netlist(device, text if pads is None else _without_pins(text, pads, registered))
+
+
+def _without_pins(text: str, pads: Collection[str], clocked: bool) -> str:
+    """A netlist with no pin, or only with that of its clock: all else is left open."""
+    design = json.loads(text)
+    top = design["modules"]["top"]
+    top["ports"] = {name: port for name, port in top["ports"].items() if clocked and name == CLOCK}
+    kept = {bit for port in top["ports"].values() for bit in port["bits"]}
+    top["cells"] = {
+        name: cell
+        for name, cell in top["cells"].items()
+        if cell["type"] not in pads or kept.intersection(*cell["connections"].values())
+    }
+    return json.dumps(design)

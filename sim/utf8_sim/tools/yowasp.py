@@ -52,7 +52,8 @@ def run_yowasp(
 ) -> None:
     """Run a tool of the YoWASP project in a folder; it sees nothing outside.
 
-    It is the tool that the package is named after, if no other is named.
+    It is the tool that the package is named after, if no other is named. Of a package that is not
+    of that project it is a module, which is run as a program.
     """
     prepare(package, tool)
     _run(package, tool, *arguments, folder=folder)
@@ -73,9 +74,12 @@ def prepare(package: str, tool: str | None = None) -> None:
 def _run(package: str, tool: str | None, *arguments: str, folder: Path | None = None) -> None:
     tool = tool or package.removeprefix("yowasp-")
     module = _module(package)
-    call = f"import sys, {module}; sys.exit({module}.run_{_module(tool)}(sys.argv[1:]))"
+    program = "-m", f"{module}.{tool}"
+    if package.startswith("yowasp-"):
+        call = f"import sys, {module}; sys.exit({module}.run_{_module(tool)}(sys.argv[1:]))"
+        program = "-c", call
     try:
-        run_python_tool("-c", call, *arguments, folder=folder)
+        run_python_tool(*program, *arguments, folder=folder)
     except ToolError as error:
         raise ToolError(f"{tool}: {error}") from error
 

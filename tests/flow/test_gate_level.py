@@ -35,6 +35,10 @@ each_level = pytest.mark.parametrize("level", LEVELS)
 CELLS = {
     "gates-ice40": r"SB_LUT4|SB_CARRY|SB_DFF\w*",
     "gates-ecp5": r"LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF",
+    "gates-gowin": r"LUT[1-4]|MUX2_LUT[5-8]|ALU|DFF\w*|[IO]BUF|GND|VCC",
+    "gates-nexus": r"LUT4|WIDEFN9|INV|CCU2|FD1P3[IJ]X|[IO]B|VLO|VHI",
+    "gates-machxo2": r"LUT4|PFUMX|L6MUX21|CCU2D|TRELLIS_FF",
+    "gates-gatemate": r"CC_(LUT[12]|L2T[45]|MX[248]|ADDF|DFF|[IO]BUF|BUFG)",
 }
 
 
@@ -126,7 +130,18 @@ def verdict(level: str, netlist: str) -> Difference | None:
 
 @needs_icarus
 @each_level
-def test_inverted_lookup_table_is_noticed(level):
+def test_any_inverted_lookup_table_is_noticed(level):
+    netlist = netlist_of(level, "encoder")
+    assert verdict(level, netlist) is None
+    table = re.search(r"INIT(?:_L00)?\((?:2|4|8|16)'h(\w+)(?=\))", netlist)
+    digits = f"{int(table[1], 16) ^ (1 << 4 * len(table[1])) - 1:0{len(table[1])}x}"
+    broken = netlist[: table.start(1)] + digits + netlist[table.end(1) :]
+    assert verdict(level, broken) is not None
+
+
+@needs_icarus
+@pytest.mark.parametrize("level", ["gates-ice40", "gates-ecp5"])
+def test_inverted_lookup_table_is_noticed_at_its_pin(level):
     netlist = netlist_of(level, "encoder")
     assert verdict(level, netlist) is None
     table = re.search(r"(?<=INIT\(16'h)\w{4}(?=\)[^;]*\.[OZ]\(m_axis_tuser\))", netlist)
@@ -145,7 +160,9 @@ def test_register_that_begins_with_the_wrong_level_is_noticed():
 
 @each_level
 def test_cell_without_a_model_is_refused(level):
-    netlist = re.sub(r"\b(SB_LUT4|LUT4) #", "NO_SUCH_CELL #", netlist_of(level, "encoder"), count=1)
+    netlist = re.sub(
+        r"\b(SB_LUT4|LUT4|CC_L2T4) #", "NO_SUCH_CELL #", netlist_of(level, "encoder"), count=1
+    )
     with pytest.raises(ToolError, match=r"^yosys: .*NO_SUCH_CELL"):
         gates.with_models(design_of("encoder"), netlist, LEVELS[level].models)
 

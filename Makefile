@@ -8,8 +8,11 @@ BOARD  ?= icebreaker
 # Measured over lanes, each with a target of its own.
 SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
 
+# Measured on devices of other families.
+SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
+
 .PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
-        synth-lanes $(SYNTH_LANES) bitstream lint format clean
+        synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) bitstream lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -76,6 +79,16 @@ synth-compactor: VALUES := --width 16
 
 MEASURED := --device ecp5-85f --seeds 3
 
+synth-families: $(SYNTH_FAMILIES) ## Other families: or one of synth-gowin, -nexus, -machxo2, -gatemate
+
+$(SYNTH_FAMILIES): synth-%: $(VENV)/fpga
+	$(call measure,$@,synthesis-$*,--profile unicode --seeds 3 --device $(CHIPS))
+
+synth-gowin: CHIPS := gw1nr-9,gw2a-18
+synth-nexus: CHIPS := lifcl-40
+synth-machxo2: CHIPS := machxo2-1200,machxo3lf-6900
+synth-gatemate: CHIPS := ccgm1a1 --seed 3
+
 # Measure: the target, which is the mark in the page; the name of the files; and options.
 define measure
 @mkdir -p $(BUILD)
@@ -90,7 +103,7 @@ sed -e '/<!-- from make $(1) -->/,/<!-- end/{//!d;}' \
 mv $(BUILD)/$(2).md docs/$(2).md
 endef
 
-bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebreaker or ulx3s
+bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebreaker, ulx3s, tangnano9k or tangnano20k
 	@mkdir -p $(BUILD)
 	cd $(BUILD) && $(CURDIR)/$(BIN)/utf8-hdl bitstream --board $(BOARD)
 

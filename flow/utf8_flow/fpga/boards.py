@@ -127,7 +127,12 @@ def write_bitstream(
     # not reached is no failure of nextpnr: its report says so more clearly.
     options = ["--report", _REPORT, "--timing-allow-fail"]
     design = BoardDemo(board, demo)
-    plan = platform.prepare(design, _NAME, emit_src=False, nextpnr_opts=options)
+    plan = platform.prepare(
+        *(design, _NAME),
+        emit_src=False,
+        synth_opts=list(board.family.board_synthesis),
+        nextpnr_opts=options,
+    )
     content, report, log = _carry_out(plan, board)
     needed = clock_hz / 1e6
     reached = reached_frequency(report["fmax"], needed)

@@ -42,6 +42,8 @@ class Family(NamedTuple):
     pads: tuple[str, ...] | None = None
     #: Amaranth's commands after synthesis, where those of its platforms are for another placer.
     commands: tuple[str, ...] = ()
+    #: What synthesis is told for a board.
+    board_synthesis: tuple[str, ...] = ()
     #: How the name of the device is made of what Amaranth's platform knows.
     part: str = "{0.device}-{0.package}"
 
@@ -117,10 +119,13 @@ FAMILIES = {
         suffix=".bit",
     ),
     "gowin": Family(
-        synthesis="synth_gowin -family gw1n",
+        # Without multiplexers that join lookup tables: nextpnr 0.11.1 leaves out every path through
+        # them, and would call a chain of 32 gates as fast as none.
+        synthesis="synth_gowin -family gw1n -nowidelut",
+        board_synthesis=("-nowidelut",),
         models="+/gowin/cells_sim.v",
-        # A sum with its carry takes the place of a lookup table. What joins lookup tables to wider
-        # ones (MUX2_*) is beside them. A memory of 16 words of four bits is eight, in nextpnr.
+        # A sum with its carry takes the place of a lookup table. A memory of 16 words of four bits
+        # takes those of eight, in nextpnr.
         lookup_tables={**{f"LUT{n}": 1 for n in (1, 2, 3, 4)}, "ALU": 1, "RAM16SDP4": 8},
         register="DFF",
         data="D",
@@ -227,7 +232,7 @@ FAMILIES = {
 # For designs with many wires. The multiplexers that join lookup tables are slower than one more of
 # these, and the usual placer leaves related cells further apart.
 _LARGE_ECP5 = FAMILIES["ecp5"]._replace(synthesis="synth_ecp5 -nowidelut")
-_GW2A = FAMILIES["gowin"]._replace(synthesis="synth_gowin -family gw2a")
+_GW2A = FAMILIES["gowin"]._replace(synthesis="synth_gowin -family gw2a -nowidelut")
 _MACHXO3 = FAMILIES["machxo2"]._replace(synthesis="synth_lattice -family xo3")
 _ECP5_85F = "--85k", "--package", "CABGA756", "--placer", "static", "--speed"
 

@@ -133,7 +133,8 @@ class Netlist:
         }
         #: Of each bit the name of the narrowest signal in the source that has it.
         self._names: dict[int, str] = {}
-        kinds = "|".join({re.escape(kind) for kind, _ in self._cells.values()})
+        known = {*(kind for kind, _ in self._cells.values()), *(device.family.pads or ())}
+        kinds = "|".join(map(re.escape, known))
         after_cells = re.compile(f"_({kinds})_")  # of the tools, some of which name so in the end
         named = [
             (len(net["bits"]), len(name), name)
@@ -202,11 +203,17 @@ def _without_pins(text: str, pads: Collection[str], clocked: bool) -> str:
     """A netlist with no pin, or only with that of its clock: all else is left open."""
     design = json.loads(text)
     top = design["modules"]["top"]
+    outside = {bit for port in top["ports"].values() for bit in port["bits"]}
     top["ports"] = {name: port for name, port in top["ports"].items() if clocked and name == CLOCK}
     kept = {bit for port in top["ports"].values() for bit in port["bits"]}
-    top["cells"] = {
-        name: cell
-        for name, cell in top["cells"].items()
-        if cell["type"] not in pads or kept.intersection(*cell["connections"].values())
-    }
+    inside = {}  # of each pin: what is on the other side of its cell, and has its names then
+    for name, cell in [*top["cells"].items()]:
+        if cell["type"] not in pads:
+            continue
+        one, other = (bits[0] for bits in cell["connections"].values())
+        if kept.isdisjoint({one, other}):
+            inside |= {one: other} if one in outside else {other: one}
+            del top["cells"][name]
+    for net in top["netnames"].values():
+        net["bits"] = [inside.get(bit, bit) for bit in net["bits"]]
     return json.dumps(design)

@@ -9,7 +9,7 @@ BOARD  ?= icebreaker
 SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
 
 .PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
-        synth-lanes $(SYNTH_LANES) bitstream lint format clean
+        synth-lanes $(SYNTH_LANES) bitstream site live lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -94,6 +94,13 @@ bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebrea
 	@mkdir -p $(BUILD)
 	cd $(BUILD) && $(CURDIR)/$(BIN)/utf8-hdl bitstream --board $(BOARD)
 
+site: $(VENV)/live ## Build the documentation, with the live page, into build/site
+	$(BIN)/sphinx-build --quiet --fail-on-warning -c site . $(BUILD)/site
+	$(BIN)/python -m utf8_flow.live.build $(BUILD)/site/live
+
+live: site ## Build and serve it
+	$(BIN)/python -m utf8_flow.live.serve $(BUILD)/site
+
 lint: $(VENV)/dev ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -107,7 +114,7 @@ clean: ## Remove everything that make made
 	rm -rf $(VENV) $(BUILD) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # One environment; extras of pyproject.toml add their tools to what `base` has.
-$(VENV)/base $(VENV)/dev $(VENV)/formal $(VENV)/fpga $(VENV)/wave: $(VENV)/%: pyproject.toml
+$(VENV)/base $(VENV)/dev $(VENV)/formal $(VENV)/fpga $(VENV)/live $(VENV)/wave: $(VENV)/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    --editable '.$(if $(filter-out base,$*),[$*])'

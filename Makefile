@@ -9,7 +9,7 @@ BOARD  ?= icebreaker
 SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
 
 .PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
-        synth-lanes $(SYNTH_LANES) bitstream site live lint format clean
+        synth-lanes $(SYNTH_LANES) choose $(CHOICES) bitstream site live lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -75,6 +75,15 @@ $(SYNTH_LANES): VALUES := --profile unicode
 synth-compactor: VALUES := --width 16
 
 MEASURED := --device ecp5-85f --seeds 3
+
+CHOICES := $(addprefix choose-,bytes out rules)
+
+choose: $(CHOICES) ## Fill the tables of docs/choose.md from what was measured
+
+$(CHOICES): choose-%: $(VENV)/base
+	@mkdir -p $(BUILD)
+	$(BIN)/python -m utf8_flow.fpga.choices $* > $(BUILD)/$@.txt
+	$(call fill,$@,choose)
 
 # Measure: the target, which is the mark in the page; the name of the files; and options.
 define measure

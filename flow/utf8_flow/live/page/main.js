@@ -107,7 +107,8 @@ function showSetting() {
     for (const option of $(rule).options)
       option.disabled = !entryFor({ ...setting, [rule]: option.value }, index) && rule !== "profile";
   }
-  document.body.classList.toggle("embed", setting.embed);
+  document.body.classList.toggle("embed", setting.embed !== "");
+  document.body.dataset.embed = setting.embed;
   const values = takesCodePoints(setting.component) ? "Code points" : "Bytes";
   $("hex-label").textContent = `${values} in hexadecimal, / between texts`;
 }

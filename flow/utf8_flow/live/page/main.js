@@ -175,6 +175,7 @@ function stopRunning() {
 }
 
 function startRunning() {
+  if (!view) return;
   if (setting.cycle >= view.trace.cycles - 1) show(0);
   $("run").setAttribute("aria-pressed", "true");
   running = setInterval(() => {
@@ -197,6 +198,7 @@ function toggle(side, cycle) {
 }
 
 function nextError() {
+  if (!view) return;
   const cycle = view.nextError(setting.cycle);
   if (cycle !== undefined) go(cycle);
   else say("There is no error behind this cycle.");
@@ -253,6 +255,8 @@ function listen() {
   for (const rule of RULES)
     $(rule).addEventListener("change", () => apply({ [rule]: $(rule).value }));
   $("scrub").addEventListener("input", () => go(+$("scrub").value));
+  // The same file again is a choice, too.
+  $("file").addEventListener("click", () => { $("file").value = ""; });
   $("file").addEventListener("change", () => takeFile($("file").files[0]));
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => {

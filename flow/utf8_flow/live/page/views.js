@@ -74,11 +74,12 @@ function tokenElement(token, number) {
     `${token.offset}+${token.length}`].filter(Boolean).join(" ")));
 }
 
-// Every pin, and the registers that are no pins nowhere.
+// The pins, without the registers that are looked at like pins. A register may be a pin as well.
+const pinsOf = (description) =>
+  description.pins.filter((pin) => pin.name === "state" || /^[io]\./.test(pin.name));
+
 export function showPins(element, { trace, description }, cycle) {
-  const registers = new Set(description.stages.flatMap((stage) =>
-    stage.registers.map((register) => register.name)));
-  const pins = description.pins.filter((pin) => pin.name === "state" || !registers.has(pin.name));
+  const pins = pinsOf(description);
   element.replaceChildren(...pins.map((pin) => {
     const text = levelText(pin, trace.level(pin.name, cycle));
     const isDontCare = /^[io]\.(?!valid|ready)/.test(pin.name) &&
@@ -164,7 +165,7 @@ export function showWave(element, { trace, description }, cycle) {
   const width = Math.max(element.parentElement.clientWidth, 280);
   const count = Math.min(trace.cycles, Math.max(4, Math.floor((width - left - 4) / step)));
   const begin = Math.max(0, Math.min(cycle - Math.floor(count / 2), trace.cycles - count));
-  const rows = description.pins.filter((pin) => pin.name === "state" || /^[io]\./.test(pin.name));
+  const rows = pinsOf(description);
   const parts = [make("rect", { class: "cursor", x: left + (cycle - begin) * step, y: 0, width: step,
     height: height * (rows.length + 1) })];
   for (let n = 0; n < count; ++n)

@@ -68,15 +68,12 @@ async function apply(change, ...sentences) {
   try {
     texts = textsOf(setting);
   } catch (error) {
-    say(...sentences, `${error.message}.`);
-    $(setting.source.kind).setAttribute("aria-invalid", "true");
-    showLink();
+    refuse(...sentences, `${error.message}.`);
     return;
   }
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   if (size > MOST_BYTES) {
-    say(`At most ${MOST_BYTES} values are simulated here, not ${size}.`);
-    showLink();
+    refuse(`At most ${MOST_BYTES} values are simulated here, not ${size}.`);
     return;
   }
   const simulation = await design(entry.file);
@@ -91,6 +88,17 @@ async function apply(change, ...sentences) {
   $("opinion").textContent = opinion.text + resultText();
   $("opinion").dataset.agrees = opinion.agrees ?? "none";
   show(setting.cycle);
+}
+
+// What is set cannot be simulated: the run before it stays, and is not what an opinion is asked on.
+function refuse(...sentences) {
+  say(...sentences);
+  const { kind, value } = setting.source;
+  if ($(kind).value !== value) $(kind).value = value;
+  $(kind).setAttribute("aria-invalid", "true");
+  $("opinion").textContent = "What is shown is not of this input.";
+  $("opinion").dataset.agrees = "none";
+  showLink();
 }
 
 // A transcoder's whole text, which its beats do not show well.

@@ -136,7 +136,8 @@ class LivePage:
             self.settle()
 
     def choose(self, selector: str, value: str) -> None:
-        Select(self.element(selector)).select_by_value(value)
+        options = Select(self.element(selector)).options
+        next(each for each in options if each.get_attribute("value") == value).click()
         self.settle()
 
     def keys(self, *keys: str) -> None:

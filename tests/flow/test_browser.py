@@ -16,13 +16,15 @@ import pytest
 
 from hostile import EVERY_BYTE, LEADS, TEXTS
 from live_page import BROWSER, DRIVER, Keys, LivePage, browser, served
+from naive import naive_tokens
 from needs import needs
 from reference import ref_tokens
-from rtl import broken
+from rtl import ALL_RULES, broken
 from utf8_flow.live import build
 from utf8_flow.live.wasm import COMPILER, write_page_module
-from utf8_hdl import Decoder, Encoder
+from utf8_hdl import EXTENDED, Decoder, Encoder
 from utf8_sim import FixedStalls, simulate
+from utf8_sim.campaign import boundary_encodings
 
 pytestmark = [needs(BROWSER, DRIVER), needs(modules=[COMPILER])]
 
@@ -256,6 +258,27 @@ def test_a_transcoder_writes_the_utf_16_that_cpython_writes(page):
 
 
 @pytest.mark.long
+def test_tokens_follow_the_rules_that_are_chosen(driver, tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "VARIANTS", {"compact-decoder": build.VARIANTS["compact-decoder"]})
+    build.write_page(tmp_path)
+    data = b"".join([*boundary_encodings(EXTENDED)[::5], *HOSTILE[-3:]])[:400]
+    with served(tmp_path) as address:
+        page = LivePage(driver, address)
+        page.open(link(component="compact-decoder", hex=data.hex()))
+        for profile in ALL_RULES.values():
+            page.choose("#profile", profile.name)
+            page.choose("#surrogates", "accept" if profile.accept_surrogates else "reject")
+            page.choose("#noncharacters", "accept" if profile.accept_noncharacters else "reject")
+            page.choose("#error-span", profile.error_span.value)
+            expected = naive_tokens(data, profile)
+            assert page.said("#message") == ""
+            tokens = page.all_tokens()
+            assert spans(tokens) == [(t.offset, t.length, t.error or "none") for t in expected]
+            assert page.agrees() in ("none", "true")
+        assert page.complaints() == []
+
+
+@pytest.mark.long
 def test_every_component_of_the_whole_page_agrees_with_the_browser(driver, tmp_path):
     build.write_page(tmp_path, few=True)
     with served(tmp_path) as address:
@@ -340,6 +363,17 @@ def test_a_stall_that_is_clicked_delays_tokens_as_in_another_simulator(page, com
 
     page.click("#clear-stalls")
     assert int(page.said("#cycles")) == cycles
+
+
+def test_bytes_go_from_stage_to_stage(page):
+    data = bytes(range(0x41, 0x51))
+    page.open(link(hex=data.hex()))
+    for cycle in (0, 1, 4, 9, 18):
+        page.scrub(cycle)
+        stages = {stage["stage"]: stage.get("thing") for stage in page.data("#stages [data-stage]")}
+        for number, name in enumerate(("take", "split", "pair", "classify", "count"), start=1):
+            byte = data[max(cycle - number, 0) : max(cycle - number + 1, 0)]  # none, at both ends
+            assert stages[f"Stage {number}, {name}"] == (byte.hex().upper() or None)
 
 
 def test_buttons_and_the_slider_move_the_cycle(page):
@@ -429,6 +463,25 @@ def test_a_link_in_the_same_tab_is_followed(page):
     assert joined(page.all_tokens()) == "�"
 
 
+def test_a_button_copies_the_link(page):
+    page.open(link(hex="E282", cycle=4))
+    address = page.script("return location.href")
+    assert "#hex=E282&cycle=4" in address
+    page.click("#link")
+    page.wait_for(lambda: page.said("#message"))
+    page.element("#text").send_keys(Keys.CONTROL, "a")
+    page.element("#text").send_keys(Keys.CONTROL, "v")
+    page.settle()
+    check_tokens(page, address.encode())
+
+
+def test_a_page_shows_only_what_belongs_to_an_example_if_it_is_embedded(page):
+    page.open(link(hex="E28241", embed=1))
+    assert not any(page.element(part).is_displayed() for part in ("h1", "#choose", "#examples"))
+    assert all(page.element(part).is_displayed() for part in ("#text", "#hex", "#step", "#tokens"))
+    check_tokens(page, b"\xe2\x82A")
+
+
 def is_one_sentence(message: str) -> bool:
     return 0 < len(message) < 400 and "\n" not in message
 
@@ -439,6 +492,7 @@ def test_what_is_no_hexadecimal_is_named_in_one_line(page):
         page.type("#hex", wrong)
         assert is_one_sentence(page.said("#message"))
         assert page.element("#hex").get_attribute("value") == wrong
+        assert page.agrees() == "none"
         page.type("#hex", "41")
         assert page.said("#message") == ""
         check_tokens(page, b"A")
@@ -466,15 +520,18 @@ def test_a_link_with_nonsense_is_survived_with_a_message(page, wrong):
     page.open(wrong)
     assert is_one_sentence(page.said("#message"))
     page.element("h1").click()
-    page.keys("e", "s", "g", " ", Keys.ARROW_RIGHT)
+    page.keys("esg " + Keys.ARROW_RIGHT)
     page.choose("#component", "decoder")
-    page.click("#clear-stalls")
     page.type("#hex", CUT_SHORT.hex())
     assert page.said("#message") == ""
     check_tokens(page, CUT_SHORT)
 
 
 def test_an_odd_link_is_survived(page):
+    page.open()
+    page.follow("hex=XYZ")  # where there is something already
+    assert page.element("#hex").get_attribute("value") == "XYZ"
+    assert page.agrees() == "none"
     for odd in ("%", "%FF%80", "&&==&", "cycle=99999", "text=%ED%A0%80", "hex=%00"):
         page.open(odd)
         assert page.cycle <= int(page.said("#cycles") or 0)
@@ -616,12 +673,11 @@ def test_all_text_has_contrast(page, scheme, component):
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
-@pytest.mark.parametrize("given", ["hex=F09F9880FFC0E28241", f"text={'W' * 300}"])
-def test_nothing_is_wider_than_a_telephone(page, component, given):
+def test_nothing_is_wider_than_a_telephone(page, component):
     with looked_at(page, "light", TELEPHONE):
-        page.open(f"component={component}&cycle=9&{given}")
-        width = page.script("return document.scrollingElement.scrollWidth")
-        assert width == TELEPHONE[0]
+        for given in ("hex=F09F9880FFC0E28241", f"text={'W' * 300}", f"hex={'W' * 300}"):
+            page.open(f"component={component}&cycle=9&{given}")
+            assert page.script("return document.scrollingElement.scrollWidth") == TELEPHONE[0]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,9 @@
 Pictures of it are kept in `build/live/`.
 """
 
+import html
 import random
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +30,13 @@ from utf8_sim.campaign import boundary_encodings
 
 pytestmark = [needs(BROWSER, DRIVER), needs(modules=[COMPILER])]
 
-PICTURES = Path(__file__).parents[2] / "build" / "live"
+ROOT = Path(__file__).parents[2]
+EMBEDDED = [
+    html.unescape(found)
+    for page in ("docs/learn.md", "site/live.md")
+    for found in re.findall(r"live/index\.html#([^\"]+)", (ROOT / page).read_text())
+]
+PICTURES = ROOT / "build" / "live"
 # Without those that take many seconds to make even if they are compiled already.
 COMPONENTS = "decoder", "compact-decoder", "encoder", "validator-8", "transcoder-4"
 DECODERS = {"decoder": Decoder(), "compact-decoder": Decoder(compact=True)}
@@ -473,6 +481,15 @@ def test_a_button_copies_the_link(page):
     page.element("#text").send_keys(Keys.CONTROL, "v")
     page.settle()
     check_tokens(page, address.encode())
+
+
+@pytest.mark.parametrize("embedded", EMBEDDED)
+def test_what_the_documentation_embeds_is_what_it_shows(page, embedded):
+    page.open(embedded)
+    assert page.said("#message") == ""
+    assert f"cycle={page.cycle}" in embedded
+    assert page.agrees() == "true"
+    assert not page.element("#component").is_displayed()
 
 
 def test_a_page_shows_only_what_belongs_to_an_example_if_it_is_embedded(page):

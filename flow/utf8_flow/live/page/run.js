@@ -42,14 +42,13 @@ export function run(simulation, { items, count }, gaps, stalls) {
     const rest = Object.fromEntries(simulation.inputs.map((pin) =>
       [pin.name, items[pin.name].slice(accepted * pin.widths.length,
         (accepted + size) * pin.widths.length)]));
-    const { columns, accepted: more } = simulation.run(rest, side(gaps), side(stalls));
-    accepted += more;
+    const { columns } = simulation.run(rest, side(gaps), side(stalls));
     let n = 0;
     for (; n < size && quiet <= description.longest_gap; ++n) {
       const moves = (name) => columns[`${name}.valid`][n] && columns[`${name}.ready`][n];
-      const idle = columns["o.ready"][n] && !columns["o.valid"][n] && !columns["i.valid"][n];
+      if (moves("i")) ++accepted;
       if (moves("i") || moves("o")) [quiet, moved] = [0, cycles + n];
-      else if (idle && accepted === count) ++quiet;
+      else if (accepted === count && columns["o.ready"][n] && !columns["o.valid"][n]) ++quiet;
     }
     parts.push({ columns, rows: n });
     cycles += n;

@@ -401,11 +401,14 @@ def test_buttons_and_the_slider_move_the_cycle(page):
 
 def test_next_error_goes_to_each_error_in_turn(page):
     page.open(link(hex=CUT_SHORT.hex()))
-    kinds = []
-    while not page.said("#message"):
-        kinds.append(page.tokens()[-1]["kind"] if page.tokens() else None)
+    errors = [token.error for token in ref_tokens(CUT_SHORT) if token.error]
+    for error in errors:
+        assert page.said("#message") == ""
         page.click("#next-error")
-    assert kinds == [None, *(token.error for token in ref_tokens(CUT_SHORT) if token.error)]
+        assert page.tokens()[-1]["kind"] == error
+    cycle = page.cycle
+    page.click("#next-error")
+    assert (page.cycle, bool(page.said("#message"))) == (cycle, True)
 
 
 def test_a_run_goes_to_the_end_and_can_be_stopped(page):

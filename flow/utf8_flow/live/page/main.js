@@ -214,6 +214,7 @@ function nextError() {
 
 // What was bytes is not code points: a text says the same of both.
 function chooseComponent(component) {
+  stopRunning();
   const isOther = takesCodePoints(component) !== takesCodePoints(setting.component);
   const source = isOther && setting.source.kind === "hex"
     ? { kind: "text", value: $("text").value } : setting.source;

@@ -112,8 +112,9 @@ function showSetting() {
   $("component").value = setting.component;
   for (const rule of RULES) {
     $(rule).value = setting[rule];
+    if (rule === "profile") continue;
     for (const option of $(rule).options)
-      option.disabled = !entryFor({ ...setting, [rule]: option.value }, index) && rule !== "profile";
+      option.disabled = !entryFor({ ...setting, [rule]: option.value }, index);
   }
   document.body.classList.toggle("embed", setting.embed !== "");
   document.body.dataset.embed = setting.embed;

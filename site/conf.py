@@ -22,6 +22,7 @@ html_theme = "furo"
 html_title = "utf8-hdl"
 html_extra_path = ["index.html"]
 html_copy_source = False
+html_static_path = html_css_files = ["site.css"]
 
 myst_heading_anchors = 4
 nitpicky = True  # a role whose target is nowhere is a mistake

@@ -7,6 +7,8 @@ BUILD  := build
 BOARD  ?= icebreaker
 # Measured over lanes, each with a target of its own.
 SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
+# The tables of docs/choose.md.
+CHOICES := $(addprefix choose-,bytes out rules)
 
 .PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
         synth-lanes $(SYNTH_LANES) choose $(CHOICES) bitstream site live lint format clean
@@ -75,8 +77,6 @@ $(SYNTH_LANES): VALUES := --profile unicode
 synth-compactor: VALUES := --width 16
 
 MEASURED := --device ecp5-85f --seeds 3
-
-CHOICES := $(addprefix choose-,bytes out rules)
 
 choose: $(CHOICES) ## Fill the tables of docs/choose.md from what was measured
 

@@ -104,7 +104,7 @@ bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebrea
 	cd $(BUILD) && $(CURDIR)/$(BIN)/utf8-hdl bitstream --board $(BOARD)
 
 site: $(VENV)/live ## Build the documentation, with the live page, into build/site
-	$(BIN)/sphinx-build --quiet --fail-on-warning -c site . $(BUILD)/site
+	$(BIN)/sphinx-build --quiet --fail-on-warning -c site -d $(BUILD)/doctrees . $(BUILD)/site
 	$(BIN)/python -m utf8_flow.live.build $(BUILD)/site/live
 
 live: site ## Build and serve it

@@ -7,12 +7,15 @@ BUILD  := build
 BOARD  ?= icebreaker
 # Measured over lanes, each with a target of its own.
 SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
+# The tables of docs/choose.md.
+CHOICES := $(addprefix choose-,bytes out rules)
 
 # Measured on devices of other families.
 SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
 
 .PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
-        synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) bitstream lint format clean
+        synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) choose $(CHOICES) bitstream \
+        site live lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -89,6 +92,13 @@ synth-nexus: CHIPS := lifcl-40
 synth-machxo2: CHIPS := machxo2-1200,machxo3lf-6900
 synth-gatemate: CHIPS := ccgm1a1 --seed 3
 
+choose: $(CHOICES) ## Fill the tables of docs/choose.md from what was measured
+
+$(CHOICES): choose-%: $(VENV)/base
+	@mkdir -p $(BUILD)
+	$(BIN)/python -m utf8_flow.fpga.choices $* > $(BUILD)/$@.txt
+	$(call fill,$@,choose)
+
 # Measure: the target, which is the mark in the page; the name of the files; and options.
 define measure
 @mkdir -p $(BUILD)
@@ -107,6 +117,13 @@ bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebrea
 	@mkdir -p $(BUILD)
 	cd $(BUILD) && $(CURDIR)/$(BIN)/utf8-hdl bitstream --board $(BOARD)
 
+site: $(VENV)/live ## Build the documentation, with the live page, into build/site
+	$(BIN)/sphinx-build --quiet --fail-on-warning -c site -d $(BUILD)/doctrees . $(BUILD)/site
+	$(BIN)/python -m utf8_flow.live.build $(BUILD)/site/live
+
+live: site ## Build and serve it
+	$(BIN)/python -m utf8_flow.live.serve $(BUILD)/site
+
 lint: $(VENV)/dev ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -120,7 +137,7 @@ clean: ## Remove everything that make made
 	rm -rf $(VENV) $(BUILD) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # One environment; extras of pyproject.toml add their tools to what `base` has.
-$(VENV)/base $(VENV)/dev $(VENV)/formal $(VENV)/fpga $(VENV)/wave: $(VENV)/%: pyproject.toml
+$(VENV)/base $(VENV)/dev $(VENV)/formal $(VENV)/fpga $(VENV)/live $(VENV)/wave: $(VENV)/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    --editable '.$(if $(filter-out base,$*),[$*])'

@@ -14,14 +14,16 @@ from hostile import HOSTILE
 from needs import needs, needs_compiler
 from rtl import broken
 from second_oracle import needs_node, node
-from utf8_flow.live import wasm
+from utf8_flow.live import build, wasm
+from utf8_flow.live.build import VARIANTS, profiles_of
+from utf8_flow.live.stages import described, registers_of
 from utf8_flow.live.wasm import (
     description,
     webassembly,
     whole_interface,
     write_page_module,
 )
-from utf8_hdl import EXTENDED, Decoder, Encoder, Transcoder, Validator
+from utf8_hdl import EXTENDED, UNICODE, Decoder, Encoder, Transcoder, Validator
 from utf8_sim import RandomStalls
 from utf8_sim.engines.compiled import CxxrtlEngine, cxxrtl_library, design_code
 from utf8_sim.stimulus import Stimulus
@@ -195,3 +197,44 @@ def test_without_the_compiler_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setattr(yowasp.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(ToolError, match=r"^live needs ziglang: pip install 'utf8-hdl\[live\]'$"):
         webassembly(Decoder())
+
+
+def test_stages_have_their_registers_in_order():
+    stages = described(registers_of(Decoder()))
+    names = [stage["name"].partition(":")[0] for stage in stages]
+    steps = ["take", "split", "pair", "classify", "count", "make", "deliver"]
+    numbered = [f"Stage {number}, {name}" for number, name in enumerate(steps, start=1)]
+    assert names == ["Flow control", "Skid register", *numbered]
+    valid = ["", "skid_taken", *(f"{name}_valid" for name in steps[:-1]), "o.valid"]
+    assert [stage["valid"] or "" for stage in stages] == valid
+    take = next(register for register in stages[2]["registers"] if register["name"] == "take")
+    assert take == {"name": "take", "width": 9, "fields": [("data", 0, 8), ("last", 8, 1)]}
+    assert {"state"} < {register["name"] for register in stages[6]["registers"]}
+
+
+def test_of_a_design_with_lanes_only_valid_bits_are_shown():
+    stages = described(registers_of(Transcoder(lanes=4)))
+    assert len(stages) == 9 + 11
+    assert all(stage["valid"] == stage["registers"][0]["name"] for stage in stages)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_the_page_has_every_component_and_only_designs_that_can_be_made(few):
+    for name, variant in VARIANTS.items():
+        profiles = list(dict.fromkeys(profiles_of(variant, few)))
+        assert UNICODE in profiles, name
+        for profile in profiles:
+            assert variant.make(profile).i is not None
+    assert len(set(profiles_of(VARIANTS["decoder"], False))) == 4 * 2 * 2 * 2
+    assert len(set(profiles_of(VARIANTS["encoder"], False))) == 4 * 2 * 2
+
+
+def test_a_page_that_cannot_be_made_leaves_nothing(monkeypatch, tmp_path, capsys):
+    def fails(*_: Any) -> None:
+        raise ToolError("no compiler")
+
+    monkeypatch.setattr(build, "write_page_module", fails)
+    monkeypatch.setattr("sys.argv", ["build", str(tmp_path / "live"), "--few"])
+    assert build.main() == 2
+    assert capsys.readouterr().err.endswith("utf8-hdl: no compiler\n")
+    assert not (tmp_path / "live").exists()

@@ -10,13 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Form, Profile
 from utf8_sim.tools.errors import Refused, ToolError
 
 from ..components import Variant
-from ..terminal import progress_bar
+from ..terminal import INTERRUPTED, progress_bar
 from .wasm import write_page_module
 
 PAGE = Path(__file__).with_name("page")
@@ -60,9 +61,9 @@ def write_page(folder: Path, *, few: bool = False) -> None:
     Parameters
     ----------
     folder : Path
-        Is made, if it is not there.
+        Is made, if it is not there, once all designs are compiled. Designs in it are replaced.
     few : bool
-        Whether there are only designs with the rules of ``unicode``.
+        Whether there are only designs with the rules of ``unicode``, and at most eight lanes.
 
     Raises
     ------
@@ -72,46 +73,46 @@ def write_page(folder: Path, *, few: bool = False) -> None:
     chosen = {
         (name, profile): f"{name}-{number}"
         for name, variant in VARIANTS.items()
+        if variant.lanes <= 8 or not few
         for number, profile in enumerate(dict.fromkeys(profiles_of(variant, few)))
     }
-    shutil.copytree(PAGE, folder, dirs_exist_ok=True)
-    shutil.rmtree(folder / DESIGNS, ignore_errors=True)
-
-    def write(name: str, profile: Profile) -> None:
-        design = VARIANTS[name].make(profile)
-        write_page_module(design, folder / DESIGNS, chosen[name, profile])
-
-    with progress_bar() as progress, ThreadPoolExecutor(os.cpu_count()) as pool:
-        task = progress.add_task("designs as WebAssembly", total=len(chosen))
-        try:
-            for future in [pool.submit(write, *key) for key in chosen]:
-                future.result()
-                progress.advance(task)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
     index = {
         "profiles": {
             name: {**_rules(profile), "bits": profile.utf32_width}
             for name, profile in PROFILES.items()
         },
-        "designs": [_entry(name, profile, file) for (name, profile), file in chosen.items()],
+        "designs": [_entry(*key, file) for key, file in chosen.items()],
     }
-    (folder / DESIGNS / "index.json").write_text(json.dumps(index) + "\n")
+    with TemporaryDirectory() as made:
+        _write_modules({file: VARIANTS[name].make(p) for (name, p), file in chosen.items()}, made)
+        Path(made, "index.json").write_text(json.dumps(index) + "\n")
+        shutil.copytree(PAGE, folder, dirs_exist_ok=True)
+        shutil.rmtree(folder / DESIGNS, ignore_errors=True)
+        shutil.copytree(made, folder / DESIGNS)
+
+
+def _write_modules(designs: dict[str, Any], folder: str) -> None:
+    """Compile designs into a folder, by the names of their files."""
+    with progress_bar() as progress, ThreadPoolExecutor(os.cpu_count()) as pool:
+        task = progress.add_task("designs as WebAssembly", total=len(designs))
+        running = [
+            pool.submit(write_page_module, design, Path(folder), file)
+            for file, design in designs.items()
+        ]
+        try:
+            for future in running:
+                future.result()
+                progress.advance(task)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _entry(name: str, profile: Profile, file: str) -> dict[str, Any]:
     """A design, for the page."""
     variant = VARIANTS[name]
-    rules = _rules(profile)
-    options = list(variant.options)
-    return {
-        "component": name,
-        "label": variant.label,
-        "options": options,
-        "file": file,
-        "rules": rules,
-    }
+    said = {"component": name, "label": variant.label, "options": variant.options}
+    return {**said, "file": file, "rules": _rules(profile)}
 
 
 def _rules(profile: Profile) -> dict[str, str]:
@@ -128,13 +129,15 @@ def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m utf8_flow.live.build", description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--few", action="store_true", help="only the rules of profile unicode")
+    parser.add_argument("--few", action="store_true", help="only the rules of unicode, 8 lanes")
     options = parser.parse_args()
     try:
         write_page(options.folder, few=options.few)
     except (Refused, ToolError, OSError) as error:
         print(f"utf8-hdl: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return 0
 
 

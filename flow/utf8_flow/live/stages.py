@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -45,6 +46,7 @@ class Register:
         return Pin(".".join(filter(None, [self.module, name])), parts)
 
 
+@lru_cache(maxsize=16)  # of a wide design it takes seconds
 def registers_of(design: Any) -> list[Register]:
     """The registers of a design, from the first stage to the last.
 

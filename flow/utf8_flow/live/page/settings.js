@@ -12,7 +12,7 @@ export const INITIAL = {
   gaps: new Set(),
   stalls: new Set(),
   cycle: 0,
-  embed: false,
+  embed: "",  // or what is shown of it in a page: "1", "machine", "stages"
 };
 
 export const EXAMPLES = [
@@ -89,7 +89,7 @@ export function linkOf(setting) {
   if (setting.gaps.size) words.set("gaps", rangesOf(setting.gaps));
   if (setting.stalls.size) words.set("stalls", rangesOf(setting.stalls));
   if (setting.cycle) words.set("cycle", setting.cycle);
-  if (setting.embed) words.set("embed", 1);
+  if (setting.embed) words.set("embed", setting.embed);
   return words.toString();
 }
 
@@ -107,7 +107,8 @@ export function settingOf(link, { profiles, designs }) {
     }
   };
   const oneOf = (name, values) => read(name, (value) => {
-    if (!values.includes(value)) throw new Error(`choose from ${values.join(", ")}, not "${value}"`);
+    if (!values.includes(value))
+      throw new Error(`choose from ${values.join(", ")}, not "${value}"`);
     setting[name] = value;
   });
   oneOf("component", [...new Set(designs.map((entry) => entry.component))]);
@@ -122,7 +123,7 @@ export function settingOf(link, { profiles, designs }) {
     if (!/^\d{1,6}$/.test(value)) throw new Error(`a whole number, 0 or more, not "${value}"`);
     setting.cycle = +value;
   });
-  setting.embed = words.get("embed") === "1";
+  oneOf("embed", ["1", "machine", "stages"]);
   return { setting, wrong };
 }
 

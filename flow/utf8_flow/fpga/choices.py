@@ -1,0 +1,76 @@
+"""The tables of docs/choose.md: ``python -m utf8_flow.fpga.choices QUESTION`` prints one."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from .results import design_name, table, variant_of
+
+DOCS = Path("docs")
+
+HEADS = (
+    "what", "the line to paste", "device", "LUT4s", "registers", "logic cells", "MHz", "range",
+    "usable MHz", "GB/s",
+)  # fmt: skip
+
+OF_ONE = "synthesis.json"
+LANES = ("decoder", "validator", "transcoder", "compactor")
+NUMBERS = (8, 32, 128)
+USUAL = "unicode"
+RULES = {
+    "surrogates accepted": "--surrogates accept",
+    "noncharacters rejected": "--noncharacters reject",
+    "whole-sequence": "--error-span whole-sequence",
+}
+
+
+def table_for(question: str) -> list[str]:
+    """The answers to a question, ``bytes``, ``out`` or ``rules``, as lines of Markdown."""
+    return table([HEADS, *map(_cells, _designs_for(question))])
+
+
+def _designs_for(question: str) -> list[dict[str, Any]]:
+    of_one = _designs(OF_ONE)
+    usual = [design for design in of_one if design["profile"] == USUAL]
+    if question == "rules":
+        wanted = "decoder", False
+        return [one for one in of_one if (one["component"], one["compact"]) == wanted]
+    if question == "out":
+        lanes = [_with_lanes(name, NUMBERS[0]) for name in LANES]
+        return [design for design in usual if design["component"] == "encoder"] + lanes
+    decoders = [design for design in usual if design["component"] == "decoder"]
+    return decoders + [_with_lanes(LANES[0], lanes) for lanes in NUMBERS]
+
+
+def _designs(file: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((DOCS / file).read_text())["designs"]
+    return found
+
+
+def _with_lanes(name: str, lanes: int) -> dict[str, Any]:
+    return next(one for one in _designs(f"synthesis-{name}.json") if one["lanes"] == lanes)
+
+
+def _cells(design: dict[str, Any]) -> tuple[str, ...]:
+    profile, _, changed = design["profile"].partition(" ")
+    rules = ["" if profile == USUAL else f"--profile {profile}", RULES.get(changed, "")]
+    line = " ".join(filter(None, ["utf8-hdl generate", *variant_of(design).options, *rules]))
+    mhz = [run["mhz"] for run in design["runs"]]
+    median = design["median"]["mhz"]
+    limit = " (clock tree)" if median > design["clock_tree_mhz"] else ""
+    counts = (str(design[name]) for name in ("lookup_tables", "registers", "logic_cells"))
+    return (
+        design_name(design),
+        f"`{line}`",
+        design["device"],
+        *counts,
+        f"{median:.0f}",
+        f"{min(mhz):.0f} to {max(mhz):.0f}",
+        f"{design['usable_mhz']:.0f}{limit}",
+        f"{design['bytes_per_second'] / 1e9:.3g}",
+    )
+
+
+if __name__ == "__main__":
+    print("\n".join(table_for(sys.argv[1])))

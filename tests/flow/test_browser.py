@@ -1,0 +1,750 @@
+"""The live page as a person uses it, in Chromium: what it shows is what CPython and simulators say.
+
+Pictures of it are kept in `build/live/`.
+"""
+
+import html
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from hostile import EVERY_BYTE, LEADS, TEXTS
+from live_page import BROWSER, DRIVER, Keys, LivePage, browser, served
+from naive import naive_tokens
+from needs import needs
+from reference import ref_tokens
+from rtl import ALL_RULES, broken
+from utf8_flow.live import build
+from utf8_flow.live.wasm import COMPILER, write_page_module
+from utf8_hdl import EXTENDED, Decoder, Encoder
+from utf8_sim import FixedStalls, simulate
+from utf8_sim.campaign import boundary_encodings
+
+pytestmark = [needs(BROWSER, DRIVER), needs(modules=[COMPILER])]
+
+ROOT = Path(__file__).parents[2]
+EMBEDDED = [
+    html.unescape(found)
+    for page in ("docs/learn.md", "site/live.md")
+    for found in re.findall(r"live/index\.html#([^\"]+)", (ROOT / page).read_text())
+]
+PICTURES = ROOT / "build" / "live"
+# Without those that take many seconds to make even if they are compiled already.
+COMPONENTS = "decoder", "compact-decoder", "encoder", "validator-8", "transcoder-4"
+DECODERS = {"decoder": Decoder(), "compact-decoder": Decoder(compact=True)}
+SIZE = 1200, 900
+TELEPHONE = 390, 844
+
+
+def random_bytes(rng: random.Random) -> bytes:
+    """Well-formed text, lead bytes and others, so that sequences are cut everywhere."""
+    parts = [*(text.encode() for text in "aé≠😀"), b"\x80", b"\xbf", b"\xed\xa0", b"\xf4\x90"]
+    return b"".join(rng.choice([*parts, bytes([rng.choice(LEADS)])]) for _ in range(40))
+
+
+HOSTILE = [
+    EVERY_BYTE,
+    EVERY_BYTE[::-1],
+    b"".join(bytes([lead, 0x41]) for lead in EVERY_BYTE[128:]),
+    "😀".encode()[:3] * 20,
+    random.Random(0).randbytes(300),
+    *(random_bytes(random.Random(seed)) for seed in range(3)),
+]
+CUT_SHORT = bytes.fromhex("41 E2 82 E2 82 AC F0 9F 98 80 80 42")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The page, with what is compiled soon."""
+    folder = tmp_path_factory.mktemp("live")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "VARIANTS", {name: build.VARIANTS[name] for name in COMPONENTS})
+        build.write_page(folder, few=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(folder) -> Iterator[str]:
+    with served(folder) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    with browser() as driver:
+        yield driver
+
+
+@pytest.fixture
+def page(driver, address) -> Iterator[LivePage]:
+    """The page, to be opened; no error is in the console when the test is over."""
+    page = LivePage(driver, address)
+    page.complaints()
+    yield page
+    assert page.complaints() == []
+
+
+def link(**setting: Any) -> str:
+    return urlencode({name.replace("_", "-"): value for name, value in setting.items()})
+
+
+def joined(tokens: list[dict[str, str]]) -> str:
+    return "".join(token["text"] for token in tokens)
+
+
+def sent(tokens: list[dict[str, str]]) -> bytes:
+    """The bytes of a component whose output is bytes."""
+    return bytes.fromhex(joined(tokens))
+
+
+def spans(tokens: list[dict[str, str]]) -> list[tuple[int, int, str]]:
+    return [(int(token["offset"]), int(token["length"]), token["kind"]) for token in tokens]
+
+
+def check_tokens(page: LivePage, data: bytes) -> None:
+    """The page has CPython's tokens for some bytes, and so says the browser."""
+    tokens = page.all_tokens()
+    assert joined(tokens) == data.decode("utf-8", "replace")
+    assert spans(tokens) == [(t.offset, t.length, t.error or "none") for t in ref_tokens(data)]
+    lengths = [int(token["length"]) for token in tokens]
+    assert list(accumulate(lengths, initial=0)) == [*(int(t["offset"]) for t in tokens), len(data)]
+    assert page.agrees() == "true"
+
+
+def levels(design: Any, shown: dict[str, str]) -> dict[str, int]:
+    """What the page shows of the pins, as numbers."""
+    states = {state.name: state.value for state in design.State}
+    return {
+        name: states[text] if name == "state" else int(text.split()[0], 16)
+        for name, text in shown.items()
+    }
+
+
+def simulated(design: Any, *texts: Any, gaps: Any = (), stalls: Any = ()) -> list[dict[str, int]]:
+    """The same by Amaranth's simulator, with stalls in some cycles."""
+    given, taken = (
+        FixedStalls(tuple(cycle in cycles for cycle in range(max(cycles, default=-1) + 1)))
+        for cycles in (gaps, stalls)
+    )
+    table = simulate(design, *texts, input_stalls=given, output_stalls=taken).table()
+    return [dict(zip(table.dtype.names, map(int, row), strict=True)) for row in table]
+
+
+def differing(design: Any, page: LivePage, expected: list[dict[str, int]]) -> set[str]:
+    """The pins that the page has at another level in some cycle."""
+    seen = [levels(design, shown) for shown in page.pins()]
+    assert seen[0].keys() == expected[0].keys()
+    both = list(zip(seen, expected, strict=False))
+    for more in (seen[len(both) :], expected[len(both) :]):  # one looks longer than the other
+        assert not any(cycle["i.valid"] or cycle["o.valid"] for cycle in more)
+    return {name for now, then in both for name in then if now[name] != then[name]}
+
+
+# What is put in, and what comes out.
+
+
+def test_a_text_that_is_typed_comes_out_as_tokens_one_after_the_other(page):
+    page.open()
+    page.type("#text", "A©≠😀")
+    assert page.element("#hex").get_attribute("value") == "41 C2 A9 E2 89 A0 F0 9F 98 80"
+    assert (page.cycle, page.tokens()) == (0, [])
+    counts = []
+    while page.cycle < int(page.said("#cycles")):
+        page.click("#step")
+        counts.append(len(page.tokens()))
+    assert counts == sorted(counts)
+    assert {*counts} == {0, 1, 2, 3, 4}
+    check_tokens(page, "A©≠😀".encode())
+    page.click("#first")
+    assert page.tokens() == []
+
+
+@pytest.mark.parametrize("component", DECODERS)
+@pytest.mark.parametrize("text", [*TEXTS, "", "<img src=x onerror=alert(1)> &amp; \u202eabc\u202c"])
+def test_tokens_of_a_text_are_those_of_cpython(page, component, text):
+    page.open(link(component=component, text=text))
+    check_tokens(page, text.encode())
+
+
+@pytest.mark.parametrize("component", DECODERS)
+def test_tokens_of_hostile_bytes_are_those_of_cpython(page, component):
+    page.open()
+    page.choose("#component", component)
+    for data in HOSTILE:
+        page.type("#hex", data.hex(" "))
+        check_tokens(page, data)
+
+
+@pytest.mark.parametrize("component", DECODERS)
+def test_bytes_are_coloured_by_the_token_that_they_end_up_in(page, component):
+    page.open(link(component=component, hex=CUT_SHORT.hex()))
+    page.click("#last")
+    found = page.data("#bytes [data-offset]")
+    tokens = ref_tokens(CUT_SHORT)
+    owners = chain.from_iterable([n] * token.length for n, token in enumerate(tokens))
+    assert [(int(b["offset"]), int(b["token"])) for b in found] == list(enumerate(owners))
+    wrong = {int(byte["offset"]) for byte in page.data("#bytes .error")}
+    errors = [range(t.offset, t.offset + t.length) for t in tokens if t.error]
+    assert wrong == set(chain.from_iterable(errors))
+
+
+def test_a_sequence_does_not_go_on_in_the_next_text(page):
+    page.open()
+    page.type("#hex", "E2 82 / AC 41")
+    tokens = page.all_tokens()
+    assert joined(tokens) == "��A"
+    assert [token["kind"] for token in tokens] == ["truncated", "unexpected-continuation", "none"]
+    assert page.agrees() == "true"
+
+
+def test_examples_are_a_click_away(page):
+    page.open()
+    seen = set()
+    for example in page.elements(".example"):
+        example.click()
+        page.settle()
+        assert page.all_tokens()
+        assert page.agrees() == "true"
+        seen.add(page.element("#hex").get_attribute("value"))
+    assert len(seen) == len(page.elements(".example")) > 3
+
+
+def test_a_file_is_chosen_or_dropped(page, tmp_path):
+    page.open()
+    file = tmp_path / "hostile.bin"
+    file.write_bytes(CUT_SHORT)
+    page.element("#file").send_keys(str(file))
+    page.wait_for(lambda: page.element("#hex").get_attribute("value") == CUT_SHORT.hex(" ").upper())
+    page.settle()
+    check_tokens(page, CUT_SHORT)
+    page.drop("other.bin", EVERY_BYTE)
+    check_tokens(page, EVERY_BYTE)
+    page.type("#text", "typed")
+    page.script("arguments[0].click()", page.element("#file"))  # a person begins with that
+    page.element("#file").send_keys(str(file))
+    page.wait_for(lambda: page.element("#hex").get_attribute("value") == CUT_SHORT.hex(" ").upper())
+
+
+def test_an_encoder_encodes_as_cpython_does(page):
+    page.open()
+    page.choose("#component", "encoder")
+    for text in TEXTS:
+        page.follow(link(component="encoder", text=text))
+        assert sent(page.all_tokens()) == text.encode()
+        assert page.agrees() == "true"
+    page.type("#hex", "D7FF D800 DFFF E000 10FFFF 110000")
+    assert sent(page.all_tokens()) == "\ud7ff��\ue000\U0010ffff�".encode()
+    assert page.agrees() == "true"
+
+
+def test_a_validator_finds_the_first_error_that_cpython_finds(page):
+    page.open()
+    page.choose("#component", "validator-8")
+    for data in [*HOSTILE, *(text.encode() for text in TEXTS)]:
+        page.type("#hex", data.hex())
+        (verdict,) = page.all_tokens()
+        errors = [f"{token.error} at {token.offset}" for token in ref_tokens(data) if token.error]
+        assert verdict["text"] == (errors[0] if errors else "well-formed")
+        assert page.agrees() == "true"
+
+
+def test_a_transcoder_writes_the_utf_16_that_cpython_writes(page):
+    page.open()
+    page.choose("#component", "transcoder-4")
+    for data in [*HOSTILE, *(text.encode() for text in TEXTS)]:
+        page.type("#hex", data.hex())
+        assert sent(page.all_tokens()) == data.decode("utf-8", "replace").encode("utf-16-le")
+        assert page.agrees() == "true"
+
+
+@pytest.mark.long
+def test_tokens_follow_the_rules_that_are_chosen(driver, tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "VARIANTS", {"compact-decoder": build.VARIANTS["compact-decoder"]})
+    build.write_page(tmp_path)
+    data = b"".join([*boundary_encodings(EXTENDED)[::5], *HOSTILE[-3:]])[:400]
+    with served(tmp_path) as address:
+        page = LivePage(driver, address)
+        page.open(link(component="compact-decoder", hex=data.hex()))
+        for profile in ALL_RULES.values():
+            page.choose("#profile", profile.name)
+            page.choose("#surrogates", "accept" if profile.accept_surrogates else "reject")
+            page.choose("#noncharacters", "accept" if profile.accept_noncharacters else "reject")
+            page.choose("#error-span", profile.error_span.value)
+            expected = naive_tokens(data, profile)
+            assert page.said("#message") == ""
+            tokens = page.all_tokens()
+            assert spans(tokens) == [(t.offset, t.length, t.error or "none") for t in expected]
+            assert page.agrees() in ("none", "true")
+        assert page.complaints() == []
+
+
+@pytest.mark.long
+def test_every_component_of_the_whole_page_agrees_with_the_browser(driver, tmp_path):
+    build.write_page(tmp_path, few=True)
+    with served(tmp_path) as address:
+        page = LivePage(driver, address)
+        for component in build.VARIANTS:
+            for data in HOSTILE:
+                text = data.decode("utf-8", "replace")
+                given = {"text": text} if "encoder" in component else {"hex": data.hex()}
+                page.open(link(component=component, **given))
+                assert page.all_tokens()
+                assert (component, page.agrees()) == (component, "true")
+        assert page.complaints() == []
+
+
+# Cycles: every pin in each, as in Amaranth's simulator.
+
+
+@pytest.mark.parametrize("component", DECODERS)
+def test_steps_go_through_the_states_of_the_gateware(page, component):
+    design = DECODERS[component]
+    names = {state.value: state.name for state in design.State}
+    states = [names[cycle["state"]] for cycle in simulated(design, CUT_SHORT)]
+    page.open(link(component=component, hex=CUT_SHORT.hex()))
+    for cycle, state in enumerate(states[: int(page.said("#cycles")) + 1]):
+        assert page.cycle == cycle
+        assert page.data("#machine .current") == [
+            {"state": state, "value": f"{design.State[state].value}"}
+        ]
+        assert page.said("#pins [data-pin=state] .level") == state
+        taken = {edge["edge"] for edge in page.data("#machine .edge.taken")}
+        assert len(taken) <= 1
+        if cycle and states[cycle - 1] != state:
+            steps = [design.State[name].value for name in states[cycle - 1 : cycle + 1]]
+            assert taken == {" ".join(map(str, steps))}
+        page.click("#step")
+    assert len(set(states)) == 4
+
+
+DESIGNS = DECODERS | {"encoder": Encoder()}
+TEXT = {
+    "decoder": [CUT_SHORT, HOSTILE[-1]],
+    "compact-decoder": [CUT_SHORT, HOSTILE[-1]],
+    "encoder": [[0x41, 0x20AC, 0xD800, 0x1F600], [0x110000, 0x42]],
+}
+
+
+@pytest.mark.parametrize("component", DESIGNS)
+@pytest.mark.parametrize(
+    ("gaps", "stalls"),
+    [((), ()), ((2, 3, 5, 8), (4, 6, 7, 20)), (range(1, 60, 2), range(0, 90, 3))],
+)
+def test_every_pin_is_as_in_another_simulator(page, component, gaps, stalls):
+    texts = TEXT[component]
+    hexadecimal = " / ".join(" ".join(f"{value:02X}" for value in text) for text in texts)
+    cycles = [",".join(map(str, side)) for side in (gaps, stalls)]
+    page.open(link(component=component, hex=hexadecimal, gaps=cycles[0], stalls=cycles[1]))
+    expected = simulated(DESIGNS[component], *texts, gaps=gaps, stalls=stalls)
+    assert differing(DESIGNS[component], page, expected) == set()
+
+
+@pytest.mark.parametrize("component", DECODERS)
+def test_a_stall_that_is_clicked_delays_tokens_as_in_another_simulator(page, component):
+    page.open(link(component=component, hex=CUT_SHORT.hex(" ")))
+    tokens, cycles = page.all_tokens(), int(page.said("#cycles"))
+
+    page.scrub(3)
+    page.click("#gap")
+    page.scrub(4)
+    page.click("#stall")
+    page.click('#wave [data-row="o.ready"][data-cycle="6"]')
+    page.click('#wave [data-row="i.valid"][data-cycle="7"]')
+    page.click('#wave [data-row="i.valid"][data-cycle="5"]', "#wave [data-cycle='5']")  # and back
+
+    assert page.cycle == 4
+    assert page.element("#stall").get_attribute("aria-pressed") == "true"
+    assert page.element("#gap").get_attribute("aria-pressed") == "false"
+    expected = simulated(DECODERS[component], CUT_SHORT, gaps={3, 7}, stalls={4, 6})
+    assert differing(DECODERS[component], page, expected) == set()
+    assert page.all_tokens() == tokens
+    assert page.agrees() == "true"
+    assert int(page.said("#cycles")) > cycles
+
+    page.click("#clear-stalls")
+    assert int(page.said("#cycles")) == cycles
+
+
+def test_bytes_go_from_stage_to_stage(page):
+    data = bytes(range(0x41, 0x51))
+    page.open(link(hex=data.hex()))
+    # The stages do not move yet when the first byte comes, so all bytes wait a cycle.
+    names = "Skid register", "Stage 1, take", "Stage 2, split", "Stage 3, pair", "Stage 4, classify"
+    for cycle in (0, 1, 4, 9, 18):
+        page.scrub(cycle)
+        things = {stage["stage"]: stage["thing"] for stage in page.data("#stages [data-stage]")}
+        for behind, name in enumerate(names, start=1):
+            byte = data[max(cycle - behind, 0) : max(cycle - behind + 1, 0)]  # none, at both ends
+            assert things[name] == byte.hex().upper()
+
+
+def test_buttons_and_the_slider_move_the_cycle(page):
+    page.open(link(hex=CUT_SHORT.hex()))
+    last = int(page.said("#cycles"))
+    seen = []
+    for button in ("#step", "#step", "#back", "#last", "#step", "#first", "#back"):
+        page.click(button)
+        seen.append(page.cycle)
+    assert seen == [1, 2, 1, last, last, 0, 0]
+    page.scrub(5)
+    assert page.cycle == 5
+    assert page.element("#scrub").get_attribute("max") == str(last)
+
+
+def test_next_error_goes_to_each_error_in_turn(page):
+    page.open(link(hex=CUT_SHORT.hex()))
+    errors = [token.error for token in ref_tokens(CUT_SHORT) if token.error]
+    for error in errors:
+        assert page.said("#message") == ""
+        page.click("#next-error")
+        assert page.tokens()[-1]["kind"] == error
+    cycle = page.cycle
+    page.click("#next-error")
+    assert (page.cycle, bool(page.said("#message"))) == (cycle, True)
+
+
+def test_a_run_goes_to_the_end_and_can_be_stopped(page):
+    page.open()
+    page.click("#run")
+    assert page.element("#run").get_attribute("aria-pressed") == "true"
+    page.wait_for(lambda: page.cycle > 2)
+    page.click("#run")
+    assert page.element("#run").get_attribute("aria-pressed") == "false"
+    stopped = page.cycle
+    assert 2 < stopped < int(page.said("#cycles"))
+    page.keys(" ")
+    page.wait_for(lambda: page.element("#run").get_attribute("aria-pressed") == "false")
+    page.settle()
+    assert page.said("#cycle") == page.said("#cycles")
+
+
+# Links, and what is wrong with them.
+
+
+def shown(page: LivePage) -> dict[str, Any]:
+    """What must be the same behind a link."""
+    selectors = "#component", "#profile", "#surrogates", "#noncharacters", "#error-span"
+    fields = {name: page.element(name).get_attribute("value") for name in (*selectors, "#hex")}
+    pressed = [page.element(side).get_attribute("aria-pressed") for side in ("#gap", "#stall")]
+    return fields | {"cycle": page.cycle, "tokens": page.tokens(), "pressed": pressed}
+
+
+@contextmanager
+def fresh_tab(page: LivePage) -> Iterator[None]:
+    """Another tab; afterwards the one that was there is there again."""
+    before = page.driver.current_window_handle
+    page.driver.switch_to.new_window("tab")
+    try:
+        yield
+    finally:
+        page.driver.close()
+        page.driver.switch_to.window(before)
+
+
+@pytest.mark.parametrize("field", ["#hex", "#text"])
+def test_a_link_keeps_the_whole_setting(page, field):
+    page.open()
+    page.choose("#component", "compact-decoder")
+    page.type(field, CUT_SHORT.hex(" ") if field == "#hex" else "&#=+ %41 é😀\x01")
+    page.scrub(6)
+    page.click("#gap")
+    page.scrub(8)
+    page.click("#stall")
+    before, address = shown(page), page.script("return location.href")
+    assert before["pressed"] == ["false", "true"]
+    assert before["tokens"]
+    with fresh_tab(page):
+        page.driver.get(address)
+        page.settle()
+        assert shown(page) == before
+        page.scrub(6)
+        assert page.element("#gap").get_attribute("aria-pressed") == "true"
+
+
+def test_a_link_in_the_same_tab_is_followed(page):
+    page.open()
+    page.follow("hex=E282&cycle=3")
+    assert page.cycle == 3
+    assert joined(page.all_tokens()) == "�"
+
+
+def test_a_button_copies_the_link(page):
+    page.open(link(hex="E282", cycle=4))
+    address = page.script("return location.href")
+    assert "#hex=E282&cycle=4" in address
+    page.click("#link")
+    page.wait_for(lambda: page.said("#message"))
+    page.element("#text").send_keys(Keys.CONTROL, "a")
+    page.element("#text").send_keys(Keys.CONTROL, "v")
+    page.settle()
+    check_tokens(page, address.encode())
+
+
+@pytest.mark.parametrize("embedded", EMBEDDED)
+def test_what_the_documentation_embeds_is_what_it_shows(page, embedded):
+    page.open(embedded)
+    assert page.said("#message") == ""
+    assert f"cycle={page.cycle}" in embedded
+    assert page.agrees() == "true"
+    assert not page.element("#component").is_displayed()
+
+
+def test_a_page_shows_only_what_belongs_to_an_example_if_it_is_embedded(page):
+    page.open(link(hex="E28241", embed=1))
+    assert not any(page.element(part).is_displayed() for part in ("h1", "#choose", "#examples"))
+    assert all(page.element(part).is_displayed() for part in ("#text", "#hex", "#step", "#tokens"))
+    check_tokens(page, b"\xe2\x82A")
+
+
+def is_one_sentence(message: str) -> bool:
+    return 0 < len(message) < 400 and "\n" not in message
+
+
+def test_what_is_no_hexadecimal_is_named_in_one_line(page):
+    page.open()
+    for wrong in ("4", "GG", "41 4", "0x41", "E2,82", "E2 82 /// zz"):
+        page.type("#hex", wrong)
+        assert is_one_sentence(page.said("#message"))
+        assert page.element("#hex").get_attribute("value") == wrong
+        assert page.agrees() == "none"
+        page.type("#hex", "41")
+        assert page.said("#message") == ""
+        check_tokens(page, b"A")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "component=nonsense",
+        "component=__proto__",
+        "profile=klingon",
+        "profile=ucs4",  # there is none in the small page
+        "surrogates=perhaps",
+        "error-span=whole",
+        "cycle=-5",
+        "cycle=1e3",
+        "gaps=9-3",
+        "stalls=1,x",
+        "gaps=0-999999",
+        "hex=XYZ",
+        "component=encoder&hex=FFFFFFFFFFFFFFFFFFFF",
+    ],
+)
+def test_a_link_with_nonsense_is_survived_with_a_message(page, wrong):
+    page.open(wrong)
+    assert is_one_sentence(page.said("#message"))
+    page.element("h1").click()
+    page.keys("esg " + Keys.ARROW_RIGHT)
+    page.choose("#component", "decoder")
+    page.type("#hex", CUT_SHORT.hex())
+    assert page.said("#message") == ""
+    check_tokens(page, CUT_SHORT)
+
+
+def test_an_odd_link_is_survived(page):
+    page.open()
+    page.follow("hex=XYZ")  # where there is something already
+    assert page.element("#hex").get_attribute("value") == "XYZ"
+    assert page.agrees() == "none"
+    for odd in ("%", "%FF%80", "&&==&", "cycle=99999", "text=%ED%A0%80", "hex=%00"):
+        page.open(odd)
+        assert page.cycle <= int(page.said("#cycles") or 0)
+        page.type("#text", "é")
+        check_tokens(page, "é".encode())
+
+
+# For everybody.
+
+
+def test_keys_do_what_buttons_do(page):
+    page.open(link(hex=CUT_SHORT.hex()))
+    page.element("h1").click()
+    seen = []
+    for key in (Keys.RIGHT, Keys.RIGHT, Keys.LEFT, Keys.END, Keys.HOME, "e"):
+        page.keys(key)
+        seen.append(page.cycle)
+    assert seen[:5] == [1, 2, 1, int(page.said("#cycles")), 0]
+    assert page.tokens()[-1]["kind"] == "truncated"
+    page.keys("g", "s")
+    assert "gaps=" in page.script("return location.hash")
+    assert "stalls=" in page.script("return location.hash")
+    page.keys(" ")
+    page.wait_for(lambda: page.cycle > seen[5] + 1)
+    page.keys(" ")
+    assert page.element("#run").get_attribute("aria-pressed") == "false"
+
+    cycle = page.cycle
+    page.type("#text", "")
+    page.element("#text").send_keys("e g s")
+    page.settle()
+    assert (page.cycle, page.element("#text").get_attribute("value")) == (0, "e g s")
+    assert cycle
+
+
+CONTROLS = "button, select, textarea, input, a[href], summary, [tabindex]"
+FOCUS = """
+const at = document.activeElement, style = getComputedStyle(at);
+return [[...document.querySelectorAll(arguments[0])].indexOf(at), style.outlineStyle];
+"""
+
+
+def test_every_control_has_a_name_and_can_be_reached_by_tab(page):
+    page.open()
+    controls = page.elements(CONTROLS)
+    visible = {n for n, control in enumerate(controls) if control.is_displayed()}
+    nameless = [
+        controls[n].get_attribute("outerHTML")
+        for n in visible
+        if not controls[n].accessible_name.strip()
+    ]
+    assert nameless == []
+    page.script("document.activeElement.blur()")
+    outlines = {}
+    for _ in range(2 * len(controls)):
+        page.keys(Keys.TAB)
+        number, outline = page.script(FOCUS, CONTROLS)
+        outlines[number] = outline
+    outlines.pop(-1, None)
+    assert visible <= outlines.keys()
+    assert "none" not in outlines.values()
+
+
+# Text that is seen, its colour, and the colour behind it: the nearest one that is not transparent.
+COLOURS = """
+const clear = (colour) => /, 0\\)$|^none$|^transparent$/.test(colour);
+const behind = (element) => {
+  for (let at = element; at; at = at.parentElement)
+    if (!clear(getComputedStyle(at).backgroundColor)) return getComputedStyle(at).backgroundColor;
+  return "rgb(255, 255, 255)";
+};
+const shapeBehind = (text) => {
+  const { x, y, width, height } = text.getBoundingClientRect();
+  const [left, top] = [x + width / 2, y + height / 2];
+  return [...text.closest("svg").querySelectorAll("circle, rect, path.box")].filter((shape) => {
+    const box = shape.getBoundingClientRect();
+    return text.compareDocumentPosition(shape) & Node.DOCUMENT_POSITION_PRECEDING &&
+      box.left <= left && left <= box.right && box.top <= top && top <= box.bottom &&
+      !clear(getComputedStyle(shape).fill);
+  }).map((shape) => getComputedStyle(shape).fill).at(-1);
+};
+const hasText = (element) => /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName) ||
+  [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+return [...document.body.querySelectorAll("*")].filter((element) => hasText(element) &&
+  element.checkVisibility() && !element.closest("option, title, defs")).map((element) => {
+  const style = getComputedStyle(element);
+  const name = [element.tagName, element.id, element.getAttribute("class"), element.textContent];
+  return element instanceof SVGElement
+    ? [name.join(" "), style.fill, shapeBehind(element) ?? behind(element)]
+    : [name.join(" "), style.color, behind(element)];
+});
+"""
+
+
+def luminance(colour: str) -> float:
+    """As the Web Content Accessibility Guidelines have it."""
+    parts = [int(part) / 255 for part in colour.strip("rgba()").split(",")[:3]]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+
+
+def contrast(*colours: str) -> float:
+    low, high = sorted(luminance(colour) for colour in colours)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_contrast_of_black_and_white_is_21():
+    assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
+
+
+@contextmanager
+def looked_at(page: LivePage, scheme: str, size: tuple[int, int]) -> Iterator[None]:
+    """The page in dark or light, on a screen of a size."""
+    scheme_feature = {"name": "prefers-color-scheme", "value": scheme}
+    screen = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 600}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme_feature]})
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    try:
+        yield
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("component", ["decoder", "transcoder-4"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_has_contrast(page, scheme, component):
+    with looked_at(page, scheme, SIZE):
+        page.open(link(component=component, hex=CUT_SHORT.hex(), cycle=8, stalls="8"))
+        page.keys("e")
+        for wrong in (None, "4"):  # the second has a message
+            if wrong:
+                page.type("#hex", wrong)
+            found = page.script(COLOURS)
+            weak = [(name, *pair) for name, *pair in found if contrast(*pair) < 4.5]
+            assert len(found) > 60
+            assert weak == []
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_nothing_is_wider_than_a_telephone(page, component):
+    with looked_at(page, "light", TELEPHONE):
+        for given in ("hex=F09F9880FFC0E28241", f"text={'W' * 300}", f"hex={'W' * 300}"):
+            page.open(f"component={component}&cycle=9&{given}")
+            assert page.script("return document.scrollingElement.scrollWidth") == TELEPHONE[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "size"),
+    [("light", "light", SIZE), ("dark", "dark", SIZE), ("telephone", "light", TELEPHONE)],
+)
+def test_a_picture_is_kept(page, name, scheme, size):
+    with looked_at(page, scheme, size):
+        page.open(link(hex=CUT_SHORT.hex(" "), cycle=11, stalls="9"))
+        height = page.script("return document.scrollingElement.scrollHeight")
+    with looked_at(page, scheme, (size[0], height)):
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        picture = page.driver.get_screenshot_as_png()
+    (PICTURES / f"{name}.png").write_bytes(picture)
+    assert int.from_bytes(picture[16:20], "big") == size[0]
+    assert len(picture) > 30_000  # an empty page has some hundreds
+
+
+def test_nothing_comes_from_another_host(page, address):
+    page.open()
+    page.all_tokens()
+    names = page.script("return performance.getEntriesByType('resource').map(({name}) => name)")
+    assert any(name.endswith(".wasm") for name in names)
+    assert [name for name in names if not name.startswith((address, "data:"))] == []
+
+
+# The checks can fail.
+
+
+def test_broken_gateware_is_noticed(driver, folder, tmp_path):
+    copy = broken("range: E0 9F is not overlong")
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    write_page_module(copy, tmp_path / build.DESIGNS, "decoder-0")
+    data = bytes.fromhex("E0 9F BF 41")
+    with served(tmp_path) as address:
+        page = LivePage(driver, address)
+        page.open(link(hex=data.hex()))
+        assert page.agrees() == "false"
+        assert joined(page.all_tokens()) != data.decode("utf-8", "replace")
+        expected = simulated(Decoder(), data)
+        assert "o.code_point" in differing(copy, page, expected)
+
+
+def test_an_error_in_the_console_is_noticed(page):
+    page.open()
+    page.script("setTimeout(() => { throw new Error('on purpose'); })")
+    assert page.wait_for(page.complaints)

@@ -1,0 +1,183 @@
+"""The live page in a real browser: Chromium without a window, driven by selenium.
+
+What a person does is done as a person does it: clicks, keys, text that is put in where the cursor
+is. Only what would be thousands of steps is done by a script. Nothing waits for some time to pass,
+but for the page to say that it is ready.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeVar
+
+from selenium.webdriver import ActionChains, Chrome, ChromeOptions, Keys
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
+
+from utf8_flow.live.serve import server_of
+
+Found = TypeVar("Found")
+PATIENCE = 120
+"""Seconds until something that must happen has not: many more than a slow machine takes."""
+
+BROWSER, DRIVER = "chromium", "chromedriver"
+"""The programs, as Debian calls them."""
+
+DATA = "return [...document.querySelectorAll(arguments[0])].map((found) => ({...found.dataset}))"
+READ_PINS = """
+const scrub = document.getElementById("scrub");
+return Array.from({ length: +scrub.max + 1 }, (_, cycle) => {
+  scrub.value = cycle;
+  scrub.dispatchEvent(new Event("input"));
+  return Object.fromEntries([...document.querySelectorAll("#pins [data-pin]")].map((pin) =>
+    [pin.dataset.pin, pin.querySelector(".level").textContent]));
+});
+"""
+DROP = """
+const [name, bytes] = arguments, files = new DataTransfer();
+files.items.add(new File([Uint8Array.from(bytes)], name));
+const event = { dataTransfer: files, bubbles: true, cancelable: true };
+document.body.dispatchEvent(new DragEvent("drop", event));
+"""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address at which a folder is served for this machine alone."""
+    with server_of(folder, 0) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def browser() -> Iterator[Chrome]:
+    """A browser that is installed; nothing is downloaded."""
+    options = ChromeOptions()
+    options.binary_location = shutil.which(BROWSER) or BROWSER
+    for option in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1200,900"):
+        options.add_argument(f"--{option}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = Chrome(options, Service(shutil.which(DRIVER)))
+    try:
+        driver.set_page_load_timeout(PATIENCE)
+        driver.set_script_timeout(PATIENCE)
+        yield driver
+    finally:
+        driver.quit()
+
+
+class LivePage:
+    """The page in a browser. What does something returns when the page is ready again."""
+
+    def __init__(self, driver: Chrome, address: str) -> None:
+        self.driver = driver
+        self.address = address
+
+    def open(self, link: str = "") -> None:
+        """Load the page anew, with a link's setting."""
+        self.driver.get("about:blank")  # else only the part behind # would change
+        self.driver.get(f"{self.address}#{link}")
+        self.settle()
+
+    def follow(self, link: str) -> None:
+        """Change the link in the same page."""
+        self.script("document.body.dataset.ready = 'false'; location.hash = arguments[0]", link)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the page shows what is set."""
+        self.wait_for(lambda: self.script("return document.body?.dataset.ready") == "true")
+
+    def wait_for(self, condition: Callable[[], Found]) -> Found:
+        """Wait until something holds, and return what did."""
+        return WebDriverWait(self.driver, PATIENCE, 0.02).until(lambda _: condition())
+
+    def script(self, code: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(code, *arguments)
+
+    def element(self, selector: str) -> WebElement:
+        return self.driver.find_element("css selector", selector)
+
+    def elements(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements("css selector", selector)
+
+    def said(self, selector: str) -> str:
+        return self.element(selector).text
+
+    def data(self, selector: str) -> list[dict[str, str]]:
+        """The `data-` attributes of elements, in the order of the page."""
+        return self.script(DATA, selector)
+
+    def click(self, *selectors: str) -> None:
+        for selector in selectors:
+            self.element(selector).click()
+            self.settle()
+
+    def choose(self, selector: str, value: str) -> None:
+        options = Select(self.element(selector)).options
+        next(each for each in options if each.get_attribute("value") == value).click()
+        self.settle()
+
+    def keys(self, *keys: str) -> None:
+        """Press keys, one after the other, wherever the focus is."""
+        for key in keys:
+            ActionChains(self.driver).send_keys(key).perform()
+            self.settle()
+
+    def type(self, selector: str, text: str) -> None:
+        """Replace what is in a field, as an input method does: that can be any character."""
+        field = self.element(selector)
+        field.click()
+        field.send_keys(Keys.CONTROL, "a")
+        if text:
+            self.driver.execute_cdp_cmd("Input.insertText", {"text": text})
+        else:
+            field.send_keys(Keys.DELETE)
+        self.settle()
+
+    def scrub(self, cycle: int) -> None:
+        self.script(
+            "const [scrub, cycle] = arguments; scrub.value = cycle;"
+            "scrub.dispatchEvent(new Event('input'))",
+            self.element("#scrub"),
+            cycle,
+        )
+        self.settle()
+
+    def drop(self, name: str, data: bytes) -> None:
+        """Drop a file onto the page."""
+        self.script(f"document.body.dataset.ready = 'false'; {DROP}", name, list(data))
+        self.settle()
+
+    @property
+    def cycle(self) -> int:
+        return int(self.said("#cycle"))
+
+    def tokens(self) -> list[dict[str, str]]:
+        """The tokens that have come out up to the cycle."""
+        return self.data("#tokens [data-offset]")
+
+    def all_tokens(self) -> list[dict[str, str]]:
+        self.click("#last")
+        return self.tokens()
+
+    def pins(self) -> list[dict[str, str]]:
+        """What the page says of the pins in each cycle."""
+        return self.script(READ_PINS)
+
+    def agrees(self) -> str:
+        return self.element("#opinion").get_attribute("data-agrees")
+
+    def complaints(self) -> list[str]:
+        """The errors in the console since they were last asked for."""
+        log = self.driver.get_log("browser")
+        return [entry["message"] for entry in log if entry["level"] == "SEVERE"]

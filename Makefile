@@ -7,6 +7,8 @@ BUILD  := build
 BOARD  ?= icebreaker
 # Measured over lanes, each with a target of its own.
 SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
+# The tables of docs/choose.md.
+CHOICES := $(addprefix choose-,bytes out rules)
 
 .PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
         synth-lanes $(SYNTH_LANES) choose $(CHOICES) bitstream site live lint format clean
@@ -76,8 +78,6 @@ synth-compactor: VALUES := --width 16
 
 MEASURED := --device ecp5-85f --seeds 3
 
-CHOICES := $(addprefix choose-,bytes out rules)
-
 choose: $(CHOICES) ## Fill the tables of docs/choose.md from what was measured
 
 $(CHOICES): choose-%: $(VENV)/base
@@ -104,7 +104,7 @@ bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebrea
 	cd $(BUILD) && $(CURDIR)/$(BIN)/utf8-hdl bitstream --board $(BOARD)
 
 site: $(VENV)/live ## Build the documentation, with the live page, into build/site
-	$(BIN)/sphinx-build --quiet --fail-on-warning -c site . $(BUILD)/site
+	$(BIN)/sphinx-build --quiet --fail-on-warning -c site -d $(BUILD)/doctrees . $(BUILD)/site
 	$(BIN)/python -m utf8_flow.live.build $(BUILD)/site/live
 
 live: site ## Build and serve it

@@ -1,9 +1,12 @@
 """The documentation site: the pages of this repository, and a reference from the docstrings."""
 
-from inspect import Parameter, Signature, signature
+import ast
+from inspect import getsource, isclass
+from textwrap import dedent
 from typing import Any
 
-from amaranth.lib.wiring import Component
+from amaranth.hdl import Elaboratable
+from docutils.nodes import literal
 
 import utf8_hdl
 
@@ -12,20 +15,27 @@ version = release = utf8_hdl.__version__
 html_show_copyright = False
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
-include_patterns = ["README.md", "CHANGELOG.md", "docs/*.md", "site/*.md"]
+include_patterns = ["README.md", "CHANGELOG.md", "docs/*.md", "site/*.md", "site/*.rst"]
 suppress_warnings = ["config.cache"]
 
 html_theme = "furo"
 html_title = "utf8-hdl"
 html_extra_path = ["index.html"]
 html_copy_source = False
+html_static_path = html_css_files = ["site.css"]
 
 myst_heading_anchors = 4
+nitpicky = True  # a role whose target is nowhere is a mistake
+nitpick_ignore = [("py:func", "dataclasses.replace")]
 
 napoleon_google_docstring = False
-napoleon_custom_sections = [("Members", "params_style")]
+napoleon_custom_sections = [("Members", "params_style"), ("Attributes", "params_style")]
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints = "none"
+add_module_names = False  # the headings have them
+toc_object_entries_show_parents = "hide"
 
 CONTENTS = {
     "Begin": ["site/live", "docs/learn", "docs/choose"],
@@ -40,6 +50,8 @@ def setup(app: Any) -> None:
     """Add what pages that are read on their own as well do not say."""
     app.connect("source-read", add_contents)
     app.connect("autodoc-process-signature", show_parameters)
+    app.connect("autodoc-process-docstring", keep_sentence, priority=400)  # before napoleon
+    app.connect("missing-reference", accept_words)
 
 
 def add_contents(app: Any, page: str, source: list[str]) -> None:
@@ -52,8 +64,21 @@ def add_contents(app: Any, page: str, source: list[str]) -> None:
 
 def show_parameters(app: Any, what: str, name: str, described: Any, *_: Any) -> Any:
     """Of a component those that it has, instead of those that all components of Amaranth have."""
-    if what == "class" and issubclass(described, Component):
-        _, *parameters = signature(described.__init__).parameters.values()
-        plain = [parameter.replace(annotation=Parameter.empty) for parameter in parameters]
-        return str(Signature(plain)), None
-    return None
+    if not (isclass(described) and issubclass(described, Elaboratable)):
+        return None
+    (function,) = ast.parse(dedent(getsource(described.__init__))).body
+    _, *function.args.args = function.args.args
+    for argument in function.args.args + function.args.kwonlyargs:
+        argument.annotation = None
+    return f"({ast.unparse(function.args)})", None
+
+
+def keep_sentence(app: Any, what: str, name: str, of: Any, options: Any, lines: list[str]) -> None:
+    """Behind an empty comment napoleon does not take words in front of a colon for a type."""
+    if what in ("attribute", "data", "property"):
+        lines[:0] = ["..", ""]
+
+
+def accept_words(app: Any, env: Any, reference: Any, shown: Any) -> Any:
+    """A type may be words, as "dict of str to Signal". What has a role must be found."""
+    return None if isinstance(shown, literal) else shown

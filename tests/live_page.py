@@ -8,8 +8,6 @@ but for the page to say that it is ready.
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
@@ -20,12 +18,11 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
+from utf8_flow.live.serve import server_of
+
 Found = TypeVar("Found")
 PATIENCE = 120
 """Seconds until something that must happen has not: many more than a slow machine takes."""
-
-TYPES = {".js": "text/javascript", ".wasm": "application/wasm"}
-"""Whatever this machine believes: a browser runs nothing else."""
 
 BROWSER, DRIVER = "chromium", "chromedriver"
 """The programs, as Debian calls them."""
@@ -48,20 +45,10 @@ document.body.dispatchEvent(new DragEvent("drop", event));
 """
 
 
-class _Files(SimpleHTTPRequestHandler):
-    """Files of a folder, of which nothing is said on the terminal."""
-
-    def guess_type(self, path: Any) -> str:
-        return TYPES.get(Path(path).suffix) or super().guess_type(path)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The address at which a folder is served for this machine alone."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Files, directory=folder)) as server:
+    with server_of(folder, 0) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:
@@ -136,7 +123,8 @@ class LivePage:
             self.settle()
 
     def choose(self, selector: str, value: str) -> None:
-        Select(self.element(selector)).select_by_value(value)
+        options = Select(self.element(selector)).options
+        next(each for each in options if each.get_attribute("value") == value).click()
         self.settle()
 
     def keys(self, *keys: str) -> None:

@@ -1,5 +1,6 @@
 """The site is whole, needs no other host, and is served."""
 
+import html
 import re
 import shutil
 import signal
@@ -98,6 +99,21 @@ def test_the_reference_has_every_public_name(site):
     names = {name.rpartition(".")[2] for name in References(site / "site/api.html").names}
     public = {*utf8_hdl.__all__, *utf8_sim.__all__, *utf8_flow.__all__} - {"__version__"}
     assert public - names == set()
+
+
+@needs_sphinx
+@pytest.mark.parametrize(
+    "said",
+    [
+        "class Decoder(profile=UNICODE, compact=False, lanes=1)",  # not what UNICODE is made of
+        "class AxiStream(component, active_low_reset=False)",  # not what Amaranth passes on
+        "How many bytes a unit has: 1, 2 or 4.",  # no type in front of the colon
+        "error: the byte belongs to U+FFFD",
+    ],
+)
+def test_the_reference_says_what_the_source_says(site, said):
+    tags = re.sub(r"<[^>]*>", "", (site / "site/api.html").read_text(encoding="utf-8"))
+    assert said in " ".join(html.unescape(tags).split())
 
 
 @needs_sphinx

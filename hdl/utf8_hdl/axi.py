@@ -30,7 +30,7 @@ class AxiStream(Elaboratable):
     """A component with flat ports, in the order of the Verilog module.
 
     Its streams ``i`` and ``o`` say what the ports are. The first field of a payload is ``tdata``,
-    the fields of :data:`SIDEBAND` have a port each, and all others are ``tuser``, the first one
+    the fields of :data:`.SIDEBAND` have a port each, and all others are ``tuser``, the first one
     lowest. There is no port where there is no field. If a field is an array of structures, it is
     their fields that are meant, and the ports have those of one element after the other.
 

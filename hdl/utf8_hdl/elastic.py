@@ -81,7 +81,7 @@ class Section:
 
 
 class Stage(Section):
-    """One stage of a pipeline: an item, and whether there is one; :meth:`Pipeline.stage` makes it.
+    """One stage of a pipeline: an item, and whether there is one; :meth:`.Pipeline.stage` makes it.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class Pipeline(Section):
         enable: Signal | None = None,
         wide: bool = False,
     ) -> Stage:
-        """Another stage. Its payload is loaded by :meth:`Stage.load`.
+        """Another stage. Its payload is loaded by :meth:`.Stage.load`.
 
         Parameters
         ----------

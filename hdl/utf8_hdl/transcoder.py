@@ -30,7 +30,7 @@ HIGHEST = 0x10FFFF
 class Transcoder(wiring.Component):
     """Turns text into another encoding form; what is wrong with it becomes U+FFFD.
 
-    It is made of two parts with a flow control each. The first, :class:`Units`, reads code points
+    It is made of two parts with a flow control each. The first, :class:`.Units`, reads code points
     and writes their units, which are in the places of a beat where they end. The second is a
     :class:`~utf8_hdl.compactor.Compactor`. A beat waits in the last stage of the first part until
     the next one of its text is there, or for no other one if it has ``last``: only then is it known

@@ -3,7 +3,9 @@
 Pictures of it are kept in `build/live/`.
 """
 
+import html
 import random
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,17 +18,25 @@ import pytest
 
 from hostile import EVERY_BYTE, LEADS, TEXTS
 from live_page import BROWSER, DRIVER, Keys, LivePage, browser, served
+from naive import naive_tokens
 from needs import needs
 from reference import ref_tokens
-from rtl import broken
+from rtl import ALL_RULES, broken
 from utf8_flow.live import build
 from utf8_flow.live.wasm import COMPILER, write_page_module
-from utf8_hdl import Decoder, Encoder
+from utf8_hdl import EXTENDED, Decoder, Encoder
 from utf8_sim import FixedStalls, simulate
+from utf8_sim.campaign import boundary_encodings
 
 pytestmark = [needs(BROWSER, DRIVER), needs(modules=[COMPILER])]
 
-PICTURES = Path(__file__).parents[2] / "build" / "live"
+ROOT = Path(__file__).parents[2]
+EMBEDDED = [
+    html.unescape(found)
+    for page in ("docs/learn.md", "site/live.md")
+    for found in re.findall(r"live/index\.html#([^\"]+)", (ROOT / page).read_text())
+]
+PICTURES = ROOT / "build" / "live"
 # Without those that take many seconds to make even if they are compiled already.
 COMPONENTS = "decoder", "compact-decoder", "encoder", "validator-8", "transcoder-4"
 DECODERS = {"decoder": Decoder(), "compact-decoder": Decoder(compact=True)}
@@ -256,6 +266,27 @@ def test_a_transcoder_writes_the_utf_16_that_cpython_writes(page):
 
 
 @pytest.mark.long
+def test_tokens_follow_the_rules_that_are_chosen(driver, tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "VARIANTS", {"compact-decoder": build.VARIANTS["compact-decoder"]})
+    build.write_page(tmp_path)
+    data = b"".join([*boundary_encodings(EXTENDED)[::5], *HOSTILE[-3:]])[:400]
+    with served(tmp_path) as address:
+        page = LivePage(driver, address)
+        page.open(link(component="compact-decoder", hex=data.hex()))
+        for profile in ALL_RULES.values():
+            page.choose("#profile", profile.name)
+            page.choose("#surrogates", "accept" if profile.accept_surrogates else "reject")
+            page.choose("#noncharacters", "accept" if profile.accept_noncharacters else "reject")
+            page.choose("#error-span", profile.error_span.value)
+            expected = naive_tokens(data, profile)
+            assert page.said("#message") == ""
+            tokens = page.all_tokens()
+            assert spans(tokens) == [(t.offset, t.length, t.error or "none") for t in expected]
+            assert page.agrees() in ("none", "true")
+        assert page.complaints() == []
+
+
+@pytest.mark.long
 def test_every_component_of_the_whole_page_agrees_with_the_browser(driver, tmp_path):
     build.write_page(tmp_path, few=True)
     with served(tmp_path) as address:
@@ -342,6 +373,19 @@ def test_a_stall_that_is_clicked_delays_tokens_as_in_another_simulator(page, com
     assert int(page.said("#cycles")) == cycles
 
 
+def test_bytes_go_from_stage_to_stage(page):
+    data = bytes(range(0x41, 0x51))
+    page.open(link(hex=data.hex()))
+    # The stages do not move yet when the first byte comes, so all bytes wait a cycle.
+    names = "Skid register", "Stage 1, take", "Stage 2, split", "Stage 3, pair", "Stage 4, classify"
+    for cycle in (0, 1, 4, 9, 18):
+        page.scrub(cycle)
+        things = {stage["stage"]: stage["thing"] for stage in page.data("#stages [data-stage]")}
+        for behind, name in enumerate(names, start=1):
+            byte = data[max(cycle - behind, 0) : max(cycle - behind + 1, 0)]  # none, at both ends
+            assert things[name] == byte.hex().upper()
+
+
 def test_buttons_and_the_slider_move_the_cycle(page):
     page.open(link(hex=CUT_SHORT.hex()))
     last = int(page.said("#cycles"))
@@ -357,11 +401,14 @@ def test_buttons_and_the_slider_move_the_cycle(page):
 
 def test_next_error_goes_to_each_error_in_turn(page):
     page.open(link(hex=CUT_SHORT.hex()))
-    kinds = []
-    while not page.said("#message"):
-        kinds.append(page.tokens()[-1]["kind"] if page.tokens() else None)
+    errors = [token.error for token in ref_tokens(CUT_SHORT) if token.error]
+    for error in errors:
+        assert page.said("#message") == ""
         page.click("#next-error")
-    assert kinds == [None, *(token.error for token in ref_tokens(CUT_SHORT) if token.error)]
+        assert page.tokens()[-1]["kind"] == error
+    cycle = page.cycle
+    page.click("#next-error")
+    assert (page.cycle, bool(page.said("#message"))) == (cycle, True)
 
 
 def test_a_run_goes_to_the_end_and_can_be_stopped(page):
@@ -429,6 +476,34 @@ def test_a_link_in_the_same_tab_is_followed(page):
     assert joined(page.all_tokens()) == "�"
 
 
+def test_a_button_copies_the_link(page):
+    page.open(link(hex="E282", cycle=4))
+    address = page.script("return location.href")
+    assert "#hex=E282&cycle=4" in address
+    page.click("#link")
+    page.wait_for(lambda: page.said("#message"))
+    page.element("#text").send_keys(Keys.CONTROL, "a")
+    page.element("#text").send_keys(Keys.CONTROL, "v")
+    page.settle()
+    check_tokens(page, address.encode())
+
+
+@pytest.mark.parametrize("embedded", EMBEDDED)
+def test_what_the_documentation_embeds_is_what_it_shows(page, embedded):
+    page.open(embedded)
+    assert page.said("#message") == ""
+    assert f"cycle={page.cycle}" in embedded
+    assert page.agrees() == "true"
+    assert not page.element("#component").is_displayed()
+
+
+def test_a_page_shows_only_what_belongs_to_an_example_if_it_is_embedded(page):
+    page.open(link(hex="E28241", embed=1))
+    assert not any(page.element(part).is_displayed() for part in ("h1", "#choose", "#examples"))
+    assert all(page.element(part).is_displayed() for part in ("#text", "#hex", "#step", "#tokens"))
+    check_tokens(page, b"\xe2\x82A")
+
+
 def is_one_sentence(message: str) -> bool:
     return 0 < len(message) < 400 and "\n" not in message
 
@@ -439,6 +514,7 @@ def test_what_is_no_hexadecimal_is_named_in_one_line(page):
         page.type("#hex", wrong)
         assert is_one_sentence(page.said("#message"))
         assert page.element("#hex").get_attribute("value") == wrong
+        assert page.agrees() == "none"
         page.type("#hex", "41")
         assert page.said("#message") == ""
         check_tokens(page, b"A")
@@ -466,15 +542,18 @@ def test_a_link_with_nonsense_is_survived_with_a_message(page, wrong):
     page.open(wrong)
     assert is_one_sentence(page.said("#message"))
     page.element("h1").click()
-    page.keys("e", "s", "g", " ", Keys.ARROW_RIGHT)
+    page.keys("esg " + Keys.ARROW_RIGHT)
     page.choose("#component", "decoder")
-    page.click("#clear-stalls")
     page.type("#hex", CUT_SHORT.hex())
     assert page.said("#message") == ""
     check_tokens(page, CUT_SHORT)
 
 
 def test_an_odd_link_is_survived(page):
+    page.open()
+    page.follow("hex=XYZ")  # where there is something already
+    assert page.element("#hex").get_attribute("value") == "XYZ"
+    assert page.agrees() == "none"
     for odd in ("%", "%FF%80", "&&==&", "cycle=99999", "text=%ED%A0%80", "hex=%00"):
         page.open(odd)
         assert page.cycle <= int(page.said("#cycles") or 0)
@@ -607,8 +686,9 @@ def test_all_text_has_contrast(page, scheme, component):
     with looked_at(page, scheme, SIZE):
         page.open(link(component=component, hex=CUT_SHORT.hex(), cycle=8, stalls="8"))
         page.keys("e")
-        for field in ("41", "4"):  # the second has a message
-            page.type("#hex", field) if field == "4" else None
+        for wrong in (None, "4"):  # the second has a message
+            if wrong:
+                page.type("#hex", wrong)
             found = page.script(COLOURS)
             weak = [(name, *pair) for name, *pair in found if contrast(*pair) < 4.5]
             assert len(found) > 60
@@ -616,12 +696,11 @@ def test_all_text_has_contrast(page, scheme, component):
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
-@pytest.mark.parametrize("given", ["hex=F09F9880FFC0E28241", f"text={'W' * 300}"])
-def test_nothing_is_wider_than_a_telephone(page, component, given):
+def test_nothing_is_wider_than_a_telephone(page, component):
     with looked_at(page, "light", TELEPHONE):
-        page.open(f"component={component}&cycle=9&{given}")
-        width = page.script("return document.scrollingElement.scrollWidth")
-        assert width == TELEPHONE[0]
+        for given in ("hex=F09F9880FFC0E28241", f"text={'W' * 300}", f"hex={'W' * 300}"):
+            page.open(f"component={component}&cycle=9&{given}")
+            assert page.script("return document.scrollingElement.scrollWidth") == TELEPHONE[0]
 
 
 @pytest.mark.parametrize(

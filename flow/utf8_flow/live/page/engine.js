@@ -45,10 +45,10 @@ export class Simulation {
   }
 
   // Simulates as many cycles as there are gaps: cycles in which nothing new is offered if they are
-  // true. In a stall nothing is taken. `items` are the levels of the pins of an item, by name: those
-  // not accepted yet, the first of which stays on offer from one call to the next. The columns of
-  // all pins are typed arrays by name, with so many elements a cycle (or an item) as a pin has
-  // widths. The number of accepted items is `accepted`.
+  // true. In a stall nothing is taken. `items` are the levels of the pins of an item, by name:
+  // those not accepted yet, the first of which stays on offer from one call to the next. The
+  // columns of all pins are typed arrays by name, with so many elements a cycle (or an item) as a
+  // pin has widths. The number of accepted items is `accepted`.
   run(items, gaps, stalls) {
     const count = this.#checked(items, gaps, stalls);
     const blocks = [];

@@ -68,15 +68,12 @@ async function apply(change, ...sentences) {
   try {
     texts = textsOf(setting);
   } catch (error) {
-    say(...sentences, `${error.message}.`);
-    $(setting.source.kind).setAttribute("aria-invalid", "true");
-    showLink();
+    refuse(...sentences, `${error.message}.`);
     return;
   }
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   if (size > MOST_BYTES) {
-    say(`At most ${MOST_BYTES} values are simulated here, not ${size}.`);
-    showLink();
+    refuse(`At most ${MOST_BYTES} values are simulated here, not ${size}.`);
     return;
   }
   const simulation = await design(entry.file);
@@ -93,6 +90,17 @@ async function apply(change, ...sentences) {
   show(setting.cycle);
 }
 
+// What is set cannot be simulated: the run before it stays, and is not what an opinion is asked on.
+function refuse(...sentences) {
+  say(...sentences);
+  const { kind, value } = setting.source;
+  if ($(kind).value !== value) $(kind).value = value;
+  $(kind).setAttribute("aria-invalid", "true");
+  $("opinion").textContent = "What is shown is not of this input.";
+  $("opinion").dataset.agrees = "none";
+  showLink();
+}
+
 // A transcoder's whole text, which its beats do not show well.
 function resultText() {
   if (!view.tokens.length || !("isLast" in view.tokens[0])) return "";
@@ -104,8 +112,9 @@ function showSetting() {
   $("component").value = setting.component;
   for (const rule of RULES) {
     $(rule).value = setting[rule];
+    if (rule === "profile") continue;
     for (const option of $(rule).options)
-      option.disabled = !entryFor({ ...setting, [rule]: option.value }, index) && rule !== "profile";
+      option.disabled = !entryFor({ ...setting, [rule]: option.value }, index);
   }
   document.body.classList.toggle("embed", setting.embed !== "");
   document.body.dataset.embed = setting.embed;
@@ -206,6 +215,7 @@ function nextError() {
 
 // What was bytes is not code points: a text says the same of both.
 function chooseComponent(component) {
+  stopRunning();
   const isOther = takesCodePoints(component) !== takesCodePoints(setting.component);
   const source = isOther && setting.source.kind === "hex"
     ? { kind: "text", value: $("text").value } : setting.source;

@@ -1,5 +1,7 @@
 // What somebody else says of the same input: the browser's own TextDecoder and TextEncoder.
 
+import { characterOf } from "./run.js";
+
 const ROWS = { true: "agrees", false: "does not agree" };
 
 // Whether it agrees with what came out: true, false, or null where it has no opinion; and why.
@@ -52,8 +54,7 @@ function sameVerdicts(texts, tokens) {
 }
 
 function sameBytes(texts, tokens) {
-  const scalar = (value) => (value > 0x10FFFF || (value >= 0xD800 && value < 0xE000) ? 0xFFFD : value);
-  const text = texts.flat().map((value) => String.fromCodePoint(scalar(value))).join("");
+  const text = texts.flat().map(characterOf).join("");
   const expected = [...new TextEncoder().encode(text)];
   const actual = tokens.flatMap((token) => token.bytes);
   return `${actual}` === `${expected}`;

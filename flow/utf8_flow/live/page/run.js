@@ -42,14 +42,13 @@ export function run(simulation, { items, count }, gaps, stalls) {
     const rest = Object.fromEntries(simulation.inputs.map((pin) =>
       [pin.name, items[pin.name].slice(accepted * pin.widths.length,
         (accepted + size) * pin.widths.length)]));
-    const { columns, accepted: more } = simulation.run(rest, side(gaps), side(stalls));
-    accepted += more;
+    const { columns } = simulation.run(rest, side(gaps), side(stalls));
     let n = 0;
     for (; n < size && quiet <= description.longest_gap; ++n) {
       const moves = (name) => columns[`${name}.valid`][n] && columns[`${name}.ready`][n];
-      const idle = columns["o.ready"][n] && !columns["o.valid"][n] && !columns["i.valid"][n];
+      if (moves("i")) ++accepted;
       if (moves("i") || moves("o")) [quiet, moved] = [0, cycles + n];
-      else if (idle && accepted === count) ++quiet;
+      else if (accepted === count && columns["o.ready"][n] && !columns["o.valid"][n]) ++quiet;
     }
     parts.push({ columns, rows: n });
     cycles += n;
@@ -129,9 +128,9 @@ function readTokens(trace, cycle, tokens, when, kinds) {
     [trace.level(`o.${name}`, cycle)].flatMap((level) => (level.length ? [...level] : [level])));
   fields[2].forEach((length, slot) => {
     if (!length) return;
-    const codePoint = fields[0][slot];
-    const kind = kinds[fields[1][slot]];
-    tokens.push({ ...when, offset: endOf(tokens), length, kind, codePoint, text: characterOf(codePoint) });
+    const [codePoint, kind] = [fields[0][slot], kinds[fields[1][slot]]];
+    const text = characterOf(codePoint);
+    tokens.push({ ...when, offset: endOf(tokens), length, kind, codePoint, text });
   });
 }
 
@@ -158,9 +157,9 @@ function readVerdicts(trace, cycle, tokens, when, kinds, texts) {
 function readBeats(trace, cycle, tokens, when) {
   const keep = trace.level("o.keep", cycle);
   const bytes = [...trace.level("o.data", cycle)].filter((_, lane) => keep[lane]);
-  const error = trace.level("o.last", cycle) && trace.level("o.error", cycle);
-  tokens.push({ ...when, offset: endOf(tokens), length: bytes.length, kind: error ? "replaced" : "none",
-    bytes, isLast: !!trace.level("o.last", cycle) });
+  const isLast = !!trace.level("o.last", cycle);
+  const kind = isLast && trace.level("o.error", cycle) ? "replaced" : "none";
+  tokens.push({ ...when, offset: endOf(tokens), length: bytes.length, kind, bytes, isLast });
 }
 
 // Stages in which it is not the n-th thing: the skid register has the newest one that was accepted,

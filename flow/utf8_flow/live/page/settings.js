@@ -107,7 +107,8 @@ export function settingOf(link, { profiles, designs }) {
     }
   };
   const oneOf = (name, values) => read(name, (value) => {
-    if (!values.includes(value)) throw new Error(`choose from ${values.join(", ")}, not "${value}"`);
+    if (!values.includes(value))
+      throw new Error(`choose from ${values.join(", ")}, not "${value}"`);
     setting[name] = value;
   });
   oneOf("component", [...new Set(designs.map((entry) => entry.component))]);

@@ -12,7 +12,8 @@ export function make(tag, attributes = {}, ...children) {
   const isSvg = ["svg", "g", "path", "circle", "rect", "text", "line", "title"].includes(tag);
   const element = isSvg ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes))
-    if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== undefined && value !== false) element.setAttribute(name, value);
   element.append(...children);
   return element;
 }
@@ -23,7 +24,8 @@ const codePoint = (value) => `U+${hex(value).padStart(4, "0")}`;
 // A level of a pin: what it is called, or in hexadecimal; of lanes, the first one first.
 export function levelText(pin, level) {
   const digits = pin.widths[0] > 4 ? 2 : 1;
-  if (pin.widths.length > 1) return pin.widths[0] === 1 ? [...level].join("") : hexOf(level, digits);
+  if (pin.widths.length > 1)
+    return pin.widths[0] === 1 ? [...level].join("") : hexOf(level, digits);
   const name = pin.names[level];
   const number = hex(level).padStart(digits, "0");
   return name === undefined ? number : pin.name === "state" ? name : `${number} ${name}`;
@@ -45,7 +47,7 @@ export function showBytes(element, view, cycle) {
     return make("span", {
       class: classes.filter(Boolean).join(" "), "data-offset": offset, "data-token": owners[offset],
       title: `offset ${offset}`,
-    }, width ? hex(value).padStart(width, "0") : hex(value));
+    }, hex(value).padStart(width, "0"));
   });
   element.replaceChildren(...shown);
   const before = first ? `from offset ${first}; ` : "";
@@ -57,21 +59,23 @@ export function showTokens(element, { tokens }, cycle) {
   let count = tokens.length;
   while (count && tokens[count - 1].shown > cycle) --count;
   const begin = Math.max(0, count - TOKENS_SHOWN);
-  element.replaceChildren(...tokens.slice(begin, count).map((token, n) => tokenElement(token, begin + n)));
+  const shown = tokens.slice(begin, count);
+  element.replaceChildren(...shown.map((token, n) => tokenElement(token, begin + n)));
   element.lastElementChild?.classList.toggle("new", tokens[count - 1].shown === cycle);
   element.scrollTop = element.scrollHeight;
 }
 
 function tokenElement(token, number) {
-  const isError = token.kind !== "none";
+  const { offset, length, kind } = token;
+  const isCharacter = token.codePoint !== undefined;
   const text = token.text ?? hexOf(token.bytes);
-  const what = token.codePoint === undefined ? "" : codePoint(token.codePoint);
+  const about = [isCharacter && codePoint(token.codePoint), kind !== "none" && kind,
+    `${offset}+${length}`];
   return make("li", {
-    class: `hue-${number % 4}${isError ? " error" : ""}`,
-    "data-offset": token.offset, "data-length": token.length, "data-kind": token.kind,
-    "data-text": text,
-  }, make("b", {}, token.codePoint === undefined ? text : visible(text)), make("span", {}, [what, isError ? token.kind : "",
-    `${token.offset}+${token.length}`].filter(Boolean).join(" ")));
+    class: `hue-${number % 4}${kind === "none" ? "" : " error"}`,
+    "data-offset": offset, "data-length": length, "data-kind": kind, "data-text": text,
+  }, make("b", {}, isCharacter ? visible(text) : text),
+  make("span", {}, about.filter(Boolean).join(" ")));
 }
 
 // The pins, without the registers that are looked at like pins. A register may be a pin as well.
@@ -92,7 +96,8 @@ export function showPins(element, { trace, description }, cycle) {
 // The stages, each with what is in it, and its registers.
 export function showStages(element, view, cycle) {
   const { stages, trace } = view;
-  const open = new Set([...element.querySelectorAll("details[open]")].map((each) => each.dataset.name));
+  const opened = [...element.querySelectorAll("details[open]")];
+  const open = new Set(opened.map((each) => each.dataset.name));
   element.replaceChildren(...stages.stages.map((stage) => {
     const thing = view.thing(stage, cycle);
     const [, short, what] = /^((?:\w+: )?[^:]*)(?:: (.*))?$/.exec(stage.name);
@@ -125,8 +130,8 @@ export function drawMachine(element, names, edges) {
   const place = new Map(states.map(([value], n) => [+value, 56 + gap * n]));
   const arcs = [...edges].map((edge) => {
     const [from, to] = edge.split(" ").map(Number);
-    return make("path", { class: "edge", "data-edge": edge, d: arc(place.get(from), place.get(to), y),
-      "marker-end": "url(#arrow)" });
+    const d = arc(place.get(from), place.get(to), y);
+    return make("path", { class: "edge", "data-edge": edge, d, "marker-end": "url(#arrow)" });
   });
   const nodes = states.map(([value, name]) => make("g", { "data-state": name, "data-value": value },
     make("circle", { cx: place.get(+value), cy: y, r: 30 }),
@@ -166,11 +171,12 @@ export function showWave(element, { trace, description }, cycle) {
   const count = Math.min(trace.cycles, Math.max(4, Math.floor((width - left - 4) / step)));
   const begin = Math.max(0, Math.min(cycle - Math.floor(count / 2), trace.cycles - count));
   const rows = pinsOf(description);
-  const parts = [make("rect", { class: "cursor", x: left + (cycle - begin) * step, y: 0, width: step,
-    height: height * (rows.length + 1) })];
-  for (let n = 0; n < count; ++n)
-    parts.push(make("text", { class: "time", x: left + (n + 0.5) * step, y: 17, "data-goto": begin + n },
-      `${begin + n}`));
+  const [x, whole] = [left + (cycle - begin) * step, height * (rows.length + 1)];
+  const parts = [make("rect", { class: "cursor", x, y: 0, width: step, height: whole })];
+  for (let n = 0; n < count; ++n) {
+    const place = { x: left + (n + 0.5) * step, y: 17, "data-goto": begin + n };
+    parts.push(make("text", { class: "time", ...place }, `${begin + n}`));
+  }
   rows.forEach((pin, row) => {
     const y = height * (row + 1);
     const isLine = pin.widths.length === 1 && pin.widths[0] === 1;
@@ -181,8 +187,8 @@ export function showWave(element, { trace, description }, cycle) {
         class: "hit", "data-row": pin.name, "data-cycle": begin + n, x: left + n * step, y,
         width: step, height }, make("title", {}, `stall here in cycle ${begin + n}`)));
   });
-  element.setAttribute("viewBox", `0 0 ${left + count * step + 4} ${height * (rows.length + 1)}`);
-  element.setAttribute("height", height * (rows.length + 1));
+  element.setAttribute("viewBox", `0 0 ${left + count * step + 4} ${whole}`);
+  element.setAttribute("height", whole);
   element.replaceChildren(...parts);
 }
 
@@ -206,7 +212,8 @@ function boxes(pin, trace, begin, count, left, step, y) {
     if (text === null) continue;
     const [x, wide] = [left + n * step, (to - n) * step];
     const most = Math.floor((wide - 6) / 6.6);
-    found.push(make("rect", { class: "box", x: x + 1, y: y + 4, width: wide - 2, height: 18, rx: 3 }),
+    const box = { x: x + 1, y: y + 4, width: wide - 2, height: 18, rx: 3 };
+    found.push(make("rect", { class: "box", ...box }),
       make("text", { class: "value", x: x + wide / 2, y: y + 17 },
         text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text,
         make("title", {}, text)));

@@ -10,6 +10,7 @@ import typer
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output
 
+from ..export.blocks import platform_designer_script, vivado_script
 from ..export.fusesoc import core_file
 from ..export.verilog import generate as generate_verilog
 from ..export.vhdl import vhdl_package
@@ -55,6 +56,15 @@ def generate(
             "--vhdl-component", help="Write FILE.vhd too, for FILE.v: its component in VHDL."
         ),
     ] = False,
+    vivado: Annotated[
+        bool, typer.Option("--vivado", help="Write FILE_ip.tcl too, for FILE.v: IP for Vivado.")
+    ] = False,
+    quartus: Annotated[
+        bool,
+        typer.Option(
+            "--quartus", help="Write FILE_hw.tcl too, for FILE.v: for Quartus's Platform Designer."
+        ),
+    ] = False,
 ) -> None:
     """Write Verilog with AXI4-Stream ports, for an FPGA."""
     refuse_idle(context, design.variants())
@@ -62,17 +72,23 @@ def generate(
     module = f"utf8_{design.component}" if module is None else module
     core = _name_beside(output, ".core", "--fusesoc") if fusesoc else None
     package = _name_beside(output, ".vhd", "--vhdl-component") if vhdl_component else None
+    ip = _name_beside(output, "_ip.tcl", "--vivado") if vivado else None
+    block = _name_beside(output, "_hw.tcl", "--quartus") if quartus else None
     files = {output: generate_verilog(made, module, RESET_POLARITIES[reset_polarity])}
     if core:
         files[core] = core_file(made, module, output)
     if package:
         files[package] = vhdl_package(files[output], module)
+    if ip:
+        files[ip] = vivado_script(made, module, files[output], output)
+    if block:
+        files[block] = platform_designer_script(made, module, files[output], output)
     with ExitStack() as opened:
         for name, content in files.items():
             opened.enter_context(open_output(name)).write(content)
 
 
-def _name_beside(verilog: str, suffix: str, option: str) -> str:
+def _name_beside(verilog: str, end: str, option: str) -> str:
     """Name of the file that an option asks for beside a Verilog file.
 
     Tools that read that file have to find the Verilog file by its name.
@@ -82,4 +98,4 @@ def _name_beside(verilog: str, suffix: str, option: str) -> str:
         raise Refused(
             f"{option} needs -o NAME.v, NAME of letters, digits and '_', '.', '-', not {verilog!r}"
         )
-    return str(path.with_suffix(suffix))
+    return str(path.with_name(path.stem + end))

@@ -1,1 +1,1 @@
-"""What leaves for other tools: Verilog, VHDL, FuseSoC."""
+"""What leaves for other tools: Verilog, VHDL, FuseSoC, Vivado, Quartus."""

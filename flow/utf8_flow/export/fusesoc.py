@@ -5,7 +5,7 @@ from typing import Any
 
 from utf8_hdl import __version__
 
-from ..components.entry import Variant
+from .module import summary
 
 _CORE = """\
 CAPI=2:
@@ -33,12 +33,6 @@ targets:
 """
 
 
-def _profile(component: Any) -> str:
-    """What is said of the profile, if it has one."""
-    profile = getattr(component, "profile", None)
-    return f", profile {profile.describe()}" if profile else ""
-
-
 def core_file(component: Any, module: str, verilog: str) -> str:
     """A core file in FuseSoC's format CAPI2, for a Verilog file beside it.
 
@@ -47,6 +41,6 @@ def core_file(component: Any, module: str, verilog: str) -> str:
     return _CORE.format(
         module=module,
         version=__version__,
-        what=f"UTF-8 {Variant.of(component).label}{_profile(component)}",
+        what=summary(component),
         verilog=Path(verilog).name,
     )

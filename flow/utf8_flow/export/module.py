@@ -1,0 +1,28 @@
+"""What other tools are told of a generated Verilog module."""
+
+import re
+from typing import Any, NamedTuple
+
+from ..components.entry import Variant
+
+
+class Port(NamedTuple):
+    """A port of the module."""
+
+    #: ``in`` or ``out``.
+    direction: str
+    name: str
+    width: int
+
+
+def ports_of(verilog: str) -> list[Port]:
+    """The ports of a generated module, in order."""
+    ports = re.findall(r"^  (in|out)put wire (?:\[(\d+):0\] )?(\w+),?$", verilog, re.M)
+    return [Port(direction, name, int(high or 0) + 1) for direction, high, name in ports]
+
+
+def summary(component: Any) -> str:
+    """What the module is, on one line, and the profile, if it has one."""
+    profile = getattr(component, "profile", None)
+    rules = f", profile {profile.describe()}" if profile else ""
+    return f"UTF-8 {Variant.of(component).label}{rules}"

@@ -10,12 +10,13 @@ SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
 # The tables of docs/choose.md.
 CHOICES := $(addprefix choose-,bytes out rules)
 
-# Measured on devices of other families.
+# Measured on devices of other families; with four lanes too, where that can be.
 SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
+SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 
 .PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
-        synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) choose $(CHOICES) bitstream \
-        site live lint format clean
+        synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) choose $(CHOICES) \
+        bitstream site live lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -82,14 +83,18 @@ synth-compactor: VALUES := --width 16
 
 MEASURED := --device ecp5-85f --seeds 3
 
-synth-families: $(SYNTH_FAMILIES) ## Other families: or one of synth-gowin, -nexus, -machxo2, -gatemate
+synth-families: $(SYNTH_FAMILIES) $(SYNTH_WIDER) ## Other families: or one of synth-gowin, -nexus, -machxo2, -gatemate
 
 $(SYNTH_FAMILIES): synth-%: $(VENV)/fpga
 	$(call measure,$@,synthesis-$*,--profile unicode --seeds 3 --device $(CHIPS))
 
-synth-gowin: CHIPS := gw1nr-9,gw2a-18
-synth-nexus: CHIPS := lifcl-40
+$(SYNTH_WIDER): synth-%-lanes: $(VENV)/fpga
+	$(call measure,$@,synthesis-$*-lanes,--lanes 4 --profile unicode --seeds 3 --device $(CHIPS))
+
+synth-gowin synth-gowin-lanes: CHIPS := gw1nr-9,gw2a-18
+synth-nexus synth-nexus-lanes: CHIPS := lifcl-40
 synth-machxo2: CHIPS := machxo2-1200,machxo3lf-6900
+synth-machxo2-lanes: CHIPS := machxo3lf-6900
 synth-gatemate: CHIPS := ccgm1a1 --seed 3
 
 choose: $(CHOICES) ## Fill the tables of docs/choose.md from what was measured

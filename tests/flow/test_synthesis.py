@@ -18,7 +18,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from command import Process, assert_refused, names, needs_proc, run, squeezed, wait_until
-from utf8_flow.components.entry import Variant, variants
+from utf8_flow.components.entry import ENTRIES, Variant, variants
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.chart import chart
 from utf8_flow.fpga.families import DEVICES, FAMILIES
@@ -47,6 +47,7 @@ MEASURED = [variant for variant in variants() if variant.lanes == 1]
 KEPT = json.loads((DOCS / "synthesis.json").read_text())
 OF_LANES = "decoder", "validator", "compactor", "transcoder"
 OF_FAMILIES = "gowin", "nexus", "machxo2", "gatemate"
+WITH_FOUR_LANES = "gowin-lanes", "nexus-lanes", "machxo2-lanes"
 
 on_each_device = pytest.mark.parametrize("device", DEVICES)
 # A GateMate's lookup tables are trees of smaller ones, of which a function may take more.
@@ -561,7 +562,11 @@ def kept_of(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["synthesis", *(f"synthesis-{name}" for name in OF_LANES + OF_FAMILIES)]
+    "name",
+    [
+        "synthesis",
+        *(f"synthesis-{name}" for name in OF_LANES + OF_FAMILIES + WITH_FOUR_LANES),
+    ],
 )
 def test_page_and_chart_show_the_results_that_are_kept(name):
     page, kept, drawing = (DOCS / "synthesis.md").read_text(), kept_of(name), f"{name}.svg"
@@ -575,6 +580,14 @@ def test_each_number_of_lanes_is_on_the_page(component):
     designs = kept_of(f"synthesis-{component}")["designs"]
     assert {design["component"] for design in designs} == {component}
     assert [design["lanes"] for design in designs] == list(LANES)
+
+
+@pytest.mark.parametrize("family", [name.removesuffix("-lanes") for name in WITH_FOUR_LANES])
+def test_each_component_is_on_the_page_for_each_family(family):
+    """GateMate's are those of one lane: the page says where the flow ends for others."""
+    kept = [kept_of(f"synthesis-{family}{end}")["designs"] for end in ("", "-lanes")]
+    assert {design["component"] for designs in kept for design in designs} == set(ENTRIES)
+    assert all(design["runs"] for designs in kept for design in designs)
 
 
 @pytest.mark.parametrize("variant", MEASURED, ids=lambda variant: variant.label)

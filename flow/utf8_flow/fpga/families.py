@@ -169,10 +169,11 @@ FAMILIES = {
         ),
     ),
     "nexus": Family(
-        synthesis="synth_nexus",
+        # Without carry chains: nextpnr 0.11.1 refuses one whose first carry is not from another.
+        synthesis="synth_nexus -noccu2",
         models="+/lattice/cells_sim_nexus.v",
         # As on an ECP5; what joins two lookup tables is a cell with both.
-        lookup_tables={"LUT4": 1, "INV": 1, "WIDEFN9": 2, "CCU2": 2, "DPR16X4": 6},
+        lookup_tables={"LUT4": 1, "INV": 1, "WIDEFN9": 2, "DPR16X4": 6},
         register="FD1P3",
         data="D",
         controls={"CE": "enable", "LSR": "reset"},
@@ -207,7 +208,8 @@ FAMILIES = {
     "gatemate": Family(
         # A memory of 16 beats in a CC_BRAM_20K does not give what was written, as of Yosys 0.70:
         # by its model, in a validator of 8 lanes. So memories are registers.
-        synthesis="synth_gatemate -luttree -nobram",
+        # Multiplexers of eight are not known to nextpnr 0.11.1.
+        synthesis="synth_gatemate -luttree -nobram -nomx8",
         models="+/gatemate/cells_sim.v",
         # Trees of lookup tables of two inputs; half a cell has a tree of four inputs.
         lookup_tables={

@@ -32,7 +32,8 @@ def run_tool(arguments: Sequence[str], folder: Path | None = None, script: str =
         output, errors = process.communicate(script)
     if process.returncode:
         lines = (errors or output).strip().splitlines() or ["no message"]
-        reason = next((line for line in lines if "rror" in line), lines[0])
+        signs = "ERROR", "rror"  # the former is that of Yosys and nextpnr
+        reason = next((line for sign in signs for line in lines if sign in line), lines[0])
         status = process.returncode
         ending = f"exit status {status}" if status > 0 else f"killed by signal {-status}"
         name = Path(arguments[0]).name

@@ -206,7 +206,7 @@ def _without_pins(text: str, pads: Collection[str], clocked: bool) -> str:
     outside = {bit for port in top["ports"].values() for bit in port["bits"]}
     top["ports"] = {name: port for name, port in top["ports"].items() if clocked and name == CLOCK}
     kept = {bit for port in top["ports"].values() for bit in port["bits"]}
-    inside = {}  # of each pin: what is on the other side of its cell, and has its names then
+    inside: dict[int, int] = {}  # of each pin what its cell leads to, which has its names then
     for name, cell in [*top["cells"].items()]:
         if cell["type"] not in pads:
             continue

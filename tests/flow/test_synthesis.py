@@ -50,8 +50,10 @@ OF_FAMILIES = "gowin", "nexus", "machxo2", "gatemate"
 WITH_FOUR_LANES = "gowin-lanes", "nexus-lanes", "machxo2-lanes"
 
 on_each_device = pytest.mark.parametrize("device", DEVICES)
-# A GateMate's lookup tables are trees of smaller ones, of which a function may take more.
-on_each_with_whole_tables = pytest.mark.parametrize(
+SMALL = "machxo2-1200", "ccgm1a1"  # have too few cells, or pins
+# A GateMate's lookup tables are trees of smaller ones, of which a function may take more; and
+# nextpnr ends without a message with some of its netlists.
+on_each_but_gatemate = pytest.mark.parametrize(
     "device", [name for name in DEVICES if name != "ccgm1a1"]
 )
 
@@ -154,12 +156,13 @@ def run_of(work, device):
 
 
 @pytest.mark.long
-@on_each_with_whole_tables
+@on_each_but_gatemate
 def test_neither_more_nor_less_than_the_design_is_counted(device):
     assert area_of(two_gates, device)[:2] == (2, 2)
     assert area_of(shift, device)[:2] == (8, 0)
     assert area_of(constants, device).registers == 1
-    assert area_of(adder, device)[:2] == (8, 8)
+    carry_chains = "-noccu2" not in DEVICES[device].family.synthesis
+    assert area_of(adder, device)[:2] == (8, 8 if carry_chains else 17)
     assert area_of(two_gates, device, "second")[:2] == (
         1,
         1,
@@ -167,7 +170,7 @@ def test_neither_more_nor_less_than_the_design_is_counted(device):
 
 
 @pytest.mark.long
-@on_each_with_whole_tables
+@on_each_but_gatemate
 def test_a_lookup_table_and_the_register_behind_it_share_a_logic_cell(device):
     together, behind, apart = (area_of(work, device) for work in (two_gates, shift, gates_apart))
     assert behind.logic_cells == together.logic_cells + 6  # eight registers, not two
@@ -189,7 +192,7 @@ def test_the_generated_verilog_takes_what_the_design_takes(component, device, tm
         if name.startswith("utf8_")
     ]
     cells = Counter(cell["type"] for cell in module["cells"].values())
-    registers = sum(count for kind, count in cells.items() if "FF" in kind)
+    registers = sum(count for kind, count in cells.items() if kind.startswith(family.register))
     tables = sum(each * cells[kind] for kind, each in family.lookup_tables.items())
     fields = component().o.payload.shape().members
     counted = measure_area(synthesize(component(), DEVICES[device], [*fields]))
@@ -225,7 +228,7 @@ def test_encoders_are_measured_once_whatever_the_error_span():
 
 
 @pytest.mark.long
-@on_each_device
+@on_each_but_gatemate
 def test_the_critical_path_is_told_as_the_source_names_it(device):
     """And if it ends at an enable or at a pin, that is said. More logic is slower."""
     much = run_of(slow, device)
@@ -252,7 +255,7 @@ def spread(design, m):
 
 
 @pytest.mark.long
-@on_each_device
+@pytest.mark.parametrize("device", [name for name in DEVICES if name not in SMALL])
 def test_shift_registers_in_place_of_many_pins_neither_count_nor_limit(device):
     def netlist_of(**options):
         many = Small(spread, 200, wide=200, wider=200)

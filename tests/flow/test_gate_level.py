@@ -74,9 +74,20 @@ def comparable(engine: Engine, stimulus: Stimulus) -> np.ndarray:
     return table
 
 
+# Decoder and encoder on every family; components with lanes, which take minutes to compile, on two.
 @needs_verilator
-@each_level
-@pytest.mark.parametrize("component", ENTRIES)
+@pytest.mark.parametrize(
+    ("component", "level"),
+    [
+        *product(("decoder", "encoder"), LEVELS),
+        ("validator", "gates-ice40"),
+        ("validator", "gates-gowin"),
+        ("compactor", "gates-ecp5"),
+        ("compactor", "gates-nexus"),
+        ("transcoder", "gates-ecp5"),
+        ("transcoder", "gates-machxo2"),
+    ],
+)
 def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
     result = run("compare", "--component", component, "--engine", level)
     assert result.status == 0
@@ -133,7 +144,7 @@ def verdict(level: str, netlist: str) -> Difference | None:
 def test_any_inverted_lookup_table_is_noticed(level):
     netlist = netlist_of(level, "encoder")
     assert verdict(level, netlist) is None
-    table = re.search(r"INIT(?:_L00)?\((?:2|4|8|16)'h(\w+)(?=\))", netlist)
+    table = re.search(r"""INIT(?:_L00)?\((?:(?:2|4|8|16)'h|"0x)(\w+)(?="?\))""", netlist)
     digits = f"{int(table[1], 16) ^ (1 << 4 * len(table[1])) - 1:0{len(table[1])}x}"
     broken = netlist[: table.start(1)] + digits + netlist[table.end(1) :]
     assert verdict(level, broken) is not None

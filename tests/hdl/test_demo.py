@@ -27,8 +27,10 @@ from serial_line import (
     expected_answer,
     token_lines,
 )
-from utf8_demo import demo, uart
-from utf8_demo.demo import Demo, Mark, ReceiveBuffer
+from utf8_demo import demo, receive_buffer, uart
+from utf8_demo import lines as line_writer
+from utf8_demo.demo import Demo
+from utf8_demo.receive_buffer import Mark, ReceiveBuffer
 from utf8_demo.uart import cycles_per_bit
 from utf8_hdl import EXTENDED, PROFILES, UCS2, UNICODE, Decoder
 
@@ -155,7 +157,8 @@ def test_any_bytes_gaps_and_damage(parts, error, cycles):
 @pytest.mark.parametrize("depth", [ReceiveBuffer.SMALLEST, 4, 16])
 def test_buffer_keeps_one_byte_less_than_it_has_places(depth):
     """The last place is for the notice. What is cut off there is the end of a text."""
-    kept = [(value, Mark.BYTE) for value in range(depth - 2)] + [(depth - 2, Mark.LAST_BYTE)]
+    *others, last = (ord("A") + number for number in range(depth - 1))
+    kept = [*((value, Mark.BYTE) for value in others), (last, Mark.LAST_BYTE)]
     assert entries(depth, depth - 1) == kept
     assert entries(depth, depth) == [*kept, (0, Mark.OVERRUN)]
     assert entries(depth, depth + 9) == [*kept, (0, Mark.OVERRUN)]
@@ -167,7 +170,7 @@ def entries(depth: int, count: int) -> list[tuple[int, Mark]]:
     found = []
 
     async def bench(ctx):
-        for value in range(count):
+        for value in range(ord("A"), ord("A") + count):
             ctx.set(buffer.idle, 0)
             await ctx.tick().repeat(5)
             ctx.set(buffer.data, value)
@@ -275,27 +278,37 @@ BREAKS = {
     "bits sampled at their beginning": (uart, "(self.cycles - 3) // 2", "0", "3.5 % slower"),
     "bits sent in the wrong order": (uart, "self.i.payload,", "self.i.payload[::-1],", "text"),
     "no stop bit sent": (uart, "count.eq(10)", "count.eq(9)", "text"),
-    "silence ends no text": (demo, "(event | text_ends)", "event", "a text ends in silence"),
-    "any gap ends a text": (demo, "== self.pause", "== 2", "a short gap ends nothing"),
+    "silence ends no text": (
+        receive_buffer, "(event | text_ends)", "event", "a text ends in silence",
+    ),
+    "any gap ends a text": (receive_buffer, "== self.pause", "== 2", "a short gap ends nothing"),
     "overrun without a notice": (
-        demo,
+        receive_buffer,
         "notice.eq(Mark.OVERRUN), notice_waits.eq(1)",
         "notice.eq(Mark.OVERRUN)",
         "overrun",
     ),
-    "no room for the notice": (demo, "self.depth - self.SMALLEST", "self.depth - 1", "overrun"),
-    "bytes lost in many places": (demo, "ignoring.eq(1)", "ignoring.eq(0)", "overrun"),
-    "a text goes on after a loss": (
-        demo, "self.received & ~full", "event", "missing stop bits",
+    "no room for the notice": (
+        receive_buffer, "self.depth - self.SMALLEST", "self.depth - 1", "overrun",
     ),
-    "a text ends with each byte": (demo, "self.received & ~full", "0", "text"),
-    "a notice comes too early": (demo, "~is_byte & ~ending", "~is_byte", "missing stop bits"),
-    "needless zeros": (demo, "= leading & (digit == 0)", "= 0", "text"),
-    "no zero after a digit": (demo, "leading & (digit == 0) &", "(digit == 0) &", "text"),
-    "too few zeros": (demo, "digits_left > FEWEST_DIGITS", "digits_left > 1", "text"),
-    "digits above nine": (demo, 'ord("A") - 10', 'ord("0")', "text"),
-    "one byte is some": (demo, "length == 1", "length == 0", "hostile"),
-    "the pause is not busy": (demo, "byte_waits | notice_waits", "notice_waits", "one character"),
+    "bytes lost in many places": (receive_buffer, "ignoring.eq(1)", "ignoring.eq(0)", "overrun"),
+    "a text goes on after a loss": (
+        receive_buffer, "self.received & ~enquiry & ~full", "event", "missing stop bits",
+    ),
+    "a text ends with each byte": (
+        receive_buffer, "self.received & ~enquiry & ~full", "0", "text",
+    ),
+    "a notice comes too early": (
+        demo, "~decoder.o.valid & ~ending.any()", "~decoder.o.valid", "missing stop bits",
+    ),
+    "needless zeros": (line_writer, "needless = leading", "needless = 0", "text"),
+    "no zero after a digit": (line_writer, "leading & (digit == 0) &", "(digit == 0) &", "text"),
+    "too few zeros": (line_writer, "Mux(is_count, 1, FEWEST_DIGITS)", "1", "text"),
+    "digits above nine": (line_writer, 'ord("A") - 10', 'ord("0")', "text"),
+    "one byte is some": (line_writer, "length == 1", "length == 0", "hostile"),
+    "the pause is not busy": (
+        receive_buffer, "byte_waits | notice_waits", "notice_waits", "one character",
+    ),
 }  # fmt: skip
 
 

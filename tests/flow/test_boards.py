@@ -141,7 +141,7 @@ def test_bitstream_for_tang_nano(folder, name):
     content = (folder / f"utf8_demo_{name}.fs").read_bytes()
     lines = squeezed(result.out)
     assert lines[3] == f"device {device}"
-    assert re.fullmatch(r"uses \d+ of \d+ logic cells, 2 of \d+ memories", lines[4])
+    assert re.fullmatch(r"uses \d+ of \d+ logic cells, 3 of \d+ memories", lines[4])
     reached = re.fullmatch(r"clock 27 MHz needed, (\d+\.\d) MHz reached", lines[5])
     assert float(reached[1]) > 27
     # Gowin's bitstreams are digits; the device's number follows the command that checks it.

@@ -59,8 +59,8 @@ CASES = {
     "enquiry": ["Aé€".encode() + b"\xc0\xaf\xed\xa0\xf5\xfe\x05B"],
     "enquiry at once": [b"\x05"],
     "enquiry inside a character": [b"\xf0\x9f\x05\x98\x80\xe2\x82\x05"],
-    "enquiries in a row": [b"AB\x05\x05\x05C", LONG, b"\x05", LONG, b"\x05D"],
-    "more than nine": [b"A" * 97 + b"\x80" * 12 + b"\x05AAA\x05"],
+    "enquiries in a row": [b"AB\x05\x05C", LONG, b"\x05D"],
+    "more than nine": [b"A" * 8 + b"\x80" * 12 + b"\x05AAA\x05"],
     "enquiry and missing stop bits": [
         b"A",
         Damaged(0x05),
@@ -140,13 +140,28 @@ def test_answer(case):
     check(case)
 
 
-@pytest.mark.sample
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shown", TRANSCODED)
-@pytest.mark.parametrize("case", [*CASES, *RATES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "one character",
+        "text",
+        "hostile",
+        "a text ends in silence",
+        "break",
+        "missing stop bits",
+        "enquiry",
+        "enquiry inside a character",
+        "enquiry and missing stop bits",
+        "byte order marks",
+    ],
+)
 def test_answer_of_a_transcoder(case, shown):
     check(case, shown=shown)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("form", "given"), [SHOWN[name] for name in TRANSCODED], ids=TRANSCODED)
 def test_byte_order_marks_left_out(form, given):
     parts = CASES["byte order marks"]
@@ -155,21 +170,22 @@ def test_byte_order_marks_left_out(form, given):
     assert written != expected_answer(parts, PAUSE, given=given)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shown", SHOWN)
 def test_enquiries_while_bytes_are_lost(shown):
     """Some enquiries are lost. The others count what was answered before them, and the gaps."""
     form, _ = SHOWN[shown]
-    sent = OVERRUN[:40] + ENQUIRY + OVERRUN[40:100] + ENQUIRY * 40 + OVERRUN[100:]
+    sent = b"AB" + ENQUIRY + OVERRUN[:60] + ENQUIRY * 3 + OVERRUN[60:90]
     demo = make_demo(to_form=form, buffer=SMALL_BUFFER)
-    reports = reports_of(answer(*demo, [sent, Silence(30_000), ENQUIRY]))
-    assert 2 <= len(reports) < 42
+    reports = reports_of(answer(*demo, [sent, Silence(5000), ENQUIRY]))
+    assert 2 <= len(reports) < 5
     for text, counts in reports:
         lost = text.count("lost: overrun\r\n")
         answered = len(text) if shown == "repaired" else text.count("\r\n") - lost
         assert counts["bytes"] == counts["characters"] == answered
         assert sum(counts.values()) == 2 * answered + counts["overruns"]
         assert (counts["overruns"] == lost) or shown == "repaired"
-    assert reports[-1][1]["overruns"] > 1
+    assert reports[-1][1]["overruns"]
     if shown == "repaired":
         remaining = iter(sent.decode("latin-1"))
         assert all(character in remaining for character in reports[-1][0])
@@ -373,8 +389,8 @@ def test_latency_of_the_decoder_does_not_matter(case, make):
     check(case, make)
 
 
-# What is wrong with a demo, the edit to the source of its module that makes it so, and the case
-# that shows it.
+# What is wrong with a demo, the edit to the source of its module that makes it so, the case that
+# shows it, and what that demo shows if not tokens.
 BREAKS = {
     "bits sampled at their end": (
         uart, "(self.cycles - 3) // 2", "self.cycles - 3", "3.5 % faster",
@@ -511,11 +527,17 @@ def test_the_other_bench_can_fail(tmp_path, error, agree):
     assert (written == token_lines(ref_tokens(EDGES[0]))) == agree
 
 
-def test_conversation_in_the_docs():
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("shown", SHOWN)
+def test_conversation_in_the_docs(shown):
     """What `printf` sends there, and what comes back."""
     page = (Path(__file__).parents[2] / "docs/demo.md").read_text(encoding="utf-8")
-    talks = re.findall(r"^\$ printf '(\S+)' > \S+\n((?:(?:U|error|lost).*\n)+)", page, re.M)
-    assert talks
-    for sent, lines in talks:
+    talks = re.findall(r"^\$ printf '(\S.*)' > \S+\n((?:(?!\$|```).*\n)+)", page, re.M)
+    by_form = {"0x": "units", "na": "repaired"}
+    chosen = [talk for talk in talks if by_form.get(talk[1][:2], "tokens") == shown]
+    assert len(chosen) == {"tokens": 4, "units": 1, "repaired": 1}[shown]
+    for sent, answered in chosen:
         text = sent.encode("ascii").decode("unicode_escape").encode("latin-1")
-        assert answer(*make_demo(), [text]).replace("\r\n", "\n") == lines
+        written = answer(*make_demo(to_form=SHOWN[shown][0]), [text])
+        found = written.encode("latin-1").decode("utf-8").replace("\r\n", "\n")
+        assert found == answered

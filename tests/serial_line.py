@@ -5,6 +5,7 @@ answer is known from tokens, and nothing else of the project.
 """
 
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -15,8 +16,25 @@ from amaranth.sim import Simulator
 from reference import RefToken, ref_tokens
 from utf8_demo.demo import Demo
 
-LONGEST_LINE = 50
-"""Characters; no line of a demo is longer."""
+LONGEST_LINE, LONGEST_REPORT = 50, 500
+"""Characters; no line of a demo is longer, and no report."""
+
+ENQUIRY = b"\x05"
+
+COUNTS = (
+    "bytes",
+    "characters",
+    "error unexpected-continuation",
+    "error invalid-byte",
+    "error overlong",
+    "error surrogate",
+    "error out-of-range",
+    "error truncated",
+    "error noncharacter",
+    "overruns",
+    "framing-errors",
+)
+"""The lines of a report, without their numbers."""
 
 
 class Silence(NamedTuple):
@@ -65,8 +83,10 @@ def answer(
     The far end is faster by ``error`` than the rate that the demo was made for, 0.03 for 3 %.
     """
     bit = 1 / baud / (1 + error)
+    parts = list(parts)
     sent = [level for part in parts for level in levels(part)]
-    patience = (len(sent) // 10 + 10) * LONGEST_LINE
+    enquiries = sum(part.count(ENQUIRY) for part in parts if isinstance(part, bytes))
+    patience = (len(sent) // 10 + 10) * LONGEST_LINE + enquiries * LONGEST_REPORT
     received = bytearray()
     simulator = Simulator(demo)
     simulator.add_clock(1 / clock_hz)
@@ -116,26 +136,67 @@ def token_lines(tokens: Iterable[RefToken]) -> str:
     )
 
 
+def unit_lines(text: bytes, codec: str = "utf-8") -> str:
+    """The lines for the units of UTF-16 that CPython makes of a text."""
+    units = text.decode(codec, "replace").encode("utf-16-be")
+    return "".join(f"0x{units[n : n + 2].hex().upper()}\r\n" for n in range(0, len(units), 2))
+
+
+def repaired(text: bytes, codec: str = "utf-8") -> str:
+    """What CPython makes of a text, its bytes as characters."""
+    return text.decode(codec, "replace").encode().decode("latin-1")
+
+
+def report(counts: Counter[str]) -> str:
+    """The answer to an enquiry."""
+    return "".join(f"{name} {counts[name]}\r\n" for name in COUNTS)
+
+
+def events(parts: Iterable[Part], pause: float) -> Iterator[bytes | str]:
+    """Texts, some of them empty, and what comes between them: ``enquiry``, ``loss``.
+
+    A line that is low for longer than a byte is a break. ``pause`` bit times of silence end a text.
+    """
+    text = b""
+    for part in [*parts, Silence(pause)]:
+        if isinstance(part, bytes):
+            first, *others = part.split(ENQUIRY)
+            text += first
+            for other in others:
+                yield from (text, "enquiry")
+                text = other
+            continue
+        lost = isinstance(part, Damaged) or (isinstance(part, Low) and part.bits > 10)
+        if lost or (isinstance(part, Silence) and part.bits >= pause):
+            yield text
+            text = b""
+        if lost:
+            yield "loss"
+
+
 def expected_answer(
     parts: Iterable[Part],
     pause: float,
     tokens_of: Callable[[bytes], list[RefToken]] = ref_tokens,
+    given: Callable[[bytes], str] | None = None,
 ) -> str:
     """What a demo must write if nothing overruns its buffer.
 
-    A line that is low for longer than a byte is a break. ``pause`` bit times of silence end a text.
+    ``given`` is what comes of a text, without it the lines of its tokens. Losses are not to be seen
+    in what is `repaired`.
     """
-    text, written = b"", ""
-    for part in [*parts, Silence(pause)]:
-        if isinstance(part, bytes):
-            text += part
-            continue
-        lost = isinstance(part, Damaged) or (isinstance(part, Low) and part.bits > 10)
-        if lost or (isinstance(part, Silence) and part.bits >= pause):
-            written += token_lines(tokens_of(text))
-            text = b""
-        if lost:
-            written += "lost: framing error\r\n"
+    written, counts = "", Counter[str]()
+    for event in events(parts, pause):
+        if isinstance(event, bytes):
+            tokens = tokens_of(event)
+            counts["bytes"] += len(event)
+            counts.update(f"error {t.error}" if t.error else "characters" for t in tokens)
+            written += given(event) if given else token_lines(tokens)
+        elif event == "enquiry":
+            written += report(counts)
+        else:
+            counts["framing-errors"] += 1
+            written += "" if given is repaired else "lost: framing error\r\n"
     return written
 
 

@@ -1,19 +1,21 @@
-"""The demo for a board: UTF-8 in on a UART, code points and errors out on it, as lines of text."""
+"""The demo for a board: UTF-8 in on a UART, what a component makes of it out on it."""
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
-from amaranth.lib import data, enum, stream, wiring
-from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.lib.memory import Memory
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
 from utf8_hdl.decoder import Decoder
-from utf8_hdl.layouts import Kind
+from utf8_hdl.forms import Form
 from utf8_hdl.profile import UNICODE, Profile
+from utf8_hdl.transcoder import Transcoder
 
+from .lines import FRAMING_ERROR_LINE, OVERRUN_LINE, REPORT_LINES, UNIT_LINE, LineWriter
+from .receive_buffer import Mark, ReceiveBuffer
+from .statistics import BYTES, CHARACTERS, FRAMING_ERRORS, OVERRUNS, Statistics
 from .uart import UartReceiver, UartTransmitter, cycles_per_bit
+from .units import UnitSplitter
 
 PAUSE = 0.02
 """Seconds of silence that end a text. Adapters on USB deliver what is one text with shorter gaps,
@@ -23,23 +25,35 @@ BUFFER = 2048
 """How many bytes wait at most while the longer answers to those before them are sent."""
 
 
+GIVEN_FORMS = (Form.UTF_16, Form.UTF_8)
+"""What a demo's transcoder may give."""
+
+
 class Demo(wiring.Component):
-    """A decoder between two UARTs, which writes a line of text for each token.
+    """A component between two UARTs, and what it gives: as lines of text, or as text.
 
-    A line is sent at the same rate at which bytes come, and is longer than the bytes that it is
-    about; so there is a buffer before the decoder::
+    A decoder's tokens are written as a line each, a transcoder's units of UTF-16 likewise; the
+    UTF-8 that a transcoder repaired is sent as it is. What is sent takes longer than what it is
+    about; so there is a buffer before the component::
 
-             +----------+   +--------+   +---------+   +------------+   +-------------+
-        rx ->| receiver |-->| buffer |-->| decoder |-->| LineWriter |-->| transmitter |-> tx
-             +----------+   +--------+   +---------+   +------------+   +-------------+
-                                 |                            ^
-                                 +------ bytes were lost -----+
+             +----------+   +--------+   +-----------+   +------------+   +-------------+
+        rx ->| receiver |-->| buffer |-->| component |-->| LineWriter |-->| transmitter |-> tx
+             +----------+   +--------+   +-----------+   +------------+   +-------------+
+                                 |  |          |            ^    ^
+                                 |  |    +------------+     |    |
+                                 |  +--->| Statistics |-----+    |
+                                 |       +------------+          |
+                                 +-- bytes were lost, enquiries -+
 
     A UART has no end of text, so a silence of ``pause`` seconds is taken for one. Then a sequence
     that was begun is reported as truncated, though nothing follows it.
 
     Bytes are lost if the buffer is full or the stop bit is missing. The text before ends there, and
-    a line says so at this place among the others.
+    a line says so at this place among the others; but not within repaired text.
+
+    The byte ENQ is no part of a text, and ends the one before it. It is answered, at its place,
+    by the statistics. They are counted from a decoder's tokens; if the component is a transcoder, a
+    compact decoder sees the same bytes for them.
 
     Parameters
     ----------
@@ -54,12 +68,17 @@ class Demo(wiring.Component):
     buffer : int
         How many bytes the buffer holds, the notice of an overrun included.
     compact : bool
-        Whether the decoder is the compact one.
+        Whether the decoder is the compact one; with a transcoder it is anyway.
+    to_form : Form, optional
+        What a transcoder gives that takes the decoder's place: UTF-16, or UTF-8 to repair.
+    strip_bom : bool
+        Whether the transcoder leaves U+FEFF out at the beginning of a text.
 
     Raises
     ------
     ValueError
-        If the clock cannot give that rate, or the buffer has fewer than 3 places.
+        If the clock cannot give that rate, the buffer has fewer than 3 places, or there is no such
+        transcoder.
 
     Members
     -------
@@ -84,14 +103,24 @@ class Demo(wiring.Component):
         pause: float = PAUSE,
         buffer: int = BUFFER,
         compact: bool = False,
+        to_form: Form | None = None,
+        strip_bom: bool = False,
     ) -> None:
         self.profile = profile
-        self._compact = compact
         self._bit_cycles = cycles_per_bit(clock_hz, baud)
         self._pause_cycles = max(round(clock_hz * pause), 10 * self._bit_cycles)
         if buffer < ReceiveBuffer.SMALLEST:
             raise ValueError(f"buffer must be {ReceiveBuffer.SMALLEST} or more, not {buffer!r}")
         self._buffer_depth = buffer
+        self._compact = compact or to_form is not None
+        self._transcoder = None
+        if to_form is not None:
+            if to_form not in GIVEN_FORMS:
+                raise ValueError(f"to_form must be UTF-16 or UTF-8, not {to_form!r}")
+            self._transcoder = Transcoder(profile, 1, to_form=to_form, strip_bom=strip_bom)
+            # Amaranth warns of the whole if it is not used.
+            self._transcoder._MustUse__silence = True
+        self._writes_losses = to_form is not Form.UTF_8
         super().__init__()
 
     def elaborate(self, platform: Any) -> Module:
@@ -99,285 +128,104 @@ class Demo(wiring.Component):
         m.submodules.receiver = receiver = UartReceiver(self._bit_cycles)
         m.submodules.buffer = buffer = ReceiveBuffer(self._buffer_depth, self._pause_cycles)
         m.submodules.decoder = decoder = Decoder(self.profile, self._compact)
+        m.submodules.statistics = statistics = Statistics()
         m.submodules.writer = writer = LineWriter(self.profile)
         m.submodules.transmitter = transmitter = UartTransmitter(self._bit_cycles)
-        wiring.connect(m, writer.o, transmitter.i)
+        components: list[Any] = [decoder]
+        if self._transcoder is not None:
+            m.submodules.transcoder = transcoder = self._transcoder
+            components.append(transcoder)
+            m.d.comb += transcoder.i.p.keep.eq(1)
         m.d.comb += [
             receiver.rx.eq(self.rx),
             buffer.data.eq(receiver.data),
             buffer.received.eq(receiver.received),
             buffer.framing_error.eq(receiver.framing_error),
             buffer.idle.eq(receiver.idle),
+            transmitter.i.payload.eq(writer.o.payload),
+            transmitter.i.valid.eq(writer.o.valid),
+            writer.o.ready.eq(transmitter.i.ready),
             self.tx.eq(transmitter.tx),
+            statistics.place.eq(writer.place),
+            writer.digit.eq(statistics.digit),
         ]
 
-        # A text is out of the decoder before what follows it is looked at, so that a notice gets
-        # its place among the tokens.
-        is_byte = Signal()
-        ending = Signal()
-        m.d.comb += is_byte.eq((buffer.o.p.mark == Mark.BYTE) | (buffer.o.p.mark == Mark.LAST_BYTE))
+        # A token is taken, or else an entry of the buffer; nothing while a line is written, so that
+        # nothing is counted during the report. A text is out of all components before what follows
+        # it is looked at, so that a notice gets its place. No component looks at `valid` before it
+        # is ready.
+        mark = buffer.o.p.mark
+        is_byte = (mark == Mark.BYTE) | (mark == Mark.LAST_BYTE)
+        ending = Signal(len(components))
+        free, takes_entry, takes_byte, takes_notice = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            decoder.i.valid.eq(buffer.o.valid & is_byte & ~ending),
-            decoder.i.p.data.eq(buffer.o.p.data),
-            decoder.i.p.last.eq(buffer.o.p.mark == Mark.LAST_BYTE),
-            buffer.o.ready.eq(~ending & Mux(is_byte, decoder.i.ready, writer.i.ready)),
-            decoder.o.ready.eq(writer.i.ready),
+            free.eq(statistics.i.ready & writer.i.ready),
+            decoder.o.ready.eq(free),
+            takes_entry.eq(free & buffer.o.valid & ~decoder.o.valid & ~ending.any()),
+            takes_byte.eq(takes_entry & is_byte & Cat(each.i.ready for each in components).all()),
+            takes_notice.eq(takes_entry & ~is_byte),
+            buffer.o.ready.eq(takes_byte | takes_notice),
         ]
-        with m.If(decoder.i.valid & decoder.i.ready & decoder.i.p.last):
-            m.d.sync += ending.eq(1)
-        with m.If(decoder.o.valid & decoder.o.ready & decoder.o.p.last):
-            m.d.sync += ending.eq(0)
+        for number, each in enumerate(components):
+            m.d.comb += [
+                each.i.valid.eq(takes_byte),
+                Value.cast(each.i.p.data).eq(buffer.o.p.data),
+                each.i.p.last.eq(mark == Mark.LAST_BYTE),
+            ]
+            with m.If(takes_byte & each.i.p.last):
+                m.d.sync += ending[number].eq(1)
+            with m.Elif(each.o.valid & each.o.ready & each.o.p.last):
+                m.d.sync += ending[number].eq(0)
 
         with m.If(decoder.o.valid):
-            m.d.comb += [
-                writer.i.valid.eq(1),
-                writer.i.p.line.eq(decoder.o.p.kind),
-                writer.i.p.code_point.eq(decoder.o.p.code_point),
-                writer.i.p.length.eq(decoder.o.p.length),
-            ]
+            m.d.comb += statistics.i.valid.eq(free)
+            m.d.comb += statistics.i.payload.eq(CHARACTERS + Value.cast(decoder.o.p.kind))
+        with m.Elif(is_byte):
+            m.d.comb += statistics.i.valid.eq(takes_byte)
+            m.d.comb += statistics.i.payload.eq(BYTES)
+        with m.Elif(mark == Mark.ENQUIRY):
+            m.d.comb += writer.i.valid.eq(takes_notice)
+            m.d.comb += writer.i.p.line.eq(REPORT_LINES)
         with m.Else():
+            loss = Mux(mark == Mark.OVERRUN, OVERRUNS, FRAMING_ERRORS)
             m.d.comb += [
-                writer.i.valid.eq(buffer.o.valid & ~is_byte & ~ending),
-                writer.i.p.line.eq(
-                    Mux(buffer.o.p.mark == Mark.OVERRUN, OVERRUN_LINE, FRAMING_ERROR_LINE)
-                ),
+                statistics.i.valid.eq(takes_notice),
+                statistics.i.payload.eq(loss),
+                writer.i.valid.eq(takes_notice & int(self._writes_losses)),
+                writer.i.p.line.eq(Mux(mark == Mark.OVERRUN, OVERRUN_LINE, FRAMING_ERROR_LINE)),
             ]
+        if self._transcoder is None:
+            with m.If(decoder.o.valid):
+                m.d.comb += [
+                    writer.i.valid.eq(free),
+                    writer.i.p.line.eq(decoder.o.p.kind),
+                    writer.i.p.code_point.eq(decoder.o.p.code_point),
+                    writer.i.p.length.eq(decoder.o.p.length),
+                ]
+        else:
+            self._give_units(m, self._transcoder, writer, transmitter)
 
-        resting = receiver.idle & ~buffer.pending & ~ending & writer.i.ready & transmitter.i.ready
+        sends = ~writer.i.ready | ~transmitter.i.ready
+        resting = receiver.idle & ~buffer.pending & ~ending.any() & ~sends
         m.d.sync += self.busy.eq(~resting)
         return m
 
+    def _give_units(
+        self, m: Module, transcoder: Transcoder, writer: LineWriter, transmitter: UartTransmitter
+    ) -> None:
+        """Units of UTF-16 are written as lines, those of UTF-8 are sent as they are.
 
-class Mark(enum.Enum, shape=2):
-    """What an entry of the receive buffer is."""
-
-    #: A byte; more of its text follows.
-    BYTE = 0
-    #: The last byte of a text.
-    LAST_BYTE = 1
-    #: No byte: here some were lost, because the buffer was full.
-    OVERRUN = 2
-    #: No byte: here one was lost, because its stop bit was missing.
-    FRAMING_ERROR = 3
-
-
-ENTRY_LAYOUT = data.StructLayout({"data": 8, "mark": Mark})
-"""An entry of the receive buffer. ``data`` has no meaning in a notice of lost bytes."""
-
-
-class ReceiveBuffer(wiring.Component):
-    """Keeps received bytes, and marks where a text ends and where bytes were lost.
-
-    A byte waits outside the queue until it is known whether it is the last of its text: until the
-    next event, or the end of the pause. An event is a byte or a framing error. One that finds fewer
-    than 3 places free is an overrun; this leaves room for the byte that waits, as the last of its
-    text, and for the notice. From then on events are ignored until the queue is empty, so that
-    there are long pieces with one gap rather than many gaps.
-
-    It has ``depth`` places for bytes and notices, ``SMALLEST`` or more. A text ends after ``pause``
-    cycles of an idle line.
-
-    Members
-    -------
-    data, received, framing_error, idle : ``In``
-        From :class:`~utf8_demo.uart.UartReceiver`.
-    o : ``Out(stream.Signature(ENTRY_LAYOUT))``
-        What was received. A notice follows a ``LAST_BYTE`` or a notice, or is the first entry.
-    pending : ``Out(1)``
-        There is something that was received and not yet taken.
-    """
-
-    #: Places for a byte, another that is the last of its text, and a notice.
-    SMALLEST = 3
-
-    data: In(8)
-    received: In(1)
-    framing_error: In(1)
-    idle: In(1)
-    o: Out(stream.Signature(ENTRY_LAYOUT))
-    pending: Out(1)
-
-    def __init__(self, depth: int, pause: int) -> None:
-        self.depth = depth
-        self.pause = pause
-        super().__init__()
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.submodules.fifo = fifo = SyncFIFOBuffered(width=ENTRY_LAYOUT.size, depth=self.depth)
-        entry = Signal(ENTRY_LAYOUT)
-        m.d.comb += [
-            fifo.w_data.eq(entry),
-            self.o.valid.eq(fifo.r_rdy),
-            self.o.payload.eq(fifo.r_data),
-            fifo.r_en.eq(self.o.ready),
-        ]
-
-        silence = Signal(range(self.pause + 1))
-        text_ends = Signal()
-        m.d.comb += text_ends.eq(silence == self.pause)
-        with m.If(~self.idle):
-            m.d.sync += silence.eq(0)
-        with m.Elif(~text_ends):
-            m.d.sync += silence.eq(silence + 1)
-
-        ignoring = Signal()
-        event = Signal()
-        full = Signal()
-        m.d.comb += event.eq((self.received | self.framing_error) & ~ignoring)
-        m.d.comb += full.eq(fifo.level > self.depth - self.SMALLEST)
-
-        byte = Signal(8)
-        byte_waits = Signal()
-        notice = Signal(Mark)
-        notice_waits = Signal()
-        m.d.comb += self.pending.eq(byte_waits | notice_waits | fifo.level.any())
-
-        with m.If(notice_waits):
-            m.d.comb += entry.mark.eq(notice)
-            m.d.comb += fifo.w_en.eq(1)
-            m.d.sync += notice_waits.eq(0)
-        with m.Elif(byte_waits & (event | text_ends)):
-            text_goes_on = self.received & ~full
-            m.d.comb += entry.data.eq(byte)
-            m.d.comb += entry.mark.eq(Mux(text_goes_on, Mark.BYTE, Mark.LAST_BYTE))
-            m.d.comb += fifo.w_en.eq(1)
-            m.d.sync += byte_waits.eq(0)
-
-        with m.If(event & full):
-            m.d.sync += [notice.eq(Mark.OVERRUN), notice_waits.eq(1), ignoring.eq(1)]
-        with m.Elif(event & self.framing_error):
-            m.d.sync += [notice.eq(Mark.FRAMING_ERROR), notice_waits.eq(1)]
-        with m.Elif(event):
-            m.d.sync += [byte.eq(self.data), byte_waits.eq(1)]
-        with m.Elif(~self.pending):
-            m.d.sync += ignoring.eq(0)
-        return m
-
-
-# Places in a line that are filled in, and its end: none of them is ever written.
-_CODE_POINT, _LENGTH, _PLURAL, _END = "\1", "\2", "\3", "\0"
-
-_LINES = [
-    f"U+{_CODE_POINT}",
-    *(f"error {kind.label} ({_LENGTH} byte{_PLURAL})" for kind in Kind if kind is not Kind.NONE),
-    "lost: overrun",
-    "lost: framing error",
-]
-
-OVERRUN_LINE, FRAMING_ERROR_LINE = range(len(Kind), len(_LINES))
-"""Numbers of the lines that say that bytes were lost."""
-
-FEWEST_DIGITS = 4
-"""Of a code point, as is usual after ``U+``."""
-
-
-def line_layout(profile: Profile) -> data.StructLayout:
-    """Layout of the input of :class:`LineWriter`.
-
-    ``line`` (4 bits) is the code of a token's :class:`Kind`, or ``OVERRUN_LINE`` or
-    ``FRAMING_ERROR_LINE``; ``code_point`` and ``length`` are the token's.
-    """
-    return data.StructLayout(
-        {
-            "line": bits_for(len(_LINES) - 1),
-            "code_point": profile.code_point_width,
-            "length": bits_for(profile.longest_form),
-        }
-    )
-
-
-class LineWriter(wiring.Component):
-    """Writes a line of ASCII for each token, ended by CR and LF.
-
-    A character is written as ``U+`` and four or more hexadecimal digits, an error as
-    ``error truncated (2 bytes)``, lost bytes as ``lost: overrun`` or ``lost: framing error``. The
-    texts are in a memory; a control character in them is the place of what is filled in.
-
-    Members
-    -------
-    i : ``In(stream.Signature(line_layout(profile)))``
-        What to write. ``ready`` is high while no line is being written.
-    o : ``Out(stream.Signature(8))``
-        The characters of the lines.
-    """
-
-    i: Any
-    o: Any
-
-    def __init__(self, profile: Profile = UNICODE) -> None:
-        self.profile = profile
-        super().__init__(
-            {"i": In(stream.Signature(line_layout(profile))), "o": Out(stream.Signature(8))}
-        )
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        lines = [f"{line}\r\n{_END}" for line in _LINES]
-        starts = [len("".join(lines[:number])) for number in range(len(lines))]
-        texts = "".join(lines).encode("ascii")
-        m.submodules.memory = memory = Memory(shape=8, depth=len(texts), init=texts)
-        port = memory.read_port()
-        character = port.data
-        address = Signal(range(len(texts)))
-        m.d.comb += port.addr.eq(address)  # that of the next cycle
-        address_now = Signal(range(len(texts)))
-        m.d.sync += address_now.eq(address)
-
-        digit_count = max(FEWEST_DIGITS, -(-self.profile.code_point_width // 4))
-        digits = Signal(4 * digit_count)
-        digits_left = Signal(range(digit_count + 1))
-        digit = digits[-4:]
-        leading = Signal()
-        length = Signal(bits_for(self.profile.longest_form))
-
-        next_digit = Signal()
-        next_character = Signal()
-        with m.If(next_digit):
-            m.d.sync += digits.eq(digits << 4)
-            m.d.sync += digits_left.eq(digits_left - 1)
-            m.d.sync += leading.eq(leading & (digit == 0))
-
-        with m.FSM():
-            with m.State("START"):
-                m.d.comb += self.i.ready.eq(1)
-                m.d.comb += address.eq(Array(starts)[self.i.p.line])
-                m.d.sync += [
-                    digits.eq(self.i.p.code_point),
-                    digits_left.eq(digit_count),
-                    leading.eq(1),
-                    length.eq(self.i.p.length),
-                ]
-                with m.If(self.i.valid):
-                    m.next = "WRITE"
-            with m.State("WRITE"):
-                m.d.comb += address.eq(address_now + next_character)
-                m.d.comb += self.o.valid.eq(1)
-                m.d.comb += next_character.eq(self.o.ready)
-                with m.Switch(character):
-                    with m.Case(ord(_CODE_POINT)):
-                        needless = leading & (digit == 0) & (digits_left > FEWEST_DIGITS)
-                        m.d.comb += [
-                            self.o.payload.eq(_hexadecimal(digit)),
-                            self.o.valid.eq(~needless),
-                            next_digit.eq(needless | self.o.ready),
-                            next_character.eq(self.o.ready & (digits_left == 1)),
-                        ]
-                    with m.Case(ord(_LENGTH)):
-                        m.d.comb += self.o.payload.eq(ord("0") + length)
-                    with m.Case(ord(_PLURAL)):
-                        m.d.comb += self.o.payload.eq(ord("s"))
-                        with m.If(length == 1):
-                            m.d.comb += self.o.valid.eq(0)
-                            m.d.comb += next_character.eq(1)
-                    with m.Case(ord(_END)):
-                        m.d.comb += self.o.valid.eq(0)
-                        m.next = "START"
-                    with m.Default():
-                        m.d.comb += self.o.payload.eq(character)
-        return m
-
-
-def _hexadecimal(digit: Value) -> Value:
-    """The character of a digit of 4 bits."""
-    return Mux(digit < 10, ord("0") + digit, ord("A") - 10 + digit)
+        Nothing else is written at that time: a notice waits for the end of the text.
+        """
+        form = transcoder.to_form
+        m.submodules.units = units = UnitSplitter(transcoder.out_lanes, form.unit_bytes)
+        wiring.connect(m, transcoder.o, units.i)
+        taker: Any = transmitter if form is Form.UTF_8 else writer
+        m.d.comb += units.o.ready.eq(taker.i.ready)
+        with m.If(units.o.valid):
+            m.d.comb += taker.i.valid.eq(1)
+            if form is Form.UTF_8:
+                m.d.comb += transmitter.i.payload.eq(units.o.payload)
+            else:
+                m.d.comb += writer.i.p.line.eq(UNIT_LINE)
+                m.d.comb += writer.i.p.code_point.eq(units.o.payload)

@@ -96,8 +96,9 @@ def test_bitstream_for_icebreaker(folder):
     result = run("bitstream", "--board", "icebreaker")
     assert result.status == 0
     assert result.err == ""
-    profile, uart, device, uses, clock, tools, wrote = squeezed(result.out)
+    shows, profile, uart, device, uses, clock, tools, wrote = squeezed(result.out)
     content = (folder / "utf8_demo_icebreaker.bin").read_bytes()
+    assert shows == "shows decoder"
     assert profile == f"profile {UNICODE.describe()}"
     assert re.fullmatch(r"tools (amaranth-boards|yowasp-\S+) \S+(, yowasp-\S+ \S+){2}", tools)
     assert device == "device iCE40UP5K-SG48"
@@ -123,10 +124,10 @@ def test_bitstream_for_ulx3s(folder):
     assert result.status == 0
     content = (folder / "demo.bit").read_bytes()
     lines = squeezed(result.out)
-    assert lines[0] == f"profile {UCS2.describe()}"
-    assert lines[1].startswith("UART 1000000 baud")
-    assert lines[2] == "device LFE5U-85F-BG381"
-    assert re.fullmatch(r"uses \d+ of 83640 logic cells, \d+ of 208 memories", lines[3])
+    assert lines[1] == f"profile {UCS2.describe()}"
+    assert lines[2].startswith("UART 1000000 baud")
+    assert lines[3] == "device LFE5U-85F-BG381"
+    assert re.fullmatch(r"uses \d+ of 83640 logic cells, \d+ of 208 memories", lines[4])
     assert bytes.fromhex("FFFFBDB3") in content  # where an ECP5's configuration begins
     assert ULX3S_DEVICES["ulx3s"][1].to_bytes(4, "big") in content
 
@@ -139,9 +140,9 @@ def test_bitstream_for_tang_nano(folder, name):
     assert (result.status, result.err) == (0, "")
     content = (folder / f"utf8_demo_{name}.fs").read_bytes()
     lines = squeezed(result.out)
-    assert lines[2] == f"device {device}"
-    assert re.fullmatch(r"uses \d+ of \d+ logic cells, 2 of \d+ memories", lines[3])
-    reached = re.fullmatch(r"clock 27 MHz needed, (\d+\.\d) MHz reached", lines[4])
+    assert lines[3] == f"device {device}"
+    assert re.fullmatch(r"uses \d+ of \d+ logic cells, 3 of \d+ memories", lines[4])
+    reached = re.fullmatch(r"clock 27 MHz needed, (\d+\.\d) MHz reached", lines[5])
     assert float(reached[1]) > 27
     # Gowin's bitstreams are digits; the device's number follows the command that checks it.
     assert f"\n{0x0600000000000000 | number:064b}\n".encode() in content

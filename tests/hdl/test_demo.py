@@ -3,6 +3,7 @@
 import inspect
 import random
 import re
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -19,18 +20,25 @@ from naive import naive_tokens
 from needs import needs
 from reference import BOUNDARY_BYTES, ref_tokens
 from serial_line import (
+    COUNTS,
+    ENQUIRY,
     Damaged,
     Low,
     Silence,
     answer,
     bench_output,
     expected_answer,
+    repaired,
     token_lines,
+    unit_lines,
 )
-from utf8_demo import demo, uart
-from utf8_demo.demo import Demo, Mark, ReceiveBuffer
+from utf8_demo import demo, receive_buffer, statistics, uart, units
+from utf8_demo import lines as line_writer
+from utf8_demo.demo import Demo
+from utf8_demo.receive_buffer import Mark, ReceiveBuffer
+from utf8_demo.statistics import Statistics
 from utf8_demo.uart import cycles_per_bit
-from utf8_hdl import EXTENDED, PROFILES, UCS2, UNICODE, Decoder
+from utf8_hdl import EXTENDED, PROFILES, UCS2, UNICODE, Decoder, Form
 
 BAUD = 100_000
 PAUSE = 30
@@ -48,6 +56,21 @@ CASES = {
     "break at the beginning": [Low(200), Silence(2), b"A"],
     "missing stop bits": [b"\xe2\x82", Damaged(0xAC), b"A", Damaged(0), Damaged(255), b"\xac"],
     "disturbances": [Low(0.2), Silence(2), b"\xe2", Low(0.3), Silence(2), b"\x82\xac"],
+    "enquiry": ["Aé€".encode() + b"\xc0\xaf\xed\xa0\xf5\xfe\x05B"],
+    "enquiry at once": [b"\x05"],
+    "enquiry inside a character": [b"\xf0\x9f\x05\x98\x80\xe2\x82\x05"],
+    "enquiries in a row": [b"AB\x05\x05C", LONG, b"\x05D"],
+    "more than nine": [b"A" * 8 + b"\x80" * 12 + b"\x05AAA\x05"],
+    "enquiry and missing stop bits": [
+        b"A",
+        Damaged(0x05),
+        b"\x05",
+        Damaged(0x80),
+        Low(50),
+        Silence(2),
+        b"\x05",
+    ],
+    "byte order marks": ["\ufeffA\ufeff\x05\ufeffB".encode(), LONG, b"\xef\xbb", LONG, b"\xbf"],
 }
 """What is sent, with room in the buffer for all of it."""
 
@@ -69,15 +92,28 @@ def make_demo(cycles: float = 8, make=Demo, **options) -> tuple[Demo, float, flo
     return make(clock_hz=clock_hz, baud=BAUD, pause=PAUSE / BAUD, **options), clock_hz, BAUD
 
 
-def check(case: str, make=Demo) -> None:
+SHOWN = {
+    "tokens": (None, None),
+    "units": (Form.UTF_16, unit_lines),
+    "repaired": (Form.UTF_8, repaired),
+}
+"""What a demo may show: the form that its transcoder gives, if it has one, and what is expected."""
+
+TRANSCODED = [name for name in SHOWN if name != "tokens"]
+
+
+def check(case: str, make=Demo, shown="tokens") -> None:
     """A demo answers as it must to one of the `CASES`, to one of the `RATES`, or to an overrun."""
+    form, given = SHOWN[shown]
+    if form:
+        make = partial(make, to_form=form)
     if case == "overrun":
         written = answer(*make_demo(make=make, buffer=SMALL_BUFFER), [OVERRUN])
         check_only_overruns_are_missing(written)
         return
     parts = CASES.get(case, EDGES)
     written = answer(*make_demo(make=make), parts, RATES.get(case, 0.0))
-    assert written == expected_answer(parts, PAUSE)
+    assert written == expected_answer(parts, PAUSE, given=given)
 
 
 def check_only_overruns_are_missing(written: str) -> None:
@@ -102,6 +138,98 @@ def check_only_overruns_are_missing(written: str) -> None:
 @pytest.mark.parametrize("case", [*CASES, *RATES, "overrun"])
 def test_answer(case):
     check(case)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("shown", TRANSCODED)
+@pytest.mark.parametrize(
+    "case",
+    [
+        "one character",
+        "text",
+        "hostile",
+        "a text ends in silence",
+        "break",
+        "missing stop bits",
+        "enquiry",
+        "enquiry inside a character",
+        "enquiry and missing stop bits",
+        "byte order marks",
+    ],
+)
+def test_answer_of_a_transcoder(case, shown):
+    check(case, shown=shown)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("form", "given"), [SHOWN[name] for name in TRANSCODED], ids=TRANSCODED)
+def test_byte_order_marks_left_out(form, given):
+    parts = CASES["byte order marks"]
+    written = answer(*make_demo(to_form=form, strip_bom=True), parts)
+    assert written == expected_answer(parts, PAUSE, given=partial(given, codec="utf-8-sig"))
+    assert written != expected_answer(parts, PAUSE, given=given)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("shown", SHOWN)
+def test_enquiries_while_bytes_are_lost(shown):
+    """Some enquiries are lost. The others count what was answered before them, and the gaps."""
+    form, _ = SHOWN[shown]
+    sent = b"AB" + ENQUIRY + OVERRUN[:60] + ENQUIRY * 3 + OVERRUN[60:90]
+    demo = make_demo(to_form=form, buffer=SMALL_BUFFER)
+    reports = reports_of(answer(*demo, [sent, Silence(5000), ENQUIRY]))
+    assert 2 <= len(reports) < 5
+    for text, counts in reports:
+        lost = text.count("lost: overrun\r\n")
+        answered = len(text) if shown == "repaired" else text.count("\r\n") - lost
+        assert counts["bytes"] == counts["characters"] == answered
+        assert sum(counts.values()) == 2 * answered + counts["overruns"]
+        assert (counts["overruns"] == lost) or shown == "repaired"
+    assert reports[-1][1]["overruns"]
+    if shown == "repaired":
+        remaining = iter(sent.decode("latin-1"))
+        assert all(character in remaining for character in reports[-1][0])
+
+
+def test_statistics_that_count_far():
+    """Carries over several digits, of counters side by side."""
+    hardware, sent = Statistics(), Counter[int]()
+    order = random.Random(2).choices(range(len(COUNTS)), [60, *range(10)], k=4200)
+    read = []
+
+    async def bench(ctx):
+        for number in order:
+            sent[number] += 1
+            ctx.set(hardware.i.valid, 1)
+            ctx.set(hardware.i.payload, number)
+            await ctx.tick().until(hardware.i.ready)
+            ctx.set(hardware.i.valid, 0)
+            await ctx.tick().repeat(random.Random(sent.total()).randrange(3))
+        await ctx.tick().repeat(20)
+        for number in range(len(COUNTS)):
+            digits = ""
+            for place in reversed(range(16)):
+                ctx.set(hardware.place, {"digit": place, "count": number})
+                await ctx.tick()
+                digits += f"{ctx.get(hardware.digit):X}"
+            read.append(digits)
+
+    simulator = Simulator(hardware)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert max(sent.values()) > 2000
+    assert read == [f"{sent[number]:016}" for number in range(len(COUNTS))]
+
+
+def reports_of(written: str) -> list[tuple[str, Counter[str]]]:
+    """What is written before each report, without reports; and the report."""
+    line = "".join(rf"{re.escape(name)} (\d+)\r\n" for name in COUNTS)
+    found = []
+    for piece in re.finditer(line, written):
+        text = re.sub(line, "", written[: piece.start()])
+        found.append((text, Counter(dict(zip(COUNTS, map(int, piece.groups()), strict=True)))))
+    return found
 
 
 @pytest.mark.sample
@@ -134,6 +262,7 @@ def test_every_profile(profile):
 
 PARTS = st.lists(
     st.one_of(
+        st.just(ENQUIRY),
         st.lists(st.sampled_from(list(BOUNDARY_BYTES)), min_size=1, max_size=5).map(bytes),
         st.sampled_from([LONG, SHORT, Low(0.2), Low(12)]),
         st.integers(0, 255).map(Damaged),
@@ -144,18 +273,21 @@ PARTS = st.lists(
 
 @pytest.mark.long
 @settings(max_examples=6, deadline=None)
-@given(PARTS, st.floats(-0.03, 0.03), st.sampled_from([8, 11]))
-def test_any_bytes_gaps_and_damage(parts, error, cycles):
+@given(PARTS, st.floats(-0.03, 0.03), st.sampled_from([8, 11]), st.sampled_from([*SHOWN]))
+def test_any_bytes_gaps_and_damage(parts, error, cycles, shown):
     """A little silence after each part, so that the next byte begins where it should."""
     parts = [piece for part in parts for piece in (part, Silence(2))]
     scaled = PAUSE * (1 + error)
-    assert answer(*make_demo(cycles), parts, error) == expected_answer(parts, scaled)
+    form, given = SHOWN[shown]
+    written = answer(*make_demo(cycles, to_form=form), parts, error)
+    assert written == expected_answer(parts, scaled, given=given)
 
 
 @pytest.mark.parametrize("depth", [ReceiveBuffer.SMALLEST, 4, 16])
 def test_buffer_keeps_one_byte_less_than_it_has_places(depth):
     """The last place is for the notice. What is cut off there is the end of a text."""
-    kept = [(value, Mark.BYTE) for value in range(depth - 2)] + [(depth - 2, Mark.LAST_BYTE)]
+    *others, last = (ord("A") + number for number in range(depth - 1))
+    kept = [*((value, Mark.BYTE) for value in others), (last, Mark.LAST_BYTE)]
     assert entries(depth, depth - 1) == kept
     assert entries(depth, depth) == [*kept, (0, Mark.OVERRUN)]
     assert entries(depth, depth + 9) == [*kept, (0, Mark.OVERRUN)]
@@ -167,7 +299,7 @@ def entries(depth: int, count: int) -> list[tuple[int, Mark]]:
     found = []
 
     async def bench(ctx):
-        for value in range(count):
+        for value in range(ord("A"), ord("A") + count):
             ctx.set(buffer.idle, 0)
             await ctx.tick().repeat(5)
             ctx.set(buffer.data, value)
@@ -257,8 +389,8 @@ def test_latency_of_the_decoder_does_not_matter(case, make):
     check(case, make)
 
 
-# What is wrong with a demo, the edit to the source of its module that makes it so, and the case
-# that shows it.
+# What is wrong with a demo, the edit to the source of its module that makes it so, the case that
+# shows it, and what that demo shows if not tokens.
 BREAKS = {
     "bits sampled at their end": (
         uart, "(self.cycles - 3) // 2", "self.cycles - 3", "3.5 % faster",
@@ -275,50 +407,114 @@ BREAKS = {
     "bits sampled at their beginning": (uart, "(self.cycles - 3) // 2", "0", "3.5 % slower"),
     "bits sent in the wrong order": (uart, "self.i.payload,", "self.i.payload[::-1],", "text"),
     "no stop bit sent": (uart, "count.eq(10)", "count.eq(9)", "text"),
-    "silence ends no text": (demo, "(event | text_ends)", "event", "a text ends in silence"),
-    "any gap ends a text": (demo, "== self.pause", "== 2", "a short gap ends nothing"),
+    "silence ends no text": (
+        receive_buffer, "(event | text_ends)", "event", "a text ends in silence",
+    ),
+    "any gap ends a text": (receive_buffer, "== self.pause", "== 2", "a short gap ends nothing"),
     "overrun without a notice": (
-        demo,
+        receive_buffer,
         "notice.eq(Mark.OVERRUN), notice_waits.eq(1)",
         "notice.eq(Mark.OVERRUN)",
         "overrun",
     ),
-    "no room for the notice": (demo, "self.depth - self.SMALLEST", "self.depth - 1", "overrun"),
-    "bytes lost in many places": (demo, "ignoring.eq(1)", "ignoring.eq(0)", "overrun"),
-    "a text goes on after a loss": (
-        demo, "self.received & ~full", "event", "missing stop bits",
+    "no room for the notice": (
+        receive_buffer, "self.depth - self.SMALLEST", "self.depth - 1", "overrun",
     ),
-    "a text ends with each byte": (demo, "self.received & ~full", "0", "text"),
-    "a notice comes too early": (demo, "~is_byte & ~ending", "~is_byte", "missing stop bits"),
-    "needless zeros": (demo, "= leading & (digit == 0)", "= 0", "text"),
-    "no zero after a digit": (demo, "leading & (digit == 0) &", "(digit == 0) &", "text"),
-    "too few zeros": (demo, "digits_left > FEWEST_DIGITS", "digits_left > 1", "text"),
-    "digits above nine": (demo, 'ord("A") - 10', 'ord("0")', "text"),
-    "one byte is some": (demo, "length == 1", "length == 0", "hostile"),
-    "the pause is not busy": (demo, "byte_waits | notice_waits", "notice_waits", "one character"),
+    "bytes lost in many places": (receive_buffer, "ignoring.eq(1)", "ignoring.eq(0)", "overrun"),
+    "a text goes on after a loss": (
+        receive_buffer, "self.received & ~enquiry & ~full", "event", "missing stop bits",
+    ),
+    "a text ends with each byte": (
+        receive_buffer, "self.received & ~enquiry & ~full", "0", "text",
+    ),
+    "a notice comes too early": (
+        demo, "~decoder.o.valid & ~ending.any()", "~decoder.o.valid", "missing stop bits",
+    ),
+    "needless zeros": (line_writer, "needless = leading", "needless = 0", "text"),
+    "no zero after a digit": (line_writer, "leading & (digit == 0) &", "(digit == 0) &", "text"),
+    "too few zeros": (line_writer, "Mux(is_count, 1, FEWEST_DIGITS)", "1", "text"),
+    "digits above nine": (line_writer, 'ord("A") - 10', 'ord("0")', "text"),
+    "one byte is some": (line_writer, "length == 1", "length == 0", "hostile"),
+    "an enquiry is text": (
+        receive_buffer, "enquiry.eq(self.received & (self.data == ENQUIRY))", "enquiry.eq(0)",
+        "enquiry",
+    ),
+    "an enquiry ends no text": (
+        receive_buffer, "self.received & ~enquiry & ~full", "self.received & ~full",
+        "enquiry inside a character",
+    ),
+    "a carry is lost": (statistics, "~carries | now.digit.all()", "1", "more than nine"),
+    "ten is a digit": (statistics, "read.data == 9", "read.data == 10", "more than nine"),
+    "a digit is added to the next counter": (
+        statistics, "following.count.eq(now.count)", "following.count.eq(now.count + 1)",
+        "more than nine",
+    ),
+    "errors are characters": (demo, "+ Value.cast(decoder.o.p.kind)", "+ 0", "enquiry"),
+    "bytes are not counted": (demo, "statistics.i.valid.eq(takes_byte)", "", "enquiry"),
+    "losses are not counted": (
+        demo, "statistics.i.valid.eq(takes_notice),", "", "enquiry and missing stop bits",
+    ),
+    "losses are overruns": (
+        demo, "Mux(mark == Mark.OVERRUN, OVERRUNS, FRAMING_ERRORS)", "OVERRUNS",
+        "enquiry and missing stop bits",
+    ),
+    "the report has one count": (line_writer, "count.eq(count + 1)", "count.eq(count)", "enquiry"),
+    "counts of four digits": (
+        line_writer, "Mux(is_count, 1, FEWEST_DIGITS)", "FEWEST_DIGITS", "enquiry",
+    ),
+    "no zero after another count": (line_writer, "is_last | ", "", "enquiry"),
+    "counted during the report": (
+        demo, "free.eq(statistics.i.ready & writer.i.ready)", "free.eq(statistics.i.ready)",
+        "enquiries in a row",
+    ),
+    "a notice before the units": (
+        demo, "~ending.any()", "~ending[0]", "enquiry", "units",
+    ),
+    "a loss in repaired text": (
+        demo, "int(self._writes_losses)", "1", "missing stop bits", "repaired",
+    ),
+    "bytes of a beat lost": (
+        units, "(self.o.ready & is_last)", "self.o.ready", "text", "repaired",
+    ),
+    "a beat twice": (units, "is_last.eq(Array([*~kept[1:], 1])[place])", "is_last.eq(0)", "text",
+        "units",
+    ),
+    "a beat begins where the last one ended": (
+        units, "place.eq(0)", "place.eq(place)", "text", "repaired",
+    ),
+    "a text is not flushed": (
+        demo, "each.i.p.last.eq(mark == Mark.LAST_BYTE)", "each.i.p.last.eq(0)", "one character",
+        "repaired",
+    ),
+    "the pause is not busy": (
+        receive_buffer, "byte_waits | notice_waits", "notice_waits", "one character",
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.sample(7)
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_broken_demo_is_caught(name):
-    module, good, bad, case = BREAKS[name]
+    module, good, bad, *case = BREAKS[name]
     assert inspect.getsource(module).count(good) == 1
+    case, shown = [*case, "tokens"][:2]
     with pytest.raises(AssertionError):
-        check(case, slow_demo(module, good, bad))
+        check(case, slow_demo(module, good, bad), shown)
 
 
 @pytest.mark.long
 @needs("iverilog")
+@pytest.mark.parametrize("shown", SHOWN)
 @pytest.mark.parametrize(("clock", "error"), [(12_000_000, 0.03), (25_000_000, -0.03)])
-def test_verilog_of_the_demo_on_another_bench(tmp_path, clock, error):
+def test_verilog_of_the_demo_on_another_bench(tmp_path, clock, error, shown):
     """The demo of a board, complete, in Icarus Verilog: real clock, rate, pause and buffer."""
-    text = "naïve €😀".encode() + b"\xc0\xaf\xed\xa0\x80|\xf0\x9f\x98"
-    hardware = Demo(clock_hz=clock, baud=115_200)
+    text = "naïve €😀".encode() + b"\xc0\xaf\xed\xa0\x80|\x05\x05A\xf0\x9f\x98"
+    form, given = SHOWN[shown]
+    hardware = Demo(clock_hz=clock, baud=115_200, to_form=form)
     source = tmp_path / "demo.v"
     source.write_text(verilog.convert(hardware, name="utf8_demo", emit_src=False))
     written = bench_output(tmp_path, text, clock, 115_200 * (1 + error), "-g2001", source)
-    assert written == token_lines(ref_tokens(text))
+    assert written == expected_answer([text], 1, given=given)
 
 
 @needs("iverilog")
@@ -331,11 +527,17 @@ def test_the_other_bench_can_fail(tmp_path, error, agree):
     assert (written == token_lines(ref_tokens(EDGES[0]))) == agree
 
 
-def test_conversation_in_the_docs():
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("shown", SHOWN)
+def test_conversation_in_the_docs(shown):
     """What `printf` sends there, and what comes back."""
     page = (Path(__file__).parents[2] / "docs/demo.md").read_text(encoding="utf-8")
-    talks = re.findall(r"^\$ printf '(\S+)' > \S+\n((?:(?:U|error|lost).*\n)+)", page, re.M)
-    assert talks
-    for sent, lines in talks:
+    talks = re.findall(r"^\$ printf '(\S.*)' > \S+\n((?:(?!\$|```).*\n)+)", page, re.M)
+    by_form = {"0x": "units", "na": "repaired"}
+    chosen = [talk for talk in talks if by_form.get(talk[1][:2], "tokens") == shown]
+    assert len(chosen) == {"tokens": 4, "units": 1, "repaired": 1}[shown]
+    for sent, answered in chosen:
         text = sent.encode("ascii").decode("unicode_escape").encode("latin-1")
-        assert answer(*make_demo(), [text]).replace("\r\n", "\n") == lines
+        written = answer(*make_demo(to_form=SHOWN[shown][0]), [text])
+        found = written.encode("latin-1").decode("utf-8").replace("\r\n", "\n")
+        assert found == answered

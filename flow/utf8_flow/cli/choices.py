@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from utf8_demo.demo import GIVEN_FORMS
 from utf8_hdl import LANES, PROFILES, UNICODE, ByteOrder, ErrorSpan, Form, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.errors import Refused
@@ -37,6 +38,11 @@ BYTES_IN_A_CYCLE = (
 WIDEST_VALUE = 64
 
 FORMS = {form.value: form for form in Form}
+
+SHOWN = ("decoder", "transcoder")
+"""The components that a demo shows."""
+
+SHOWN_FORMS = {form.value: form for form in GIVEN_FORMS}
 
 ORDERS = {order.value: order for order in ByteOrder}
 
@@ -101,6 +107,14 @@ Compact = Annotated[
 ]
 
 
+StripBom = Annotated[
+    bool,
+    typer.Option(
+        "--strip-bom", help="For a transcoder: leave U+FEFF out at the beginning of a text."
+    ),
+]
+
+
 @dataclass
 class Designs:
     """Options that name components: all, with their compact variants, unless they choose.
@@ -123,12 +137,7 @@ class Designs:
         str | None,
         options.Choice(ORDERS, "For a transcoder: of UTF-16 and UTF-32; without it little."),
     ] = None
-    strip_bom: Annotated[
-        bool,
-        typer.Option(
-            "--strip-bom", help="For a transcoder: leave U+FEFF out at the beginning of a text."
-        ),
-    ] = False
+    strip_bom: StripBom = False
     width: Annotated[
         int | None,
         options.number("For a compactor: bits of a value; without it 8.", 1, WIDEST_VALUE),
@@ -172,6 +181,30 @@ class Design(Rules, Designs):
     def made(self) -> Any:
         """The design that they name."""
         return self.variant.make(self.chosen())
+
+
+@dataclass
+class DemoDesign(Rules):
+    """Options for what a demo shows."""
+
+    component: Annotated[str, options.Choice(SHOWN, "What the bytes go through.")] = "decoder"
+    compact: Annotated[
+        bool, typer.Option("--compact", help="For a decoder: one register stage, not a pipeline.")
+    ] = False
+    to_form: Annotated[
+        str | None,
+        options.Choice(
+            SHOWN_FORMS,
+            "For a transcoder: utf-16, its units as text, or utf-8, repaired; without it utf-16.",
+            "--to",
+        ),
+    ] = None
+    strip_bom: StripBom = False
+
+    @property
+    def variant(self) -> Variant:
+        """The component that they name."""
+        return Variant(self.component, self.compact, own=vars(self))
 
 
 @dataclass

@@ -16,7 +16,7 @@ from ..fpga.placement import SEEDS, choose_jobs, measure
 from ..fpga.results import document, summary
 from ..terminal import report_console, say
 from . import options
-from .choices import AllRules, Compact, Designs, Rules, refuse_idle
+from .choices import AllRules, DemoDesign, Designs, refuse_idle
 from .output import check_outputs
 
 app = typer.Typer()
@@ -86,8 +86,10 @@ def synthesize(
     app,
     "utf8-hdl bitstream --board icebreaker",
     "utf8-hdl bitstream --board ulx3s --baud 9600 --profile ucs2 -o demo.bit",
+    "utf8-hdl bitstream --board tangnano9k --component transcoder --to utf-8 -o repair.fs",
 )
 def bitstream(
+    context: typer.Context,
     *,
     board: Annotated[str, options.Choice(BOARDS, "Which board.")],
     output: Annotated[
@@ -100,11 +102,12 @@ def bitstream(
         ),
     ] = None,
     baud: Annotated[int, options.number("Bits per second.", 1)] = BAUD,
-    compact: Compact = False,
-    rules: Rules,
+    design: DemoDesign,
 ) -> None:
     """Build the demo for a board, as a bitstream.
 
-    It takes bytes on the board's UART and gives code points and errors, as text.
+    It takes bytes on the board's UART and gives code points and errors, as text; or units of
+    UTF-16; or the text, repaired.
     """
-    write_bitstream(board, rules.chosen(), baud, compact, output)
+    refuse_idle(context, [design.variant])
+    write_bitstream(board, design.variant, design.chosen(), baud, output)

@@ -12,7 +12,7 @@ from amaranth.lib import io
 
 from utf8_demo.demo import Demo
 from utf8_demo.uart import cycles_per_bit
-from utf8_hdl import Profile
+from utf8_hdl import Form, Profile
 from utf8_sim.tools.errors import Refused, WrongValue
 from utf8_sim.tools.files import check_output, open_binary_output
 from utf8_sim.tools.yowasp import (
@@ -23,6 +23,7 @@ from utf8_sim.tools.yowasp import (
     versions_line,
 )
 
+from ..components.entry import Variant
 from ..terminal import progress_bar, report_console, say
 from .families import FAMILIES, Family
 
@@ -106,9 +107,10 @@ class BoardDemo(Elaboratable):
 
 
 def write_bitstream(
-    name: str, profile: Profile, baud: float, compact: bool, output: str | None
+    name: str, variant: Variant, profile: Profile, baud: float, output: str | None
 ) -> None:
-    """Build the demo for a board, write the bitstream, and print what is known of it.
+    """Build the demo of a decoder or transcoder for a board, write the bitstream, and say what is
+    known of it.
 
     The bitstream is the same on every run, with the same tools.
     """
@@ -122,7 +124,16 @@ def write_bitstream(
         cycles_per_bit(clock_hz, baud)
     except ValueError as error:
         raise WrongValue(str(error)) from error
-    demo = Demo(profile, clock_hz=clock_hz, baud=baud, compact=compact)
+    variant.make(profile)  # refused if there is none like that
+    own = dict(variant.own)
+    demo = Demo(
+        profile,
+        clock_hz=clock_hz,
+        baud=baud,
+        compact=variant.compact,
+        to_form=Form(own["to_form"]) if "to_form" in own else None,
+        strip_bom=own.get("strip_bom", False),
+    )
     # Without the places in the source, which depend on where it is installed. A frequency that is
     # not reached is no failure of nextpnr: its report says so more clearly.
     options = ["--report", _REPORT, "--timing-allow-fail"]
@@ -141,6 +152,7 @@ def write_bitstream(
     with open_binary_output(output) as file:
         file.write(content)
     lines = [
+        f"shows   {variant.name}",
         f"profile {profile.describe()}",
         f"UART    {baud} baud, 8 data bits, no parity, 1 stop bit",
         f"device  {board.family.part.format(platform)}",

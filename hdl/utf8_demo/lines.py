@@ -1,0 +1,166 @@
+"""Lines of text about tokens, units and counts."""
+
+from typing import Any
+
+from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from utf8_hdl.layouts import Kind
+from utf8_hdl.profile import UNICODE, Profile
+
+from .statistics import COUNTS, DIGITS, PLACE_LAYOUT
+
+# Places in a line that are filled in, and its end: none of them is ever written.
+_CODE_POINT, _LENGTH, _PLURAL, _COUNT, _END = "\1", "\2", "\3", "\4", "\0"
+
+_LINES = [
+    f"U+{_CODE_POINT}",
+    *(f"error {kind.label} ({_LENGTH} byte{_PLURAL})" for kind in Kind if kind is not Kind.NONE),
+    "lost: overrun",
+    "lost: framing error",
+    f"0x{_CODE_POINT}",
+    "\r\n".join(f"{name} {_COUNT}" for name in COUNTS),
+]
+
+_TEXTS = b"".join(f"{line}\r\n{_END}".encode("ascii") for line in _LINES)
+_ENDS = [place + 1 for place, character in enumerate(_TEXTS) if character == ord(_END)]
+_STARTS = [0, *_ENDS[:-1]]
+
+OVERRUN_LINE, FRAMING_ERROR_LINE, UNIT_LINE, REPORT_LINES = range(len(Kind), len(_LINES))
+"""Numbers of the lines that say that bytes were lost, of that for a unit of UTF-16, and of those of
+the report."""
+
+FEWEST_DIGITS = 4
+"""Of a code point, as is usual after ``U+``; and of a unit, which has no more."""
+
+
+def line_layout(profile: Profile) -> data.StructLayout:
+    """Layout of the input of :class:`LineWriter`.
+
+    ``line`` (4 bits) is the code of a token's :class:`Kind`, or ``OVERRUN_LINE``,
+    ``FRAMING_ERROR_LINE``, ``UNIT_LINE`` or ``REPORT_LINES``; ``code_point`` and ``length`` are the
+    token's, ``code_point`` may also be the unit.
+    """
+    return data.StructLayout(
+        {
+            "line": bits_for(len(_LINES) - 1),
+            "code_point": profile.code_point_width,
+            "length": bits_for(profile.longest_form),
+        }
+    )
+
+
+class LineWriter(wiring.Component):
+    """Writes a line of ASCII for each token or unit, ended by CR and LF.
+
+    A character is written as ``U+`` and four or more hexadecimal digits, an error as
+    ``error truncated (2 bytes)``, lost bytes as ``lost: overrun`` or ``lost: framing error``, a
+    unit of UTF-16 as ``0x`` and four hexadecimal digits, and the report as a line for each of
+    ``COUNTS``. The texts are in a memory; a control character in them is the place of what is
+    filled in.
+
+    Members
+    -------
+    i : ``In(stream.Signature(line_layout(profile)))``
+        What to write. ``ready`` is high while no line is being written.
+    o : ``Out(stream.Signature(8))``
+        The characters of the lines.
+    place : ``Out(PLACE_LAYOUT)``, digit : ``In(4)``
+        To :class:`~utf8_demo.statistics.Statistics`, which must not count during the report.
+    """
+
+    i: Any
+    o: Any
+    place: Any
+    digit: Any
+
+    def __init__(self, profile: Profile = UNICODE) -> None:
+        self.profile = profile
+        super().__init__(
+            {
+                "i": In(stream.Signature(line_layout(profile))),
+                "o": Out(stream.Signature(8)),
+                "place": Out(PLACE_LAYOUT),
+                "digit": In(4),
+            }
+        )
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=8, depth=len(_TEXTS), init=_TEXTS)
+        port = memory.read_port()
+        character = port.data
+        address, address_now = Signal(range(len(_TEXTS))), Signal(range(len(_TEXTS)))
+        m.d.comb += port.addr.eq(address)  # that of the next cycle
+        m.d.sync += address_now.eq(address)
+
+        digit_count = max(FEWEST_DIGITS, -(-self.profile.code_point_width // 4))
+        digits = Signal(4 * digit_count)
+        digit_place = Signal(range(DIGITS))  # of the one that is next; the one after 0 is the top
+        leading = Signal()
+        count = Signal.like(self.place.count)
+        length = Signal(bits_for(self.profile.longest_form))
+
+        next_digit = Signal()
+        next_character = Signal()
+        is_count = character == ord(_COUNT)
+        digit = Mux(is_count, self.digit, digits[-4:])
+        is_last = digit_place == 0
+        needless = leading & (digit == 0) & (digit_place >= Mux(is_count, 1, FEWEST_DIGITS))
+        m.d.comb += [self.place.digit.eq(digit_place - next_digit), self.place.count.eq(count)]
+        with m.If(next_digit):
+            m.d.sync += [
+                digits.eq(digits << 4),
+                digit_place.eq(digit_place - 1),
+                leading.eq(is_last | (leading & (digit == 0))),
+            ]
+
+        with m.FSM():
+            with m.State("START"):
+                m.d.comb += self.i.ready.eq(1)
+                m.d.comb += address.eq(Array(_STARTS)[self.i.p.line])
+                m.d.sync += [
+                    digits.eq(self.i.p.code_point),
+                    digit_place.eq(Mux(self.i.p.line == REPORT_LINES, DIGITS, digit_count) - 1),
+                    count.eq(0),
+                    leading.eq(1),
+                    length.eq(self.i.p.length),
+                ]
+                with m.If(self.i.valid):
+                    m.next = "WRITE"
+            with m.State("WRITE"):
+                m.d.comb += [
+                    address.eq(address_now + next_character),
+                    self.o.valid.eq(1),
+                    next_character.eq(self.o.ready),
+                ]
+                with m.Switch(character):
+                    with m.Case(ord(_CODE_POINT), ord(_COUNT)):
+                        m.d.comb += [
+                            self.o.payload.eq(_hexadecimal(digit)),
+                            self.o.valid.eq(~needless),
+                            next_digit.eq(needless | self.o.ready),
+                            next_character.eq(self.o.ready & is_last),
+                        ]
+                        with m.If(next_character):
+                            m.d.sync += count.eq(count + 1)
+                    with m.Case(ord(_LENGTH)):
+                        m.d.comb += self.o.payload.eq(ord("0") + length)
+                    with m.Case(ord(_PLURAL)):
+                        m.d.comb += self.o.payload.eq(ord("s"))
+                        with m.If(length == 1):
+                            m.d.comb += [self.o.valid.eq(0), next_character.eq(1)]
+                    with m.Case(ord(_END)):
+                        m.d.comb += self.o.valid.eq(0)
+                        m.next = "START"
+                    with m.Default():
+                        m.d.comb += self.o.payload.eq(character)
+        return m
+
+
+def _hexadecimal(digit: Value) -> Value:
+    """The character of a digit of 4 bits."""
+    return Mux(digit < 10, ord("0") + digit, ord("A") - 10 + digit)

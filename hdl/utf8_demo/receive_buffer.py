@@ -1,0 +1,126 @@
+"""What was received and waits: bytes, where a text ends, where some were lost, and enquiries."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, enum, stream, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out
+
+ENQUIRY = 0x05
+"""The byte ENQ, Ctrl-E, which asks for the statistics and is no part of a text."""
+
+
+class Mark(enum.Enum, shape=3):
+    """What an entry of the receive buffer is."""
+
+    #: A byte; more of its text follows.
+    BYTE = 0
+    #: The last byte of a text.
+    LAST_BYTE = 1
+    #: No byte: here some were lost, because the buffer was full.
+    OVERRUN = 2
+    #: No byte: here one was lost, because its stop bit was missing.
+    FRAMING_ERROR = 3
+    #: No byte of a text: the statistics are asked for.
+    ENQUIRY = 4
+
+
+ENTRY_LAYOUT = data.StructLayout({"data": 8, "mark": Mark})
+"""An entry of the receive buffer. ``data`` has no meaning in a notice: where bytes were
+lost, or in an enquiry."""
+
+
+class ReceiveBuffer(wiring.Component):
+    """Keeps received bytes, and marks where a text ends, where bytes were lost, and enquiries.
+
+    A byte waits outside the queue until it is known whether it is the last of its text: until the
+    next event, or the end of the pause. An event is a byte, a framing error or an enquiry, which is
+    the byte ``ENQUIRY``; the latter two end a text, and are notices. One that finds fewer
+    than 3 places free is an overrun; this leaves room for the byte that waits, as the last of its
+    text, and for the notice. From then on events are ignored until the queue is empty, so that
+    there are long pieces with one gap rather than many gaps.
+
+    It has ``depth`` places for bytes and notices, ``SMALLEST`` or more. A text ends after ``pause``
+    cycles of an idle line.
+
+    Members
+    -------
+    data, received, framing_error, idle : ``In``
+        From :class:`~utf8_demo.uart.UartReceiver`.
+    o : ``Out(stream.Signature(ENTRY_LAYOUT))``
+        What was received. A notice follows a ``LAST_BYTE`` or a notice, or is the first entry.
+    pending : ``Out(1)``
+        There is something that was received and not yet taken.
+    """
+
+    #: Places for a byte, another that is the last of its text, and a notice.
+    SMALLEST = 3
+
+    data: In(8)
+    received: In(1)
+    framing_error: In(1)
+    idle: In(1)
+    o: Out(stream.Signature(ENTRY_LAYOUT))
+    pending: Out(1)
+
+    def __init__(self, depth: int, pause: int) -> None:
+        self.depth = depth
+        self.pause = pause
+        super().__init__()
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.fifo = fifo = SyncFIFOBuffered(width=ENTRY_LAYOUT.size, depth=self.depth)
+        entry = Signal(ENTRY_LAYOUT)
+        m.d.comb += [
+            fifo.w_data.eq(entry),
+            self.o.valid.eq(fifo.r_rdy),
+            self.o.payload.eq(fifo.r_data),
+            fifo.r_en.eq(self.o.ready),
+        ]
+
+        silence = Signal(range(self.pause + 1))
+        text_ends = Signal()
+        m.d.comb += text_ends.eq(silence == self.pause)
+        with m.If(~self.idle):
+            m.d.sync += silence.eq(0)
+        with m.Elif(~text_ends):
+            m.d.sync += silence.eq(silence + 1)
+
+        ignoring = Signal()
+        event = Signal()
+        enquiry = Signal()
+        full = Signal()
+        m.d.comb += event.eq((self.received | self.framing_error) & ~ignoring)
+        m.d.comb += enquiry.eq(self.received & (self.data == ENQUIRY))
+        m.d.comb += full.eq(fifo.level > self.depth - self.SMALLEST)
+
+        byte = Signal(8)
+        byte_waits = Signal()
+        notice = Signal(Mark)
+        notice_waits = Signal()
+        m.d.comb += self.pending.eq(byte_waits | notice_waits | fifo.level.any())
+
+        with m.If(notice_waits):
+            m.d.comb += entry.mark.eq(notice)
+            m.d.comb += fifo.w_en.eq(1)
+            m.d.sync += notice_waits.eq(0)
+        with m.Elif(byte_waits & (event | text_ends)):
+            text_goes_on = self.received & ~enquiry & ~full
+            m.d.comb += entry.data.eq(byte)
+            m.d.comb += entry.mark.eq(Mux(text_goes_on, Mark.BYTE, Mark.LAST_BYTE))
+            m.d.comb += fifo.w_en.eq(1)
+            m.d.sync += byte_waits.eq(0)
+
+        with m.If(event & full):
+            m.d.sync += [notice.eq(Mark.OVERRUN), notice_waits.eq(1), ignoring.eq(1)]
+        with m.Elif(event & self.framing_error):
+            m.d.sync += [notice.eq(Mark.FRAMING_ERROR), notice_waits.eq(1)]
+        with m.Elif(event & enquiry):
+            m.d.sync += [notice.eq(Mark.ENQUIRY), notice_waits.eq(1)]
+        with m.Elif(event):
+            m.d.sync += [byte.eq(self.data), byte_waits.eq(1)]
+        with m.Elif(~self.pending):
+            m.d.sync += ignoring.eq(0)
+        return m

@@ -1,0 +1,81 @@
+"""Counts of what was received, kept as decimal digits in a memory."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
+
+from utf8_hdl.layouts import Kind
+
+COUNTS = (
+    "bytes",
+    "characters",
+    *(f"error {kind.label}" for kind in Kind if kind is not Kind.NONE),
+    "overruns",
+    "framing-errors",
+)
+"""What is counted, by the names in the report; the places are the numbers of the counters."""
+
+BYTES, CHARACTERS, OVERRUNS, FRAMING_ERRORS = (
+    COUNTS.index(name) for name in ("bytes", "characters", "overruns", "framing-errors")
+)
+"""Numbers of counters. That of a kind of error is ``CHARACTERS`` and the code of the kind."""
+
+DIGITS = 16
+"""Decimal digits of a counter: at the highest rate of the boards, they last for 900 years."""
+
+PLACE_LAYOUT = data.StructLayout({"digit": bits_for(DIGITS - 1), "count": bits_for(len(COUNTS))})
+"""Where a digit is: digit 0 is the lowest one of its counter."""
+
+
+class Statistics(wiring.Component):
+    """Counters that are written digit by digit, so that nothing has to be converted.
+
+    One is counted up in two cycles, and one more for each carry. A reset leaves them as they are:
+    they count from the configuration of the FPGA on.
+
+    Members
+    -------
+    i : ``In(stream.Signature(4))``
+        The number of a counter that is counted up.
+    place : ``In(PLACE_LAYOUT)``
+        Where to read, in a cycle in which ``i.ready`` is high and ``i.valid`` low.
+    digit : ``Out(4)``
+        The digit that was there, in the next cycle.
+    """
+
+    i: In(stream.Signature(PLACE_LAYOUT["count"].width))
+    place: In(PLACE_LAYOUT)
+    digit: Out(4)
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        depth = 1 << PLACE_LAYOUT.size
+        m.submodules.memory = memory = Memory(shape=4, depth=depth, init=[])
+        read, write = memory.read_port(), memory.write_port()
+        now = Signal(PLACE_LAYOUT)
+        following = Signal(PLACE_LAYOUT)
+        carries = read.data == 9
+        m.d.comb += [
+            read.addr.eq(following),
+            write.addr.eq(now),
+            write.data.eq(Mux(carries, 0, read.data + 1)),
+            self.digit.eq(read.data),
+        ]
+        m.d.sync += now.eq(following)
+        with m.FSM():
+            with m.State("REST"):
+                m.d.comb += self.i.ready.eq(1)
+                m.d.comb += following.eq(self.place)
+                with m.If(self.i.valid):
+                    m.d.comb += [following.count.eq(self.i.payload), following.digit.eq(0)]
+                    m.next = "COUNT"
+            with m.State("COUNT"):
+                m.d.comb += write.en.eq(1)
+                m.d.comb += [following.count.eq(now.count), following.digit.eq(now.digit + 1)]
+                with m.If(~carries | now.digit.all()):
+                    m.next = "REST"
+        return m

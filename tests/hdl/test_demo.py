@@ -450,7 +450,9 @@ BREAKS = {
         "more than nine",
     ),
     "errors are characters": (demo, "+ Value.cast(decoder.o.p.kind)", "+ 0", "enquiry"),
-    "bytes are not counted": (demo, "statistics.i.valid.eq(takes_byte)", "", "enquiry"),
+    "bytes are not counted": (
+        demo, "statistics.i.valid.eq(takes_byte)", "statistics.i.valid.eq(0)", "enquiry",
+    ),
     "losses are not counted": (
         demo, "statistics.i.valid.eq(takes_notice),", "", "enquiry and missing stop bits",
     ),
@@ -468,7 +470,8 @@ BREAKS = {
         "enquiries in a row",
     ),
     "a notice before the units": (
-        demo, "~ending.any()", "~ending[0]", "enquiry", "units",
+        demo, "~decoder.o.valid & ~ending.any()", "~decoder.o.valid & ~ending[0]",
+        "enquiry", "units",
     ),
     "a loss in repaired text": (
         demo, "int(self._writes_losses)", "1", "missing stop bits", "repaired",
@@ -476,7 +479,8 @@ BREAKS = {
     "bytes of a beat lost": (
         units, "(self.o.ready & is_last)", "self.o.ready", "text", "repaired",
     ),
-    "a beat twice": (units, "is_last.eq(Array([*~kept[1:], 1])[place])", "is_last.eq(0)", "text",
+    "a beat without an end": (
+        units, "is_last.eq(Array([*~kept[1:], 1])[place])", "is_last.eq(0)", "one character",
         "units",
     ),
     "a beat begins where the last one ended": (

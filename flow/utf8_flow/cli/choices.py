@@ -188,9 +188,7 @@ class DemoDesign(Rules):
     """Options for what a demo shows."""
 
     component: Annotated[str, options.Choice(SHOWN, "What the bytes go through.")] = "decoder"
-    compact: Annotated[
-        bool, typer.Option("--compact", help="For a decoder: one register stage, not a pipeline.")
-    ] = False
+    compact: Compact = False
     to_form: Annotated[
         str | None,
         options.Choice(

@@ -96,7 +96,7 @@ def bitstream(
         str | None,
         options.option(
             "FILE",
-            "Where to write; - is stdout. Without it utf8_demo_BOARD.bin or .bit.",
+            "Where to write; - is stdout. Without it utf8_demo_BOARD.bin, .bit or .fs.",
             "-o",
             "--output",
         ),

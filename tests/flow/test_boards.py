@@ -47,6 +47,13 @@ TANG_NANO = {
     "tangnano20k": (TANG_NANO_20K, "GW2AR-LV18QN88C8/I7", "GW2A-18C", 0x0000081B),
 }
 
+# The lines to the USB adapter and the LED, by their places on the chips: the pins above, as Gowin's
+# pinout tables have them (IOB2A and IOL15A; IOT50A and IOL47A).
+TANG_NANO_OUTPUTS = {
+    "tangnano9k": {"R29C2_IOA", "R15C1_IOA"},
+    "tangnano20k": {"R1C50_IOA", "R47C1_IOA"},
+}
+
 
 def build_plan(name: str) -> dict[str, str]:
     """The files that the tools get for a board."""
@@ -134,10 +141,11 @@ def test_bitstream_for_ulx3s(folder):
 @pytest.mark.long
 @pytest.mark.parametrize("name", TANG_NANO)
 def test_bitstream_for_tang_nano(folder, name):
-    _, device, _, number = TANG_NANO[name]
+    _, device, chip, number = TANG_NANO[name]
     result = run("bitstream", "--board", name)
     assert (result.status, result.err) == (0, "")
-    content = (folder / f"utf8_demo_{name}.fs").read_bytes()
+    file = f"utf8_demo_{name}.fs"
+    content = (folder / file).read_bytes()
     lines = squeezed(result.out)
     assert lines[3] == f"device {device}"
     assert re.fullmatch(r"uses \d+ of \d+ logic cells, 3 of \d+ memories", lines[4])
@@ -145,6 +153,11 @@ def test_bitstream_for_tang_nano(folder, name):
     assert float(reached[1]) > 27
     # Gowin's bitstreams are digits; the device's number follows the command that checks it.
     assert f"\n{0x0600000000000000 | number:064b}\n".encode() in content
+    tools.run_yowasp(
+        "apycula", "-d", chip, "-o", "read.v", file, tool="gowin_unpack", folder=folder
+    )
+    driven = re.findall(r"^(?:inout|output) (\w+);", (folder / "read.v").read_text(), re.MULTILINE)
+    assert set(driven) == TANG_NANO_OUTPUTS[name]
     again = run_for_bytes("bitstream", "--board", name, "-o", "-")
     assert again.out == content, "not the same bytes on every run"
 

@@ -4,7 +4,7 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -12,7 +12,7 @@ from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .cache import prepare_cache
 from .errors import ToolError
@@ -25,6 +25,43 @@ IMPORTED: set[str] = set()
 """Modules that each new process imports first: what they register is known there as well."""
 
 
+class Workers(Protocol):
+    """Who does the work: all cores of this machine, or the workers of a cluster."""
+
+    def __str__(self) -> str:
+        """How many there are."""
+        ...
+
+    def do(
+        self,
+        work: Callable[[Item], Result],
+        items: Sequence[Item],
+        prepare: Callable[[], object] | None = None,
+    ) -> Iterator[tuple[Item, Result]]:
+        """Do the same to many things, each once; each result as it is done.
+
+        A ``range`` of items may be as good as endless. ``prepare`` builds the files that the work
+        needs, so that not everybody has to.
+        """
+        ...
+
+
+class Cores:
+    """The cores of this machine: :func:`on_all_cores`."""
+
+    def __str__(self) -> str:
+        return f"{cores()} core{'s' * (cores() != 1)}"
+
+    def do(
+        self,
+        work: Callable[[Item], Result],
+        items: Sequence[Item],
+        prepare: Callable[[], object] | None = None,
+    ) -> Iterator[tuple[Item, Result]]:
+        """As :meth:`Workers.do`. Who builds what another one builds too disturbs nobody."""
+        return on_all_cores(work, items)
+
+
 def cores() -> int:
     """How many processes can run at the same time."""
     if hasattr(os, "sched_getaffinity"):
@@ -33,31 +70,31 @@ def cores() -> int:
 
 
 def on_all_cores(
-    work: Callable[[Item], Result], items: Iterable[Item]
+    work: Callable[[Item], Result], items: Sequence[Item]
 ) -> Iterator[tuple[Item, Result]]:
     """Do the same to many things, as many at a time as there are cores; each result as it is done.
 
     A single one is done in this process. The programs that ``work`` runs end with its process if
     they are in the process's group. If a process dies, that is a `ToolError`.
     """
-    everything, workers = list(items), cores()
-    if len(everything) == 1:
-        yield everything[0], work(everything[0])
+    workers = cores()
+    if len(items) == 1:
+        yield items[0], work(items[0])
         return
     context = get_context("spawn")  # not forked: this process has threads
     prepare_cache()  # for all of them
     alive, hold_alive = context.Pipe(duplex=False)
     scratch = tempfile.TemporaryDirectory()  # what processes leave that are ended is removed here
-    first = alive, os.getcwd(), scratch.name, IMPORTED, work, everything
+    first = alive, os.getcwd(), scratch.name, IMPORTED, work, items
     with _starting():
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
     try:
-        waiting = iter(range(len(everything)))
+        waiting = iter(range(len(items)))
         running: dict[Future[Result], Item] = {}
         while True:
             with _starting():
                 for number in islice(waiting, 2 * workers - len(running)):
-                    running[pool.submit(_do, number)] = everything[number]
+                    running[pool.submit(_do, number)] = items[number]
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -94,14 +131,14 @@ def _begin(
     scratch: str,
     modules: Iterable[str],
     work: Callable[..., Any],
-    everything: list[Any],
+    items: Sequence[Any],
 ) -> None:
     """In a new process.
 
     It gets all items at once, and then only their numbers: CPython before 3.11.5 waits for ever if
     a process dies to which something is sent that does not fit into a pipe.
     """
-    _Worker.work, _Worker.items = work, everything
+    _Worker.work, _Worker.items = work, items
     os.setsid()  # a group of its own, for all that it starts
     os.chdir(folder)
     tempfile.tempdir = scratch
@@ -114,7 +151,7 @@ class _Worker:
     """What a worker process has."""
 
     work: Callable[..., Any]
-    items: list[Any]
+    items: Sequence[Any]
 
 
 def _do(number: int) -> Any:

@@ -11,11 +11,11 @@ from utf8_sim.tools.errors import Refused
 
 from ..terminal import plural, report_console, say
 from ..verify.comparison import PartsComparison
-from ..verify.engines import AUTO, prepare_engine
+from ..verify.engines import AUTO, prepare_engine, tools_of
 from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
 from ..verify.simulation import TextSimulation
 from . import options
-from .choices import Design, Engine, Kept, Stalling, cycle_range, refuse_idle
+from .choices import Design, Engine, Kept, Stalling, Where, cycle_range, refuse_idle
 from .output import check_outputs
 from .texts import Typed, file_part, one_text
 
@@ -116,6 +116,7 @@ def compare(
     state: Annotated[
         str, options.option("FILE", "Where --exhaustive keeps what is done, to go on later.")
     ] = "utf8-hdl-exhaustive.json",
+    where: Where,
 ) -> None:
     """Compare hardware and golden model, cycle by cycle.
 
@@ -145,7 +146,8 @@ def compare(
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
         seed, variant = stalling.seed, design.variant
         plan = Plan(exhaustive, made.profile, simulator.name, rates, seed, variant)
-        compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave)
+        with where.workers(*tools_of(simulator.name)) as workers:
+            compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave, workers)
         return
 
     facts = AmaranthEngine(made)

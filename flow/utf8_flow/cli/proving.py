@@ -55,9 +55,9 @@ def prove(
     if vcd == "-":
         raise Refused("--vcd needs the name of a file")
     check_outputs([], {"--vcd": vcd})
-    show = Console(highlight=False)
-    say(show, prover_version())
+    show, version = Console(highlight=False), prover_version()
     with where.workers(PROVER) as workers:
+        say(show, version)
         if not prove_all(show, goals, vcd, workers):
             raise Wrong
 
@@ -86,9 +86,9 @@ def mutate(
     refuse_idle(context, chosen)
     tried = possible((variant, profile) for variant in chosen)
     modes = Stalling(seed).modes()
-    show = Console(highlight=False)
-    say(show, prover_version())
+    show, version = Console(highlight=False), prover_version()
     with where.workers(PROVER) as workers:
+        say(show, version)
         scores = [mutation_score(show, *each, mutants, seed, modes, workers) for each in tried]
     if not all(scores):
         raise Wrong

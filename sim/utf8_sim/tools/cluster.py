@@ -48,6 +48,11 @@ MOST_DEATHS = 3
 AHEAD = 2
 """Units that a worker has, the one that it does and one to go on with."""
 
+CERTIFICATES = [
+    f"DASK_DISTRIBUTED__COMM__TLS__{each}" for each in ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY")
+]
+"""Variables of the environment from which Dask knows what TLS needs."""
+
 DISTRIBUTION = "utf8-hdl"
 
 VERSION_OPTION = {"iverilog": "-V"}
@@ -123,13 +128,16 @@ class Cluster:
         with ExitStack() as context:
             context.enter_context(warnings.catch_warnings())
             # Of other versions of Dask, for which we ask ourselves, and of large work.
-            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore")
             try:
                 asyncio.run(_knock(self.address))
                 client = distributed.Client(self.address, timeout=ANSWER, set_as_default=False)
             except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
+                reason = "it needs certificates: set " + ", ".join(CERTIFICATES)
+                if not (isinstance(error, TypeError) and self.address.startswith("tls:")):
+                    reason = str(error) or "no answer"
                 raise ToolError(
-                    f"no Dask scheduler can be used at {self.address!r}: {error or 'no answer'}"
+                    f"no Dask scheduler can be used at {self.address!r}: {reason}"
                 ) from error
             context.callback(client.close)
             self.client = client
@@ -142,9 +150,9 @@ class Cluster:
         if self.look():
             return
         if not self._refusals:
-            start = f"start some: dask worker {self.address}"
             raise ToolError(
-                f"no worker of the Dask scheduler at {self.address!r} is there: {start}"
+                f"the Dask scheduler at {self.address!r} has no worker: start some with "
+                f"dask worker {self.address}"
             )
         first, *more = self._refusals
         raise ToolError(f"{first}, and so are {len(more)} more" if more else first)
@@ -258,9 +266,10 @@ class _Everywhere:
             unit = self._running.get(future)
             if unit is None:  # nothing is finished, or its worker was given up
                 continue
-            outcome = _outcome(future)
+            outcome = self._outcome(future)
             if outcome is None:
-                self._give_up(unit.worker)
+                if future in self._running:
+                    self._give_up(unit.worker)
                 continue
             del self._running[future]
             if unit.number is None:
@@ -319,6 +328,28 @@ class _Everywhere:
         key = f"{DISTRIBUTION}-{uuid.uuid4().hex}"
         return self._client.submit(function, *arguments, key=key, workers=[worker], pure=False)
 
+    def _outcome(self, future: Any) -> Outcome | None:
+        """What a unit gave; nothing, if its worker or its crew died. What it raised is raised."""
+        packed = self._packed(future)
+        if packed is None:
+            return None
+        outcome: Outcome = pickle.loads(packed)
+        if outcome.error:
+            raise outcome.error
+        return outcome
+
+    def _packed(self, future: Any) -> bytes | None:
+        """A result, which is with its worker, and can be lost with it."""
+        while future in self._running and future.status in ("finished", "pending"):
+            try:
+                packed: bytes | None = future.result(timeout=ANSWER)
+                return packed
+            except TimeoutError:
+                self._look()
+        if future.status == "error" and isinstance(error := future.exception(), ToolError):
+            raise error
+        return None
+
     def _give_up(self, worker: str) -> None:
         """Do elsewhere what a worker was at."""
         futures = [future for future, unit in self._running.items() if unit.worker == worker]
@@ -337,19 +368,6 @@ class _Everywhere:
                     f"{self._deaths[number]} workers died at the same piece of work (killed, or "
                     "not enough memory)"
                 )
-
-
-def _outcome(future: Any) -> Outcome | None:
-    """What a unit gave; nothing, if its worker or its crew died. What it raised is raised."""
-    if future.status == "error" and isinstance(error := future.exception(), ToolError):
-        raise error
-    packed = future.result() if future.status == "finished" else None
-    if packed is None:
-        return None
-    outcome: Outcome = pickle.loads(packed)
-    if outcome.error:
-        raise outcome.error
-    return outcome
 
 
 def _do(crew: Crew, unit: bytes) -> bytes | None:

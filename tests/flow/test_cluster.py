@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 from functools import partial
@@ -11,6 +12,7 @@ import pytest
 from distributed import Security
 
 import units
+import utf8_hdl
 from command import COMMAND, Process, assert_refused, break_design, names, run, wait_until
 from dask_cluster import TESTS, DaskCluster, dask_cluster
 from needs import CXX, needs, needs_compiler
@@ -151,9 +153,9 @@ def test_only_the_tools_count_that_a_command_needs(folder, tmp_path_factory):
 
 def test_a_worker_with_other_sources_or_without_any_is_refused(folder, tmp_path_factory):
     place = tmp_path_factory.mktemp("cluster")
-    package = place / "sources" / "utf8_hdl"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("# something else\n")
+    changed = Path(shutil.copytree(utf8_hdl.__path__[0], place / "sources" / "utf8_hdl"))
+    with (changed / "profile.py").open("a") as file:
+        file.write("# something else\n")
     (place / "none").mkdir()
     (place / "none" / "utf8_sim.py").write_text("raise ImportError('nothing of ours is here')\n")
     own = this_machine([], ["utf8_hdl", "utf8_sim", "utf8_flow"]).versions["utf8-hdl"]

@@ -14,7 +14,7 @@ CHOICES := $(addprefix choose-,bytes out rules)
 SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
 SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 
-.PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
+.PHONY: help sim test test-all compare bench bench-cluster bench-transcoding verilog diagram prove mutate synth \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) choose $(CHOICES) \
         bitstream site live lint format clean
 
@@ -51,6 +51,11 @@ bench-transcoding: $(VENV)/dev ## Measure transcoding in software beside ours, i
 	$(BIN)/python tests/bench/transcoding.py --json docs/transcoding.json \
 	    --plot docs/transcoding.svg > $(BUILD)/bench-transcoding.txt
 	$(call fill,bench-transcoding,benchmark)
+
+bench-cluster: $(VENV)/dev ## Measure work on a Dask cluster of this machine, into docs/cluster.md
+	@mkdir -p $(BUILD)
+	PYTHONPATH=tests $(BIN)/python tests/bench/cluster.py > $(BUILD)/bench-cluster.txt
+	$(call fill,bench-cluster,cluster)
 
 verilog: $(VENV)/base ## Write each component as Verilog into build/
 	@mkdir -p $(BUILD)

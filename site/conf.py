@@ -39,7 +39,16 @@ toc_object_entries_show_parents = "hide"
 
 CONTENTS = {
     "Begin": ["site/live", "docs/learn", "docs/choose"],
-    "Use": ["integration", "lanes", "transcoding", "profiles", "python", "engines", "demo"],
+    "Use": [
+        "integration",
+        "lanes",
+        "transcoding",
+        "profiles",
+        "python",
+        "engines",
+        "cluster",
+        "demo",
+    ],
     "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark"],
     "Look up": ["site/api", "CHANGELOG"],
 }

@@ -49,7 +49,7 @@ CONTENTS = {
         "cluster",
         "demo",
     ],
-    "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark"],
+    "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark", "docs/cluster"],
     "Look up": ["site/api", "CHANGELOG"],
 }
 CONTENTS["Use"] = [f"docs/{page}" for page in CONTENTS["Use"]]

@@ -39,16 +39,7 @@ toc_object_entries_show_parents = "hide"
 
 CONTENTS = {
     "Begin": ["site/live", "docs/learn", "docs/choose"],
-    "Use": [
-        "integration",
-        "lanes",
-        "transcoding",
-        "profiles",
-        "python",
-        "engines",
-        "cluster",
-        "demo",
-    ],
+    "Use": ["integration", "lanes", "transcoding", "profiles", "python", "engines", "demo"],
     "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark", "docs/cluster"],
     "Look up": ["site/api", "CHANGELOG"],
 }

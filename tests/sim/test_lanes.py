@@ -289,7 +289,7 @@ class CarryLost(DecoderTransducer):
     def feed(self, *item: Any):
         self.fed += 1
         if self.fed % 4 == 1:
-            self.text.pending = b""
+            self._text.pending = b""
         return super().feed(*item)
 
 

@@ -204,15 +204,15 @@ class DecoderTransducer:
     """Bytes to tokens; a :class:`Transducer`."""
 
     def __init__(self, profile: Profile) -> None:
-        self.text = TextModel(profile)
+        self._text = TextModel(profile)
 
     def feed(self, *item: Any) -> list[Output]:
         byte, last = item
-        tokens = self.text.feed(byte, bool(last))
+        tokens = self._text.feed(byte, bool(last))
         return [
             Output(
                 (token.code_point, token.error, token.kind.value, token.length, token.last),
-                cut=token is not tokens[-1] or bool(self.text.pending),
+                cut=token is not tokens[-1] or bool(self._text.pending),
             )
             for token in tokens
         ]

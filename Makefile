@@ -14,7 +14,8 @@ CHOICES := $(addprefix choose-,bytes out rules)
 SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
 SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 
-.PHONY: help sim test test-all compare bench bench-cluster bench-transcoding verilog diagram prove mutate synth \
+.PHONY: help sim test test-all compare bench bench-cluster bench-transcoding verilog diagram prove \
+        prove-model mutate synth \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) choose $(CHOICES) \
         bitstream site live lint format clean
 
@@ -71,6 +72,9 @@ diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 
 prove: $(VENV)/formal ## Prove every property of every component and profile
 	$(BIN)/utf8-hdl prove
+
+prove-model: $(VENV)/formal ## Hold the golden model against the specification of the proofs
+	$(BIN)/python -m utf8_flow.formal.golden
 
 mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate

@@ -56,18 +56,19 @@ class Meeting(NamedTuple):
 
 
 class Built(NamedTuple):
-    """Needs a file that takes long to build; each time it is built is noted."""
+    """Needs a file that is built; each time it is built is noted. Every worker gets an item."""
 
-    log: Path
+    folder: Path
+    workers: int
 
     def prepare(self) -> None:
         def build(folder: Path) -> Path:
-            (self.log / f"built-by-{os.getpid()}").touch()
+            (self.folder / f"built-by-{os.getpid()}").touch()
             (folder / "product").write_text("built")
             return folder / "product"
 
-        built([str(self.log)], ".txt", build)
+        built([str(self.folder)], ".txt", build)
 
     def do(self, number: int) -> int:
         self.prepare()
-        return number
+        return Meeting(self.folder, self.workers).do(number)

@@ -175,8 +175,8 @@ class Engine(ABC):
         is_accepted = trace.is_accepted
         blocks = np.arange(0, len(trace), BLOCK)
         accepts = np.logical_or.reduceat(is_accepted, blocks)
-        # Nothing ends in a block that accepts an input if those beside it do so too, and what counts
-        # after it began in the next one.
+        # Nothing ends in a block that accepts an input if those beside it do so too, and what
+        # counts after it began in the next one.
         accepts = np.concatenate([[ending.stuck <= BLOCK], accepts, [False]])
         is_looked_at = ~(accepts[:-2] & accepts[1:-1] & accepts[2:])
         stretch = np.cumsum(np.append(False, is_looked_at[1:] & ~is_looked_at[:-1]))

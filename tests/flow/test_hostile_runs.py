@@ -35,6 +35,7 @@ from utf8_flow.verify.comparison import Campaign, PartsComparison
 from utf8_flow.verify.engines import ENGINES
 from utf8_flow.verify.hostile import Budget, Hostile, State, compare_hostilely
 from utf8_hdl import UCS4, UNICODE
+from utf8_sim.campaign import Part
 from utf8_sim.engines.compiled import CxxrtlEngine
 from utf8_sim.tools.cores import Cores
 from utf8_sim.tools.errors import Refused, ToolError
@@ -129,6 +130,14 @@ def test_a_campaign_is_the_same_whoever_does_it(folder, name):
 def test_a_campaign_is_the_same_on_all_cores(folder):
     plan = campaign(Variant("decoder", compact=True))
     assert ran(plan, Cores()) == ran(plan, None)
+
+
+def test_parts_that_are_given_are_not_sent(folder):
+    part = Part.of("mine", [b"A"])
+    plan = replace(campaign(Variant("decoder")), engine="amaranth", given=[part])
+    workers = Here()
+    assert ran(plan, workers) == ran(plan, None)
+    assert workers.done == []
 
 
 def given(monkeypatch, name: str) -> Campaign:

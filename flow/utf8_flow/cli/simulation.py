@@ -184,8 +184,8 @@ def compare(
         return
 
     facts, modes = AmaranthEngine(made), stalling.modes()
-    parts = _given_parts(context, files or [], typed.part(facts), facts)
-    parts = parts or facts.component.campaign(made, seed)
+    given = _given_parts(context, files or [], typed.part(facts), facts)
+    parts = given or facts.component.campaign(made, seed)
     inputs = sum(part.size for part in parts) * len(modes)
     simulator, engine_line = prepare_engine(engine, made, inputs)
     if "--profile" in design.variant.used_options:
@@ -195,7 +195,7 @@ def compare(
     names = ", ".join(name for name, _ in modes)
     say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")
     has_lines = kept.tokens is not None
-    campaign = Campaign(simulator.profile, simulator.name, variant, seed, modes, has_lines, parts)
+    campaign = Campaign(simulator.profile, simulator.name, variant, seed, modes, has_lines, given)
     comparison = PartsComparison(simulator, campaign)
     comparison.run(show, kept.tokens)
     comparison.tell(show, is_campaign, vcd, kept.wave)

@@ -1,7 +1,7 @@
 """Many stimuli, each compared with the golden model."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,11 +91,18 @@ class PartsComparison(Run):
         self._plan = plan
         self.coverage = engine.component.coverage(engine)
         self._stimulus = ""
-        #: What is wrong, if a worker says so and it is not wrong here.
+        #: What is wrong, if a worker says so.
         self._elsewhere = ""
 
+    @property
+    def wrong(self) -> str:
+        return super().wrong or self._elsewhere
+
     def run(self, show: Console, tokens: str | None, workers: Workers | None = None) -> None:
-        """Run everything, until something is wrong: in this process, or by workers."""
+        """Run everything, until something is wrong: in this process, or by workers.
+
+        Parts that are given are only known to this process.
+        """
         plan = self._plan
         with self.reported(show), ExitStack() as files:
             token_file = files.enter_context(open_output(tokens)) if tokens else None
@@ -106,18 +113,20 @@ class PartsComparison(Run):
                 self.run_unit(unit, token_file, lambda inputs: progress.advance(task, inputs))
 
             units = range(len(plan.units))
-            results = workers.do(plan.run, units, plan.prepare) if workers else None
-            for unit, outcome in in_order(results or ((unit, None) for unit in units)):
+            results: Iterable[tuple[int, Outcome | None]] = ((unit, None) for unit in units)
+            if workers and not plan.given:
+                results = workers.do(plan.run, units, plan.prepare)
+            for unit, outcome in in_order(results):
                 self._stimulus = plan.name(unit)
                 progress.update(task, description=self._stimulus)
-                if outcome is None or outcome.wrong:
-                    here(unit)
-                    self._elsewhere = outcome.wrong if outcome else ""
-                    if self.wrong or self._elsewhere:
-                        return
-                else:
+                if outcome and not outcome.wrong:
                     self._add(outcome, token_file)
                     progress.advance(task, outcome.inputs)
+                    continue
+                self._elsewhere = outcome.wrong if outcome else ""
+                here(unit)
+                if self.wrong:
+                    return
 
     def run_unit(self, unit: int, lines: TextIO | None, advance: Callable[[int], object]) -> None:
         """Run a unit in this process."""
@@ -144,13 +153,13 @@ class PartsComparison(Run):
 
     def tell(self, show: Console, is_campaign: bool, vcd: str, wave: str | None) -> None:
         """Print the verdict, and what explains it. A campaign has to exercise everything."""
-        if self.wrong or self._elsewhere:
+        if self.wrong:
             say(show, f"stimulus: {self._stimulus}, seed {self._plan.seed}")
         else:
             print_lines(show, covered(self.coverage, is_campaign))
             if not self.coverage.cells.any():
                 say(show, "the input is empty: no more than the pins at rest was compared")
-        if self._elsewhere and not self.wrong:
+        if self._elsewhere and not super().wrong:
             refute(show, self._elsewhere, "stimulus")
         conclude(show, self, vcd, wave)
 

@@ -1,6 +1,7 @@
 """Random hostile stimuli without end, on all cores, to be continued at any time."""
 
 import base64
+import math
 import time
 import zlib
 from dataclasses import dataclass
@@ -97,13 +98,26 @@ class Budget(NamedTuple):
     hours: float | None = None
     unit: int | None = None
 
+    def units(self, first: int, cycles: int) -> range:
+        """The units that are to be run, if the first one is that and all have so many cycles."""
+        if self.unit is not None:
+            return range(first, first + 1)
+        if self.cycles is None:
+            return range(first, UNITS)
+        return range(first, max(first, -(-self.cycles // cycles)))
+
+    @property
+    def seconds(self) -> float:
+        """For how long."""
+        return math.inf if self.hours is None else self.hours * HOUR
+
 
 class State:
     """What was compared: units from the first one on; in a file, if it has a name."""
 
     def __init__(self, plan: Hostile, path: str | None, first: int = 0) -> None:
         self.path = path
-        self.first = first
+        self._first = first
         #: The number of the unit that comes next.
         self.next = first
         self.cycles = self.values = 0
@@ -157,12 +171,13 @@ class State:
         seen = self.sequences.seen
         return f"{np.count_nonzero(seen)} of {len(seen)} sequences"
 
-    def lines(self) -> list[Text]:
-        """What was exercised."""
+    def lines(self, *, is_whole: bool = True) -> list[Text]:
+        """What was exercised, and if it is all that there is to be, what was not."""
         value = self.coverage.engine.component.value
-        units = f"unit {self.first}" if self.next == 1 + self.first else f"units 0-{self.next - 1}"
+        numbers = sorted({self._first, max(self._first, self.next - 1)})
+        units = f"{'units' if numbers[1:] else 'unit'} {'-'.join(map(str, numbers))}"
         return [
-            *covered(self.coverage, is_campaign=True),
+            *covered(self.coverage, is_campaign=is_whole),
             Text(f"{IN_A_ROW} classes or ends of texts in a row: {self.seen}"),
             Text(
                 f"{units} of seed {self._plan.seed}: {plural(self.values, value)} accepted "
@@ -203,40 +218,33 @@ def _first_wrong_unit(
     show: Console, plan: Hostile, budget: Budget, state: State, workers: Workers
 ) -> str | None:
     """Run units from the next one on; what is wrong in one, which is the next one then."""
-    units = range(state.next, UNITS)
-    if budget.unit is not None:
-        units = units[:1]
-    elif budget.cycles is not None:
-        units = range(state.next, max(state.next, -(-budget.cycles // plan.cycles)))
-    begin = time.monotonic()
-    before = state.cycles
-    say(
-        show,
-        f"hostile stimuli of seed {plan.seed}, from unit {state.next} on, on {workers}"
-        if units
-        else f"units 0-{state.next - 1} were compared before ({state.path})",
-    )
+    units = budget.units(state.next, plan.cycles)
+    if not units:
+        say(show, f"units 0-{state.next - 1} were compared before ({state.path})")
+        return None
+    seed = f"hostile stimuli of seed {plan.seed}"
+    say(show, f"{seed}, from unit {state.next} on, on {workers}")
+    begin, before = time.monotonic(), state.cycles
     try:
         with progress_bar() as progress:
-            seconds = (budget.hours or 0) * HOUR
-            is_timed = budget.cycles is None and budget.unit is None
-            task = progress.add_task("hostile stimuli", total=seconds if is_timed else len(units))
-            for _, outcome in in_order(workers.do(plan.run, units, plan.prepare), state.next):
+            is_timed = units.stop == UNITS
+            task = progress.add_task(seed, total=budget.seconds if is_timed else len(units))
+            for unit, outcome in in_order(workers.do(plan.run, units, plan.prepare), state.next):
                 if outcome.wrong:
                     return outcome.wrong
                 state.add(outcome)
                 passed = time.monotonic() - begin
-                rate = (state.cycles - before) / passed / 1e6 if passed else 0
+                rate = (state.cycles - before) / max(passed, 1e-9) / 1e6
                 progress.update(
                     task,
-                    completed=passed if is_timed else progress.tasks[0].completed + 1,
+                    completed=passed if is_timed else unit + 1 - units.start,
                     description=f"{state.cycles} cycles, {rate:.1f} million a second, {state.seen}",
                 )
-                if budget.hours is not None and passed >= seconds:
+                if passed >= budget.seconds:
                     break
     except KeyboardInterrupt:
         state.save()
-        print_lines(show, state.lines())
+        print_lines(show, state.lines(is_whole=False))
         if state.path:
             say(show, f"the same command goes on from unit {state.next} ({state.path})")
         give_up(show, state.cycles)

@@ -14,8 +14,8 @@ CHOICES := $(addprefix choose-,bytes out rules)
 SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
 SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 
-.PHONY: help sim test test-all compare bench bench-cluster bench-transcoding verilog diagram prove \
-        prove-model mutate synth \
+.PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram \
+        prove prove-model mutate synth \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) choose $(CHOICES) \
         bitstream site live lint format clean
 
@@ -42,6 +42,19 @@ compare: $(VENV)/base ## Compare hardware and golden model on the built-in campa
 	$(BIN)/utf8-hdl compare --component validator --lanes 8
 	$(BIN)/utf8-hdl compare --component compactor --lanes 8
 	$(BIN)/utf8-hdl compare --component transcoder --lanes 8
+
+hostile: $(VENV)/base ## Compare on ten billion cycles of random hostile stimuli each: hours, which may be interrupted
+	@mkdir -p $(BUILD)
+	$(call run_hostile,decoder,--cycles 10000000000)
+	$(call run_hostile,compact,--cycles 10000000000 --compact)
+	$(call run_hostile,encoder,--cycles 10000000000 --component encoder)
+	$(call run_hostile,lanes,--cycles 800000000 --lanes 8 --engine verilator)
+	$(call run_hostile,transcoder,--cycles 750000000 --component transcoder --engine verilator)
+
+# Run: the name of its file, with which it goes on where it was; and options.
+define run_hostile
+$(BIN)/utf8-hdl compare $(2) --state $(BUILD)/hostile-$(1).json
+endef
 
 bench: $(VENV)/dev ## Measure speed: engines, comparisons, commands, memory; transcoding in software
 	$(BIN)/python tests/bench/bench.py

@@ -6,7 +6,7 @@ classes, so that all bytes of a class do the same wherever they come. Each compo
 campaign.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,12 +17,15 @@ from utf8_hdl import Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from .golden.text import TextModel, encode, form_maximum
-from .stimulus import Piece
-from .trace import Trace
+from .stimulus import LAST, Piece
+from .trace import Columns, Trace
 
 LONGEST_FORM = 8
 
 HOSTILE_BYTES = 4096
+
+IN_A_ROW = 4
+"""Inputs whose classes make up a sequence."""
 
 
 def boundary_values(profile: Profile) -> list[int]:
@@ -157,6 +160,8 @@ class Coverage:
     seen overrides that. ``cells`` has a row for each class and a column for each case, which is a
     ``column`` in a word; ``title`` is what the cases are. In ``waiting_inputs`` and
     ``waiting_outputs`` cycles one was stalled.
+
+    ``counts`` are all numbers that are counted, by name. Those of another one can be added.
     """
 
     column = "output"
@@ -166,24 +171,49 @@ class Coverage:
         self.engine = engine
         self.classes = classes
         self.columns = list(columns or ("output idle", "output taken"))
-        self.cells = np.zeros((len(self.classes), len(self.columns)), dtype=np.int64)
-        self.waiting_inputs = self.waiting_outputs = 0
+        self.counts: dict[str, np.ndarray] = {}
+        self.cells = self.counter("cells", len(self.classes), len(self.columns))
+        self._waiting = self.counter("waiting", 2)
         self._firsts = np.array([members.start for members in classes], dtype=np.uint64)
+
+    def counter(self, name: str, *shape: int) -> np.ndarray:
+        """Numbers to be counted, which are 0 at first."""
+        self.counts[name] = np.zeros(shape, dtype=np.int64)
+        return self.counts[name]
+
+    def merge(self, counts: Mapping[str, np.ndarray]) -> None:
+        """Add what another one of the same kind counted."""
+        for name, numbers in counts.items():
+            self.counts[name] += numbers
+
+    @property
+    def waiting_inputs(self) -> int:
+        return int(self._waiting[0])
+
+    @property
+    def waiting_outputs(self) -> int:
+        return int(self._waiting[1])
 
     def rows(self, values: np.ndarray) -> np.ndarray:
         """The classes of some values."""
         return np.searchsorted(self._firsts, values.astype(np.uint64), "right") - 1
 
+    def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of what some inputs bring, and how many of these each of them has."""
+        values, counts = self.engine.component.values(items)
+        return self.rows(values), counts
+
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         """The rows and columns of the inputs that a window of a trace shows."""
-        values, counts = self.engine.component.values(trace.accepted())
-        return self.rows(values), np.repeat(trace["o.valid"].compress(trace.is_accepted), counts)
+        rows, counts = self.accepted(trace.accepted())
+        return rows, np.repeat(trace["o.valid"].compress(trace.is_accepted), counts)
 
     def add(self, trace: Trace) -> None:
         """Count what a window of a trace shows."""
         count(self.cells, *self.met(trace))
-        self.waiting_inputs += int(np.count_nonzero(trace["i.valid"] & ~trace["i.ready"]))
-        self.waiting_outputs += int(np.count_nonzero(trace["o.valid"] & ~trace["o.ready"]))
+        for number, side in enumerate("io"):
+            stalled = trace[f"{side}.valid"] & ~trace[f"{side}.ready"]
+            self._waiting[number] += np.count_nonzero(stalled)
 
     def gaps(self) -> list[str]:
         """The class and the case of every pair that never met."""
@@ -191,6 +221,41 @@ class Coverage:
             f"{class_name(self.classes[row])} x {self.columns[column]}"
             for row, column in np.argwhere(self.cells == 0)
         ]
+
+
+class Sequences:
+    """Which inputs followed each other, by class: four in a row, of which ends of texts are some.
+
+    And whether an output waited when the last of them was accepted. ``seen`` has a bin for each.
+    Not every one can occur: where no input is accepted while an output waits, half of them cannot.
+    """
+
+    def __init__(self, coverage: Coverage) -> None:
+        self._coverage = coverage
+        self._base = len(coverage.classes) + 1
+        self.seen = np.zeros(2 * self._base**IN_A_ROW, dtype=bool)
+        self._digits = np.zeros(IN_A_ROW - 1, dtype=np.int32)
+        """The last ones: 0 for the end of a text, others for the classes."""
+
+    def add(self, trace: Trace) -> None:
+        """Note what a window of a trace shows."""
+        is_accepted = trace.is_accepted
+        items = trace.inputs(is_accepted)
+        waits = (trace["o.valid"] & ~trace["o.ready"]).compress(is_accepted)
+        is_last = items[LAST] != 0
+        rows, counts = self._coverage.accepted(items)
+        ends = np.cumsum(counts).compress(is_last)
+        digits = np.insert(rows.astype(np.int32) + np.int32(1), ends, 0)
+        digits = np.append(self._digits, digits)
+        number = np.insert(np.repeat(waits, counts), ends, waits.compress(is_last)).astype(np.int32)
+        for place in range(IN_A_ROW):
+            number = number * np.int32(self._base) + digits[place : len(number) + place]
+        self.seen[number] = True
+        self._digits = digits[1 - IN_A_ROW :]
+
+    def merge(self, seen: np.ndarray) -> None:
+        """Note what another one has seen."""
+        self.seen |= seen
 
 
 def count(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:

@@ -1,5 +1,6 @@
 """What is driven into a design: texts, as bytes or as code points, and when each side stalls."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
@@ -18,6 +19,9 @@ Columns have the names of the input's pins.
 PIECE_SIZE = 1 << 16
 
 LAST = "i.last"
+
+STRETCH = 2048
+"""Cycles for which :class:`ChangingStalls` have one probability."""
 
 
 def file_pieces(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
@@ -81,6 +85,33 @@ class RandomStalls:
 
 
 @dataclass(frozen=True)
+class ChangingStalls:
+    """Stalls with a probability that changes again and again.
+
+    Parameters
+    ----------
+    rates : tuple of float
+        The probabilities, all as likely, each for `STRETCH` cycles: from 0 to below 1.
+    seed : int or sequence of int
+        The random seed.
+    """
+
+    rates: tuple[float, ...]
+    seed: int | tuple[int, ...] = 0
+
+    def windows(self, size: int) -> Iterator[np.ndarray]:
+        choosing, stalling = map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(2))
+        rates = np.array(self.rates, dtype=np.float32)
+        probability = rates[:0]
+        while True:
+            stretches = choosing.random(-(-(size - len(probability)) // STRETCH))
+            chosen = rates[(stretches * len(rates)).astype(np.int64)]
+            probability = np.append(probability, np.repeat(chosen, STRETCH))
+            yield stalling.random(size, dtype=np.float32) < probability[:size]
+            probability = probability[size:]
+
+
+@dataclass(frozen=True)
 class FixedStalls:
     """Stalls in the given cycles, and never after them.
 
@@ -112,11 +143,15 @@ Mode = tuple[str, tuple[Stalls, Stalls]]
 
 @dataclass(frozen=True)
 class Stimulus:
-    """Everything that decides a simulation: texts without a gap between them, and stalls."""
+    """Everything that decides a simulation: texts without a gap between them, and stalls.
+
+    After ``cycles``, if there are so many, it is over, whatever is left.
+    """
 
     pieces: Iterable[Piece]
     input_stalls: Stalls = field(default_factory=RandomStalls)
     output_stalls: Stalls = field(default_factory=RandomStalls)
+    cycles: float = math.inf
 
 
 def one_by_one(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:

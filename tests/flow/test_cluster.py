@@ -203,6 +203,27 @@ def test_every_text_of_two_bytes(folder, cluster):
     assert names(folder) == {"text.txt"}
 
 
+def test_the_campaign(folder, cluster):
+    options = "--component", "encoder", "--compact"
+    assert "every class met every state" in same(cluster, "compare", *options)
+    bytes_given = same(cluster, "compare", *options, "--stall-output", 0.3, "--tokens", "-")
+    assert len(bytes_given.splitlines()) > 1000
+    assert names(folder) == {"text.txt"}
+
+
+@needs_compiler
+def test_random_hostile_stimuli(folder, cluster):
+    out = same(cluster, "compare", "--lanes", 2, "--cycles", 1 << 23)
+    assert "units 0-7 of seed 0: " in out
+    assert names(folder) == {"text.txt"}
+
+
+def test_texts_of_ones_own_are_not_sent(folder, cluster):
+    for texts in (["text.txt"], ["--hex", "41"]):
+        result = run("compare", *texts, "--cluster", cluster.address)
+        assert_refused(result, "--cluster has no effect with texts of your own")
+
+
 def test_proofs(folder, cluster):
     arguments = "prove", "--component", "encoder", "--compact", "--profile", "unicode"
     here, there = run(*arguments), run(*arguments, "--cluster", cluster.address)

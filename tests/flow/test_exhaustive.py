@@ -26,7 +26,7 @@ from command import (
 )
 from needs import needs_compiler, needs_icarus
 from utf8_flow.components import Variant
-from utf8_flow.verify import exhaustive
+from utf8_flow.verify import exhaustive, units
 from utf8_flow.verify.exhaustive import SHARD, Plan, State
 from utf8_hdl import UCS4, UNICODE, Decoder
 from utf8_sim.engines.engine import interface_of
@@ -167,7 +167,7 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
     plans = [plan(1), plan(2), plan(1, "cxxrtl"), replace(plan(1), profile=UCS4)]
     plans += [replace(plan(1), stalls=(0.3, 0.0)), replace(plan(1), seed=1)]
     with monkeypatch.context() as patch:
-        patch.setattr(exhaustive, "generate", lambda design: "the same for all")
+        patch.setattr(units, "generate", lambda design: "the same for all")
         assert len({each.identity() for each in plans}) == len(plans)
     usual = plan(1).identity()
     break_design(monkeypatch, "range: F5 is in range")

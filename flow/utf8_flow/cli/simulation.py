@@ -10,9 +10,10 @@ from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.errors import Refused
 
 from ..terminal import plural, report_console, say
-from ..verify.comparison import PartsComparison
+from ..verify.comparison import Campaign, PartsComparison
 from ..verify.engines import AUTO, prepare_engine, tools_of
 from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
+from ..verify.hostile import Budget, Hostile, compare_hostilely
 from ..verify.simulation import TextSimulation
 from . import options
 from .choices import Design, Engine, Kept, Stalling, Where, cycle_range, refuse_idle
@@ -21,11 +22,13 @@ from .texts import Typed, file_part, one_text
 
 UNLESS_RATES = "unless --stall-input or --stall-output is given"
 
-NOT_EXHAUSTIVE = (
+OF_OTHER_TEXTS = (
     *("files", "text", "hexadecimal", "code_points"),
     *("tokens", "stall_input_cycles", "stall_output_cycles"),
 )
-"""Parameters of ``compare`` that have no effect on ``--exhaustive``, which has its own texts."""
+"""Parameters of ``compare`` that have no effect where it has texts of its own, and long ones."""
+
+EXHAUSTIVE_STATE, HOSTILE_STATE = "utf8-hdl-exhaustive.json", "utf8-hdl-hostile.json"
 
 MOST_CYCLES_DRAWN = 256
 
@@ -92,9 +95,9 @@ def simulate(
 @options.command(
     app,
     "utf8-hdl compare",
-    "utf8-hdl compare --hex 'E2 82 / ED A0 80'",
     "printf 'A\\xe2\\x82' | utf8-hdl compare - --stall-input 0.9",
     "utf8-hdl compare --exhaustive 2",
+    "utf8-hdl compare --cycles 1000000 --seed 7",
 )
 def compare(
     context: typer.Context,
@@ -113,9 +116,25 @@ def compare(
             LONGEST,
         ),
     ] = None,
+    cycles: Annotated[
+        int | None,
+        options.number("Random hostile inputs instead of FILEs, until so many are compared.", 1),
+    ] = None,
+    hours: Annotated[
+        float | None,
+        options.number("Likewise, for so long; with --cycles no longer.", 0, kind=float),
+    ] = None,
+    unit: Annotated[
+        int | None, options.number("Likewise, only the unit of this number, once more.", 0)
+    ] = None,
     state: Annotated[
-        str, options.option("FILE", "Where --exhaustive keeps what is done, to go on later.")
-    ] = "utf8-hdl-exhaustive.json",
+        str | None,
+        options.option(
+            "FILE",
+            "Where --exhaustive, --cycles and --hours keep what is done, to go on later; "
+            f"without it {EXHAUSTIVE_STATE} or {HOSTILE_STATE}.",
+        ),
+    ] = None,
     where: Where,
 ) -> None:
     """Compare hardware and golden model, cycle by cycle.
@@ -123,36 +142,56 @@ def compare(
     The stimuli are the FILEs (- is standard input), or what --text, --hex or --code-points gives,
     or without any the built-in campaign. Each runs at full rate and with stalls on either side and
     both. --vcd and --wave name what is kept if there is a difference.
+
+    --cycles and --hours draw ever new inputs and stalls, in units of 1048576 cycles that follow
+    from --seed and their number. A run that is interrupted goes on if it is started again. With
+    --state it also goes on when it has come to its end, with more cycles or for more hours.
     """
     is_campaign = not files and typed == Typed()
-    nothing_random = exhaustive is not None or (any(stalling.cycles) and not is_campaign)
-    why = UNLESS_RATES if exhaustive is None else f"with --exhaustive {UNLESS_RATES}"
+    budgets = {"--exhaustive": exhaustive, "--unit": unit, "--cycles": cycles, "--hours": hours}
+    [long, *others] = [option for option, given in budgets.items() if given is not None] or [""]
+    if others and long in ("--exhaustive", "--unit"):
+        raise Refused(f"give {long} or {others[0]}, not both")
+    nothing_random = long == "--exhaustive" or (any(stalling.cycles) and not is_campaign)
+    why = f"with {long} {UNLESS_RATES}" if long else UNLESS_RATES
+    no_state = "without --exhaustive, --cycles or --hours" if not long else ""
     refuse_idle(
         context,
         design.variants(),
         seed=nothing_random and stalling.rates == (None, None) and why,
-        state=exhaustive is None and "without --exhaustive",
-        **dict.fromkeys(NOT_EXHAUSTIVE, exhaustive is not None and "with --exhaustive"),
+        state=no_state or (long == "--unit" and "with --unit"),
+        cluster=not is_campaign and "with texts of your own",
+        **dict.fromkeys(OF_OTHER_TEXTS, bool(long) and f"with {long}"),
     )
-    made, modes = design.made(), stalling.modes()
+    made, seed, variant = design.made(), stalling.seed, design.variant
     if state == "-":
         raise Refused("--state needs the name of a file")
-    outputs = kept.names()
-    check_outputs(files or [], outputs if exhaustive is None else {**outputs, "--state": state})
+    outputs, kept_state = kept.names(), state is not None
+    if long and long != "--unit":
+        state = state if kept_state else EXHAUSTIVE_STATE if exhaustive else HOSTILE_STATE
+    check_outputs(files or [], {**outputs, "--state": state})
     show = report_console(outputs)
     vcd = kept.vcd or DIFFERENCE_VCD
-    if exhaustive is not None:
+    if exhaustive is not None and state is not None:
         simulator, engine_line = prepare_engine(engine, made, exhaustive * 256**exhaustive)
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
-        seed, variant = stalling.seed, design.variant
         plan = Plan(exhaustive, made.profile, simulator.name, rates, seed, variant)
         with where.workers(*tools_of(simulator.name)) as workers:
             compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave, workers)
         return
+    if long:
+        simulator, engine_line = prepare_engine(engine, made, Hostile.cycles)
+        hostile = Hostile(simulator.profile, simulator.name, variant, seed, stalling.rates)
+        budget = Budget(cycles, hours, unit)
+        with where.workers(*tools_of(simulator.name)) as workers:
+            compare_hostilely(
+                show, hostile, budget, engine_line, state, kept_state, vcd, kept.wave, workers
+            )
+        return
 
-    facts = AmaranthEngine(made)
-    parts = _given_parts(context, files or [], typed.part(facts), facts)
-    parts = parts or facts.component.campaign(made, stalling.seed)
+    facts, modes = AmaranthEngine(made), stalling.modes()
+    given = _given_parts(context, files or [], typed.part(facts), facts)
+    parts = given or facts.component.campaign(made, seed)
     inputs = sum(part.size for part in parts) * len(modes)
     simulator, engine_line = prepare_engine(engine, made, inputs)
     if "--profile" in design.variant.used_options:
@@ -161,9 +200,12 @@ def compare(
     stimuli = plural(len(parts), "stimulus", "stimuli")
     names = ", ".join(name for name, _ in modes)
     say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")
-    comparison = PartsComparison(simulator, parts, modes)
-    comparison.run(show, kept.tokens)
-    comparison.tell(show, stalling.seed, is_campaign, vcd, kept.wave)
+    has_lines = kept.tokens is not None
+    campaign = Campaign(simulator.profile, simulator.name, variant, seed, modes, has_lines, given)
+    comparison = PartsComparison(simulator, campaign)
+    with where.workers(*tools_of(simulator.name)) as workers:  # a second's work is not for cores
+        comparison.run(show, kept.tokens, workers if where.cluster else None)
+    comparison.tell(show, is_campaign, vcd, kept.wave)
 
 
 def _given_parts(

@@ -57,14 +57,15 @@ _TOKEN = '{"offset": %d, "length": %d, "code_point": %d, "error": %s}\n'
 def token_counts(coverage: DecoderCoverage | SlotsCoverage) -> list[Text]:
     """How many tokens of each kind and length there were."""
     lengths = range(1, coverage.engine.profile.longest_form + 1)
+    width = max(8, len(str(coverage.tokens.max())) + 2)
     lines = [
         Text("tokens taken, by kind and length in bytes", style="bold"),
-        Text(" " * 24 + "".join(f"{length:>8}" for length in lengths)),
+        Text(" " * 24 + "".join(f"{length:>{width}}" for length in lengths)),
     ]
     for kind in Kind:
         counts = coverage.tokens[kind.value].tolist()
         if any(counts):
             label = "character" if kind is Kind.NONE else kind.label
-            cells = "".join(f"{counts[length] or '':>8}" for length in lengths)
+            cells = "".join(f"{counts[length] or '':>{width}}" for length in lengths)
             lines.append(Text(f"{label:<24}{cells}".rstrip()))
     return lines

@@ -1,31 +1,19 @@
 """Every text of so many bytes, on all cores, to be continued after an interruption."""
 
-import hashlib
-import json
-import os
 from dataclasses import dataclass
-from functools import cached_property
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from utf8_hdl import Profile, __version__
-from utf8_sim.engines.engine import Engine
+from utf8_hdl import Profile
 from utf8_sim.stimulus import RandomStalls, Stimulus
-from utf8_sim.tools.cache import contents
 from utf8_sim.tools.cores import Workers
-from utf8_sim.tools.errors import WrongValue
-from utf8_sim.tools.files import open_output
 
 from ..components.entry import Variant
-from ..export.verilog import generate
-from ..terminal import Wrong, plural, progress_bar, say
-from .difference import conclude
-from .engines import ENGINES, keep_freed_memory
+from ..terminal import plural, progress_bar, say
 from .run import Run, agree, give_up
+from .units import Planned, conclude_unit, read_state, write_state
 
 LONGEST = 4
 SHARD = 1 << 18
@@ -33,11 +21,8 @@ SHARD = 1 << 18
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Every text of 1 to 4 bytes, for a component that takes bytes.
-
-    It can be sent to other processes, each of which makes a simulator of its own.
-    """
+class Plan(Planned):
+    """Every text of 1 to 4 bytes, for a component that takes bytes."""
 
     length: int
     profile: Profile
@@ -46,18 +31,6 @@ class Plan:
     stalls: tuple[float, float]
     seed: int
     variant: Variant
-
-    def design(self) -> Any:
-        return self.variant.make(self.profile)
-
-    @cached_property
-    def simulator(self) -> Engine:
-        keep_freed_memory()
-        return ENGINES[self.engine](self.design())
-
-    def prepare(self) -> None:
-        """Compile the design, if it has to be."""
-        _ = self.simulator
 
     @property
     def texts(self) -> int:
@@ -74,24 +47,16 @@ class Plan:
         texts = numbers.view(np.uint8).reshape(-1, 4)[:, 4 - self.length :]
         ends = np.zeros(texts.shape, dtype=bool)
         ends[:, -1] = True
-        stalls = (
+        i, o = (
             RandomStalls(probability, (self.seed, side, shard))
             for side, probability in enumerate(self.stalls, start=1)
         )
-        return Stimulus([(texts.ravel(), ends.ravel())], *stalls)
+        return Stimulus([(texts.ravel(), ends.ravel())], i, o)
 
     def run(self, shard: int) -> tuple[int, str]:
         """Cycles that were compared in a shard, and what is wrong in it, or nothing."""
         run = Run(self.simulator).all_of(self.stimulus(shard))
         return run.cycles, run.wrong
-
-    def identity(self) -> str:
-        """Changes with all that the verdict depends on: what is run, the design, the checks."""
-        digest = hashlib.sha256(repr((__version__, self)).encode())
-        digest.update(generate(self.design()).encode())
-        for source in contents(resources.files("utf8_sim")):
-            digest.update(source)
-        return digest.hexdigest()
 
 
 class State:
@@ -102,20 +67,9 @@ class State:
         self.done = np.zeros(plan.shards, dtype=bool)
         self.cycles = 0
         self._identity = plan.identity()
-        if os.path.exists(path):
-            self._load()
-
-    def _load(self) -> None:
-        try:
-            identity, self.cycles, done = json.loads(Path(self.path).read_text(encoding="utf-8"))
-            if identity != self._identity:
-                raise ValueError("other options, or another version")
-        except (OSError, ValueError, TypeError) as error:
-            raise WrongValue(
-                f"state {self.path!r} is not that of this comparison ({error}): remove it, or "
-                "choose another"
-            ) from error
-        self.done = np.array(done)
+        if before := read_state(path, self._identity):
+            self.cycles, done = before
+            self.done = np.array(done)
 
     def add(self, shard: int, cycles: int) -> None:
         """Note that a shard agrees."""
@@ -125,9 +79,7 @@ class State:
 
     def save(self) -> None:
         """Write the file."""
-        state = self._identity, self.cycles, self.done.tolist()
-        with open_output(self.path) as file:
-            file.write(json.dumps(state) + "\n")
+        write_state(self.path, self._identity, self.cycles, self.done.tolist())
 
 
 def compare_exhaustively(
@@ -150,13 +102,7 @@ def compare_exhaustively(
         return
     shard, seen = wrong
     texts = f"the texts from {shard * SHARD:0{2 * plan.length}X} on, one after the other"
-    say(show, "hardware and golden model differ")
-    say(show, f"stimulus: {texts}, seed {plan.seed}")
-    again = Run(plan.simulator).all_of(plan.stimulus(shard))
-    if not again.wrong:
-        say(show, f"not reproducible: {seen}; the same texts, run once more, show nothing wrong")
-        raise Wrong
-    conclude(show, again, vcd, wave)
+    conclude_unit(show, plan, shard, seen, texts, vcd, wave)
 
 
 def _first_wrong_shard(

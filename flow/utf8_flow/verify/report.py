@@ -66,6 +66,12 @@ def active_cycles(trace: Trace) -> int:
     return int(active[-1]) + 1 if active.size else 0
 
 
+def count_accepted(trace: Trace) -> int:
+    """How many values were accepted: of beats those that are there."""
+    accepted = trace.is_accepted
+    return int(np.count_nonzero(trace[KEEP][accepted] if KEEP in trace.columns else accepted))
+
+
 class Beginning:
     """Bytes, in hexadecimal; of many the first ones."""
 
@@ -133,11 +139,9 @@ class Report:
 
     def add(self, trace: Trace) -> None:
         """Take in the next cycles of a trace."""
-        accepted = trace.is_accepted
         if KEEP in trace.columns:
-            self._beats += int(np.count_nonzero(accepted))
-            accepted = trace[KEEP][accepted]
-        self.inputs += int(np.count_nonzero(accepted))
+            self._beats += int(np.count_nonzero(trace.is_accepted))
+        self.inputs += count_accepted(trace)
         if active := active_cycles(trace):
             self._cycles = self._seen + active
         self._seen += len(trace)

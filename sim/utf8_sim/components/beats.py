@@ -20,6 +20,7 @@ from ..campaign import (
     toggled_values,
 )
 from ..golden.text import encode, form_maximum, is_continuation
+from ..hostile import bytes_of, texts
 from ..shown import token_label
 from ..stimulus import LAST, Piece, beats
 from ..trace import Columns, Interface, Trace, by_parts, levels_of
@@ -29,6 +30,12 @@ MOST_TEXTS = 2048
 """Of those that try things one by one in every lane; if there were more, some are left out."""
 
 RANDOM_KEEPS = 256
+
+RATES = 0.0, 0.01, 0.2, 0.7
+"""How often something happens that is not usual."""
+
+BROKEN = 0.25
+"""How many pieces of hostile texts break the rules of ``keep``."""
 
 PLACES = 16
 """Beats that may be outstanding: as many values may be kept somewhere."""
@@ -75,6 +82,43 @@ def campaign(design: Any, seed: int) -> list[Part]:
     good = [b"A", b"A\xc3\xa9"]
     pieces["broken rules of keep"] = broken_rules(design, b"".join(encodings), good, seed)
     return [made_part(name, design, some) for name, some in pieces.items()]
+
+
+def hostile(design: Any, generator: np.random.Generator, *more: bytes) -> Iterator[Piece]:
+    """Hostile bytes, and ``more`` texts; see :func:`in_beats`."""
+    return in_beats(design, texts(bytes_of(design.profile, *more), generator), generator)
+
+
+def in_beats(
+    design: Any, pieces: Iterable[Piece], generator: np.random.Generator
+) -> Iterator[Columns]:
+    """Texts in beats; some texts end in a beat without a value, and some beats break the rules."""
+    for some in beats(pieces, Interface.of("", design)):
+        columns = _with_empty_beats(design.lanes, some, generator)
+        if generator.random() < BROKEN:
+            _break_rules(columns, generator)
+        yield columns
+
+
+def _with_empty_beats(lanes: int, some: Columns, generator: np.random.Generator) -> Columns:
+    """The same with beats without a value behind ends of texts: for the end, or a text alone."""
+    rate = generator.choice(RATES)
+    chosen = np.flatnonzero((some[LAST] != 0) & (generator.random(len(some[LAST])) < rate))
+    where = np.insert(np.arange(len(some[LAST])), chosen + 1, chosen)
+    columns = {pin: column[where] for pin, column in some.items()}
+    empty = chosen + np.arange(len(chosen)) + 1
+    columns["i.keep"][empty] = 0
+    is_full = np.logical_and.reduce(columns["i.keep"].reshape(-1, lanes), axis=1)
+    moved = is_full.take(empty - 1) & (generator.random(len(empty)) < 0.5)
+    columns[LAST][empty.compress(moved) - 1] = 0
+    return columns
+
+
+def _break_rules(columns: Columns, generator: np.random.Generator) -> None:
+    """Leave out values and ends of texts, so that there are holes and beats cut short."""
+    for pin in ("i.keep", LAST):
+        column, rate = columns[pin], generator.choice(RATES)
+        column[generator.random(column.shape) < rate] = 0
 
 
 class InLanes:
@@ -191,7 +235,7 @@ class BeatCoverage(Coverage):
         self.lanes = engine.design.lanes
         columns, self._column_of_lane = columns_of(places or self.lanes)
         super().__init__(engine, classes or byte_classes(engine.profile), columns)
-        self.ends = np.zeros(self.lanes + 1, dtype=np.int64)
+        self.ends = self.counter("ends", self.lanes + 1)
 
     def add(self, trace: Trace) -> None:
         super().add(trace)
@@ -260,6 +304,7 @@ def show_verdict(output: Levels) -> str:
 BeatComponent = partial(
     Component,
     campaign=campaign,
+    hostile=hostile,
     item="beat",
     result="beat",
     show_item=show_beat,

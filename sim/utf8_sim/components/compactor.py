@@ -11,6 +11,7 @@ from utf8_hdl import Compactor, Profile
 from ..campaign import Coverage, Part
 from ..golden.packing import ArrayCompactor, CompactorTransducer
 from ..golden.timing import Packing
+from ..hostile import PIECE, text_ends
 from ..stimulus import LAST, Piece, anything, beats
 from ..trace import LARGEST_PART, Columns, Interface, Trace
 from .beats import PLACES, columns_of, kept, made_part, show_beat
@@ -26,6 +27,9 @@ DENSITIES = 0.03, 0.2, 0.5, 0.8, 0.97
 
 RANDOM_BEATS = 256
 
+MOST_ALIKE = 6
+"""Up to two to the power of this beats side by side are as dense."""
+
 MOST_EMPTY = 20
 """Beats without a value side by side: more than may be outstanding."""
 
@@ -33,9 +37,9 @@ MOST_EMPTY = 20
 class _Beats:
     """Beats with any values in some of their lanes."""
 
-    def __init__(self, design: Any, seed: int) -> None:
+    def __init__(self, design: Any, generator: np.random.Generator) -> None:
         self.lanes = design.lanes
-        self.generator = np.random.default_rng((seed, 0))
+        self.generator = generator
         self._interface = Interface.of("compactor", design)
 
     def of(self, keeps: Any, last: int | np.ndarray = 0) -> Columns:
@@ -59,7 +63,7 @@ class _Beats:
 
 def campaign(design: Any, seed: int) -> list[Part]:
     """Lanes in all patterns behind any number of values, texts of all lengths, random ones."""
-    made = _Beats(design, seed)
+    made = _Beats(design, np.random.default_rng((seed, 0)))
     pieces = {
         "patterns of lanes": _patterns(made),
         "every pattern in a text": _single(made),
@@ -167,6 +171,17 @@ def _random(made: _Beats) -> Iterator[Piece]:
     yield made.of(keeps, last=made.generator.random(RANDOM_BEATS) < 0.1)
 
 
+def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+    """Beats side by side that are as dense, or each another way."""
+    made = _Beats(design, generator)
+    count = -(-PIECE // design.lanes)
+    while True:
+        side_by_side = 1 << int(generator.integers(MOST_ALIKE, endpoint=True))
+        density = np.repeat(generator.choice((0, *DENSITIES, 1), count), side_by_side)[:count]
+        keeps = generator.random((count, design.lanes)) < density[:, np.newaxis]
+        yield made.of(keeps, last=text_ends(count, generator))
+
+
 def _count_classes(lanes: int) -> list[range]:
     """Numbers of values that a beat may have."""
     if lanes <= MOST_LANES:
@@ -189,8 +204,8 @@ class CompactorCoverage(Coverage):
         self.lanes = engine.design.lanes
         columns, self._column_of_count = columns_of(self.lanes + 1)
         super().__init__(engine, _count_classes(self.lanes), columns)
-        self.ends = np.zeros(self.lanes + 1, dtype=np.int64)
-        self.rests = np.zeros(self.lanes + 1, dtype=np.int64)
+        self.ends = self.counter("ends", self.lanes + 1)
+        self.rests = self.counter("rests", self.lanes + 1)
         self._of_text = 0
         """Values of the text that has not ended."""
 
@@ -204,6 +219,11 @@ class CompactorCoverage(Coverage):
 
     def _counts(self, keep: np.ndarray) -> np.ndarray:
         return np.count_nonzero(keep.reshape(len(keep), self.lanes), axis=1)
+
+    def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
+        """Of each beat how many values it has."""
+        counts = self._counts(items["i.keep"])
+        return self.rows(counts), np.ones(len(counts), dtype=np.intp)
 
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         items = trace.accepted()
@@ -244,6 +264,7 @@ COMPACTOR = register(
         ),
         timing=lambda design: TIMING,
         campaign=campaign,
+        hostile=hostile,
         coverage=CompactorCoverage,
         item="beat",
         result="beat",

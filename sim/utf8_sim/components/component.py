@@ -10,6 +10,7 @@ from ..campaign import Coverage, Part
 from ..golden.arrays import ArrayTransducer
 from ..golden.text import Transducer
 from ..golden.timing import Timing
+from ..hostile import any_inputs
 from ..stimulus import Piece, one_by_one
 from ..trace import Columns, Interface, by_parts
 
@@ -31,7 +32,8 @@ class Component:
 
     ``make`` is given a profile and the component's own options. Of a design, the transducers say
     what comes out, readable and by whole arrays, and ``timing`` says when. ``campaign`` is given
-    the design and the random seed, ``coverage`` an engine. An input is an ``item``, an output a
+    the design and the random seed, ``hostile`` the design and a random generator for inputs without
+    end, ``coverage`` an engine. An input is an ``item``, an output a
     ``result``. A timing diagram has ``lanes`` for what comes out, and below them ``levels``, pins
     of one bit. ``text`` is an output in a waveform, if that says more than its fields.
 
@@ -60,6 +62,7 @@ class Component:
     kept: Callable[[Columns], np.ndarray] | None = None
     kept_value: str = "byte"
     matters: Mapping[str, str] = field(default_factory=dict, hash=False)
+    hostile: Callable[[Any, np.random.Generator], Iterator[Piece]] = any_inputs
     laned: "Component | None" = None
 
     @property

@@ -23,8 +23,9 @@ from ..golden.array_timing import array_timing
 from ..golden.arrays import ArrayDecoder
 from ..golden.text import DecoderTransducer, encode, is_continuation
 from ..golden.timing import Compact, Elastic
+from ..hostile import bytes_of, texts
 from ..shown import show_token, shown_byte, token_label, token_text
-from ..trace import Trace
+from ..trace import Columns, Trace
 from .component import Component, Lane, register
 from .wide_decoder import WIDE_DECODER
 
@@ -69,7 +70,7 @@ class DecoderCoverage(Coverage):
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine, byte_classes(engine.profile), list(engine.state_names.values()))
-        self.tokens = np.zeros((len(Kind), LONGEST_FORM + 1), dtype=np.int64)
+        self.tokens = self.counter("tokens", len(Kind), LONGEST_FORM + 1)
         self._timing = array_timing(engine.timing)
         self._rows_in_flight = np.zeros(0, dtype=np.intp)
         self._rows_of_bytes = self.rows(np.arange(256))
@@ -81,6 +82,10 @@ class DecoderCoverage(Coverage):
         is_taken = trace.is_taken
         kinds, lengths = (trace[pin].compress(is_taken) for pin in ("o.kind", "o.length"))
         count(self.tokens, kinds, lengths)
+
+    def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
+        data = items["i.data"]
+        return self._rows_of_bytes.take(data), np.ones(len(data), dtype=np.intp)
 
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         accepted = self._rows_of_bytes.take(trace["i.data"].compress(trace.is_accepted))
@@ -98,6 +103,7 @@ DECODER = register(
         array_transducer=lambda design: ArrayDecoder(design.profile),
         timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
         campaign=decoder_campaign,
+        hostile=lambda design, generator: texts(bytes_of(design.profile), generator),
         coverage=DecoderCoverage,
         item="byte",
         result="token",

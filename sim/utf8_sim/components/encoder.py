@@ -1,5 +1,6 @@
 """The encoder's entry: its golden model, its campaign, its coverage, how it is shown."""
 
+from collections.abc import Iterator
 from itertools import pairwise, product
 from typing import Any
 
@@ -12,7 +13,9 @@ from ..campaign import Coverage, Part, boundary_values, edges_of
 from ..golden.arrays import ArrayEncoder
 from ..golden.text import EncoderTransducer, form_maximum
 from ..golden.timing import Compact, Serial
+from ..hostile import Fragment, Fragments, alone, texts, values_of
 from ..shown import named, shown_byte
+from ..stimulus import Piece
 from .component import Component, Lane, Levels, register
 
 RANDOM_VALUES = 1024
@@ -51,6 +54,20 @@ def encoder_campaign(design: Any, seed: int) -> list[Part]:
     ]
 
 
+def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+    """Values at boundaries, with stray bits, of all classes and sizes, and with any bits."""
+    profile, width = design.profile, design.profile.utf32_width
+    boundaries = [value for value in boundary_values(profile) if value < 1 << width]
+    kinds: list[list[Fragment]] = [
+        *values_of(value_classes(profile)),
+        [[alone(value)] for value in boundaries],
+        [[alone(0x41 | 1 << bit)] for bit in range(7, width)],
+        [[range(1 << bits)] for bits in range(1, width + 1)],
+        [[range(1 << width)]],
+    ]
+    return texts(Fragments(kinds, np.uint32 if width <= 32 else np.uint64), generator)
+
+
 def show_byte(byte: Levels) -> str:
     """A byte, and whether it belongs to an error."""
     return f"{byte['o.data']:02X}" + (" error" if byte["o.error"] else "")
@@ -64,6 +81,7 @@ ENCODER = register(
         array_transducer=lambda design: ArrayEncoder(design.profile),
         timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
         campaign=encoder_campaign,
+        hostile=hostile,
         coverage=lambda engine: Coverage(engine, value_classes(engine.profile)),
         item="code point",
         result="byte",

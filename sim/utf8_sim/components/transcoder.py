@@ -21,8 +21,9 @@ from ..golden.transcoding import (
     Conversion,
     TranscoderTransducer,
 )
+from ..hostile import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
 from ..stimulus import LAST, Piece
-from ..trace import Trace
+from ..trace import Columns, Trace
 from . import beats
 from .beats import (
     BeatComponent,
@@ -65,6 +66,25 @@ class Units:
             return self.unit(value)
         high, low = divmod(value - FIRST_OF_PAIRS, len(LOW))
         return self.unit(HIGH.start + high) + self.unit(LOW.start + low)
+
+    def fragment(self, text: bytes) -> Fragment:
+        """The units of a text."""
+        size = self.form.unit_bytes
+        begins = range(0, len(text), size)
+        return alone_in_order(int.from_bytes(text[at : at + size], self._order) for at in begins)
+
+    def cut(self, values: Any, ends: Any, generator: np.random.Generator) -> Piece:
+        """The bytes of some units; of some of the texts the last unit is not whole."""
+        size = self.form.unit_bytes
+        data = values.astype(f"{'<' if self._order == 'little' else '>'}u{size}").view(np.uint8)
+        (last,) = np.nonzero(ends)
+        rate = generator.choice(beats.RATES)
+        missing = generator.integers(size, size=len(last)) * (generator.random(len(last)) < rate)
+        keep = np.ones((len(values), size), dtype=bool)
+        keep[last] = np.arange(size) < size - missing[:, np.newaxis]
+        ends = np.zeros((len(values), size), dtype=bool)
+        ends[last, size - missing - 1] = True
+        return data[keep.ravel()], ends[keep]
 
     @property
     def highest(self) -> int:
@@ -177,6 +197,28 @@ def _hostile(units: Units, seed: int) -> list[bytes]:
     return texts
 
 
+def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+    """Texts of characters, of units of random classes, of boundaries, of any units; cut anywhere.
+
+    Many of them begin with a byte order mark, or are nothing else.
+    """
+    units = Units(design)
+    if units.form is Form.UTF_8:
+        return beats.hostile(design, generator, units.text(BOM))
+    kinds: list[list[Fragment]] = [
+        *values_of(units.classes),
+        [units.fragment(text) for text in units.boundaries],
+        [[range(1 << bits)] for bits in range(1, 8 * units.form.unit_bytes + 1)],
+        [[range(1 << 8 * units.form.unit_bytes)]],
+        [[alone(BOM)]],
+        [[alone(SWAPPED[units.form])]],
+    ]
+    if units.form is Form.UTF_16:
+        kinds += [[[HIGH, LOW]], *many([[HIGH, LOW]], [[HIGH]], [[LOW]])]
+    drawn = texts(Fragments(kinds, np.uint32), generator)
+    return beats.in_beats(design, (units.cut(*some, generator) for some in drawn), generator)
+
+
 def _every_length(design: Any, units: Units) -> Iterator[Piece]:
     """Bytes of letters and pairs, cut anywhere; if they fill a beat, also with an empty one."""
     letter = units.unit(0x41)
@@ -272,19 +314,25 @@ class TranscoderCoverage(BeatCoverage):
             super().__init__(engine, units.classes, design.lanes // self._size)
             self.column = self.title = "place"
         self._out_size = design.to_form.unit_bytes
-        self.errors = np.zeros(2, dtype=np.int64)
-        self.rests = np.zeros(design.out_lanes // self._out_size + 1, dtype=np.int64)
+        self.errors = self.counter("errors", 2)
+        self.rests = self.counter("rests", design.out_lanes // self._out_size + 1)
         self.written_classes = _written(design.to_form, design.profile)
-        self.written = np.zeros(len(self.written_classes), dtype=np.int64)
+        self.written = self.counter("written", len(self.written_classes))
         self._first_written = np.array([members.start for members in self.written_classes])
+
+    def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
+        if self._size == 1:
+            return super().accepted(items)
+        units, is_whole = self._units(items["i.data"], items["i.keep"], self._size)
+        return self.rows(units[is_whole]), np.count_nonzero(is_whole, axis=1)
 
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         if self._size == 1:
             return super().met(trace)
         items = trace.accepted()
-        units, is_whole = self._units(items["i.data"], items["i.keep"], self._size)
+        _, is_whole = self._units(items["i.data"], items["i.keep"], self._size)
         places = np.nonzero(is_whole)[1]
-        return self.rows(units[is_whole]), self._column_of_lane.take(places)
+        return self.accepted(items)[0], self._column_of_lane.take(places)
 
     def _units(
         self, data: np.ndarray, keep: np.ndarray, size: int
@@ -343,6 +391,7 @@ TRANSCODER = register(
         array_transducer=lambda design: ArrayTranscoder(Conversion.of(design)),
         timing=lambda design: TIMING,
         campaign=campaign,
+        hostile=hostile,
         coverage=TranscoderCoverage,
         show_result=show_text,
         lanes=(Lane("o.data", lambda beat: show_beat(beat, "o")),),

@@ -22,8 +22,8 @@ class VerdictCoverage(BeatCoverage):
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
-        self.verdicts = np.zeros(len(Kind), dtype=np.int64)
-        self.wrong = np.zeros(self.lanes, dtype=np.int64)
+        self.verdicts = self.counter("verdicts", len(Kind))
+        self.wrong = self.counter("wrong", self.lanes)
 
     def add(self, trace: Trace) -> None:
         super().add(trace)

@@ -21,8 +21,8 @@ class SlotsCoverage(BeatCoverage):
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
-        self.tokens = np.zeros((len(Kind), LONGEST_FORM + 1), dtype=np.int64)
-        self.slots = np.zeros(self.lanes + 1, dtype=np.int64)
+        self.tokens = self.counter("tokens", len(Kind), LONGEST_FORM + 1)
+        self.slots = self.counter("slots", self.lanes + 1)
 
     def add(self, trace: Trace) -> None:
         super().add(trace)

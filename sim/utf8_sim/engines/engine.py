@@ -63,15 +63,18 @@ class Ending:
 
     def __init__(self, timing: Timing) -> None:
         self._longest_gap = longest_gap(timing)
-        self._quiet = 0
-        self.stuck = 0
+        self.restart()
         self.over = False
         self.hang: str | None = None
+
+    def restart(self) -> None:
+        """An input was accepted, and nothing has counted since."""
+        self._quiet = self.stuck = 0
 
     def note(self, offered: int, i_ready: int, o_valid: int, o_ready: int, more: bool) -> None:
         """Take in one cycle: its pins, and whether there is input left after it."""
         if offered and i_ready:
-            self._quiet = self.stuck = 0
+            self.restart()
         elif o_ready and (offered or not more):
             self._quiet = 0 if o_valid else self._quiet + 1
             self.stuck += 1
@@ -140,28 +143,23 @@ class Engine(ABC):
     def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
         """Simulate from reset until all input is accepted and no more output comes.
 
-        If the design stops moving or drives X or Z, a `DesignError` comes after the last window.
+        It may be over before, after the cycles of the stimulus. If the design stops moving or
+        drives X or Z, a `DesignError` comes after the last window.
         """
         inputs = _Inputs(self.items(stimulus), self.interface)
         size = self._window_for(inputs)
         gaps = stimulus.input_stalls.windows(size)
         stalls = stimulus.output_stalls.windows(size)
-        ending = Ending(self.timing)
+        ending, left = Ending(self.timing), stimulus.cycles
         with self.start() as simulation:
-            while not ending.over:
-                items = inputs.upcoming(size)
-                trace = simulation.window(items, next(gaps), next(stalls))
-                is_accepted = trace.is_accepted
-                inputs.drop(int(np.count_nonzero(is_accepted)))
+            while not ending.over and left > 0:
+                cycles = int(min(size, left))
+                items = inputs.upcoming(cycles)
+                trace = simulation.window(items, next(gaps)[:cycles], next(stalls)[:cycles])
+                left -= cycles
+                inputs.drop(int(np.count_nonzero(trace.is_accepted)))
                 more = any(map(len, inputs.upcoming(1).values()))
-                first = 0
-                blocks = np.arange(0, len(trace), BLOCK)
-                accepts = np.append(np.logical_or.reduceat(is_accepted, blocks), False)
-                moving = int(accepts.argmin())  # blocks before the first that accepts nothing
-                if moving and ending.stuck <= BLOCK:
-                    # Nothing ends in them, and what counts after them began in the last of them.
-                    ending, first = Ending(self.timing), (moving - 1) * BLOCK
-                yield trace[: self._end(ending, trace, more, first)]
+                yield trace[: self._end(ending, trace, more)]
         if ending.hang:
             raise HangError(ending.hang)
 
@@ -172,15 +170,33 @@ class Engine(ABC):
         return min(self.window, most, max(2 * few, LEAST_WINDOW))
 
     @staticmethod
-    def _end(ending: Ending, trace: Trace, more: bool, first: int) -> int:
-        """How many of the cycles belong to the run; it does not end before the first given."""
-        pins = (trace[pin][first:].tolist() for pin in ("i.valid", "i.ready", "o.valid", "o.ready"))
-        last_accepted = np.flatnonzero(trace.is_accepted)[-1:].tolist()
+    def _end(ending: Ending, trace: Trace, more: bool) -> int:
+        """How many of the cycles belong to the run: those are looked at in which it may end."""
+        is_accepted = trace.is_accepted
+        blocks = np.arange(0, len(trace), BLOCK)
+        accepts = np.logical_or.reduceat(is_accepted, blocks)
+        # Nothing ends in a block that accepts an input if those beside it do so too, and what
+        # counts after it began in the next one.
+        accepts = np.concatenate([[ending.stuck <= BLOCK], accepts, [False]])
+        is_looked_at = ~(accepts[:-2] & accepts[1:-1] & accepts[2:])
+        stretch = np.cumsum(np.append(False, is_looked_at[1:] & ~is_looked_at[:-1]))
+
+        last_accepted = np.flatnonzero(is_accepted)[-1:].tolist()
         # If nothing is left, the last input was accepted in this window or before it.
         none_left_from = len(trace) if more else (last_accepted or [0])[0]
-        for cycle, (i_valid, i_ready, o_valid, o_ready) in enumerate(
-            zip(*pins, strict=True), start=first
+        offered = trace["i.valid"].view(bool) | (np.arange(len(trace)) >= none_left_from)
+        counts = is_accepted | (trace["o.ready"].view(bool) & offered)
+        cycles = np.flatnonzero(counts & np.repeat(is_looked_at, BLOCK)[: len(trace)])
+        names = "i.valid", "i.ready", "o.valid", "o.ready"
+        pins = (trace[name].take(cycles).tolist() for name in names)
+        before = 0
+        stretches = stretch.take(cycles // BLOCK).tolist()
+        for cycle, now, i_valid, i_ready, o_valid, o_ready in zip(
+            cycles.tolist(), stretches, *pins, strict=True
         ):
+            if now != before:
+                ending.restart()
+                before = now
             ending.note(i_valid, i_ready, o_valid, o_ready, cycle < none_left_from)
             if ending.over:
                 return cycle + 1

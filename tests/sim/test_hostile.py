@@ -1,0 +1,324 @@
+"""Random hostile stimuli: of all kinds, the same for the same seed; and what is counted of them."""
+
+from functools import partial, reduce
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from rtl import DESIGNS, quick_engine
+from upper import UPPER, Upper
+from utf8_hdl import (
+    UCS4,
+    UNICODE,
+    ByteOrder,
+    Compactor,
+    Decoder,
+    Encoder,
+    Form,
+    Kind,
+    Transcoder,
+    Validator,
+)
+from utf8_sim.campaign import IN_A_ROW, Coverage, Sequences, byte_classes
+from utf8_sim.components import COMPONENTS, component_of
+from utf8_sim.components.encoder import value_classes
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import interface_of
+from utf8_sim.golden.arrays import ArrayDecoder, is_refused
+from utf8_sim.hostile import LONG_RUN, any_inputs, bytes_of, text_ends, texts
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.stimulus import LAST, STRETCH, ChangingStalls, RandomStalls, Stimulus
+from utf8_sim.trace import Columns, Trace
+
+from_16, from_32 = (
+    partial(Transcoder, from_form=Form.UTF_16),
+    partial(Transcoder, from_form=Form.UTF_32),
+)
+
+EVERY = DESIGNS | {
+    "decoder, 4 lanes": partial(Decoder, lanes=4),
+    "validator, 1 lane": partial(Validator, lanes=1),
+    "validator, 16 lanes": partial(Validator, lanes=16),
+    "compactor": lambda profile: Compactor(lanes=4),
+    "wide compactor": lambda profile: Compactor(lanes=16, width=40),
+    "transcoder": partial(Transcoder, lanes=4),
+    "transcoder from UTF-16": partial(from_16, to_form=Form.UTF_8, lanes=4),
+    "transcoder from UTF-32": partial(
+        from_32, to_form=Form.UTF_16, byte_order=ByteOrder.BIG, lanes=8
+    ),
+}
+"""Designs of all components, as they take a profile."""
+
+every_design = pytest.mark.parametrize("design", EVERY.values(), ids=EVERY)
+
+
+def drawn(design, pieces: int = 40, seed: int = 0) -> Columns:
+    """The inputs of some pieces."""
+    component, interface = component_of(design), interface_of(design)
+    stimulus = component.hostile(design, np.random.default_rng(seed))
+    columns = list(component.pack(islice(stimulus, pieces), interface))
+    return {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
+
+
+@every_design
+def test_a_seed_decides_everything(design):
+    first, again, other = (drawn(design(UNICODE), 2, seed) for seed in (1, 1, 2))
+    for name, column in first.items():
+        assert (column == again[name]).all()
+    data = next(iter(first))
+    size = min(len(first[data]), len(other[data]))
+    assert (first[data][:size] != other[data][:size]).any()
+
+
+def assert_texts_of_all_lengths(lasts: np.ndarray) -> None:
+    lengths = np.diff(np.flatnonzero(lasts))
+    assert {1, 2, 3, 4, 5, 7, 8, 9} <= {*lengths.tolist()}
+    assert lengths.max() > 5000
+
+
+def longest_runs(values: np.ndarray) -> dict[int, int]:
+    """For each value how many of it are side by side at most."""
+    begins = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    longest: dict[int, int] = {}
+    sizes = np.diff(np.append(begins, len(values)))
+    for value, size in zip(values[begins].tolist(), sizes.tolist(), strict=True):
+        longest[value] = max(size, longest.get(value, 0))
+    return longest
+
+
+@pytest.mark.parametrize("profile", [UNICODE, UCS4])
+def test_bytes_are_of_all_kinds(profile):
+    items = drawn(Decoder(profile), 120)
+    assert_texts_of_all_lengths(items[LAST])
+    tokens = ArrayDecoder(profile).feed(items).columns
+    impossible = {Kind.NONCHARACTER} if profile is UNICODE else {Kind.OUT_OF_RANGE}
+    assert {Kind(kind) for kind in np.unique(tokens["o.kind"])} == {*Kind} - impossible
+    for length in range(1, profile.longest_form + 1):
+        chosen = (tokens["o.length"] == length) & (tokens["o.kind"] == 0)
+        values = tokens["o.code_point"][chosen].tolist()
+        assert len({*values}) > 100
+        bits = reduce(int.__or__, values) & ~reduce(int.__and__, values)  # that are not the same
+        free = {1: 7, 2: 11, 3: 16, 4: 20}.get(length, 5 * length + 1)
+        assert bits & (1 << free) - 1 == (1 << free) - 1
+    runs = longest_runs(items["i.data"])
+    for members in byte_classes(profile):
+        assert runs[members[0]] >= LONG_RUN
+        assert runs[members[-1]] >= LONG_RUN
+
+
+@pytest.mark.parametrize("profile", [UNICODE, UCS4])
+def test_code_points_are_of_all_kinds(profile):
+    items = drawn(Encoder(profile))
+    assert_texts_of_all_lengths(items[LAST])
+    values = items["i.code_point"]
+    for members in value_classes(profile):
+        inside = (values >= members[0]) & (values <= members[-1])
+        assert {members[0], members[-1]} <= {*values[inside].tolist()}
+    refused = is_refused(values, profile)
+    assert 0.1 < refused.mean() < 0.9
+    assert np.bitwise_or.reduce(values) == 2**32 - 1
+    assert max(longest_runs(values).values()) >= LONG_RUN
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_beats_are_full_partial_empty_and_broken(lanes):
+    items = drawn(Validator(lanes=lanes))
+    keep, last = items["i.keep"].reshape(-1, lanes), items[LAST] != 0
+    counts = keep.sum(axis=1)
+    assert {*counts[last].tolist()} == {*range(lanes + 1)}
+    begins = np.append(True, last[:-1])
+    assert (last & begins & (counts == 0)).any()  # an empty text
+    assert (last & ~begins & (counts == 0)).any()  # a text that ends in an empty beat
+    assert (~last & (counts < lanes)).any()
+    if lanes > 1:
+        assert (np.diff(keep.astype(int), axis=1) > 0).any()  # holes
+
+
+def test_values_are_in_some_lanes():
+    items = drawn(Compactor(lanes=4))
+    patterns = items["i.keep"] @ (1 << np.arange(4))
+    assert {*patterns.tolist()} == {*range(16)}
+    assert {*patterns[items[LAST] != 0].tolist()} == {*range(16)}
+    assert max(longest_runs(patterns).values()) > 20
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("form", "size"), [(Form.UTF_16, 2), (Form.UTF_32, 4)])
+def test_units_are_of_all_kinds(form, size, order):
+    byte_order = ByteOrder.LITTLE if order == "<" else ByteOrder.BIG
+    design = Transcoder(from_form=form, to_form=Form.UTF_8, byte_order=byte_order, lanes=8)
+    items = drawn(design, 60)
+    keep, last = items["i.keep"], items[LAST] != 0
+    assert {*(keep.sum(axis=1)[last] % size).tolist()} == {*range(size)}  # bytes left over
+    full = keep.all(axis=1)
+    units = items["i.data"][full].copy().view(f"{order}u{size}").ravel()
+    is_high, is_low = units >> 10 == 0xD8 >> 2, units >> 10 == 0xDC >> 2
+    for first in (is_high, is_low):
+        for second in (is_high, is_low, ~is_high & ~is_low):
+            assert (first[:-1] & second[1:]).any()
+    begins = np.append(True, last[:-1])[full]
+    firsts = {*units.reshape(-1, 8 // size)[begins, 0].tolist()}
+    assert {0xFEFF, 0xFFFE if size == 2 else 0xFFFE0000} <= firsts
+    assert np.bitwise_or.reduce(units) == 2 ** (8 * size) - 1
+    assert units.min() == 0
+
+
+def test_a_component_that_says_nothing_gets_anything(monkeypatch):
+    monkeypatch.setitem(COMPONENTS, "upper", UPPER)
+    items = drawn(Upper())
+    assert component_of(Decoder()).hostile is not any_inputs
+    assert {*items["i.data"].tolist()} == {*range(256)}
+    assert_texts_of_all_lengths(items[LAST])
+    pieces = UPPER.hostile(Upper(), np.random.default_rng(0))
+    assert Lockstep(AmaranthEngine(Upper()), Stimulus(pieces, cycles=2000)).run() is None
+
+
+@pytest.mark.parametrize("size", [1, 2, 1000])
+def test_text_ends_are_anywhere(size):
+    for seed in range(50):
+        ends = text_ends(size, np.random.default_rng(seed))
+        assert len(ends) == size
+    assert text_ends(1000, np.random.default_rng(3)).dtype == bool
+
+
+def test_pieces_go_on_without_end():
+    pieces = texts(bytes_of(UNICODE), np.random.default_rng(0))
+    first, second = next(pieces), next(pieces)
+    size = min(len(first[0]), len(second[0]))
+    assert size > 10_000
+    assert (first[0][:size] != second[0][:size]).any()
+
+
+# --- stalls -------------------------------------------------------------------------------------
+
+
+def test_changing_stalls_do_not_depend_on_the_windows():
+    rates = 0.0, 0.5, 0.99
+    stalls = ChangingStalls(rates, seed=(5, 1))
+    long = next(stalls.windows(20 * STRETCH))
+    for size in (100, 1000, STRETCH, 3 * STRETCH // 2):
+        windows = islice(stalls.windows(size), len(long) // size)
+        short = np.concatenate(list(windows))
+        assert (long[: len(short)] == short).all()
+    found = long.reshape(20, STRETCH).mean(axis=1)
+    nearest = [min(rates, key=lambda rate, share=share: abs(rate - share)) for share in found]
+    assert {*nearest} == {*rates}
+    assert np.abs(found - nearest).max() < 0.05
+    assert not (long == next(ChangingStalls(rates, seed=(6, 1)).windows(len(long)))).all()
+
+
+# --- a run of some cycles -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cycles", [1, 4096, 10_000])
+def test_a_run_is_over_after_its_cycles(cycles):
+    engine = AmaranthEngine(Decoder(compact=True))
+    stalls = RandomStalls(0.3, 1), RandomStalls(0.3, 2)
+    data = np.random.default_rng(0).bytes(20_000)
+    cut = Trace.join([*engine.run(Stimulus([(data, True)], *stalls, cycles=cycles))])
+    whole = Trace.join([*engine.run(Stimulus([(data, True)], *stalls))])
+    assert len(cut) == cycles < len(whole)
+    for name, column in cut.columns.items():
+        assert (column == whole[name][:cycles]).all()
+
+
+@every_design
+def test_hardware_and_golden_model_agree(design):
+    made = design(UNICODE)
+    is_quick = design in DESIGNS.values()
+    engine = quick_engine(made) if is_quick else AmaranthEngine(made)
+    pieces = engine.component.hostile(made, np.random.default_rng(1))
+    stalls = (ChangingStalls((0.0, 0.3, 0.9), side) for side in range(2))
+    cycles = 200_000 if is_quick else 300
+    assert Lockstep(engine, Stimulus(pieces, *stalls, cycles=cycles)).run() is None
+
+
+# --- coverage -----------------------------------------------------------------------------------
+
+
+def covered(engine, seed: int) -> Coverage:
+    coverage = engine.component.coverage(engine)
+    pieces = engine.component.hostile(engine.design, np.random.default_rng(seed))
+    for trace in engine.run(Stimulus(pieces, RandomStalls(0.3, seed), cycles=300)):
+        coverage.add(trace)
+    return coverage
+
+
+@every_design
+def test_merged_coverage_is_that_of_the_whole(design):
+    engine = AmaranthEngine(design(UNICODE))
+    first, second = covered(engine, 1), covered(engine, 2)
+    merged = engine.component.coverage(engine)
+    before = {name: value.copy() for name, value in arrays(merged).items()}
+    for each in (first, second):
+        merged.merge(each.counts)
+    changed = {name for name, value in arrays(first).items() if (value != before[name]).any()}
+    assert "cells" in changed
+    for name in changed:  # whatever is counted, is in it
+        assert (arrays(merged)[name] == arrays(first)[name] + arrays(second)[name]).all()
+    assert merged.waiting_inputs == first.waiting_inputs + second.waiting_inputs
+    assert merged.waiting_outputs == first.waiting_outputs + second.waiting_outputs
+    assert {*merged.gaps()} == {*first.gaps()} & {*second.gaps()}
+
+
+def arrays(coverage: Coverage) -> dict[str, np.ndarray]:
+    """What it shows."""
+    found = {name: value for name, value in vars(coverage).items() if not name.startswith("_")}
+    return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+
+
+def test_states_are_counted_alike_at_all_rates():
+    """They follow from the bytes alone."""
+    engine = AmaranthEngine(Decoder())
+    data = np.random.default_rng(0).bytes(3000)
+    cells = []
+    for rates in ((0.0, 0.0), (0.25, 0.0), (0.0, 0.25), (0.25, 0.25)):
+        coverage = engine.component.coverage(engine)
+        for trace in engine.run(Stimulus([(data, True)], *(RandomStalls(p, 1) for p in rates))):
+            coverage.add(trace)
+        cells.append(coverage.cells)
+    assert cells[0].sum() == 3000
+    assert all((each == cells[0]).all() for each in cells)
+
+
+def sequences_of(engine, stimulus: Stimulus) -> Sequences:
+    sequences = Sequences(engine.component.coverage(engine))
+    for trace in engine.run(stimulus):
+        sequences.add(trace)
+    return sequences
+
+
+def test_sequences_are_of_classes_and_ends():
+    engine = AmaranthEngine(Decoder())
+    stimulus = Stimulus([(b"A\x80", True), (b"\xff", True)])
+    sequences = sequences_of(engine, stimulus)
+    base = len(byte_classes(UNICODE)) + 1
+    a, continuation, invalid = 1, 2, base - 1
+    digits = [0] * (IN_A_ROW - 1) + [a, continuation, 0, invalid, 0]
+    numbers = {
+        sum(digit * base ** (3 - place) for place, digit in enumerate(digits[begin : begin + 4]))
+        for begin in range(5)
+    }
+    assert {*np.flatnonzero(sequences.seen).tolist()} == numbers
+    assert len(sequences.seen) == 2 * base**IN_A_ROW
+
+    waited = sequences_of(engine, Stimulus([(b"A" * 50, True)], output_stalls=RandomStalls(0.5, 1)))
+    again = a * (1 + base + base**2 + base**3)
+    assert waited.seen[again]
+    assert waited.seen[again + base**IN_A_ROW]
+
+
+def test_sequences_do_not_depend_on_the_windows(monkeypatch):
+    design = Validator(lanes=4)
+    pieces = list(islice(component_of(design).hostile(design, np.random.default_rng(0)), 1))
+    stimulus = Stimulus(pieces, RandomStalls(0.3, 1), RandomStalls(0.3, 2), cycles=3000)
+    whole = sequences_of(AmaranthEngine(design), stimulus)
+    monkeypatch.setattr(AmaranthEngine, "window", 64)
+    parts = sequences_of(AmaranthEngine(design), stimulus)
+    assert whole.seen.sum() > 100
+    assert (whole.seen == parts.seen).all()
+    merged = Sequences(AmaranthEngine(design).component.coverage(AmaranthEngine(design)))
+    merged.merge(whole.seen)
+    merged.merge(np.zeros_like(whole.seen))
+    assert (merged.seen == whole.seen).all()

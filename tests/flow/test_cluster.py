@@ -205,7 +205,7 @@ def test_every_text_of_two_bytes(folder, cluster):
 
 def test_the_campaign(folder, cluster):
     options = "--component", "encoder", "--compact"
-    assert "every class met every state" in same(cluster, "compare", *options)
+    assert "every class met every output" in same(cluster, "compare", *options)
     bytes_given = same(cluster, "compare", *options, "--stall-output", 0.3, "--tokens", "-")
     assert len(bytes_given.splitlines()) > 1000
     assert names(folder) == {"text.txt"}

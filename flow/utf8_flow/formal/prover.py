@@ -5,21 +5,19 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 
 from amaranth.hdl import Module, Signal
 
 from utf8_sim.tools.errors import ToolError
-from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
+from utf8_sim.tools.programs import LONGEST_MESSAGE
 from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
 from utf8_sim.trace import Columns, Interface, Trace
 
+from .abc_program import PACKAGE, ask_abc
 from .bench import Bench, input_name, pins_of
 from .circuit import Circuit, signal_bit, words
-
-PACKAGE = "pyosys"
 
 WRONG = "wrong"
 """Name of the output that a proof is about."""
@@ -190,7 +188,7 @@ def decide(circuit: Circuit, cycles: int = 0, seconds: int = 0) -> tuple[str, st
         wrong = fails_within(circuit, cycles)
         return ("FAILED", "") if wrong else ("proved", f"any {cycles} cycles")
     search = f"pdr -sfy -T {seconds}" if seconds else "pdr -sfy"
-    said, merged = _ask_abc(circuit, f"scorr; dc2; write_aiger result; {search}", "result")
+    said, merged = ask_abc(circuit, f"scorr; dc2; write_aiger result; {search}", "result")
     if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
         return "proved", "induction"
     if "was asserted in frame" in said:
@@ -204,7 +202,7 @@ def decide(circuit: Circuit, cycles: int = 0, seconds: int = 0) -> tuple[str, st
 
 def fails_within(circuit: Circuit, cycles: int) -> bool:
     """Whether the only output of a circuit is high in so many cycles of some run."""
-    said, _ = _ask_abc(circuit, f"bmc3 -F {cycles}")
+    said, _ = ask_abc(circuit, f"bmc3 -F {cycles}")
     if "was asserted in frame" in said:
         return True
     if f"No output asserted in {cycles} frames" not in said:
@@ -214,7 +212,7 @@ def fails_within(circuit: Circuit, cycles: int) -> bool:
 
 def _shortest_run(circuit: Circuit) -> list[list[int]]:
     """The inputs, cycle by cycle, of a shortest run in which the only output gets high."""
-    _, file = _ask_abc(circuit, "bmc3; write_cex -a result", "result")
+    _, file = ask_abc(circuit, "bmc3; write_cex -a result", "result")
     lines = file.decode().split()[1:]  # the first one is about the registers
     stimulus = [[int(level) for level in line] for line in lines if set(line) <= {"0", "1"}]
     if not any(circuit.simulate(stimulus)[-1].values()):
@@ -226,23 +224,9 @@ def _unreached(bench: Bench, circuit: Circuit, cycles: int) -> tuple[str, ...]:
     """What must be reached and is not."""
     names = {f"reached{number}": what for number, what in enumerate(bench.reached)}
     # Without -x it keeps the runs, and crashes if an output is high from the beginning.
-    said, _ = _ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}")
+    said, _ = ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}")
     reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
     return tuple(what for number, what in enumerate(names.values()) if number not in reached)
-
-
-def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tuple[str, bytes]:
-    """What ABC prints about a circuit, and the file of that name, which it is told to write."""
-    abc = Path(str(resources.files(PACKAGE))) / "yosys-abc"
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "circuit.aig").write_bytes(circuit.file())
-        ties = [f"&cof -V {number} -C {level}; " for number, level in circuit.levels]
-        read = f"&r circuit.aig; {''.join(ties)}&put; strash"
-        said = run_tool([str(abc), "-q", f"{read}; {commands}"], folder)
-        if "Error" in said:
-            raise ToolError(f"yosys-abc failed: {' '.join(said.split())[:LONGEST_MESSAGE]}")
-        return said, (folder / result).read_bytes() if result else b""
 
 
 def run_yosys(script: str, folder: Path) -> None:

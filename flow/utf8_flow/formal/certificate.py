@@ -1,0 +1,167 @@
+"""Proofs that need not be believed: a circuit, and an invariant that a small program can check."""
+
+import re
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+from hashlib import sha256
+
+from pysat.solvers import Minisat22
+
+from .abc_program import ask_abc
+from .circuit import Circuit
+
+Clause = tuple[int, ...]
+"""Literals of a circuit, of which one must be true."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The texts of its two files, which ``utf8-hdl check`` reads.
+
+    Parameters
+    ----------
+    circuit : str
+        An AIGER file, whose output never gets high.
+    invariant : str
+        Clauses over the names of its registers. They are so in the initial states, no step leads
+        out of them, and the output is low where they are so. Each of them is needed for that.
+    """
+
+    circuit: str
+    invariant: str
+
+
+def certify(circuit: Circuit, seconds: int, *comment: str) -> Certificate | None:
+    """A certificate that the only output of a circuit stays low, if one is found in that time.
+
+    Property directed reachability looks for the invariant, on the circuit as it is: nothing is
+    merged before, so nothing but its clauses is needed.
+    """
+    clauses = minimal(circuit, _found(circuit, seconds))
+    if clauses is None:
+        return None
+    text = circuit.text(*comment)
+    first = 1 + len(circuit.inputs)
+    lines = [
+        " ".join("-" * (literal & 1) + circuit.names[(literal >> 1) - first] for literal in clause)
+        for clause in clauses
+    ]
+    digest = sha256(text.encode()).hexdigest()
+    head = ["utf8-hdl invariant 1", f"circuit {digest}", f"clauses {len(lines)}"]
+    return Certificate(text, "\n".join([*head, *lines, ""]))
+
+
+def _found(circuit: Circuit, seconds: int) -> list[Clause]:
+    """The invariant that ABC finds; where it finds none there are no clauses."""
+    # It writes which states are out: a line has the level of some registers in them.
+    _, file = ask_abc(circuit, f"pdr -sfyd -T {seconds} -I invariant", "invariant")
+    text = file.decode()
+    named = re.search(r"^\.ilb (.*)$", text, re.MULTILINE)
+    registers = [int(name.removeprefix("lo")) for name in (named[1].split() if named else ())]
+    first = 1 + len(circuit.inputs)
+    return [
+        tuple(
+            2 * (first + register) + int(level)
+            for register, level in zip(registers, levels, strict=True)
+            if level != "-"
+        )
+        for levels in re.findall(r"^([01-]+) 1$", text, re.MULTILINE)
+    ]
+
+
+def minimal(circuit: Circuit, clauses: list[Clause]) -> list[Clause] | None:
+    """Those that are needed, each of them, for an invariant in which the only output is low.
+
+    None, if all of them together are none.
+    """
+    with Minisat22() as solver:
+        return _minimal(_Steps(solver, circuit, clauses), clauses)
+
+
+def _minimal(steps: "_Steps", clauses: list[Clause]) -> list[Clause] | None:
+    needed = _behind_output(steps, range(len(clauses)))
+    if needed is None:
+        return None
+    # What shows that a clause is needed shows it as long as it is itself there.
+    shown_by: dict[int, int] = {}
+    while untested := [n for n in needed if shown_by.get(n) not in (OUTPUT, *needed)]:
+        for clause in sorted(untested, reverse=True):
+            wrong = steps.wrong_without(clause, needed)
+            if wrong is None:
+                needed.remove(clause)
+            else:
+                shown_by[clause] = wrong
+    return [clauses[number] for number in sorted(needed)]
+
+
+OUTPUT = -1
+"""In the place of a clause's number: that the output is low."""
+
+
+def _behind_output(steps: "_Steps", clauses: Collection[int]) -> set[int] | None:
+    """Those from which the output's being low follows, and those that these follow from, and so on.
+
+    None, if it does not follow from all of them.
+    """
+    found: set[int] = set()
+    waiting = [OUTPUT]
+    while waiting:
+        what = waiting.pop()
+        reasons = steps.reasons(what, found)
+        if reasons is None:
+            reasons = steps.reasons(what, clauses)
+        if reasons is None:
+            return None
+        waiting += reasons - found
+        found |= reasons
+    return found
+
+
+class _Steps:
+    """A solver that knows what a step does, and may assume clauses in the state before it.
+
+    It is MiniSat: the one of the checker has no part in this.
+    """
+
+    def __init__(self, solver: Minisat22, circuit: Circuit, clauses: list[Clause]) -> None:
+        registers = 1 + len(circuit.inputs)
+        gates = registers + len(circuit.registers)
+        following = dict(enumerate(circuit.registers, start=registers))
+        after = [[following[each >> 1] ^ each & 1 for each in clause] for clause in clauses]
+        after.append([literal ^ 1 for literal in circuit.outputs.values()])
+        self._denied = [[-_variable(each) for each in clause] for clause in after]
+        behind = iter(range(2 * (gates + len(circuit.gates)), sys.maxsize, 2))
+        self._assumed = [_variable(next(behind)) for _ in clauses]
+        self._wrong = [_variable(next(behind)) for _ in after]
+        self._solver = solver
+        solver.append_formula([[-_variable(0)], self._wrong])
+        for gate, pair in enumerate(circuit.gates, start=gates):
+            own, one, other = map(_variable, (2 * gate, *pair))
+            solver.append_formula([[-own, one], [-own, other], [own, -one, -other]])
+        for assumed, clause in zip(self._assumed, clauses, strict=True):
+            solver.add_clause([-assumed, *map(_variable, clause)])
+        for wrong, denied in zip(self._wrong, self._denied, strict=True):
+            solver.append_formula([[-wrong, each] for each in denied])
+
+    def reasons(self, what: int, assumed: Collection[int]) -> set[int] | None:
+        """From which of the assumed clauses something follows; None if it does not."""
+        numbers = {self._assumed[number]: number for number in assumed}
+        if self._solver.solve([*self._denied[what], *numbers]):
+            return None
+        return {numbers[each] for each in self._solver.get_core() or () if each in numbers}
+
+    def wrong_without(self, clause: int, clauses: Collection[int]) -> int | None:
+        """What of the rest does not follow if one of some clauses is left out; None if all does."""
+        kept = {number for number in clauses if number != clause}
+        others = set(range(len(self._assumed))) - kept
+        assumed = [self._assumed[number] for number in kept]
+        if not self._solver.solve([*assumed, *(-self._wrong[number] for number in others)]):
+            return None
+        model = self._solver.get_model()
+        return next(each for each in (OUTPUT, *kept) if model[self._wrong[each] - 1] > 0)
+
+
+def _variable(literal: int) -> int:
+    """A literal of a circuit as one of the solver's, whose variables begin with 1."""
+    return -(literal // 2 + 1) if literal & 1 else literal // 2 + 1

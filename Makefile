@@ -16,7 +16,7 @@ SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 
 .PHONY: help sim test test-all compare bench bench-transcoding verilog diagram prove mutate synth \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) choose $(CHOICES) \
-        bitstream site live lint format clean
+        prove-check bitstream site live lint format clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -66,6 +66,16 @@ diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 
 prove: $(VENV)/formal ## Prove every property of every component and profile
 	$(BIN)/utf8-hdl prove
+
+prove-check: $(VENV)/formal ## Certify decoder and encoder in unicode, in build/certificates, and check that
+	@mkdir -p $(BUILD)
+	$(CERTIFY) --component decoder
+	$(CERTIFY) --component decoder --compact
+	$(CERTIFY) --component encoder
+	$(CERTIFY) --component encoder --compact
+	$(BIN)/utf8-hdl check $(BUILD)/certificates
+
+CERTIFY := $(BIN)/utf8-hdl prove --profile unicode --certificates $(BUILD)/certificates
 
 mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate

@@ -11,8 +11,8 @@ It is confirmed if a solver finds no counterexample to any of these:
 3. in a state that satisfies all of them the output is low, whatever the inputs.
 
 Then every state that can be reached satisfies the clauses, so the output is low in it. Nothing here
-knows how the clauses were found. This program uses nothing of the project that it belongs to: it can
-be read, copied and run alone, and needs only the solver, CaDiCaL of python-sat.
+knows how the clauses were found. This program uses nothing of the project that it belongs to: it
+can be read, copied and run alone, and needs only the solver, CaDiCaL of python-sat.
 
 The exit status is 0 if all are confirmed, 1 if one is refused, 2 if one cannot be read as above.
 """
@@ -25,6 +25,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import pysolvers
 from pysat.solvers import Cadical195
 
 Clause = list[int]
@@ -131,7 +132,7 @@ def parse_names(lines: Iterable[str], counts: dict[str, int]) -> list[str]:
             break
         symbol = re.fullmatch("([ilo])(0|[1-9][0-9]{0,8}) ([!-~]+)", line)
         if not symbol or int(symbol[2]) >= counts[symbol[1]]:
-            raise Unreadable(f"behind the circuit there is {line[:60]!r}, which names nothing in it")
+            raise Unreadable(f"behind the circuit is {line[:60]!r}, which names nothing in it")
         place = symbol[1], int(symbol[2])
         if place in names:
             raise Unreadable(f"{symbol[1]}{symbol[2]} has two names")
@@ -202,7 +203,10 @@ def broken(clauses: list[Clause], circuit: Circuit) -> list[Clause]:
 def contradict(said: list[Clause]) -> bool:
     """Whether the solver shows that not all of the clauses can be satisfied."""
     with Cadical195(bootstrap_with=said) as solver:
-        return solver.solve() is False  # it would be None if the solver gave up
+        try:
+            return solver.solve() is False  # it would be None if the solver gave up
+        except pysolvers.error as interrupted:  # it hears of Ctrl-C first
+            raise KeyboardInterrupt from interrupted
 
 
 def check(circuit: Circuit, clauses: list[Clause]) -> None:

@@ -1,15 +1,17 @@
 """Proofs that need not be believed: a circuit, and an invariant that a small program can check."""
 
 import re
-import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
-
-from pysat.solvers import Minisat22
+from itertools import count
+from typing import Any
 
 from .abc_program import ask_abc
 from .circuit import Circuit
+
+SOLVER = "python-sat"
+"""The PyPI package of the solver that finds out which clauses are needed."""
 
 Clause = tuple[int, ...]
 """Literals of a circuit, of which one must be true."""
@@ -75,8 +77,14 @@ def minimal(circuit: Circuit, clauses: list[Clause]) -> list[Clause] | None:
 
     None, if all of them together are none.
     """
+    from pysat.solvers import Minisat22  # noqa: PLC0415 (who needs no certificate may lack it)
+    from pysolvers import error  # noqa: PLC0415
+
     with Minisat22() as solver:
-        return _minimal(_Steps(solver, circuit, clauses), clauses)
+        try:
+            return _minimal(_Steps(solver, circuit, clauses), clauses)
+        except error as interrupted:  # it hears of Ctrl-C first
+            raise KeyboardInterrupt from interrupted
 
 
 def _minimal(steps: "_Steps", clauses: list[Clause]) -> list[Clause] | None:
@@ -124,14 +132,14 @@ class _Steps:
     It is MiniSat: the one of the checker has no part in this.
     """
 
-    def __init__(self, solver: Minisat22, circuit: Circuit, clauses: list[Clause]) -> None:
+    def __init__(self, solver: Any, circuit: Circuit, clauses: list[Clause]) -> None:
         registers = 1 + len(circuit.inputs)
         gates = registers + len(circuit.registers)
         following = dict(enumerate(circuit.registers, start=registers))
         after = [[following[each >> 1] ^ each & 1 for each in clause] for clause in clauses]
         after.append([literal ^ 1 for literal in circuit.outputs.values()])
         self._denied = [[-_variable(each) for each in clause] for clause in after]
-        behind = iter(range(2 * (gates + len(circuit.gates)), sys.maxsize, 2))
+        behind = count(2 * (gates + len(circuit.gates)), 2)
         self._assumed = [_variable(next(behind)) for _ in clauses]
         self._wrong = [_variable(next(behind)) for _ in after]
         self._solver = solver

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 
 @dataclass(frozen=True)
@@ -85,16 +86,14 @@ class Circuit:
         counter = range(2 * first, 2 * (first + cycles), 2)
         numbers = {n: n + cycles if n >= first else n for n in range(self._signals)}
         moved = self._renumbered(self.inputs, numbers)
-        over, last = counter[-1], 2 * (self._signals + cycles)
+        pairs = [(literal, counter[-1] ^ 1) for literal in moved.outputs.values()]
+        behind = count(2 * (self._signals + cycles), 2)
         return replace(
             moved,
             registers=(*moved.registers, 1, *counter[:-1]),
-            outputs={name: last + 2 * n for n, name in enumerate(moved.outputs)},
-            gates=(
-                *moved.gates,
-                *((max(pair), min(pair)) for pair in ((o, over ^ 1) for o in moved.outputs.values())),
-            ),
-            names=(*self.names, *(f"{n + 1}-cycles-are-over" for n in range(cycles))),
+            outputs=dict(zip(moved.outputs, behind, strict=False)),
+            gates=(*moved.gates, *((max(pair), min(pair)) for pair in pairs)),
+            names=(*self.names, *(f"cycles-over-{n}" for n in range(1, cycles + 1))),
         )
 
     @property

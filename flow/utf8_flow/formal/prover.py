@@ -17,6 +17,7 @@ from utf8_sim.trace import Columns, Interface, Trace
 
 from .abc_program import PACKAGE, ask_abc
 from .bench import Bench, input_name, pins_of
+from .certificate import Certificate, certify
 from .circuit import Circuit, signal_bit, words
 
 WRONG = "wrong"
@@ -24,6 +25,9 @@ WRONG = "wrong"
 
 MOST_CYCLES = 20
 """In so many cycles everything must be reached that can be."""
+
+LONGEST_SEARCH = 300
+"""Seconds for which an invariant of a certificate is looked for."""
 
 _RUN_YOSYS = """
 import sys
@@ -80,6 +84,8 @@ class Proof:
         cycle in which it does.
     inputs : list of dict of str to int
         What is free beside these pins, in each cycle of that run.
+    certificate : Certificate, optional
+        One of what is proved, if it was asked for and found.
     """
 
     verdict: str
@@ -89,6 +95,7 @@ class Proof:
     unreached: tuple[str, ...] = ()
     counterexample: dict[str, Trace] = field(default_factory=dict)
     inputs: list[dict[str, int]] = field(default_factory=list)
+    certificate: Certificate | None = None
 
 
 def tool_version() -> str:
@@ -97,8 +104,11 @@ def tool_version() -> str:
     return f"Yosys and ABC of {versions_line(package_versions([PACKAGE]))}"
 
 
-def prove(bench: Bench) -> Proof:
-    """Decide about what is said on a bench; a `ToolError` if a tool fails."""
+def prove(bench: Bench, title: str = "") -> Proof:
+    """Decide about what is said on a bench; a `ToolError` if a tool fails.
+
+    If there is a title, a certificate of that title is looked for, too.
+    """
     begin = time.monotonic()
     circuit = to_circuit(bench, pins=False)
     verdict, method = decide(circuit.only(WRONG), bench.cycles)
@@ -112,9 +122,14 @@ def prove(bench: Bench) -> Proof:
     unreached = _unreached(bench, circuit, bench.cycles or bench.reach or MOST_CYCLES)
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
+    certificate = None
+    if title and verdict == "proved":
+        asked = circuit.only(WRONG)
+        bounded = asked.within(bench.cycles) if bench.cycles else asked
+        certificate = certify(bounded, LONGEST_SEARCH, title, f"made by {tool_version()}")
     seconds = time.monotonic() - begin
     reached = len(bench.reached) - len(unreached)
-    return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs)
+    return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs, certificate)
 
 
 def to_circuit(bench: Bench, pins: bool = True) -> Circuit:

@@ -2,34 +2,36 @@
 
     python utf8_check.py FILE|FOLDER...
 
-A certificate is two files. NAME.aag is the circuit, in the ASCII form of AIGER: and-gates, and
-registers that begin as it says. NAME.inv is an invariant: clauses over the names of its registers.
-It is confirmed if a solver finds no counterexample to any of these:
+A certificate is two files. NAME.aag is the circuit, AIGER in ASCII: and-gates, and registers that
+begin as it says. NAME.inv is an invariant: clauses over the names of its registers. It is confirmed
+if a solver finds nothing that contradicts one of these:
 
 1. the initial states satisfy every clause;
-2. from a state that satisfies all of them, every step leads to one that does, whatever the inputs;
+2. from a state that satisfies all of them each step leads to one that does, whatever the inputs;
 3. in a state that satisfies all of them the output is low, whatever the inputs.
 
-Then every state that can be reached satisfies the clauses, so the output is low in it. Nothing here
-knows how the clauses were found. This program uses nothing of the project that it belongs to: it
-can be read, copied and run alone, and needs only the solver, CaDiCaL of python-sat.
+So every state that is reached satisfies the clauses, and the output is low in it. How the clauses
+were found does not matter. Of the project that this program belongs to it uses nothing: it can be
+copied and run alone. All that it needs is the solver, CaDiCaL of python-sat.
 
-The exit status is 0 if all are confirmed, 1 if one is refused, 2 if one cannot be read as above.
+The exit status is 0 if all are confirmed, 1 if one is refused, 2 if one cannot be read.
 """
 
 import hashlib
 import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pysolvers
 from pysat.solvers import Cadical195
 
+NUMBER = "(?:0|[1-9][0-9]{0,8})"
+
 Clause = list[int]
-"""Literals of a solver: the number of a variable, negative if it is inverted. One must be true."""
+"""Literals, one of which must be true. One of the solver is a variable, or minus a variable."""
 
 
 class Unreadable(Exception):
@@ -37,172 +39,144 @@ class Unreadable(Exception):
 
 
 class Refused(Exception):
-    """The certificate is wrong: this is what is not so."""
+    """The certificate is wrong: what is not so."""
 
 
 class Circuit(NamedTuple):
-    """A circuit. Its literals are AIGER's: twice a variable's number, plus one if it is inverted.
+    """A circuit in AIGER's literals: twice a variable, and one more if it is inverted.
 
-    Variable 0 is false. Then come the inputs, the registers, and the gates; so no gate depends on
-    itself.
+    Variable 0 is false. Behind it are inputs, registers and gates, in this order.
     """
 
-    constant_and_inputs: int  # how many variables these are
-    registers: list[tuple[int, int]]  # what each one takes in the next cycle, and begins with
-    gates: list[tuple[int, int]]  # what each one is the conjunction of
+    registers: dict[int, tuple[int, int]]  # by its literal: what it takes next, and begins with
+    gates: dict[int, tuple[int, int]]  # by its literal: what it is the conjunction of
     output: int
-    names: list[str]  # of the registers
-
-    def literal(self, register: int) -> int:
-        return 2 * (self.constant_and_inputs + register)
+    names: dict[str, int]  # literals of registers
+    behind: int  # the first literal that is not used
 
 
-# --- reading: whatever is not just as described is refused ----------------------------------------
+# --- reading: what is not exactly as described is refused -----------------------------------------
 
 
 def read_lines(path: Path) -> tuple[list[str], str]:
-    """The lines of a file, and the SHA-256 of its bytes."""
+    """The lines of a file, and its SHA-256."""
     if not path.is_file():
         raise Unreadable(f"there is no file {path.name!r}")
     data = path.read_bytes()
-    if not data.endswith(b"\n"):
-        raise Unreadable(f"{path.name!r} does not end with the end of a line: is it whole?")
     if wrong := re.search(rb"[^\n -~]", data):
-        raise Unreadable(f"{path.name!r} has the byte {wrong[0].hex().upper()}: it must be ASCII")
+        raise Unreadable(f"{path.name!r} must be ASCII: it has the byte {wrong[0].hex().upper()}")
+    if not data.endswith(b"\n"):
+        raise Unreadable(f"{path.name!r} is cut short: its last line does not end")
     return data.decode("ascii").split("\n")[:-1], hashlib.sha256(data).hexdigest()
 
 
-def numbers(line: str, what: str, *counts: int) -> list[int]:
-    """The numbers on a line; as many as one of these."""
-    words = line.split(" ")
-    if len(words) not in counts or not all(re.fullmatch("0|[1-9][0-9]{0,8}", w) for w in words):
-        expected = " or ".join(map(str, counts))
-        raise Unreadable(f"{what} must be {expected} numbers, not {line[:60]!r}")
-    return list(map(int, words))
+def numbers(line: str, what: str, count: str) -> list[int]:
+    """The numbers on a line; how many, a regular expression says."""
+    if not re.fullmatch(f"{NUMBER}(?: {NUMBER}){{{count}}}", line):
+        raise Unreadable(f"{what} cannot be {line[:40]!r}")
+    return [int(word) for word in line.split(" ")]
 
 
 def parse_circuit(lines: list[str]) -> Circuit:
-    """What the lines of an AIGER file say; variables must be in the order that ``Circuit`` has."""
-    kind, _, rest = lines[0].partition(" ")
+    """The circuit that an AIGER file describes."""
+    kind, _, counts = lines[0].partition(" ")
     if kind != "aag":
-        raise Unreadable("the circuit must begin with 'aag': it must be AIGER in ASCII")
-    # More than five numbers would be bad states, constraints, justice and fairness.
-    highest, inputs, registers, outputs, gates = numbers(rest, "the counts behind 'aag'", 5)
-    if highest != inputs + registers + gates or outputs != 1:
-        raise Unreadable("the circuit must have one output, and no variables but what it defines")
-    if len(lines) < 1 + highest + outputs:
-        raise Unreadable(f"the circuit is cut short: its first line promises {highest + outputs}")
+        raise Unreadable("the circuit must be AIGER in ASCII, which begins with 'aag'")
+    # More counts would be those of bad states, constraints, justice and fairness.
+    highest, inputs, registers, outputs, gates = numbers(counts, "what follows 'aag'", "4")
+    if outputs != 1 or highest != inputs + registers + gates:
+        raise Unreadable("the circuit must have one output, and all its variables must be defined")
+    if len(lines) < 2 + highest:
+        raise Unreadable(f"the circuit is cut short: it has no {highest + outputs} definitions")
     body = iter(lines[1:])
-    defined = iter(range(2, 2 * highest + 2, 2))
+    literals = iter(range(2, 2 * highest + 2, 2))
 
-    def definition(what: str, *counts: int) -> list[int]:
-        literal, *own = numbers(next(body), what, *counts)
-        if literal != (expected := next(defined)):
-            raise Unreadable(f"{what} must be that of {expected}, not of {literal}")
-        if any(used > 2 * highest + 1 for used in own):
-            raise Unreadable(f"{what} {literal} uses a literal that is not defined")
-        return [literal, *own]
+    def definitions(what: str, how_many: int, count: str) -> Iterator[list[int]]:
+        for literal in (next(literals) for _ in range(how_many)):
+            own, *used = numbers(next(body), f"the line of {what} {literal}", count)
+            if own != literal or max(used, default=0) > 2 * highest + 1:
+                raise Unreadable(f"in the line of {what} {literal} there is a wrong literal")
+            yield [own, *used]
 
-    for _ in range(inputs):
-        definition("the line of an input", 1)
-    steps = []
-    for _ in range(registers):
-        literal, following, *initial = definition("the line of a register", 2, 3)
-        if initial and initial[0] not in (0, 1, literal):
-            raise Unreadable(f"register {literal} must begin with 0, 1 or itself, which is any")
-        steps.append((following, initial[0] if initial else 0))
-    [output] = numbers(next(body), "the line of the output", 1)
+    for _ in definitions("input", inputs, "0"):
+        pass
+    steps = {}
+    for own, following, *begins in definitions("register", registers, "1,2"):
+        steps[own] = (following, begins[0] if begins else 0)
+        if steps[own][1] not in (0, 1, own):
+            raise Unreadable(f"register {own} must begin with 0, with 1, or with itself for any")
+    [output] = numbers(next(body), "the line of the output", "0")
     if output > 2 * highest + 1:
-        raise Unreadable("the output is a literal that is not defined")
-    pairs = []
-    for _ in range(gates):
-        literal, one, other = definition("the line of a gate", 3)
-        if max(one, other) >= literal:
-            raise Unreadable(f"gate {literal} uses a literal that is defined behind it")
-        pairs.append((one, other))
+        raise Unreadable("the output is not defined")
+    pairs = {}
+    for own, one, other in definitions("gate", gates, "2"):
+        pairs[own] = (one, other)
+        if max(one, other) >= own:
+            raise Unreadable(f"gate {own} must come behind what it is the conjunction of")
     names = parse_names(body, {"i": inputs, "l": registers, "o": outputs})
-    return Circuit(1 + inputs, steps, pairs, output, names)
+    return Circuit(steps, pairs, output, dict(zip(names, steps, strict=True)), 2 * highest + 2)
 
 
 def parse_names(lines: Iterable[str], counts: dict[str, int]) -> list[str]:
-    """The names of registers from the lines behind a circuit; what comes behind ``c`` is free."""
-    names: dict[tuple[str, int], str] = {}
+    """The names of the registers, from what is behind a circuit up to the comment."""
+    names: dict[str, str] = {}
     for line in lines:
         if line == "c":
             break
-        symbol = re.fullmatch("([ilo])(0|[1-9][0-9]{0,8}) ([!-~]+)", line)
-        if not symbol or int(symbol[2]) >= counts[symbol[1]]:
-            raise Unreadable(f"behind the circuit is {line[:60]!r}, which names nothing in it")
-        place = symbol[1], int(symbol[2])
-        if place in names:
-            raise Unreadable(f"{symbol[1]}{symbol[2]} has two names")
-        names[place] = symbol[3]
-    own = [names.get(("l", number), "") for number in range(counts["l"])]
-    if "" in own or len(set(own)) < len(own) or any(name.startswith("-") for name in own):
+        named = re.fullmatch(f"(([ilo])({NUMBER})) ([!-~]+)", line)
+        if not named or named[1] in names or int(named[3]) >= counts[named[2]]:
+            raise Unreadable(f"behind the circuit is {line[:40]!r}, which is no name, or a second")
+        names[named[1]] = named[4]
+    own = [names.get(f"l{number}", "-") for number in range(counts["l"])]
+    if len(set(own)) < len(own) or any(name.startswith("-") for name in own):
         raise Unreadable("each register must have a name of its own that does not begin with '-'")
     return own
 
 
-def parse_invariant(lines: list[str], digest: str, circuit: Circuit) -> list[Clause]:
+def parse_invariant(lines: list[str], digest: str, names: dict[str, int]) -> list[Clause]:
     """The clauses, in the circuit's literals."""
-    head = re.fullmatch(
-        "utf8-hdl invariant 1\ncircuit ([0-9a-f]{64})\nclauses (0|[1-9][0-9]{0,8})",
-        "\n".join(lines[:3]),
-    )
-    if not head:
-        raise Unreadable(
-            "the invariant must begin with 'utf8-hdl invariant 1', the circuit's SHA-256, "
-            "and how many clauses there are"
-        )
-    if head[1] != digest:
+    head = "utf8-hdl invariant 1\ncircuit ([0-9a-f]{64})\nclauses (NUMBER)"
+    said = re.fullmatch(head.replace("NUMBER", NUMBER), "\n".join(lines[:3]))
+    if not said:
+        raise Unreadable("the invariant does not begin as one: format, circuit, clauses")
+    if said[1] != digest:
         raise Refused("the invariant is that of another circuit: the SHA-256 differs")
-    if int(head[2]) != len(lines) - 3:
-        raise Refused(f"the invariant must have {head[2]} clauses, and has {len(lines) - 3}")
-    places = {name: circuit.literal(number) for number, name in enumerate(circuit.names)}
-    clauses = []
-    for line in lines[3:]:
-        words = line.split(" ")
-        for word in words:
-            if word.removeprefix("-") not in places:
-                raise Unreadable(f"a clause has {word[:60]!r}, which is the name of no register")
-        clauses.append([places[word.removeprefix("-")] + word.startswith("-") for word in words])
-    return clauses
+    if int(said[2]) != len(lines) - 3:
+        raise Refused(f"of {said[2]} clauses there are {len(lines) - 3}")
+    clauses = [[(word.removeprefix("-"), word[:1] == "-") for word in c.split(" ")] for c in lines]
+    for name in (name for clause in clauses[3:] for name, _ in clause):
+        if name not in names:
+            raise Unreadable(f"a clause has {name[:40]!r}, which is the name of no register")
+    return [[names[name] + inverted for name, inverted in clause] for clause in clauses[3:]]
 
 
 # --- the three questions --------------------------------------------------------------------------
 
 
-def solver_literal(literal: int) -> int:
-    """A literal of the circuit as the solver's, whose variables begin with 1."""
+def of_solver(literal: int) -> int:
+    """A literal of the circuit as one of the solver, whose variables begin with 1."""
     return -(literal // 2 + 1) if literal % 2 else literal // 2 + 1
 
 
-def all_of(gate: int, literals: list[int]) -> list[Clause]:
-    """Clauses that say: the solver's literal ``gate`` is true if and only if all of these are."""
-    return [*([-gate, literal] for literal in literals), [gate, *(-each for each in literals)]]
+def all_of(own: int, literals: list[int]) -> list[Clause]:
+    """What says of literals of the solver: the first is true if, and only if, all others are."""
+    return [[own, *(-each for each in literals)], *([-own, each] for each in literals)]
 
 
-def gates_of(circuit: Circuit) -> list[Clause]:
-    """Clauses that say: variable 0 is false, and each gate is the conjunction of its literals."""
-    said = [[-solver_literal(0)]]
-    first = circuit.literal(len(circuit.registers))
-    for gate, pair in enumerate(circuit.gates):
-        said += all_of(solver_literal(first + 2 * gate), list(map(solver_literal, pair)))
+def broken(clauses: list[Clause], behind: int) -> list[Clause]:
+    """What says that one of these is not satisfied. It has variables of its own, behind others."""
+    own = range(behind, behind + len(clauses))
+    said = [list(own)]
+    for which, clause in zip(own, clauses, strict=True):
+        said += all_of(which, [-each for each in clause])
     return said
 
 
-def broken(clauses: list[Clause], circuit: Circuit) -> list[Clause]:
-    """Clauses that say: one of these is false. Which one, variables behind the circuit's tell."""
-    first = solver_literal(circuit.literal(len(circuit.registers) + len(circuit.gates)))
-    said = [list(range(first, first + len(clauses)))]
-    for which, clause in enumerate(clauses, start=first):
-        said += all_of(which, [-literal for literal in clause])
-    return said
-
-
-def contradict(said: list[Clause]) -> bool:
-    """Whether the solver shows that not all of the clauses can be satisfied."""
-    with Cadical195(bootstrap_with=said) as solver:
+def contradict(*parts: list[Clause]) -> bool:
+    """Whether the solver shows that no levels satisfy all clauses."""
+    with Cadical195() as solver:
+        for part in parts:
+            solver.append_formula(part)
         try:
             return solver.solve() is False  # it would be None if the solver gave up
         except pysolvers.error as interrupted:  # it hears of Ctrl-C first
@@ -210,67 +184,75 @@ def contradict(said: list[Clause]) -> bool:
 
 
 def check(circuit: Circuit, clauses: list[Clause]) -> None:
-    """Return if the clauses prove that the output is low in every state that can be reached."""
-    holds = [list(map(solver_literal, clause)) for clause in clauses]
-    here = {circuit.literal(number): own for number, own in enumerate(circuit.registers)}
-    initial = [[-solver_literal(0)]]
-    for register, (_, begins) in here.items():
-        if begins != register:
-            initial.append([solver_literal(register ^ 1 ^ begins)])
-    after = [[solver_literal(here[each & ~1][0] ^ (each & 1)) for each in c] for c in clauses]
-    gates = gates_of(circuit)
-    if not contradict(initial + broken(holds, circuit)):
+    """Refuse clauses that do not show that the output is low in every cycle."""
+    behind = of_solver(circuit.behind)
+    begins = [
+        [of_solver(own ^ 1 ^ initial)]
+        for own, (_, initial) in circuit.registers.items()
+        if initial != own
+    ]
+    gates = [[of_solver(1)]]
+    for own, pair in circuit.gates.items():
+        gates += all_of(of_solver(own), [of_solver(each) for each in pair])
+    now = [[of_solver(each) for each in clause] for clause in clauses]
+    after = [
+        [of_solver(circuit.registers[each & ~1][0] ^ (each & 1)) for each in clause]
+        for clause in clauses
+    ]
+    if not contradict(begins, broken(now, behind)):
         raise Refused("an initial state does not satisfy the invariant")
-    if not contradict(gates + holds + broken(after, circuit)):
+    if not contradict(gates, now, broken(after, behind)):
         raise Refused("a step leads out of the invariant")
-    if not contradict(gates + holds + [[solver_literal(circuit.output)]]):
-        raise Refused("the invariant has a state in which the output is high")
+    if not contradict(gates, now, [[of_solver(circuit.output)]]):
+        raise Refused("in a state that satisfies the invariant the output is high")
 
 
 # --- the command ----------------------------------------------------------------------------------
 
 
 def certificates(places: Iterable[str]) -> list[Path]:
-    """The certificates that are named, by one of their two files or by a folder, without ending."""
-    found: dict[Path, None] = {}
+    """The certificates that are named, by one of their files or by a folder, without an ending."""
+    found: list[Path] = []
     for place in map(Path, places):
-        files = sorted(place.glob("*")) if place.is_dir() else [place]
+        files = sorted(place.iterdir()) if place.is_dir() else [place]
         own = [path.with_suffix("") for path in files if path.suffix in (".aag", ".inv")]
         if not own:
-            raise Unreadable(f"{str(place)!r} is no .aag, no .inv, and no folder with such files")
-        found |= dict.fromkeys(own)
-    return list(found)
+            raise Unreadable(f"{str(place)!r} is no .aag, no .inv, and no folder that has one")
+        found += own
+    if not found:
+        raise Unreadable("no certificate is named: give FILE or FOLDER")
+    return list(dict.fromkeys(found))
 
 
-def verdict(certificate: Path) -> tuple[int, str]:
-    """The exit status for a certificate, and what there is to say."""
+def verdict(certificate: Path) -> tuple[bool, str]:
+    """Whether a certificate is confirmed, and what there is to say."""
     begin = time.monotonic()
     try:
         lines, digest = read_lines(certificate.with_name(f"{certificate.name}.aag"))
         invariant, _ = read_lines(certificate.with_name(f"{certificate.name}.inv"))
         circuit = parse_circuit(lines)
-        clauses = parse_invariant(invariant, digest, circuit)
+        clauses = parse_invariant(invariant, digest, circuit.names)
         check(circuit, clauses)
     except Refused as error:
-        return 1, f"REFUSED: {error}"
+        return False, f"REFUSED: {error}"
     except (Unreadable, OSError) as error:
-        return 2, f"UNREADABLE: {getattr(error, 'strerror', None) or error}"
-    counts = f"{len(clauses)} clauses, {len(circuit.registers)} registers"
-    return 0, f"confirmed: {counts}, {time.monotonic() - begin:.1f} s"
+        raise Unreadable(f"{certificate}: {error}") from error
+    counts = f"clauses {len(clauses)}, registers {len(circuit.registers)}"
+    return True, f"confirmed: {counts}, {time.monotonic() - begin:.1f} s"
 
 
 def main(places: list[str]) -> int:
     """Check certificates, and print a line about each; the exit status."""
+    status = 0
     try:
-        worst = 0
         for certificate in certificates(places):
-            status, said = verdict(certificate)
-            print(f"{str(certificate)!a}: {said}")
-            worst = max(worst, status)
-        return worst
+            confirmed, said = verdict(certificate)
+            print(f"{ascii(str(certificate))}: {said}", flush=True)
+            status |= not confirmed
     except (Unreadable, OSError) as error:
-        print(f"utf8_check: {error}", file=sys.stderr)
+        print(f"utf8_check: {ascii(str(error))}", file=sys.stderr)
         return 2
+    return status
 
 
 if __name__ == "__main__":

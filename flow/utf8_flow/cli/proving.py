@@ -1,4 +1,4 @@
-"""``prove``, ``check``, ``mutate``: what is known of the designs, and who notices a mistake."""
+"""``prove`` and ``mutate``: what is known of the designs, and what would notice a mistake."""
 
 from contextlib import ExitStack
 from typing import Annotated
@@ -13,7 +13,7 @@ from utf8_sim.tools.yowasp import need_packages
 from ..components.entry import possible
 from ..formal.certificate import SOLVER
 from ..formal.prover import tool_version as prover_version
-from ..terminal import Wrong, progress_bar, say
+from ..terminal import Wrong, say
 from ..verify.mutants import mutation_score
 from ..verify.proofs import choose_goals, property_names, prove_all
 from . import options
@@ -71,42 +71,6 @@ def prove(
         say(show, prover_version())
         if not prove_all(show, goals, vcd, folder):
             raise Wrong
-
-
-@options.command(
-    app,
-    "utf8-hdl check proofs",
-    "utf8-hdl check proofs/encoder-unicode-bytes.inv",
-)
-def check(
-    *,
-    places: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE|FOLDER...", hidden=True)
-    ] = None,
-) -> None:
-    """Confirm certificates of prove: FILEs, or all in FOLDERs.
-
-    The program that does so is small, uses nothing else of this project, and also runs alone. One
-    line a certificate says what became of it. The exit status is 1 if one is refused, and 2 if one
-    cannot be read.
-    """
-    if not places:
-        raise Refused("check needs the certificates: FILE or FOLDER, as prove --certificates made")
-    need_packages("check", [SOLVER], "formal")
-    import utf8_check  # noqa: PLC0415 (it needs the solver)
-
-    show = Console(highlight=False)
-    try:
-        found = utf8_check.certificates(places)
-    except utf8_check.Unreadable as error:
-        raise Refused(str(error)) from error
-    worst = 0
-    with progress_bar() as progress:
-        for certificate in progress.track(found, description="checking"):
-            status, said = utf8_check.verdict(certificate)
-            say(show, f"{certificate}: {said}", "" if status == 0 else "bold red")
-            worst = max(worst, status)
-    raise typer.Exit(worst)
 
 
 @options.command(

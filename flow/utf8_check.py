@@ -247,10 +247,10 @@ def main(places: list[str]) -> int:
     try:
         for certificate in certificates(places):
             confirmed, said = verdict(certificate)
-            print(f"{ascii(str(certificate))}: {said}", flush=True)
+            print(f"{str(certificate)!a}: {said}", flush=True)
             status |= not confirmed
     except (Unreadable, OSError) as error:
-        print(f"utf8_check: {ascii(str(error))}", file=sys.stderr)
+        print(f"utf8_check: {str(error)!a}", file=sys.stderr)
         return 2
     return status
 

@@ -1,6 +1,7 @@
 """Proofs that need not be believed: a circuit, and an invariant that a small program can check."""
 
 import re
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
@@ -27,7 +28,8 @@ class Certificate:
         An AIGER file, whose output never gets high.
     invariant : str
         Clauses over the names of its registers. They are so in the initial states, no step leads
-        out of them, and the output is low where they are so. Each of them is needed for that.
+        out of them, and the output is low where they are so. Each of them is needed for that, if
+        there was time to find out.
     """
 
     circuit: str
@@ -38,9 +40,9 @@ def certify(circuit: Circuit, seconds: int, *comment: str) -> Certificate | None
     """A certificate that the only output of a circuit stays low, if one is found in that time.
 
     Property directed reachability looks for the invariant, on the circuit as it is: nothing is
-    merged before, so nothing but its clauses is needed.
+    merged before, so nothing but its clauses is needed. For as long again it is made smaller.
     """
-    clauses = minimal(circuit, _found(circuit, seconds))
+    clauses = minimal(circuit, _found(circuit, seconds), seconds)
     if clauses is None:
         return None
     text = circuit.text(*comment)
@@ -72,42 +74,46 @@ def _found(circuit: Circuit, seconds: int) -> list[Clause]:
     ]
 
 
-def minimal(circuit: Circuit, clauses: list[Clause]) -> list[Clause] | None:
+def minimal(circuit: Circuit, clauses: list[Clause], seconds: float) -> list[Clause] | None:
     """Those that are needed, each of them, for an invariant in which the only output is low.
 
-    None, if all of them together are none.
+    None, if all of them together are none. After that time nothing more is left out.
     """
+    end = time.monotonic() + seconds
     from pysat.solvers import Minisat22  # noqa: PLC0415 (who needs no certificate may lack it)
     from pysolvers import error  # noqa: PLC0415
 
     with Minisat22() as solver:
         try:
-            return _minimal(_Steps(solver, circuit, clauses), clauses)
+            needed = _needed(_Steps(solver, circuit, clauses), set(range(len(clauses))), end)
         except error as interrupted:  # it hears of Ctrl-C first
             raise KeyboardInterrupt from interrupted
+    return None if needed is None else [clauses[number] for number in sorted(needed)]
 
 
-def _minimal(steps: "_Steps", clauses: list[Clause]) -> list[Clause] | None:
-    needed = _behind_output(steps, range(len(clauses)))
+def _needed(steps: "_Steps", clauses: set[int], end: float) -> set[int] | None:
+    needed = _behind_output(steps, clauses, end)
     if needed is None:
         return None
     # What shows that a clause is needed shows it as long as it is itself there.
     shown_by: dict[int, int] = {}
-    while untested := [n for n in needed if shown_by.get(n) not in (OUTPUT, *needed)]:
+    while untested := needed - {n for n, by in shown_by.items() if by in needed or by == OUTPUT}:
         for clause in sorted(untested, reverse=True):
+            if time.monotonic() > end:
+                return needed
             wrong = steps.wrong_without(clause, needed)
             if wrong is None:
                 needed.remove(clause)
             else:
                 shown_by[clause] = wrong
-    return [clauses[number] for number in sorted(needed)]
+    return needed
 
 
 OUTPUT = -1
 """In the place of a clause's number: that the output is low."""
 
 
-def _behind_output(steps: "_Steps", clauses: Collection[int]) -> set[int] | None:
+def _behind_output(steps: "_Steps", clauses: set[int], end: float) -> set[int] | None:
     """Those from which the output's being low follows, and those that these follow from, and so on.
 
     None, if it does not follow from all of them.
@@ -115,6 +121,8 @@ def _behind_output(steps: "_Steps", clauses: Collection[int]) -> set[int] | None
     found: set[int] = set()
     waiting = [OUTPUT]
     while waiting:
+        if time.monotonic() > end:
+            return clauses
         what = waiting.pop()
         reasons = steps.reasons(what, found)
         if reasons is None:

@@ -61,6 +61,8 @@ def prove(
     goals = choose_goals(chosen, name, rules.profiles())
     if vcd == "-":
         raise Refused("--vcd needs the name of a file")
+    if certificates in ("", "-"):
+        raise Refused("--certificates needs the name of a folder")
     check_outputs([], {"--vcd": vcd})
     show = Console(highlight=False)
     with ExitStack() as stack:

@@ -3,10 +3,13 @@
 import re
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
 from typing import Any
+
+from utf8_sim.tools.errors import ToolError
 
 from .abc_program import ask_abc
 from .circuit import Circuit
@@ -58,9 +61,11 @@ def certify(circuit: Circuit, seconds: int, *comment: str) -> Certificate | None
 
 def _found(circuit: Circuit, seconds: int) -> list[Clause]:
     """The invariant that ABC finds; where it finds none there are no clauses."""
-    # It writes which states are out: a line has the level of some registers in them.
-    _, file = ask_abc(circuit, f"pdr -sfyd -T {seconds} -I invariant", "invariant")
-    text = file.decode()
+    text = ""
+    with suppress(ToolError):  # it may abort when the time is over
+        _, file = ask_abc(circuit, f"pdr -sfyd -T {seconds} -I invariant", "invariant")
+        text = file.decode()
+    # It says which states are out: a line has the level of some registers in them.
     named = re.search(r"^\.ilb (.*)$", text, re.MULTILINE)
     registers = [int(name.removeprefix("lo")) for name in (named[1].split() if named else ())]
     first = 1 + len(circuit.inputs)

@@ -16,6 +16,9 @@ from rtl import COMPACT_ENCODER_BREAKS, altered
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 pytest.importorskip("pysat", reason="python-sat is not installed")
 
+import pysolvers
+from pysat.solvers import Minisat22
+
 import utf8_check
 from utf8_flow.components import Variant
 from utf8_flow.formal import prover
@@ -377,6 +380,18 @@ def test_what_fails_has_no_certificate(folder, monkeypatch):
 def test_a_folder_that_cannot_be_written_to_is_refused_at_once(folder, place, why, monkeypatch):
     monkeypatch.setattr(proofs, "prove", lambda *_: pytest.fail("work had begun"))
     assert_refused(run("prove", *ONE, "latency", "--certificates", place), why)
+    assert names(folder) == {"text.txt"}
+
+
+def test_an_interrupt_while_the_solver_is_busy_ends_the_command(folder, monkeypatch):
+    """The solver hears of it first."""
+
+    def interrupted(*_arguments):
+        raise pysolvers.error("Caught keyboard interrupt")
+
+    monkeypatch.setattr(Minisat22, "solve", interrupted)
+    result = run("prove", *ONE, "latency", "--certificates", "all")
+    assert (result.status, result.err) == (130, "utf8-hdl: interrupted\n")
     assert names(folder) == {"text.txt"}
 
 

@@ -14,6 +14,8 @@ from every_state import proves
 
 pytest.importorskip("pysat", reason="python-sat is not installed")
 
+import pysolvers
+
 import utf8_check
 from utf8_flow.formal.circuit import Circuit
 
@@ -366,6 +368,17 @@ def test_the_program_runs_alone(folder):
     assert alone("c.inv") == (1, f"'c': {OUTPUT}\n", "")
     assert alone("d.inv") == (2, "", "utf8_check: \"d: there is no file 'd.aag'\"\n")
     assert alone()[0] == 2
+
+
+def test_an_interrupt_while_the_solver_is_busy_ends_the_command(folder, monkeypatch):
+    """The solver hears of it first."""
+
+    def interrupted(_solver):
+        raise pysolvers.error("Caught keyboard interrupt")
+
+    write(COUNTER, INVARIANT)
+    monkeypatch.setattr(utf8_check.Cadical195, "solve", interrupted)
+    assert run("check", "c.inv") == (130, "", "utf8-hdl: interrupted\n")
 
 
 def test_a_solver_that_gives_up_confirms_nothing(folder, monkeypatch):

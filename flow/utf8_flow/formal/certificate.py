@@ -84,10 +84,10 @@ def minimal(circuit: Circuit, clauses: list[Clause], seconds: float) -> list[Cla
 
     None, if all of them together are none. After that time nothing more is left out.
     """
-    end = time.monotonic() + seconds
     from pysat.solvers import Minisat22  # noqa: PLC0415 (who needs no certificate may lack it)
     from pysolvers import error  # noqa: PLC0415
 
+    end = time.monotonic() + seconds
     with Minisat22() as solver:
         try:
             needed = _needed(_Steps(solver, circuit, clauses), set(range(len(clauses))), end)

@@ -15,7 +15,7 @@ SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
 SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 
 .PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram \
-        prove prove-model mutate synth \
+        prove prove-model prove-check mutate synth \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) choose $(CHOICES) \
         bitstream site live lint format clean
 
@@ -88,6 +88,16 @@ prove: $(VENV)/formal ## Prove every property of every component and profile
 
 prove-model: $(VENV)/formal ## Hold the golden model against the specification of the proofs
 	$(BIN)/python -m utf8_flow.formal.golden
+
+prove-check: $(VENV)/formal ## Certify decoder and encoder in unicode, in build/certificates, and check that
+	@mkdir -p $(BUILD)
+	$(CERTIFY) --component decoder
+	$(CERTIFY) --component decoder --compact
+	$(CERTIFY) --component encoder
+	$(CERTIFY) --component encoder --compact
+	$(BIN)/utf8-hdl check $(BUILD)/certificates
+
+CERTIFY := $(BIN)/utf8-hdl prove --profile unicode --certificates $(BUILD)/certificates
 
 mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate

@@ -13,7 +13,7 @@ MAY_IMPORT = {
     "hdl/utf8_demo": {"utf8_hdl", "utf8_demo"},
     "sim/utf8_sim": {"utf8_hdl", "utf8_sim"},
     "sim/utf8_sim/tools": {"utf8_sim.tools"},
-    "flow/utf8_flow": {*BELOW_FLOW, "utf8_flow"},
+    "flow/utf8_flow": {*BELOW_FLOW, "utf8_flow", "utf8_check"},
     **{
         f"flow/utf8_flow/{room}": {*BELOW_FLOW, *(f"utf8_flow.{name}" for name in (room, *others))}
         for room, others in {
@@ -72,6 +72,12 @@ def test_a_room_imports_only_what_is_beside_or_below_it(room):
 def test_the_check_sees_every_way_to_import(source):
     (name,) = imported(source, ("utf8_flow", "verify"))
     assert name.startswith("utf8_flow.cli")
+
+
+def test_the_checker_of_proofs_uses_nothing_of_this_project():
+    used = imported((ROOT / "flow/utf8_check.py").read_text(), ())
+    others = {name.split(".")[0] for name in used} - {*sys.stdlib_module_names}
+    assert others == {"pysat", "pysolvers"}
 
 
 def test_gateware_needs_nothing_but_amaranth_and_the_standard_library():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command import in_shell, paste, replace_design, run
-from utf8_flow.cli import proving, synthesis
+from utf8_flow.cli import checking, proving, synthesis
 from utf8_flow.components.entry import ENTRIES, RULES
 from utf8_flow.formal import mutation
 from utf8_flow.fpga import placement
@@ -17,7 +17,7 @@ from utf8_hdl import Decoder
 from utf8_sim.tools.errors import ToolError
 
 QUICK = ["simulate", "compare", "generate"]
-SLOW = ["prove", "mutate", "synthesize", "bitstream"]
+SLOW = ["prove", "mutate", "check", "synthesize", "bitstream"]
 
 
 def help_of(*command: str) -> str:
@@ -53,7 +53,11 @@ def test_an_example_in_the_help_that_takes_long_is_accepted(line, folder, monkey
     monkeypatch.setattr(placement, "need_packages", lambda *_: None)
     monkeypatch.setattr(synthesis, "document", lambda _: {})
     monkeypatch.setattr(synthesis, "summary", lambda _: [])
-    works = {proving: ("prove_all", "mutation_score"), synthesis: ("measure", "write_bitstream")}
+    works = {
+        proving: ("prove_all", "mutation_score"),
+        checking: ("check_all",),
+        synthesis: ("measure", "write_bitstream"),
+    }
     for module, names in works.items():
         for name in names:
             monkeypatch.setattr(module, name, lambda *_: begun.append(1) or True)

@@ -20,7 +20,7 @@ from rtl import (
 )
 from utf8_flow.components.entry import Variant, variants
 from utf8_flow.export.verilog import generate
-from utf8_flow.formal import decoder, encoder, prover, specification, streams, timing
+from utf8_flow.formal import abc_program, decoder, encoder, prover, specification, streams, timing
 from utf8_flow.formal.bench import Bench
 from utf8_flow.formal.prover import Proof, fails_within, prove
 from utf8_flow.formal.well_formed import SECOND
@@ -434,9 +434,9 @@ def test_registers_that_never_differ_from_reset_on_may_hold_anything_at_first(de
 
 
 def test_a_prover_that_gives_up_decides_nothing(monkeypatch):
-    run_tool = prover.run_tool
+    run_tool = abc_program.run_tool
     monkeypatch.setattr(
-        prover, "run_tool", lambda *call: run_tool(*call).replace("Property proved", "")
+        abc_program, "run_tool", lambda *call: run_tool(*call).replace("Property proved", "")
     )
     proof = proof_of("encoder", "last-arrives")
     assert (proof.verdict, proof.counterexample) == ("UNDECIDED", {})

@@ -1,14 +1,18 @@
 """``prove`` and ``mutate``: what is known of the designs, and what would notice a mistake."""
 
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import output_folder
+from utf8_sim.tools.yowasp import need_packages
 
 from ..components.entry import possible
-from ..formal.prover import PACKAGE as PROVER
+from ..formal.abc_program import PACKAGE as PROVER
+from ..formal.certificate import SOLVER
 from ..formal.prover import tool_version as prover_version
 from ..terminal import Wrong, say
 from ..verify.mutants import mutation_score
@@ -24,6 +28,7 @@ app = typer.Typer()
     app,
     "utf8-hdl prove --component encoder --profile unicode",
     "utf8-hdl prove --property line-rate",
+    "utf8-hdl prove --component encoder --profile unicode --certificates proofs",
 )
 def prove(
     context: typer.Context,
@@ -42,6 +47,10 @@ def prove(
     vcd: Annotated[
         str, options.option("OUT.vcd", "Where to write a counterexample's waveform.")
     ] = "utf8-hdl-counterexample.vcd",
+    certificates: Annotated[
+        str | None,
+        options.option("FOLDER", "Where to write what check confirms, two files for each proof."),
+    ] = None,
     where: Where,
 ) -> None:
     """Prove the properties of the designs, for all inputs.
@@ -54,11 +63,19 @@ def prove(
     goals = choose_goals(chosen, name, rules.profiles())
     if vcd == "-":
         raise Refused("--vcd needs the name of a file")
+    if certificates in ("", "-"):
+        raise Refused("--certificates needs the name of a folder")
     check_outputs([], {"--vcd": vcd})
     show, version = Console(highlight=False), prover_version()
-    with where.workers(PROVER) as workers:
+    with ExitStack() as stack:
+        folder, tools = None, [PROVER]
+        if certificates is not None:
+            need_packages("--certificates", [SOLVER], "formal")
+            tools.append(SOLVER)
+            folder = stack.enter_context(output_folder(certificates))
+        workers = stack.enter_context(where.workers(*tools))
         say(show, version)
-        if not prove_all(show, goals, vcd, workers):
+        if not prove_all(show, goals, vcd, workers, folder):
             raise Wrong
 
 

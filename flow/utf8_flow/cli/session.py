@@ -17,7 +17,7 @@ from utf8_sim.tools.interrupts import one_interrupt
 
 from ..terminal import INTERRUPTED, GivenUp, Wrong, visible
 from ..verify.engines import keep_freed_memory
-from . import generation, proving, simulation, synthesis
+from . import checking, generation, proving, simulation, synthesis
 from .options import examples
 from .output import give_up_on
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (simulation, generation, proving, synthesis):
+for part in (simulation, generation, proving, checking, synthesis):
     app.add_typer(part.app)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
@@ -25,6 +26,8 @@ class Circuit:
         The two literals of which each gate is the conjunction, the higher one first.
     levels : tuple of (int, int)
         Inputs, by number, that the prover ties to a level.
+    names : tuple of str
+        The name of each register.
     """
 
     inputs: tuple[str, ...]
@@ -32,6 +35,7 @@ class Circuit:
     outputs: dict[str, int]
     gates: tuple[tuple[int, int], ...]
     levels: tuple[tuple[int, int], ...] = ()
+    names: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> "Circuit":
@@ -48,6 +52,10 @@ class Circuit:
             tuple(following for _, following in registers),
             {name: literal for n, [literal] in enumerate(outputs) for name in names[f"o{n}"]},
             tuple((max(pair), min(pair)) for _, *pair in gates),
+            names=tuple(
+                min(names.get(f"l{n}", [f"register{n}"]), key=_how_little_it_says)
+                for n in range(len(registers))
+            ),
         )
 
     def only(self, *outputs: str) -> "Circuit":
@@ -73,6 +81,22 @@ class Circuit:
         numbers = {n: n for n in range(self._signals)}
         numbers |= {places[n]: places[m] for n, m in inputs.items() if places.keys() >= {n, m}}
         return self._renumbered(self.inputs, numbers)
+
+    def within(self, cycles: int) -> "Circuit":
+        """The same, but its outputs are low once so many cycles are over, which registers count."""
+        first = len(self.inputs) + len(self.registers) + 1
+        counter = range(2 * first, 2 * (first + cycles), 2)
+        numbers = {n: n + cycles if n >= first else n for n in range(self._signals)}
+        moved = self._renumbered(self.inputs, numbers)
+        pairs = [(literal, counter[-1] ^ 1) for literal in moved.outputs.values()]
+        behind = count(2 * (self._signals + cycles), 2)
+        return replace(
+            moved,
+            registers=(*moved.registers, 1, *counter[:-1]),
+            outputs=dict(zip(moved.outputs, behind, strict=False)),
+            gates=(*moved.gates, *((max(pair), min(pair)) for pair in pairs)),
+            names=(*self.names, *(f"cycles-over-{n}" for n in range(1, cycles + 1))),
+        )
 
     @property
     def _signals(self) -> int:
@@ -104,6 +128,19 @@ class Circuit:
         for gate, (first, second) in enumerate(self.gates, start=first_gate):
             deltas += _delta(2 * gate - first) + _delta(first - second)
         return "\n".join([*lines, ""]).encode() + deltas
+
+    def text(self, *comment: str) -> str:
+        """The file in ASCII, with all names, and lines of a comment."""
+        counts = (self.inputs, self.registers, self.outputs, self.gates)
+        literals = iter(range(2, 2 * self._signals, 2))
+        lines = [" ".join(map(str, ["aag", self._signals - 1, *map(len, counts)]))]
+        lines += [f"{next(literals)}" for _ in self.inputs]
+        lines += [f"{next(literals)} {following}" for following in self.registers]
+        lines += [f"{literal}" for literal in self.outputs.values()]
+        lines += [f"{next(literals)} {one} {other}" for one, other in self.gates]
+        for kind, names in ("i", self.inputs), ("l", self.names), ("o", self.outputs):
+            lines += [f"{kind}{number} {name}" for number, name in enumerate(names)]
+        return "\n".join([*lines, "c", *comment, ""])
 
     def simulate(self, stimulus: Sequence[Sequence[int]]) -> list[dict[str, int]]:
         """The outputs in each cycle, as :func:`words`; the stimulus has each cycle's inputs."""
@@ -145,6 +182,11 @@ def signal_bit(name: str) -> tuple[str, int]:
     """The signal and the number of a bit that has such a name."""
     signal, _, bit = name.removesuffix("]").rpartition("[")
     return (signal, int(bit)) if bit.isdigit() and name.endswith("]") else (name, 0)
+
+
+def _how_little_it_says(name: str) -> tuple[bool, bool, int, str]:
+    """The least, and then the name, for that of several which says most of where a register is."""
+    return "$" in name, not name.startswith("bench."), len(name), name
 
 
 def _look_up(signals: list[int], literal: int) -> int:

@@ -18,9 +18,9 @@ from utf8_sim.tools.errors import Refused, ToolError, WrongValue
 from utf8_sim.tools.yowasp import need_packages
 
 from ..terminal import INTERRUPTED, plural, progress_bar
+from .abc_program import PACKAGE
 from .golden_decoder import walk
 from .golden_encoder import encode_all
-from .prover import PACKAGE
 
 SUMMARY = "Hold the golden model against the specification of the proofs."
 

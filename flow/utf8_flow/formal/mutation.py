@@ -24,9 +24,10 @@ from utf8_sim.stimulus import Mode, Stimulus
 from utf8_sim.tools.rtlil import to_rtlil
 
 from ..components.entry import Variant
+from .abc_program import PACKAGE
 from .bench import Bench, Property, driven_pins, pins_differ
 from .circuit import Circuit, signal_bit
-from .prover import PACKAGE, WRONG, decide, fails_within, run_yosys, to_circuit
+from .prover import WRONG, decide, fails_within, run_yosys, to_circuit
 from .streams import axi_instance
 
 MODES = "inv", "const0", "const1"

@@ -5,27 +5,29 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 
 from amaranth.hdl import Module, Signal
 
 from utf8_sim.tools.errors import ToolError
-from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool
+from utf8_sim.tools.programs import LONGEST_MESSAGE
 from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
 from utf8_sim.trace import Columns, Interface, Trace
 
+from .abc_program import PACKAGE, ask_abc
 from .bench import Bench, input_name, pins_of
+from .certificate import Certificate, certify
 from .circuit import Circuit, signal_bit, words
-
-PACKAGE = "pyosys"
 
 WRONG = "wrong"
 """Name of the output that a proof is about."""
 
 MOST_CYCLES = 20
 """In so many cycles everything must be reached that can be."""
+
+LONGEST_SEARCH = 300
+"""Seconds for which an invariant of a certificate is looked for."""
 
 _RUN_YOSYS = """
 import sys
@@ -82,6 +84,8 @@ class Proof:
         cycle in which it does.
     inputs : list of dict of str to int
         What is free beside these pins, in each cycle of that run.
+    certificate : Certificate, optional
+        One of what is proved, if it was asked for and found.
     """
 
     verdict: str
@@ -91,6 +95,7 @@ class Proof:
     unreached: tuple[str, ...] = ()
     counterexample: dict[str, Trace] = field(default_factory=dict)
     inputs: list[dict[str, int]] = field(default_factory=list)
+    certificate: Certificate | None = None
 
 
 def tool_version() -> str:
@@ -99,8 +104,11 @@ def tool_version() -> str:
     return f"Yosys and ABC of {versions_line(package_versions([PACKAGE]))}"
 
 
-def prove(bench: Bench) -> Proof:
-    """Decide about what is said on a bench; a `ToolError` if a tool fails."""
+def prove(bench: Bench, title: str = "") -> Proof:
+    """Decide about what is said on a bench; a `ToolError` if a tool fails.
+
+    If there is a title, a certificate of that title is looked for, too.
+    """
     begin = time.monotonic()
     circuit = to_circuit(bench, pins=False)
     verdict, method = decide(circuit.only(WRONG), bench.cycles)
@@ -114,9 +122,14 @@ def prove(bench: Bench) -> Proof:
     unreached = _unreached(bench, circuit, bench.cycles or bench.reach or MOST_CYCLES)
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
+    certificate = None
+    if title and verdict == "proved":
+        asked = circuit.only(WRONG)
+        bounded = asked.within(bench.cycles) if bench.cycles else asked
+        certificate = certify(bounded, LONGEST_SEARCH, title, f"made by {tool_version()}")
     seconds = time.monotonic() - begin
     reached = len(bench.reached) - len(unreached)
-    return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs)
+    return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs, certificate)
 
 
 def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
@@ -190,7 +203,7 @@ def decide(circuit: Circuit, cycles: int = 0, seconds: int = 0) -> tuple[str, st
         wrong = fails_within(circuit, cycles)
         return ("FAILED", "") if wrong else ("proved", f"any {cycles} cycles")
     search = f"pdr -sfy -T {seconds}" if seconds else "pdr -sfy"
-    said, merged = _ask_abc(circuit, f"scorr; dc2; write_aiger result; {search}", "result")
+    said, merged = ask_abc(circuit, f"scorr; dc2; write_aiger result; {search}", "result")
     if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
         return "proved", "induction"
     if "was asserted in frame" in said:
@@ -204,7 +217,7 @@ def decide(circuit: Circuit, cycles: int = 0, seconds: int = 0) -> tuple[str, st
 
 def fails_within(circuit: Circuit, cycles: int) -> bool:
     """Whether the only output of a circuit is high in so many cycles of some run."""
-    said, _ = _ask_abc(circuit, f"bmc3 -F {cycles}")
+    said, _ = ask_abc(circuit, f"bmc3 -F {cycles}")
     if "was asserted in frame" in said:
         return True
     if f"No output asserted in {cycles} frames" not in said:
@@ -214,7 +227,7 @@ def fails_within(circuit: Circuit, cycles: int) -> bool:
 
 def _shortest_run(circuit: Circuit) -> list[list[int]]:
     """The inputs, cycle by cycle, of a shortest run in which the only output gets high."""
-    _, file = _ask_abc(circuit, "bmc3; write_cex -a result", "result")
+    _, file = ask_abc(circuit, "bmc3; write_cex -a result", "result")
     lines = file.decode().split()[1:]  # the first one is about the registers
     stimulus = [[int(level) for level in line] for line in lines if set(line) <= {"0", "1"}]
     if not any(circuit.simulate(stimulus)[-1].values()):
@@ -226,23 +239,9 @@ def _unreached(bench: Bench, circuit: Circuit, cycles: int) -> tuple[str, ...]:
     """What must be reached and is not."""
     names = {f"reached{number}": what for number, what in enumerate(bench.reached)}
     # Without -x it keeps the runs, and crashes if an output is high from the beginning.
-    said, _ = _ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}")
+    said, _ = ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}")
     reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
     return tuple(what for number, what in enumerate(names.values()) if number not in reached)
-
-
-def _ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tuple[str, bytes]:
-    """What ABC prints about a circuit, and the file of that name, which it is told to write."""
-    abc = Path(str(resources.files(PACKAGE))) / "yosys-abc"
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "circuit.aig").write_bytes(circuit.file())
-        ties = [f"&cof -V {number} -C {level}; " for number, level in circuit.levels]
-        read = f"&r circuit.aig; {''.join(ties)}&put; strash"
-        said = run_tool([str(abc), "-q", f"{read}; {commands}"], folder)
-        if "Error" in said:
-            raise ToolError(f"yosys-abc failed: {' '.join(said.split())[:LONGEST_MESSAGE]}")
-        return said, (folder / result).read_bytes() if result else b""
 
 
 def run_yosys(script: str, folder: Path) -> None:

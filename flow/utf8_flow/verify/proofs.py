@@ -1,7 +1,9 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -11,9 +13,12 @@ from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Window, golden
 from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import WrongValue
+from utf8_sim.tools.files import open_output
+from utf8_sim.tools.interrupts import interrupts_later
 
 from ..components.entry import Variant, possible, variants
 from ..formal.bench import Property
+from ..formal.certificate import Certificate
 from ..formal.prover import Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
@@ -31,6 +36,10 @@ class Goal:
 
     def __str__(self) -> str:
         return f"{self.variant.label}, {short_name(self.profile)}, {self.property.name}"
+
+    def file_name(self) -> str:
+        """For what is written about it, without an ending."""
+        return "-".join(str(self).replace(",", "").split())
 
 
 def choose_goals(chosen: list[Variant], name: str | None, profiles: list[Profile]) -> list[Goal]:
@@ -55,17 +64,22 @@ def _names(goals: list[Goal]) -> list[str]:
     return list(dict.fromkeys(goal.property.name for goal in goals))
 
 
-def attempt(goal: Goal) -> Proof:
-    """Prove it, or not."""
-    return prove(goal.property.bench(goal.profile, {goal.variant.component: goal.variant.make}))
+def attempt(goal: Goal, certified: bool = False) -> Proof:
+    """Prove it, or not; with a certificate, if one can be found."""
+    bench = goal.property.bench(goal.profile, {goal.variant.component: goal.variant.make})
+    return prove(bench, f"{goal}: {goal.property.statement}" if certified else "")
 
 
-def prove_all(show: Console, goals: list[Goal], vcd: str, workers: Workers) -> bool:
+def prove_all(
+    show: Console, goals: list[Goal], vcd: str, workers: Workers, folder: Path | None = None
+) -> bool:
     """Prove everything, and show a counterexample to each property that fails; whether none does.
 
     The first counterexample's waveform has the name given; the others add which one they are of.
+    If there is a folder, a certificate of each proof is written there; then each must have one.
     """
     wrong: list[tuple[Goal, Proof]] = []
+    uncertified: list[Goal] = []
     covers = 0
     names = [("component", "profile")]
     names += [(goal.variant.label, short_name(goal.profile)) for goal in goals]
@@ -74,7 +88,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str, workers: Workers) -> b
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
     with progress_bar() as progress:
         task = progress.add_task("proving", total=len(goals))
-        for goal, proof in workers.do(attempt, goals):
+        for goal, proof in workers.do(partial(attempt, certified=bool(folder)), goals):
             reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
             what = goal.property
             line = Text(f"{goal.variant.label:<{first}}{short_name(goal.profile):<{second}}")
@@ -85,6 +99,10 @@ def prove_all(show: Console, goals: list[Goal], vcd: str, workers: Workers) -> b
             covers += proof.reached
             if proof.verdict != "proved":
                 wrong.append((goal, proof))
+            elif folder and proof.certificate:
+                write_certificate(folder / goal.file_name(), proof.certificate)
+            elif folder:
+                uncertified.append(goal)
             progress.advance(task)
     wrong.sort(key=lambda result: goals.index(result[0]))  # whichever was done first
     for goal, proof in wrong:
@@ -99,13 +117,28 @@ def prove_all(show: Console, goals: list[Goal], vcd: str, workers: Workers) -> b
     if not wrong:
         done = plural(len(goals), "property", "properties")
         say(show, f"{done} proved, {plural(covers, 'cover')} reached", "green")
-    return not wrong
+    for goal in uncertified:
+        say(show, f"NO CERTIFICATE: {goal}: no invariant was found", "bold red")
+    if folder:
+        written = plural(len(goals) - len(wrong) - len(uncertified), "certificate")
+        say(show, f"{written} in {folder}")
+    return not wrong and not uncertified
+
+
+def write_certificate(path: Path, certificate: Certificate) -> None:
+    """Write both files, or none, under a name without an ending."""
+    with (
+        interrupts_later(),
+        open_output(f"{path}.aag") as circuit,
+        open_output(f"{path}.inv") as invariant,
+    ):
+        circuit.write(certificate.circuit)
+        invariant.write(certificate.invariant)
 
 
 def _wave_name(vcd: str, goal: Goal) -> str:
     """Of a counterexample that is not the first."""
-    words = [goal.variant.label, short_name(goal.profile), goal.property.name]
-    return "-".join([vcd.removesuffix(".vcd"), *" ".join(words).split()]) + ".vcd"
+    return f"{vcd.removesuffix('.vcd')}-{goal.file_name()}.vcd"
 
 
 def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:

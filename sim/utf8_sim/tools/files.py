@@ -60,6 +60,22 @@ def check_output(path: str) -> None:
 
 
 @contextmanager
+def output_folder(path: str) -> Iterator[Path]:
+    """A folder to write files to, made if it is not there; and removed, if it stays empty then."""
+    folder = Path(path)
+    with refusing(f"write to {path!r}"):
+        is_new = not folder.exists()
+        folder.mkdir(exist_ok=True)
+    try:
+        check_output(str(folder / "certificate"))
+        yield folder
+    finally:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+@contextmanager
 def refusing(what: str) -> Iterator[None]:
     """Turn an error of the operating system into the line that says what cannot be done."""
     try:

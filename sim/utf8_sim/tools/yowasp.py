@@ -85,5 +85,5 @@ def _run(package: str, tool: str | None, *arguments: str, folder: Path | None = 
 
 
 def _module(name: str) -> str:
-    """How Python spells a name with hyphens."""
-    return name.replace("-", "_")
+    """What Python imports of a package: its name without hyphens, if it has not another one."""
+    return {"python-sat": "pysat"}.get(name, name.replace("-", "_"))

@@ -1,0 +1,259 @@
+"""Check certificates: that the output of a circuit is low in every cycle of every run.
+
+    python utf8_check.py FILE|FOLDER...
+
+A certificate is two files. NAME.aag is the circuit, AIGER in ASCII: and-gates, and registers that
+begin as it says. NAME.inv is an invariant: clauses over the names of its registers. It is confirmed
+if a solver finds nothing that contradicts one of these:
+
+1. the initial states satisfy every clause;
+2. from a state that satisfies all of them each step leads to one that does, whatever the inputs;
+3. in a state that satisfies all of them the output is low, whatever the inputs.
+
+So every state that is reached satisfies the clauses, and the output is low in it. How the clauses
+were found does not matter. Of the project that this program belongs to it uses nothing: it can be
+copied and run alone. All that it needs is the solver, CaDiCaL of python-sat.
+
+The exit status is 0 if all are confirmed, 1 if one is refused, 2 if one cannot be read.
+"""
+
+import hashlib
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pysolvers
+from pysat.solvers import Cadical195
+
+NUMBER = "(?:0|[1-9][0-9]{0,8})"
+
+Clause = list[int]
+"""Literals, one of which must be true. One of the solver is a variable, or minus a variable."""
+
+
+class Unreadable(Exception):
+    """The files are no certificate."""
+
+
+class Refused(Exception):
+    """The certificate is wrong: what is not so."""
+
+
+class Circuit(NamedTuple):
+    """A circuit in AIGER's literals: twice a variable, and one more if it is inverted.
+
+    Variable 0 is false. Behind it are inputs, registers and gates, in this order.
+    """
+
+    registers: dict[int, tuple[int, int]]  # by its literal: what it takes next, and begins with
+    gates: dict[int, tuple[int, int]]  # by its literal: what it is the conjunction of
+    output: int
+    names: dict[str, int]  # literals of registers
+    behind: int  # the first literal that is not used
+
+
+# --- reading: what is not exactly as described is refused -----------------------------------------
+
+
+def read_lines(path: Path) -> tuple[list[str], str]:
+    """The lines of a file, and its SHA-256."""
+    if not path.is_file():
+        raise Unreadable(f"there is no file {path.name!r}")
+    data = path.read_bytes()
+    if wrong := re.search(rb"[^\n -~]", data):
+        raise Unreadable(f"{path.name!r} must be ASCII: it has the byte {wrong[0].hex().upper()}")
+    if not data.endswith(b"\n"):
+        raise Unreadable(f"{path.name!r} is cut short: its last line does not end")
+    return data.decode("ascii").split("\n")[:-1], hashlib.sha256(data).hexdigest()
+
+
+def numbers(line: str, what: str, count: str) -> list[int]:
+    """The numbers on a line; how many, a regular expression says."""
+    if not re.fullmatch(f"{NUMBER}(?: {NUMBER}){{{count}}}", line):
+        raise Unreadable(f"{what} cannot be {line[:40]!r}")
+    return [int(word) for word in line.split(" ")]
+
+
+def parse_circuit(lines: list[str]) -> Circuit:
+    """The circuit that an AIGER file describes."""
+    kind, _, counts = lines[0].partition(" ")
+    if kind != "aag":
+        raise Unreadable("the circuit must be AIGER in ASCII, which begins with 'aag'")
+    # More counts would be those of bad states, constraints, justice and fairness.
+    highest, inputs, registers, outputs, gates = numbers(counts, "what follows 'aag'", "4")
+    if outputs != 1 or highest != inputs + registers + gates:
+        raise Unreadable("the circuit must have one output, and all its variables must be defined")
+    if len(lines) < 2 + highest:
+        raise Unreadable(f"the circuit is cut short: it has no {highest + outputs} definitions")
+    body = iter(lines[1:])
+    literals = iter(range(2, 2 * highest + 2, 2))
+
+    def definitions(what: str, how_many: int, count: str) -> Iterator[list[int]]:
+        for literal in (next(literals) for _ in range(how_many)):
+            own, *used = numbers(next(body), f"the line of {what} {literal}", count)
+            if own != literal or max(used, default=0) > 2 * highest + 1:
+                raise Unreadable(f"in the line of {what} {literal} there is a wrong literal")
+            yield [own, *used]
+
+    for _ in definitions("input", inputs, "0"):
+        pass
+    steps = {}
+    for own, following, *begins in definitions("register", registers, "1,2"):
+        steps[own] = (following, begins[0] if begins else 0)
+        if steps[own][1] not in (0, 1, own):
+            raise Unreadable(f"register {own} must begin with 0, with 1, or with itself for any")
+    [output] = numbers(next(body), "the line of the output", "0")
+    if output > 2 * highest + 1:
+        raise Unreadable("the output is not defined")
+    pairs = {}
+    for own, one, other in definitions("gate", gates, "2"):
+        pairs[own] = (one, other)
+        if max(one, other) >= own:
+            raise Unreadable(f"gate {own} must come behind what it is the conjunction of")
+    names = parse_names(body, {"i": inputs, "l": registers, "o": outputs})
+    return Circuit(steps, pairs, output, dict(zip(names, steps, strict=True)), 2 * highest + 2)
+
+
+def parse_names(lines: Iterable[str], counts: dict[str, int]) -> list[str]:
+    """The names of the registers, from what is behind a circuit up to the comment."""
+    names: dict[str, str] = {}
+    for line in lines:
+        if line == "c":
+            break
+        named = re.fullmatch(f"(([ilo])({NUMBER})) ([!-~]+)", line)
+        if not named or named[1] in names or int(named[3]) >= counts[named[2]]:
+            raise Unreadable(f"behind the circuit is {line[:40]!r}, which is no name, or a second")
+        names[named[1]] = named[4]
+    own = [names.get(f"l{number}", "-") for number in range(counts["l"])]
+    if len(set(own)) < len(own) or any(name.startswith("-") for name in own):
+        raise Unreadable("each register must have a name of its own that does not begin with '-'")
+    return own
+
+
+def parse_invariant(lines: list[str], digest: str, names: dict[str, int]) -> list[Clause]:
+    """The clauses, in the circuit's literals."""
+    head = "utf8-hdl invariant 1\ncircuit ([0-9a-f]{64})\nclauses (NUMBER)"
+    said = re.fullmatch(head.replace("NUMBER", NUMBER), "\n".join(lines[:3]))
+    if not said:
+        raise Unreadable("the invariant does not begin as one: format, circuit, clauses")
+    if said[1] != digest:
+        raise Refused("the invariant is that of another circuit: the SHA-256 differs")
+    if int(said[2]) != len(lines) - 3:
+        raise Refused(f"of {said[2]} clauses there are {len(lines) - 3}")
+    clauses = [[(word.removeprefix("-"), word[:1] == "-") for word in c.split(" ")] for c in lines]
+    for name in (name for clause in clauses[3:] for name, _ in clause):
+        if name not in names:
+            raise Unreadable(f"a clause has {name[:40]!r}, which is the name of no register")
+    return [[names[name] + inverted for name, inverted in clause] for clause in clauses[3:]]
+
+
+# --- the three questions --------------------------------------------------------------------------
+
+
+def of_solver(literal: int) -> int:
+    """A literal of the circuit as one of the solver, whose variables begin with 1."""
+    return -(literal // 2 + 1) if literal % 2 else literal // 2 + 1
+
+
+def all_of(own: int, literals: list[int]) -> list[Clause]:
+    """What says of literals of the solver: the first is true if, and only if, all others are."""
+    return [[own, *(-each for each in literals)], *([-own, each] for each in literals)]
+
+
+def broken(clauses: list[Clause], behind: int) -> list[Clause]:
+    """What says that one of these is not satisfied. It has variables of its own, behind others."""
+    own = range(behind, behind + len(clauses))
+    said = [list(own)]
+    for which, clause in zip(own, clauses, strict=True):
+        said += all_of(which, [-each for each in clause])
+    return said
+
+
+def contradict(*parts: list[Clause]) -> bool:
+    """Whether the solver shows that no levels satisfy all clauses."""
+    with Cadical195() as solver:
+        for part in parts:
+            solver.append_formula(part)
+        try:
+            return solver.solve() is False  # it would be None if the solver gave up
+        except pysolvers.error as interrupted:  # it hears of Ctrl-C first
+            raise KeyboardInterrupt from interrupted
+
+
+def check(circuit: Circuit, clauses: list[Clause]) -> None:
+    """Refuse clauses that do not show that the output is low in every cycle."""
+    behind = of_solver(circuit.behind)
+    begins = [
+        [of_solver(own ^ 1 ^ initial)]
+        for own, (_, initial) in circuit.registers.items()
+        if initial != own
+    ]
+    gates = [[of_solver(1)]]
+    for own, pair in circuit.gates.items():
+        gates += all_of(of_solver(own), [of_solver(each) for each in pair])
+    now = [[of_solver(each) for each in clause] for clause in clauses]
+    after = [
+        [of_solver(circuit.registers[each & ~1][0] ^ (each & 1)) for each in clause]
+        for clause in clauses
+    ]
+    if not contradict(begins, broken(now, behind)):
+        raise Refused("an initial state does not satisfy the invariant")
+    if not contradict(gates, now, broken(after, behind)):
+        raise Refused("a step leads out of the invariant")
+    if not contradict(gates, now, [[of_solver(circuit.output)]]):
+        raise Refused("in a state that satisfies the invariant the output is high")
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def certificates(places: Iterable[str]) -> list[Path]:
+    """The certificates that are named, by one of their files or by a folder, without an ending."""
+    found: list[Path] = []
+    for place in map(Path, places):
+        files = sorted(place.iterdir()) if place.is_dir() else [place]
+        own = [path.with_suffix("") for path in files if path.suffix in (".aag", ".inv")]
+        if not own:
+            raise Unreadable(f"{str(place)!r} is no .aag, no .inv, and no folder that has one")
+        found += own
+    if not found:
+        raise Unreadable("no certificate is named: give FILE or FOLDER")
+    return list(dict.fromkeys(found))
+
+
+def verdict(certificate: Path) -> tuple[bool, str]:
+    """Whether a certificate is confirmed, and what there is to say."""
+    begin = time.monotonic()
+    try:
+        lines, digest = read_lines(certificate.with_name(f"{certificate.name}.aag"))
+        invariant, _ = read_lines(certificate.with_name(f"{certificate.name}.inv"))
+        circuit = parse_circuit(lines)
+        clauses = parse_invariant(invariant, digest, circuit.names)
+        check(circuit, clauses)
+    except Refused as error:
+        return False, f"REFUSED: {error}"
+    except (Unreadable, OSError) as error:
+        raise Unreadable(f"{certificate}: {error}") from error
+    counts = f"clauses {len(clauses)}, registers {len(circuit.registers)}"
+    return True, f"confirmed: {counts}, {time.monotonic() - begin:.1f} s"
+
+
+def main(places: list[str]) -> int:
+    """Check certificates, and print a line about each; the exit status."""
+    status = 0
+    try:
+        for certificate in certificates(places):
+            confirmed, said = verdict(certificate)
+            print(f"{str(certificate)!a}: {said}", flush=True)
+            status |= not confirmed
+    except (Unreadable, OSError) as error:
+        print(f"utf8_check: {str(error)!a}", file=sys.stderr)
+        return 2
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,37 @@
+"""Whether clauses over the registers of a circuit prove something, by a look at every state."""
+
+
+def proves(circuit: str, clauses: list[str]) -> bool:
+    """The same question as a certificate's, of an AIGER file with few inputs and registers.
+
+    A signal is a number that has its level for all levels of inputs and registers, a bit for each.
+    """
+    head, *lines = circuit.splitlines()
+    _, inputs, registers, _, gates = map(int, head.split()[1:])
+    rows = [list(map(int, line.split())) for line in lines[: inputs + registers + 1 + gates]]
+    steps, [output] = rows[inputs : inputs + registers], rows[inputs + registers]
+    free = inputs + registers
+    every = (1 << (1 << free)) - 1
+    signals = [0]
+    for number in range(free):
+        half = 1 << number
+        signals.append(every // ((1 << 2 * half) - 1) * ((1 << half) - 1 << half))
+
+    def level(literal: int) -> int:
+        return signals[literal >> 1] ^ (every if literal & 1 else 0)
+
+    for _, one, other in rows[inputs + registers + 1 :]:
+        signals.append(level(one) & level(other))
+    names = [line.split()[1] for line in lines if line.startswith("l")]
+    initial, now, after = every, every, every
+    for own, _, *begins in steps:
+        begin = begins[0] if begins else 0
+        initial &= every if begin > 1 else level(own ^ 1 ^ begin)
+    for clause in clauses:
+        places = [(names.index(word.removeprefix("-")), word[0] == "-") for word in clause.split()]
+        satisfied, then = 0, 0
+        for register, inverted in places:
+            satisfied |= level(steps[register][0] ^ inverted)
+            then |= level(steps[register][1] ^ inverted)
+        now, after = now & satisfied, after & then
+    return not initial & ~now and not now & ~after and not now & level(output)

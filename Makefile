@@ -14,7 +14,8 @@ CHOICES := $(addprefix choose-,bytes out rules)
 SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
 SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 
-.PHONY: help sim test test-all compare hostile bench bench-transcoding verilog diagram prove mutate synth \
+.PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram \
+        prove prove-model mutate synth \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) choose $(CHOICES) \
         bitstream site live lint format clean
 
@@ -65,6 +66,11 @@ bench-transcoding: $(VENV)/dev ## Measure transcoding in software beside ours, i
 	    --plot docs/transcoding.svg > $(BUILD)/bench-transcoding.txt
 	$(call fill,bench-transcoding,benchmark)
 
+bench-cluster: $(VENV)/dev ## Measure work on a Dask cluster of this machine, into docs/cluster.md
+	@mkdir -p $(BUILD)
+	PYTHONPATH=tests $(BIN)/python tests/bench/cluster.py > $(BUILD)/bench-cluster.txt
+	$(call fill,bench-cluster,cluster)
+
 verilog: $(VENV)/base ## Write each component as Verilog into build/
 	@mkdir -p $(BUILD)
 	$(BIN)/utf8-hdl generate -o $(BUILD)/utf8_decoder.v
@@ -79,6 +85,9 @@ diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 
 prove: $(VENV)/formal ## Prove every property of every component and profile
 	$(BIN)/utf8-hdl prove
+
+prove-model: $(VENV)/formal ## Hold the golden model against the specification of the proofs
+	$(BIN)/python -m utf8_flow.formal.golden
 
 mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate

@@ -40,7 +40,7 @@ toc_object_entries_show_parents = "hide"
 CONTENTS = {
     "Begin": ["site/live", "docs/learn", "docs/choose"],
     "Use": ["integration", "lanes", "transcoding", "profiles", "python", "engines", "demo"],
-    "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark"],
+    "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark", "docs/cluster"],
     "Look up": ["site/api", "CHANGELOG"],
 }
 CONTENTS["Use"] = [f"docs/{page}" for page in CONTENTS["Use"]]

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,40 @@ def test_a_simulation():
     trace = Circuit.parse(TOGGLE).simulate([[level] for level in (0, 1, 1, 0, 1, 0)])
     assert [cycle["q"] for cycle in trace] == [0, 0, 1, 0, 0, 1]
     assert [cycle["unchanged"] for cycle in trace] == [1, 0, 1, 1, 0, 0]
+
+
+def test_what_is_certain_is_so_whatever_the_unknown_is():
+    """Gates at random, and each input low, high or unknown."""
+    generator = random.Random(1)
+    gates = []
+    for number in range(5, 35):
+        one, other = generator.sample(range(2 * number), 2)
+        gates.append((max(one, other), min(one, other)))
+    literals = range(2 * 35)
+    circuit = Circuit(
+        ("a", "b", "c", "d"), (), {str(each): each for each in literals}, tuple(gates)
+    )
+    runs = {each: circuit.simulate([each])[0] for each in product((0, 1), repeat=4)}
+    cases = [*product((0, 1, None), repeat=4)]
+    levels = [
+        np.packbits([case[number] == level for case in cases])
+        for number in range(4)
+        for level in (1, 0)
+    ]
+    certain = np.array([np.unpackbits(bits, count=len(cases)) for bits in circuit.certain(levels)])
+    gained = 0
+    for case, found in zip(cases, certain.T, strict=True):
+        fitting = [
+            [run[str(literal)] for literal in literals]
+            for each, run in runs.items()
+            if all(level in (None, own) for level, own in zip(case, each, strict=True))
+        ]
+        always = np.array(fitting).all(axis=0)
+        assert not (found & ~always).any()
+        gained += found.sum()
+        if None not in case:
+            assert (found == always).all()
+    assert gained > certain.size / 4
 
 
 # --- the translation ----------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from utf8_sim import shrink
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.engine import HangError
 from utf8_sim.shrink import Case
+from utf8_sim.tools.cores import Cores
 
 
 @pytest.fixture(autouse=True)
@@ -152,12 +153,12 @@ def test_what_does_not_come_again_is_a_difference_all_the_same(folder, monkeypat
 def test_a_worker_that_saw_a_difference_is_believed(folder, monkeypatch):
     seen, left = "cycle 9, pin o.valid: expected 1, actual 0", []
 
-    def shards(work, numbers):
+    def shards(cores, work, numbers, prepare):
         left.append(numbers)
         yield from [(0, (100, "")), (1, (100, seen))][-len(numbers) :]
 
     monkeypatch.setattr(exhaustive, "SHARD", 128)
-    monkeypatch.setattr(exhaustive, "on_all_cores", shards)
+    monkeypatch.setattr(Cores, "do", shards)
     for _ in range(2):
         result = run("compare", "--exhaustive", 1)
         assert result.status == 1

@@ -27,6 +27,7 @@ from utf8_flow.components.tokens import TokenReport
 from utf8_flow.verify import difference, exhaustive
 from utf8_sim import campaign
 from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.tools.cores import Cores
 
 MEBIBYTE = 1 << 20
 
@@ -223,7 +224,7 @@ def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
 
 @pytest.mark.usefixtures("wrong_decoder")
 def test_an_interrupt_while_a_shard_is_run_again_does_not_hide_that_it_is_wrong(monkeypatch):
-    monkeypatch.setattr(exhaustive, "on_all_cores", lambda *_: iter([(0, (100, "it differs"))]))
+    monkeypatch.setattr(Cores, "do", lambda *_: iter([(0, (100, "it differs"))]))
     monkeypatch.setattr(exhaustive.Run, "all_of", interrupting(exhaustive.Run.all_of))
     result = run("compare", "--exhaustive", 1)
     assert result.status in (1, 130)

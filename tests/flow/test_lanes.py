@@ -301,5 +301,5 @@ def test_the_printed_command_names_the_lanes(folder, monkeypatch):
 def test_every_text_of_one_byte(folder, options):
     result = run("compare", "--exhaustive", 1, *options)
     assert (result.status, result.err) == (0, "")
-    assert "256 texts, every one of 1 byte, on " in result.out
+    assert "256 texts, every one of 1 byte" in result.out.splitlines()
     assert "agree on every output pin" in result.out

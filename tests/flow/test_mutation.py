@@ -18,6 +18,7 @@ from utf8_flow.formal.circuit import Circuit
 from utf8_flow.formal.mutation import Trial, circuits, make_mutants
 from utf8_flow.formal.prover import decide, fails_within
 from utf8_flow.verify import mutants as command_mutants
+from utf8_sim.tools.cores import Cores
 
 COUNT = 16
 ENCODER = Variant("encoder"), UCS2
@@ -109,7 +110,7 @@ def test_survivors_are_named_and_make_it_fail(monkeypatch, mutants, trial):
     monkeypatch.setattr(command_mutants, "make_mutants", lambda *_: mutants)
     monkeypatch.setattr(command_mutants, "circuits", lambda _: blind)
     monkeypatch.setattr(
-        command_mutants, "on_all_cores", lambda work, items: ((item, work(item)) for item in items)
+        Cores, "do", lambda _, work, items, prepare: ((item, work(item)) for item in items)
     )
     monkeypatch.setattr(mutation.Trial, "parts", [])
     result = run("mutate", "--component", "encoder", "--profile", "ucs2", "--mutants", COUNT)

@@ -24,6 +24,7 @@ from utf8_flow.components.entry import Variant, variants
 from utf8_flow.formal import specification
 from utf8_flow.verify import proofs
 from utf8_sim.tools import yowasp as tools
+from utf8_sim.tools.cores import Cores
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -114,7 +115,7 @@ def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
     hasty = altered("encoder", [COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]])
     replace_design(monkeypatch, "encoder", partial(hasty, compact=True))
     monkeypatch.setattr(
-        proofs, "on_all_cores", lambda work, goals: ((goal, work(goal)) for goal in goals[::-1])
+        Cores, "do", lambda _, work, goals: ((goal, work(goal)) for goal in goals[::-1])
     )
     arguments = "--component", "encoder", "--compact", "--property", "output-stream"
     result = run("prove", *arguments, "--vcd", "hasty.vcd")

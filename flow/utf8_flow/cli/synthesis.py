@@ -12,11 +12,11 @@ from utf8_sim.tools.yowasp import need_packages
 from ..fpga.boards import BAUD, BOARDS, write_bitstream
 from ..fpga.chart import chart
 from ..fpga.families import DEVICES
-from ..fpga.placement import SEEDS, choose_jobs, measure
+from ..fpga.placement import SEEDS, choose_jobs, measure, packages_for
 from ..fpga.results import document, summary
 from ..terminal import report_console, say
 from . import options
-from .choices import AllRules, DemoDesign, Designs, refuse_idle
+from .choices import AllRules, DemoDesign, Designs, Where, refuse_idle
 from .output import check_outputs
 
 app = typer.Typer()
@@ -50,6 +50,7 @@ def synthesize(
         str | None,
         options.option("OUT.svg", "Draw frequency and area, or both over lanes."),
     ] = None,
+    where: Where,
 ) -> None:
     """Measure area and clock frequency on real devices.
 
@@ -71,7 +72,8 @@ def synthesize(
     devices = device.split(",") if device else usual
     jobs = choose_jobs(chosen, rules.profiles(), devices, fields)
     show = report_console(outputs)
-    results = document(measure(jobs, range(seed, seed + seeds)))
+    with where.workers(*packages_for(devices)) as workers:
+        results = document(measure(jobs, range(seed, seed + seeds), workers))
     for line in summary(results):
         say(show, line)
     if json_file is not None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Circuit:
@@ -115,6 +117,19 @@ class Circuit:
             shown = [_look_up(signals, literal) for literal in self.outputs.values()]
             trace.append(words(self.outputs, shown))
         return trace
+
+    def certain(self, levels: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """For each literal, in which cases it is high whatever the unknown signals are.
+
+        A case is a bit of the arrays. The levels have two arrays for each input, then for each
+        register: where it is known to be high, and where it is known to be low.
+        """
+        never = np.zeros_like(levels[0])
+        known = [never, ~never, *levels]
+        for first, second in self.gates:
+            known.append(known[first] & known[second])
+            known.append(known[first ^ 1] | known[second ^ 1])
+        return known
 
 
 def words(names: Iterable[str], levels: Iterable[int]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from utf8_hdl import Profile
-from utf8_sim.tools.cores import on_all_cores
+from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
@@ -93,7 +93,7 @@ def choose_jobs(
     return jobs
 
 
-def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:
+def measure(jobs: list[Job], seeds: Collection[int], workers: Workers) -> list[Measured]:
     """Synthesise designs, then place and route each with every seed."""
     with progress_bar() as progress:
         packages = packages_for(job.device for job in jobs)
@@ -104,13 +104,13 @@ def measure(jobs: list[Job], seeds: Collection[int]) -> list[Measured]:
         progress.update(task, description="synthesis", completed=0, total=len(jobs))
         areas: dict[Job, Area] = {}
         netlists: dict[Job, Netlist] = {}
-        for (job, _), found in on_all_cores(_synthesize, [(job, bool(seeds)) for job in jobs]):
+        for (job, _), found in workers.do(_synthesize, [(job, bool(seeds)) for job in jobs]):
             areas[job], netlists[job] = found
             progress.advance(task)
         trials = [(job, netlists[job], seed) for job, seed in product(jobs, seeds)]
         progress.update(task, description="place and route", completed=0, total=len(trials))
         runs: dict[tuple[Job, int], Run] = {}
-        for (job, _, seed), run in on_all_cores(_place_and_route, trials):
+        for (job, _, seed), run in workers.do(_place_and_route, trials):
             runs[job, seed] = run
             progress.advance(task)
     return [Measured(job, areas[job], [runs[job, seed] for seed in seeds]) for job in jobs]

@@ -14,6 +14,7 @@ from utf8_sim.engines.engine import Engine
 from utf8_sim.engines.gates import GateLevelEngine
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.tools.errors import ToolError
+from utf8_sim.tools.yowasp import YOSYS
 
 from ..export.verilog import generate
 from ..fpga.families import FAMILIES
@@ -79,6 +80,13 @@ def engine(name: str, design: Any) -> Engine:
     if name not in ENGINES:
         raise ValueError(f"unknown engine {name!r}: choose from {', '.join(ENGINES)}")
     return ENGINES[name](design)
+
+
+def tools_of(name: str) -> list[str]:
+    """The packages and programs that make an engine, besides those that all need."""
+    if name.startswith("gates-"):
+        return [YOSYS, VerilatorEngine.name]
+    return {VerilatorEngine.name: ["verilator"], IcarusEngine.name: ["iverilog"]}.get(name, [])
 
 
 def prepare_engine(name: str, design: Any, inputs: int) -> tuple[Engine, str]:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from utf8_hdl import Profile
 from utf8_sim.stimulus import RandomStalls, Stimulus
-from utf8_sim.tools.cores import cores, on_all_cores
+from utf8_sim.tools.cores import Workers
 
 from ..components.entry import Variant
 from ..terminal import plural, progress_bar, say
@@ -89,12 +89,13 @@ def compare_exhaustively(
     state_file: str,
     vcd: str,
     wave: str | None,
+    workers: Workers,
 ) -> None:
     """Run every text of some length, and say whether hardware and golden model agree."""
     state = State(plan, state_file)
     say(show, f"profile {plan.profile.describe()}")
     say(show, f"engine {engine_line}")
-    wrong = _first_wrong_shard(show, plan, state)
+    wrong = _first_wrong_shard(show, plan, state, workers)
     if wrong is None:
         Path(state_file).unlink(missing_ok=True)
         agree(show, state.cycles)
@@ -104,18 +105,21 @@ def compare_exhaustively(
     conclude_unit(show, plan, shard, seen, texts, vcd, wave)
 
 
-def _first_wrong_shard(show: Console, plan: Plan, state: State) -> tuple[int, str] | None:
+def _first_wrong_shard(
+    show: Console, plan: Plan, state: State, workers: Workers
+) -> tuple[int, str] | None:
     """Run what is not done yet; the number of a shard, and what is wrong in it."""
     shards = np.flatnonzero(~state.done).tolist()
     texts = f"{plan.texts} texts, every one of {plural(plan.length, 'byte')}"
     if state.done.any():
         texts += f", {len(shards) / plan.shards:.1%} of them left"
-    say(show, f"{texts}, on {plural(cores(), 'core')}")
+    say(show, texts)
     try:
         with progress_bar() as progress:
             done = plan.shards - len(shards)
-            task = progress.add_task("every text", total=plan.shards, completed=done)
-            for shard, (cycles, wrong) in on_all_cores(plan.run, shards):
+            where = f"every text, on {workers}"
+            task = progress.add_task(where, total=plan.shards, completed=done)
+            for shard, (cycles, wrong) in workers.do(plan.run, shards, plan.prepare):
                 if wrong:
                     return shard, wrong
                 state.add(shard, cycles)

@@ -15,7 +15,7 @@ from rich.text import Text
 from utf8_hdl import Profile
 from utf8_sim.campaign import IN_A_ROW, Sequences
 from utf8_sim.stimulus import ChangingStalls, RandomStalls, Stimulus
-from utf8_sim.tools.cores import Cores, Workers
+from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.interrupts import interrupts_later
 from utf8_sim.trace import Columns
 
@@ -195,7 +195,7 @@ def compare_hostilely(
     is_kept: bool,
     vcd: str,
     wave: str | None,
-    workers: Workers | None = None,
+    workers: Workers,
 ) -> None:
     """Run units until it is enough, and say whether hardware and golden model agree.
 
@@ -205,7 +205,7 @@ def compare_hostilely(
     if RULES & plan.variant.used_options:
         say(show, f"profile {plan.profile.describe()}")
     say(show, f"engine {engine_line}")
-    wrong = _first_wrong_unit(show, plan, budget, state, workers or Cores())
+    wrong = _first_wrong_unit(show, plan, budget, state, workers)
     if wrong is not None:
         conclude_unit(show, plan, state.next, wrong, f"unit {state.next}", vcd, wave)
     print_lines(show, state.lines())
@@ -223,12 +223,14 @@ def _first_wrong_unit(
         say(show, f"units 0-{state.next - 1} were compared before ({state.path})")
         return None
     seed = f"hostile stimuli of seed {plan.seed}"
-    say(show, f"{seed}, from unit {state.next} on, on {workers}")
+    say(show, f"{seed}, from unit {state.next} on")
     begin, before = time.monotonic(), state.cycles
     try:
         with progress_bar() as progress:
             is_timed = units.stop == UNITS
-            task = progress.add_task(seed, total=budget.seconds if is_timed else len(units))
+            task = progress.add_task(
+                f"{seed}, on {workers}", total=budget.seconds if is_timed else len(units)
+            )
             for unit, outcome in in_order(workers.do(plan.run, units, plan.prepare), state.next):
                 if outcome.wrong:
                     return outcome.wrong

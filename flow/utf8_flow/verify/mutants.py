@@ -6,7 +6,7 @@ from rich.console import Console
 
 from utf8_hdl import Profile
 from utf8_sim.stimulus import Mode
-from utf8_sim.tools.cores import on_all_cores
+from utf8_sim.tools.cores import Workers
 
 from ..components.entry import Variant
 from ..formal.mutation import Fate, Mutants, Trial, circuits, make_mutants
@@ -21,6 +21,7 @@ def mutation_score(
     count: int,
     seed: int,
     modes: list[Mode],
+    workers: Workers,
 ) -> bool:
     """Try the checks on mutants of a design, and print what noticed how many; whether all die."""
     name = variant.label
@@ -30,7 +31,8 @@ def mutation_score(
         trial = Trial(mutants, circuits(mutants), modes, seed)
         progress.update(task, description=f"{name}: mutants", total=1 + len(mutants.places))
         fates: dict[int, Fate] = {}
-        for number, fate in on_all_cores(trial.judge, range(1 + len(mutants.places))):
+        numbers = range(1 + len(mutants.places))
+        for number, fate in workers.do(trial.judge, numbers, trial.prepare):
             fates[number] = fate
             progress.advance(task)
     if not fates.pop(0).equivalent:

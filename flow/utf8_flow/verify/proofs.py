@@ -9,7 +9,7 @@ from rich.text import Text
 from utf8_hdl import UNICODE, Profile
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Window, golden
-from utf8_sim.tools.cores import on_all_cores
+from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import WrongValue
 
 from ..components.entry import Variant, possible, variants
@@ -60,7 +60,7 @@ def attempt(goal: Goal) -> Proof:
     return prove(goal.property.bench(goal.profile, {goal.variant.component: goal.variant.make}))
 
 
-def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
+def prove_all(show: Console, goals: list[Goal], vcd: str, workers: Workers) -> bool:
     """Prove everything, and show a counterexample to each property that fails; whether none does.
 
     The first counterexample's waveform has the name given; the others add which one they are of.
@@ -74,7 +74,7 @@ def prove_all(show: Console, goals: list[Goal], vcd: str) -> bool:
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
     with progress_bar() as progress:
         task = progress.add_task("proving", total=len(goals))
-        for goal, proof in on_all_cores(attempt, goals):
+        for goal, proof in workers.do(attempt, goals):
             reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
             what = goal.property
             line = Text(f"{goal.variant.label:<{first}}{short_name(goal.profile):<{second}}")

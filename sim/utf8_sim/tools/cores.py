@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 from .cache import prepare_cache
 from .errors import ToolError
 from .interrupts import interrupts_later, interrupts_not_inherited
+from .programs import stay_in_group
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -140,6 +141,7 @@ def _begin(
     """
     _Worker.work, _Worker.items = work, items
     os.setsid()  # a group of its own, for all that it starts
+    stay_in_group()
     os.chdir(folder)
     tempfile.tempdir = scratch
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,17 @@ from .interrupts import interrupts_later
 
 LONGEST_MESSAGE = 300
 """Characters of what a failed program said."""
+
+
+class _Groups:
+    """Whether a program gets a process group of its own."""
+
+    own = True
+
+
+def stay_in_group() -> None:
+    """From now on programs are in the process group of this process, and are ended with it."""
+    _Groups.own = False
 
 
 def run_tool(arguments: Sequence[str], folder: Path | None = None, script: str = "") -> str:
@@ -47,11 +57,11 @@ def started(
 ) -> Iterator[subprocess.Popen[Any]]:
     """A program that ends with the block, with all that it starts.
 
-    It does not run in the current folder: Python would import files from there. In a worker process
-    of `multiprocessing` it stays in that process's group, to be ended with it. Its temporary files
-    are in its folder. ``options`` are for `subprocess.Popen`.
+    It does not run in the current folder: Python would import files from there. After
+    :func:`stay_in_group` it is in this process's group. Its temporary files are in its folder.
+    ``options`` are for `subprocess.Popen`.
     """
-    own_group = parent_process() is None
+    own_group = _Groups.own
     scratch = "." if folder else tempfile.gettempdir()
     process = None
     try:

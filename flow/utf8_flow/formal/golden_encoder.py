@@ -1,0 +1,119 @@
+"""The golden model of the encoder, held against its specification."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from amaranth.hdl import Cat
+
+from utf8_hdl import Profile
+from utf8_sim.campaign import boundary_values, toggled_values
+from utf8_sim.golden import arrays, text
+
+from .bench import Bench
+from .specification import EncoderSpecification
+from .ternary import Asked
+
+EVERY = 0x21_0000
+"""Every value below this is encoded: all forms of up to four bytes, and some of the next one."""
+
+AT_ONCE = 1 << 16
+"""At most so many values are encoded at the same time."""
+
+REFUSED = 4
+PARTLY = 5
+"""Where ``refused`` is in a number, above how many bytes there are; and that only some say so."""
+
+
+def values_of(profile: Profile) -> list[int]:
+    """What is encoded: each value below `EVERY`; boundaries, and these with one bit inverted."""
+    width = profile.utf32_width
+    edges = {*boundary_values(profile), *toggled_values(profile), (1 << width) - 1}
+    toggled = {edge ^ 1 << bit for edge in edges for bit in range(width)}
+    return [*range(EVERY), *sorted(each for each in edges | toggled if EVERY <= each < 1 << width)]
+
+
+class Specification:
+    """What the specification answers: the bytes as a number, and how many, and whether refused."""
+
+    def __init__(self, profile: Profile) -> None:
+        bench = Bench(profile, {})
+        encoder = EncoderSpecification(bench.model, profile)
+        self._width = len(encoder.code_point)
+        bench.m.d.comb += encoder.code_point.eq(bench.free(self._width, "value"))
+        told = [*encoder.count[:REFUSED], encoder.refused]
+        values = [dict(enumerate(bits)) for bits in (Cat(*encoder.sequence), told)]
+        self._asked = Asked(bench, values)
+
+    def __call__(self, values: Sequence[int]) -> np.ndarray:
+        given = np.array(values, dtype=np.uint64)
+        bits = range(self._width)
+        answers = self._asked.answers(
+            {f"value[{n}]": (given >> np.uint64(n) & 1).astype(np.uint8) for n in bits}
+        )
+        return np.stack([answers.numbers(bits) for bits in self._asked.numbers], axis=1)
+
+
+class Model:
+    """What the golden model answers."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+
+    def __call__(self, values: Sequence[int]) -> np.ndarray:
+        answers = []
+        for value in values:
+            encoded, refused = text.encode_character(value, self._profile)
+            answers.append((int.from_bytes(encoded, "little"), len(encoded) | refused << REFUSED))
+        return np.array(answers, dtype=np.uint64)
+
+
+class Arrays:
+    """What the golden model for arrays answers."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._encoder = arrays.ArrayEncoder(profile)
+
+    def __call__(self, values: Sequence[int]) -> np.ndarray:
+        given = np.array(values, dtype=np.uint64)
+        found = self._encoder.feed({"i.code_point": given, "i.last": np.ones_like(given)})
+        counts = np.bincount(found.brought_by, minlength=len(given))
+        place = np.arange(len(found.brought_by)) - (counts.cumsum() - counts)[found.brought_by]
+        encoded = np.zeros((len(given), 8), dtype=np.uint8)
+        encoded[found.brought_by, place] = found.columns["o.data"]
+        refused = np.bincount(found.brought_by, found.columns["o.error"], len(given)).astype(int)
+        counts |= (refused == counts) << REFUSED | (refused % counts != 0) << PARTLY
+        return np.stack([encoded.view("<u8").ravel(), counts.astype(np.uint64)], axis=1)
+
+
+MODELS: dict[str, Callable[[Profile], Callable[[Sequence[int]], np.ndarray]]] = {
+    "golden model": Model,
+    "golden model for arrays": Arrays,
+}
+"""What is held against the specification."""
+
+
+def encode_all(profile: Profile) -> tuple[Counter[str], str]:
+    """Encode values: how many, and the first difference in words, or nothing."""
+    specification = Specification(profile)
+    models = {name: model(profile) for name, model in MODELS.items()}
+    values = values_of(profile)
+    for begin in range(0, len(values), AT_ONCE):
+        some = values[begin : begin + AT_ONCE]
+        expected = specification(some)
+        for name, model in models.items():
+            actual = model(some)
+            wrong = (actual != expected).any(axis=1)
+            if wrong.any():
+                row = wrong.argmax()
+                answers = {"specification": expected[row], name: actual[row]}
+                lines = [f"{who}: {_in_words(*told.tolist())}" for who, told in answers.items()]
+                shown = "\n".join([f"code point {some[row]:X}", *lines, ""])
+                return Counter({"code points": begin + int(row)}), shown
+    return Counter({"code points": len(values)}), ""
+
+
+def _in_words(encoded: int, told: int) -> str:
+    shown = encoded.to_bytes(8, "little")[: told % (1 << REFUSED)].hex(" ").upper()
+    flag = {0: "", 1: ", refused"}.get(told >> REFUSED, ", refused in part")
+    return shown + flag

@@ -1,0 +1,155 @@
+"""Measure work on a Dask cluster of this machine: what is sent, what it costs, how it scales.
+
+`make bench-cluster` prints it as tables for docs/cluster.md. Workers are processes on the loopback
+address, one to as many as there are cores. Each piece of work runs once before it is measured, so
+that nothing has to be compiled.
+"""
+
+import argparse
+import pickle
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from amaranth.hdl import UnusedElaboratable
+
+from bench import processor, progress
+from dask_cluster import dask_cluster
+from utf8_flow.cli.choices import Stalling
+from utf8_flow.components.entry import Variant
+from utf8_flow.formal.mutation import Trial, circuits, make_mutants
+from utf8_flow.fpga.placement import Job, _place_and_route, _synthesize
+from utf8_flow.fpga.results import table
+from utf8_flow.verify.exhaustive import Plan
+from utf8_flow.verify.proofs import attempt, choose_goals
+from utf8_hdl import UNICODE
+from utf8_sim.tools.cluster import Cluster
+from utf8_sim.tools.cores import Cores, Workers, cores
+from utf8_sim.tools.crew import Outcome, pack_job
+
+WORKERS = 100
+"""So many are calculated for."""
+
+NETWORK = 125e6
+"""Bytes a second of a network of 1 Gbit/s."""
+
+
+class Piece(NamedTuple):
+    """A piece of work, and the command that it is of."""
+
+    command: str
+    work: Callable[[Any], Any]
+    items: Sequence[Any]
+    prepare: Callable[[], object] | None = None
+
+
+def pieces() -> Iterator[Piece]:
+    """Some of the work of each command that has `--cluster`."""
+    decoder, encoder = Variant("decoder"), Variant("encoder", compact=True)
+    plan = Plan(4, UNICODE, "cxxrtl", (0.0, 0.0), 0, decoder)
+    yield Piece("`compare --exhaustive 4`", plan.run, range(100), plan.prepare)
+    yield Piece("`prove`", attempt, choose_goals([decoder], None, [UNICODE]))
+    mutants = make_mutants(encoder, UNICODE, 30, 0)
+    trial = Trial(mutants, circuits(mutants), Stalling(0).modes(), 0)
+    yield Piece("`mutate`", trial.judge, range(1, 1 + len(mutants.places)), trial.prepare)
+    job = Job(encoder, UNICODE, "ice40-hx8k", ("data", "error", "last"))
+    _, netlist = _synthesize((job, True))
+    yield Piece("`synthesize`", _place_and_route, [(job, netlist, seed) for seed in range(6)])
+
+
+class Measured(NamedTuple):
+    """Seconds for all units of a piece, of these at work in this process, and what came back."""
+
+    seconds: float
+    busy: float
+    returned: int
+
+
+def measure(workers: Workers, piece: Piece) -> Measured:
+    """Do a piece of work."""
+    begin, busy = time.monotonic(), time.process_time()
+    results = [result for _, result in workers.do(piece.work, piece.items, piece.prepare)]
+    seconds, busy = time.monotonic() - begin, time.process_time() - busy
+    returned = sum(len(pickle.dumps(Outcome(result))) for result in results)
+    return Measured(seconds, busy, returned)
+
+
+def measure_all(rounds: int) -> dict[str, list[Measured]]:
+    """By command: with one worker, two, and so on, and last without a cluster; the quickest."""
+    work = list(pieces())
+    best: dict[str, list[Measured]] = {piece.command: [] for piece in work}
+
+    def add(workers: Workers) -> None:
+        for piece in work:
+            progress(f"{workers}: {piece.command}")
+            measure(workers, piece)  # so that everything is compiled
+            best[piece.command].append(min(measure(workers, piece) for _ in range(rounds)))
+
+    for count in range(1, cores() + 1):
+        with (
+            tempfile.TemporaryDirectory() as name,
+            dask_cluster(Path(name), count) as started,
+            Cluster(started.address, []) as workers,
+        ):
+            add(workers)
+    add(Cores())
+    return best
+
+
+def costs(best: dict[str, list[Measured]]) -> list[list[str]]:
+    """What is sent, and what a unit takes."""
+    rows = [["", "units", "to a worker", "unit out", "unit back", "a unit takes", "of it here"]]
+    for piece in pieces():
+        alone, units = best[piece.command][0], len(piece.items)
+        sent = sum(len(pickle.dumps(item)) for item in piece.items)
+        sizes = _size_of_job(piece), sent / units, alone.returned / units
+        takes = f"{alone.seconds / units:.2f} s", f"{alone.busy / units * 1000:.1f} ms"
+        rows.append([piece.command, str(units), *map(_shown, sizes), *takes])
+    return rows
+
+
+def scaling(best: dict[str, list[Measured]]) -> list[list[str]]:
+    """The times with more and more workers."""
+    counts = [f"{n} worker{'s' * (n > 1)}" for n in range(1, cores() + 1)]
+    rows = [["", *counts, "without a cluster"]]
+    for command, measured in best.items():
+        rows.append([command, *(f"{each.seconds:.1f} s" for each in measured)])
+    return rows
+
+
+def calculation(best: dict[str, list[Measured]]) -> list[list[str]]:
+    """How long it takes to send the work to many, and how many one command can keep at it."""
+    rows = [["", "sent to all", "takes, at 1 Gbit/s", "workers that one command keeps busy"]]
+    for piece in pieces():
+        alone, size = best[piece.command][0], _size_of_job(piece) * WORKERS
+        busy = alone.seconds / alone.busy
+        rows.append([piece.command, _shown(size), f"{size / NETWORK:.1g} s", f"{busy:.0f}"])
+    return rows
+
+
+def _size_of_job(piece: Piece) -> int:
+    return len(pack_job(piece.work, piece.prepare))
+
+
+def _shown(size: float) -> str:
+    return f"{size / 1000:,.1f} kB"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="of which the quickest counts")
+    best = measure_all(parser.parse_args().rounds)
+    print(f"On {cores()} cores of an {processor()}, Python {sys.version.split()[0]}:\n")
+    print(*table(costs(best)), "", "How it scales:", "", sep="\n")
+    print(*table(scaling(best)), "", f"For {WORKERS} workers, calculated from these:", "", sep="\n")
+    print(*table(calculation(best)), sep="\n")
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore", category=UnusedElaboratable)
+    main()

@@ -1,0 +1,304 @@
+"""`--cluster`: the same work on a Dask scheduler's workers, whoever comes, dies or differs."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+from distributed import Security
+
+import units
+import utf8_hdl
+from command import COMMAND, Process, assert_refused, break_design, names, run, wait_until
+from dask_cluster import TESTS, DaskCluster, dask_cluster
+from needs import CXX, needs, needs_compiler
+from utf8_flow.cli.choices import Where
+from utf8_sim.tools import cluster as tools
+from utf8_sim.tools.cluster import Cluster, this_machine
+from utf8_sim.tools.errors import ToolError
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory) -> DaskCluster:
+    with dask_cluster(tmp_path_factory.mktemp("cluster"), 3) as started:
+        yield started
+
+
+@pytest.fixture
+def workers(cluster) -> Cluster:
+    """The workers, as the commands have them; afterwards nothing is left in the cluster."""
+    with Where(cluster.address).workers() as everybody:
+        yield everybody
+    wait_until(cluster.is_clean)
+
+
+# --- units of work ------------------------------------------------------------------------------
+
+
+def test_every_item_is_done_once(workers, tmp_path):
+    assert str(workers).startswith("3 workers of tcp://127.0.0.1:")
+    results = list(workers.do(units.square, range(50)))
+    assert sorted(results) == [(n, n * n) for n in range(50)]
+    assert list(workers.do(units.square, [7])) == [(7, 49)]
+    assert list(workers.do(units.square, [])) == []
+
+
+def test_all_workers_are_at_it_in_processes_of_their_own(workers, cluster, tmp_path):
+    meeting = units.Meeting(tmp_path, 3)
+    assert sorted(workers.do(meeting.do, range(9))) == [(n, n) for n in range(9)]
+    groups = {group for _, group in workers.do(units.process_group, range(9))}
+    assert not groups & set(cluster.client.run(os.getpid).values())
+
+
+def test_what_a_unit_raises_is_raised_here(workers):
+    with pytest.raises(ValueError, match="unit 3 is no good"):
+        list(workers.do(units.fail, [3]))
+
+
+def test_endless_work_ends_when_nobody_wants_more(workers):
+    results = workers.do(units.square, range(1 << 62))
+    assert {next(results)[0] for _ in range(20)} < set(range(40))
+    results.close()
+
+
+@pytest.mark.parametrize("worker", [True, False])
+def test_who_dies_is_replaced_and_nothing_is_counted_twice(workers, tmp_path, worker):
+    killing = units.Killing(tmp_path, item=4, times=1, worker=worker)
+    assert sorted(workers.do(killing.do, range(20))) == [(n, n) for n in range(20)]
+    assert names(tmp_path) == {"killed-0"}
+
+
+def test_work_that_kills_everybody_is_given_up(workers, tmp_path):
+    killing = units.Killing(tmp_path, item=4, times=99, worker=False)
+    with pytest.raises(ToolError, match=r"^4 workers died at the same piece of work \(killed, or"):
+        list(workers.do(killing.do, range(20)))
+
+
+def test_a_worker_that_comes_later_helps(tmp_path):
+    with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
+        (tmp_path / "met").mkdir()
+        meeting = units.Meeting(tmp_path / "met", 2)
+        results = workers.do(meeting.do, range(8))
+        wait_for_two = partial(next, results)
+        cluster.start_workers(TESTS)
+        assert sorted([wait_for_two(), *results]) == [(n, n) for n in range(8)]
+
+
+def test_one_of_each_kind_builds_for_all(tmp_path):
+    """Workers with caches of their own: two of one kind, two of another."""
+    log = tmp_path / "log"
+    log.mkdir()
+    with dask_cluster(tmp_path, 0) as cluster:
+        cluster.start_workers(
+            *(
+                TESTS | {"XDG_CACHE_HOME": str(tmp_path / f"cache-{number}"), "CXX": CXX + kind}
+                for number, kind in enumerate(["", "", " -DOTHER", " -DOTHER"])
+            )
+        )
+        with Cluster(cluster.address, []) as workers:
+            assert len(set(workers.look().values())) == 2
+            build = units.Built(log, 4)
+            assert len(list(workers.do(build.do, range(40), build.prepare))) == 40
+    assert len(list(log.glob("built-by-*"))) == 2
+    for number in range(4):
+        [file] = (tmp_path / f"cache-{number}" / "utf8-hdl").glob("*.txt")
+        assert file.read_text() == "built"
+
+
+# --- who is refused -----------------------------------------------------------------------------
+
+
+def other_version(folder: Path, package: str, version: str) -> dict[str, str]:
+    """An environment in which a package has another version, as far as one can see."""
+    info = folder / f"{package.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    return {"PYTHONPATH": str(folder)}
+
+
+def test_a_worker_with_another_version_is_refused(folder, tmp_path_factory):
+    place = tmp_path_factory.mktemp("cluster")
+    ours = this_machine(["numpy"], []).versions["numpy"]
+    refused = rf"worker tcp://\S+ is refused: it has numpy 0\.1, here is {re.escape(ours)}: "
+    with dask_cluster(place, 0) as cluster:
+        option = "--cluster", cluster.address
+        result = run("compare", "--exhaustive", 1, *option)
+        assert_refused(result, "has no worker: start some with dask worker tcp://")
+        cluster.start_workers(other_version(place / "numpy", "numpy", "0.1"))
+        result = run("compare", "--exhaustive", 1, *option)
+        assert_refused(result, "install the same there")
+        assert re.match(f"utf8-hdl: {refused}", result.err)
+
+        cluster.start_workers({})
+        result = run("compare", "--exhaustive", 1, *option)
+        assert result.status == 0
+        assert re.fullmatch(f"utf8-hdl: {refused}install the same there\n", result.err)
+
+
+def test_only_the_tools_count_that_a_command_needs(folder, tmp_path_factory):
+    place = tmp_path_factory.mktemp("cluster")
+    with dask_cluster(place, 0) as cluster:
+        cluster.start_workers(other_version(place / "pyosys", "pyosys", "0.1"))
+        option = "--cluster", cluster.address
+        assert run("compare", "--exhaustive", 1, *option).status == 0
+        goal = "--component", "encoder", "--compact", "--profile", "unicode", "--property", "rate"
+        assert_refused(run("prove", *goal, *option), "it has pyosys 0.1, here is ")
+
+
+def test_a_worker_with_other_sources_or_without_any_is_refused(folder, tmp_path_factory):
+    place = tmp_path_factory.mktemp("cluster")
+    changed = Path(shutil.copytree(utf8_hdl.__path__[0], place / "sources" / "utf8_hdl"))
+    with (changed / "profile.py").open("a") as file:
+        file.write("# something else\n")
+    (place / "none").mkdir()
+    (place / "none" / "utf8_sim.py").write_text("raise ImportError('nothing of ours is here')\n")
+    own = this_machine([], ["utf8_hdl", "utf8_sim", "utf8_flow"]).versions["utf8-hdl"]
+    version = own.split()[0]
+    assert re.fullmatch(r"\d+\.\d+\.\d+ \([0-9a-f]{8}\)", own)
+    with dask_cluster(place, 0) as cluster:
+        [worker] = cluster.start_workers({"PYTHONPATH": str(place / "none")})
+        result = run("compare", "--exhaustive", 1, "--cluster", cluster.address)
+        assert_refused(result, "it cannot say what it has (ImportError(")
+        worker.terminate()
+        worker.wait()
+        wait_until(lambda: not cluster.client.nthreads())
+        cluster.start_workers({"PYTHONPATH": str(place / "sources")})
+        result = run("compare", "--exhaustive", 1, "--cluster", cluster.address)
+        assert_refused(result, f"it has utf8-hdl {version} (")
+
+
+@pytest.mark.parametrize(
+    ("address", "named"),
+    [
+        ("nonsense", "no Dask scheduler can be used at 'nonsense': missing port number"),
+        ("tcp://127.0.0.1:1", "no Dask scheduler can be used at 'tcp://127.0.0.1:1': Timed out"),
+        ("http://127.0.0.1:1", "unknown address scheme 'http'"),
+        ("tls://127.0.0.1:1", "DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
+    ],
+)
+def test_a_wrong_address_is_refused(folder, monkeypatch, address, named):
+    monkeypatch.setattr(tools, "ANSWER", "1s")
+    assert_refused(run("compare", "--exhaustive", 1, "--cluster", address), named)
+    assert names(folder) == {"text.txt"}
+
+
+# --- commands -----------------------------------------------------------------------------------
+
+
+def same(cluster: DaskCluster, *arguments: object) -> str:
+    """What a command prints, which is to the byte the same on the cluster and here."""
+    here, there = run(*arguments), run(*arguments, "--cluster", cluster.address)
+    assert there == here
+    assert here.status == 0
+    return here.out
+
+
+@needs_compiler
+def test_every_text_of_two_bytes(folder, cluster):
+    assert "agree on every output pin" in same(cluster, "compare", "--exhaustive", 2)
+    assert names(folder) == {"text.txt"}
+
+
+def test_proofs(folder, cluster):
+    arguments = "prove", "--component", "encoder", "--compact", "--profile", "unicode"
+    here, there = run(*arguments), run(*arguments, "--cluster", cluster.address)
+    assert (here.status, there.status) == (0, 0)
+    verdicts = [
+        sorted(re.sub(r" +[\d.]+ s$", "", r.out, flags=re.M).split("\n")) for r in (here, there)
+    ]
+    assert verdicts[0] == verdicts[1]
+    assert "12 properties proved, 51 covers reached" in verdicts[0]
+
+
+@pytest.mark.long
+@needs_compiler
+def test_mutants(folder, cluster):
+    out = same(cluster, "mutate", "--component", "encoder", "--compact", "--mutants", 20)
+    assert "20 mutants of " in out
+
+
+@pytest.mark.long
+def test_synthesis(folder, cluster):
+    options = "--component", "encoder", "--compact", "--profile", "unicode", "--seeds", 2
+    same(cluster, "synthesize", *options, "--device", "ice40-hx8k", "--json", "-")
+
+
+@needs_compiler
+def test_a_difference_is_shown_as_here(folder, cluster, monkeypatch):
+    """A broken design is one of this process alone: what workers say of it is simulated."""
+    options = break_design(monkeypatch, "range: F5 is in range")
+    here = run("compare", *options, "--exhaustive", 1)
+    assert here.status == 1
+    monkeypatch.setattr(
+        Cluster, "do", lambda _, work, items, prepare: ((n, work(n)) for n in items)
+    )
+    there = run("compare", *options, "--exhaustive", 1, "--cluster", cluster.address)
+    assert there == here
+
+
+@needs_compiler
+def test_control_c_leaves_the_cluster_clean(folder, cluster):
+    with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
+        wait_until(Path("utf8-hdl-exhaustive.json").exists)
+        running.interrupt()
+        status, out, err = running.end()
+    assert (status, err) == (130, "")
+    assert "the same command goes on from there" in out
+    wait_until(cluster.is_clean)
+
+
+@needs_compiler
+def test_a_command_that_is_killed_leaves_the_cluster_clean(folder, cluster):
+    with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
+        wait_until(Path("utf8-hdl-exhaustive.json").exists)
+        running.process.send_signal(signal.SIGKILL)
+        running.process.wait()
+    wait_until(cluster.is_clean)
+
+
+def test_a_scheduler_that_ends_is_said(tmp_path):
+    with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
+        results = workers.do(units.square, range(1 << 62))
+        next(results)
+        cluster.scheduler.terminate()
+        cluster.scheduler.wait()
+        with pytest.raises(ToolError, match=r"^the Dask scheduler at 'tcp://.*' is gone"):
+            for _ in results:
+                pass
+
+
+# --- TLS ----------------------------------------------------------------------------------------
+
+
+@needs("openssl")
+def test_tls_as_the_docs_say(folder, tmp_path_factory, monkeypatch):
+    place = tmp_path_factory.mktemp("tls")
+    page = Path(__file__).parents[2] / "docs" / "cluster.md"
+    [command] = re.findall(r"^openssl req .*$", page.read_text(), re.M)
+    subprocess.run(["bash", "-c", command], cwd=place, check=True, capture_output=True)
+    files = {"CA_FILE": "ca.pem", "CLIENT__CERT": "ca.pem", "CLIENT__KEY": "ca.key"}
+    files |= {
+        f"{side}__{what}": file
+        for side in ("SCHEDULER", "WORKER")
+        for what, file in (("CERT", "ca.pem"), ("KEY", "ca.key"))
+    }
+    settings = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": file for name, file in files.items()}
+    for name, file in settings.items():
+        assert f"export {name}=$PWD/{file}\n" in page.read_text()
+        monkeypatch.setenv(name, str(place / file))
+    certificate, key = str(place / "ca.pem"), str(place / "ca.key")
+    own = Security(tls_ca_file=certificate, tls_client_cert=certificate, tls_client_key=key)
+    with dask_cluster(place, 1, "--protocol", "tls", security=own) as cluster:
+        command = COMMAND, "compare", "--exhaustive", "1", "--cluster", cluster.address
+        assert cluster.address.startswith("tls://")
+        with_keys = subprocess.run(command, capture_output=True, check=False, text=True)
+        assert (with_keys.returncode, with_keys.stderr) == (0, "")
+        for name in settings:
+            monkeypatch.delenv(name)
+        without = subprocess.run(command, capture_output=True, check=False, text=True)
+        assert (without.returncode, without.stdout) == (2, "")
+        assert "DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in without.stderr

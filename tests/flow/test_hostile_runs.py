@@ -410,7 +410,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder):
     assert names(folder) == {"text.txt", STATE}
     result = run("compare", "--compact", "--cycles", (done + 1) << 20)
     assert result.status == 0
-    assert f"hostile stimuli of seed 0, from unit {done} on, on " in result.out
+    assert f"hostile stimuli of seed 0, from unit {done} on" in result.out
     assert f"units 0-{done} of seed 0: " in result.out
     assert f"in all {(done + 1) << 20} cycles" in result.out
     assert names(folder) == {"text.txt"}
@@ -430,6 +430,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder):
         ("--cycles 1 --stall-input-cycles 3", "--stall-input-cycles has no effect with --cycles"),
         ("--unit 1 --state out", "--state has no effect with --unit"),
         ("--state out", "--state has no effect without --exhaustive, --cycles or --hours"),
+        ("--text A --cluster tcp://127.0.0.1:1", "--cluster has no effect on texts that are given"),
         ("--cycles 1 --state -", "--state needs the name of a file"),
         ("--cycles 1 --state out --vcd out", "--state"),
     ],

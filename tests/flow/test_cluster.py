@@ -78,6 +78,11 @@ def test_work_that_kills_everybody_is_given_up(workers, tmp_path):
         list(workers.do(killing.do, range(20)))
 
 
+def test_so_is_what_kills_everybody_who_prepares_for_it(workers):
+    with pytest.raises(ToolError, match=r"^4 workers died at the same piece of work \(killed, or"):
+        list(workers.do(units.square, range(20), units.end))
+
+
 def test_a_worker_that_comes_later_helps(tmp_path):
     with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
         (tmp_path / "met").mkdir()

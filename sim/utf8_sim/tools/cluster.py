@@ -248,7 +248,7 @@ class _Everywhere:
         self._prepares = prepares
         self._fresh, self._left = iter(range(len(items))), len(items)
         self._again: deque[int] = deque()
-        self._deaths: Counter[int] = Counter()
+        self._deaths: Counter[int | None] = Counter()
         self._running: dict[Any, _Unit] = {}
         self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._seen = time.monotonic()
@@ -358,10 +358,9 @@ class _Everywhere:
             if kind not in self._files:
                 del self._builders[kind]
         for number in [self._running.pop(future).number for future in futures]:
-            if number is None:
-                continue
-            self._again.append(number)
-            self._left += 1
+            if number is not None:
+                self._again.append(number)
+                self._left += 1
             self._deaths[number] += 1
             if self._deaths[number] > MOST_DEATHS:
                 raise ToolError(

@@ -25,8 +25,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import pysolvers
-from pysat.solvers import Cadical195
+try:
+    import pysolvers
+    from pysat.solvers import Cadical195
+except ImportError as missing:
+    print(f"utf8_check: {missing}: pip install python-sat", file=sys.stderr)
+    sys.exit(2)
 
 NUMBER = "(?:0|[1-9][0-9]{0,8})"
 

@@ -368,6 +368,11 @@ def test_the_program_runs_alone(folder):
     assert alone("c.inv") == (1, f"'c': {OUTPUT}\n", "")
     assert alone("d.inv") == (2, "", "utf8_check: \"d: there is no file 'd.aag'\"\n")
     assert alone()[0] == 2
+    Path("hidden.py").write_text("import sys; sys.modules['pysolvers'] = None; import alone\n")
+    status, out, err = alone("c.inv")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("utf8_check: ")
+    assert err.endswith(": pip install python-sat\n")
 
 
 def test_an_interrupt_while_the_solver_is_busy_ends_the_command(folder, monkeypatch):

@@ -91,6 +91,7 @@ prove-model: $(VENV)/formal ## Hold the golden model against the specification o
 
 prove-check: $(VENV)/formal ## Certify decoder and encoder in unicode, in build/certificates, and check that
 	@mkdir -p $(BUILD)
+	rm -rf $(BUILD)/certificates
 	$(CERTIFY) --component decoder
 	$(CERTIFY) --component decoder --compact
 	$(CERTIFY) --component encoder

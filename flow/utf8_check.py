@@ -242,7 +242,8 @@ def verdict(certificate: Path) -> tuple[bool, str]:
     except (Unreadable, OSError) as error:
         raise Unreadable(f"{certificate}: {error}") from error
     counts = f"clauses {len(clauses)}, registers {len(circuit.registers)}"
-    return True, f"confirmed: {counts}, {time.monotonic() - begin:.1f} s"
+    tied = ", of an output that is tied to 0" * (circuit.output == 0)
+    return True, f"confirmed: {counts}, {time.monotonic() - begin:.1f} s{tied}"
 
 
 def main(places: list[str]) -> int:
@@ -260,4 +261,7 @@ def main(places: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

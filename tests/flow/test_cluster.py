@@ -226,7 +226,7 @@ def test_random_hostile_stimuli(folder, cluster):
 def test_texts_of_ones_own_are_not_sent(folder, cluster):
     for texts in (["text.txt"], ["--hex", "41"]):
         result = run("compare", *texts, "--cluster", cluster.address)
-        assert_refused(result, "--cluster has no effect with texts of your own")
+        assert_refused(result, "--cluster has no effect on texts that are given")
 
 
 def test_proofs(folder, cluster):

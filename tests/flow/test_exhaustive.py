@@ -28,6 +28,7 @@ from needs import needs_compiler, needs_icarus
 from utf8_flow.components import Variant
 from utf8_flow.verify import exhaustive, units
 from utf8_flow.verify.exhaustive import SHARD, Plan, State
+from utf8_flow.verify.units import write_state
 from utf8_hdl import UCS4, UNICODE, Decoder
 from utf8_sim.engines.engine import interface_of
 from utf8_sim.stimulus import one_by_one
@@ -140,7 +141,9 @@ def test_a_difference_is_found(folder, monkeypatch, flaw, cycle):
 def state_of(of: Plan) -> list:
     """The content of a state file in which one shard is done."""
     State(of, "state.json").add(0, 100)
-    return json.loads(Path("state.json").read_text())
+    *state, checksum = json.loads(Path("state.json").read_text())
+    assert isinstance(checksum, int)
+    return state
 
 
 def test_a_state_of_something_else_is_refused_and_untouched(folder, monkeypatch):
@@ -177,14 +180,14 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
 def test_what_is_done_is_not_run_again(folder, monkeypatch):
     monkeypatch.setattr(Plan, "identity", lambda self: "this")
     monkeypatch.setattr(exhaustive, "SHARD", 32)
-    Path("state.json").write_text(json.dumps(["this", 1000, [True] * 7 + [False]]))
+    write_state("state.json", "this", 1000, [True] * 7 + [False])
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert result.status == 0
     assert "256 texts, every one of 1 byte, 12.5% of them left" in result.out.splitlines()
     assert f"agree on every output pin in all {1000 + 32 + 16} cycles" in result.out
     assert not Path("state.json").exists()
 
-    Path("state.json").write_text(json.dumps(["this", 1000, [True] * 8]))
+    write_state("state.json", "this", 1000, [True] * 8)
     result = run("compare", "--exhaustive", 1, "--state", "state.json")
     assert result.status == 0
     assert "agree on every output pin in all 1000 cycles" in result.out

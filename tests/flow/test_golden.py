@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from rtl import ALL_RULES
@@ -299,6 +300,16 @@ def test_a_specification_that_looks_at_other_bytes_is_found(monkeypatch):
     shown, expected, actual, *_ = difference(UNICODE).splitlines()
     assert (shown, expected) == ("text D1 00", "specification: unclear; unclear; unclear")
     assert actual.endswith("truncated, 1 byte; U+0000 character, 1 byte; 0 pending bytes")
+
+
+def test_what_is_unclear_to_both_is_a_difference(monkeypatch):
+    def unclear(_self, steps):
+        return np.full((len(steps.texts()), 3), golden_decoder.UNCLEAR)
+
+    for who in (golden_decoder.Specification, Model):
+        monkeypatch.setattr(who, "__call__", unclear)
+    monkeypatch.setattr(golden_decoder, "MODELS", {"golden model": Model})
+    assert difference(UNICODE).startswith("text 00\n")
 
 
 # --- the encoder --------------------------------------------------------------------------------

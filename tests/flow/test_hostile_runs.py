@@ -250,7 +250,7 @@ def test_a_larger_budget_goes_on_with_new_units(folder):
         out = compared(of, Budget(cycles), workers)
         assert workers.done == [*range(done)]
         assert f"in all {done * 2048} cycles" in out
-        [_, content] = json.loads(Path("state.json").read_text())
+        [_, content, _] = json.loads(Path("state.json").read_text())
         assert (content["seed"], content["units"], content["cycles"]) == (0, done, done * 2048)
         assert np.sum(content["coverage"]["cells"]) <= content["values"]
     assert "units 0-5 were compared before (state.json)" in out
@@ -311,6 +311,28 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
     assert Path("state.json").read_bytes() == before
     monkeypatch.setattr(units, "generate", lambda design: "the same for all")
     assert len({each.identity() for each in [*others, plan(), plan(cycles=4096)]}) == 6
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('"units": 1', '"units": -5'), ('"units"', '"unit"'), ('"cycles": 2048', '"cycles": null')],
+)
+def test_a_damaged_state_is_refused(folder, before, after):
+    compared(plan(), Budget(1), Here())
+    damaged = Path("state.json").read_text().replace(before, after)
+    Path("state.json").write_text(damaged)
+    with pytest.raises(Refused, match=r"of this comparison \(damaged, or no such file\)"):
+        compared(plan(), Budget(1), Here())
+    assert Path("state.json").read_text() == damaged
+
+
+def test_the_state_of_other_sources_or_another_numpy_is_refused(folder, monkeypatch):
+    usual = plan().identity()
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "__version__", "0.1")
+        assert plan().identity() != usual
+    monkeypatch.setattr(units, "contents", lambda folder: [b"something else"])
+    assert plan().identity() != usual
 
 
 # --- differences --------------------------------------------------------------------------------
@@ -419,9 +441,12 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ("--cycles 0", "--cycles must be a whole number, 1 or more, not '0'"),
+        ("--cycles 0", "--cycles must be a whole number, from 1 to 1000000000000000000, not '0'"),
+        (f"--cycles {10**19}", "to 1000000000000000000, not '1"),
+        ("--hours inf", "--hours must be a number, from 0 to 1000000, not 'inf'"),
+        ("--hours nan", "not 'nan'"),
         ("--cycles x", "'x'"),
-        ("--hours -1", "--hours must be a number, 0 or more, not '-1'"),
+        ("--hours -1", "--hours must be a number, from 0 to 1000000, not '-1'"),
         ("--cycles 1 --exhaustive 1", "give --exhaustive or --cycles, not both"),
         ("--unit 1 --hours 1", "give --unit or --hours, not both"),
         ("--cycles 1 text.txt", "FILE has no effect with --cycles"),

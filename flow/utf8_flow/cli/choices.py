@@ -231,7 +231,7 @@ class Kept:
 
 
 def _probability(of: str) -> Any:
-    return options.number(f"Probability, each cycle, that {of}.", 0, 0.999, float)
+    return options.number(f"Probability, each cycle, that {of}.", 0, 0.999, float, "P")
 
 
 def _cycles(of: str) -> Any:

@@ -61,9 +61,15 @@ class Choices(Choice):
         return name
 
 
-def number(help: str, lowest: int = 0, highest: float = math.inf, kind: type[float] = int) -> Any:
+def number(
+    help: str,
+    lowest: int = 0,
+    highest: float = math.inf,
+    kind: type[float] = int,
+    metavar: str = "N",
+) -> Any:
     """An option that takes a number in a range, and says so in plain words if it is none."""
-    metavar, what = ("N", "a whole number") if kind is int else ("P", "a number")
+    what = "a whole number" if kind is int else "a number"
     limits = f"{lowest} or more" if highest == math.inf else f"from {lowest} to {highest}"
 
     def parse(parameter: typer.CallbackParam, text: str | None) -> float | None:

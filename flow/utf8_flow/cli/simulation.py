@@ -30,6 +30,9 @@ OF_OTHER_TEXTS = (
 
 EXHAUSTIVE_STATE, HOSTILE_STATE = "utf8-hdl-exhaustive.json", "utf8-hdl-hostile.json"
 
+MOST_CYCLES, MOST_HOURS = 10**18, 10**6
+"""More than a century."""
+
 MOST_CYCLES_DRAWN = 256
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
@@ -118,11 +121,15 @@ def compare(
     ] = None,
     cycles: Annotated[
         int | None,
-        options.number("Random hostile inputs instead of FILEs, until so many are compared.", 1),
+        options.number(
+            "Random hostile inputs instead of FILEs, until so many are compared.", 1, MOST_CYCLES
+        ),
     ] = None,
     hours: Annotated[
         float | None,
-        options.number("Likewise, for so long; with --cycles no longer.", 0, kind=float),
+        options.number(
+            "Likewise, for so long; with --cycles no longer.", 0, MOST_HOURS, float, "H"
+        ),
     ] = None,
     unit: Annotated[
         int | None, options.number("Likewise, only the unit of this number, once more.", 0)
@@ -160,7 +167,7 @@ def compare(
         design.variants(),
         seed=nothing_random and stalling.rates == (None, None) and why,
         state=no_state or (long == "--unit" and "with --unit"),
-        cluster=not is_campaign and "with texts of your own",
+        cluster=not long and not is_campaign and "on texts that are given",
         **dict.fromkeys(OF_OTHER_TEXTS, bool(long) and f"with {long}"),
     )
     made, seed, variant = design.made(), stalling.seed, design.variant

@@ -265,7 +265,7 @@ def _longer(steps: Steps, answers: np.ndarray, alphabet: Sequence[int]) -> Itera
 def _difference(steps: Steps, expected: np.ndarray, name: str, actual: np.ndarray) -> str:
     """The first text about which answers differ, and both answers, in lines; or nothing."""
     expected = expected[:, : actual.shape[1]]
-    wrong = (actual != expected).any(axis=1)
+    wrong = ((actual != expected) | (expected == UNCLEAR)).any(axis=1)
     if not wrong.any():
         return ""
     row = wrong.argmax()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from amaranth.hdl import Module, Signal
 
+from utf8_hdl import __version__
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.programs import LONGEST_MESSAGE
 from utf8_sim.tools.rtlil import to_rtlil
@@ -126,10 +127,19 @@ def prove(bench: Bench, title: str = "") -> Proof:
     if title and verdict == "proved":
         asked = circuit.only(WRONG)
         bounded = asked.within(bench.cycles) if bench.cycles else asked
-        certificate = certify(bounded, LONGEST_SEARCH, title, f"made by {tool_version()}")
+        certificate = certify(bounded, LONGEST_SEARCH, title, *_remarks(bounded))
     seconds = time.monotonic() - begin
     reached = len(bench.reached) - len(unreached)
     return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs, certificate)
+
+
+def _remarks(circuit: Circuit) -> list[str]:
+    """What is to be said of a circuit beside what it is of."""
+    made_by = versions_line({"utf8-hdl": __version__} | package_versions(["amaranth"]))
+    remarks = [f"made by {made_by}, {tool_version()}"]
+    if not any(circuit.outputs.values()):
+        remarks.append("its output is tied to 0: what must be reached is not said by this circuit")
+    return remarks
 
 
 def to_circuit(bench: Bench, pins: bool = True) -> Circuit:

@@ -99,10 +99,10 @@ def prove_all(
             covers += proof.reached
             if proof.verdict != "proved":
                 wrong.append((goal, proof))
-            elif folder and proof.certificate:
-                write_certificate(folder / goal.file_name(), proof.certificate)
-            elif folder:
+            elif folder and not proof.certificate:
                 uncertified.append(goal)
+            if folder:
+                write_certificate(folder / goal.file_name(), proof.certificate)
             progress.advance(task)
     wrong.sort(key=lambda result: goals.index(result[0]))  # whichever was done first
     for goal, proof in wrong:
@@ -125,15 +125,20 @@ def prove_all(
     return not wrong and not uncertified
 
 
-def write_certificate(path: Path, certificate: Certificate) -> None:
-    """Write both files, or none, under a name without an ending."""
-    with (
-        interrupts_later(),
-        open_output(f"{path}.aag") as circuit,
-        open_output(f"{path}.inv") as invariant,
-    ):
-        circuit.write(certificate.circuit)
-        invariant.write(certificate.invariant)
+def write_certificate(path: Path, certificate: Certificate | None) -> None:
+    """Write both files, or none, under a name without an ending; without one, none is left there.
+
+    What was there before is of another proof.
+    """
+    files = f"{path}.aag", f"{path}.inv"
+    with interrupts_later():
+        if certificate is None:
+            for file in files:
+                Path(file).unlink(missing_ok=True)
+            return
+        with open_output(files[0]) as circuit, open_output(files[1]) as invariant:
+            circuit.write(certificate.circuit)
+            invariant.write(certificate.invariant)
 
 
 def _wave_name(vcd: str, goal: Goal) -> str:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from functools import cached_property
@@ -10,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from rich.console import Console
 
 from utf8_hdl import Profile, __version__
@@ -62,10 +64,11 @@ class Planned:
 
     def identity(self) -> str:
         """Changes with all that the verdict depends on: what is run, the design, the checks."""
-        digest = hashlib.sha256(repr((__version__, self)).encode())
+        digest = hashlib.sha256(repr((__version__, np.__version__, self)).encode())
         digest.update(generate(self.design()).encode())
-        for source in contents(resources.files("utf8_sim")):
-            digest.update(source)
+        for package in ("utf8_sim", "utf8_flow"):
+            for source in contents(resources.files(package)):
+                digest.update(source)
         return digest.hexdigest()
 
 
@@ -84,7 +87,10 @@ def read_state(path: str, identity: str) -> list[Any] | None:
     if not os.path.exists(path):
         return None
     try:
-        found, *content = json.loads(Path(path).read_text(encoding="utf-8"))
+        state = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(state, list) or state[-1:] != [_checksum(state[:-1])]:
+            raise ValueError("damaged, or no such file")
+        found, *content = state[:-1]
         if found != identity:
             raise ValueError("other options, or another version")
     except (OSError, ValueError, TypeError) as error:
@@ -96,8 +102,13 @@ def read_state(path: str, identity: str) -> list[Any] | None:
 
 def write_state(path: str, identity: str, *content: Any) -> None:
     """Write what is done to a file."""
+    state = [identity, *content]
     with open_output(path) as file:
-        file.write(json.dumps([identity, *content]) + "\n")
+        file.write(json.dumps([*state, _checksum(state)]) + "\n")
+
+
+def _checksum(state: list[Any]) -> int:
+    return zlib.crc32(json.dumps(state).encode())
 
 
 def conclude_unit(

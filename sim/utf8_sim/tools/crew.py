@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -119,6 +120,7 @@ def _end_process(process: subprocess.Popen[bytes], end: Connection, scratch: str
 
 def serve(descriptor: int) -> None:
     """The process: it takes a job and then units of it, until the other end is closed."""
+    warnings.simplefilter("ignore")  # a worker's log is not for what our user would be told
     os.set_inheritable(descriptor, False)
     end = Connection(descriptor)
     programs.stay_in_group()

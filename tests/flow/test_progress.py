@@ -90,9 +90,9 @@ def test_a_long_simulation_shows_life_on_standard_error_only(folder, monkeypatch
 def test_a_long_proof_shows_life(monkeypatch):
     pytest.importorskip("pyosys", reason="pyosys is not installed")
 
-    def attempt(goal, attempt=proofs.attempt):
+    def attempt(goal, attempt=proofs.attempt, **options):
         wait_for_line("proving, 0%")
-        return attempt(goal)
+        return attempt(goal, **options)
 
     monkeypatch.setattr(proofs, "attempt", attempt)
     only = ["--component", "encoder", "--profile", "ucs2", "--property", "rate"]

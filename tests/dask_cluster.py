@@ -55,8 +55,14 @@ class DaskCluster:
 
     def is_clean(self) -> bool:
         """Whether there is no task, and no worker has a process for one."""
-        tasks = self.client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
-        return not tasks and not any(self.client.run(_children).values())
+        if self.client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+            return False
+        children = self.client.run(_children, on_error="return").values()
+        return all(count == 0 for count in children)  # an error, where a worker is just ending
+
+    def wait_until_clean(self) -> None:
+        """Wait for that."""
+        wait_until(self.is_clean, seconds=120)
 
 
 def _children() -> int:

@@ -33,7 +33,7 @@ def workers(cluster) -> Cluster:
     """The workers, as the commands have them; afterwards nothing is left in the cluster."""
     with Where(cluster.address).workers() as everybody:
         yield everybody
-    wait_until(cluster.is_clean)
+    cluster.wait_until_clean()
 
 
 # --- units of work ------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_a_worker_with_other_sources_or_without_any_is_refused(folder, tmp_path_
         assert_refused(result, "it cannot say what it has (ImportError(")
         worker.terminate()
         worker.wait()
-        wait_until(lambda: not cluster.client.nthreads())
+        wait_until(lambda: not cluster.client.nthreads(), seconds=120)
         cluster.start_workers({"PYTHONPATH": str(place / "sources")})
         result = run("compare", "--exhaustive", 1, "--cluster", cluster.address)
         assert_refused(result, f"it has utf8-hdl {version} (")
@@ -269,21 +269,21 @@ def test_a_difference_is_shown_as_here(folder, cluster, monkeypatch):
 @needs_compiler
 def test_control_c_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-exhaustive.json").exists)
+        wait_until(Path("utf8-hdl-exhaustive.json").exists, seconds=120)
         running.interrupt()
         status, out, err = running.end()
     assert (status, err) == (130, "")
     assert "the same command goes on from there" in out
-    wait_until(cluster.is_clean)
+    cluster.wait_until_clean()
 
 
 @needs_compiler
 def test_a_command_that_is_killed_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-exhaustive.json").exists)
+        wait_until(Path("utf8-hdl-exhaustive.json").exists, seconds=120)
         running.process.send_signal(signal.SIGKILL)
         running.process.wait()
-    wait_until(cluster.is_clean)
+    cluster.wait_until_clean()
 
 
 def test_a_scheduler_that_ends_is_said(tmp_path):

@@ -78,6 +78,7 @@ def test_work_that_kills_everybody_is_given_up(workers, tmp_path):
         list(workers.do(killing.do, range(20)))
 
 
+@pytest.mark.long
 def test_so_is_what_kills_everybody_who_prepares_for_it(workers):
     with pytest.raises(ToolError, match=r"^4 workers died at the same piece of work \(killed, or"):
         list(workers.do(units.square, range(20), units.end))
@@ -93,6 +94,7 @@ def test_a_worker_that_comes_later_helps(tmp_path):
         assert sorted([wait_for_two(), *results]) == [(n, n) for n in range(8)]
 
 
+@pytest.mark.long
 def test_one_of_each_kind_builds_for_all(tmp_path):
     """Workers with caches of their own: two of one kind, two of another."""
     log = tmp_path / "log"
@@ -144,6 +146,7 @@ def test_a_worker_with_another_version_is_refused(folder, tmp_path_factory):
         assert re.fullmatch(f"utf8-hdl: {refused}install the same there\n", result.err)
 
 
+@pytest.mark.long
 def test_only_the_tools_count_that_a_command_needs(folder, tmp_path_factory):
     place = tmp_path_factory.mktemp("cluster")
     with dask_cluster(place, 0) as cluster:
@@ -154,6 +157,7 @@ def test_only_the_tools_count_that_a_command_needs(folder, tmp_path_factory):
         assert_refused(run("prove", *goal, *option), "it has pyosys 0.1, here is ")
 
 
+@pytest.mark.long
 def test_a_worker_with_other_sources_or_without_any_is_refused(folder, tmp_path_factory):
     place = tmp_path_factory.mktemp("cluster")
     changed = Path(shutil.copytree(utf8_hdl.__path__[0], place / "sources" / "utf8_hdl"))
@@ -216,6 +220,7 @@ def test_the_campaign(folder, cluster):
     assert names(folder) == {"text.txt"}
 
 
+@pytest.mark.long
 @needs_compiler
 def test_random_hostile_stimuli(folder, cluster):
     out = same(cluster, "compare", "--lanes", 2, "--cycles", 1 << 23)
@@ -266,6 +271,19 @@ def test_a_difference_is_shown_as_here(folder, cluster, monkeypatch):
     assert there == here
 
 
+@pytest.mark.long
+@needs_compiler
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(folder, cluster):
+    here = run("compare", "--exhaustive", 3)
+    with Process("compare", "--exhaustive", 3, "--cluster", cluster.address) as running:
+        wait_until(Path("utf8-hdl-exhaustive.json").exists, seconds=120)
+        os.kill(min(cluster.client.run(os.getpid).values()), signal.SIGKILL)
+        status, out, err = running.end()
+    assert (status, out, err) == here
+    assert "agree on every output pin" in out
+    assert names(folder) == {"text.txt"}
+
+
 @needs_compiler
 def test_control_c_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
@@ -286,6 +304,7 @@ def test_a_command_that_is_killed_leaves_the_cluster_clean(folder, cluster):
     cluster.wait_until_clean()
 
 
+@pytest.mark.long
 def test_a_scheduler_that_ends_is_said(tmp_path):
     with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
         results = workers.do(units.square, range(1 << 62))
@@ -300,6 +319,7 @@ def test_a_scheduler_that_ends_is_said(tmp_path):
 # --- TLS ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @needs("openssl")
 def test_tls_as_the_docs_say(folder, tmp_path_factory, monkeypatch):
     place = tmp_path_factory.mktemp("tls")

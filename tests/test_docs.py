@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import json
 import re
 import subprocess
 from enum import Enum
@@ -17,11 +18,13 @@ from command import in_shell, paste
 from needs import needs
 from utf8_flow.components.entry import variants
 from utf8_flow.export.verilog import generate
+from utf8_flow.fpga.results import variant_of
 from utf8_hdl import Decoder, Encoder
 from utf8_sim.components import DECODER, ENCODER
 from utf8_sim.components.decoder import PIPELINED
 
 ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXTS = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))]
 BLOCKS = [
     block for text in TEXTS for block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.M | re.S)
@@ -60,10 +63,10 @@ def test_every_property_is_stated_on_the_page_about_proofs():
 
 
 def test_latencies_are_those_of_the_timing():
-    readme, proofs = ((ROOT / name).read_text() for name in ("README.md", "docs/proofs.md"))
+    page, proofs = ((ROOT / name).read_text() for name in ("docs/decoder.md", "docs/proofs.md"))
     pages = {
-        DECODER: (readme, proofs, Decoder.__doc__),
-        ENCODER: (readme, proofs, Encoder.__doc__),
+        DECODER: (page, proofs, Decoder.__doc__),
+        ENCODER: (page, proofs, Encoder.__doc__),
     }
     begins = {DECODER: "after its last byte was accepted", ENCODER: "after its code point was"}
     for component, texts in pages.items():
@@ -72,10 +75,35 @@ def test_latencies_are_those_of_the_timing():
             words = " ".join(text.split())
             assert f"{timing.latency} cycles {begins[component]}" in words
     compact = DECODER.timing(Decoder(compact=True))
-    assert f"| latency | {PIPELINED.latency} cycles | {compact.latency} cycle" in readme
+    assert f"| latency | {PIPELINED.latency} cycles | {compact.latency} cycle" in page
     cut = f"{PIPELINED.latency_of_cut} cycles after the byte that cuts it"
-    assert cut in readme
+    assert cut in page
     assert cut in Decoder.__doc__
+
+
+def options_of(words: str) -> frozenset[str]:
+    """The options of a command line, without those that a transcoder has by default."""
+    options = {option.strip() for option in words.split("--") if option.strip()}
+    return frozenset(options - {"from utf-8", "to utf-16"})
+
+
+def test_figures_of_readme_are_those_measured():
+    measured = {}
+    for file in ROOT.glob("docs/synthesis*.json"):
+        for design in json.loads(file.read_text())["designs"]:
+            if design["device"] in ("ecp5-25f", "ecp5-85f") and design["profile"] == "unicode":
+                figures = design["lookup_tables"], design["registers"], design["median"]["mhz"]
+                options = options_of(" ".join(variant_of(design).options))
+                measured[options] = tuple(f"{figure:,.0f}" for figure in figures)
+    rows = re.findall(r"\| ([\d,]+) / ([\d,]+) \| (\d+) \| `?([^|`]*?)`? ?\|$", README, re.M)
+    stated = {options_of(command): tuple(figures) for *figures, command in rows}
+    assert len(stated) == 10
+    assert stated == {options: measured[options] for options in stated}
+
+
+def test_readme_is_short():
+    words = re.sub(r"^```.*?^```", "", README, flags=re.M | re.S).split()
+    assert len(words) <= 1400
 
 
 def test_make_targets_named_in_the_docs_exist():
@@ -112,7 +140,7 @@ def test_timing_diagram_is_what_the_makefile_draws(tmp_path):
 
 def test_amaranth_example_counts_characters():
     namespace = {}
-    exec(next(block for language, block in BLOCKS if language == "python"), namespace)
+    exec(next(block for _, block in BLOCKS if "class CharacterCounter" in block), namespace)
     counter = namespace["CharacterCounter"]()
     simulator = Simulator(counter)
     simulator.add_clock(10e-9)

@@ -4,7 +4,10 @@ import os
 import re
 import shutil
 import signal
+import socketserver
 import subprocess
+import threading
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -135,7 +138,8 @@ def test_a_worker_with_another_version_is_refused(folder, tmp_path_factory):
     with dask_cluster(place, 0) as cluster:
         option = "--cluster", cluster.address
         result = run("compare", "--exhaustive", 1, *option)
-        assert_refused(result, "has no worker: start some with dask worker tcp://")
+        one_for_each_core = "--host 127.0.0.1 --nworkers auto --nthreads 1"
+        assert_refused(result, f"start them with dask worker {cluster.address} {one_for_each_core}")
         cluster.start_workers(other_version(place / "numpy", "numpy", "0.1"))
         result = run("compare", "--exhaustive", 1, *option)
         assert_refused(result, "install the same there")
@@ -181,19 +185,60 @@ def test_a_worker_with_other_sources_or_without_any_is_refused(folder, tmp_path_
         assert_refused(result, f"it has utf8-hdl {version} (")
 
 
+NO_ADDRESS = "is not an address: tcp://HOST:PORT or tls://HOST:PORT"
+
+
 @pytest.mark.parametrize(
     ("address", "named"),
     [
-        ("nonsense", "no Dask scheduler can be used at 'nonsense': missing port number"),
-        ("tcp://127.0.0.1:1", "no Dask scheduler can be used at 'tcp://127.0.0.1:1': Timed out"),
-        ("http://127.0.0.1:1", "unknown address scheme 'http'"),
+        ("nonsense", NO_ADDRESS),
+        ("http://127.0.0.1:1", NO_ADDRESS),
+        ("inproc://x", NO_ADDRESS),
+        ("tcp://127.0.0.1:port", NO_ADDRESS),
+        ("127.0.0.1:1", "'tcp://127.0.0.1:1': it did not answer in 1 s"),
         ("tls://127.0.0.1:1", "DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
     ],
 )
 def test_a_wrong_address_is_refused(folder, monkeypatch, address, named):
-    monkeypatch.setattr(tools, "ANSWER", "1s")
+    monkeypatch.setattr(tools, "ANSWER", 1)
     assert_refused(run("compare", "--exhaustive", 1, "--cluster", address), named)
     assert names(folder) == {"text.txt"}
+
+
+@pytest.mark.parametrize(
+    ("banner", "reason"),
+    [
+        (b"", "it did not answer in 1 s"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "another kind of server answers there"),
+        (bytes(1000), "another kind of server answers there"),
+    ],
+    ids=["silent", "ssh", "zeros"],
+)
+def test_a_server_that_is_no_scheduler_is_refused(folder, monkeypatch, banner, reason):
+    monkeypatch.setattr(tools, "ANSWER", 1)
+    connected = []
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            connected.append(self)
+            self.request.sendall(banner)
+            with suppress(OSError):
+                while self.request.recv(1000):
+                    pass
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        address = f"tcp://127.0.0.1:{server.server_address[1]}"
+        result = run("compare", "--exhaustive", 1, "--cluster", address)
+        server.shutdown()
+    assert_refused(result, f"no Dask scheduler can be used at {address!r}: {reason}")
+    assert connected
+
+
+def test_a_worker_is_no_scheduler(folder, cluster):
+    worker = min(cluster.client.nthreads())
+    result = run("compare", "--exhaustive", 1, "--cluster", worker)
+    assert_refused(result, f"no Dask scheduler can be used at {worker!r}: it is a Worker's address")
 
 
 # --- commands -----------------------------------------------------------------------------------

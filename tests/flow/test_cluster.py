@@ -17,7 +17,7 @@ from distributed import Security
 import units
 import utf8_hdl
 from command import COMMAND, Process, assert_refused, break_design, names, run, wait_until
-from dask_cluster import TESTS, DaskCluster, dask_cluster
+from dask_cluster import PAGE, TESTS, DaskCluster, dask_cluster
 from needs import CXX, needs, needs_compiler
 from utf8_flow.cli.choices import Where
 from utf8_sim.tools import cluster as tools
@@ -37,6 +37,10 @@ def workers(cluster) -> Cluster:
     with Where(cluster.address).workers() as everybody:
         yield everybody
     cluster.wait_until_clean()
+
+
+def test_as_the_docs_start_it_nothing_listens_on_other_addresses(cluster):
+    assert cluster.listens_on() == {"127.0.0.1"}
 
 
 # --- units of work ------------------------------------------------------------------------------
@@ -369,8 +373,7 @@ def test_a_scheduler_that_ends_is_said(tmp_path):
 @needs("openssl")
 def test_tls_as_the_docs_say(folder, tmp_path_factory, monkeypatch):
     place = tmp_path_factory.mktemp("tls")
-    page = Path(__file__).parents[2] / "docs" / "cluster.md"
-    [command] = re.findall(r"^openssl req .*$", page.read_text(), re.M)
+    [command] = re.findall(r"^openssl req .*$", PAGE, re.M)
     subprocess.run(["bash", "-c", command], cwd=place, check=True, capture_output=True)
     files = {"CA_FILE": "ca.pem", "CLIENT__CERT": "ca.pem", "CLIENT__KEY": "ca.key"}
     files |= {
@@ -380,11 +383,13 @@ def test_tls_as_the_docs_say(folder, tmp_path_factory, monkeypatch):
     }
     settings = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": file for name, file in files.items()}
     for name, file in settings.items():
-        assert f"export {name}=$PWD/{file}\n" in page.read_text()
+        assert f"export {name}=$PWD/{file}\n" in PAGE
         monkeypatch.setenv(name, str(place / file))
     certificate, key = str(place / "ca.pem"), str(place / "ca.key")
     own = Security(tls_ca_file=certificate, tls_client_cert=certificate, tls_client_key=key)
+    assert "Add `--protocol tls` to `dask scheduler`" in PAGE
     with dask_cluster(place, 1, "--protocol", "tls", security=own) as cluster:
+        assert cluster.listens_on() == {"127.0.0.1"}
         command = COMMAND, "compare", "--exhaustive", "1", "--cluster", cluster.address
         assert cluster.address.startswith("tls://")
         with_keys = subprocess.run(command, capture_output=True, check=False, text=True)

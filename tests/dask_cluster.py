@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 
 import psutil
@@ -13,7 +15,14 @@ from distributed import Client, Security
 
 from command import wait_until
 
-LOOPBACK = "--host", "127.0.0.1", "--no-dashboard"
+PAGE = (Path(__file__).parents[1] / "docs" / "cluster.md").read_text()
+
+
+def documented(program: str) -> list[str]:
+    """The options on the page, for one machine and free ports."""
+    [options] = re.findall(rf"^dask {program} (?:tcp://\S+ )?(.*)$", PAGE, re.M)
+    options = re.sub("ADDRESS|OWN", "127.0.0.1", options)
+    return re.sub(r"(?<=--port )\d+|(?<=:)\d+", "0", options).split()
 
 
 class DaskCluster:
@@ -25,8 +34,8 @@ class DaskCluster:
         self.folder = folder
         self._stack = stack
         place = folder / "scheduler.json"
-        where = *LOOPBACK, "--port", "0", "--scheduler-file", str(place)
-        self.scheduler = self._start("scheduler", *where, *options)
+        where = *documented("scheduler"), "--no-dashboard", "--scheduler-file", str(place)
+        self.scheduler = self._start("scheduler", *where, *options, **TESTS)
         wait_until(place.exists, seconds=120)
         self.address = json.loads(place.read_text())["address"]
         self.client = stack.enter_context(
@@ -48,10 +57,17 @@ class DaskCluster:
     def start_workers(self, *environments: dict[str, str]) -> list[subprocess.Popen]:
         """One more worker in each of some environments, once they are there."""
         wanted = len(self.client.nthreads()) + len(environments)
-        where = *LOOPBACK, "--nthreads", "1", "--local-directory", str(self.folder)
+        one = "--nworkers", "1", "--no-dashboard", "--local-directory", str(self.folder)
+        where = *documented("worker"), *one
         started = [self._start("worker", self.address, *where, **each) for each in environments]
         wait_until(lambda: len(self.client.nthreads()) == wanted, seconds=120)
         return started
+
+    def listens_on(self) -> set[str]:
+        """The addresses on which the scheduler and the workers listen, with their nannies."""
+        of_workers = [self.client.run(_listens_on, nanny=nanny) for nanny in (False, True)]
+        of_scheduler = self.client.run_on_scheduler(_listens_on)
+        return of_scheduler.union(*chain(*(each.values() for each in of_workers)))
 
     def is_clean(self) -> bool:
         """Whether there is no task, and no worker has a process for one."""
@@ -67,6 +83,11 @@ class DaskCluster:
 
 def _children() -> int:
     return len(psutil.Process().children())
+
+
+def _listens_on() -> set[str]:
+    connections = psutil.Process().net_connections("inet")
+    return {each.laddr.ip for each in connections if each.status == psutil.CONN_LISTEN}
 
 
 TESTS = {"PYTHONPATH": str(Path(__file__).parent)}

@@ -4,7 +4,10 @@ import os
 import re
 import shutil
 import signal
+import socketserver
 import subprocess
+import threading
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from distributed import Security
 import units
 import utf8_hdl
 from command import COMMAND, Process, assert_refused, break_design, names, run, wait_until
-from dask_cluster import TESTS, DaskCluster, dask_cluster
+from dask_cluster import PAGE, TESTS, DaskCluster, dask_cluster
 from needs import CXX, needs, needs_compiler
 from utf8_flow.cli.choices import Where
 from utf8_sim.tools import cluster as tools
@@ -34,6 +37,10 @@ def workers(cluster) -> Cluster:
     with Where(cluster.address).workers() as everybody:
         yield everybody
     cluster.wait_until_clean()
+
+
+def test_as_the_docs_start_it_nothing_listens_on_other_addresses(cluster):
+    assert cluster.listens_on() == {"127.0.0.1"}
 
 
 # --- units of work ------------------------------------------------------------------------------
@@ -135,7 +142,8 @@ def test_a_worker_with_another_version_is_refused(folder, tmp_path_factory):
     with dask_cluster(place, 0) as cluster:
         option = "--cluster", cluster.address
         result = run("compare", "--exhaustive", 1, *option)
-        assert_refused(result, "has no worker: start some with dask worker tcp://")
+        one_for_each_core = "--host 127.0.0.1 --nworkers auto --nthreads 1"
+        assert_refused(result, f"start them with dask worker {cluster.address} {one_for_each_core}")
         cluster.start_workers(other_version(place / "numpy", "numpy", "0.1"))
         result = run("compare", "--exhaustive", 1, *option)
         assert_refused(result, "install the same there")
@@ -181,19 +189,60 @@ def test_a_worker_with_other_sources_or_without_any_is_refused(folder, tmp_path_
         assert_refused(result, f"it has utf8-hdl {version} (")
 
 
+NO_ADDRESS = "is not an address: tcp://HOST:PORT or tls://HOST:PORT"
+
+
 @pytest.mark.parametrize(
     ("address", "named"),
     [
-        ("nonsense", "no Dask scheduler can be used at 'nonsense': missing port number"),
-        ("tcp://127.0.0.1:1", "no Dask scheduler can be used at 'tcp://127.0.0.1:1': Timed out"),
-        ("http://127.0.0.1:1", "unknown address scheme 'http'"),
+        ("nonsense", NO_ADDRESS),
+        ("http://127.0.0.1:1", NO_ADDRESS),
+        ("inproc://x", NO_ADDRESS),
+        ("tcp://127.0.0.1:port", NO_ADDRESS),
+        ("127.0.0.1:1", "'tcp://127.0.0.1:1': it did not answer in 1 s"),
         ("tls://127.0.0.1:1", "DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
     ],
 )
 def test_a_wrong_address_is_refused(folder, monkeypatch, address, named):
-    monkeypatch.setattr(tools, "ANSWER", "1s")
+    monkeypatch.setattr(tools, "ANSWER", 1)
     assert_refused(run("compare", "--exhaustive", 1, "--cluster", address), named)
     assert names(folder) == {"text.txt"}
+
+
+@pytest.mark.parametrize(
+    ("banner", "reason"),
+    [
+        (b"", "it did not answer in 1 s"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "another kind of server answers there"),
+        (bytes(1000), "another kind of server answers there"),
+    ],
+    ids=["silent", "ssh", "zeros"],
+)
+def test_a_server_that_is_no_scheduler_is_refused(folder, monkeypatch, banner, reason):
+    monkeypatch.setattr(tools, "ANSWER", 1)
+    connected = []
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            connected.append(self)
+            self.request.sendall(banner)
+            with suppress(OSError):
+                while self.request.recv(1000):
+                    pass
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        address = f"tcp://127.0.0.1:{server.server_address[1]}"
+        result = run("compare", "--exhaustive", 1, "--cluster", address)
+        server.shutdown()
+    assert_refused(result, f"no Dask scheduler can be used at {address!r}: {reason}")
+    assert connected
+
+
+def test_a_worker_is_no_scheduler(folder, cluster):
+    worker = min(cluster.client.nthreads())
+    result = run("compare", "--exhaustive", 1, "--cluster", worker)
+    assert_refused(result, f"no Dask scheduler can be used at {worker!r}: it is a Worker's address")
 
 
 # --- commands -----------------------------------------------------------------------------------
@@ -324,8 +373,7 @@ def test_a_scheduler_that_ends_is_said(tmp_path):
 @needs("openssl")
 def test_tls_as_the_docs_say(folder, tmp_path_factory, monkeypatch):
     place = tmp_path_factory.mktemp("tls")
-    page = Path(__file__).parents[2] / "docs" / "cluster.md"
-    [command] = re.findall(r"^openssl req .*$", page.read_text(), re.M)
+    [command] = re.findall(r"^openssl req .*$", PAGE, re.M)
     subprocess.run(["bash", "-c", command], cwd=place, check=True, capture_output=True)
     files = {"CA_FILE": "ca.pem", "CLIENT__CERT": "ca.pem", "CLIENT__KEY": "ca.key"}
     files |= {
@@ -335,11 +383,13 @@ def test_tls_as_the_docs_say(folder, tmp_path_factory, monkeypatch):
     }
     settings = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": file for name, file in files.items()}
     for name, file in settings.items():
-        assert f"export {name}=$PWD/{file}\n" in page.read_text()
+        assert f"export {name}=$PWD/{file}\n" in PAGE
         monkeypatch.setenv(name, str(place / file))
     certificate, key = str(place / "ca.pem"), str(place / "ca.key")
     own = Security(tls_ca_file=certificate, tls_client_cert=certificate, tls_client_key=key)
+    assert "Add `--protocol tls` to `dask scheduler`" in PAGE
     with dask_cluster(place, 1, "--protocol", "tls", security=own) as cluster:
+        assert cluster.listens_on() == {"127.0.0.1"}
         command = COMMAND, "compare", "--exhaustive", "1", "--cluster", cluster.address
         assert cluster.address.startswith("tls://")
         with_keys = subprocess.run(command, capture_output=True, check=False, text=True)

@@ -12,6 +12,7 @@ import pytest
 
 from command import Process, assert_no_traceback, needs_proc, wait_until
 from needs import needs, needs_compiler, needs_icarus
+from utf8_sim.tools.cache import tools_cache
 
 pytestmark = needs_proc
 
@@ -19,18 +20,16 @@ SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, sign
 PROVES = needs(modules=["pyosys"])
 
 
-STAY = r"wasmtime|(in-use|.*)\.lock|utf8-hdl|.*\.(so|vvp|c\+\+)|utf8-hdl-exhaustive\.json"
+STAY = r"tools|(in-use|.*)\.lock|utf8-hdl|.*\.(so|vvp|c\+\+)|utf8-hdl-exhaustive\.json"
 """Names of files that are meant to stay."""
 
 
 @pytest.fixture
 def places(tmp_path, monkeypatch) -> Path:
     """The current folder and, beside it, all places where something could be left behind."""
-    shared = Path(os.environ["XDG_CACHE_HOME"]) / "wasmtime"
-    shared.mkdir(parents=True, exist_ok=True)
-    for name in ("folder", "scratch", "cache"):
+    for name in ("folder", "scratch", "cache", "cache/utf8-hdl"):
         (tmp_path / name).mkdir()
-    (tmp_path / "cache" / "wasmtime").symlink_to(shared)
+    (tmp_path / "cache" / "utf8-hdl" / "tools").symlink_to(tools_cache()["XDG_CACHE_HOME"])
     monkeypatch.chdir(tmp_path / "folder")
     monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from command import needs_proc, wait_until
+from command import COMMAND, names, needs_proc, wait_until
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import ToolError
+from utf8_sim.tools.files import RUN
 from utf8_sim.tools.interrupts import interrupts_later
 
 
@@ -56,6 +57,28 @@ def test_temporary_files_are_removed_even_if_nobody_else_does(tmp_path, monkeypa
     names = [name for _, name in on_all_cores(tempfile.mkdtemp, ["-one", "-other"])]
     assert all(Path(name).parent.parent == tmp_path for name in names)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_of_a_killed_run_is_removed_by_the_next_run(tmp_path):
+    (tmp_path / "utf8-hdl-notes").mkdir()
+    (tmp_path / f"{RUN}{0:032}").symlink_to("utf8-hdl-notes")
+    others = names(tmp_path)
+    options = {"env": {**os.environ, "TMPDIR": str(tmp_path)}, "stderr": subprocess.PIPE}
+    begin = partial(
+        subprocess.Popen, [COMMAND, "simulate", "-"], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, **options,
+    )  # fmt: skip
+    with begin() as live:
+        wait_until(lambda: len(names(tmp_path)) == 3)
+        kept = names(tmp_path)
+        with begin() as killed:
+            wait_until(lambda: len(names(tmp_path)) == 4)
+            killed.kill()
+        assert len(names(tmp_path)) == 4
+        subprocess.run([COMMAND, "--version"], check=True, stdout=subprocess.PIPE, **options)
+        assert names(tmp_path) == kept
+        live.communicate(b"text")
+    assert names(tmp_path) == others
 
 
 def test_an_interrupt_that_another_thread_is_given_is_put_off_too():

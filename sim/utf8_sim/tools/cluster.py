@@ -22,6 +22,7 @@ from importlib import metadata
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from .cache import Files, contents
 from .cores import IMPORTED, Item, Result
@@ -33,8 +34,8 @@ from .yowasp import need_packages
 
 PACKAGE, EXTRA = "distributed", "cluster"
 
-ANSWER = "10s"
-"""How long a scheduler has to answer."""
+ANSWER = 10.0
+"""Seconds in which a scheduler must answer."""
 
 LOOK = 1.0
 """Seconds between two looks at which workers there are."""
@@ -111,7 +112,8 @@ class Cluster:
 
     def __init__(self, address: str, packages: Sequence[str]) -> None:
         need_packages("--cluster", [PACKAGE], EXTRA)
-        self.address = address
+        self.address = address if "://" in address else f"tcp://{address}"
+        self._host = _host(self.address)
         modules = {"utf8_hdl", "utf8_sim", *(name.partition(".")[0] for name in IMPORTED)}
         self._asked = tuple(packages), tuple(sorted(modules))
         self._here = this_machine(*self._asked)
@@ -130,12 +132,16 @@ class Cluster:
             # Of other versions of Dask, for which we ask ourselves, and of large work.
             warnings.simplefilter("ignore")
             try:
-                asyncio.run(_knock(self.address))
+                asyncio.run(asyncio.wait_for(_check_is_scheduler(self.address), ANSWER))
                 client = distributed.Client(self.address, timeout=ANSWER, set_as_default=False)
-            except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
-                reason = "it needs certificates: set " + ", ".join(CERTIFICATES)
-                if not (isinstance(error, TypeError) and self.address.startswith("tls:")):
-                    reason = str(error) or "no answer"
+            except Exception as error:  # anything can answer, with anything
+                reason = str(error)
+                if isinstance(error, asyncio.TimeoutError):
+                    reason = f"it did not answer in {ANSWER:g} s"
+                elif isinstance(error, TypeError) and self.address.startswith("tls:"):
+                    reason = "it needs certificates: set " + ", ".join(CERTIFICATES)
+                elif not isinstance(error, (OSError, ValueError, RuntimeError)):
+                    reason = "another kind of server answers there"
                 raise ToolError(
                     f"no Dask scheduler can be used at {self.address!r}: {reason}"
                 ) from error
@@ -150,9 +156,10 @@ class Cluster:
         if self.look():
             return
         if not self._refusals:
+            where = f" --host {self._host}" * (self._host in ("127.0.0.1", "::1", "localhost"))
             raise ToolError(
-                f"the Dask scheduler at {self.address!r} has no worker: start some with "
-                f"dask worker {self.address}"
+                f"the Dask scheduler at {self.address!r} has no worker: start them with "
+                f"dask worker {self.address}{where} --nworkers auto --nthreads 1"
             )
         first, *more = self._refusals
         raise ToolError(f"{first}, and so are {len(more)} more" if more else first)
@@ -218,13 +225,29 @@ class Cluster:
                 everywhere.stop()
 
 
-async def _knock(address: str) -> None:
-    """Connect and go away again: a client that cannot connect is not quiet about it."""
+def _host(address: str) -> str:
+    """The host of a scheduler's address."""
+    with suppress(ValueError):
+        parts = urlsplit(address)
+        if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:
+            return parts.hostname
+    raise ToolError(f"{address!r} is not an address: tcp://HOST:PORT or tls://HOST:PORT")
+
+
+async def _check_is_scheduler(address: str) -> None:
+    """Connect and ask. A client that cannot connect prints more than one line."""
     from distributed import Security  # noqa: PLC0415 - it is an extra
     from distributed.comm.core import connect  # noqa: PLC0415
 
-    comm = await connect(address, timeout=ANSWER, **Security().get_connection_args("client"))
-    await comm.close()
+    # The caller's limit covers the handshake, too.
+    comm = await connect(address, timeout=2 * ANSWER, **Security().get_connection_args("client"))
+    try:
+        await comm.write({"op": "identity", "reply": True})
+        kind = (await comm.read())["type"]
+        if kind != "Scheduler":
+            raise ValueError(f"it is a {kind}'s address")
+    finally:
+        comm.abort()
 
 
 class _Unit(NamedTuple):

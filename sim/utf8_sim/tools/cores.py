@@ -7,15 +7,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from .cache import prepare_cache
 from .errors import ToolError
+from .files import temporary_folder
 from .interrupts import interrupts_later, interrupts_not_inherited
 from .programs import stay_in_group
 
@@ -85,8 +87,8 @@ def on_all_cores(
     context = get_context("spawn")  # not forked: this process has threads
     prepare_cache()  # for all of them
     alive, hold_alive = context.Pipe(duplex=False)
-    scratch = tempfile.TemporaryDirectory()  # what processes leave that are ended is removed here
-    first = alive, os.getcwd(), scratch.name, IMPORTED, work, items
+    stack = ExitStack()  # with the temporary files of the processes, which are killed
+    first = alive, os.getcwd(), stack.enter_context(temporary_folder()), IMPORTED, work, items
     with _starting():
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
     try:
@@ -110,7 +112,7 @@ def on_all_cores(
             hold_alive.close()
             pool.shutdown(cancel_futures=True)
             alive.close()
-            scratch.cleanup()
+            stack.close()
 
 
 @contextmanager
@@ -129,7 +131,7 @@ def _starting() -> Iterator[None]:
 def _begin(
     alive: Connection,
     folder: str,
-    scratch: str,
+    scratch: Path,
     modules: Iterable[str],
     work: Callable[..., Any],
     items: Sequence[Any],
@@ -143,7 +145,7 @@ def _begin(
     os.setsid()  # a group of its own, for all that it starts
     stay_in_group()
     os.chdir(folder)
-    tempfile.tempdir = scratch
+    tempfile.tempdir = str(scratch)
     threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
     for module in modules:
         import_module(module)

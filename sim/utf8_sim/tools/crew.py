@@ -13,13 +13,14 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from . import cache, programs
 from .cores import IMPORTED
+from .files import temporary_folder
 
 LOOK = 0.1
 """Seconds between two looks whether a unit of work is still wanted."""
@@ -58,7 +59,8 @@ class Crew:
     def __init__(self, job: bytes, files: cache.Files) -> None:
         cache.install(files)
         self._one_at_a_time = threading.Lock()
-        scratch = tempfile.mkdtemp(prefix="utf8-hdl-crew-")
+        stack = ExitStack()
+        scratch = str(stack.enter_context(temporary_folder()))
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -69,7 +71,7 @@ class Crew:
                 start_new_session=True,
             )
         self._end = Connection(ours.detach())
-        weakref.finalize(self, _end_process, self._process, self._end, scratch)
+        weakref.finalize(self, _end_process, self._process, self._end, stack)
         self._send(job)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -110,12 +112,12 @@ def _where_modules_are() -> str:
     return os.pathsep.join(path for path in sys.path if path)
 
 
-def _end_process(process: subprocess.Popen[bytes], end: Connection, scratch: str) -> None:
+def _end_process(process: subprocess.Popen[bytes], end: Connection, scratch: ExitStack) -> None:
     end.close()
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.close()
 
 
 def serve(descriptor: int) -> None:

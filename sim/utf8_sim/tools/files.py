@@ -2,6 +2,7 @@
 
 import atexit
 import codecs
+import fcntl
 import io
 import os
 import shutil
@@ -15,6 +16,9 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from .errors import Refused
 from .interrupts import interrupts_later
+
+RUN = "utf8-hdl-run-"
+"""The name of a temporary folder begins with this, and ends with 32 random digits."""
 
 
 @contextmanager
@@ -138,13 +142,47 @@ def passing_folder(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A :func:`passing_folder` for temporary files, locked while this process lives.
+
+    The next process that makes one removes the folders of killed processes: those without a lock.
+    """
+    parent = Path(tempfile.gettempdir())
+    for leftover in parent.glob(RUN + "[0-9a-f]" * 32):
+        with suppress(OSError), _locked(leftover, fcntl.LOCK_EX | fcntl.LOCK_NB) as descriptor:
+            if os.fstat(descriptor).st_uid == os.getuid():
+                shutil.rmtree(leftover, ignore_errors=True)
+    with ExitStack() as stack:
+        while True:
+            folder = stack.enter_context(passing_folder(parent / f"{RUN}{uuid.uuid4().hex}"))
+            with suppress(OSError):  # another process removed it, or there are no locks
+                stack.enter_context(_locked(folder, fcntl.LOCK_EX))
+            if folder.exists():  # otherwise, another process removed it before it was locked
+                break
+        yield folder
+
+
+@contextmanager
+def _locked(folder: Path, operation: int) -> Iterator[int]:
+    """A folder, but no symbolic link to one, with a lock that ends with the block or the process.
+
+    The lock is on the folder itself, so nothing is written to a folder that is not ours.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, operation)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def own_temporary_folder() -> Iterator[None]:
     """One folder for all temporary files: what an interrupt leaves there goes at the end."""
     usual = tempfile.tempdir
     with ExitStack() as stack:
         with suppress(OSError):  # who needs one will say that there is none
-            place = Path(tempfile.gettempdir(), f"utf8-hdl-{uuid.uuid4().hex}")
-            tempfile.tempdir = str(stack.enter_context(passing_folder(place)))
+            tempfile.tempdir = str(stack.enter_context(temporary_folder()))
         try:
             yield
         finally:

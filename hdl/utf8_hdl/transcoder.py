@@ -47,8 +47,9 @@ class Transcoder(wiring.Component):
        itself if it is its text's last. The last beat of a text is at the output 24 cycles after the
        last one of the input was accepted. Cycles in which the output waits are not counted.
     3. What comes out is what CPython's ``bytes.decode(form, "replace").encode(form)`` gives, and
-       from UTF-8 and UTF-16 WHATWG's decoders. Beats are full but with ``last``; that comes with each text, if need be in
-       a beat without bytes. With it ``error`` says whether there was an error.
+       from UTF-8 and UTF-16 WHATWG's decoders. Beats are full but with ``last``; that comes with
+       each text, if need be in a beat without bytes. With it ``error`` says whether there was an
+       error.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care, and so is what is in a lane without ``keep``.

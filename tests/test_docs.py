@@ -106,6 +106,25 @@ def test_readme_is_short():
     assert len(words) <= 1400
 
 
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "proofs.md"], ids=lambda page: page.name
+)
+def test_page_installs_from_a_clone_and_counts_no_lines_of_source(page):
+    """No index has the package, and such counts go out of date."""
+    text = page.read_text(encoding="utf-8")
+    assert "utf8-hdl[" not in text
+    assert re.findall(r"\.py\)?`?,? (?:is |some )*\d+ lines", text) == []
+
+
+def test_no_message_installs_from_an_index():
+    sources = [path for name in ("hdl", "sim", "flow") for path in (ROOT / name).rglob("*.py")]
+    assert sources
+    assert [path.name for path in sources if "utf8-hdl[" in path.read_text("utf-8")] == []
+
+
 def test_make_targets_named_in_the_docs_exist():
     targets = re.findall(r"^([\w-]+):.*##", (ROOT / "Makefile").read_text(), re.M)
     named = [line.split()[1] for line in SHELL if line.startswith("make ")]

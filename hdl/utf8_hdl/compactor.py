@@ -51,9 +51,10 @@ class Compactor(wiring.Component):
 
     What it promises:
 
-    1. Throughput: with a ready consumer, one beat in every cycle, whatever is in it. A text never
-       has more beats out than in. The last one comes out one slot behind what its last beat fills;
-       there is always room for it, as the first beat of a text never fills one.
+    1. Throughput: one beat in every cycle but the first after reset, whatever is in it, if the
+       consumer never stalls. After a single cycle without ``o.ready``, three beats may be refused.
+       A text never has more beats out than in. The last one comes out one slot behind what its last
+       beat fills; there is always room for it, as the first beat of a text never fills one.
     2. Latency: a beat that is full is at the output 12 cycles after the beat was accepted that has
        the first value behind it; a text's last one, 13 cycles after its last beat was accepted.
        Cycles in which the output waits are not counted.

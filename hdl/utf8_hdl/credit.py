@@ -24,8 +24,9 @@ Cycles are counted from 0, the first one after reset. A beat is *accepted* if ``
 What follows from it:
 
 - Latency: S + 1 cycles from acceptance to output, not counting cycles in which the output waits.
-- Throughput: with a ready consumer S + 1 beats are outstanding, so S may be up to 12 for one beat
-  in every cycle. It is 4 at least.
+- Throughput: if the consumer never stalls, S + 1 beats are outstanding, so S may be up to 12 for
+  one beat in every cycle. It is 4 at least. With 12, one cycle without ``o.ready`` makes 14 of
+  them: three beats are refused, and two bubbles come out.
 - Nothing is lost: 16 beats are outstanding at most.
 - No output depends on an input within a cycle, ``i.ready`` neither.
 

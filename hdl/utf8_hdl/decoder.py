@@ -42,8 +42,8 @@ class Decoder(wiring.Component):
     1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input.
     2. Latency: a token is at the output 7 cycles after its last byte was accepted, and if it is cut
        short, 6 cycles after the byte that cuts it; 1 cycle later if that byte went through the
-       skid register. Cycles in which ``o`` waits are not counted. No token waits for a byte that it
-       does not need.
+       skid register, as each byte does in a stream that runs on from reset without a gap. Cycles in
+       which ``o`` waits are not counted. No token waits for a byte that it does not need.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
        depends on ``o.ready`` within a cycle; ``i.ready`` does. While ``o.valid`` is low the
        payload is a don't care.

@@ -39,15 +39,17 @@ class Transcoder(wiring.Component):
 
     What it promises:
 
-    1. Throughput: with a ready consumer, one beat in every cycle on any input. A text never takes
-       more beats out than in.
+    1. Throughput: one beat in every cycle but the first after reset, on any input, if the consumer
+       never stalls. After a single cycle without ``o.ready``, three beats may be refused. A text
+       never has more beats out than in.
     2. Latency: a full beat comes out once there is a unit behind it. It is at the output 22 cycles
        after the beat was accepted that follows the one with that unit, or 23 cycles after that one
        itself if it is its text's last. The last beat of a text is at the output 24 cycles after the
        last one of the input was accepted. Cycles in which the output waits are not counted.
     3. What comes out is what CPython's ``bytes.decode(form, "replace").encode(form)`` gives, and
-       WHATWG's decoders. Beats are full but with ``last``; that comes with each text, if need be in
-       a beat without bytes. With it ``error`` says whether there was an error.
+       from UTF-8 and UTF-16 WHATWG's decoders. Beats are full but with ``last``; that comes with
+       each text, if need be in a beat without bytes. With it ``error`` says whether there was an
+       error.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care, and so is what is in a lane without ``keep``.

@@ -47,7 +47,8 @@ class Validator(wiring.Component):
 
     What it promises:
 
-    1. Line rate: with a ready consumer, one beat in every cycle on any input.
+    1. Line rate: one beat in every cycle but the first after reset, on any input, if the consumer
+       never stalls. After a single cycle without ``o.ready``, three beats may be refused.
     2. Latency: a beat is at the output 13 cycles after it was accepted. Cycles in which the output
        waits are not counted.
     3. Beats come out as they went in. With ``last``, ``error`` says that the text is not

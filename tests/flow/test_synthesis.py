@@ -531,7 +531,7 @@ def test_command_refuses(folder, arguments, named):
 def test_command_says_what_to_install(folder, monkeypatch, who, missing):
     module = missing.replace("-", "_")
     monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: name != module or None)
-    expected = f"utf8-hdl: {who} needs {missing}: pip install 'utf8-hdl[fpga]'\n"
+    expected = f"utf8-hdl: {who} needs {missing}: in a clone, pip install '.[fpga]'\n"
     result = run("synthesize", "--plot", "out.svg")
     assert (result.status, result.out, result.err) == (2, "", expected)
     assert names(folder) == {"text.txt"}

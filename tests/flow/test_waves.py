@@ -187,7 +187,7 @@ def test_a_picture_of_nothing_can_be_drawn():
 def test_without_wavedrom_the_message_says_what_to_install(folder, monkeypatch, command):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     result = run(command, "text.txt", "--wave", "out.svg")
-    assert_refused(result, "pip install 'utf8-hdl[wave]'")
+    assert_refused(result, "in a clone, pip install '.[wave]'")
     assert names(folder) == {"text.txt"}
     assert run(command, "text.txt", "--vcd", "out.vcd").status == 0
 

@@ -303,7 +303,7 @@ def test_without_wavedrom(monkeypatch):
     trace = run(engine, b"A")
     monkeypatch.setitem(sys.modules, "wavedrom", None)
     with pytest.raises(
-        ToolError, match=r"^drawing needs wavedrom: pip install 'utf8-hdl\[wave\]'$"
+        ToolError, match=r"^drawing needs wavedrom: in a clone, pip install '\.\[wave\]'$"
     ):
         timing_diagram(trace, engine)
 

@@ -102,7 +102,8 @@ def ports(design: Any) -> str:
 def promises(timing: Timing) -> str:
     """Throughput and latency, as a comment."""
     return f"""\
-// Throughput: one beat in every cycle while the consumer is ready, whatever is in it.
+// Throughput: one beat in every cycle if the consumer never stalls; after a stall some are refused.
+// s_axis_tready is low in the first cycle after reset.
 // Latency: a full beat is at the output {timing.latency - 1} cycles after the beat was taken that \
 has the first
 // value behind it, a text's last one {timing.latency} cycles after its last beat was taken. \

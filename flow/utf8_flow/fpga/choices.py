@@ -17,6 +17,9 @@ HEADS = (
 OF_ONE = "synthesis.json"
 LANES = ("decoder", "validator", "transcoder", "compactor")
 NUMBERS = (8, 32, 128)
+OF_TRANSCODER = (64, 128)
+"""Further rows of the transcoder, whose frequency falls with the number of lanes."""
+
 USUAL = "unicode"
 RULES = {
     "surrogates accepted": "--surrogates accept",
@@ -38,6 +41,7 @@ def _designs_for(question: str) -> list[dict[str, Any]]:
         return [one for one in of_one if (one["component"], one["compact"]) == wanted]
     if question == "out":
         lanes = [_with_lanes(name, NUMBERS[0]) for name in LANES]
+        lanes += [_with_lanes("transcoder", number) for number in OF_TRANSCODER]
         return [design for design in usual if design["component"] == "encoder"] + lanes
     decoders = [design for design in usual if design["component"] == "decoder"]
     return decoders + [_with_lanes(LANES[0], lanes) for lanes in NUMBERS]

@@ -20,7 +20,7 @@ def need_packages(who: str, packages: Iterable[str], extra: str) -> None:
     """Fail where a package is missing, with the extra that has it."""
     for package in packages:
         if importlib.util.find_spec(_module(package)) is None:
-            raise ToolError(f"{who} needs {package}: pip install 'utf8-hdl[{extra}]'")
+            raise ToolError(f"{who} needs {package}: in a clone, pip install '.[{extra}]'")
 
 
 def package_versions(packages: Iterable[str]) -> dict[str, str]:

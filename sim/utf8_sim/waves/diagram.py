@@ -49,7 +49,7 @@ def timing_diagram(trace: Trace, engine: Engine, first_cycle: int = 0) -> str:
     try:
         wavedrom = importlib.import_module("wavedrom")
     except ModuleNotFoundError as error:
-        raise ToolError("drawing needs wavedrom: pip install 'utf8-hdl[wave]'") from error
+        raise ToolError("drawing needs wavedrom: in a clone, pip install '.[wave]'") from error
     drawing = wavedrom.render(json.dumps(_source(trace, engine, first_cycle)))
     drawing.add(drawing.style(STYLE))
     return f"{drawing.tostring()}\n"

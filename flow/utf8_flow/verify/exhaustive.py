@@ -70,7 +70,7 @@ class State:
         self.done = np.zeros(plan.shards, dtype=bool)
         self.cycles = 0
         self._identity = plan.identity()
-        self._saved = -math.inf
+        self._saved, self._is_newer = -math.inf, False
         if before := read_state(path, self._identity):
             self.cycles, done = before
             self.done = np.array(done)
@@ -80,13 +80,19 @@ class State:
         with interrupts_later():
             self.done[shard] = True
             self.cycles += cycles
+            self._is_newer = True
         if time.monotonic() > self._saved + SAVED_EVERY:
             self.save()
 
     def save(self) -> None:
         """Write the file."""
         write_state(self.path, self._identity, self.cycles, self.done.tolist())
-        self._saved = time.monotonic()
+        self._saved, self._is_newer = time.monotonic(), False
+
+    def save_rest(self) -> None:
+        """Write the file, if it is not what was written last."""
+        if self._is_newer:
+            self.save()
 
 
 def compare_exhaustively(
@@ -132,9 +138,10 @@ def _first_wrong_shard(
                 state.add(shard, cycles)
                 progress.advance(task)
     except KeyboardInterrupt:
+        state.save()
         share = f"{state.done.mean():.1%} done"
         say(show, f"{share}: the same command goes on from there ({state.path})")
         give_up(show, state.cycles)
     finally:
-        state.save()
+        state.save_rest()
     return None

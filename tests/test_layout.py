@@ -84,3 +84,16 @@ def test_gateware_needs_nothing_but_amaranth_and_the_standard_library():
     allowed = {"amaranth", "utf8_hdl", *sys.stdlib_module_names}
     for module, names in modules_of("hdl/utf8_hdl"):
         assert {name.split(".")[0] for name in names} <= allowed, module
+
+
+def test_type_checkers_read_the_annotations_of_every_package():
+    project = (ROOT / "pyproject.toml").read_text()
+    packages = [
+        init.parent
+        for root in ("hdl", "sim", "flow")
+        for init in ROOT.glob(f"{root}/*/__init__.py")
+    ]
+    assert len(packages) == 4
+    for package in packages:
+        assert f'"{package.relative_to(ROOT).as_posix()}"' in project  # all of it is in the wheel
+        assert (package / "py.typed").is_file()

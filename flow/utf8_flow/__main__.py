@@ -5,6 +5,8 @@ import os
 import signal
 import sys
 
+from .failure import UNEXPECTED, unexpected
+
 
 def main() -> int:
     """Run the command, as :func:`utf8_flow.cli.session.main`.
@@ -23,6 +25,9 @@ def main() -> int:
 
         output.guard_standard_output()
         return session.main()
+    except Exception as error:  # a package that it needs is not there, or of another version
+        print(f"utf8-hdl: {unexpected(error)}", file=sys.stderr)
+        return UNEXPECTED
     finally:
         for number in heeded:
             signal.signal(number, signal.SIG_IGN)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from reprlib import repr as shortened
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Signal, Value
@@ -38,24 +39,28 @@ class AxiStream(Elaboratable):
     of a port, or of an element's part of it, that is wider than the fields, with zeros above;
     ``axi_outputs`` has more ports of its output, and what is at them.
 
-    The clock domain is part of it. Its reset is synchronous in both namings: it acts at rising
-    edges of the clock. During reset ``s_axis_tready`` may be high, and nothing is taken;
-    AXI4-Stream has ``tvalid`` low then.
+    It is a submodule like any other: its registers are in the domain ``sync`` of the design
+    around it, which :class:`~amaranth.hdl.DomainRenamer` and :class:`~amaranth.hdl.ResetInserter`
+    change as usual. Converted alone, it has two more ports, ``clk`` and ``rst``, as Amaranth adds
+    them. During reset ``s_axis_tready`` may be high, and nothing is taken; AXI4-Stream has
+    ``tvalid`` low then.
 
     Parameters
     ----------
     component : wiring.Component
         What is inside.
-    active_low_reset : bool
-        Whether clock and reset are ``aclk`` and ``aresetn``, active low, the names of AXI, instead
-        of ``clk`` and ``rst``, active high.
+
+    Raises
+    ------
+    TypeError
+        If it has no streams ``i`` and ``o``.
 
     Attributes
     ----------
     name : str
         The name of the component's class in lower case.
     ports : list of Signal
-        All ports, in order.
+        All ports of the streams, in order.
     parts : list of Part
         Where in the ports the pins of the streams are.
     inputs, outputs : dict of str to Value
@@ -63,8 +68,6 @@ class AxiStream(Elaboratable):
 
     Members
     -------
-    clk, rst : Signal, in
-        Clock and reset; or ``aclk`` and ``aresetn``.
     s_axis_tdata, s_axis_tkeep, s_axis_tvalid, s_axis_tready, s_axis_tlast, s_axis_tuser : Signal
         The input.
     m_axis_tdata, m_axis_tkeep, m_axis_tvalid, m_axis_tready, m_axis_tlast, m_axis_tuser : Signal
@@ -76,15 +79,13 @@ class AxiStream(Elaboratable):
 
     _MustUse__silence = True  # Amaranth need not warn of one that is only asked for its ports.
 
-    def __init__(self, component: Any, active_low_reset: bool = False) -> None:
+    def __init__(self, component: Any) -> None:
+        if not (hasattr(component, "i") and hasattr(component, "o")):
+            raise TypeError(
+                f"component must be a design with the streams i and o, not {shortened(component)}"
+            )
         self.component = component
         self.name = type(component).__name__.lower()
-        self._domain: Any = ClockDomain("sync")
-        self._reset: Any = self._domain.rst
-        self._active_low_reset = active_low_reset
-        if active_low_reset:
-            self._domain.clk = Signal(name="aclk")
-            self._reset = Signal(name="aresetn")
         widths = getattr(component, "axi_widths", {})
         self.parts = [
             part
@@ -100,7 +101,7 @@ class AxiStream(Elaboratable):
         order = [f"{bus}_axis_{port}" for bus in "sm" for port in PORTS]
         streams = {port: Signal(len(levels[port]), name=port) for port in order if port in levels}
         vars(self).update(streams)
-        self.ports: list[Any] = [self._domain.clk, self._reset, *streams.values()]
+        self.ports: list[Any] = list(streams.values())
         outputs = {port for port in streams if port.startswith("m_axis")} ^ _READY
         self.inputs = {port: levels[port] for port in streams if port not in outputs}
         self.outputs = {port: levels[port] for port in streams if port in outputs}
@@ -120,12 +121,40 @@ class AxiStream(Elaboratable):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.domains.sync = self._domain
-        if self._active_low_reset:
-            m.d.comb += self._domain.rst.eq(~self._reset)
         m.submodules[self.name] = self.component
         m.d.comb += self.driven({name: getattr(self, name) for name in self.inputs})
         m.d.comb += [getattr(self, name).eq(levels) for name, levels in self.outputs.items()]
+        return m
+
+
+class AxiModule(AxiStream):
+    """The same as a design of its own, for Verilog: its ``ports`` begin with clock and reset.
+
+    The reset is synchronous in both namings: it acts at rising edges of the clock.
+
+    Parameters
+    ----------
+    component : wiring.Component
+        What is inside.
+    active_low_reset : bool
+        Clock and reset are ``aclk`` and ``aresetn``, active low, the names of AXI, instead of
+        ``clk`` and ``rst``, active high.
+    """
+
+    def __init__(self, component: Any, active_low_reset: bool = False) -> None:
+        super().__init__(component)
+        self._domain: Any = ClockDomain("sync")
+        self._reset: Any = self._domain.rst
+        if active_low_reset:
+            self._domain.clk = Signal(name="aclk")
+            self._reset = Signal(name="aresetn")
+        self.ports[:0] = [self._domain.clk, self._reset]
+
+    def elaborate(self, platform: Any) -> Module:
+        m = super().elaborate(platform)
+        m.domains.sync = self._domain
+        if self._reset is not self._domain.rst:
+            m.d.comb += self._domain.rst.eq(~self._reset)
         return m
 
 

@@ -5,9 +5,10 @@ from operator import add
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
+from .checks import Design
 from .counter import LOW, at_least, compared, majority, plus, up
 from .credit import CHUNK, NUMBER_WIDTH, PLACE_WIDTH, Credit, Step
 from .gates import select
@@ -35,7 +36,7 @@ _WHAT = {
 _COMPARED = "higher", "same", "not_lower"
 
 
-class Compactor(wiring.Component):
+class Compactor(Design):
     """Packs values: sparse beats in, dense beats out.
 
     A value goes to the next lane behind the value before it, and from the last lane to the first
@@ -79,6 +80,8 @@ class Compactor(wiring.Component):
 
     Raises
     ------
+    TypeError
+        If a parameter is not of its type.
     ValueError
         If there is none with so many lanes, or values have no bits.
 
@@ -103,8 +106,9 @@ class Compactor(wiring.Component):
     o: Any
 
     def __init__(self, lanes: int = 8, width: int = 8, user: int = 0) -> None:
-        self.lanes, self.width, self.user = checked_lanes(lanes), width, user
+        self.lanes = lanes = checked_lanes(lanes)
         layout = sparse_layout(lanes, width, user)
+        self.width, self.user = int(width), int(user)
         super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
         levels = self.lanes.bit_length() - 1
         of_levels = {f"level_{level}": level + 1 for level in range(2, levels)}

@@ -4,20 +4,21 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import enum, stream, wiring
+from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
 from . import tables
 from .byte_sets import ByteSets
+from .checks import Design, checked_type
 from .compact_decoder import CompactDecoder
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
 from .layouts import BYTE_LAYOUT, Kind, beat_layout, checked_lanes, slots_layout, token_layout
-from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, form_of_bit
+from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile, form_of_bit
 from .wide_decoder import WideDecoder
 
 
-class Decoder(wiring.Component):
+class Decoder(Design):
     """UTF-8 decoder that takes one byte a cycle and says what is wrong, and where.
 
     An elastic pipeline (see :mod:`utf8_hdl.elastic`) of six stages and an output buffer, each of
@@ -65,6 +66,8 @@ class Decoder(wiring.Component):
 
     Raises
     ------
+    TypeError
+        If a parameter is not of its type.
     ValueError
         If there is no decoder with so many lanes, or no compact one.
 
@@ -95,9 +98,9 @@ class Decoder(wiring.Component):
     o: Any
 
     def __init__(self, profile: Profile = UNICODE, compact: bool = False, lanes: int = 1) -> None:
-        self.profile = profile
-        self.compact = compact
-        self.lanes = checked_lanes(lanes)
+        self.profile = checked_profile(profile)
+        self.compact = checked_type("compact", compact, bool)
+        self.lanes = lanes = checked_lanes(lanes)
         #: Ports of AXI4-Stream that are wider than what they carry, or their part for a slot.
         self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
         if lanes > 1:

@@ -4,17 +4,18 @@ from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import enum, stream, wiring
+from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
+from .checks import Design, checked_type
 from .compact_encoder import CompactEncoder
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
 from .layouts import ENCODED_LAYOUT, code_point_layout
-from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile
+from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile, checked_profile
 
 
-class Encoder(wiring.Component):
+class Encoder(Design):
     """UTF-8 encoder that gives one byte a cycle, always in the shortest form.
 
     A pipeline of seven stages; in ``unicode`` each of them is one lookup table deep, but for the
@@ -72,6 +73,11 @@ class Encoder(wiring.Component):
         Whether there is one register stage instead of the pipeline: half the area, and a lower
         clock frequency.
 
+    Raises
+    ------
+    TypeError
+        If a parameter is not of its type.
+
     Attributes
     ----------
     profile, compact
@@ -93,8 +99,8 @@ class Encoder(wiring.Component):
     o: Any
 
     def __init__(self, profile: Profile = UNICODE, compact: bool = False) -> None:
-        self.profile = profile
-        self.compact = compact
+        self.profile = checked_profile(profile)
+        self.compact = checked_type("compact", compact, bool)
         names = ["START", *(f"SEND_{count}" for count in range(1, profile.longest_form))]
         codes = {name: n if compact else 1 << n for n, name in enumerate(names)}
         self.State: Any = enum.Enum("State", codes)

@@ -5,6 +5,7 @@ from typing import Any
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for
 
+from .checks import checked_integer
 from .profile import Profile
 
 
@@ -95,9 +96,9 @@ OFFSET_WIDTH = 32
 
 def checked_lanes(lanes: int) -> int:
     """A number of lanes, if there are components with so many; else it is a `ValueError`."""
-    if lanes not in LANES:
+    if checked_integer("lanes", lanes) not in LANES:
         raise ValueError(f"lanes must be a power of two from 1 to {LANES[-1]}, not {lanes!r}")
-    return lanes
+    return int(lanes)
 
 
 def beat_layout(lanes: int) -> data.StructLayout:
@@ -181,11 +182,12 @@ def sparse_layout(lanes: int, width: int, user: int = 0) -> data.StructLayout:
 
     Raises
     ------
+    TypeError
+        If a number is not an integer.
     ValueError
         If values have no bits.
     """
-    if width < 1 or user < 0:
-        raise ValueError(f"width must be 1 or more, and user 0 or more, not {width} and {user}")
+    width, user = checked_integer("width", width, 1), checked_integer("user", user)
     fields: dict[str, Any] = {
         "data": data.ArrayLayout(width, lanes),
         "keep": data.ArrayLayout(1, lanes),

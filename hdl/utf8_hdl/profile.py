@@ -8,6 +8,9 @@ that one mistake cannot hide in both.
 import enum
 import re
 from dataclasses import dataclass
+from typing import Any
+
+from .checks import checked_integer, checked_type
 
 SURROGATES = range(0xD800, 0xE000)
 """The code points of UTF-16's surrogates (Unicode D71 to D75)."""
@@ -58,6 +61,8 @@ class Profile:
 
     Raises
     ------
+    TypeError
+        If a rule is not of its type.
     ValueError
         If the name cannot be used in generated files, or the rules contradict each other.
     """
@@ -71,6 +76,11 @@ class Profile:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "error_span", ErrorSpan(self.error_span))
+        checked_type("name", self.name, str)
+        for rule in ("accept_surrogates", "accept_noncharacters"):
+            checked_type(rule, getattr(self, rule), bool)
+        for number in ("longest_form", "highest"):
+            object.__setattr__(self, number, checked_integer(number, getattr(self, number)))
         if not re.fullmatch(r"[\w-]+", self.name, re.ASCII):
             raise ValueError(f"name must be letters, digits, '-' and '_', not {self.name!r}")
         if self.longest_form not in range(3, 9):
@@ -109,6 +119,12 @@ class Profile:
             f"U+FFFE and U+FFFF {_verdict(self.accept_noncharacters)}, "
             f"error span {self.error_span.value}"
         )
+
+
+def checked_profile(profile: Any) -> Profile:
+    """A profile; anything else is a `TypeError`."""
+    checked: Profile = checked_type("profile", profile, Profile, "UNICODE")
+    return checked
 
 
 def _verdict(accepted: bool) -> str:

@@ -6,12 +6,13 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .checks import Design, checked_type
 from .compactor import Compactor
 from .credit import CHUNK, NUMBER_WIDTH, Credit, Step
 from .forms import ByteOrder, Form
 from .gates import select
 from .layouts import beat_layout, checked_lanes, sparse_layout, text_layout
-from .profile import UNICODE, Profile
+from .profile import UNICODE, Profile, checked_profile
 from .readers import READERS, any_of_fours
 from .writers import WRITERS, write_pairs
 
@@ -27,7 +28,7 @@ HIGHEST = 0x10FFFF
 """The highest code point of a profile that a transcoder takes: UTF-16 has no higher one."""
 
 
-class Transcoder(wiring.Component):
+class Transcoder(Design):
     """Turns text into another encoding form; what is wrong with it becomes U+FFFD.
 
     It is made of two parts with a flow control each. The first, :class:`.Units`, reads code points
@@ -75,6 +76,8 @@ class Transcoder(wiring.Component):
 
     Raises
     ------
+    TypeError
+        If a parameter is not of its type.
     ValueError
         If there is no such transcoder.
 
@@ -108,9 +111,11 @@ class Transcoder(wiring.Component):
         byte_order: ByteOrder = ByteOrder.LITTLE,
         strip_bom: bool = False,
     ) -> None:
-        self.profile, self.lanes = profile, checked_lanes(lanes)
+        self.profile, lanes = checked_profile(profile), checked_lanes(lanes)
+        self.lanes = lanes
         self.from_form, self.to_form = Form(from_form), Form(to_form)
-        self.byte_order, self.strip_bom = ByteOrder(byte_order), strip_bom
+        self.byte_order = ByteOrder(byte_order)
+        self.strip_bom = checked_type("strip_bom", strip_bom, bool)
         if profile.highest > HIGHEST:
             raise ValueError(
                 f"a transcoder needs a profile up to U+10FFFF, unicode or ucs2, not {profile.name}"

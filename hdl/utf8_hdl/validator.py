@@ -3,17 +3,18 @@
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from . import tables
 from .byte_sets import ByteSets
+from .checks import Design
 from .counter import minus, saturating_counter, up
 from .credit import Credit, Step
 from .gates import any_of, select
 from .lanes import Lanes, bit_of_count
 from .layouts import OFFSET_WIDTH, Kind, beat_layout, checked_lanes, verdict_layout
-from .profile import UNICODE, ErrorSpan, Profile
+from .profile import UNICODE, ErrorSpan, Profile, checked_profile
 
 VERDICT_WIDTH = 1 + Shape.cast(Kind).width + OFFSET_WIDTH
 """Bits of what a validator adds to a beat: ``error``, ``kind`` and ``offset``, lowest first."""
@@ -36,7 +37,7 @@ class Candidate(NamedTuple):
     rest: Value
 
 
-class Validator(wiring.Component):
+class Validator(Design):
     """Says with the last beat of a text whether the text is well-formed UTF-8.
 
     The logic of :class:`~utf8_hdl.lanes.Lanes`, and behind it: *search* for the first error in the
@@ -72,6 +73,8 @@ class Validator(wiring.Component):
 
     Raises
     ------
+    TypeError
+        If a parameter is not of its type.
     ValueError
         If there is none with so many lanes.
 
@@ -99,8 +102,8 @@ class Validator(wiring.Component):
     o: Any
 
     def __init__(self, profile: Profile = UNICODE, lanes: int = 8) -> None:
-        self.profile = profile
-        self.lanes = checked_lanes(lanes)
+        self.profile = checked_profile(profile)
+        self.lanes = lanes = checked_lanes(lanes)
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         super().__init__(
             {

@@ -94,10 +94,15 @@ class Window:
         return Inputs(values, ends, np.repeat(cycles[is_shown], counts))
 
     def part(self, begin: int, end: int) -> "Window":
-        """The cycles from number ``begin`` up to ``end``, as far as they are here."""
+        """The cycles from number ``begin`` up to ``end``, as far as they are here.
+
+        What was before them is only known if they are the first ones here.
+        """
         first = max(begin, self.first_cycle)
         cut = slice(first - self.first_cycle, max(end, first) - self.first_cycle)
-        return Window(first, self.actual[cut], self.expected[cut])
+        part = Window(first, self.actual[cut], self.expected[cut])
+        is_beginning = first == self.first_cycle  # what was before the first cycle is the same
+        return replace(part, of_text=self.of_text, timing=self.timing) if is_beginning else part
 
     def difference(self) -> Difference | None:
         """The first output pin that is not as expected."""

@@ -1,15 +1,17 @@
 """Simulate some texts, alone or next to the golden model: for scripts, notebooks and tests."""
 
 from collections.abc import Iterable, Sequence
+from reprlib import repr as shortened
 from typing import Any
 
 from amaranth.hdl import Elaboratable
 
 from utf8_hdl import UNICODE, Profile
+from utf8_hdl.profile import checked_profile
 
 from .engines.amaranth import AmaranthEngine
 from .engines.engine import Engine
-from .golden.text import encode_character
+from .golden.text import checked_values, encode_character
 from .lockstep import Difference, Lockstep
 from .stimulus import RandomStalls, Stalls, Stimulus
 from .trace import Columns, Trace
@@ -38,7 +40,9 @@ def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
     Raises
     ------
     TypeError
-        If it is a str.
+        If it has no code points in it.
+    ValueError
+        If one of them is below 0.
 
     Examples
     --------
@@ -46,9 +50,9 @@ def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
     >>> encode([0x20AC, 0xD800]).hex(" ")
     'e2 82 ac ef bf bd'
     """
-    if isinstance(text, str):
-        raise TypeError("a text must be code points, not a str")
-    return b"".join(encode_character(value, profile)[0] for value in text)
+    checked_profile(profile)
+    values = checked_values("code point", text)
+    return b"".join(encode_character(value, profile)[0] for value in values)
 
 
 def simulate(
@@ -142,11 +146,15 @@ def _engine_of(design: Any) -> Engine:
         return design
     if isinstance(design, Elaboratable):
         return AmaranthEngine(design)
-    raise TypeError(f"a component or an engine must be given, not {design!r}")
+    raise TypeError(f"design must be a component or an engine, not {shortened(design)}")
 
 
 def _stimulus(texts: Iterable[Text], input_stalls: Stalls, output_stalls: Stalls) -> Stimulus:
-    if any(isinstance(text, str) for text in texts):
-        raise TypeError("a text must be bytes or code points, not a str")
+    for text in texts:
+        if isinstance(text, str) or not hasattr(text, "__len__"):
+            raise TypeError(f"a text must be bytes or code points, not {shortened(text)}")
+    for side, stalls in (("input_stalls", input_stalls), ("output_stalls", output_stalls)):
+        if not hasattr(stalls, "windows"):
+            raise TypeError(f"{side} must be such as RandomStalls(0.5), not {shortened(stalls)}")
     pieces = [text if isinstance(text, dict) else (text, True) for text in texts]
     return Stimulus(pieces, input_stalls, output_stalls)

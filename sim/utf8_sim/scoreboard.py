@@ -83,6 +83,8 @@ class Scoreboard:
 
         Raises
         ------
+        TypeError
+            If a field is not an integer. Then nothing was accepted.
         ValueError
             If a field is missing, or does not fit into its bits. Then nothing was accepted.
         """
@@ -91,8 +93,8 @@ class Scoreboard:
         for pin in inputs:
             pin.checked([accepted[pin.field]])
         for payload, _ in self._transducer.feed(*accepted.values()):
-            levels = map(_number, payload)
-            self._due.append({pin.field: n for pin, n in zip(outputs, levels, strict=True)})
+            pairs = zip(outputs, payload, strict=True)
+            self._due.append({pin.field: _number(level, pin.field) for pin, level in pairs})
 
     def take(self, output: Any) -> None:
         """Check what was taken from the design.
@@ -106,6 +108,8 @@ class Scoreboard:
         ------
         Mismatch
             If it is not the one that is expected, or if none is.
+        TypeError
+            If a field is not an integer.
         ValueError
             If a field is missing.
         """
@@ -164,13 +168,20 @@ def _levels(pins: tuple[Pin, ...], item: Any) -> Fields:
     fields = [pin.field for pin in pins]
     if not isinstance(item, Mapping) or any(field not in item for field in fields):
         raise ValueError(f"it must have the fields {', '.join(fields)}, not {item!r}")
-    return {field: _number(item[field]) for field in fields}
+    return {field: _number(item[field], field) for field in fields}
 
 
-def _number(level: Any) -> Any:
+def _number(level: Any, field: str) -> Any:
     if isinstance(level, list | tuple):
-        return [_number(part) for part in level]
-    return int(level.value if isinstance(level, Enum) else level)
+        return [_number(part, field) for part in level]
+    level = level.value if isinstance(level, Enum) else level
+    try:
+        number = int(level)
+    except (TypeError, ValueError):
+        number = None
+    if number is None or number != level:
+        raise TypeError(f"{field} must be an integer, not {level!r}")
+    return number
 
 
 def _shown(levels: Fields) -> str:

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from .trace import Columns, Interface, Pin
+from .trace import Columns, Interface, Pin, as_array
 
 Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray] | Columns
 """Bytes or code points of a text, and whether the text ends with them; or inputs, all fields.
@@ -171,8 +171,9 @@ def _columns(pin: str, values: Any, ends: bool | np.ndarray) -> Columns:
 
 
 def _array(values: Any) -> Any:
-    """Bytes as an array; anything else as it is."""
-    return np.frombuffer(values, np.uint8) if isinstance(values, bytes | bytearray) else values
+    """Bytes as an array; of anything else what :func:`.trace.as_array` makes."""
+    is_bytes = isinstance(values, bytes | bytearray)
+    return np.frombuffer(values, np.uint8) if is_bytes else as_array(values)
 
 
 class Beats:

@@ -70,16 +70,15 @@ class Pin(NamedTuple):
 
     def checked(self, levels: Any) -> np.ndarray:
         """The column of some levels, if each is an integer that fits."""
-        array = np.asarray(levels)
-        if array.dtype.kind not in "biu":  # nothing, or integers that have no type in common
-            array = np.asarray(levels, dtype=object)
+        array = as_array(levels)
         by_part = array.reshape(len(array), len(self.parts))
         for column, (_, width) in zip(by_part.T, self.parts, strict=True):
             rule = f"{self.field} must be unsigned {width}-bit integers"
             try:
                 too_high = np.bitwise_or.reduce(column, keepdims=True) >> width
             except TypeError as error:
-                raise TypeError(rule) from error
+                wrong = next(level for level in column.tolist() if not isinstance(level, int))
+                raise TypeError(f"{rule}, not {wrong!r}") from error
             if too_high.any():
                 wrong = next(level for level in column.tolist() if level >> width)
                 raise ValueError(f"{rule}, not {wrong}")
@@ -98,6 +97,12 @@ class Pin(NamedTuple):
         return sum(
             int(part) << lowest for part, (lowest, _) in zip(levels, self.parts, strict=True)
         )
+
+
+def as_array(levels: Any) -> np.ndarray:
+    """An array of some integers, of Python's own if numpy has no type for all of them."""
+    array = np.asarray(levels)
+    return array if array.dtype.kind in "biu" else np.asarray(levels, dtype=object)
 
 
 def levels_of(levels: Any) -> Sequence[int]:

@@ -5,15 +5,20 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from typing import Any
 
 import pytest
+from amaranth.hdl import Module, Signal
 
 from command import assert_refused, replace_design, run
 from needs import needs
 from rtl import verilog_ports
 from upper import Beats, Upper
-from utf8_flow.components.entry import ENTRIES, register
+from utf8_flow.components.entry import ENTRIES, Variant, register
+from utf8_flow.export.module import ports_of
 from utf8_flow.formal.streams import EVERY
+from utf8_flow.verify.hostile import Hostile
+from utf8_hdl import UNICODE
 from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.cores import IMPORTED
 
@@ -141,6 +146,35 @@ def test_generate(folder):
     assert built.stderr == ""
     printed = subprocess.run(["vvp", "-n", "bench"], check=True, capture_output=True, text=True)
     assert printed.stdout.splitlines()[0] == "UPPER AZ."
+
+
+class Shifts(Upper):
+    """The same with a shift by a variable, which no component here has."""
+
+    def elaborate(self, platform: Any) -> Module:
+        m, i, o = Module(), self.i, self.o
+        state, letters = Signal(256, name="state"), ((1 << 26) - 1) << ord("a")
+        m.d.comb += [i.ready.eq(~o.valid | o.ready), state.eq(letters >> i.p.data)]
+        with m.If(i.ready):
+            m.d.sync += [o.valid.eq(i.valid), o.p.eq(i.p), o.p.data[5].eq(i.p.data[5] & ~state[0])]
+        return m
+
+
+@needs("iverilog", "vvp")
+def test_a_component_with_other_cells(folder, monkeypatch):
+    """Yosys writes its Verilog, with the ports that all modules have."""
+    assert run("generate", *UPPER, "-o", "usual.v").status == 0
+    with monkeypatch.context() as patch:  # undone before the entry is removed
+        replace_design(patch, "upper", type("Upper", (Shifts,), {}))
+        assert run("generate", *UPPER, "-o", "upper.v") == (0, "", "")
+        assert run("compare", *UPPER, "--engine", "icarus").status == 0
+        plan = Hostile(UNICODE, "amaranth", Variant("upper"), 0, cycles=512)
+        assert plan.identity()  # of a state file: no matter what Verilog there is
+        assert plan.run(0).wrong == ""
+    usual, verilog = ((folder / name).read_text() for name in ("usual.v", "upper.v"))
+    assert ">> s_axis_tdata" in verilog
+    assert verilog_ports(verilog) == verilog_ports(usual)
+    assert ports_of(verilog) == ports_of(usual)
 
 
 @needs(modules=["pyosys"])

@@ -170,11 +170,31 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
     plans = [plan(1), plan(2), plan(1, "cxxrtl"), replace(plan(1), profile=UCS4)]
     plans += [replace(plan(1), stalls=(0.3, 0.0)), replace(plan(1), seed=1)]
     with monkeypatch.context() as patch:
-        patch.setattr(units, "generate", lambda design: "the same for all")
+        patch.setattr(units, "design_rtlil", lambda design: "the same for all")
         assert len({each.identity() for each in plans}) == len(plans)
     usual = plan(1).identity()
     break_design(monkeypatch, "range: F5 is in range")
     assert plan(1).identity() != usual
+
+
+def test_the_state_is_not_written_for_each_shard(folder, monkeypatch):
+    written = []
+    monkeypatch.setattr(exhaustive, "write_state", lambda *state: written.append(state))
+    monkeypatch.setattr(exhaustive, "SAVED_EVERY", 1e9)
+    monkeypatch.setattr(exhaustive, "SHARD", 2)
+    monkeypatch.setattr(Cores, "do", lambda _, work, items, prepare: ((n, (9, "")) for n in items))
+    result = run("compare", "--exhaustive", 1)
+    assert f"agree on every output pin in all {128 * 9} cycles" in result.out
+    assert [sum(state[3]) for state in written] == [1, 128]
+
+
+@needs_compiler
+@pytest.mark.parametrize("budget", ["--exhaustive 1", "--unit 0", "--cycles 1"])
+def test_a_design_is_elaborated_once(folder, monkeypatch, budget):
+    elaborated, elaborate = [], Decoder.elaborate
+    monkeypatch.setattr(Decoder, "elaborate", lambda *a: [elaborated.append(a), elaborate(*a)][1])
+    assert run("compare", *budget.split(), "--engine", "cxxrtl").status == 0
+    assert len(elaborated) == 1
 
 
 def test_what_is_done_is_not_run_again(folder, monkeypatch):

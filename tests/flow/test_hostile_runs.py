@@ -309,7 +309,7 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
         with pytest.raises(Refused, match=r"^state 'state.json' is not that of this comparison"):
             compared(other, Budget(1), Here())
     assert Path("state.json").read_bytes() == before
-    monkeypatch.setattr(units, "generate", lambda design: "the same for all")
+    monkeypatch.setattr(units, "design_rtlil", lambda design: "the same for all")
     assert len({each.identity() for each in [*others, plan(), plan(cycles=4096)]}) == 6
 
 

@@ -3,6 +3,7 @@
 import random
 import re
 import subprocess
+import sys
 from functools import reduce
 
 import pytest
@@ -11,6 +12,7 @@ from amaranth.lib import memory
 from amaranth.sim import Simulator
 
 from needs import needs
+from utf8_flow.export import verilog
 from utf8_flow.export.verilog import _convert
 
 WIDTHS = 1, 1, 3, 4, 7
@@ -193,6 +195,7 @@ def two_writers(module, design):
     module.d.comb += design.results.eq(words.read_port(domain="comb").data)
 
 
+@needs("iverilog")
 @pytest.mark.parametrize(
     ("add", "domain", "cell"),
     [
@@ -202,9 +205,17 @@ def two_writers(module, design):
         (two_writers, {}, "mem_v2"),
     ],
 )
-def test_what_there_is_no_verilog_for_is_refused(add, domain, cell):
-    with pytest.raises(NotImplementedError, match=rf"a cell \${cell}"):
-        converted(add, **domain)
+def test_what_it_cannot_write_yosys_writes(monkeypatch, tmp_path, add, domain, cell):
+    refusals, write = [], verilog._by_yosys
+
+    def write_after_refusal(*arguments):
+        refusals.append(str(sys.exc_info()[1]))
+        return write(*arguments)
+
+    monkeypatch.setattr(verilog, "_by_yosys", write_after_refusal)
+    (tmp_path / "dut.v").write_text(converted(add, **domain))
+    assert refusals == [f"a cell ${cell} in Verilog"]
+    subprocess.run(["iverilog", "-g2001", "-o", "dut", "dut.v"], cwd=tmp_path, check=True)
 
 
 def test_headings_are_sorted_by_their_numbers():

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -20,6 +21,7 @@ from amaranth.lib.wiring import In, Out
 from command import Process, assert_refused, names, needs_proc, run, squeezed, wait_until
 from utf8_flow.components.entry import ENTRIES, Variant, variants
 from utf8_flow.export.verilog import generate
+from utf8_flow.fpga import placement
 from utf8_flow.fpga.chart import chart
 from utf8_flow.fpga.families import DEVICES, FAMILIES
 from utf8_flow.fpga.placement import (
@@ -610,3 +612,31 @@ def test_a_profile_takes_what_its_rules_need(variant):
             state = (profile.longest_form - 1).bit_length()
             waiting = 6 * (profile.longest_form - 1) + 1
             assert found[profile.name]["registers"] == state + waiting + 10 + 1
+
+
+PATH = {"from": "posedge clk", "to": "posedge clk", "path": []}
+
+
+@pytest.mark.parametrize(
+    ("report", "why"),
+    [
+        ("{}", "KeyError: 'fmax'"),
+        ("[1]", "TypeError: "),
+        ("", "JSONDecodeError: Expecting value"),
+        ('{"fmax": {}}', "ValueError: not enough values to unpack"),
+        (json.dumps({"fmax": {"clk": {}}, "critical_paths": [PATH]}), "IndexError: "),
+        (json.dumps({"fmax": {"clk": {}}, "critical_paths": [{}]}), "KeyError: 'from'"),
+    ],
+)
+def test_an_unusual_report_of_nextpnr_is_one_line(monkeypatch, report, why):
+    def write(*_: object, folder: Path) -> None:
+        (folder / "report.json").write_text(report)
+        (folder / "log.txt").write_text("")
+
+    monkeypatch.setattr(placement, "run_yowasp", write)
+    netlist = SimpleNamespace(device=next(iter(DEVICES.values())), text="", registers=0)
+    rule = f"cannot read the report of {netlist.device.family.placer} ("
+    with pytest.raises(ToolError, match=re.escape(rule + why)):
+        place_and_route(netlist, 1)
+    with pytest.raises(ToolError, match=re.escape(rule)):
+        measure_area(netlist)

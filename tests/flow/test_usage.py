@@ -1,5 +1,6 @@
 """Wrong usage: one line says what is wrong and what would be right, and no file is touched."""
 
+import math
 import os
 import shlex
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from command import COMMAND, Run, assert_refused, both_commands, names, run
+from utf8_sim.tools.cores import on_all_cores
 
 LINUX = pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs /dev/stdin")
 
@@ -172,3 +174,52 @@ def test_an_unreadable_file_is_refused(command):
 def test_closed_standard_input_is_refused(monkeypatch, command):
     monkeypatch.setattr(sys, "stdin", None)
     assert_refused(run(command, "-"), "cannot read '-': standard input is closed")
+
+
+def fail(*_: object, **__: object) -> None:
+    raise RuntimeError("no\nsuch luck")
+
+
+def fail_in_a_worker(*_: object, **__: object) -> None:
+    list(on_all_cores(math.factorial, [-1, -1]))
+
+
+@pytest.mark.parametrize(
+    ("failing", "what"),
+    [(fail, "RuntimeError: no such luck"), (fail_in_a_worker, "ValueError: factorial() not ")],
+)
+def test_an_error_that_nobody_expects_is_no_difference(folder, monkeypatch, failing, what):
+    monkeypatch.setattr("utf8_flow.cli.simulation.prepare_engine", failing)
+    failed = run("simulate", "text.txt")
+    assert (failed.status, failed.out) == (70, "")
+    assert failed.err.startswith(f"utf8-hdl: unexpected error: {what}")
+    assert failed.err.endswith(" (set UTF8_HDL_TRACEBACK=1 to see where, and please report it)\n")
+    assert failed.err.count("\n") == 1
+    monkeypatch.setenv("UTF8_HDL_TRACEBACK", "1")
+    failed = run("simulate", "text.txt")
+    assert failed.status == 70
+    assert "Traceback (most recent call last):\n" in failed.err
+    assert f"in {failing.__name__}\n" in failed.err
+
+
+def test_a_package_that_is_not_there_is_no_difference():
+    program = (
+        "import sys\n"
+        "sys.modules['numpy'] = None\n"
+        "from utf8_flow.__main__ import main\n"
+        "sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (70, "")
+    assert done.stderr.startswith("utf8-hdl: unexpected error: ModuleNotFoundError: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", ["-o none/a.v", "-o .", "-o a.v --fusesoc"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, monkeypatch, options):
+    monkeypatch.setattr("utf8_flow.cli.generation.generate_verilog", fail)
+    Path("a.core").mkdir()
+    assert_refused(run("generate", *options.split()), "cannot write '")
+    assert names(folder) == {"a.core", "text.txt"}

@@ -31,6 +31,15 @@ def test_every_item_is_done_once_in_another_process_if_there_are_several():
     assert alone == os.getpid()
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="there is no other way")
+def test_the_folder_of_this_process_stays(monkeypatch):
+    """Its threads go on while processes are started."""
+    monkeypatch.delattr(os, "chdir")
+    monkeypatch.delattr(os, "fchdir")
+    assert len(list(on_all_cores(operator.methodcaller("__call__"), [os.getcwd] * 2))) == 2
+    assert "PYTHONSAFEPATH" not in os.environ
+
+
 def test_an_error_comes_through():
     with pytest.raises(ValueError, match="factorial"):
         list(on_all_cores(math.factorial, [1, -1]))

@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module
+from amaranth.back import rtlil
+from amaranth.hdl import ClockDomain, DomainRenamer, Module, ResetInserter, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
@@ -34,7 +35,7 @@ MARKED = data.StructLayout({"unit": 16, "last": 1, "why": 3, "bad": 1})
 
 def ports(component: Any) -> list[tuple[str, int]]:
     """Names and widths of the ports, but for clock and reset."""
-    return [(port.name, len(port)) for port in AxiStream(component).ports[2:]]
+    return [(port.name, len(port)) for port in AxiStream(component).ports]
 
 
 def named(prefix: str, *widths: tuple[str, int]) -> list[tuple[str, int]]:
@@ -109,7 +110,6 @@ class Wide(Toy):
 def test_levels_arrive_where_they_belong(toy, inputs, payload, outputs):
     top: Any = AxiStream(toy)
     simulator = Simulator(top)
-    simulator.add_clock(1e-6)
 
     async def bench(ctx):
         for name, level in {**inputs, "tvalid": 1}.items():
@@ -120,4 +120,54 @@ def test_levels_arrive_where_they_belong(toy, inputs, payload, outputs):
         assert {name: ctx.get(getattr(top, f"m_axis_{name}")) for name in outputs} == outputs
 
     simulator.add_testbench(bench)
-    simulator.run_until(1e-6)
+    simulator.run()
+
+
+async def decoded(ctx: Any, top: Any, text: bytes, domain: str) -> list[int]:
+    """The code points that come out of a decoder's ports for a text, its last byte marked."""
+    left, found = [*text], []
+    ctx.set(top.m_axis_tready, 1)
+    for _ in range(20):
+        ctx.set(top.s_axis_tvalid, bool(left))
+        ctx.set(top.s_axis_tdata, left[0] if left else 0)
+        ctx.set(top.s_axis_tlast, len(left) == 1)
+        _, _, ready, valid, data = await ctx.tick(domain).sample(
+            top.s_axis_tready, top.m_axis_tvalid, top.m_axis_tdata
+        )
+        del left[:ready]
+        found += [data] * valid
+    return found
+
+
+@pytest.mark.parametrize("domain", ["sync", "fast", None])
+def test_it_works_as_a_submodule_in_any_domain(domain):
+    m, restart, top = Module(), Signal(), AxiStream(Decoder(compact=True))
+    name = domain or "sync"
+    if domain:
+        m.domains += ClockDomain(domain)
+        m.d[domain] += Signal().eq(1)
+    m.submodules.axi = ResetInserter({name: restart})(DomainRenamer(name)(top))
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6, domain=name)
+
+    async def bench(ctx):
+        assert await decoded(ctx, top, "a€".encode(), name) == [ord("a"), ord("€")]
+        ctx.set(top.m_axis_tready, 0)  # a token waits, which the reset removes
+        ctx.set(top.s_axis_tvalid, 1)
+        await ctx.tick(name).repeat(3)
+        assert ctx.get(top.m_axis_tvalid)
+        ctx.set(restart, 1)
+        await ctx.tick(name)
+        ctx.set(restart, 0)
+        ctx.set(top.s_axis_tvalid, 0)
+        assert await decoded(ctx, top, b"b", name) == [ord("b")]
+
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+def test_alone_it_has_a_clock_and_a_reset():
+    top = AxiStream(Decoder(compact=True))
+    text = rtlil.convert(top, ports=top.ports, emit_src=False)
+    for port in ("clk", "rst"):
+        assert f" \\{port}\n" in text.replace("wire width 1 input ", "")

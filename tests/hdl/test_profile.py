@@ -1,11 +1,32 @@
 """Profiles and tokens: the numbers of the contract, and rules that contradict each other."""
 
+import copy
+import inspect
+import pickle
+import re
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
 from amaranth.hdl import Shape
 
-from utf8_hdl import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Kind, Profile, token_layout
+from utf8_hdl import (
+    EXTENDED,
+    PROFILES,
+    UCS2,
+    UCS4,
+    UNICODE,
+    ByteOrder,
+    Compactor,
+    Decoder,
+    Encoder,
+    ErrorSpan,
+    Form,
+    Kind,
+    Profile,
+    Transcoder,
+    Validator,
+    token_layout,
+)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +75,61 @@ def test_a_name_that_cannot_stand_in_generated_files_is_refused(name):
     with pytest.raises(ValueError) as refused:  # noqa: PT011 - compared as a whole
         replace(UNICODE, name=name)
     assert str(refused.value) == f"name must be letters, digits, '-' and '_', not {name!r}"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: replace(UNICODE, name=1), "name must be a str, not 1"),
+        (lambda: replace(UNICODE, highest=1114111.0), "highest must be an integer, 0 or more, not"),
+        (lambda: replace(UNICODE, longest_form=4.0), "longest_form must be an integer, 0 or more"),
+        (
+            lambda: replace(UNICODE, accept_surrogates="reject"),
+            "accept_surrogates must be a bool, not 'reject'",
+        ),
+        (
+            lambda: replace(UNICODE, accept_noncharacters=1),
+            "accept_noncharacters must be a bool, not 1",
+        ),
+        *(
+            (
+                lambda design=design: design("unicode"),
+                "profile must be a Profile, such as UNICODE, not 'unicode'",
+            )
+            for design in (Decoder, Encoder, Validator, Transcoder)
+        ),
+        (lambda: Decoder(compact="no"), "compact must be a bool, not 'no'"),
+        (lambda: Encoder(compact=0), "compact must be a bool, not 0"),
+        (lambda: Transcoder(strip_bom="no"), "strip_bom must be a bool, not 'no'"),
+        (lambda: Decoder(lanes=8.0), "lanes must be an integer, 0 or more, not 8.0"),
+        (lambda: Validator(lanes=True), "lanes must be an integer, 0 or more, not True"),
+        (lambda: Compactor(width=8.5), "width must be an integer, 1 or more, not 8.5"),
+        (lambda: Compactor(width=0), "width must be 1 or more, not 0"),
+        (lambda: Compactor(user=-1), "user must be 0 or more, not -1"),
+    ],
+)
+def test_parameters_of_another_type_are_refused(make, message):
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Decoder(UCS2, compact=True),
+        Encoder(UCS2),
+        Validator(UCS2, 4),
+        Compactor(4, 5, 1),
+        Transcoder(UCS2, 4, Form.UTF_16, Form.UTF_8, ByteOrder.BIG, True),
+    ],
+    ids=lambda design: type(design).__name__,
+)
+def test_a_copy_of_a_design_has_the_same_parameters(design):
+    for made in (copy.copy(design), copy.deepcopy(design), pickle.loads(pickle.dumps(design))):
+        assert type(made) is type(design)
+        assert made is not design
+        for name in inspect.signature(type(design)).parameters:
+            assert getattr(made, name) == getattr(design, name)
 
 
 def test_description_names_every_rule():

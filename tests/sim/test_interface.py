@@ -14,8 +14,8 @@ from amaranth.sim import Simulator
 import utf8_flow
 from rtl import broken
 from upper import BEAT, BEATS, Beats
-from utf8_flow import engine
-from utf8_hdl import EXTENDED, PROFILES, UNICODE, Decoder, Encoder, ErrorSpan, Kind
+from utf8_flow import engine, generate
+from utf8_hdl import EXTENDED, PROFILES, UNICODE, Compactor, Decoder, Encoder, ErrorSpan, Kind
 from utf8_sim import (
     DesignError,
     Mismatch,
@@ -75,14 +75,55 @@ def test_what_cannot_be_simulated_raises():
         engine("modelsim", Decoder())
     with pytest.raises(DesignError, match="no input was accepted"):
         simulate(broken("never ready"), b"abc")
-    with pytest.raises(TypeError, match="a text must be bytes or code points, not a str"):
-        simulate(Decoder(), "abc")
-    with pytest.raises(TypeError, match="a text must be bytes, not a str"):
-        decode("abc")
-    with pytest.raises(TypeError, match="a text must be code points, not a str"):
-        encode("abc")
-    with pytest.raises(TypeError, match="a component or an engine must be given, not None"):
-        simulate(None, b"abc")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: simulate(Decoder(), "abc"), "a text must be bytes or code points, not 'abc'"),
+        (lambda: simulate(Decoder(), 5), "a text must be bytes or code points, not 5"),
+        (lambda: simulate(None, b"abc"), "design must be a component or an engine, not None"),
+        (
+            lambda: simulate(Decoder(), b"", input_stalls=0.5),
+            "input_stalls must be such as RandomStalls(0.5), not 0.5",
+        ),
+        (lambda: decode("abc"), "a text must be bytes, not 'abc'"),
+        (lambda: decode(5), "a text must be bytes, not 5"),
+        (lambda: decode([65, 256]), "a byte of a text must be 0 to 255, not 256"),
+        (lambda: decode([1.5]), "a byte of a text must be an integer, 0 to 255, not 1.5"),
+        (
+            lambda: decode(np.array([1.0])),
+            f"a byte of a text must be an integer, 0 to 255, not {np.float64(1)!r}",
+        ),
+        (lambda: decode(b"a", "unicode"), "profile must be a Profile, such as UNICODE, not 'unico"),
+        (lambda: encode("abc"), "a text must be code points, not 'abc'"),
+        (lambda: encode([-1]), "a code point of a text must be 0 or more, not -1"),
+        (lambda: encode([65.0]), "a code point of a text must be an integer, 0 or more, not 65.0"),
+        (lambda: encode([], None), "profile must be a Profile, such as UNICODE, not None"),
+        (lambda: generate("decoder"), "component must be a design with the streams i and o, not "),
+        (lambda: Scoreboard(Decoder()).accept({"data": 1.5, "last": 0}), "data must be an integer"),
+        (lambda: Scoreboard(Decoder()).accept({"data": "A", "last": 0}), "data must be an integer"),
+        (
+            lambda: accepting(Decoder(), b"A").take(A | {"code_point": 65.7}),
+            "code_point must be an integer, not 65.7",
+        ),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(call, message):
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}"):
+        call()
+
+
+def test_integers_of_numpy_are_integers():
+    assert decode(np.array([0x41, 0xFF])) == decode([np.uint8(0x41), 0xFF]) == decode(b"A\xff")
+    assert encode(np.array([0x20AC], dtype=np.uint64)) == "€".encode()
+
+
+def test_values_need_no_type_in_common():
+    """numpy makes floats of these."""
+    values = [(1 << 63) + 1, 5]
+    [beat] = simulate(Compactor(lanes=2, width=64), values).outputs()
+    assert beat["data"] == values
 
 
 COLUMN = np.array([1, 0])

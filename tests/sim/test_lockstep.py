@@ -54,6 +54,15 @@ def test_difference_far_into_a_run():
     assert len(lockstep.recent[-1].actual) > 100 + 9
 
 
+def test_a_part_that_begins_with_the_window_knows_what_was_before():
+    data = b"A" * (AmaranthEngine.window + 100)
+    window = run(Decoder(), data).recent[-1]
+    part = window.part(0, window.first_cycle + 9)
+    assert (part.first_cycle, len(part.actual)) == (window.first_cycle, 9)
+    assert part.of_text == window.of_text > 4000
+    assert part.timing is window.timing is not None
+
+
 def test_every_output_pin_is_compared():
     class Tampered(AmaranthEngine):
         pin = ""

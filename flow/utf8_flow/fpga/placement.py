@@ -3,14 +3,15 @@
 import json
 import re
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from utf8_hdl import Profile
 from utf8_sim.tools.cores import Workers
-from utf8_sim.tools.errors import WrongValue
+from utf8_sim.tools.errors import Refused, ToolError, WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
 from ..components.entry import Variant, possible
@@ -130,10 +131,11 @@ def _place_and_route(trial: tuple[Job, Netlist, int]) -> Run:
 def measure_area(netlist: Netlist) -> Area:
     """What a design in a harness without registers takes."""
     family = netlist.device.family
-    report, log = _nextpnr(netlist, family.counting)
-    used, _ = family.logic_cells(report, log)
-    blocks = report["utilization"][family.memory]["used"]
-    return Area(netlist.registers, netlist.lookup_tables, used, blocks)
+    with _reading(family.placer):
+        report, log = _nextpnr(netlist, family.counting)
+        used, _ = family.logic_cells(report, log)
+        blocks = report["utilization"][family.memory]["used"]
+        return Area(netlist.registers, netlist.lookup_tables, used, blocks)
 
 
 def place_and_route(netlist: Netlist, seed: int) -> Run:
@@ -141,8 +143,13 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
 
     Only paths between registers count: those to and from the pins are the harness's.
     """
-    # No frequency is asked for: it does its best, whatever that is.
-    report, _ = _nextpnr(netlist, "--seed", str(seed))
+    with _reading(netlist.device.family.placer):
+        # No frequency is asked for: it does its best, whatever that is.
+        report, _ = _nextpnr(netlist, "--seed", str(seed))
+        return _run_of(report, netlist, seed)
+
+
+def _run_of(report: dict[str, Any], netlist: Netlist, seed: int) -> Run:
     ((name, clock),) = (
         (name, clock)
         for name, clock in report["fmax"].items()
@@ -161,6 +168,20 @@ def place_and_route(netlist: Netlist, seed: int) -> Run:
         netlist.source_name(start["cell"]),
         netlist.source_name(end["cell"]) + (f" ({control})" if control else ""),
     )
+
+
+@contextmanager
+def _reading(placer: str) -> Iterator[None]:
+    """Turn what cannot be found in a report into a line that names the program."""
+    try:
+        yield
+    except Refused:
+        raise
+    except (LookupError, ValueError, TypeError, AttributeError, StopIteration) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise ToolError(
+            f"cannot read the report of {placer} ({why}): its version may not be supported"
+        ) from error
 
 
 def _nextpnr(netlist: Netlist, *arguments: str) -> tuple[dict[str, Any], str]:

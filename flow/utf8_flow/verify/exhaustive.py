@@ -1,5 +1,7 @@
 """Every text of so many bytes, on all cores, to be continued after an interruption."""
 
+import math
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,11 +11,12 @@ from rich.console import Console
 from utf8_hdl import Profile
 from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.tools.cores import Workers
+from utf8_sim.tools.interrupts import interrupts_later
 
 from ..components.entry import Variant
 from ..terminal import plural, progress_bar, say
 from .run import Run, agree, give_up
-from .units import Planned, conclude_unit, read_state, write_state
+from .units import SAVED_EVERY, Planned, conclude_unit, read_state, write_state
 
 LONGEST = 4
 SHARD = 1 << 18
@@ -67,19 +70,29 @@ class State:
         self.done = np.zeros(plan.shards, dtype=bool)
         self.cycles = 0
         self._identity = plan.identity()
+        self._saved, self._is_newer = -math.inf, False
         if before := read_state(path, self._identity):
             self.cycles, done = before
             self.done = np.array(done)
 
     def add(self, shard: int, cycles: int) -> None:
         """Note that a shard agrees."""
-        self.done[shard] = True
-        self.cycles += cycles
-        self.save()
+        with interrupts_later():
+            self.done[shard] = True
+            self.cycles += cycles
+            self._is_newer = True
+        if time.monotonic() > self._saved + SAVED_EVERY:
+            self.save()
 
     def save(self) -> None:
         """Write the file."""
         write_state(self.path, self._identity, self.cycles, self.done.tolist())
+        self._saved, self._is_newer = time.monotonic(), False
+
+    def save_rest(self) -> None:
+        """Write the file, if it is not what was written last."""
+        if self._is_newer:
+            self.save()
 
 
 def compare_exhaustively(
@@ -129,4 +142,6 @@ def _first_wrong_shard(
         share = f"{state.done.mean():.1%} done"
         say(show, f"{share}: the same command goes on from there ({state.path})")
         give_up(show, state.cycles)
+    finally:
+        state.save_rest()
     return None

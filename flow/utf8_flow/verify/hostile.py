@@ -24,7 +24,7 @@ from ..terminal import plural, print_lines, progress_bar, say
 from .comparison import covered
 from .report import count_accepted
 from .run import Run, agree, give_up
-from .units import Planned, conclude_unit, in_order, read_state, write_state
+from .units import SAVED_EVERY, Planned, conclude_unit, in_order, read_state, write_state
 
 RATES = (0.0, 0.0, 0.05, 0.3, 0.7, 0.99)
 """Probabilities of stalls, of which each side has one for a while, and then another one."""
@@ -33,9 +33,6 @@ UNITS = 1 << 62
 """More than anybody has time for."""
 
 HOUR = 3600.0
-
-SAVED_EVERY = 1.0
-"""Seconds between two times that the state is written."""
 
 
 class Outcome(NamedTuple):

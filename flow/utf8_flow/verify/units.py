@@ -15,6 +15,7 @@ import numpy as np
 from rich.console import Console
 
 from utf8_hdl import Profile, __version__
+from utf8_sim.engines.compiled import design_rtlil
 from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.cache import contents
@@ -22,13 +23,15 @@ from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
 
 from ..components.entry import Variant
-from ..export.verilog import generate
 from ..terminal import Wrong, say
 from .difference import conclude
 from .engines import ENGINES, keep_freed_memory
 from .run import Run
 
 Result = TypeVar("Result")
+
+SAVED_EVERY = 1.0
+"""Seconds between two times that a state is written."""
 
 
 class Planned:
@@ -54,6 +57,10 @@ class Planned:
         keep_freed_memory()
         return ENGINES[self.engine](self.design())
 
+    def use(self, simulator: Engine) -> None:
+        """Use a simulator that is there already: to elaborate a design may take seconds."""
+        vars(self)["simulator"] = simulator
+
     def prepare(self) -> None:
         """Compile what is needed."""
         self.simulator  # noqa: B018 - it is made when it is asked for
@@ -65,7 +72,8 @@ class Planned:
     def identity(self) -> str:
         """Changes with all that the verdict depends on: what is run, the design, the checks."""
         digest = hashlib.sha256(repr((__version__, np.__version__, self)).encode())
-        digest.update(generate(self.design()).encode())
+        prepared = vars(self).get("simulator")
+        digest.update(design_rtlil(prepared.design if prepared else self.design()).encode())
         for package in ("utf8_sim", "utf8_flow"):
             for source in contents(resources.files(package)):
                 digest.update(source)

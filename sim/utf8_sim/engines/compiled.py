@@ -10,6 +10,7 @@ from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from amaranth.hdl import Value
@@ -78,12 +79,23 @@ class CxxrtlCode(NamedTuple):
     arguments: list[str]
 
 
+_RTLIL: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def design_rtlil(design: Any) -> str:
+    """A component in RTLIL, as Amaranth makes it: once, as a wide one takes seconds."""
+    if design not in _RTLIL:
+        i, o = design.i, design.o
+        state = [design.state] if hasattr(design, "state") else []
+        payloads = Value.cast(i.payload), Value.cast(o.payload)
+        ports = [i.valid, i.ready, o.valid, o.ready, *payloads, *state]
+        _RTLIL[design] = to_rtlil(design, ports)
+    return _RTLIL[design]
+
+
 def design_code(design: Any, interface: Interface) -> CxxrtlCode:
     """A component as Amaranth makes it, as C++. Its registers may be looked at, too."""
-    i, o = design.i, design.o
-    state = [design.state] if interface.state_width else []
-    payloads = Value.cast(i.payload), Value.cast(o.payload)
-    text = to_rtlil(design, [i.valid, i.ready, o.valid, o.ready, *payloads, *state])
+    text = design_rtlil(design)
     registers = " ".join(f"w:{pin.name}" for pin in interface.registers)
     keep = f"attrmap -rename stage keep {registers}" if registers else ""
     script = RTLIL_TO_CXX.format(rtlil=text, keep=keep)

@@ -1,6 +1,7 @@
 """The golden model's timing for long runs: :mod:`utf8_sim.golden.timing` by whole arrays."""
 
 from abc import ABC, abstractmethod
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,10 @@ class ArrayTiming(ABC):
         self._timing = timing
         self._due = np.zeros(0, dtype=np.int64)
         """In how many moves the last inputs meet the state machine."""
+
+    def __copy__(self) -> "ArrayTiming":
+        """A copy that shares nothing that changes."""
+        return deepcopy(self)
 
     @abstractmethod
     def flow(

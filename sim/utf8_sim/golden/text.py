@@ -6,10 +6,12 @@ output is at the pins is for :mod:`utf8_sim.golden.timing` to say.
 """
 
 from collections.abc import Iterable
+from reprlib import repr as shortened
 from typing import Any, NamedTuple, Protocol
 
 from utf8_hdl import UNICODE, ErrorSpan, Kind, Profile
-from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES
+from utf8_hdl.checks import checked_integer
+from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES, checked_profile
 
 
 class Output(NamedTuple):
@@ -163,6 +165,15 @@ class TextModel:
         return token
 
 
+def checked_values(what: str, text: Any, most: int | None = None) -> list[int]:
+    """The values of a text, each an integer of Python or numpy from 0 on."""
+    if isinstance(text, str) or not isinstance(text, Iterable):
+        raise TypeError(f"a text must be {what}s, not {shortened(text)}")
+    if isinstance(text, bytes | bytearray):
+        return list(text)
+    return [checked_integer(f"a {what} of a text", value, 0, most) for value in text]
+
+
 def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
     """The tokens of a whole text, by the golden model.
 
@@ -181,7 +192,9 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
     Raises
     ------
     TypeError
-        If it is a str.
+        If it has no bytes in it.
+    ValueError
+        If one of them is not 0 to 255.
 
     Examples
     --------
@@ -189,10 +202,8 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
     >>> [(hex(token.code_point), token.length) for token in decode("a€".encode())]
     [('0x61', 1), ('0x20ac', 3)]
     """
-    if isinstance(text, str):
-        raise TypeError("a text must be bytes, not a str")
-    data = bytes(text)
-    model = TextModel(profile)
+    data = bytes(checked_values("byte", text, 255))
+    model = TextModel(checked_profile(profile))
     return [
         token
         for index, byte in enumerate(data)

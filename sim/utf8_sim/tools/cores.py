@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +27,9 @@ Result = TypeVar("Result")
 
 IMPORTED: set[str] = set()
 """Modules that each new process imports first: what they register is known there as well."""
+
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Set, and a new Python imports nothing from the current folder; before 3.11 it is ignored."""
 
 
 class Workers(Protocol):
@@ -119,13 +123,31 @@ def on_all_cores(
 def _starting() -> Iterator[None]:
     """For new processes: they leave signals to this one, and import nothing from where it is."""
     with interrupts_not_inherited():
-        here = os.open(".", os.O_RDONLY)
-        os.chdir("/")
+        if sys.version_info < (3, 11) or sys.flags.ignore_environment:
+            with _elsewhere():
+                yield
+            return
+        before = os.environ.get(SAFE_PATH)
+        os.environ[SAFE_PATH] = "1"
         try:
             yield
         finally:
-            os.fchdir(here)
-            os.close(here)
+            if before is None:
+                del os.environ[SAFE_PATH]
+            else:
+                os.environ[SAFE_PATH] = before
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """In another folder, with all threads of this process: where there is no other way."""
+    here = os.open(".", os.O_RDONLY)
+    os.chdir("/")
+    try:
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 def _begin(

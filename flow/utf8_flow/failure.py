@@ -1,0 +1,20 @@
+"""What is said of an error that nobody expected: a mistake in this program, not in its use."""
+
+import os
+import traceback
+
+UNEXPECTED = 70
+"""The exit status: EX_SOFTWARE of ``sysexits.h``. 1 is that of a difference."""
+
+TRACEBACK = "UTF8_HDL_TRACEBACK"
+"""The environment variable that asks for all of it."""
+
+
+def unexpected(error: BaseException) -> str:
+    """A line about an error, after its traceback if that is asked for."""
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+        hint = "please report it with this traceback"
+    else:
+        hint = f"set {TRACEBACK}=1 to see where, and please report it"
+    return f"unexpected error: {type(error).__name__}: {error} ({hint})"

@@ -1,0 +1,50 @@
+"""Checks of arguments: one that is wrong is refused where it is given, in one line."""
+
+import operator
+from functools import partial
+from inspect import signature
+from reprlib import repr as shortened
+from typing import Any
+
+from amaranth.lib import wiring
+
+
+def checked_integer(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
+    """An integer of Python or numpy in a range.
+
+    Raises
+    ------
+    TypeError
+        If it is not an integer. A bool is none.
+    ValueError
+        If it is outside the range.
+    """
+    rule = f"{least} or more" if most is None else f"{least} to {most}"
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None:
+        raise TypeError(f"{name} must be an integer, {rule}, not {shortened(value)}")
+    if number < least or (most is not None and number > most):
+        raise ValueError(f"{name} must be {rule}, not {number}")
+    return number
+
+
+def checked_type(name: str, value: Any, kind: type, such_as: str = "") -> Any:
+    """A value, if it is of a type; else it is a `TypeError`."""
+    if not isinstance(value, kind):
+        example = f", such as {such_as}" if such_as else ""
+        raise TypeError(f"{name} must be a {kind.__name__}{example}, not {shortened(value)}")
+    return value
+
+
+class Design(wiring.Component):
+    """A component whose attributes have the names of its parameters.
+
+    A copy of it, or a pickled one, is another one with the same parameters.
+    """
+
+    def __reduce__(self) -> Any:
+        parameters = {name: getattr(self, name) for name in signature(type(self)).parameters}
+        return partial(type(self), **parameters), ()

@@ -191,7 +191,7 @@ def test_only_this_machine_gets_only_what_is_in_the_folder(tmp_path, capfd):
             assert status_of(port, path) == 200
         for path in ("/out/index.html", "/out/", "/file", "/led/", "/loop", "/%00", "/a%00b"):
             assert status_of(port, path) == 404
-        for host in ("127.0.0.1", "localhost:1", f"127.0.0.1:{port}"):
+        for host in ("127.0.0.1", "LocalHost:1", f"127.0.0.1:{port}"):
             assert status_of(port, "/", Host=host) == 200
         for host in ("", "example.org", f"example.org:{port}", "127.0.0.1.example.org", "[::1]"):
             assert status_of(port, "/", Host=host) == 421

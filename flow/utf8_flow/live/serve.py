@@ -26,7 +26,7 @@ class Handler(SimpleHTTPRequestHandler):
 
     def send_head(self) -> Any:
         """Answer a request, unless its host or its file is not ours."""
-        if self.headers.get("Host", "").partition(":")[0] not in HOSTS:
+        if self.headers.get("Host", "").lower().partition(":")[0] not in HOSTS:
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST, f"Host must be one of {HOSTS}")
         elif not self._is_inside():
             self.send_error(HTTPStatus.NOT_FOUND)

@@ -5,6 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD  := build
 BOARD  ?= icebreaker
+# Those of the live page: few, common or all.
+DESIGNS ?= common
 # Measured over lanes, each with a target of its own.
 SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
 # The tables of docs/choose.md.
@@ -155,9 +157,9 @@ bitstream: $(VENV)/fpga ## Build the demo for a board into build/: BOARD=icebrea
 	@mkdir -p $(BUILD)
 	cd $(BUILD) && $(CURDIR)/$(BIN)/utf8-hdl bitstream --board $(BOARD)
 
-site: $(VENV)/live ## Build the documentation, with the live page, into build/site
+site: $(VENV)/live ## Build the documentation, with the live page, into build/site: DESIGNS=few, common or all
 	$(BIN)/sphinx-build --quiet --fail-on-warning -c site -d $(BUILD)/doctrees . $(BUILD)/site
-	$(BIN)/python -m utf8_flow.live.build $(BUILD)/site/live
+	$(BIN)/python -m utf8_flow.live.build --designs $(DESIGNS) $(BUILD)/site/live
 
 live: site ## Build and serve it
 	$(BIN)/python -m utf8_flow.live.serve $(BUILD)/site

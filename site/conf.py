@@ -39,7 +39,10 @@ toc_object_entries_show_parents = "hide"
 
 CONTENTS = {
     "Begin": ["site/live", "docs/learn", "docs/choose"],
-    "Use": ["integration", "lanes", "transcoding", "profiles", "python", "engines", "demo"],
+    "Use": [
+        *("decoder", "lanes", "transcoding", "profiles", "integration"),
+        *("simulate", "python", "engines", "demo"),
+    ],
     "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark", "docs/cluster"],
     "Look up": ["site/api", "CHANGELOG"],
 }

@@ -4,6 +4,8 @@ Pictures of it are kept in `build/live/`.
 """
 
 import html
+import json
+import os
 import random
 import re
 import shutil
@@ -17,7 +19,7 @@ from urllib.parse import urlencode
 import pytest
 
 from hostile import EVERY_BYTE, LEADS, TEXTS
-from live_page import BROWSER, DRIVER, Keys, LivePage, browser, served
+from live_page import BROWSER, DRIVER, Keys, LivePage, WebElement, browser, served
 from naive import naive_tokens
 from needs import needs
 from reference import ref_tokens
@@ -39,6 +41,8 @@ EMBEDDED = [
 PICTURES = ROOT / "build" / "live"
 # Without those that take many seconds to make even if they are compiled already.
 COMPONENTS = "decoder", "compact-decoder", "encoder", "validator-8", "transcoder-4"
+MISSING = "transcoder-16"
+"""A component that a page with few designs does not have."""
 DECODERS = {"decoder": Decoder(), "compact-decoder": Decoder(compact=True)}
 SIZE = 1200, 900
 TELEPHONE = 390, 844
@@ -66,8 +70,9 @@ def folder(tmp_path_factory) -> Path:
     """The page, with what is compiled soon."""
     folder = tmp_path_factory.mktemp("live")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "VARIANTS", {name: build.VARIANTS[name] for name in COMPONENTS})
-        build.write_page(folder, few=True)
+        names = *COMPONENTS, MISSING
+        patch.setattr(build, "VARIANTS", {name: build.VARIANTS[name] for name in names})
+        build.write_page(folder, "few")
     return folder
 
 
@@ -90,6 +95,12 @@ def page(driver, address) -> Iterator[LivePage]:
     page.complaints()
     yield page
     assert page.complaints() == []
+
+
+def file_of(component: str, folder: Path) -> str:
+    """The name of a component's design in a page."""
+    index = json.loads((folder / build.DESIGNS / "index.json").read_text())
+    return next(each["file"] for each in index["designs"] if each["component"] == component)
 
 
 def link(**setting: Any) -> str:
@@ -194,6 +205,12 @@ def test_bytes_are_coloured_by_the_token_that_they_end_up_in(page, component):
     wrong = {int(byte["offset"]) for byte in page.data("#bytes .error")}
     errors = [range(t.offset, t.offset + t.length) for t in tokens if t.error]
     assert wrong == set(chain.from_iterable(errors))
+    for cycle in range(page.cycle):  # no error is marked before its token is out
+        page.scrub(cycle)
+        out = [t for t in page.tokens() if t["kind"] != "none"]
+        marked = {int(byte["offset"]) for byte in page.data("#bytes .error")}
+        spans = [range(int(t["offset"]), int(t["offset"]) + int(t["length"])) for t in out]
+        assert marked == set(chain.from_iterable(spans))
 
 
 def test_a_sequence_does_not_go_on_in_the_next_text(page):
@@ -268,7 +285,7 @@ def test_a_transcoder_writes_the_utf_16_that_cpython_writes(page):
 @pytest.mark.long
 def test_tokens_follow_the_rules_that_are_chosen(driver, tmp_path, monkeypatch):
     monkeypatch.setattr(build, "VARIANTS", {"compact-decoder": build.VARIANTS["compact-decoder"]})
-    build.write_page(tmp_path)
+    build.write_page(tmp_path, "all")
     data = b"".join([*boundary_encodings(EXTENDED)[::5], *HOSTILE[-3:]])[:400]
     with served(tmp_path) as address:
         page = LivePage(driver, address)
@@ -288,10 +305,12 @@ def test_tokens_follow_the_rules_that_are_chosen(driver, tmp_path, monkeypatch):
 
 @pytest.mark.long
 def test_every_component_of_the_whole_page_agrees_with_the_browser(driver, tmp_path):
-    build.write_page(tmp_path, few=True)
+    build.write_page(tmp_path, "few")
     with served(tmp_path) as address:
         page = LivePage(driver, address)
         for component in build.VARIANTS:
+            if component.endswith("16"):
+                continue  # not among the few
             for data in HOSTILE:
                 text = data.decode("utf-8", "replace")
                 given = {"text": text} if "encoder" in component else {"hex": data.hex()}
@@ -482,6 +501,7 @@ def test_a_button_copies_the_link(page):
     assert "#hex=E282&cycle=4" in address
     page.click("#link")
     page.wait_for(lambda: page.said("#message"))
+    assert page.element("#message").get_attribute("class") == "note"
     page.element("#text").send_keys(Keys.CONTROL, "a")
     page.element("#text").send_keys(Keys.CONTROL, "v")
     page.settle()
@@ -508,10 +528,21 @@ def is_one_sentence(message: str) -> bool:
     return 0 < len(message) < 400 and "\n" not in message
 
 
-def test_what_is_no_hexadecimal_is_named_in_one_line(page):
+@pytest.mark.parametrize("size", [SIZE, TELEPHONE])
+def test_what_is_no_hexadecimal_is_named_in_one_line(page, size):
+    with looked_at(page, "light", size):
+        check_bad_hexadecimal(page)
+
+
+def check_bad_hexadecimal(page: LivePage) -> None:
     page.open()
-    for wrong in ("4", "GG", "41 4", "0x41", "E2,82", "E2 82 /// zz"):
+    top = page.element("#control").rect["y"]
+    unfinished = "4", "41 4", "E2 82 / 4"
+    for wrong in (*unfinished, "GG", "0x41", "E2,82", "E2 82 /// zz", "4 / 41"):
         page.type("#hex", wrong)
+        assert page.element("#control").rect["y"] == top  # nothing moves
+        severity = "note" if wrong in unfinished else "error"
+        assert page.element("#message").get_attribute("class") == severity
         assert is_one_sentence(page.said("#message"))
         assert page.element("#hex").get_attribute("value") == wrong
         assert page.agrees() == "none"
@@ -524,6 +555,7 @@ def test_what_is_no_hexadecimal_is_named_in_one_line(page):
     "wrong",
     [
         "component=nonsense",
+        f"component={MISSING}",
         "component=__proto__",
         "profile=klingon",
         "profile=ucs4",  # there is none in the small page
@@ -535,6 +567,7 @@ def test_what_is_no_hexadecimal_is_named_in_one_line(page):
         "stalls=1,x",
         "gaps=0-999999",
         "hex=XYZ",
+        "hex=41+4",
         "component=encoder&hex=FFFFFFFFFFFFFFFFFFFF",
     ],
 )
@@ -547,6 +580,70 @@ def test_a_link_with_nonsense_is_survived_with_a_message(page, wrong):
     page.type("#hex", CUT_SHORT.hex())
     assert page.said("#message") == ""
     check_tokens(page, CUT_SHORT)
+
+
+def test_what_is_not_in_this_build_is_named(page):
+    page.open(f"component={MISSING}")
+    assert "16 lanes is not in this build of the page" in page.said("#message")
+    assert "make live DESIGNS=all" in page.said("#missing")
+    grey = {each.get_attribute("value") for each in page.elements("#choose option:disabled")}
+    assert {MISSING, "ucs4", "whole-sequence"} <= grey
+    assert not grey & {*COMPONENTS, "unicode", "maximal-subpart"}
+    page.open("profile=ucs4")
+    assert "no such design" in page.said("#message")
+
+
+def controls(page: LivePage) -> set[bool]:
+    """Whether the controls of the cycles can be used."""
+    return {each.is_enabled() for each in page.elements("#control button:not(#link), #scrub")}
+
+
+def test_without_a_run_no_control_is_enabled(page):
+    page.open("hex=XYZ")
+    assert controls(page) == {False}
+    page.element("h1").click()
+    page.keys(" ", Keys.RIGHT, "e", "g", "s")
+    assert "XYZ" in page.said("#message")
+    page.type("#hex", "41")
+    assert controls(page) == {True}
+
+
+def test_a_design_that_does_not_load_leaves_no_run_and_can_be_tried_again(driver, folder, tmp_path):
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    module = tmp_path / build.DESIGNS / f"{file_of('compact-decoder', tmp_path)}.wasm"
+    whole, begin = module.read_bytes(), module.stat().st_mtime
+    with served(tmp_path) as address:
+        page = LivePage(driver, address)
+        for content, later in ((None, 10), (b"damaged", 20)):
+            module.unlink()
+            if content:
+                module.write_bytes(content)
+                os.utime(module, (begin + later, begin + later))  # a browser asks what is newer
+            page.open(link(hex=CUT_SHORT.hex()))
+            assert page.agrees() == "true"
+            page.choose("#component", "compact-decoder")
+            assert is_one_sentence(page.said("#message"))
+            assert (page.agrees(), controls(page)) == ("none", {False})
+            assert not page.element("#tokens").is_displayed()
+            module.write_bytes(whole)
+            os.utime(module, (begin + later + 5, begin + later + 5))
+            page.click("#retry")
+            assert (page.said("#message"), controls(page)) == ("", {True})
+            assert not page.element("#retry").is_displayed()
+            check_tokens(page, CUT_SHORT)
+        (tmp_path / build.DESIGNS / "index.json").unlink()
+        page.open()
+        assert is_one_sentence(page.said("#message"))
+        assert controls(page) == {False}
+        page.complaints()
+
+
+def test_bad_input_keeps_no_run_of_another_design(page):
+    page.open(link(hex="41"))
+    page.type("#hex", "XYZ")
+    assert page.element("#tokens").is_displayed()
+    page.choose("#component", "compact-decoder")
+    assert not page.element("#tokens").is_displayed()
 
 
 def test_an_odd_link_is_survived(page):
@@ -580,6 +677,18 @@ def test_keys_do_what_buttons_do(page):
     page.wait_for(lambda: page.cycle > seen[5] + 1)
     page.keys(" ")
     assert page.element("#run").get_attribute("aria-pressed") == "false"
+
+    for focused in ("#scrub", "#stages [data-stage='Stage 2, split'] summary"):
+        page.element(focused).click()
+        page.settle()
+        page.keys(Keys.HOME, Keys.RIGHT, Keys.RIGHT, "e")
+        assert page.cycle == seen[5]
+        page.keys(Keys.HOME, Keys.RIGHT, Keys.RIGHT, Keys.LEFT)
+        assert page.cycle == 1
+        assert page.element(focused) == page.driver.switch_to.active_element
+    page.keys("g")
+    assert "gaps=1" in page.script("return location.hash")
+    page.keys("e")
 
     cycle = page.cycle
     page.type("#text", "")
@@ -703,6 +812,152 @@ def test_nothing_is_wider_than_a_telephone(page, component):
             assert page.script("return document.scrollingElement.scrollWidth") == TELEPHONE[0]
 
 
+@pytest.mark.parametrize(("size", "count"), [(SIZE, 400), (TELEPHONE, 60)])
+def test_the_current_byte_is_in_view(page, size, count):
+    inside = """
+    const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+    const [byte, all] = [box("#bytes .current"), box("#bytes")];
+    return all.top <= byte.top && byte.bottom <= all.bottom && scrollY === 0;
+    """
+    with looked_at(page, "light", size):
+        page.open(link(hex="41" * count))
+        for cycle in (0, 1, count // 2, count - 2, 3):
+            page.scrub(cycle)
+            assert page.script(inside)
+
+
+MUTATIONS = """
+window.added = 0;
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes) for (const node of addedNodes)
+    added += 1 + (node.querySelectorAll?.("*").length ?? 0);
+}).observe(document.body, { childList: true, subtree: true });
+"""
+PASTE = """
+const [field, text] = arguments;
+document.body.dataset.ready = "false";
+field.value = text;
+field.dispatchEvent(new Event("input"));
+"""
+
+
+@pytest.mark.parametrize("size", [440_000, 65_000])  # refused, and simulated
+def test_a_long_input_does_not_make_steps_long(page, size):
+    page.open(link(hex=CUT_SHORT.hex()))
+    page.script(PASTE, page.element("#text"), "A" * size)
+    page.settle()
+    assert bool(page.said("#message")) == (size > 1 << 16)
+    page.script(MUTATIONS)
+    page.element("h1").click()
+    page.keys(Keys.END, Keys.LEFT, Keys.LEFT)
+    assert page.script("return location.href.length") < 1000
+    assert 0 < page.script("return added") < 3 * 4000
+    page.click("#link")
+    page.wait_for(lambda: "too long" in page.said("#message"))
+
+
+@pytest.mark.parametrize("size", [SIZE, TELEPHONE])
+def test_a_waveform_of_few_cycles_is_not_enlarged(page, size):
+    with looked_at(page, "light", size):
+        for text in ("", "A"):
+            page.open(link(text=text))
+            wave = page.element("#wave")
+            assert 0 < wave.rect["height"] <= int(wave.get_attribute("height"))
+
+
+def test_a_waveform_has_a_box_for_each_transfer(page):
+    values = "return [...document.querySelectorAll('#wave .value')].map((each) => each.innerHTML)"
+    page.open(link(component="compact-decoder", hex="41 41 41"))
+    shown = [value.partition("<")[0] for value in page.script(values)]
+    assert shown.count("41") == 2 * 3  # at both sides
+    page.open(link(component="compact-decoder", hex="41 41 41", stalls="2-4"))
+    shown = [value.partition("<")[0] for value in page.script(values)]
+    assert shown.count("41") == 2 * 3  # a value that waits has one box
+
+
+def test_a_waveform_shows_pins_of_one_bit_only_while_they_are_valid(page):
+    page.open(link(component="compact-decoder", hex="E2 82 AC 41", gaps="1,4"))
+    pins = page.pins()
+    for pin in ("i.last", "o.last", "o.error"):
+        path = page.element(f"#wave [data-pin='{pin}']").get_attribute("d")
+        drawn = [int(x) for x in re.findall(r"[ML](\d+) \d+ L", path)]
+        expected = [n for n, now in enumerate(pins) if now[f"{pin[0]}.valid"] == "1"]
+        assert [(x - drawn[0]) // 46 for x in drawn] == [n - expected[0] for n in expected]
+
+
+@pytest.mark.parametrize("component", ["decoder", "compact-decoder", "encoder"])
+def test_every_arc_of_the_state_machine_is_in_the_picture(page, component):
+    boxes = """
+    const box = ({ x, y, width, height }) => [x, y, x + width, y + height];
+    return [box(document.querySelector("#machine").viewBox.baseVal),
+      ...[...document.querySelectorAll("#machine .edge")].map((edge) => box(edge.getBBox()))];
+    """
+    page.open(link(component=component))
+    (left, top, right, bottom), *arcs = page.script(boxes)
+    margin = 2  # half of the widest line
+    assert len(arcs) > 3
+    for arc in arcs:
+        assert left + margin <= arc[0]
+        assert top + margin <= arc[1]
+        assert arc[2] <= right - margin
+        assert arc[3] <= bottom - margin
+
+
+BACKGROUND = "return getComputedStyle(document.body).backgroundColor"
+
+
+@contextmanager
+def embedded(page: LivePage, folder: Path, setting: str) -> Iterator[WebElement]:
+    """The frame with the page in a page of the documentation, as docs/learn.md has it."""
+    (folder / "embedding.html").write_text(
+        f"<!doctype html><link rel='icon' href='data:,'>"
+        f"<object type='text/html' width='100%' height='700' id='frame' "
+        f"style='border: 1px solid' data='index.html#{html.escape(setting)}'></object>"
+    )
+    page.driver.get("about:blank")
+    page.driver.get(f"{page.address}embedding.html")
+    frame = page.element("#frame")
+    page.driver.switch_to.frame(frame)
+    try:
+        page.settle()
+        yield frame
+    finally:
+        page.driver.switch_to.default_content()
+        (folder / "embedding.html").unlink()
+
+
+@pytest.mark.parametrize("size", [SIZE, (700, 900), TELEPHONE])
+@pytest.mark.parametrize("setting", EMBEDDED)
+def test_a_frame_is_as_high_as_the_page_in_it(page, folder, setting, size):
+    heights = "const { scrollHeight, clientHeight } = document.documentElement;"
+    with looked_at(page, "light", size), embedded(page, folder, setting):
+        for cycle in (page.cycle, 0, int(page.said("#cycles"))):
+            page.scrub(cycle)
+            page.wait_for(lambda: page.script(f"{heights} return scrollHeight === clientHeight"))
+            empty = "return innerHeight - document.body.getBoundingClientRect().height"
+            assert page.script(empty) < 120  # it does not shrink in steps
+
+
+def test_the_switch_of_the_documentation_is_followed(page, folder):
+    light, dark = "rgb(253, 253, 252)", "rgb(21, 24, 28)"
+    set_theme = "localStorage.setItem('theme', arguments[0])"
+    colours = {"light": light, "dark": dark, "auto": light}
+    try:
+        for theme, colour in colours.items():
+            page.open()
+            page.script(set_theme, theme)
+            page.open()
+            assert page.script(BACKGROUND) == colour
+        with embedded(page, folder, "embed=1"):
+            for theme, colour in colours.items():
+                page.driver.switch_to.default_content()
+                page.script(set_theme, theme)
+                page.driver.switch_to.frame(page.element("#frame"))
+                page.wait_for(lambda colour=colour: page.script(BACKGROUND) == colour)
+    finally:
+        page.script("localStorage.clear()")
+
+
 @pytest.mark.parametrize(
     ("name", "scheme", "size"),
     [("light", "light", SIZE), ("dark", "dark", SIZE), ("telephone", "light", TELEPHONE)],
@@ -733,7 +988,7 @@ def test_nothing_comes_from_another_host(page, address):
 def test_broken_gateware_is_noticed(driver, folder, tmp_path):
     copy = broken("range: E0 9F is not overlong")
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    write_page_module(copy, tmp_path / build.DESIGNS, "decoder-0")
+    write_page_module(copy, tmp_path / build.DESIGNS, file_of("decoder", tmp_path))
     data = bytes.fromhex("E0 9F BF 41")
     with served(tmp_path) as address:
         page = LivePage(driver, address)

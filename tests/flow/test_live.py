@@ -3,6 +3,7 @@
 import base64
 import json
 import subprocess
+import tempfile
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from needs import needs, needs_compiler
 from rtl import broken
 from second_oracle import needs_node, node
 from utf8_flow.live import build, wasm
-from utf8_flow.live.build import VARIANTS, profiles_of
+from utf8_flow.live.build import DESIGN_SETS, VARIANTS, profiles_of
 from utf8_flow.live.stages import described, registers_of
 from utf8_flow.live.wasm import (
     description,
@@ -220,15 +221,49 @@ def test_of_a_design_with_lanes_only_valid_bits_are_shown():
     assert all(stage["valid"] == stage["registers"][0]["name"] for stage in stages)
 
 
-@pytest.mark.parametrize("few", [False, True])
-def test_the_page_has_every_component_and_only_designs_that_can_be_made(few):
+@pytest.mark.parametrize("designs", DESIGN_SETS)
+def test_the_page_has_every_component_and_only_designs_that_can_be_made(designs):
     for name, variant in VARIANTS.items():
-        profiles = list(dict.fromkeys(profiles_of(variant, few)))
-        assert UNICODE in profiles, name
+        profiles = list(dict.fromkeys(profiles_of(variant, designs)))
+        assert (UNICODE in profiles) == (designs == "all" or not name.endswith("16"))
         for profile in profiles:
             assert variant.make(profile).i is not None
-    assert len(set(profiles_of(VARIANTS["decoder"], False))) == 4 * 2 * 2 * 2
-    assert len(set(profiles_of(VARIANTS["encoder"], False))) == 4 * 2 * 2
+    counts = {"few": (1, 1), "common": (4, 4), "all": (4 * 2 * 2 * 2, 4 * 2 * 2)}
+    found = (len(set(profiles_of(VARIANTS[name], designs))) for name in ("decoder", "encoder"))
+    assert tuple(found) == counts[designs]
+
+
+def test_a_design_is_compiled_once_while_its_sources_do_not_change(monkeypatch, tmp_path):
+    """Nothing is written elsewhere either, where a build that is killed would leave it."""
+    compiled = []
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    def write(_: Any, folder: Path, name: str) -> None:
+        assert [*temporary.iterdir()] == []
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix in ("wasm", "json"):
+            (folder / f"{name}.{suffix}").write_text(name)
+        compiled.append(name.rpartition("-")[0])
+
+    def build_again(*names: str, designs: str = "few") -> list[str]:
+        compiled.clear()
+        monkeypatch.setattr(build, "VARIANTS", {name: VARIANTS[name] for name in names})
+        build.write_page(tmp_path / "live", designs)
+        return sorted(compiled)
+
+    monkeypatch.setattr(build, "write_page_module", write)
+    assert build_again("decoder", "encoder") == ["decoder", "encoder"]
+    assert build_again("decoder", "encoder") == []
+    assert build_again("decoder", designs="common") == ["decoder"] * 3  # the other profiles
+    place = tmp_path / "live" / build.DESIGNS
+    index = json.loads((place / "index.json").read_text())
+    files = {f"{each['file']}.{suffix}" for each in index["designs"] for suffix in ("wasm", "json")}
+    assert {file.name for file in place.iterdir()} == files | {"index.json"}  # no encoder
+    next(place.glob("decoder-*.json")).unlink()  # as if it had been interrupted
+    assert build_again("decoder", designs="common") == ["decoder"]
+    monkeypatch.setattr(build, "contents", lambda _: [b"other sources"])
+    assert build_again("decoder") == ["decoder"]
 
 
 def test_a_page_that_cannot_be_made_leaves_nothing(monkeypatch, tmp_path, capsys):
@@ -236,7 +271,7 @@ def test_a_page_that_cannot_be_made_leaves_nothing(monkeypatch, tmp_path, capsys
         raise ToolError("no compiler")
 
     monkeypatch.setattr(build, "write_page_module", fails)
-    monkeypatch.setattr("sys.argv", ["build", str(tmp_path / "live"), "--few"])
+    monkeypatch.setattr("sys.argv", ["build", str(tmp_path / "live"), "--designs", "few"])
     assert build.main() == 2
     assert capsys.readouterr().err.endswith("utf8-hdl: no compiler\n")
     assert not (tmp_path / "live").exists()

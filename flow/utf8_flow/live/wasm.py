@@ -114,7 +114,14 @@ def whole_interface(design: Any) -> Interface:
 
 
 def write_page_module(design: Any, folder: Path, name: str) -> None:
-    """Put a design into a folder of a page: a module, and its description beside it."""
+    """Write a design into a folder of a page: the module, and last its description.
+
+    Each file appears whole or not at all.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.wasm").write_bytes(webassembly(design).read_bytes())
-    (folder / f"{name}.json").write_text(json.dumps(description(design)) + "\n")
+    files = {"wasm": webassembly(design).read_bytes()}
+    files["json"] = f"{json.dumps(description(design))}\n".encode()
+    for suffix, content in files.items():
+        part = folder / f"{name}.part"
+        part.write_bytes(content)
+        part.replace(folder / f"{name}.{suffix}")

@@ -6,7 +6,7 @@ const ARRAYS = { 1: Uint8Array, 4: Uint32Array, 8: BigUint64Array };
 // A design of the page: `url` without the ending of its two files.
 export async function load(url) {
   const files = [`${url}.wasm`, `${url}.json`].map(async (name) => {
-    const response = await fetch(name);
+    const response = await fetch(name, { cache: "no-cache" });
     if (!response.ok) throw new Error(`cannot load ${name}: ${response.status}`);
     return response;
   });

@@ -3,8 +3,8 @@
 import { load } from "./engine.js";
 import { opinionOf, textOf } from "./opinion.js";
 import {
-  entryFor, EXAMPLES, hexOf, linkOf, MOST_BYTES, possible, RULES, settingOf, textsOfCodePoints,
-  textsOfHex,
+  entryFor, EXAMPLES, hexOf, isLinked, linkOf, MOST_BYTES, possible, RULES, settingOf,
+  textsOfCodePoints, textsOfHex,
 } from "./settings.js";
 import { characterOf } from "./run.js";
 import { stepsOf, View } from "./view.js";
@@ -14,11 +14,12 @@ const $ = (id) => document.getElementById(id);
 const RUN_INTERVAL = 160;
 const LINK_INTERVAL = 150;
 
-const index = await (await fetch("designs/index.json")).json();
 const loaded = new Map();
+let index;
 let setting;
 let entry;
-let view;
+let view = null;
+let retry = null;
 let running = null;
 let changes = 0;
 let linked = 0;
@@ -29,10 +30,45 @@ const design = (file) => {
   return loaded.get(file);
 };
 
+// The switch between light and dark of the documentation, which is served from the same origin.
+function takeTheme() {
+  try {
+    document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "auto";
+  } catch {
+    // Storage is blocked: the browser's preference applies.
+  }
+}
+
 const takesCodePoints = (component) => component.endsWith("encoder");
 
-function say(...sentences) {
+// A message replaces the one before it: an "error", or a "note".
+function say(kind, ...sentences) {
   $("message").textContent = sentences.filter(Boolean).join(" ");
+  $("message").className = $("message").textContent && kind;
+  $("retry").hidden = true;
+}
+
+// Removes the run from the page: nothing on it may be taken for the result of another setting.
+function drop() {
+  stopRunning();
+  view = null;
+  showControls();
+  $("opinion").textContent = "No run is shown.";
+  $("opinion").dataset.agrees = "none";
+}
+
+function fail(action, ...sentences) {
+  drop();
+  say("error", ...sentences);
+  retry = action;
+  $("retry").hidden = false;
+  document.body.dataset.ready = "true";
+}
+
+function showControls() {
+  for (const control of document.querySelectorAll("#control button:not(#link), #control input"))
+    control.disabled = !view;
+  $("cycle-view").hidden = !view;
 }
 
 // The texts that are set, as lists of bytes or of code points.
@@ -61,28 +97,40 @@ async function apply(change, ...sentences) {
   const wanted = { ...setting, ...change };
   setting = { ...wanted, ...possible(wanted, index) };
   if (RULES.some((rule) => setting[rule] !== wanted[rule]))
-    sentences.push("There is no such design in this page: other rules are chosen.");
+    sentences.push("This build of the page has no such design: the nearest rules are chosen.");
   entry = entryFor(setting, index);
+  if (view && view.entry !== entry) $("opinion").dataset.agrees = "none";
   showSetting();
   let texts;
   try {
     texts = textsOf(setting);
   } catch (error) {
-    refuse(...sentences, `${error.message}.`);
+    refuse(error.isUnfinished ? "note" : "error", ...sentences, `${error.message}.`);
     return;
   }
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   if (size > MOST_BYTES) {
-    refuse(`At most ${MOST_BYTES} values are simulated here, not ${size}.`);
+    refuse("error", `At most ${MOST_BYTES} values are simulated here, not ${size}.`);
     return;
   }
-  const simulation = await design(entry.file);
-  if (number !== changes) return;
-  showSource(texts);
-  drawMachine(simulation);
-  view = new View(simulation, texts, setting.gaps, setting.stalls);
+  const { file } = entry;
+  try {
+    if (view?.entry !== entry) $("opinion").textContent = "The design is being loaded.";
+    const simulation = await design(file);
+    if (number !== changes) return;
+    showSource(texts);
+    drawMachine(simulation);
+    view = new View(simulation, texts, setting.gaps, setting.stalls);
+  } catch (error) {
+    loaded.delete(file);  // or it would fail for ever
+    if (number === changes)
+      fail(() => apply({}, ...sentences), `The design cannot be run: ${error.message}.`);
+    return;
+  }
+  view.entry = entry;
+  showControls();
   if (!view.trace.isWhole) sentences.push("Not all of the input fits: the rest is not simulated.");
-  say(...sentences);
+  say("error", ...sentences);
   const opinion = opinionOf(entry, texts.map((text) => (takesCodePoints(setting.component)
     ? text : Uint8Array.from(text))), view.tokens, view.trace);
   $("opinion").textContent = opinion.text + resultText();
@@ -90,13 +138,14 @@ async function apply(change, ...sentences) {
   show(setting.cycle);
 }
 
-// What is set cannot be simulated: the run before it stays, and is not what an opinion is asked on.
-function refuse(...sentences) {
-  say(...sentences);
+// The input cannot be simulated: the design's last run stays, without an opinion.
+function refuse(severity, ...sentences) {
+  say(severity, ...sentences);
   const { kind, value } = setting.source;
   if ($(kind).value !== value) $(kind).value = value;
-  $(kind).setAttribute("aria-invalid", "true");
-  $("opinion").textContent = "What is shown is not of this input.";
+  $(kind).toggleAttribute("aria-invalid", severity === "error");
+  if (view?.entry === entry) $("opinion").textContent = "The run below is that of another input.";
+  else drop();
   $("opinion").dataset.agrees = "none";
   showLink();
 }
@@ -112,7 +161,12 @@ function showSetting() {
   $("component").value = setting.component;
   for (const rule of RULES) {
     $(rule).value = setting[rule];
-    if (rule === "profile") continue;
+    if (rule === "profile") {
+      for (const option of $(rule).options)
+        option.disabled = !index.designs.some(({ component, rules }) =>
+          component === setting.component && rules.profile === option.value);
+      continue;
+    }
     for (const option of $(rule).options)
       option.disabled = !entryFor({ ...setting, [rule]: option.value }, index);
   }
@@ -195,7 +249,7 @@ function startRunning() {
 
 const go = (cycle) => {
   stopRunning();
-  say();
+  say("note");
   if (view) show(cycle);
 };
 
@@ -210,7 +264,7 @@ function nextError() {
   if (!view) return;
   const cycle = view.nextError(setting.cycle);
   if (cycle !== undefined) go(cycle);
-  else say("There is no error behind this cycle.");
+  else say("note", "No error follows this cycle.");
 }
 
 // What was bytes is not code points: a text says the same of both.
@@ -241,7 +295,10 @@ function listen() {
     stall: () => toggle("stalls", setting.cycle),
     "clear-stalls": () => apply({ gaps: new Set(), stalls: new Set() }),
     link: () => navigator.clipboard?.writeText(location.href).then(
-      () => say("The link is copied."), () => say("The address of this page is the link.")),
+      () => say("note", "The link is copied.",
+        !isLinked(setting) && "The input is too long to be part of it."),
+      () => say("note", "The address of this page is the link.")),
+    retry: () => retry(),
   };
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
   const keys = {
@@ -249,8 +306,8 @@ function listen() {
     e: "next-error", g: "gap", s: "stall",
   };
   document.addEventListener("keydown", (event) => {
-    const isTyping = event.target.closest("textarea, select, input, summary");
-    const isPressing = event.key === " " && event.target.closest("button, a");
+    const isTyping = event.target.closest("textarea, select");
+    const isPressing = event.key === " " && event.target.closest("button, a, summary, #file");
     if (isTyping || isPressing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (!(event.key in keys)) return;
     event.preventDefault();
@@ -282,6 +339,19 @@ function listen() {
   addEventListener("resize", () => view && show(setting.cycle));
 }
 
+// Gives the frame that this page is embedded in the height of the content. It does not shrink while
+// its width stays the same, or the text after it would move with every step.
+function fitFrame() {
+  let [width, height] = [0, 0];
+  const frame = window.frameElement;  // null in a page of another origin
+  if (!frame || !setting.embed) return;
+  new ResizeObserver(() => {
+    if (width !== innerWidth) [width, height] = [innerWidth, 0];
+    height = Math.max(height, Math.ceil(document.body.getBoundingClientRect().height));
+    frame.style.height = `${height + frame.offsetHeight - frame.clientHeight}px`;
+  }).observe(document.body);
+}
+
 function takeLink() {
   stopRunning();
   const { setting: found, wrong } = settingOf(location.hash.slice(1), index);
@@ -289,9 +359,26 @@ function takeLink() {
   return apply({}, wrong.length && `The link is not all right: ${wrong.join("; ")}.`);
 }
 
-for (const name of new Set(index.designs.map((each) => each.component)))
-  $("component").append(views.make("option", { value: name },
-    index.designs.find((each) => each.component === name).label));
+async function loadIndex() {
+  const response = await fetch("designs/index.json", { cache: "no-cache" });
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  return response.json();
+}
+
+takeTheme();
+addEventListener("storage", takeTheme);
+listen();
+try {
+  index = await loadIndex();
+} catch (error) {
+  fail(() => location.reload(), `The list of designs cannot be loaded: ${error.message}.`);
+  throw error;
+}
+for (const [value, label] of Object.entries(index.components)) {
+  const disabled = index.designs.every((design) => design.component !== value);
+  $("component").append(views.make("option", { value, disabled }, label));
+}
+$("missing").hidden = index.isComplete;
 for (const name of Object.keys(index.profiles)) $("profile").append(views.make("option", {}, name));
 for (const [name, source] of EXAMPLES) {
   const button = views.make("button", { class: "example" }, name);
@@ -302,5 +389,5 @@ for (const [name, source] of EXAMPLES) {
   });
   $("examples").append(button);
 }
-listen();
 await takeLink();
+fitFrame();

@@ -29,16 +29,26 @@ export const EXAMPLES = [
 export const MOST_CYCLES = 1 << 18;
 export const MOST_BYTES = 1 << 16;
 
+// Characters of the input in a link. Each step writes the link, and a browser takes long for a
+// long one.
+const MAX_LINKED = 1 << 14;
+
+export const isLinked = ({ source }) => source.value.length <= MAX_LINKED;
+
 // The texts of bytes in hexadecimal, with " / " between them; an Error says what is wrong.
 export function textsOfHex(value) {
-  return value.trim() === "" ? [] : value.split("/").map(bytesOfHex);
+  if (value.trim() === "") return [];
+  return value.split("/").map((text, n, { length }) => bytesOfHex(text, n === length - 1));
 }
 
-function bytesOfHex(text) {
+function bytesOfHex(text, isLast) {
   const words = text.split(/\s+/).filter(Boolean);
   const wrong = words.find((word) => !/^([0-9a-f]{2})+$/i.test(word));
+  // It is probably being typed.
+  if (isLast && wrong !== undefined && text.endsWith(wrong) && /^[0-9a-f]+$/i.test(wrong))
+    throw Object.assign(new Error("The last byte lacks a digit"), { isUnfinished: true });
   if (wrong !== undefined)
-    throw new Error(`a byte is two hexadecimal digits, with / between texts, not "${wrong}"`);
+    throw new Error(`A byte is two hexadecimal digits, with / between texts, not "${wrong}"`);
   return Uint8Array.from(words.join("").match(/../g) ?? [], (digits) => parseInt(digits, 16));
 }
 
@@ -48,7 +58,7 @@ export function textsOfCodePoints(value, width) {
   return value.split("/").map((text) => text.split(/\s+/).filter(Boolean).map((word) => {
     const digits = word.replace(/^U\+/i, "");
     if (!/^[0-9a-f]+$/i.test(digits) || BigInt(`0x${digits}`) >> BigInt(width))
-      throw new Error(`a code point is hexadecimal and has ${width} bits or fewer, not "${word}"`);
+      throw new Error(`A code point is hexadecimal and has ${width} bits or fewer, not "${word}"`);
     return parseInt(digits, 16);
   }));
 }
@@ -85,7 +95,7 @@ export function linkOf(setting) {
   const words = new URLSearchParams();
   for (const name of ["component", ...RULES])
     if (setting[name] !== INITIAL[name]) words.set(name, setting[name]);
-  words.set(setting.source.kind, setting.source.value);
+  if (isLinked(setting)) words.set(setting.source.kind, setting.source.value);
   if (setting.gaps.size) words.set("gaps", rangesOf(setting.gaps));
   if (setting.stalls.size) words.set("stalls", rangesOf(setting.stalls));
   if (setting.cycle) words.set("cycle", setting.cycle);
@@ -94,7 +104,7 @@ export function linkOf(setting) {
 }
 
 // The setting of a link, and what is wrong with it: that stays as it is at first.
-export function settingOf(link, { profiles, designs }) {
+export function settingOf(link, { profiles, designs, components }) {
   const words = new URLSearchParams(link);
   const setting = { ...INITIAL, gaps: new Set(), stalls: new Set() };
   const wrong = [];
@@ -106,12 +116,14 @@ export function settingOf(link, { profiles, designs }) {
       wrong.push(`${name}: ${error.message}`);
     }
   };
-  const oneOf = (name, values) => read(name, (value) => {
+  const oneOf = (name, values, known = {}) => read(name, (value) => {
+    if (!values.includes(value) && Object.hasOwn(known, value))
+      throw new Error(`${known[value]} is not in this build of the page`);
     if (!values.includes(value))
       throw new Error(`choose from ${values.join(", ")}, not "${value}"`);
     setting[name] = value;
   });
-  oneOf("component", [...new Set(designs.map((entry) => entry.component))]);
+  oneOf("component", [...new Set(designs.map((entry) => entry.component))], components);
   oneOf("profile", Object.keys(profiles));
   for (const rule of ["surrogates", "noncharacters"]) oneOf(rule, ["", "accept", "reject"]);
   oneOf("error-span", ["maximal-subpart", "whole-sequence"]);

@@ -42,7 +42,8 @@ export function showBytes(element, view, cycle) {
   const shown = values.slice(first, first + BYTES_SHOWN).map((value, n) => {
     const offset = first + n;
     const where = offset < done ? "out" : offset < accepted ? "inside" : "waiting";
-    const classes = [where, `hue-${owners[offset] % 4}`, wrong[offset] && "error",
+    const isError = where === "out" && wrong[offset];
+    const classes = [where, `hue-${owners[offset] % 4}`, isError && "error",
       offset === accepted && "current", offset && owners[offset] !== owners[offset - 1] && "first"];
     return make("span", {
       class: classes.filter(Boolean).join(" "), "data-offset": offset, "data-token": owners[offset],
@@ -52,6 +53,15 @@ export function showBytes(element, view, cycle) {
   element.replaceChildren(...shown);
   const before = first ? `from offset ${first}; ` : "";
   element.dataset.count = `${before}${values.length} in all`;
+  scrollTo(element, element.querySelector(".current") ?? element.lastElementChild);
+}
+
+// Scrolls an element, and not the page, so that a child is in view.
+function scrollTo(element, child) {
+  if (!child) return;
+  const [top, bottom] = [child.offsetTop, child.offsetTop + child.offsetHeight];
+  if (top < element.scrollTop || bottom > element.scrollTop + element.clientHeight)
+    element.scrollTop = (top + bottom - element.clientHeight) / 2;
 }
 
 // The tokens that have come out.
@@ -82,13 +92,17 @@ function tokenElement(token, number) {
 const pinsOf = (description) =>
   description.pins.filter((pin) => pin.name === "state" || /^[io]\./.test(pin.name));
 
+// A payload pin means something only while `valid` is high.
+const isPayload = ({ name }) => /^[io]\.(?!valid|ready)/.test(name);
+const isDontCare = (pin, trace, cycle) =>
+  isPayload(pin) && !trace.isSet(`${pin.name[0]}.valid`, cycle);
+
 export function showPins(element, { trace, description }, cycle) {
   const pins = pinsOf(description);
   element.replaceChildren(...pins.map((pin) => {
     const text = levelText(pin, trace.level(pin.name, cycle));
-    const isDontCare = /^[io]\.(?!valid|ready)/.test(pin.name) &&
-      !trace.isSet(`${pin.name[0]}.valid`, cycle);
-    return make("tr", { "data-pin": pin.name, class: isDontCare ? "dont-care" : undefined },
+    const name = isDontCare(pin, trace, cycle) && "dont-care";
+    return make("tr", { "data-pin": pin.name, class: name },
       make("th", { scope: "row" }, pin.name), make("td", { class: "level" }, text));
   }));
 }
@@ -98,6 +112,8 @@ export function showStages(element, view, cycle) {
   const { stages, trace } = view;
   const opened = [...element.querySelectorAll("details[open]")];
   const open = new Set(opened.map((each) => each.dataset.name));
+  const focused = element.contains(document.activeElement) &&
+    document.activeElement.closest("details").dataset.name;
   element.replaceChildren(...stages.stages.map((stage) => {
     const thing = view.thing(stage, cycle);
     const [, short, what] = /^((?:\w+: )?[^:]*)(?:: (.*))?$/.exec(stage.name);
@@ -108,6 +124,8 @@ export function showStages(element, view, cycle) {
       "data-stage": short, "data-thing": thing, class: thing ? "full" : "empty",
     }, make("b", {}, short), stage.valid ? make("output", {}, thing || "–") : "", details);
   }));
+  for (const details of focused ? element.querySelectorAll("details") : [])
+    if (details.dataset.name === focused) details.firstChild.focus({ preventScroll: true });
 }
 
 function registerRows(register, trace, cycle) {
@@ -126,7 +144,7 @@ function registerRows(register, trace, cycle) {
 // The state machine: states in a row, and as arcs between them the steps that it can take.
 export function drawMachine(element, names, edges) {
   const states = Object.entries(names);
-  const [gap, y] = [104, 84];
+  const [gap, y] = [104, 94];
   const place = new Map(states.map(([value], n) => [+value, 56 + gap * n]));
   const arcs = [...edges].map((edge) => {
     const [from, to] = edge.split(" ").map(Number);
@@ -136,7 +154,7 @@ export function drawMachine(element, names, edges) {
   const nodes = states.map(([value, name]) => make("g", { "data-state": name, "data-value": value },
     make("circle", { cx: place.get(+value), cy: y, r: 30 }),
     make("text", { x: place.get(+value), y: y + 4 }, name)));
-  element.setAttribute("viewBox", `0 0 ${112 + gap * (states.length - 1)} 168`);
+  element.setAttribute("viewBox", `0 0 ${112 + gap * (states.length - 1)} ${2 * y}`);
   element.replaceChildren(element.querySelector("defs"), ...arcs, ...nodes);
 }
 
@@ -188,27 +206,32 @@ export function showWave(element, { trace, description }, cycle) {
         width: step, height }, make("title", {}, `stall here in cycle ${begin + n}`)));
   });
   element.setAttribute("viewBox", `0 0 ${left + count * step + 4} ${whole}`);
+  element.setAttribute("width", left + count * step + 4);
   element.setAttribute("height", whole);
   element.replaceChildren(...parts);
 }
 
 function line(pin, trace, begin, count, left, step, y) {
   let path = "";
-  for (let n = 0; n < count; ++n) {
+  for (let n = 0, isDrawn = false; n < count; ++n) {
+    const wasDrawn = isDrawn;
+    isDrawn = !isDontCare(pin, trace, begin + n);
     const level = y + (trace.level(pin.name, begin + n) ? 5 : 21);
-    path += `${n ? "L" : "M"}${left + n * step} ${level} L${left + (n + 1) * step} ${level} `;
+    if (isDrawn) path +=
+      `${wasDrawn ? "L" : "M"}${left + n * step} ${level} L${left + (n + 1) * step} ${level} `;
   }
-  return [make("path", { class: "line", d: path })];
+  return [make("path", { class: "line", "data-pin": pin.name, d: path })];
 }
 
+// A payload that is transferred ends its box, so that a box over several cycles is a stall.
 function boxes(pin, trace, begin, count, left, step, y) {
   const found = [];
-  const valid = pin.name === "state" ? null : `${pin.name[0]}.valid`;
+  const shown = (at) =>
+    (isDontCare(pin, trace, at) ? null : levelText(pin, trace.level(pin.name, at)));
+  const ends = (at) => isPayload(pin) && trace.isSet(`${pin.name[0]}.ready`, at);
   for (let n = 0, to; n < count; n = to) {
-    const shown = (at) => (!valid || trace.isSet(valid, at)
-      ? levelText(pin, trace.level(pin.name, at)) : null);
     const text = shown(begin + n);
-    for (to = n + 1; to < count && shown(begin + to) === text;) ++to;
+    for (to = n + 1; to < count && shown(begin + to) === text && !ends(begin + to - 1);) ++to;
     if (text === null) continue;
     const [x, wide] = [left + n * step, (to - n) * step];
     const most = Math.floor((wide - 6) / 6.6);

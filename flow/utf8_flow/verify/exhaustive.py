@@ -1,7 +1,6 @@
 """Every text of so many bytes, on all cores, to be continued after an interruption."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -9,6 +8,7 @@ from rich.console import Console
 from utf8_hdl import Profile
 from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.tools.cores import Workers
+from utf8_sim.tools.files import remove_file
 
 from ..components.entry import Variant
 from ..terminal import plural, progress_bar, say
@@ -97,7 +97,7 @@ def compare_exhaustively(
     say(show, f"engine {engine_line}")
     wrong = _first_wrong_shard(show, plan, state, workers)
     if wrong is None:
-        Path(state_file).unlink(missing_ok=True)
+        remove_file(state_file)
         agree(show, state.cycles)
         return
     shard, seen = wrong

@@ -92,7 +92,9 @@ def test_help_has_a_section_for_each_kind_of_option():
         *("Cluster", "Other options"),
     ]
     for command in QUICK + SLOW:
-        assert re.search(r"^Other options:\n  -h, --help .*\n\n  Examples:$", help_of(command), re.M)
+        assert re.search(
+            r"^Other options:\n  -h, --help .*\n\n  Examples:$", help_of(command), re.M
+        )
 
 
 def test_help_uses_the_width_of_the_terminal(monkeypatch):

@@ -1,5 +1,6 @@
 """Wrong usage: one line says what is wrong and what would be right, and no file is touched."""
 
+import importlib.util
 import os
 import shlex
 import subprocess
@@ -95,6 +96,7 @@ WRONG = {
     "simulate text.txt --tokens - --vcd -": "both name '-'",
     "simulate --component encoder text.txt --bytes out --tokens ./out": "both name",
     "simulate --component encoder text.txt --bytes link.txt": "--bytes would overwrite the input",
+    "prove --property reset --vcd -": "--vcd needs the name of a file\n",
     "compare --exhaustive 1 --state /dev/null": "--state must be a regular file, not '/dev/null'",
     "simulate /dev/zero": "cannot read '/dev/zero': a device without an end, give a file or a pipe",
     # without effect
@@ -191,6 +193,21 @@ def test_a_save_file_that_cannot_be_read_is_refused_before_the_run(folder, monke
     monkeypatch.setattr(waves.Path, "read_bytes", refuse)
     assert_refused(run("simulate", "text.txt", "--vcd", "out.vcd"), "cannot read 'out.gtkw': Perm")
     assert names(folder) == {"text.txt", "out.gtkw"}
+
+
+@pytest.mark.parametrize(
+    ("line", "package", "named"),
+    [
+        ("mutate", "pyosys", "utf8-hdl: mutate needs pyosys: "),
+        ("compare --cluster tcp://127.0.0.1:1", "distributed", "--cluster needs distributed: "),
+    ],
+)
+def test_a_command_without_its_package_is_refused_at_once(monkeypatch, line, package, named):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == package else find(name)
+    )
+    assert_refused(run(*line.split()), named)
 
 
 @both_commands

@@ -49,7 +49,7 @@ def prove(
     ] = None,
     vcd: Annotated[
         str,
-        options.option("OUT.vcd", "Waveform of a counterexample, if there is one.", panel=PROOFS),
+        options.output("OUT.vcd", "Waveform of a counterexample, if there is one.", panel=PROOFS),
     ] = "utf8-hdl-counterexample.vcd",
     certificates: Annotated[
         str | None,

@@ -72,7 +72,8 @@ def _reason(output: str) -> str:
         return found[0]
     if traceback:
         ends = dropwhile(lambda line: not line or line.startswith(" "), rest.splitlines())
-        lines = [" ".join(line.strip() for line in ends if not re.match(r" +\d+: +0x", line))]
+        message = (line.strip() for line in ends if not re.match(r" +\d+: +0x", line))
+        lines = [" ".join(filter(None, message))]
     return lines[0] if lines else "no message"
 
 

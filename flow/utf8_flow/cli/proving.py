@@ -102,7 +102,7 @@ def mutate(
     mutants: Annotated[int, options.number("Mutants of each component.", 1, panel=MUTANTS)] = 1000,
     where: Where,
 ) -> None:
-    """Mutation test: inject faults and count how many the checks detect.
+    """Mutation test: inject faults and count those detected.
 
     A mutant is the netlist of a component with one gate changed. The built-in campaign of compare
     and the properties of prove must kill it, or it must be proved equivalent to the component.

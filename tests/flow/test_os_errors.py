@@ -78,7 +78,6 @@ def test_standard_output_that_is_closed_is_refused(folder, arguments):
         "simulate --text ok --tokens -",
         "simulate --component encoder --text ok --bytes -",
         "simulate --text ok --vcd -",
-        "generate",
     ],
 )
 def test_closed_standard_error_leaves_the_data_alone(folder, line):

@@ -1,4 +1,4 @@
-"""Where the command begins: ready for signals before the imports, which take a while."""
+"""Entry point of the command: it can handle signals before the slow imports."""
 
 import importlib.util
 import os
@@ -11,8 +11,9 @@ from .failure import UNEXPECTED, unexpected
 def main() -> int:
     """Run the command, as :func:`utf8_flow.cli.session.main`.
 
-    A signal ends it at once until that is ready for more, and is ignored when that has ended.
+    Before that function runs, a signal ends the process at once. After it, signals are ignored.
     """
+    _open_standard_streams()
     if importlib.util.find_spec("fcntl") is None:
         print("utf8-hdl: it needs Linux or macOS; on Windows, use it in WSL", file=sys.stderr)
         return 2
@@ -31,6 +32,21 @@ def main() -> int:
     finally:
         for number in heeded:
             signal.signal(number, signal.SIG_IGN)
+
+
+def _open_standard_streams() -> None:
+    """Open the standard streams that are closed.
+
+    Otherwise the next file that is opened gets the number of one, and messages go into that file.
+    Standard output stays unwritable, because its data would be lost.
+    """
+    for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, mode), True)  # it takes the lowest free number
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - to the end
 
 
 def _end(number: int, _frame: object) -> None:

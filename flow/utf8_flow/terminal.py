@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import (
@@ -24,6 +25,8 @@ FIRST_LINE = 5.0
 
 NEXT_LINE = 60.0
 """and between two lines about how far it has come, where there is no terminal."""
+
+DEFAULT_WIDTH = 80
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -46,19 +49,27 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
-def report_console(outputs: dict[str, str | None]) -> Console:
-    """Where the report goes: standard output, unless that carries data."""
-    return Console(file=sys.stderr if "-" in outputs.values() else sys.stdout, highlight=False)
+def console(file: TextIO) -> Console:
+    """A console on a stream; Rich would print nothing at all to one of width 0 (`COLUMNS=0`)."""
+    made = Console(file=file, highlight=False)
+    if not made.width:
+        made.width = DEFAULT_WIDTH
+    return made
+
+
+def report_console(outputs: dict[str, str | None] | None = None) -> Console:
+    """The console of the report: standard output, unless that carries data."""
+    return console(sys.stderr if outputs and "-" in outputs.values() else sys.stdout)
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A progress bar on standard error; in a file or a pipe, now and then a line if it is long."""
-    console = Console(stderr=True, highlight=False)
-    bar = console.is_interactive
+    show = console(sys.stderr)
+    bar = show.is_interactive
     what = TextColumn("{task.description}", markup=False)
     columns = what, BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    progress = Progress(*columns, console=console, transient=True, disable=not bar)
+    progress = Progress(*columns, console=show, transient=True, disable=not bar)
     with ExitStack() as stack:
         with interrupts_later():  # a thread that has only half started could not be ended
             stack.enter_context(progress)

@@ -227,7 +227,10 @@ def test_frequency_that_is_just_reached():
         (("--board", "ulx3s", "--baud", -1), "--baud must be a whole number, 1 or more"),
         (("--board", "ulx3s", "--profile", "ebcdic"), "unknown --profile 'ebcdic'"),
         (("--board", "ulx3s", "--component", "encoder"), "choose from decoder, transcoder"),
-        (("--board", "ulx3s", "--to", "utf-8"), "--to has no effect with --component decoder"),
+        (
+            ("--board", "ulx3s", "--to", "utf-8"),
+            "--to has no effect without --component transcoder",
+        ),
         (("--board", "ulx3s", "--strip-bom"), "--strip-bom has no effect with --component decoder"),
         (
             ("--board", "ulx3s", "--component", "transcoder", "--compact"),

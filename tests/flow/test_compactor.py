@@ -146,7 +146,7 @@ def test_what_cannot_be_is_refused(folder, arguments, named):
 
 def test_width_has_no_effect_on_another_component(folder):
     refused = run("simulate", "text.txt", "--width", 8)
-    assert_refused(refused, "--width has no effect with --component decoder\n")
+    assert_refused(refused, "--width has no effect without --component compactor\n")
 
 
 def test_the_header_says_what_a_value_is(folder):

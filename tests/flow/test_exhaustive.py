@@ -149,7 +149,8 @@ def state_of(of: Plan) -> list:
 def test_a_state_of_something_else_is_refused_and_untouched(folder, monkeypatch):
     monkeypatch.setattr(Plan, "identity", lambda self: "this")
     assert state_of(plan(1)) == ["this", 100, [True]]
-    for content in (b"", b'["other", 100, [true]]', b"[]", b"{}", b"7", b"\xff\xfe"):
+    others = b"", b'["other", 100, [true]]', b"[]", b"{}", b"7", b"\xff\xfe", b"[" * 100_000
+    for content in others:
         Path("state.json").write_bytes(content)
         with pytest.raises(Refused, match=r"^state 'state.json' is not that of this comparison"):
             State(plan(1), "state.json")
@@ -158,6 +159,16 @@ def test_a_state_of_something_else_is_refused_and_untouched(folder, monkeypatch)
     Path("state.json").mkdir()
     with pytest.raises(Refused, match=r"^state 'state.json' is not that .*Is a directory"):
         State(plan(1), "state.json")
+
+
+@pytest.mark.parametrize("option", ["--exhaustive", "--cycles"])
+def test_a_state_that_is_a_link_stays_one(folder, option):
+    """Its target is written and removed."""
+    Path("state.json").symlink_to("target.json")
+    result = run("compare", option, 1, "--state", "state.json")
+    assert result.status == 0
+    assert Path("state.json").is_symlink()
+    assert Path("target.json").exists() == (option == "--cycles")  # this one is kept
 
 
 def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):

@@ -133,6 +133,18 @@ def test_generator_passes_on_what_is_wrong(folder):
     assert "utf8-hdl: unknown --profile 'ucs5'" in failed.stderr
 
 
+@pytest.mark.parametrize("content", [None, "", "parameters: 3", "[", "a: 1"])
+def test_the_generator_alone_shows_how_it_is_used(folder, content):
+    arguments = [sys.executable, str(ROOT / "flow" / "fusesoc_generator.py")]
+    if content is not None:
+        Path("job.yml").write_text(content)
+        arguments.append("job.yml")
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: fusesoc_generator.py FILE")
+    assert done.stderr.count("\n") == 1
+
+
 def test_core_of_the_generator_has_the_version_of_the_package():
     core = (ROOT / "utf8-hdl.core").read_text()
     assert f"\nname: utf8-hdl:stream:generator:{__version__}\n" in core

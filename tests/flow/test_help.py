@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command import in_shell, paste, replace_design, run
+from command import assert_refused, in_shell, paste, replace_design, run
 from utf8_flow.cli import checking, proving, synthesis
 from utf8_flow.components.entry import ENTRIES, RULES
 from utf8_flow.formal import mutation
@@ -85,6 +85,29 @@ def test_help_says_which_component_an_option_is_for():
                 assert re.search(expected, text), option
 
 
+def test_help_has_a_section_for_each_kind_of_option():
+    sections = re.findall(r"^(\S.*):\n  -", help_of("compare"), re.M)
+    assert sections == [
+        *("Input", "Component", "UTF-8 rules", "Simulation", "Output files", "Long runs"),
+        *("Cluster", "Other options"),
+    ]
+    for command in QUICK + SLOW:
+        assert re.search(
+            r"^Other options:\n  -h, --help .*\n\n  Examples:$", help_of(command), re.M
+        )
+
+
+def test_help_uses_the_width_of_the_terminal(monkeypatch):
+    for columns in (60, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        longest = max(len(line) for line in help_of("check").splitlines())
+        assert columns - 20 < longest <= columns
+
+
+def test_no_summary_of_a_command_is_cut():
+    assert "..." not in help_of().partition("Commands:\n")[2].partition("\n\n")[0]
+
+
 def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
     commands = help_of().partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split()[0] for line in commands] == QUICK + SLOW
@@ -119,6 +142,12 @@ def test_the_shell_completes(monkeypatch, words, expected):
     monkeypatch.setenv("COMP_CWORD", str(1 + words.count(" ")))
     result = run()
     assert (result.status, result.out.split(), result.err) == (0, expected, "")
+
+
+def test_completion_without_the_words_of_the_shell_is_refused(monkeypatch):
+    monkeypatch.setenv("_UTF8_HDL_COMPLETE", "complete_bash")
+    monkeypatch.delenv("COMP_WORDS", raising=False)
+    assert_refused(run(), "_UTF8_HDL_COMPLETE needs COMP_WORDS and COMP_CWORD")
 
 
 @pytest.mark.parametrize(

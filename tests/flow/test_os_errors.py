@@ -2,6 +2,7 @@
 standard output that is not its fault."""
 
 import errno
+import json
 import os
 import subprocess
 import tempfile
@@ -69,6 +70,56 @@ def test_standard_output_that_is_closed_is_refused(folder, arguments):
         2,
         "utf8-hdl: cannot write standard output: Bad file descriptor\n",
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "simulate --text ok --tokens -",
+        "simulate --component encoder --text ok --bytes -",
+        "simulate --text ok --vcd -",
+    ],
+)
+def test_closed_standard_error_leaves_the_data_alone(folder, line):
+    shell = f"{COMMAND} {line} > open 2> messages; exec {COMMAND} {line} > closed 2>&-"
+    assert subprocess.run(["sh", "-c", shell], check=False).returncode == 0
+    assert Path("closed").read_bytes() == Path("open").read_bytes()
+
+
+def test_closed_standard_error_hides_only_the_message(folder):
+    shell = f"exec {COMMAND} generate --module 3 2>&- > out.v"
+    assert subprocess.run(["sh", "-c", shell], check=False).returncode == 2
+    assert Path("out.v").read_text() == ""
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
+@pytest.mark.parametrize("name", ["/dev/stdout", "data", "link"])
+def test_standard_output_is_known_by_any_name(folder, name):
+    """The report would overwrite the data, or the data the report."""
+    Path("data").write_text("before\n")
+    Path("link").symlink_to("data")
+    shell = f"exec {COMMAND} simulate text.txt --tokens {name} >> data"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    before, *tokens = Path("data").read_text().splitlines()
+    assert (before, [json.loads(line)["offset"] for line in tokens]) == ("before", [0, 1])
+    assert "agree" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
+@pytest.mark.parametrize(
+    ("name", "to"), [("/dev/stdout", ">>"), ("/dev/stderr", "2>>"), ("/dev/fd/3", "3>>")]
+)
+def test_what_a_descriptor_appends_to_is_not_truncated(folder, name, to):
+    Path("out.v").write_text("before\n")
+    shell = f"exec {COMMAND} generate -o {name} {to} out.v"
+    assert subprocess.run(["sh", "-c", shell], check=False).returncode == 0
+    assert Path("out.v").read_text() == "before\n" + run("generate").out
+
+
+def test_a_terminal_that_reports_no_width_gets_the_report(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "0")
+    assert "agree" in run("simulate", "text.txt").out
 
 
 @needs_full_disk

@@ -272,4 +272,4 @@ def test_what_cannot_be_is_refused(folder, command, options, named):
 def test_options_have_no_effect_on_another_component(folder, option):
     name = option.split()[0]
     refused = run("simulate", "text.txt", *option.split())
-    assert_refused(refused, f"{name} has no effect with --component decoder\n")
+    assert_refused(refused, f"{name} has no effect without --component transcoder\n")

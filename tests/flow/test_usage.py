@@ -1,5 +1,6 @@
 """Wrong usage: one line says what is wrong and what would be right, and no file is touched."""
 
+import importlib.util
 import math
 import os
 import shlex
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from command import COMMAND, Run, assert_refused, both_commands, names, run
+from command import COMMAND, Run, assert_refused, both_commands, names, run, run_process, told
+from utf8_flow.cli import texts
+from utf8_flow.verify import waves
 from utf8_sim.tools.cores import on_all_cores
 
 LINUX = pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs /dev/stdin")
@@ -44,7 +47,11 @@ WRONG = {
     # no such option or command
     "simulate text.txt --qqq": "No such option: --qqq (see utf8-hdl simulate --help)",
     "generate --sede 1": "No such option: --sede",
-    "generate text.txt": "unexpected extra argument(s) (text.txt) (see utf8-hdl generate --help)",
+    "generate text.txt": "(text.txt): did you mean -o text.txt? (see utf8-hdl generate --help)",
+    # twice, where once is meant
+    "simulate --text a --text b": "--text is given more than once: give it once\n",
+    "generate -o a.v --output b.v": "-o is given more than once",
+    "synthesize --device ecp5-25f,ecp5-25f": "--device names 'ecp5-25f' more than once",
     "--wrong": "No such option: --wrong",
     "--version=3": "Option '--version' does not take a value (see utf8-hdl --help)",
     "compare --seed": "Option '--seed' requires an argument (see utf8-hdl compare --help)",
@@ -71,7 +78,9 @@ WRONG = {
     "simulate --hex 4": "--hex takes bytes of two hexadecimal digits, and / between texts, not '4'",
     "compare --hex 41/4x": "not '4x'",
     "compare --hex 'E 282A C'": "not 'E 282A C'",
-    "simulate --hex 41,42": "not '41,42'",
+    "simulate --hex 0x": "not '0x'",
+    "simulate --hex 410x42": "not '410x42'",
+    "simulate --hex '\\x4'": "not '\\\\x4'",
     "simulate --component encoder --code-points 41,xyz": "takes hexadecimal numbers to FFFFFFFF,",
     "compare --component encoder --code-points 41/xyz": "not 'xyz'",
     "simulate --component encoder --code-points U+U+41": "'U+U+41'",
@@ -89,6 +98,9 @@ WRONG = {
     "simulate text.txt --tokens - --vcd -": "both name '-'",
     "simulate --component encoder text.txt --bytes out --tokens ./out": "both name",
     "simulate --component encoder text.txt --bytes link.txt": "--bytes would overwrite the input",
+    "prove --property reset --vcd -": "--vcd needs the name of a file\n",
+    "compare --exhaustive 1 --state /dev/null": "--state must be a regular file, not '/dev/null'",
+    "simulate /dev/zero": "cannot read '/dev/zero': a device without an end, give a file or a pipe",
     # without effect
     "simulate text.txt --wave-cycles 0-9": "--wave-cycles has no effect without --wave",
     "simulate text.txt --seed 7": "--seed has no effect unless --stall-input or --stall-output",
@@ -96,11 +108,12 @@ WRONG = {
     "compare text.txt --stall-input-cycles 3 --seed 7": "--seed has no effect",
     "synthesize --seeds 0 --seed 7": "--seed has no effect with --seeds 0",
     "compare text.txt --state s.json": "--state has no effect without --exhaustive",
-    "simulate text.txt --code-points 41": "--code-points has no effect with --component decoder",
-    "simulate text.txt --bytes o": "--bytes has no effect with --component decoder",
+    "simulate text.txt --code-points 41": "has no effect without --component encoder\n",
+    "simulate a --component decoder --code-points 1": "has no effect with --component decoder\n",
+    "simulate text.txt --bytes o": "no effect without --component encoder or transcoder\n",
     "compare --component validator --compact": "--compact has no effect with --component validator",
-    "simulate a --compact --lanes 8": "--compact has no effect with --lanes 8",
-    "prove --compact --lanes 8": "--compact has no effect with --lanes 8",
+    "simulate a --compact --lanes 8": "a compact decoder has one lane: omit --compact or --lanes",
+    "prove --compact --lanes 8": "a compact decoder has one lane: omit --compact or --lanes",
     "prove --from utf-8 --width 8": "no component has all of --from, --width",
     **{
         f"{command} --component encoder --lanes 1": "--lanes has no effect with --component encoder"
@@ -157,6 +170,78 @@ def test_an_input_is_known_again_behind_standard_input_and_output(folder, comman
     assert_refused(Run(done.returncode, done.stdout, done.stderr), named)
     assert Path("text.txt").read_bytes() == b"A\xc2\xa9"
     assert names(folder) == {"hard.txt", "text.txt"}
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("compare --exhaustive 1 --state pipe", "--state must be a regular file, not 'pipe'"),
+        ("simulate text.txt --vcd pipe.vcd", "--vcd must be a regular file, not 'pipe.gtkw'"),
+    ],
+)
+def test_a_pipe_is_refused_where_a_file_is_needed(folder, line, named):
+    """To open one would wait for ever."""
+    os.mkfifo("pipe")
+    os.mkfifo("pipe.gtkw")
+    result = run_process(*line.split(), stdout=subprocess.PIPE)
+    assert_refused(Run(result.returncode, result.stdout.decode(), result.stderr.decode()), named)
+
+
+def test_a_save_file_that_cannot_be_read_is_refused_before_the_run(folder, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    Path("out.gtkw").touch()
+    monkeypatch.setattr(waves.Path, "read_bytes", refuse)
+    assert_refused(run("simulate", "text.txt", "--vcd", "out.vcd"), "cannot read 'out.gtkw': Perm")
+    assert names(folder) == {"text.txt", "out.gtkw"}
+
+
+@pytest.mark.parametrize(
+    ("line", "package", "named"),
+    [
+        ("mutate", "pyosys", "utf8-hdl: mutate needs pyosys: "),
+        ("compare --cluster tcp://127.0.0.1:1", "distributed", "--cluster needs distributed: "),
+    ],
+)
+def test_a_command_without_its_package_is_refused_at_once(monkeypatch, line, package, named):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == package else find(name)
+    )
+    assert_refused(run(*line.split()), named)
+
+
+@both_commands
+def test_an_input_that_is_truncated_while_it_is_read_is_refused(folder, monkeypatch, command):
+    def pieces(stream):
+        yield stream.read(1), False
+        yield b"", True
+
+    monkeypatch.setattr(texts, "file_pieces", pieces)
+    result = run(command, "text.txt")
+    assert result.status == 2
+    assert "cannot read 'text.txt': truncated to 1 of 3 bytes" in result.err
+    assert "in all" not in result.out
+
+
+def test_a_stream_without_an_end_is_refused(folder, monkeypatch):
+    monkeypatch.setattr(texts, "MAX_COPY", 2)
+    with open("text.txt") as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert_refused(run("simulate", "-"), "cannot read '-': more than 2 bytes")
+
+
+@pytest.mark.parametrize("written", ["0xE2 0x82 0xAC", "E2,82,AC", r"\xE2\x82\xAC", "0xE282AC"])
+def test_bytes_are_taken_as_other_languages_write_them(written):
+    [token] = told("--hex", written)
+    assert token["code_point"] == 0x20AC
+
+
+@pytest.mark.parametrize("component", ["decoder", "compactor"])
+def test_values_are_taken_as_other_languages_write_them(component):
+    written = ["--component", component, "--lanes", "2", "--hex"]
+    assert told(*written, "0x41,\\x42") == told(*written, "41 42")
 
 
 def test_an_input_is_known_again_under_another_name(folder):

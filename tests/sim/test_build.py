@@ -490,6 +490,17 @@ FAILURES = {
         "printf 'error: %01000d\\n' 7 >&2; exit 1",
         r"cxx failed \(exit status 1\): error: 0{293}",
     ),
+    "Python": (
+        'printf \'Traceback (most recent call last):\\n  File "x", line 1\\n    raise '
+        "Error._from(error)\\nwasm.Error: failed:\\n    0: 0x12 - main\\n\\nCaused by:\\n    "
+        "out of memory\\n' >&2; exit 1",
+        r"cxx failed \(exit status 1\): wasm.Error: failed: Caused by: out of memory$",
+    ),
+    "Python after a message": (
+        "printf 'ERROR: no\\nTraceback (most recent call last):\\n  File \"x\"\\nExit\\n' >&2; "
+        "exit 1",
+        r"cxx failed \(exit status 1\): ERROR: no$",
+    ),
     "not text": (
         "printf 'error: \\377\\n' >&2; exit 1",
         r"cxx failed \(exit status 1\): error: \ufffd",

@@ -1,4 +1,4 @@
-"""``check``: whether certificates of proofs are right."""
+"""``check``: verify certificates of proofs."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.yowasp import need_packages
 
 from ..formal.certificate import SOLVER
-from ..terminal import Wrong, progress_bar, say
+from ..terminal import Wrong, progress_bar, report_console, say
 from . import options
 
 app = typer.Typer()
@@ -22,22 +22,21 @@ app = typer.Typer()
 )
 def check(
     *,
-    places: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE|FOLDER...", hidden=True)
-    ] = None,
+    places: Annotated[list[str] | None, typer.Argument(metavar="FILE|FOLDER", hidden=True)] = None,
 ) -> None:
-    """Check certificates, which prove --certificates has written: FILEs, or all in FOLDERs.
+    """Verify certificates of proofs.
 
-    A small program does so that uses nothing else of this project, and also runs alone. Each one is
-    confirmed or refused on a line; if one is refused, the exit status is 1.
+    The certificates are those that prove --certificates has written: each FILE, and all in each
+    FOLDER. The checker is a small program that uses no other code of this project and also runs
+    alone. It prints one line per certificate. If it rejects one, the exit status is 1.
     """
     need_packages("check", [SOLVER], "formal")
-    if not check_all(Console(highlight=False), places or []):
+    if not check_all(report_console(), places or []):
         raise Wrong
 
 
 def check_all(show: Console, places: list[str]) -> bool:
-    """Say of each certificate what becomes of it; whether all are confirmed."""
+    """Print the verdict on each certificate; true if all are confirmed."""
     import utf8_check  # noqa: PLC0415 (it needs the solver)
 
     confirmed = True

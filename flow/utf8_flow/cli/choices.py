@@ -1,4 +1,4 @@
-"""The options that several commands share, and what they mean; which of them have no effect."""
+"""The options that several commands share; the refusal of options without effect."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from . import options
 CAMPAIGN_STALLS = (0.0, 0.25)
 """Probabilities of stalls that ``compare`` tries on each side, all combinations."""
 
-MOST_STALLED = 1 << 20
+MAX_STALLED = 1 << 20
 """The first number of a cycle that may not be stalled by number."""
 
 VERDICTS = {"accept": True, "reject": False}
@@ -33,9 +33,9 @@ COUNTS = {str(lanes): (lanes,) for lanes in LANES}
 
 EVERY_COUNT = COUNTS | {"all": LANES}
 
-BYTES_IN_A_CYCLE = (
-    "For a decoder, validator, compactor or transcoder: bytes or values in a cycle; "
-    "without it 1 for a decoder and 8 for the others."
+LANES_HELP = (
+    "For a decoder, validator, compactor or transcoder: bytes (compactor: values) per clock cycle. "
+    "Default: 1 for a decoder, 8 for the others."
 )
 
 WIDEST_VALUE = 64
@@ -51,24 +51,37 @@ ORDERS = {order.value: order for order in ByteOrder}
 
 SPANS = {span.value: span for span in ErrorSpan}
 
-Engine = Annotated[str, options.Choice([AUTO, *ENGINES], "What simulates the hardware.")]
+Engine = Annotated[
+    str,
+    options.Choice(
+        [AUTO, *ENGINES],
+        "Simulator of the hardware; auto: the fastest one that is installed.",
+        panel="Simulation",
+    ),
+]
 
 
 def _verdict(of: str) -> Any:
-    return options.Choice(VERDICTS, f"{of}, instead of the profile's rule.")
+    return options.Choice(VERDICTS, f"Accept or reject {of}. Default: the profile's rule.")
 
 
 @dataclass
 class AllRules:
-    """Options for rules of UTF-8: all profiles that are offered, unless they name one."""
+    """Options for the rules of UTF-8: by default, of all profiles."""
 
-    profile: Annotated[str | None, options.Choice(PROFILES, "Only this one.")] = None
+    panel = "UTF-8 rules"
+
+    profile: Annotated[
+        str | None, options.Choice(PROFILES, "UTF-8 profile. Default: every profile.")
+    ] = None
     surrogates: Annotated[str | None, _verdict("U+D800 to U+DFFF")] = None
     noncharacters: Annotated[str | None, _verdict("U+FFFE and U+FFFF")] = None
     error_span: Annotated[
         str | None,
         options.Choice(
-            SPANS, "For a decoder, validator or transcoder: how many bytes one error covers."
+            SPANS,
+            "For a decoder, validator or transcoder: bytes that one error covers. Default: "
+            "maximal-subpart.",
         ),
     ] = None
 
@@ -98,14 +111,15 @@ class AllRules:
 class Rules(AllRules):
     """Options for the rules of one profile."""
 
-    profile: Annotated[str, options.Choice(PROFILES, "Which UTF-8 is spoken.")] = "unicode"
+    profile: Annotated[str, options.Choice(PROFILES, "UTF-8 profile.")] = "unicode"
 
 
 Compact = Annotated[
     bool,
     typer.Option(
         "--compact",
-        help="For a decoder or encoder: one register stage instead of a pipeline, latency 1.",
+        help="For a decoder or encoder: one register stage instead of a pipeline. The latency is "
+        "1 cycle.",
     ),
 ]
 
@@ -113,7 +127,7 @@ Compact = Annotated[
 StripBom = Annotated[
     bool,
     typer.Option(
-        "--strip-bom", help="For a transcoder: leave U+FEFF out at the beginning of a text."
+        "--strip-bom", help="For a transcoder: remove U+FEFF at the beginning of each text."
     ),
 ]
 
@@ -125,25 +139,31 @@ class Designs:
     Those of a component's own have the names that its entry gives them.
     """
 
-    component: Annotated[str | None, options.Choice(ENTRIES, "Only this one.")] = None
+    panel = "Component"
+
+    component: Annotated[
+        str | None, options.Choice(ENTRIES, "Component. Default: every component.")
+    ] = None
     compact: Compact = False
-    lanes: Annotated[str | None, options.Choice(EVERY_COUNT, BYTES_IN_A_CYCLE)] = None
+    lanes: Annotated[str | None, options.Choice(EVERY_COUNT, LANES_HELP)] = None
     from_form: Annotated[
         str | None,
-        options.Choice(FORMS, "For a transcoder: what it takes; without it utf-8.", "--from"),
+        options.Choice(FORMS, "For a transcoder: input encoding. Default: utf-8.", "--from"),
     ] = None
     to_form: Annotated[
         str | None,
-        options.Choice(FORMS, "For a transcoder: what it gives; without it utf-16.", "--to"),
+        options.Choice(FORMS, "For a transcoder: output encoding. Default: utf-16.", "--to"),
     ] = None
     byte_order: Annotated[
         str | None,
-        options.Choice(ORDERS, "For a transcoder: of UTF-16 and UTF-32; without it little."),
+        options.Choice(
+            ORDERS, "For a transcoder: byte order of UTF-16 and UTF-32. Default: little."
+        ),
     ] = None
     strip_bom: StripBom = False
     width: Annotated[
         int | None,
-        options.number("For a compactor: bits of a value; without it 8.", 1, WIDEST_VALUE),
+        options.number("For a compactor: bits of a value. Default: 8.", 1, WIDEST_VALUE),
     ] = None
 
     def variants(self, *, with_lanes: bool = True) -> list[Variant]:
@@ -172,8 +192,10 @@ class Designs:
 class Design(Rules, Designs):
     """Options for one design."""
 
-    component: Annotated[str, options.Choice(ENTRIES, "Which piece of hardware.")] = "decoder"
-    lanes: Annotated[str | None, options.Choice(COUNTS, BYTES_IN_A_CYCLE)] = None
+    panel = Designs.panel
+
+    component: Annotated[str, options.Choice(ENTRIES, "Component.")] = "decoder"
+    lanes: Annotated[str | None, options.Choice(COUNTS, LANES_HELP)] = None
 
     @property
     def variant(self) -> Variant:
@@ -188,15 +210,20 @@ class Design(Rules, Designs):
 
 @dataclass
 class DemoDesign(Rules):
-    """Options for what a demo shows."""
+    """Options for the component of a demo."""
 
-    component: Annotated[str, options.Choice(SHOWN, "What the bytes go through.")] = "decoder"
+    panel = Designs.panel
+
+    component: Annotated[
+        str, options.Choice(SHOWN, "Component between the board's receiver and transmitter.")
+    ] = "decoder"
     compact: Compact = False
     to_form: Annotated[
         str | None,
         options.Choice(
             SHOWN_FORMS,
-            "For a transcoder: utf-16, its units as text, or utf-8, repaired; without it utf-16.",
+            "For a transcoder: output encoding. utf-16 sends each unit as text, utf-8 sends the "
+            "text with its errors replaced. Default: utf-16.",
             "--to",
         ),
     ] = None
@@ -210,20 +237,25 @@ class DemoDesign(Rules):
 
 @dataclass
 class Kept:
-    """Options for what is kept of a run."""
+    """Options for the output files of a run."""
+
+    panel = "Output files"
 
     tokens: Annotated[
         str | None,
-        options.option(
-            "OUT.jsonl", "Write what the hardware gave, one JSON object a line; - is stdout."
+        options.output(
+            "OUT.jsonl",
+            "Write the hardware's output, one JSON object per line. - is standard output.",
         ),
     ] = None
     vcd: Annotated[
         str | None,
-        options.option("OUT.vcd", "Write the waveform, and OUT.gtkw to show it in GTKWave."),
+        options.output(
+            "OUT.vcd", "Write the waveform, and the save file OUT.gtkw for GTKWave beside it."
+        ),
     ] = None
     wave: Annotated[
-        str | None, options.option("OUT.svg", "Draw a timing diagram of some cycles.")
+        str | None, options.output("OUT.svg", "Write a timing diagram as an SVG file.")
     ] = None
 
     def names(self) -> dict[str, str | None]:
@@ -231,21 +263,29 @@ class Kept:
 
 
 def _probability(of: str) -> Any:
-    return options.number(f"Probability, each cycle, that {of}.", 0, 0.999, float, "P")
+    return options.number(f"Probability that {of} in a cycle.", 0, 0.999, float, "P")
 
 
 def _cycles(of: str) -> Any:
-    return options.option("LIST", f"Cycles such as 3,5-9 in which {of}.")
+    return options.option("LIST", f"Cycles in which {of}, such as 3,5-9.")
+
+
+SOURCE = "the source stalls (i.valid is low)"
+CONSUMER = "the consumer stalls (o.ready is low)"
 
 
 @dataclass
 class Where:
-    """Where the work is done."""
+    """The option for the machines that do the work."""
+
+    panel = "Cluster"
 
     cluster: Annotated[
         str | None,
         options.option(
-            "ADDRESS", "Send the work to a Dask scheduler, such as tcp://10.0.0.1:8786."
+            "ADDRESS",
+            "Run the work on a Dask cluster: the address of its scheduler, such as "
+            "tcp://10.0.0.1:8786.",
         ),
     ] = None
 
@@ -258,13 +298,15 @@ class Where:
 
 @dataclass
 class Stalling:
-    """Options for stalls on both sides: at random, or by numbers of cycles."""
+    """Options for stalls on both sides: at random, or in numbered cycles."""
 
-    seed: options.Seed = 0
-    stall_input: Annotated[float | None, _probability("nothing is offered")] = None
-    stall_output: Annotated[float | None, _probability("nothing is taken")] = None
-    stall_input_cycles: Annotated[str | None, _cycles("nothing is offered")] = None
-    stall_output_cycles: Annotated[str | None, _cycles("nothing is taken")] = None
+    panel = "Simulation"
+
+    seed: Annotated[int, options.number("Random seed.")] = 0
+    stall_input: Annotated[float | None, _probability(SOURCE)] = None
+    stall_output: Annotated[float | None, _probability(CONSUMER)] = None
+    stall_input_cycles: Annotated[str | None, _cycles(SOURCE)] = None
+    stall_output_cycles: Annotated[str | None, _cycles(CONSUMER)] = None
 
     @property
     def rates(self) -> tuple[float | None, float | None]:
@@ -309,8 +351,8 @@ def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
     """A pattern of stalls from a list of cycles such as ``3,5-9``."""
     ranges = [cycle_range(option, word) for word in cycles.split(",")]
     end = max(each.stop for each in ranges)
-    if end > MOST_STALLED:
-        raise Refused(f"{option} takes cycles up to {MOST_STALLED - 1}, not {cycles!r}")
+    if end > MAX_STALLED:
+        raise Refused(f"{option} takes cycles up to {MAX_STALLED - 1}, not {cycles!r}")
     stalled = set(chain(*ranges))
     return tuple(cycle in stalled for cycle in range(end))
 
@@ -329,19 +371,30 @@ def refuse_idle(
 ) -> None:
     """Refuse options that were given and have no effect.
 
-    The circumstances say, by names of parameters, in which these have none; false if they have.
+    The circumstances are those in which a parameter has none, by its name; false if it has one.
     """
+    for each in chosen:
+        if each.compact and each.lanes > 1 and "--compact" in ENTRIES[each.component].options:
+            raise Refused(f"a compact {each.component} has one lane: omit --compact or --lanes")
     idle = idle_options(chosen)
     for parameter in context.command.params:
         name = parameter.name or ""
         option = parameter.opts[0] if parameter.opts[0].startswith("-") else "FILE"
-        source = context.get_parameter_source(name)
-        given = source is not None and source.name == "COMMANDLINE"
+        given = _is_given(context, name)
         if given and option in idle:
             component = chosen[0].component
-            others = ["--component", component]
+            why = f"with --component {component}"
             if option in ENTRIES[component].options:  # in other designs
-                others = chosen[0].options_but(option)
-            raise Refused(f"{option} has no effect with {' '.join(others)}")
+                why = f"with {' '.join(chosen[0].options_but(option))}"
+            elif not _is_given(context, "component"):
+                owners = [name for name, entry in ENTRIES.items() if option in entry.options]
+                why = f"without --component {' or '.join(owners)}"
+            raise Refused(f"{option} has no effect {why}")
         if given and (circumstance := circumstances.get(name)):
             raise Refused(f"{option} has no effect {circumstance}")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """True if a parameter was given on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

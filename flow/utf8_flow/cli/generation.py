@@ -1,4 +1,4 @@
-"""``generate``: Verilog, and what other languages and tools need to use it."""
+"""``generate``: Verilog, and files that describe it to other languages and tools."""
 
 import re
 from contextlib import ExitStack
@@ -18,8 +18,11 @@ from . import options
 from .choices import Design, refuse_idle
 from .output import check_outputs
 
+VERILOG, TOOLS = "Verilog", "Files for other tools"
+"""Panels of the help."""
+
 RESET_POLARITIES = {"high": False, "low": True}
-"""Whether the reset is active low, by the names of ``generate``'s option."""
+"""True for an active-low reset, by the values of ``--reset-polarity``."""
 
 app = typer.Typer()
 
@@ -35,39 +38,48 @@ def generate(
     context: typer.Context,
     *,
     output: Annotated[
-        str, options.option("FILE", "Where to write; - is stdout.", "-o", "--output")
+        str,
+        options.output(
+            "FILE", "Verilog file. - is standard output.", "-o", "--output", panel=VERILOG
+        ),
     ] = "-",
     design: Design,
     module: Annotated[
-        str | None, options.option("NAME", "Name of the module, instead of utf8_COMPONENT.")
+        str | None,
+        options.option("NAME", "Name of the module. Default: utf8_COMPONENT.", panel=VERILOG),
     ] = None,
     reset_polarity: Annotated[
         str,
         options.Choice(
             RESET_POLARITIES,
-            "high: ports clk and rst; low: aclk and aresetn, as AXI has them.",
+            "Reset polarity. high: ports clk and rst; low: ports aclk and aresetn, as in AXI.",
+            panel=VERILOG,
         ),
     ] = "high",
     fusesoc: Annotated[
-        bool, typer.Option("--fusesoc", help="Write FILE.core too, for FILE.v: a FuseSoC core.")
+        bool,
+        options.flag("--fusesoc", "Also write FILE.core, a FuseSoC core, beside FILE.v.", TOOLS),
     ] = False,
     vhdl_component: Annotated[
         bool,
-        typer.Option(
-            "--vhdl-component", help="Write FILE.vhd too, for FILE.v: its component in VHDL."
+        options.flag(
+            "--vhdl-component", "Also write FILE.vhd, a VHDL component, beside FILE.v.", TOOLS
         ),
     ] = False,
     vivado: Annotated[
-        bool, typer.Option("--vivado", help="Write FILE_ip.tcl too, for FILE.v: IP for Vivado.")
+        bool,
+        options.flag("--vivado", "Also write FILE_ip.tcl, which makes Vivado IP of FILE.v.", TOOLS),
     ] = False,
     quartus: Annotated[
         bool,
-        typer.Option(
-            "--quartus", help="Write FILE_hw.tcl too, for FILE.v: for Quartus's Platform Designer."
+        options.flag(
+            "--quartus",
+            "Also write FILE_hw.tcl, for Quartus Platform Designer, beside FILE.v.",
+            TOOLS,
         ),
     ] = False,
 ) -> None:
-    """Write Verilog with AXI4-Stream ports, for an FPGA."""
+    """Generate Verilog with AXI4-Stream ports."""
     refuse_idle(context, design.variants())
     made = design.made()
     module = f"utf8_{design.component}" if module is None else module
@@ -100,9 +112,9 @@ def generate(
 
 
 def _name_beside(verilog: str, end: str, option: str) -> str:
-    """Name of the file that an option asks for beside a Verilog file.
+    """The name of the file that an option adds beside a Verilog file.
 
-    Tools that read that file have to find the Verilog file by its name.
+    Tools that read the added file find the Verilog file by its name.
     """
     path = Path(verilog)
     if not re.fullmatch(r"\w[\w.-]*\.v", path.name, re.ASCII):

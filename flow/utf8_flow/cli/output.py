@@ -1,4 +1,4 @@
-"""Standard output and its errors; and which outputs of a command cannot be written together."""
+"""Standard output and its errors, and the checks of a command's output files."""
 
 import io
 import os
@@ -8,10 +8,13 @@ from contextlib import suppress
 from typing import IO, Any, TextIO
 
 from utf8_sim.tools.errors import Refused
-from utf8_sim.tools.files import check_output, refusing
+from utf8_sim.tools.files import check_output, is_standard_output, refusing
 from utf8_sim.tools.yowasp import need_packages
 
-from ..verify.waves import save_file_name
+from ..verify.waves import is_foreign, save_file_name
+
+SAVE_FILE = "the save file of --vcd"
+STATE = "--state"
 
 
 class StandardOutput(io.FileIO):
@@ -28,8 +31,8 @@ class StandardOutput(io.FileIO):
 
 def guard_standard_output() -> None:
     """Let standard output be a :class:`StandardOutput` that takes every character, from now on."""
-    # Where it is closed, something that cannot be written stands in for it.
-    usual = sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), closefd=False)
+    # Where it was closed, every write to its descriptor fails.
+    usual = sys.stdout or os.fdopen(1, closefd=False)
     if isinstance(usual, io.TextIOWrapper):
         raw = StandardOutput(usual.fileno(), "w", closefd=False)
         sys.stdout = io.TextIOWrapper(
@@ -47,11 +50,13 @@ def give_up_on(stream: IO[Any]) -> None:
 
 
 def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
-    """Refuse outputs that cannot be written, to one place, or over an input."""
+    """Refuse outputs that cannot be written, that overwrite an input, or that share a file."""
     if outputs.get("--wave") is not None:
         need_packages("--wave", ["wavedrom"], "wave")
-    if outputs.get("--vcd") not in (None, "", "-", os.devnull):
-        outputs = {**outputs, "the save file of --vcd": save_file_name(outputs["--vcd"] or "")}
+    vcd = outputs.get("--vcd")
+    if vcd and vcd not in ("-", os.devnull):
+        is_foreign(save := save_file_name(vcd))  # it must be readable
+        outputs = {**outputs, SAVE_FILE: save}
     read = {_file_identity(name, sys.stdin): name for name in inputs}
     written: dict[str, tuple[str, str]] = {}
     for option, name in outputs.items():
@@ -64,6 +69,11 @@ def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
             raise Refused(
                 f"{option} would overwrite the input {read[identity]!r}: choose another file"
             )
+        if option in (STATE, SAVE_FILE) and os.path.exists(name) and not os.path.isdir(name):
+            if not os.path.isfile(name):
+                raise Refused(f"{option} must be a regular file, not {name!r}")
+            if is_standard_output(name):
+                raise Refused(f"{option} and standard output are both {name!r}: choose another")
         place = name if name == "-" else os.path.realpath(name)
         if place in written:
             first_option, first_name = written[place]

@@ -1,10 +1,9 @@
-"""``prove`` and ``mutate``: what is known of the designs, and what would notice a mistake."""
+"""``prove`` and ``mutate``: the proofs, and how many faults the checks detect."""
 
 from contextlib import ExitStack
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import output_folder
@@ -14,12 +13,15 @@ from ..components.entry import possible
 from ..formal.abc_program import PACKAGE as PROVER
 from ..formal.certificate import SOLVER
 from ..formal.prover import tool_version as prover_version
-from ..terminal import Wrong, say
+from ..terminal import Wrong, report_console, say
 from ..verify.mutants import mutation_score
 from ..verify.proofs import choose_goals, property_names, prove_all
 from . import options
 from .choices import AllRules, Designs, Rules, Stalling, Where, refuse_idle
 from .output import check_outputs
+
+PROOFS, MUTANTS = "Proofs", "Mutants"
+"""Panels of the help."""
 
 app = typer.Typer()
 
@@ -40,23 +42,30 @@ def prove(
         typer.Option(
             "--property",
             metavar="NAME",
-            help="Only this one.",
+            help="Property to prove. Default: every property.",
             autocompletion=property_names,
+            rich_help_panel=PROOFS,
         ),
     ] = None,
     vcd: Annotated[
-        str, options.option("OUT.vcd", "Where to write a counterexample's waveform.")
+        str,
+        options.output("OUT.vcd", "Waveform of a counterexample, if there is one.", panel=PROOFS),
     ] = "utf8-hdl-counterexample.vcd",
     certificates: Annotated[
         str | None,
-        options.option("FOLDER", "Where to write what check confirms, two files for each proof."),
+        options.option(
+            "FOLDER",
+            "Write a certificate of each proof to this folder: two files, which utf8-hdl check "
+            "verifies.",
+            panel=PROOFS,
+        ),
     ] = None,
     where: Where,
 ) -> None:
-    """Prove the properties of the designs, for all inputs.
+    """Prove the properties of the components.
 
-    These may be of any length, under any stalls. Without --profile, in all of them, and in unicode
-    with each of its rules inverted.
+    A proof covers inputs of any length, with any stalls. Without --profile, each property is proved
+    for every profile, and for unicode with each of its rules inverted.
     """
     chosen = designs.variants()
     refuse_idle(context, chosen)
@@ -66,7 +75,7 @@ def prove(
     if certificates in ("", "-"):
         raise Refused("--certificates needs the name of a folder")
     check_outputs([], {"--vcd": vcd})
-    show, version = Console(highlight=False), prover_version()
+    show, version = report_console(), prover_version()
     with ExitStack() as stack:
         folder, tools = None, [PROVER]
         if certificates is not None:
@@ -89,21 +98,22 @@ def mutate(
     *,
     designs: Designs,
     rules: Rules,
-    seed: options.Seed = 0,
-    mutants: Annotated[int, options.number("How many of each component.", 1)] = 1000,
+    seed: Annotated[int, options.number("Random seed.", panel=MUTANTS)] = 0,
+    mutants: Annotated[int, options.number("Mutants of each component.", 1, panel=MUTANTS)] = 1000,
     where: Where,
 ) -> None:
-    """Break the designs gate by gate, and count what notices.
+    """Mutation test: inject faults and count those detected.
 
-    They are synthesised before. Each mutant meets the built-in campaign of compare and the
-    properties of prove. One that none of them kills must be proved to do the same as the design.
-    Components with lanes are tried if one says --lanes or --component: they take hours.
+    A mutant is the netlist of a component with one gate changed. The built-in campaign of compare
+    and the properties of prove must kill it, or it must be proved equivalent to the component.
+    Components with lanes take hours: they are tested only if --lanes or --component names them.
     """
+    need_packages("mutate", [PROVER], "formal")
     chosen, profile = designs.variants(with_lanes=False), rules.chosen()
     refuse_idle(context, chosen)
     tried = possible((variant, profile) for variant in chosen)
     modes = Stalling(seed).modes()
-    show, version = Console(highlight=False), prover_version()
+    show, version = report_console(), prover_version()
     with where.workers(PROVER) as workers:
         say(show, version)
         scores = [mutation_score(show, *each, mutants, seed, modes, workers) for each in tried]

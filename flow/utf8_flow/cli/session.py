@@ -1,6 +1,7 @@
-"""A run of the command from begin to end: what surrounds it, what failed, its exit status."""
+"""A run of the command: its surroundings, its error messages and its exit status."""
 
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -22,10 +23,16 @@ from . import checking, generation, proving, simulation, synthesis
 from .options import examples
 from .output import give_up_on
 
+MAX_WIDTH = 1000
+"""Columns of help text: more than any terminal has, so that its width is used."""
+
+COMPLETION = "_UTF8_HDL_COMPLETE"
+"""Environment variable in which a shell asks for completion."""
+
 app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
 )
 for part in (simulation, generation, proving, checking, synthesis):
     app.add_typer(part.app)
@@ -48,10 +55,16 @@ def _print_version(wanted: bool) -> None:
 def _top(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Show the version and exit.",
+        ),
     ] = False,
 ) -> None:
-    """UTF-8 in hardware: simulate it, compare it with its golden model, get its Verilog."""
+    """UTF-8 hardware: simulate it, compare it with its golden model, generate its Verilog."""
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)
         raise typer.Exit(2)
@@ -74,6 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
             with one_interrupt(heeded), own_temporary_folder():
                 with refusing("use the current folder"):
                     os.getcwd()
+                _check_completion()
                 status = app(arguments, prog_name="utf8-hdl", standalone_mode=False) or 0
                 if status == INTERRUPTED:
                     raise KeyboardInterrupt
@@ -106,8 +120,15 @@ def main(arguments: list[str] | None = None) -> int:
     return _status_after(heeded) if heeded or message == "interrupted" else failed
 
 
+def _check_completion() -> None:
+    """Refuse completion for bash without the variables that bash sets."""
+    words = "COMP_WORDS" in os.environ and os.environ.get("COMP_CWORD", "").isdecimal()
+    if os.environ.get(COMPLETION) == "complete_bash" and not words:
+        raise Refused(f"{COMPLETION} needs COMP_WORDS and COMP_CWORD, as bash sets them")
+
+
 def _refusal(error: Exception, arguments: list[str]) -> str:
-    """What is wrong; with the command line, also where the right one is described."""
+    """The error; for one in the command line, also the command that shows the right usage."""
     if not isinstance(error, TyperException):
         return f"--{error}" if isinstance(error, WrongValue) else str(error)
     context = getattr(error, "ctx", None)
@@ -116,6 +137,9 @@ def _refusal(error: Exception, arguments: list[str]) -> str:
     message = error.format_message().rstrip(".")
     if message.startswith("No such command") and "Did you mean" not in message:
         message = f"{message}: choose from {', '.join(typer.main.get_group(app).commands)}"
+    outputs = [each for each in context.command.params if "-o" in each.opts] if context else []
+    if outputs and (extra := re.search(r"unexpected extra argument\(s\) \((\S+)\)", message)):
+        message += f": did you mean -o {extra[1]}?"
     return f"{message} (see {path} --help)"
 
 

@@ -1,4 +1,4 @@
-"""``simulate`` and ``compare``: the hardware next to its golden model."""
+"""``simulate`` and ``compare``: the hardware against its golden model."""
 
 from typing import Annotated
 
@@ -20,20 +20,23 @@ from .choices import Design, Engine, Kept, Stalling, Where, cycle_range, refuse_
 from .output import check_outputs
 from .texts import Typed, file_part, one_text
 
+LONG_RUNS = "Long runs"
+"""A panel of the help."""
+
 UNLESS_RATES = "unless --stall-input or --stall-output is given"
 
 OF_OTHER_TEXTS = (
     *("files", "text", "hexadecimal", "code_points"),
     *("tokens", "stall_input_cycles", "stall_output_cycles"),
 )
-"""Parameters of ``compare`` that have no effect where it has texts of its own, and long ones."""
+"""Parameters of ``compare`` that have no effect in long runs."""
 
 EXHAUSTIVE_STATE, HOSTILE_STATE = "utf8-hdl-exhaustive.json", "utf8-hdl-hostile.json"
 
-MOST_CYCLES, MOST_HOURS = 10**18, 10**6
+MAX_CYCLES, MAX_HOURS = 10**18, 10**6
 """More than a century."""
 
-MOST_CYCLES_DRAWN = 256
+MAX_CYCLES_DRAWN = 256
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 """Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
@@ -59,19 +62,27 @@ def simulate(
     kept: Kept,
     encoded: Annotated[
         str | None,
-        options.option("OUT", "For an encoder or transcoder: write the bytes it gave.", "--bytes"),
+        options.output(
+            "OUT",
+            "For an encoder or transcoder: write the bytes of its output.",
+            "--bytes",
+            panel=Kept.panel,
+        ),
     ] = None,
     wave_cycles: Annotated[
-        str, options.option("FIRST-LAST", "Which cycles --wave draws.")
+        str,
+        options.option("FIRST-LAST", "Cycles of the diagram of --wave.", panel=Kept.panel),
     ] = "0-31",
 ) -> None:
-    """Run the hardware on real bytes, next to the golden model.
+    """Simulate the hardware on a text, against its golden model.
 
-    What it made of them is shown, of short texts cycle by cycle. The text is FILE, standard input
-    (-), or what --text or --hex gives. A decoder gets its bytes. An encoder gets its characters,
-    surrogates and all other values too that its input can carry, or those of LIST. A transcoder
-    gets the bytes of FILE or --hex as they are, and --text in the form that it takes. A compactor
-    gets a value in each byte, and none in a lane that --hex has as --.
+    The report shows the output, a summary, and for a short text a table of the cycles. The text is
+    FILE, standard input (-), or the value of --text, --hex or --code-points.
+
+    The bytes of FILE and --hex are the input of a decoder, validator or transcoder. An encoder
+    gets the code points of the text, with surrogates and every other value that its input can
+    carry. For a transcoder, --text is first encoded as --from. Each byte is a value for a
+    compactor.
     """
     refuse_idle(
         context,
@@ -85,8 +96,8 @@ def simulate(
     names = {**kept.names(), "--bytes": encoded}
     check_outputs([file] if file else [], names)
     drawn = cycle_range("--wave-cycles", wave_cycles)
-    if len(drawn) > MOST_CYCLES_DRAWN:
-        raise Refused(f"--wave-cycles draws at most {MOST_CYCLES_DRAWN} cycles, not {len(drawn)}")
+    if len(drawn) > MAX_CYCLES_DRAWN:
+        raise Refused(f"--wave-cycles draws at most {MAX_CYCLES_DRAWN} cycles, not {len(drawn)}")
     show = report_console(names)
     with one_text(file, part, facts) as text:
         simulator, engine_line = prepare_engine(engine, made, text.size)
@@ -114,45 +125,59 @@ def compare(
     exhaustive: Annotated[
         int | None,
         options.number(
-            "For a decoder, validator or transcoder: every text of N bytes instead of FILEs.",
+            "For a decoder, validator or transcoder: compare every text of N bytes.",
             1,
             LONGEST,
+            panel=LONG_RUNS,
         ),
     ] = None,
     cycles: Annotated[
         int | None,
         options.number(
-            "Random hostile inputs instead of FILEs, until so many are compared.", 1, MOST_CYCLES
+            "Compare random inputs and stalls until N cycles are compared.",
+            1,
+            MAX_CYCLES,
+            panel=LONG_RUNS,
         ),
     ] = None,
     hours: Annotated[
         float | None,
         options.number(
-            "Likewise, for so long; with --cycles no longer.", 0, MOST_HOURS, float, "H"
+            "Compare random inputs and stalls for H hours. With --cycles, stop at the first limit.",
+            0,
+            MAX_HOURS,
+            float,
+            "H",
+            panel=LONG_RUNS,
         ),
     ] = None,
     unit: Annotated[
-        int | None, options.number("Likewise, only the unit of this number, once more.", 0)
+        int | None,
+        options.number(
+            "Repeat unit N of a run with --cycles or --hours, and no other.", 0, panel=LONG_RUNS
+        ),
     ] = None,
     state: Annotated[
         str | None,
         options.option(
             "FILE",
-            "Where --exhaustive, --cycles and --hours keep what is done, to go on later; "
-            f"without it {EXHAUSTIVE_STATE} or {HOSTILE_STATE}.",
+            "State file, from which an interrupted run with --exhaustive, --cycles or --hours "
+            f"resumes. Default: {EXHAUSTIVE_STATE} or {HOSTILE_STATE}.",
+            panel=LONG_RUNS,
         ),
     ] = None,
     where: Where,
 ) -> None:
     """Compare hardware and golden model, cycle by cycle.
 
-    The stimuli are the FILEs (- is standard input), or what --text, --hex or --code-points gives,
-    or without any the built-in campaign. Each runs at full rate and with stalls on either side and
-    both. --vcd and --wave name what is kept if there is a difference.
+    The stimuli are the FILEs (- is standard input) or the value of --text, --hex or --code-points.
+    By default they are the built-in campaign. Each stimulus runs at full rate, with stalls on
+    either side, and with stalls on both. The files of --vcd and --wave are written only if there is
+    a difference.
 
-    --cycles and --hours draw ever new inputs and stalls, in units of 1048576 cycles that follow
-    from --seed and their number. A run that is interrupted goes on if it is started again. With
-    --state it also goes on when it has come to its end, with more cycles or for more hours.
+    --cycles and --hours run units of 1048576 cycles. The random inputs and stalls of a unit depend
+    on --seed and on the number of the unit. The same command resumes an interrupted run. With
+    --state it also extends a finished run to more cycles or hours.
     """
     is_campaign = not files and typed == Typed()
     budgets = {"--exhaustive": exhaustive, "--unit": unit, "--cycles": cycles, "--hours": hours}
@@ -203,16 +228,17 @@ def compare(
     parts = given or facts.component.campaign(made, seed)
     inputs = sum(part.size for part in parts) * len(modes)
     simulator, engine_line = prepare_engine(engine, made, inputs)
-    if "--profile" in design.variant.used_options:
-        say(show, f"profile {made.profile.describe()}")
-    say(show, f"engine {engine_line}")
-    stimuli = plural(len(parts), "stimulus", "stimuli")
-    names = ", ".join(name for name, _ in modes)
-    say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")
     has_lines = kept.tokens is not None
     campaign = Campaign(simulator.profile, simulator.name, variant, seed, modes, has_lines, given)
     comparison = PartsComparison(simulator, campaign)
-    with where.workers(*tools_of(simulator.name)) as workers:  # a second's work is not for cores
+    with where.workers(*tools_of(simulator.name)) as workers:
+        if "--profile" in design.variant.used_options:
+            say(show, f"profile {made.profile.describe()}")
+        say(show, f"engine {engine_line}")
+        stimuli = plural(len(parts), "stimulus", "stimuli")
+        names = ", ".join(name for name, _ in modes)
+        say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")
+        # A campaign takes seconds: processes on other cores would start too slowly.
         comparison.run(show, kept.tokens, workers if where.cluster else None)
     comparison.tell(show, is_campaign, vcd, kept.wave)
 

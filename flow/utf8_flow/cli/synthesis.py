@@ -1,4 +1,4 @@
-"""``synthesize`` and ``bitstream``: the designs on FPGAs."""
+"""``synthesize`` and ``bitstream``: the components on FPGAs."""
 
 import json
 from typing import Annotated
@@ -19,6 +19,9 @@ from . import options
 from .choices import AllRules, DemoDesign, Designs, Where, refuse_idle
 from .output import check_outputs
 
+PLACEMENT, OUTPUTS, BOARD = "Place and route", "Output files", "Board"
+"""Panels of the help."""
+
 app = typer.Typer()
 
 
@@ -34,29 +37,52 @@ def synthesize(
     rules: AllRules,
     device: Annotated[
         str | None,
-        options.Choices(DEVICES, "Or several, with commas; without it the first two."),
+        options.Choices(
+            DEVICES,
+            "FPGA device, or several separated by commas. Default: the first two.",
+            panel=PLACEMENT,
+        ),
     ] = None,
     fields: Annotated[
-        str | None, options.option("LIST", "Outputs that are used, such as code_point,error.")
+        str | None,
+        options.option(
+            "LIST",
+            "Output fields that have pins, such as code_point,error. Default: all.",
+            panel=PLACEMENT,
+        ),
     ] = None,
     seeds: Annotated[
-        int, options.number("How often each is placed and routed; 0: only count cells.")
+        int,
+        options.number(
+            "Number of seeds: each design is placed and routed once per seed. 0: only count cells.",
+            panel=PLACEMENT,
+        ),
     ] = 5,
-    seed: Annotated[int, options.number("The first of the seeds.")] = 0,
+    seed: Annotated[int, options.number("The first seed.", panel=PLACEMENT)] = 0,
     json_file: Annotated[
-        str | None, options.option("OUT.json", "Write all results; - is stdout.", "--json")
+        str | None,
+        options.output(
+            "OUT.json",
+            "Write all results as JSON. - is standard output.",
+            "--json",
+            panel=OUTPUTS,
+        ),
     ] = None,
     plot: Annotated[
         str | None,
-        options.option("OUT.svg", "Draw frequency and area, or both over lanes."),
+        options.output(
+            "OUT.svg",
+            "Write a chart of frequency and area; with several lane counts, of both over lanes.",
+            panel=OUTPUTS,
+        ),
     ] = None,
     where: Where,
 ) -> None:
-    """Measure area and clock frequency on real devices.
+    """Estimate area and clock frequency on FPGA devices.
 
-    The designs are synthesised, placed and routed. Without --profile, in all of them, and in
-    unicode with each of its rules inverted. Components with lanes are measured if one says --lanes
-    or --component.
+    Open-source tools synthesise, place and route each design for each device. Without --profile,
+    every profile is measured, and unicode with each of its rules inverted. Components with lanes
+    are measured only if --lanes or --component names them.
     """
     if seed + seeds > SEEDS:
         raise Refused(f"--seed and --seeds must be together at most {SEEDS}")
@@ -93,23 +119,25 @@ def synthesize(
 def bitstream(
     context: typer.Context,
     *,
-    board: Annotated[str, options.Choice(BOARDS, "Which board.")],
+    board: Annotated[str, options.Choice(BOARDS, "Board.", panel=BOARD)],
     output: Annotated[
         str | None,
-        options.option(
+        options.output(
             "FILE",
-            "Where to write; - is stdout. Without it utf8_demo_BOARD.bin, .bit or .fs.",
+            "Bitstream. - is standard output. Default: utf8_demo_BOARD with the ending .bin, .bit "
+            "or .fs.",
             "-o",
             "--output",
+            panel=BOARD,
         ),
     ] = None,
-    baud: Annotated[int, options.number("Bits per second.", 1)] = BAUD,
+    baud: Annotated[int, options.number("Bit rate of the UART.", 1, panel=BOARD)] = BAUD,
     design: DemoDesign,
 ) -> None:
-    """Build the demo for a board, as a bitstream.
+    """Build the demo of a board as a bitstream.
 
-    It takes bytes on the board's UART and gives code points and errors, as text; or units of
-    UTF-16; or the text, repaired.
+    The demo receives bytes on the board's UART. It sends code points and errors as text, or with a
+    transcoder the text in UTF-16 or UTF-8.
     """
     refuse_idle(context, [design.variant])
     write_bitstream(board, design.variant, design.chosen(), baud, output)

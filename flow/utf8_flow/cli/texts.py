@@ -1,14 +1,14 @@
-"""Where texts come from: files, standard input, the command line; as bytes or as code points."""
+"""Texts from files, standard input and the command line, as bytes or as code points."""
 
 import os
 import re
-import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import astuple, dataclass
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
@@ -23,6 +23,9 @@ from . import options
 ONE_TEXT = (
     "give one text: FILE, - for standard input, --text TEXT, --hex BYTES, or --code-points LIST"
 )
+
+MAX_COPY = 1 << 30
+"""Bytes of standard input or of a pipe that are copied."""
 
 
 @contextmanager
@@ -39,6 +42,30 @@ def _open_binary(name: str) -> Iterator[BinaryIO]:
             yield sys.stdin.buffer
 
 
+def _copy(name: str, stream: Any, copy: BinaryIO) -> None:
+    """Copy a stream, unless it has no end."""
+    is_device = stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty()
+    if is_device and stream.peek(1):
+        raise Refused(f"cannot read {name!r}: a device without an end, give a file or a pipe")
+    size = 0
+    while data := stream.read(1 << 16):
+        size += len(data)
+        if size > MAX_COPY:
+            raise Refused(f"cannot read {name!r}: more than {MAX_COPY} bytes, give a regular file")
+        copy.write(data)
+    copy.flush()
+
+
+def _pieces(name: str, stream: BinaryIO, size: int) -> Iterator[tuple[bytes, bool]]:
+    """The pieces of a file, which must have at least the bytes that it had when it was opened."""
+    done = 0
+    for data, last in file_pieces(stream):
+        done += len(data)
+        if last and done < size:
+            raise Refused(f"cannot read {name!r}: truncated to {done} of {size} bytes meanwhile")
+        yield data, last
+
+
 def _code_points(text: str, width: int) -> list[int]:
     values = []
     for word in text.replace(",", " ").split():
@@ -52,21 +79,30 @@ def _code_points(text: str, width: int) -> list[int]:
 
 @dataclass
 class Typed:
-    """Options that give texts on the command line itself; a slash ends a text."""
+    """Options whose value is the input itself; a slash separates texts."""
 
-    text: Annotated[str | None, options.option("TEXT", "Take this instead of a file.")] = None
+    panel = "Input"
+
+    text: Annotated[str | None, options.option("TEXT", "Characters to use as the input.")] = None
     hexadecimal: Annotated[
         str | None,
         options.option(
-            "BYTES", "Bytes such as 'E2 82 AC'; / between texts: 'E2 82 / AC'.", "--hex"
+            "BYTES",
+            "Bytes in hexadecimal: 'E2 82 AC', E2,82 or '\\xE2\\x82'. / separates texts. For a "
+            "compactor: a value for each lane, -- for an empty lane.",
+            "--hex",
         ),
     ] = None
     code_points: Annotated[
-        str | None, options.option("LIST", "For an encoder: values such as '20AC, D800 / 110000'.")
+        str | None,
+        options.option(
+            "LIST",
+            "For an encoder: code points in hexadecimal, such as '20AC, D800 / 110000'.",
+        ),
     ] = None
 
     def part(self, engine: Engine) -> Part | None:
-        """What is given, if anything is."""
+        """The text of the option that was given, if one was."""
         if astuple(self).count(None) < 2:
             raise Refused(ONE_TEXT)
         entry, design = entry_of(engine), engine.design
@@ -91,26 +127,26 @@ class Typed:
 def file_part(name: str, engine: Engine) -> Iterator[Part]:
     """A file as a part of a comparison, which reads it more than once.
 
-    What can be read only once, as standard input (``-``) and pipes, is kept in a temporary file.
+    Standard input (``-``), pipes and devices are copied to a temporary file first.
     """
     shown = "standard input" if name == "-" else visible(name)
     with ExitStack() as stack:
         copy: BinaryIO | None = None
         with _open_binary(name) as stream:
-            if name == "-" or not stream.seekable():
+            if name == "-" or not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 copy = stack.enter_context(tempfile.TemporaryFile())
                 with progress_bar() as progress:
                     progress.add_task(f"reading {shown}", total=None)
-                    shutil.copyfileobj(stream, copy)
-                    copy.flush()
-            size = os.fstat((copy or stream).fileno()).st_size // Variant.of(engine.design).lanes
+                    _copy(name, stream, copy)
+            size = os.fstat((copy or stream).fileno()).st_size
 
         def pieces() -> Iterator[Piece]:
             with nullcontext(copy) if copy else _open_binary(name) as stream:
                 stream.seek(0)
-                yield from entry_of(engine).from_bytes(file_pieces(stream), engine.design)
+                text = _pieces(name, stream, size)
+                yield from entry_of(engine).from_bytes(text, engine.design)
 
-        yield Part(shown, size, pieces)
+        yield Part(shown, size // Variant.of(engine.design).lanes, pieces)
 
 
 def one_text(file: str | None, typed: Part | None, engine: Engine) -> AbstractContextManager[Part]:

@@ -15,7 +15,7 @@ from utf8_sim.trace import Columns
 
 from ..terminal import plural
 from ..verify.report import BOOLEANS, Report, json_lines
-from .entry import Entry, Own, register
+from .entry import Entry, Own, hex_words, register
 
 EMPTY = "--"
 """A lane without a value, as it is typed."""
@@ -52,7 +52,7 @@ _BEAT = '{"values": %s, "last": %s}\n'
 
 def values_in_hex(text: str, design: Any) -> Piece:
     """A text by its lanes, of which some may be empty, as beats."""
-    words = text.split()
+    words = hex_words(text)
     lanes = max(1, -(-len(words) // design.lanes)) * design.lanes
     data, keep = np.zeros(lanes, dtype=np.uint64), np.zeros(lanes, dtype=np.uint8)
     for lane, word in enumerate(words):

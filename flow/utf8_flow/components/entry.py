@@ -1,6 +1,7 @@
 """What an entry of the registry says."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -28,10 +29,15 @@ RULES = frozenset({"--profile", "--surrogates", "--noncharacters"})
 """The options of what speaks UTF-8."""
 
 
+def hex_words(text: str) -> list[str]:
+    """The words of hexadecimal text; commas separate them too, and 0x and \\x may precede them."""
+    return re.sub(r"\\x(?=[0-9A-Fa-f])|,|\b0[xX](?=[0-9A-Fa-f])", " ", text).split()
+
+
 def bytes_in_hex(text: str, design: Any) -> Piece:
-    """A text in hexadecimal: its bytes."""
+    """The bytes of a text in hexadecimal."""
     try:
-        return b"".join(map(bytes.fromhex, text.split())), True
+        return b"".join(map(bytes.fromhex, hex_words(text))), True
     except ValueError:
         raise Refused(
             f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"

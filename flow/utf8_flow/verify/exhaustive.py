@@ -3,7 +3,6 @@
 import math
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -11,6 +10,7 @@ from rich.console import Console
 from utf8_hdl import Profile
 from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.tools.cores import Workers
+from utf8_sim.tools.files import remove_file
 from utf8_sim.tools.interrupts import interrupts_later
 
 from ..components.entry import Variant
@@ -110,7 +110,7 @@ def compare_exhaustively(
     say(show, f"engine {engine_line}")
     wrong = _first_wrong_shard(show, plan, state, workers)
     if wrong is None:
-        Path(state_file).unlink(missing_ok=True)
+        remove_file(state_file)
         agree(show, state.cycles)
         return
     shard, seen = wrong

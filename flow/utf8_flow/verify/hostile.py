@@ -5,7 +5,6 @@ import math
 import time
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from utf8_hdl import Profile
 from utf8_sim.campaign import IN_A_ROW, Sequences
 from utf8_sim.stimulus import ChangingStalls, RandomStalls, Stimulus
 from utf8_sim.tools.cores import Workers
+from utf8_sim.tools.files import remove_file
 from utf8_sim.tools.interrupts import interrupts_later
 from utf8_sim.trace import Columns
 
@@ -207,7 +207,7 @@ def compare_hostilely(
         conclude_unit(show, plan, state.next, wrong, f"unit {state.next}", vcd, wave)
     print_lines(show, state.lines())
     if state_file and not is_kept:
-        Path(state_file).unlink(missing_ok=True)
+        remove_file(state_file)
     agree(show, state.cycles)
 
 

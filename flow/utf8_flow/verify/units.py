@@ -101,7 +101,7 @@ def read_state(path: str, identity: str) -> list[Any] | None:
         found, *content = state[:-1]
         if found != identity:
             raise ValueError("other options, or another version")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise WrongValue(
             f"state {path!r} is not that of this comparison ({error}): remove it, or choose another"
         ) from error

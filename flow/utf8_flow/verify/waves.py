@@ -7,7 +7,7 @@ from pathlib import Path
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Window
-from utf8_sim.tools.files import open_output
+from utf8_sim.tools.files import open_output, refusing
 from utf8_sim.waves.diagram import timing_diagram
 from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
 
@@ -17,18 +17,25 @@ def save_file_name(vcd: str) -> str:
     return f"{os.path.splitext(vcd)[0]}.gtkw"
 
 
+def is_foreign(save: str) -> bool:
+    """True if a save file is not to be replaced: GTKWave wrote it, or it is a pipe or a device."""
+    if not os.path.exists(save) or os.path.isdir(save):
+        return False
+    with refusing(f"read {save!r}"):
+        return not os.path.isfile(save) or not Path(save).read_bytes().startswith(_MARK)
+
+
+_MARK = SAVE_FILE_MARK.encode()
+
+
 @contextmanager
 def open_wave(vcd: str, engine: Engine, first_cycle: int = 0) -> Iterator[WaveWriter]:
-    """A waveform to write, and beside it a save file for GTKWave.
-
-    A save file that GTKWave wrote is left as it is.
-    """
+    """A waveform to write, and beside it a save file for GTKWave, unless a foreign one exists."""
     with open_output(vcd) as file, WaveWriter(file, engine, first_cycle) as wave:
         yield wave
-    save = Path(save_file_name(vcd))
-    is_theirs = save.is_file() and not save.read_bytes().startswith(SAVE_FILE_MARK.encode())
-    if vcd != "-" and os.path.isfile(vcd) and not is_theirs:
-        with open_output(str(save)) as file:
+    save = save_file_name(vcd)
+    if vcd != "-" and os.path.isfile(vcd) and not is_foreign(save):
+        with open_output(save) as file:
             file.write(save_file(engine, Path(vcd).name))
 
 

@@ -63,6 +63,24 @@ def check_output(path: str) -> None:
                 temporary.unlink()
 
 
+def is_standard_output(path: str) -> bool:
+    """True if a name means the file, pipe or terminal that is standard output.
+
+    The null device does not count: nothing can be lost there.
+    """
+    if path in ("-", os.devnull):
+        return path == "-"
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
+    except (AttributeError, OSError, ValueError):  # it is closed, or a test replaced it
+        return False
+
+
+def remove_file(path: str) -> None:
+    """Remove a file if it exists; of a symbolic link, the target."""
+    Path(os.path.realpath(path)).unlink(missing_ok=True)
+
+
 @contextmanager
 def output_folder(path: str) -> Iterator[Path]:
     """A folder to write files to, made if it is not there; and removed, if it stays empty then."""
@@ -113,6 +131,14 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not path.is_dir() and (named_descriptor or not path.is_file())
 
 
+def _descriptor(path: str) -> int | None:
+    """The number of an open descriptor, by its name."""
+    number = path.removeprefix("/dev/fd/")
+    if number != path and number.isdecimal():
+        return int(number)
+    return {"/dev/stdout": 1, "/dev/stderr": 2}.get(path)
+
+
 class _Sink(io.FileIO):
     """A file whose errors name it, whoever else is writing at the time."""
 
@@ -120,8 +146,10 @@ class _Sink(io.FileIO):
 
     @classmethod
     def open(cls, path: str | Path, shown: str) -> BinaryIO:
+        number = _descriptor(str(path))
         with refusing(f"write {shown!r}"):
-            raw = cls(path, "w")
+            # To open a descriptor by its name would truncate the file that it writes.
+            raw = cls(path if number is None else os.dup(number), "w")
         raw.shown = shown
         return io.BufferedWriter(raw)
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -11,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ from .errors import ToolError
 from .interrupts import interrupts_later
 
 LONGEST_MESSAGE = 300
-"""Characters of what a failed program said."""
+"""Characters of a failed program's message."""
+
+TRACEBACK = "Traceback (most recent call last):"
 
 
 class _Groups:
@@ -47,14 +51,30 @@ def run_tool(
     with started(arguments, folder, **options) as process:
         output, errors = process.communicate(script)
     if process.returncode:
-        lines = (errors or output).strip().splitlines() or ["no message"]
-        signs = "ERROR", "rror"  # the former is that of Yosys and nextpnr
-        reason = next((line for sign in signs for line in lines if sign in line), lines[0])
+        reason = _reason(errors or output)[:LONGEST_MESSAGE]
         status = process.returncode
         ending = f"exit status {status}" if status > 0 else f"killed by signal {-status}"
         name = Path(arguments[0]).name
-        raise ToolError(f"{name} failed ({ending}): {reason[:LONGEST_MESSAGE]}")
+        raise ToolError(f"{name} failed ({ending}): {reason}")
     return output
+
+
+def _reason(output: str) -> str:
+    """The message in the output of a failed program.
+
+    Of a Python program, it comes after the last traceback. WebAssembly adds its own stack there,
+    between the message and the cause.
+    """
+    before, traceback, rest = output.strip().rpartition(TRACEBACK)
+    lines = (before if traceback else rest).splitlines()
+    signs = ("ERROR",) if traceback else ("ERROR", "rror")  # Yosys and nextpnr write ERROR
+    if found := [line for sign in signs for line in lines if sign in line]:
+        return found[0]
+    if traceback:
+        ends = dropwhile(lambda line: not line or line.startswith(" "), rest.splitlines())
+        message = (line.strip() for line in ends if not re.match(r" +\d+: +0x", line))
+        lines = [" ".join(filter(None, message))]
+    return lines[0] if lines else "no message"
 
 
 @contextmanager

@@ -1,6 +1,9 @@
 """The designs have every property, a design that breaks one is found out, and its run is real."""
 
 import inspect
+import signal
+import subprocess
+import tempfile
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,6 +28,8 @@ from utf8_flow.formal.bench import Bench
 from utf8_flow.formal.prover import Proof, fails_within, prove
 from utf8_flow.formal.well_formed import SECOND
 from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile
+from utf8_sim.tools import programs
+from utf8_sim.tools.errors import OutOfTime
 from utf8_sim.trace import Trace
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
@@ -436,7 +441,36 @@ def test_registers_that_never_differ_from_reset_on_may_hold_anything_at_first(de
 def test_a_prover_that_gives_up_decides_nothing(monkeypatch):
     run_tool = abc_program.run_tool
     monkeypatch.setattr(
-        abc_program, "run_tool", lambda *call: run_tool(*call).replace("Property proved", "")
+        abc_program,
+        "run_tool",
+        lambda *call, **options: run_tool(*call, **options).replace("Property proved", ""),
     )
     proof = proof_of("encoder", "last-arrives")
     assert (proof.verdict, proof.counterexample) == ("UNDECIDED", {})
+
+
+@pytest.mark.parametrize("name", ["line-rate", "latency"])
+def test_a_proof_beyond_its_time_limit_ends(monkeypatch, tmp_path, name):
+    """Its program is ended, and its folder removed."""
+    started = []
+
+    class Popen(subprocess.Popen):
+        def __init__(self, arguments: Any, **options: Any) -> None:
+            super().__init__(arguments, **options)
+            started.append(self)
+
+    monkeypatch.setattr(programs.subprocess, "Popen", Popen)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    proof = prove(bench_of("compact decoder", name), limit=0)
+    assert (proof.verdict, proof.method, proof.reached) == ("UNDECIDED", "limit of 0 s", 0)
+    assert [process.returncode for process in started] == [0, -signal.SIGKILL, -signal.SIGKILL]
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_failure_whose_run_is_not_found_in_time_is_one(monkeypatch):
+    def out_of_time(*_: Any) -> Any:
+        raise OutOfTime("yosys-abc")
+
+    monkeypatch.setattr(prover, "_shortest_run", out_of_time)
+    proof = proof_of("decoder", "tokens", flawed("decoder", "wrong kind"))
+    assert (proof.verdict, proof.method, proof.inputs) == ("FAILED", "limit of 900 s", [])

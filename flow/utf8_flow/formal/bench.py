@@ -16,6 +16,7 @@ from amaranth.hdl import (
     Elaboratable,
     EnableInserter,
     Module,
+    ResetInserter,
     Signal,
     Value,
 )
@@ -121,6 +122,8 @@ class Bench(Elaboratable):
         not shown in counterexamples; what is free is.
     cut : list of Value
         What designs drive and is yet free in every cycle, so that nothing of what drives it counts.
+    model_reset : Value
+        When the specifications and timing models are reset.
     """
 
     def __init__(self, profile: Profile, designs: Designs, timing: Any = None) -> None:
@@ -143,9 +146,10 @@ class Bench(Elaboratable):
         self.part = ""
         self.cut: list[Value] = []
         self.same_start: dict[str, str] = {}
+        self.model_reset: Value = Value.cast(0)
 
     def elaborate(self, platform: Any) -> Module:
-        self.m.submodules.model = self.model
+        self.m.submodules.model = ResetInserter(self.model_reset)(self.model)
         return self.m
 
     def never(self, *conditions: Value) -> None:

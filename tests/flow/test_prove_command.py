@@ -60,7 +60,10 @@ def test_one_property(folder):
     ("arguments", "named"),
     [
         ("--property speed", "--property must be one of tokens, self-synchronisation, "),
-        ("--component encoder --property tokens", "--property must be one of bytes, covers, "),
+        (
+            "--component encoder --property tokens",
+            "--property must be one of bytes, self-synchronisation, ",
+        ),
         (
             "--component codec",
             "unknown --component 'codec': choose from decoder, encoder, validator, compactor, "

@@ -63,7 +63,7 @@ def prove(
     ] = None,
     timeout: Annotated[
         int,
-        options.number("Time limit for each property.", 1, metavar="SECONDS"),
+        options.number("Time limit for each property.", 1, metavar="SECONDS", panel=PROOFS),
     ] = LONGEST_PROOF,
     where: Where,
 ) -> None:

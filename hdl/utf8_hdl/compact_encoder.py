@@ -59,6 +59,9 @@ class CompactEncoder(Elaboratable):
 
         bits = rest.register("bits", 6 * (longest - 1), reset_less=True)
         last = rest.register("last", reset_less=True)
+        # Codes that no state has, to which only an upset leads. They must not last.
+        width = len(Value.cast(state))
+        unnamed = [f"{code:0{width}b}" for code in range(longest, 1 << width)]
         sending = Signal()
         free = Signal()
         m.d.comb += [
@@ -77,6 +80,9 @@ class CompactEncoder(Elaboratable):
                             self.o.p.last.eq(last if count == 1 else 0),
                             state.eq(states[count - 1]),
                         ]
+                if unnamed:
+                    with m.Case(*unnamed):
+                        m.d.sync += state.eq(START)
                 with m.Default(), m.If(self.i.valid):
                     m.d.sync += [
                         self.o.p.data.eq(lead),

@@ -21,10 +21,11 @@ from command import (
 from rtl import COMPACT_ENCODER_BREAKS, altered
 from utf8_flow.cli.choices import AllRules
 from utf8_flow.components.entry import Variant, variants
-from utf8_flow.formal import specification
+from utf8_flow.formal import abc_program, specification
 from utf8_flow.verify import proofs
 from utf8_sim.tools import yowasp as tools
 from utf8_sim.tools.cores import Cores
+from utf8_sim.tools.errors import OutOfTime
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -36,7 +37,7 @@ ONE = "--component", "decoder", "--profile", "unicode", "--property"
 
 
 def test_there_are_as_many_as_the_page_about_proofs_says():
-    assert len(proofs.choose_goals(variants(), None, AllRules().profiles())) == 862
+    assert len(proofs.choose_goals(variants(), None, AllRules().profiles())) == 874
 
 
 def test_one_property(folder):
@@ -59,7 +60,10 @@ def test_one_property(folder):
     ("arguments", "named"),
     [
         ("--property speed", "--property must be one of tokens, self-synchronisation, "),
-        ("--component encoder --property tokens", "--property must be one of bytes, covers, "),
+        (
+            "--component encoder --property tokens",
+            "--property must be one of bytes, self-synchronisation, ",
+        ),
         (
             "--component codec",
             "unknown --component 'codec': choose from decoder, encoder, validator, compactor, "
@@ -70,6 +74,7 @@ def test_one_property(folder):
         ("--vcd none/out.vcd", "cannot write 'none/out.vcd'"),
         ("--vcd .", "cannot write '.'"),
         ("--vcd -", "--vcd needs the name of a file"),
+        ("--timeout 0", "--timeout must be a whole number, 1 or more, not '0'\n"),
         ("text.txt", "text.txt"),
     ],
 )
@@ -84,6 +89,20 @@ def test_what_to_install_is_said(folder, monkeypatch):
 
 
 # --- what is wrong ------------------------------------------------------------------------------
+
+
+def test_what_is_not_decided_in_time_is_listed(folder, monkeypatch):
+    def out_of_time(*_, **options):
+        raise OutOfTime("yosys-abc")
+
+    monkeypatch.setattr(abc_program, "run_tool", out_of_time)
+    result = run("prove", *ONE, "line-rate", "--timeout", "60")
+    assert (result.status, result.err) == (1, "")
+    _, _, line, verdict, hint = squeezed(result.out)
+    assert line.startswith("decoder unicode line-rate UNDECIDED limit of 60 s 0/0 ")
+    assert verdict.startswith("UNDECIDED: decoder, unicode, line-rate: ")
+    assert hint == "not decided: limit of 60 s; --timeout sets the limit of a property"
+    assert names(folder) == {"text.txt"}
 
 
 def test_a_counterexample_is_shown(folder, monkeypatch):

@@ -12,6 +12,7 @@ from utf8_sim.tools.yowasp import need_packages
 from ..components.entry import possible
 from ..formal.abc_program import PACKAGE as PROVER
 from ..formal.certificate import SOLVER
+from ..formal.prover import LONGEST_PROOF
 from ..formal.prover import tool_version as prover_version
 from ..terminal import Wrong, report_console, say
 from ..verify.mutants import mutation_score
@@ -60,6 +61,10 @@ def prove(
             panel=PROOFS,
         ),
     ] = None,
+    timeout: Annotated[
+        int,
+        options.number("Time limit for each property.", 1, metavar="SECONDS", panel=PROOFS),
+    ] = LONGEST_PROOF,
     where: Where,
 ) -> None:
     """Prove the properties of the components.
@@ -84,7 +89,7 @@ def prove(
             folder = stack.enter_context(output_folder(certificates))
         workers = stack.enter_context(where.workers(*tools))
         say(show, version)
-        if not prove_all(show, goals, vcd, workers, folder):
+        if not prove_all(show, goals, vcd, workers, folder, timeout):
             raise Wrong
 
 

@@ -13,10 +13,12 @@ PACKAGE = "pyosys"
 """The PyPI package that has it, and Yosys."""
 
 
-def ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tuple[str, bytes]:
+def ask_abc(
+    circuit: Circuit, commands: str, result: str | None = None, seconds: float | None = None
+) -> tuple[str, bytes]:
     """What ABC prints about a circuit, and the file of that name that it is told to write.
 
-    Where it writes none, that is empty.
+    Where it writes none, that is empty. After so many ``seconds`` it is ended: `OutOfTime`.
     """
     abc = Path(str(resources.files(PACKAGE))) / "yosys-abc"
     with tempfile.TemporaryDirectory() as name:
@@ -24,7 +26,7 @@ def ask_abc(circuit: Circuit, commands: str, result: str | None = None) -> tuple
         (folder / "circuit.aig").write_bytes(circuit.file())
         ties = [f"&cof -V {number} -C {level}; " for number, level in circuit.levels]
         read = f"&r circuit.aig; {''.join(ties)}&put; strash"
-        said = run_tool([str(abc), "-q", f"{read}; {commands}"], folder)
+        said = run_tool([str(abc), "-q", f"{read}; {commands}"], folder, seconds=seconds)
         if "Error" in said:
             raise ToolError(f"yosys-abc failed: {' '.join(said.split())[:LONGEST_MESSAGE]}")
         written = folder / result if result else None

@@ -9,7 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, DomainRenamer, Elaboratable, Module, Signal, Value
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    DomainRenamer,
+    Elaboratable,
+    EnableInserter,
+    Module,
+    ResetInserter,
+    Signal,
+    Value,
+)
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -112,6 +122,8 @@ class Bench(Elaboratable):
         not shown in counterexamples; what is free is.
     cut : list of Value
         What designs drive and is yet free in every cycle, so that nothing of what drives it counts.
+    model_reset : Value
+        When the specifications and timing models are reset.
     """
 
     def __init__(self, profile: Profile, designs: Designs, timing: Any = None) -> None:
@@ -134,9 +146,10 @@ class Bench(Elaboratable):
         self.part = ""
         self.cut: list[Value] = []
         self.same_start: dict[str, str] = {}
+        self.model_reset: Value = Value.cast(0)
 
     def elaborate(self, platform: Any) -> Module:
-        self.m.submodules.model = self.model
+        self.m.submodules.model = ResetInserter(self.model_reset)(self.model)
         return self.m
 
     def never(self, *conditions: Value) -> None:
@@ -163,11 +176,13 @@ class Bench(Elaboratable):
         *,
         any_start: bool | str = False,
         reset: Value | None = None,
+        enable: Value | None = None,
     ) -> Any:
         """A design, by the name of its component; another one of it has more behind a ``_``.
 
         Pins of :func:`driven_pins` that are not driven are free. Its registers may hold anything at
-        first if it has ``any_start``; what those of another design hold, if that is named.
+        first if it has ``any_start``; what those of another design hold, if that is named. They are
+        reset in the cycles of ``reset``, or keep what they hold in those without ``enable``.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
         if self.part:
@@ -186,6 +201,8 @@ class Bench(Elaboratable):
             self.m.domains += domain
             self.m.d.comb += domain.rst.eq(reset)
             inside = DomainRenamer(domain.name)(component)
+        if enable is not None:
+            inside = EnableInserter(enable)(inside)
         self.m.submodules[name] = inside
         self._drive(name, component, driven or {})
         return component

@@ -81,7 +81,9 @@ class PackingTiming(CreditTiming):
         before_last = self.stages - 1
         stored = delayed(m, Cat(design.gives, newest_given[:-1]), before_last - self.given_in)
         up_to_slot = delayed(m, newest, before_last)
-        with_it = [Signal(NUMBER, name=f"accepted_{n}") for n in range(self.places)]
+        with_it = [
+            Signal(NUMBER, name=f"accepted_{n}", reset_less=True) for n in range(self.places)
+        ]
         for n, number in enumerate(with_it):
             with m.If(stored == Cat(Const(1), Const(n, NUMBER - 1))):
                 m.d.sync += number.eq(up_to_slot)
@@ -363,9 +365,9 @@ def timing(b: Bench, name: str) -> None:
 
 
 def credit(b: Bench, name: str) -> None:
-    """A beat can be taken in exactly the cycles of the documented timing, under any stalls and
-    whatever dense beats are given and are at the output."""
-    design = b.design(name)
+    """A beat can be taken in exactly the cycles of the documented timing, under any stalls,
+    whatever dense beats are given and are at the output, and after a reset in any cycle."""
+    design = resettable(b, name)
     b.cut.append(design.gives)
     expected = b.timing(b, design, Heeding(design, Const(1)))
     b.never(design.i.ready != expected.ready)
@@ -382,6 +384,12 @@ def idle(b: Bench, name: str) -> None:
     b.cycles = 3
 
 
+def resettable(b: Bench, name: str) -> Any:
+    """The design, which is reset in any cycles, together with the models on the bench."""
+    b.model_reset = b.free(1, "rst")
+    return b.design(name, reset=b.model_reset)
+
+
 def at_output(b: Bench, design: Any) -> Callable[[Value, Value, Value], Value]:
     """A function: of what is written to places, what was last written to that of the beat which is
     at the output, by its number, or the next to be there."""
@@ -389,7 +397,9 @@ def at_output(b: Bench, design: Any) -> Callable[[Value, Value, Value], Value]:
     b.model.d.sync += following.eq(following + gives(design))
 
     def read(value: Value, writes: Value, place: Value) -> Value:
-        memory = [Signal(len(value), name=f"place_{n}") for n in range(1 << PLACE_WIDTH)]
+        memory = [
+            Signal(len(value), name=f"place_{n}", reset_less=True) for n in range(1 << PLACE_WIDTH)
+        ]
         for n, kept in enumerate(memory):
             with b.model.If(writes & (place == n)):
                 b.model.d.sync += kept.eq(value)
@@ -401,8 +411,8 @@ def at_output(b: Bench, design: Any) -> Callable[[Value, Value, Value], Value]:
 def passes(b: Bench, name: str) -> None:
     """Whenever there is a beat at the output, each of its lanes has the value that was last written
     to the place of its number in that lane's memory, and the rest is what was known of the beat in
-    the last stage, whatever all that is."""
-    design = b.design(name)
+    the last stage, whatever all that is. A reset in any cycle changes nothing but the numbers."""
+    design = resettable(b, name)
     stored = design.stored
     facts = Cat(Value.cast(stored.keep), stored.last, stored.user)
     b.cut += [*map(Value.cast, (stored.writes, stored.place, stored.value)), facts, design.gives]

@@ -9,7 +9,7 @@ from typing import Any
 from amaranth.hdl import Cat, Mux, Signal, Value, unsigned
 
 from . import timing
-from .bench import Bench, accepts, gives, output_of, waits
+from .bench import Bench, accepts, driven_pins, gives, output_of, pins_differ, waits
 from .specification import DecoderSpecification, EncoderSpecification, is_continuation
 from .streams import properties_of, reach_states
 from .timing import CompactSerialTiming, Repeating, SerialTiming, watch
@@ -56,6 +56,24 @@ def idle_output(b: Bench, name: str) -> None:
     design = b.design(name)
     b.never(~design.o.valid & (output_of(design) != b.before(output_of(design))))
     b.reaches("nothing offered after something was", ~design.o.valid & output_of(design).any())
+
+
+def self_synchronisation(b: Bench, name: str) -> None:
+    """Whatever the registers held: once nothing is offered and the consumer is ready in four cycles
+    for each byte of the longest form, and in 16 more, the pins are those of an encoder that
+    began in the initial state."""
+    encoder = b.design(name, any_start=True)
+    twin = b.design(f"{name}_twin", driven_pins(encoder))
+    cycles = 4 * b.profile.longest_form + 16
+    quiet, passed = ~encoder.i.valid & encoder.o.ready, Signal(range(cycles + 1))
+    with b.m.If(passed != cycles):
+        b.m.d.sync += passed.eq(passed + 1)
+    synchronised = (passed == cycles) & ~b.since((passed != cycles) & ~quiet)
+    differs = pins_differ(encoder, twin)
+    b.never(synchronised & differs)
+    b.reaches("pins that differ before", differs)
+    b.reaches("a byte after that", synchronised & gives(encoder))
+    b.reach = cycles + 12
 
 
 def covers(b: Bench, name: str) -> None:
@@ -194,7 +212,7 @@ def order(b: Bench, name: str) -> None:
     b.reaches("two that are refused", both[0].refused & both[1].refused & (string == other_string))
 
 
-_DESIGN = {"bytes": bytes_, "covers": covers}
+_DESIGN = {"bytes": bytes_, "self-synchronisation": self_synchronisation, "covers": covers}
 _TIMING = {"in-order": in_order, "rate": rate, "latency": latency, "last-arrives": last_arrives}
 _SPECIFICATION = {"shortest-form": shortest_form, "round-trip": round_trip, "order": order}
 

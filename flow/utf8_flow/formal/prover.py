@@ -10,7 +10,7 @@ from pathlib import Path
 from amaranth.hdl import Module, Signal
 
 from utf8_hdl import __version__
-from utf8_sim.tools.errors import ToolError
+from utf8_sim.tools.errors import OutOfTime, ToolError
 from utf8_sim.tools.programs import LONGEST_MESSAGE
 from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
@@ -26,6 +26,9 @@ WRONG = "wrong"
 
 MOST_CYCLES = 20
 """In so many cycles everything must be reached that can be."""
+
+LONGEST_PROOF = 900
+"""Time limit for a property, in seconds. On two busy cores the slowest one takes a third of it."""
 
 LONGEST_SEARCH = 300
 """Seconds for which an invariant of a certificate is looked for."""
@@ -71,9 +74,9 @@ class Proof:
     ----------
     verdict : str
         ``proved``; ``FAILED``, if there is a counterexample; ``VACUOUS``, if something is not
-        reached; ``UNDECIDED``, if the prover gave up.
+        reached; ``UNDECIDED``, if the prover gave up or its time was over.
     method : str
-        How it was decided.
+        How it was decided; the time limit, if that was not enough.
     seconds : float
         How long it took.
     reached : int
@@ -105,22 +108,35 @@ def tool_version() -> str:
     return f"Yosys and ABC of {versions_line(package_versions([PACKAGE]))}"
 
 
-def prove(bench: Bench, title: str = "") -> Proof:
+def prove(bench: Bench, title: str = "", limit: float = LONGEST_PROOF) -> Proof:
     """Decide about what is said on a bench; a `ToolError` if a tool fails.
 
-    If there is a title, a certificate of that title is looked for, too.
+    If there is a title, a certificate of that title is looked for, too. The property is not decided
+    if the prover needs more seconds than the ``limit``. A certificate has a limit of its own.
     """
     begin = time.monotonic()
+
+    def left() -> float:
+        return max(0.0, begin + limit - time.monotonic())
+
     circuit = to_circuit(bench, pins=False)
-    verdict, method = decide(circuit.only(WRONG), bench.cycles)
+    verdict, method = decide(circuit.only(WRONG), bench.cycles, left())
     counterexample: dict[str, Trace] = {}
     inputs: list[dict[str, int]] = []
-    if verdict == "FAILED":
-        shown = to_circuit(bench) if bench.components else circuit
-        stimulus = _shortest_run(shown.only(WRONG))
-        method = f"run of {len(stimulus)} cycles"
-        counterexample, inputs = _explain(bench, shown, stimulus)
-    unreached = _unreached(bench, circuit, bench.cycles or bench.reach or MOST_CYCLES)
+    unreached: tuple[str, ...] = ()
+    reached = 0
+    try:
+        if verdict == "FAILED":
+            shown = to_circuit(bench) if bench.components else circuit
+            stimulus = _shortest_run(shown.only(WRONG), left())
+            method = f"run of {len(stimulus)} cycles"
+            counterexample, inputs = _explain(bench, shown, stimulus)
+        cycles = bench.cycles or bench.reach or MOST_CYCLES
+        unreached = _unreached(bench, circuit, cycles, left())
+        reached = len(bench.reached) - len(unreached)
+    except OutOfTime:
+        method = f"limit of {limit:g} s"
+        verdict = "UNDECIDED" if verdict == "proved" else verdict
     if verdict == "proved" and unreached:
         verdict = "VACUOUS"
     certificate = None
@@ -129,7 +145,6 @@ def prove(bench: Bench, title: str = "") -> Proof:
         bounded = asked.within(bench.cycles) if bench.cycles else asked
         certificate = certify(bounded, LONGEST_SEARCH, title, *_remarks(bounded))
     seconds = time.monotonic() - begin
-    reached = len(bench.reached) - len(unreached)
     return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs, certificate)
 
 
@@ -200,20 +215,23 @@ def _check_inputs(bench: Bench, circuit: Circuit) -> None:
         raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")
 
 
-def decide(circuit: Circuit, cycles: int = 0, seconds: int = 0) -> tuple[str, str]:
+def decide(circuit: Circuit, cycles: int = 0, seconds: float | None = None) -> tuple[str, str]:
     """Whether the only output of a circuit stays low in all runs, or in so many cycles of them.
 
     First registers and gates that are equal in every reachable state are merged, which induction
     shows (van Eijk's method); that alone is often enough. Then property directed reachability
     looks for a set of states that holds the initial one, that no step leaves, and in which the
-    output is low, and checks it; `seconds` limit this search, if they are given. The result is
+    output is low, and checks it. ``seconds`` are the time limit for all of this. The result is
     ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
     """
-    if cycles:
-        wrong = fails_within(circuit, cycles)
-        return ("FAILED", "") if wrong else ("proved", f"any {cycles} cycles")
-    search = f"pdr -sfy -T {seconds}" if seconds else "pdr -sfy"
-    said, merged = ask_abc(circuit, f"scorr; dc2; write_aiger result; {search}", "result")
+    commands = "scorr; dc2; write_aiger result; pdr -sfy"
+    try:
+        if cycles:
+            wrong = fails_within(circuit, cycles, seconds)
+            return ("FAILED", "") if wrong else ("proved", f"any {cycles} cycles")
+        said, merged = ask_abc(circuit, commands, "result", seconds)
+    except OutOfTime:
+        return "UNDECIDED", "out of time"
     if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
         return "proved", "induction"
     if "was asserted in frame" in said:
@@ -225,9 +243,9 @@ def decide(circuit: Circuit, cycles: int = 0, seconds: int = 0) -> tuple[str, st
     return "UNDECIDED", "PDR"
 
 
-def fails_within(circuit: Circuit, cycles: int) -> bool:
+def fails_within(circuit: Circuit, cycles: int, seconds: float | None = None) -> bool:
     """Whether the only output of a circuit is high in so many cycles of some run."""
-    said, _ = ask_abc(circuit, f"bmc3 -F {cycles}")
+    said, _ = ask_abc(circuit, f"bmc3 -F {cycles}", seconds=seconds)
     if "was asserted in frame" in said:
         return True
     if f"No output asserted in {cycles} frames" not in said:
@@ -235,9 +253,9 @@ def fails_within(circuit: Circuit, cycles: int) -> bool:
     return False
 
 
-def _shortest_run(circuit: Circuit) -> list[list[int]]:
+def _shortest_run(circuit: Circuit, seconds: float) -> list[list[int]]:
     """The inputs, cycle by cycle, of a shortest run in which the only output gets high."""
-    _, file = ask_abc(circuit, "bmc3; write_cex -a result", "result")
+    _, file = ask_abc(circuit, "bmc3; write_cex -a result", "result", seconds)
     lines = file.decode().split()[1:]  # the first one is about the registers
     stimulus = [[int(level) for level in line] for line in lines if set(line) <= {"0", "1"}]
     if not any(circuit.simulate(stimulus)[-1].values()):
@@ -245,11 +263,11 @@ def _shortest_run(circuit: Circuit) -> list[list[int]]:
     return stimulus
 
 
-def _unreached(bench: Bench, circuit: Circuit, cycles: int) -> tuple[str, ...]:
+def _unreached(bench: Bench, circuit: Circuit, cycles: int, seconds: float) -> tuple[str, ...]:
     """What must be reached and is not."""
     names = {f"reached{number}": what for number, what in enumerate(bench.reached)}
     # Without -x it keeps the runs, and crashes if an output is high from the beginning.
-    said, _ = ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}")
+    said, _ = ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}", seconds=seconds)
     reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
     return tuple(what for number, what in enumerate(names.values()) if number not in reached)
 

@@ -323,6 +323,25 @@ class Passing:
         return [(delayed(m, self.item[:1]), 1), (delayed(m, self.item[1:], stages), stages)]
 
 
+class Cutting(Passing):
+    """The specification of what gives each item once: at once, or cut by the next item.
+
+    So an item gives no result, one or two, as a byte does in the decoder.
+    """
+
+    def __init__(self, b: Bench, layout: Any) -> None:
+        super().__init__(layout)
+        unfinished, item = Signal(), Signal.like(self.item)
+        self.cuts, self.ends = self.accept & unfinished, self.accept & b.free(1, "ends")
+        self.results = self.item, item
+        with b.model.If(self.accept):
+            b.model.d.sync += unfinished.eq(~self.ends)
+            with b.model.If(~self.ends):
+                b.model.d.sync += item.eq(self.item)
+        b.reaches("an item that gives nothing", self.accept & ~self.cuts & ~self.ends)
+        b.reaches("an item with two results", self.cuts & self.ends)
+
+
 class Repeating:
     """The specification of what gives every item any number of times, up to a most."""
 
@@ -354,8 +373,10 @@ def watch(b: Bench, name: str, specification: Any) -> tuple[Any, Value, Value]:
 
 def in_order(b: Bench, name: str, specification: Any = None) -> Any:
     """Every item that is accepted gets to the specification, and its result to the output: none is
-    lost, changed or overtaken, under any stalls."""
-    component, enters, arrives = watch(b, name, specification or Passing(unsigned(2)))
+    lost, changed or overtaken, under any stalls. It has its result at once, or is cut by the next
+    item, so that one item may have two results."""
+    specification = specification or Cutting(b, unsigned(2))
+    component, enters, arrives = watch(b, name, specification)
     item, result = input_of(component), output_of(component)
     first, arrived = ~b.since(accepts(component) & (item == BEFORE)), b.since(arrives)
     allowed = Mux(arrived, result == BEHIND, (result == WATCHED) | ((result == BEFORE) & ~first))

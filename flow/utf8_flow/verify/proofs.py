@@ -19,7 +19,7 @@ from utf8_sim.tools.interrupts import interrupts_later
 from ..components.entry import Variant, possible, variants
 from ..formal.bench import Property
 from ..formal.certificate import Certificate
-from ..formal.prover import Proof, prove
+from ..formal.prover import LONGEST_PROOF, Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
 from .report import short_name
@@ -64,19 +64,25 @@ def _names(goals: list[Goal]) -> list[str]:
     return list(dict.fromkeys(goal.property.name for goal in goals))
 
 
-def attempt(goal: Goal, certified: bool = False) -> Proof:
-    """Prove it, or not; with a certificate, if one can be found."""
+def attempt(goal: Goal, certified: bool = False, limit: float = LONGEST_PROOF) -> Proof:
+    """Prove it, or not, in so many seconds; with a certificate, if one can be found."""
     bench = goal.property.bench(goal.profile, {goal.variant.component: goal.variant.make})
-    return prove(bench, f"{goal}: {goal.property.statement}" if certified else "")
+    return prove(bench, f"{goal}: {goal.property.statement}" if certified else "", limit)
 
 
 def prove_all(
-    show: Console, goals: list[Goal], vcd: str, workers: Workers, folder: Path | None = None
+    show: Console,
+    goals: list[Goal],
+    vcd: str,
+    workers: Workers,
+    folder: Path | None = None,
+    limit: float = LONGEST_PROOF,
 ) -> bool:
     """Prove everything, and show a counterexample to each property that fails; whether none does.
 
     The first counterexample's waveform has the name given; the others add which one they are of.
     If there is a folder, a certificate of each proof is written there; then each must have one.
+    The limit is that of each property, in seconds.
     """
     wrong: list[tuple[Goal, Proof]] = []
     uncertified: list[Goal] = []
@@ -88,7 +94,7 @@ def prove_all(
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
     with progress_bar() as progress:
         task = progress.add_task("proving", total=len(goals))
-        for goal, proof in workers.do(partial(attempt, certified=bool(folder)), goals):
+        for goal, proof in workers.do(partial(attempt, certified=bool(folder), limit=limit), goals):
             reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
             what = goal.property
             line = Text(f"{goal.variant.label:<{first}}{short_name(goal.profile):<{second}}")
@@ -107,6 +113,8 @@ def prove_all(
     wrong.sort(key=lambda result: goals.index(result[0]))  # whichever was done first
     for goal, proof in wrong:
         say(show, f"{proof.verdict}: {goal}: {goal.property.statement}", "bold red")
+        if proof.verdict == "UNDECIDED":
+            say(show, f"not decided: {proof.method}; --timeout sets the limit of a property")
         if proof.unreached:
             say(show, f"not reached: {', '.join(proof.unreached)}")
     failed = [(goal, proof) for goal, proof in wrong if proof.inputs]

@@ -5,6 +5,10 @@ class ToolError(Exception):
     """A program or a package that is needed is not there, or fails."""
 
 
+class OutOfTime(ToolError):
+    """A program did not end within its time limit."""
+
+
 class Refused(ValueError):
     """Wrong usage, or a file that cannot be used; the message says which."""
 

@@ -16,7 +16,7 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
-from .errors import ToolError
+from .errors import OutOfTime, ToolError
 from .interrupts import interrupts_later
 
 LONGEST_MESSAGE = 300
@@ -41,20 +41,25 @@ def run_tool(
     folder: Path | None = None,
     script: str = "",
     environment: Mapping[str, str] | None = None,
+    seconds: float | None = None,
 ) -> str:
     """What a program prints on its standard output, given a ``script`` on its standard input.
 
-    If it cannot be run or fails, that is a `ToolError`. No shell reads the arguments.
+    If it cannot be run or fails, that is a `ToolError`. No shell reads the arguments. A time limit
+    in ``seconds`` ends it, which raises `OutOfTime`.
     """
+    name = Path(arguments[0]).name
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     options = {**pipes, "encoding": "utf-8", "errors": "replace", "env": environment}
     with started(arguments, folder, **options) as process:
-        output, errors = process.communicate(script)
+        try:
+            output, errors = process.communicate(script, seconds)
+        except subprocess.TimeoutExpired:
+            raise OutOfTime(f"{name} did not end within {seconds:.0f} s") from None
     if process.returncode:
         reason = _reason(errors or output)[:LONGEST_MESSAGE]
         status = process.returncode
         ending = f"exit status {status}" if status > 0 else f"killed by signal {-status}"
-        name = Path(arguments[0]).name
         raise ToolError(f"{name} failed ({ending}): {reason}")
     return output
 

@@ -48,12 +48,16 @@ def _digests(variant: Variant) -> dict[str, str]:
     return {what.name: digest_of(variant, what) for what in properties}
 
 
+@cache
+def _too_large(variant: Variant) -> frozenset[str]:
+    return frozenset(what.name for what in variant.too_large_for)
+
+
 def _state(results: Results, variant: Variant, profile: str, name: str) -> tuple[int, str]:
     """The state of a property of a design, and the property with what is known of it."""
     result = results.get((variant, profile, name))
     if result is None:
-        is_too_large = name in [what.name for what in variant.too_large_for]
-        return UNTRIED, f"`{name}`" + " (too large)" * is_too_large
+        return UNTRIED, f"`{name}`" + " (too large)" * (name in _too_large(variant))
     is_current = result.digest == _digests(variant)[name]
     seconds = f"{max(1, round(result.seconds))} s"
     if result.is_proved:

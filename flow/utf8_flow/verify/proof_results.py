@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,14 @@ def digest_of(variant: Variant, what: Property) -> str:
 
     That of the property `verilog` also covers the Verilog writer.
     """
-    modules = frozenset({variant.entry.formal, type(variant.make(UNICODE)).__module__})
-    return code_digest(modules, PACKAGES | WRITER if what.name == "verilog" else PACKAGES)
+    packages = PACKAGES | WRITER if what.name == "verilog" else PACKAGES
+    return code_digest(_modules(variant), packages)
+
+
+@cache
+def _modules(variant: Variant) -> frozenset[str]:
+    """The modules of a design and of its properties."""
+    return frozenset({variant.entry.formal, type(variant.make(UNICODE)).__module__})
 
 
 @dataclass(frozen=True)

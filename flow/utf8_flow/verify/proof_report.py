@@ -143,7 +143,7 @@ def _proved(name: str, step: Step, results: Results | None, together: str) -> st
         return f"**Argument, not proved:** {step.text}"
     ran = _ran(name, step.by, results)
     more = f" ({ran})" if ran not in ("", together) else ""
-    return f"{step.text} Proved by {_names(step.by)}{more}."
+    return f"{step.text} By {_names(step.by)}{more}."
 
 
 def _assumed(assumption: Assumption) -> str:

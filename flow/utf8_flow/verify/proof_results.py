@@ -106,7 +106,7 @@ class Result:
     def of_row(cls, row: dict[str, Any]) -> "Result":
         """The result of a row; a `KeyError`, `TypeError` or `ValueError` if it is none."""
         variant = Variant(*(row[field.name] for field in fields(Variant)))
-        variant.make(UNICODE)
+        _modules(variant)  # refused if there is no such design
         return cls(variant, *(row[key] for key in _KEYS))
 
 
@@ -176,8 +176,12 @@ class Results:
 
 def _exists(result: Result) -> bool:
     """False if the property was renamed or removed."""
-    variant = result.variant
-    return result.name in {what.name for what in (*variant.proofs, *variant.too_large_for)}
+    return result.name in _names(result.variant)
+
+
+@cache
+def _names(variant: Variant) -> frozenset[str]:
+    return frozenset(what.name for what in (*variant.proofs, *variant.too_large_for))
 
 
 def _order(result: Result) -> tuple[Any, ...]:

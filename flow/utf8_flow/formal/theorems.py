@@ -146,6 +146,11 @@ def _encoder(lemmas: Step, own: tuple[Step, ...] = ()) -> Theorem:
             lemmas,
             *own,
             _STREAMS,
+            Step(
+                "From any register contents, the encoder is as in the initial state after a "
+                "bounded number of cycles without input.",
+                ("self-synchronisation",),
+            ),
             _RESET,
             _VERILOG,
         ),
@@ -243,15 +248,13 @@ _MUTUAL = Assumption(
     ("timing", "credit", "room"),
     "Each of the three is about one cycle, so an induction over cycles combines them.",
 )
-_CREDIT_RESET = Assumption(
-    "Nothing from before a reset affects the credit.",
-    ("idle",),
-    "Only a memory of numbers is not reset, and it has no effect while no beat is at the output.",
-)
-
 _FLOW_CONTROL = (
     Step("`o.valid` is that of the documented timing after a reset.", ("timing",), (_MUTUAL,)),
-    Step("`i.ready` is that of the documented timing.", ("credit",), (_MUTUAL, _CREDIT_RESET)),
+    Step(
+        "`i.ready` is that of the documented timing, also after a reset in any cycle.",
+        ("credit",),
+        (_MUTUAL,),
+    ),
     Step("The credit does not depend on old numbers.", ("idle",)),
     Step("No dense beat overwrites one that was not taken.", ("room",), (_MUTUAL,)),
 )
@@ -347,15 +350,12 @@ THEOREMS = {
                 "induction over slots."
             ),
             Step(
-                "Each lane of the output has the value that was last written for its dense beat.",
+                "Each lane of the output has the value that was last written for its dense beat, "
+                "also after a reset in any cycle.",
                 ("passes",),
                 (Assumption("Nothing overwrites a waiting beat.", ("room",)),),
             ),
             *_FLOW_CONTROL,
-            Step(
-                "After a reset in the middle of a stream, `passes` holds, too: the numbers begin "
-                "again with those of the initial state."
-            ),
             Step(
                 "From any register contents, the stages agree after an accepted `last`.",
                 ("self-synchronisation",),

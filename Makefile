@@ -17,7 +17,7 @@ SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
 SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 
 .PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram \
-        prove prove-model prove-check mutate synth \
+        prove prove-record prove-lanes prove-status prove-model prove-check mutate synth \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) choose $(CHOICES) \
         bitstream site live lint format clean
 
@@ -85,8 +85,28 @@ diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \
 	    --stall-output-cycles 4 --wave docs/decoder.svg --wave-cycles 0-11
 
-prove: $(VENV)/formal ## Prove every property of every component and profile
+prove: $(VENV)/formal ## Prove each component in all profiles, lanes: 8; each pair of forms in unicode, lanes: 4
 	$(BIN)/utf8-hdl prove
+
+# An interrupted run goes on where it was: what docs/proofs.json has for the present code is skipped.
+PROVE_MISSING = $(BIN)/utf8-hdl prove --json docs/proofs.json --missing --timeout $(PROVE_LIMIT)
+PROVE_LIMIT  := 900
+
+prove-record: $(VENV)/formal ## Do what make prove does and docs/proofs.json lacks; then fill docs/proofs.md
+	-$(PROVE_MISSING)
+	$(MAKE) prove-status
+
+prove-lanes: $(VENV)/formal ## The same for 8 and 64 lanes in unicode, PROVE_LIMIT=900 seconds each
+	-$(PROVE_MISSING) --profile unicode --lanes 8
+	-$(PROVE_MISSING) --profile unicode --lanes 64
+	$(MAKE) prove-status
+
+prove-status: $(VENV)/base ## Fill docs/proofs.md from docs/proofs.json
+	@mkdir -p $(BUILD)
+	$(BIN)/utf8-hdl prove --status --json docs/proofs.json > $(BUILD)/prove-status.txt
+	$(call fill,prove-status,proofs)
+	$(BIN)/utf8-hdl prove --theorem --json docs/proofs.json > $(BUILD)/prove-theorem.txt
+	$(call fill,prove-theorem,proofs)
 
 prove-model: $(VENV)/formal ## Hold the golden model against the specification of the proofs
 	$(BIN)/python -m utf8_flow.formal.golden

@@ -3,6 +3,7 @@
 import os
 import re
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,9 @@ from rtl import COMPACT_ENCODER_BREAKS, altered
 from utf8_flow.cli.choices import AllRules
 from utf8_flow.components.entry import Variant, variants
 from utf8_flow.formal import abc_program, specification
+from utf8_flow.formal.prover import Proof
 from utf8_flow.verify import proofs
+from utf8_hdl import UNICODE
 from utf8_sim.tools import yowasp as tools
 from utf8_sim.tools.cores import Cores
 from utf8_sim.tools.errors import OutOfTime
@@ -36,8 +39,44 @@ ONE = "--component", "decoder", "--profile", "unicode", "--property"
 # --- what is proved -----------------------------------------------------------------------------
 
 
-def test_there_are_as_many_as_the_page_about_proofs_says():
-    assert len(proofs.choose_goals(variants(), None, AllRules().profiles())) == 874
+def every_goal():
+    return proofs.choose_goals(variants(), None, AllRules().profiles(), small=True)
+
+
+def test_every_pair_of_forms_is_proved_in_unicode():
+    """With four lanes; some of them big-endian and without a byte order mark, too."""
+    small = {goal.variant for goal in every_goal() if goal.variant.label.endswith(", 4 lanes")}
+    assert {goal.profile for goal in every_goal() if goal.variant in small} == {UNICODE}
+    pairs = product(("utf-8", "utf-16", "utf-32"), repeat=2)
+    owns = [{"from_form": taken, "to_form": given} for taken, given in pairs]
+    plain = {Variant("transcoder", lanes=4, own=own) for own in owns}
+    assert plain < small
+    assert {variant.own[2:] for variant in small - plain} == {
+        (("byte_order", "big"), ("strip_bom", True))
+    }
+
+
+def test_the_scope_names_every_design_and_what_is_left_out():
+    *proved, left_out = proofs.scope(every_goal())
+    named = [label for line in proved for label in line.partition(": ")[2].split("; ")]
+    assert sorted(named) == sorted({goal.variant.label for goal in every_goal()})
+    assert any(re.match("proved in unicode: compactor, 8 lanes; ", line) for line in proved)
+    assert left_out.startswith(
+        "left out: verilog of transcoder from utf-8 to utf-8, 8 lanes, which"
+    )
+
+
+def test_without_a_property_the_scope_is_printed(folder, monkeypatch):
+    monkeypatch.setattr(Cores, "do", lambda _, work, goals: ((goal, PROVED) for goal in goals))
+    result = run("prove", "--component", "encoder", "--profile", "ucs2", "--surrogates", "accept")
+    assert (result.status, result.err) == (0, "")
+    assert squeezed(result.out)[-2:] == [
+        "proved in ucs2 surrogates accepted: encoder",
+        "left out: any other design, profile and combination of rules",
+    ]
+
+
+PROVED = Proof("proved", "induction", 1.5, 1)
 
 
 def test_one_property(folder):
@@ -75,6 +114,14 @@ def test_one_property(folder):
         ("--vcd .", "cannot write '.'"),
         ("--vcd -", "--vcd needs the name of a file"),
         ("--timeout 0", "--timeout must be a whole number, 1 or more, not '0'\n"),
+        ("--missing", "--missing needs --json FILE"),
+        ("--status", "--status needs --json FILE"),
+        ("--json -", "--json needs the name of a file"),
+        ("--json none/out.json", "cannot write 'none/out.json'"),
+        ("--json text.txt", "'text.txt' holds no results of proofs: choose a file that prove"),
+        ("--json . --status", "cannot read '.': Is a directory"),
+        ("--theorem --profile ucs2", "--profile has no effect with --theorem"),
+        ("--status --json x --lanes 8", "--lanes has no effect with --status"),
         ("text.txt", "text.txt"),
     ],
 )

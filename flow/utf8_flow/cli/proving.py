@@ -16,7 +16,10 @@ from ..formal.prover import LONGEST_PROOF
 from ..formal.prover import tool_version as prover_version
 from ..terminal import Wrong, report_console, say
 from ..verify.mutants import mutation_score
-from ..verify.proofs import choose_goals, property_names, prove_all
+from ..verify.proof_report import status_tables, theorem_lines
+from ..verify.proof_results import Results
+from ..verify.proofs import choose_goals, property_names, prove_all, scope
+from ..verify.proofs import missing as choose_missing
 from . import options
 from .choices import AllRules, Designs, Rules, Stalling, Where, refuse_idle
 from .output import check_outputs
@@ -61,6 +64,30 @@ def prove(
             panel=PROOFS,
         ),
     ] = None,
+    json_file: Annotated[
+        str | None,
+        options.option("FILE", "Merge each result into a JSON file.", "--json", panel=PROOFS),
+    ] = None,
+    missing: Annotated[
+        bool,
+        options.flag(
+            "--missing",
+            "Skip each property that is proved for the present code in --json.",
+            panel=PROOFS,
+        ),
+    ] = False,
+    status: Annotated[
+        bool,
+        options.flag("--status", "Print the results in --json, and prove nothing.", panel=PROOFS),
+    ] = False,
+    theorem: Annotated[
+        bool,
+        options.flag(
+            "--theorem",
+            "Print the theorem of each component and its steps, and prove nothing.",
+            panel=PROOFS,
+        ),
+    ] = False,
     timeout: Annotated[
         int,
         options.number("Time limit for each property.", 1, metavar="SECONDS", panel=PROOFS),
@@ -73,14 +100,32 @@ def prove(
     for every profile, and for unicode with each of its rules inverted.
     """
     chosen = designs.variants()
-    refuse_idle(context, chosen)
-    goals = choose_goals(chosen, name, rules.profiles())
+    refuse_idle(context, chosen, **_idle(status, theorem))
+    if (missing or status) and json_file is None:
+        raise Refused(f"{'--status' if status else '--missing'} needs --json FILE")
+    if json_file in ("", "-"):
+        raise Refused("--json needs the name of a file")
+    results = None if json_file is None else Results(json_file)
+    show = report_console()
+    if status or theorem:
+        lines = status_tables(results) if status and results else []
+        if theorem:
+            lines += theorem_lines(designs.component, results)
+        for line in lines:
+            say(show, line)
+        return
+    goals = choose_goals(chosen, name, rules.profiles(), small=designs == Designs())
+    if missing and results:
+        goals = choose_missing(goals, results, timeout)
     if vcd == "-":
         raise Refused("--vcd needs the name of a file")
     if certificates in ("", "-"):
         raise Refused("--certificates needs the name of a folder")
-    check_outputs([], {"--vcd": vcd})
-    show, version = report_console(), prover_version()
+    check_outputs([], {"--vcd": vcd, "--json": json_file})
+    version = prover_version()
+    if not goals:
+        say(show, "nothing is missing", "green")
+        return
     with ExitStack() as stack:
         folder, tools = None, [PROVER]
         if certificates is not None:
@@ -89,8 +134,29 @@ def prove(
             folder = stack.enter_context(output_folder(certificates))
         workers = stack.enter_context(where.workers(*tools))
         say(show, version)
-        if not prove_all(show, goals, vcd, workers, folder, timeout):
+        if not prove_all(show, goals, vcd, workers, folder, timeout, results):
             raise Wrong
+        for line in scope(goals) if name is None else []:
+            say(show, line)
+
+
+_PROVING = (
+    *("name", "vcd", "certificates", "timeout", "missing", "cluster"),
+    *("profile", "surrogates", "noncharacters", "error_span"),
+)
+"""Parameters of `prove` that only a proof needs."""
+
+_CHOOSING = "component", "compact", "lanes", "from_form", "to_form", "byte_order", "strip_bom"
+"""Parameters that choose designs."""
+
+
+def _idle(status: bool, theorem: bool) -> dict[str, str]:
+    """The parameters that have no effect where nothing is proved."""
+    if not (status or theorem):
+        return {}
+    option = "--status" if status else "--theorem"
+    names = {*_PROVING, *_CHOOSING, "width"} - ({"component"} if theorem else set())
+    return dict.fromkeys(names, f"with {option}")
 
 
 @options.command(

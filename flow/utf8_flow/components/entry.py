@@ -86,6 +86,8 @@ class Entry:
     own: tuple[Own, ...] = ()
     #: Values of these, a design for each, that are tried where all designs are.
     tried: tuple[Mapping[str, Any], ...] = ({},)
+    #: Values of these, a design for each, that are proved with few lanes where all are proved.
+    proved_small: tuple[Mapping[str, Any], ...] = ()
     #: Options that have no effect if its own have some values.
     idle: Callable[[Mapping[str, Any]], frozenset[str]] = lambda own: frozenset()
     #: The bytes of a text that is typed, for a design.
@@ -204,12 +206,22 @@ class Variant:
 
     @property
     def proofs(self) -> list["Property"]:
-        """What is proved of it, if anything is."""
+        """The properties that are tried."""
+        return [each for each, is_tried in self._properties if is_tried]
+
+    @property
+    def too_large_for(self) -> list["Property"]:
+        """The properties that are not tried, as the design is too large for them."""
+        return [each for each, is_tried in self._properties if not is_tried]
+
+    @property
+    def _properties(self) -> list[tuple["Property", bool]]:
+        """The properties, if there are any, each with whether its proof ends within minutes."""
         if not self.entry.formal:
             return []
         properties: list[Property] = import_module(self.entry.formal).PROPERTIES[self.compact]
         design = self.make(UNICODE)
-        return [each for each in properties if each.ends(design)]
+        return [(each, each.ends(design)) for each in properties]
 
     def make(self, profile: Profile) -> Any:
         """A design; it is refused if there is none like that."""
@@ -236,6 +248,10 @@ LANES_TRIED = 8
 """How many lanes a component that may have any number of them has where all are tried."""
 
 
+LANES_OF_SMALL = 4
+"""How many lanes a design has that is small and yet takes every encoding form."""
+
+
 def variants() -> list[Variant]:
     """Each component as it is unless something else is asked for, compact, and with lanes."""
     found = []
@@ -246,6 +262,15 @@ def variants() -> list[Variant]:
         if "--lanes" in entry.options:
             found += [Variant(name, lanes=LANES_TRIED, own=own) for own in entry.tried]
     return list(dict.fromkeys(found))
+
+
+def small_variants() -> list[Variant]:
+    """The designs with few lanes that are proved where all are proved."""
+    return [
+        Variant(name, lanes=LANES_OF_SMALL, own=own)
+        for name, entry in ENTRIES.items()
+        for own in entry.proved_small
+    ]
 
 
 def possible(wanted: Iterable[tuple[Variant, Profile]]) -> list[tuple[Variant, Profile]]:

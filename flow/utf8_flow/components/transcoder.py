@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, TextIO
 
 import numpy as np
@@ -135,6 +136,20 @@ _TRIED = (
     (Form.UTF_8, Form.UTF_8),
 )
 
+_BIG_ENDIAN = (
+    (Form.UTF_8, Form.UTF_16),
+    (Form.UTF_16, Form.UTF_8),
+    (Form.UTF_32, Form.UTF_16),
+)
+
+_PROVED_SMALL: tuple[Mapping[str, Any], ...] = (
+    *({"from_form": taken, "to_form": given} for taken, given in product(Form, repeat=2)),
+    *(
+        {"from_form": taken, "to_form": given, "byte_order": ByteOrder.BIG, "strip_bom": True}
+        for taken, given in _BIG_ENDIAN
+    ),
+)
+
 
 def idle(own: Mapping[str, Any]) -> frozenset[str]:
     """Options that have no effect between some forms."""
@@ -152,6 +167,7 @@ ENTRY = register(
         | {each.option for each in OWN},
         own=OWN,
         tried=tuple({"from_form": taken, "to_form": given} for taken, given in _TRIED),
+        proved_small=_PROVED_SMALL,
         idle=idle,
         encode=encode,
         ports=ports,

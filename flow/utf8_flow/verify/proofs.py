@@ -1,5 +1,6 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -16,12 +17,13 @@ from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.interrupts import interrupts_later
 
-from ..components.entry import Variant, possible, variants
+from ..components.entry import Variant, possible, small_variants, variants
 from ..formal.bench import Property
 from ..formal.certificate import Certificate
 from ..formal.prover import LONGEST_PROOF, Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table
+from .proof_results import Key, Result, Results, digest_of
 from .report import short_name
 from .waves import write_wave
 
@@ -37,22 +39,61 @@ class Goal:
     def __str__(self) -> str:
         return f"{self.variant.label}, {short_name(self.profile)}, {self.property.name}"
 
+    def key(self) -> Key:
+        """Names it in the results of proofs."""
+        return self.variant, short_name(self.profile), self.property.name
+
+    def digest(self) -> str:
+        """The digest of the code that it is about."""
+        return digest_of(self.variant, self.property)
+
     def file_name(self) -> str:
         """For what is written about it, without an ending."""
         return "-".join(str(self).replace(",", "").split())
 
 
-def choose_goals(chosen: list[Variant], name: str | None, profiles: list[Profile]) -> list[Goal]:
-    """What is to be proved of some variants: one property, or all."""
+def choose_goals(
+    chosen: list[Variant], name: str | None, profiles: list[Profile], small: bool = False
+) -> list[Goal]:
+    """The goals for some designs: one property, or all.
+
+    The small designs are added for the profile ``unicode``, if asked for.
+    """
+    wanted = [(each, rules) for rules, each in product(profiles, chosen)]
+    if small and UNICODE in profiles:
+        wanted += [(each, UNICODE) for each in small_variants()]
     goals = [
         Goal(what, profile, variant)
-        for variant, profile in possible((each, rules) for rules, each in product(profiles, chosen))
+        for variant, profile in possible(wanted)
         for what in variant.proofs
     ]
     names = _names(goals)
     if name is not None and name not in names:
         raise WrongValue(f"property must be one of {', '.join(names)}, not {name!r}")
     return [goal for goal in goals if name in (None, goal.property.name)]
+
+
+def missing(goals: list[Goal], results: Results, limit: float) -> list[Goal]:
+    """The goals that are not proved for the present code, the cheapest first as far as is known.
+
+    Those are left out that ran out of this time limit before, or of a longer one.
+    """
+    left = []
+    for goal in goals:
+        before = results.get(goal.key())
+        is_current = before is not None and before.digest == goal.digest()
+        is_over = before and (before.is_proved or before.ran_out_of(limit))
+        if not (is_current and is_over):
+            left.append(goal)
+    return sorted(left, key=lambda goal: _cost(goal, results))
+
+
+def _cost(goal: Goal, results: Results) -> tuple[bool, float]:
+    """An estimate: large designs last of those without a result; the time of the last attempt."""
+    before = results.get(goal.key())
+    if before:
+        return not before.is_proved, before.seconds
+    return goal.property.name in ("passes", "verilog"), goal.variant.lanes
 
 
 def property_names() -> list[str]:
@@ -62,6 +103,26 @@ def property_names() -> list[str]:
 
 def _names(goals: list[Goal]) -> list[str]:
     return list(dict.fromkeys(goal.property.name for goal in goals))
+
+
+def scope(goals: list[Goal]) -> list[str]:
+    """What some goals are about, and what is left out, as lines."""
+    rules: dict[Variant, list[str]] = defaultdict(list)
+    for goal in goals:
+        profile = short_name(goal.profile)
+        if profile not in rules[goal.variant]:
+            rules[goal.variant].append(profile)
+    designs: dict[str, list[str]] = defaultdict(list)
+    for variant, profiles in rules.items():
+        designs[", ".join(profiles)].append(variant.label)
+    lines = [f"proved in {profiles}: {'; '.join(labels)}" for profiles, labels in designs.items()]
+    skipped = [
+        f"{what.name} of {variant.label}, which does not end within minutes"
+        for variant in rules
+        for what in variant.too_large_for
+    ]
+    others = "any other design, profile and combination of rules"
+    return [*lines, f"left out: {'; '.join([*skipped, others])}"]
 
 
 def attempt(goal: Goal, certified: bool = False, limit: float = LONGEST_PROOF) -> Proof:
@@ -77,16 +138,18 @@ def prove_all(
     workers: Workers,
     folder: Path | None = None,
     limit: float = LONGEST_PROOF,
+    results: Results | None = None,
 ) -> bool:
     """Prove everything, and show a counterexample to each property that fails; whether none does.
 
     The first counterexample's waveform has the name given; the others add which one they are of.
     If there is a folder, a certificate of each proof is written there; then each must have one.
-    The limit is that of each property, in seconds.
+    The limit is that of each property, in seconds. Each result is recorded, if there is a record.
     """
     wrong: list[tuple[Goal, Proof]] = []
     uncertified: list[Goal] = []
     covers = 0
+    digests = {goal.key(): goal.digest() for goal in goals} if results else {}
     names = [("component", "profile")]
     names += [(goal.variant.label, short_name(goal.profile)) for goal in goals]
     first, second = (max(map(len, column)) + 2 for column in zip(*names, strict=True))
@@ -103,6 +166,9 @@ def prove_all(
             line.append(f"{proof.method:<26}{reached:>9}{proof.seconds:>7.1f} s")
             print_lines(show, [line])
             covers += proof.reached
+            if results:
+                name, digest = goal.property.name, digests[goal.key()]
+                results.add(Result.of(goal.variant, goal.profile, name, digest, proof))
             if proof.verdict != "proved":
                 wrong.append((goal, proof))
             elif folder and not proof.certificate:

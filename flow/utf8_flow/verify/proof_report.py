@@ -1,0 +1,185 @@
+"""Results of proofs as tables, and the theorems with the designs for which their steps ran."""
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+
+from utf8_hdl import UNICODE
+from utf8_sim.tools.errors import Refused
+
+from ..components.entry import ENTRIES, Variant, small_variants, variants
+from ..formal.theorems import THEOREMS, Assumption, Step
+from ..terminal import plural
+from .proof_results import UNDECIDED, Results, digest_of
+
+LANES = 8, 64
+"""Numbers of lanes that the tables have for every component with lanes, whatever ran."""
+
+STATES = "proved at this version", "at an earlier version", "not tried", "did not end"
+NOW, BEFORE, UNTRIED, ENDLESS = range(len(STATES))
+
+DASH = "–"
+
+
+def theorem_of(variant: Variant) -> str:
+    """The name of the theorem about a design."""
+    laned = " with lanes" if variant.lanes > 1 and ENTRIES[variant.component].laned else ""
+    return "compact " * variant.compact + variant.component + laned
+
+
+def shown_variants(results: Results) -> list[Variant]:
+    """The designs of the tables: those that `prove` tries, large ones, and those with results."""
+    laned = [name for name, entry in ENTRIES.items() if "--lanes" in entry.options]
+    wide = [Variant(name, lanes=lanes) for name in laned for lanes in LANES]
+    found = {*variants(), *small_variants(), *wide, *(result.variant for result in results)}
+    return sorted(found, key=_order)
+
+
+def _order(variant: Variant) -> tuple[int, bool, int, str, int]:
+    own = str(variant.own)  # the plainest designs come first
+    name = list(ENTRIES).index(variant.component)
+    return name, variant.compact, len(own), own, variant.lanes
+
+
+@cache
+def _digests(variant: Variant) -> dict[str, str]:
+    """The digest of the present code for each property of a design."""
+    properties = (*variant.proofs, *variant.too_large_for)
+    return {what.name: digest_of(variant, what) for what in properties}
+
+
+@cache
+def _too_large(variant: Variant) -> frozenset[str]:
+    return frozenset(what.name for what in variant.too_large_for)
+
+
+def _state(results: Results, variant: Variant, profile: str, name: str) -> tuple[int, str]:
+    """The state of a property of a design, and the property with what is known of it."""
+    result = results.get((variant, profile, name))
+    if result is None:
+        return UNTRIED, f"`{name}`" + " (too large)" * (name in _too_large(variant))
+    is_current = result.digest == _digests(variant)[name]
+    seconds = f"{max(1, round(result.seconds))} s"
+    if result.is_proved:
+        return NOW if is_current else BEFORE, f"`{name}` {seconds}"
+    if not is_current:
+        return UNTRIED, f"`{name}`"
+    verdict = f"within {seconds}" if result.verdict == UNDECIDED else f"**{result.verdict}**"
+    return ENDLESS, f"`{name}` {verdict}"
+
+
+def status_tables(results: Results) -> list[str]:
+    """The state of every proof, in Markdown: each property in `unicode`, and numbers elsewhere."""
+    shown = shown_variants(results)
+    rows: list[tuple[str, ...]] = [_row(results, variant) for variant in shown]
+    lines = ["In the profile `unicode`:", "", *_table("design", STATES, rows)]
+    profiles = dict.fromkeys(result.profile for result in results)
+    profiles.pop(UNICODE.name, None)
+    rows = [
+        (variant.label, *(_count(results, variant, each) for each in profiles)) for variant in shown
+    ]
+    rows = [row for row in rows if {*row[1:]} - {DASH}]
+    if rows:
+        lines += ["", "In other profiles, how many properties are proved at this version:", ""]
+        lines += _table("design", profiles, rows)
+    return lines
+
+
+def _table(first: str, heads: Iterable[str], rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows in Markdown. They are not padded, as some cells are long."""
+    head = first, *heads
+    return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
+
+
+def _row(results: Results, variant: Variant) -> tuple[str, ...]:
+    cells: list[list[str]] = [[] for _ in STATES]
+    for name in _digests(variant):
+        state, text = _state(results, variant, UNICODE.name, name)
+        cells[state].append(text)
+    every = len(_digests(variant))
+    if len(cells[UNTRIED]) == every:
+        cells[UNTRIED] = [f"all {every}"]
+    elif len(cells[NOW]) == every:
+        cells[NOW][0] = f"all {every}: {cells[NOW][0]}"
+    return variant.label, *(", ".join(cell) or DASH for cell in cells)
+
+
+def _count(results: Results, variant: Variant, profile: str) -> str:
+    states = [_state(results, variant, profile, name)[0] for name in _digests(variant)]
+    if set(states) == {UNTRIED}:
+        return DASH
+    older = f", {states.count(BEFORE)} earlier" if BEFORE in states else ""
+    return f"{states.count(NOW)} of {len(states)}{older}"
+
+
+def theorem_lines(component: str | None, results: Results | None) -> list[str]:
+    """The theorems of a component, or of all, in Markdown."""
+    names = [
+        name
+        for name in THEOREMS
+        if component is None or component in name.removesuffix(" with lanes").split()
+    ]
+    if not names:
+        raise Refused(f"no theorem is stated about the component {component!r}")
+    lines: list[str] = []
+    for name in names:
+        theorem = THEOREMS[name]
+        lines += [f"**{name[0].upper()}{name[1:]}.** {theorem.claim}", ""]
+        every = tuple(dict.fromkeys(by for step in theorem.steps for by in step.by))
+        together = _ran(name, every, results)
+        if results:
+            lines += [f"All steps but the arguments, in `unicode`: {together}.", ""]
+        for number, step in enumerate(theorem.steps, 1):
+            lines.append(f"{number}. {_proved(name, step, results, together)}")
+            lines += [f"    - {_assumed(assumption)}" for assumption in step.assumes]
+        lines += ["", *(f"- Not claimed: {text}" for text in theorem.excluded)]
+        lines += [""] * bool(theorem.excluded)
+    return lines[:-1]
+
+
+def _proved(name: str, step: Step, results: Results | None, together: str) -> str:
+    """A step; where its proof ran, if that is not where all steps did."""
+    if not step.by:
+        return f"**Argument, not proved:** {step.text}"
+    ran = _ran(name, step.by, results)
+    more = f" ({ran})" if ran not in ("", together) else ""
+    return f"{step.text} By {_names(step.by)}{more}."
+
+
+def _assumed(assumption: Assumption) -> str:
+    ways = [f"discharged by {_names(assumption.by)}"] if assumption.by else []
+    ways += [f"**argument, not proved:** {assumption.argument}"] if assumption.argument else []
+    end = "" if assumption.argument else "."
+    return f"Assumes: {assumption.text} This is {'; and '.join(ways)}{end}"
+
+
+def _names(properties: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in properties)
+
+
+def _ran(name: str, properties: Iterable[str], results: Results | None) -> str:
+    """The designs of a theorem for which all of some properties are proved."""
+    own = [each for each in properties if ": " not in each]
+    if not own or results is None:
+        return ""
+    found: dict[int, list[Variant]] = {NOW: [], BEFORE: []}
+    for variant in shown_variants(results):
+        if theorem_of(variant) == name:
+            state = max(_state(results, variant, UNICODE.name, each)[0] for each in own)
+            if state in found:
+                found[state].append(variant)
+    said = [f"at this version{_lanes(found[NOW])}"] if found[NOW] else []
+    said += [f"at an earlier version{_lanes(found[BEFORE])}"] if found[BEFORE] else []
+    return "; ".join(said) or "not at this version"
+
+
+def _lanes(designs: list[Variant]) -> str:
+    """How many lanes some designs of a theorem have, if any have several."""
+    counts = Counter(variant.lanes for variant in designs)
+    if set(counts) == {1} and ENTRIES[designs[0].component].lanes == 1:
+        return ""
+    if max(counts.values()) == 1:
+        numbers = ", ".join(map(str, sorted(counts)))
+        return f" for {numbers} lane{'s' * (numbers != '1')}"
+    designs_with = (f"{plural(n, 'design')} with {lanes}" for lanes, n in sorted(counts.items()))
+    return f" for {', '.join(designs_with)} lanes"

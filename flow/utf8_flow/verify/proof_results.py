@@ -1,0 +1,190 @@
+"""Results of proofs, kept in a JSON file over many runs."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from utf8_hdl import UNICODE, Profile, __version__
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import open_output, refusing
+from utf8_sim.tools.yowasp import package_versions, versions_line
+
+from ..components.entry import ENTRIES, Variant
+from ..formal.abc_program import PACKAGE
+from ..formal.bench import Property
+from ..formal.prover import Proof
+from .code_digest import code_digest
+from .report import short_name
+
+PROVED, UNDECIDED = "proved", "UNDECIDED"
+
+PACKAGES = frozenset({"utf8_hdl", "utf8_flow.formal"})
+"""The packages whose code a digest covers,"""
+
+WRITER = frozenset({"utf8_flow.export"})
+"""and that of the Verilog writer, for the property `verilog`."""
+
+Key = tuple[Variant, str, str]
+"""A design, a profile and a property, the latter two by their names."""
+
+
+def digest_of(variant: Variant, what: Property) -> str:
+    """The digest of a component's gateware and of its properties, as far as these import it.
+
+    That of the property `verilog` also covers the Verilog writer.
+    """
+    packages = PACKAGES | WRITER if what.name == "verilog" else PACKAGES
+    return code_digest(_modules(variant), packages)
+
+
+@cache
+def _modules(variant: Variant) -> frozenset[str]:
+    """The modules of a design and of its properties."""
+    return frozenset({variant.entry.formal, type(variant.make(UNICODE)).__module__})
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of the last attempt to prove a property of a design.
+
+    Parameters
+    ----------
+    variant : Variant
+        The design.
+    profile, name : str
+        The names of the profile and of the property.
+    verdict : str
+        That of :class:`Proof`.
+    method : str
+        How it was proved, or which limit ended the attempt.
+    seconds : float
+        Time that it took.
+    version, tool : str
+        Versions of this package, and of the prover.
+    digest : str
+        That of the code, when it was proved. It is empty if nobody recorded it.
+    """
+
+    variant: Variant
+    profile: str
+    name: str
+    verdict: str
+    method: str
+    seconds: float
+    version: str
+    tool: str
+    digest: str
+
+    @classmethod
+    def of(cls, variant: Variant, profile: Profile, name: str, digest: str, p: Proof) -> "Result":
+        """The result that a proof is."""
+        seconds, tool = round(p.seconds, 1), versions_line(package_versions([PACKAGE]))
+        rules = short_name(profile)
+        return cls(variant, rules, name, p.verdict, p.method, seconds, __version__, tool, digest)
+
+    @property
+    def key(self) -> Key:
+        return self.variant, self.profile, self.name
+
+    @property
+    def is_proved(self) -> bool:
+        return self.verdict == PROVED
+
+    def ran_out_of(self, limit: float) -> bool:
+        """True if the attempt was not decided within a time limit."""
+        return self.verdict == UNDECIDED and self.seconds >= limit
+
+    def row(self) -> dict[str, Any]:
+        """The result, as JSON can hold it."""
+        design = {**asdict(self.variant), "own": dict(self.variant.own)}
+        return design | {key: getattr(self, name) for key, name in _KEYS.items()}
+
+    @classmethod
+    def of_row(cls, row: dict[str, Any]) -> "Result":
+        """The result of a row; a `KeyError`, `TypeError` or `ValueError` if it is none."""
+        variant = Variant(*(row[field.name] for field in fields(Variant)))
+        _modules(variant)  # refused if there is no such design
+        return cls(variant, *(row[key] for key in _KEYS))
+
+
+_KEYS = {
+    "property" if field.name == "name" else field.name: field.name
+    for field in fields(Result)
+    if field.name != "variant"
+}
+"""The keys of a row beside those of the design, and the attributes that they hold."""
+
+
+class Results:
+    """The results in a file.
+
+    Parameters
+    ----------
+    path : str
+        The file. It need not exist.
+
+    Raises
+    ------
+    Refused
+        If the file holds something else.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._results: dict[Key, Result] = {}
+        self._read()
+
+    def _read(self) -> None:
+        if not Path(self._path).exists():
+            return
+        with refusing(f"read {self._path!r}"):
+            text = Path(self._path).read_text(encoding="utf-8", errors="replace")
+        try:
+            results = [Result.of_row(row) for row in json.loads(text)["results"]]
+        except (KeyError, TypeError, ValueError, RecursionError):
+            wanted = "choose a file that prove --json wrote, or a new one"
+            raise Refused(f"{self._path!r} holds no results of proofs: {wanted}") from None
+        self._results = {result.key: result for result in results}
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._results.values())
+
+    def get(self, key: Key) -> Result | None:
+        """The result for a design, a profile and a property, if there is one."""
+        return self._results.get(key)
+
+    def add(self, result: Result) -> None:
+        """Merge a result into the file.
+
+        The file is read again first, as another run may have added results. An attempt that ran out
+        of time does not replace a proof of the same code.
+        """
+        self._read()
+        before = self.get(result.key)
+        is_better = before and before.is_proved and before.digest == result.digest
+        if result.verdict == UNDECIDED and is_better:
+            return
+        self._results[result.key] = result
+        kept = sorted(filter(_exists, self), key=_order)
+        rows = ",\n".join(json.dumps(each.row()) for each in kept)
+        with open_output(self._path) as file:
+            file.write(f'{{"results": [\n{rows}\n]}}\n')
+
+
+def _exists(result: Result) -> bool:
+    """False if the property was renamed or removed."""
+    return result.name in _names(result.variant)
+
+
+@cache
+def _names(variant: Variant) -> frozenset[str]:
+    return frozenset(what.name for what in (*variant.proofs, *variant.too_large_for))
+
+
+def _order(result: Result) -> tuple[Any, ...]:
+    variant = result.variant
+    component = list(ENTRIES).index(variant.component)
+    return component, str(variant), result.profile, result.name

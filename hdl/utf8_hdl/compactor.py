@@ -46,9 +46,10 @@ class Compactor(Design):
     swapped if that makes bit k right, too. It depends on where the values of the upper half begin,
     which is the sum of all before them, in this beat and in those of the text before it.
 
-    Sums are made one bit a stage, the lowest first, as levels need them. So no loop is longer than
-    a bit. And there is no register in which values wait for those behind them: each lane has its
-    own memory, and a value is at once written where it will come out.
+    The two lowest bits of the sums are made one bit a stage, as levels need them; the whole sums
+    follow in stage 6. So the longest feedback loop there is an adder of as many bits as a lane's
+    number. No register holds values until those after them come: each lane has its own memory, and
+    a value is at once written where it will come out.
 
     What it promises:
 

@@ -197,6 +197,18 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "with make.m.If(make.comes):",
         "with make.m.If(1):",
     ),
+    ("error", "utf-32 to utf-32", "an error survives a reset"): (
+        'write.register("error_seen")',
+        'write.register("error_seen", reset_less=True)',
+    ),
+    ("gaps", "utf-32 to utf-32, bom", "a beat that is refused is counted"): (
+        "with make.m.If(make.comes):",
+        "with make.m.If(make.comes | (self.i.valid & ~self.i.ready)):",
+    ),
+    ("units", "utf-32 to utf-32, bom", "a mark in the second text stays"): (
+        "select(last, Const(0, 2), number + ~number.all())",
+        "number + ~number.all()",
+    ),
     ("error", "utf-32 to utf-32", "only an error in the last beat"): (
         "return seen_now & last",
         "return self.wrong & last",

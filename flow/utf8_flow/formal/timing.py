@@ -222,17 +222,18 @@ class CreditTiming(Timing):
     places, spare = 16, 3
 
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
+        accepted_now, given_now = self._heeds & accepts(design), self._heeds & gives(design)
         m.d.comb += [
-            specification.accept.eq(accepts(design)),
+            specification.accept.eq(accepted_now),
             specification.item.eq(input_of(design)),
         ]
         # Numbers of the newest item that was accepted, and of the next one to be at the output; and
         # behind each stage whether there is an item, and the number of the newest one so far.
         accepted = Signal(range(2 * self.places))
         following = Signal.like(accepted, init=1)
-        newest = (accepted + accepts(design))[: len(accepted)]
-        m.d.sync += [accepted.eq(newest), following.eq(following + gives(design))]
-        behind = [Cat(accepts(design), newest)]
+        newest = (accepted + accepted_now)[: len(accepted)]
+        m.d.sync += [accepted.eq(newest), following.eq(following + given_now)]
+        behind = [Cat(accepted_now, newest)]
         for _ in range(self.stages + 1):
             behind.append(delayed(m, behind[-1]))
 
@@ -248,7 +249,7 @@ class CreditTiming(Timing):
 
         outstanding = self._left(accepted, following)
         before = delayed(m, outstanding)
-        self.ready = delayed(m, before <= self.places - self.spare)
+        self.ready = delayed(m, self._heeds & (before <= self.places - self.spare))
         self.backlog = Const(0)
         in_order = (later <= count for count, later in pairwise([Const(self.places), *counts]))
         self.in_order = Cat(in_order, outstanding <= before + 1).all()

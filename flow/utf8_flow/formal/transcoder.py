@@ -380,22 +380,24 @@ def apart(b: Bench, name: str) -> None:
 
 
 def error(b: Bench, name: str) -> None:
-    """With the last beat of a text, and with no other one, `error` says whether there was an error
-    in any of its beats, whatever these have."""
-    _tells_errors(b, b.design(name), lambda ends: Const(1))
+    """After a cycle of reset, whatever the registers hold: with the last beat of a text, and with
+    no other one, `error` says whether there was an error in any of its beats, whatever these
+    have."""
+    heeds = b.since(Const(1))
+    _tells_errors(b, b.design(name, any_start=True, reset=~heeds), lambda ends: Const(1), heeds)
 
 
 def self_synchronisation(b: Bench, name: str) -> None:
     """Whatever the registers hold: once a beat with `last` is accepted, `error` is right for the
     texts behind it."""
-    _tells_errors(b, b.design(name, any_start=True), b.since)
+    _tells_errors(b, b.design(name, any_start=True), b.since, Const(1))
 
 
-def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value]) -> None:
+def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value], heeds: Value) -> None:
     """`error` is that of the errors of beats, as far as it is known."""
     b.cut.append(design.wrong)
     stage = b.timing.errors_in
-    comes, last = b.before(accepts(design), stage), b.before(design.i.p.last, stage)
+    comes, last = b.before(heeds & accepts(design), stage), b.before(design.i.p.last, stage)
     seen = Signal()
     wrong = seen | design.wrong
     with b.m.If(comes):

@@ -49,27 +49,29 @@ def _error(wrong: Value, kind: Any, begin: Value) -> Value:
 
 
 def verdict(b: Bench, name: str) -> None:
-    """The verdict of a text is that of the first errors of its beats, whatever these are: with
-    `last` whether there is one, the kind of the first one, and how many bytes of the text come
-    before it, or the highest offset if that is too low."""
-    validator = b.design(name)
-    _judges(b, validator, lambda judgement: Const(1))
+    """After a cycle of reset, whatever the registers hold, the verdict of a text is that of the
+    first errors of its beats, whatever these are: with `last` whether there is one, the kind of the
+    first one, and how many bytes of the text come before it, or the highest offset if that is too
+    low."""
+    heeds = b.since(Const(1))
+    validator = b.design(name, any_start=True, reset=~heeds)
+    _judges(b, validator, lambda judgement: Const(1), heeds)
 
 
 def self_synchronisation(b: Bench, name: str) -> None:
     """Whatever the registers hold: once a beat with `last` is accepted, the verdicts of the texts
     behind it are those of the first errors of their beats."""
     validator = b.design(name, any_start=True)
-    _judges(b, validator, lambda judgement: b.since(judgement.accept & judgement.last))
+    _judges(b, validator, lambda judgement: b.since(judgement.accept & judgement.last), Const(1))
 
 
-def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value]) -> None:
+def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value], heeds: Value) -> None:
     """Verdicts are those of the first errors of beats, as far as they are known."""
     b.cut.append(Value.cast(validator.found))
     judgement = Judgement(b.model, validator.lanes)
     told = b.timing.told(b, validator)
     b.m.d.comb += [
-        judgement.accept.eq(b.before(accepts(validator), b.timing.told_in)),
+        judgement.accept.eq(b.before(heeds & accepts(validator), b.timing.told_in)),
         judgement.last.eq(b.before(validator.i.p.last, b.timing.told_in)),
         judgement.wrong.eq(told[1]),
         Cat(judgement.kind, judgement.begin).eq(told[2:]),

@@ -170,6 +170,12 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
     ("decoder", "tokens"): "wrong kind",
     # Never set from reset on; what is there at first keeps bytes back.
     ("decoder", "self-synchronisation"): stuck(NEVER_CLEARED),
+    ("decoder", "drains"): [
+        (
+            "valid = i.valid | skid_taken",
+            f"{NEVER_CLEARED}\n        valid = i.valid | skid_taken | stuck",
+        )
+    ],
     ("decoder", "output-stream"): "payload changes under stall",
     ("decoder", "valid-independent"): "valid depends on ready",
     ("decoder", "input-stream"): "byte taken that was not offered",
@@ -179,6 +185,9 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
     ("decoder", "verilog"): "range: F5 is in range",
     ("compact decoder", "tokens"): "compact: interrupting byte swallowed",
     ("compact decoder", "self-synchronisation"): stuck(NEVER_CLEARED, "compact decoder"),
+    ("compact decoder", "drains"): [
+        ("emptied = Mux(i.valid, State.HELD, State.START)", "emptied = State.HELD")
+    ],
     ("compact decoder", "output-stream"): "compact: moves while it is stalled",
     ("compact decoder", "valid-independent"): [
         (
@@ -222,7 +231,7 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
 }
 """For each property of a design but `covers`, a design without it."""
 
-NOT_REPLAYED = "self-synchronisation", "reset", "verilog"
+NOT_REPLAYED = "self-synchronisation", "drains", "reset", "verilog"
 """The run begins in any state or has a reset, which the pins of a trace do not show."""
 
 

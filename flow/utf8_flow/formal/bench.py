@@ -207,6 +207,11 @@ class Bench(Elaboratable):
         self._drive(name, component, driven or {})
         return component
 
+    def resettable(self, name: str) -> Any:
+        """A design that may be reset in any cycle, together with the models on the bench."""
+        self.model_reset = self.free(1, "rst")
+        return self.design(name, reset=self.model_reset)
+
     def reference(
         self,
         name: str,

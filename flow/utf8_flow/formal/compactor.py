@@ -14,8 +14,8 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 from utf8_hdl.credit import PLACE_WIDTH
 
 from .bench import Bench, accepts, delayed, gives, waits
-from .lanes import Stored, drains
-from .streams import EVERY, properties_of
+from .lanes import Stored
+from .streams import EVERY, drains, properties_of
 from .timing import CreditTiming
 
 STAGES = 11
@@ -367,7 +367,7 @@ def timing(b: Bench, name: str) -> None:
 def credit(b: Bench, name: str) -> None:
     """A beat can be taken in exactly the cycles of the documented timing, under any stalls,
     whatever dense beats are given and are at the output, and after a reset in any cycle."""
-    design = resettable(b, name)
+    design = b.resettable(name)
     b.cut.append(design.gives)
     expected = b.timing(b, design, Heeding(design, Const(1)))
     b.never(design.i.ready != expected.ready)
@@ -382,12 +382,6 @@ def idle(b: Bench, name: str) -> None:
     b.never(second_after & ~design.i.ready)
     b.reaches("a beat at the output then", second_after & design.o.valid)
     b.cycles = 3
-
-
-def resettable(b: Bench, name: str) -> Any:
-    """The design, which is reset in any cycles, together with the models on the bench."""
-    b.model_reset = b.free(1, "rst")
-    return b.design(name, reset=b.model_reset)
 
 
 def at_output(b: Bench, design: Any) -> Callable[[Value, Value, Value], Value]:
@@ -412,7 +406,7 @@ def passes(b: Bench, name: str) -> None:
     """Whenever there is a beat at the output, each of its lanes has the value that was last written
     to the place of its number in that lane's memory, and the rest is what was known of the beat in
     the last stage, whatever all that is. A reset in any cycle changes nothing but the numbers."""
-    design = resettable(b, name)
+    design = b.resettable(name)
     stored = design.stored
     facts = Cat(Value.cast(stored.keep), stored.last, stored.user)
     b.cut += [*map(Value.cast, (stored.writes, stored.place, stored.value)), facts, design.gives]

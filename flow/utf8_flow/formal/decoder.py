@@ -18,7 +18,7 @@ from .specification import (
     is_continuation,
     well_formed,
 )
-from .streams import properties_of, reach_states
+from .streams import drains, properties_of, reach_states
 from .timing import CompactTiming, ElasticTiming, in_order
 from .well_formed import WellFormedText, row_ends
 
@@ -220,7 +220,12 @@ def well_formed_passes(b: Bench, name: str) -> None:
     b.reaches("a pause in a character", (specification.pending > 0) & ~offered)
 
 
-_DESIGN = {"tokens": tokens, "self-synchronisation": self_synchronisation, "covers": covers}
+_DESIGN = {
+    "tokens": tokens,
+    "self-synchronisation": self_synchronisation,
+    "drains": drains,
+    "covers": covers,
+}
 _TIMING = {"in-order": in_order, "line-rate": line_rate, "latency": latency}
 _COMPACT_TIMING = _TIMING | {"latency": compact_latency}
 _SPECIFICATION = {

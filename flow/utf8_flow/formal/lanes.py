@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
 from .bench import Bench, accepts, driven_pins, gives, input_of, output_of, waits
 from .specification import DecoderSpecification
-from .streams import stays, verilog
+from .streams import drains, stays, verilog
 from .timing import Passing
 from .windows import PLACE, Window
 
@@ -140,31 +140,13 @@ def timing(b: Bench, name: str) -> None:
 
 def passes(b: Bench, name: str) -> None:
     """Whenever there must be a beat at the output, it is the right one by number, with all that is
-    known of it in the stages in front of the memory, whatever that is."""
-    design = b.design(name)
+    known of it in the stages in front of the memory, whatever that is, also after a reset in any
+    cycle."""
+    design = b.resettable(name)
     b.cut.append(Value.cast(design.arriving))
     expected = b.timing(b, design, Stored(design, b.timing.stored(b, design)))
     b.never(expected.valid & (output_of(design) != expected.result))
     b.reaches("a beat behind another one", b.since(gives(design)) & gives(design))
-
-
-def drains(b: Bench, name: str) -> None:
-    """Whatever the registers hold: when nothing has been offered and the consumer has been ready in
-    as many cycles as beats have numbers and there are stages, and seven more, nothing is at the
-    output and a beat can be taken. In these cycles not more beats came out than beats have numbers
-    and there are stages. So no credit can be lost."""
-    design = b.design(name, any_start=True)
-    most = 2 * b.timing.places + b.timing.stages
-    cycles = most + 7
-    quiet = ~design.i.valid & design.o.ready
-    so_far: Value = quiet
-    for _ in range(cycles - 1):
-        so_far = quiet & b.before(so_far)
-    given = Signal(range(cycles + 1))
-    b.m.d.sync += given.eq(given + gives(design))
-    b.never(b.before(so_far) & (design.o.valid | ~design.i.ready | (given > most)))
-    b.reaches("so many cycles", b.before(so_far))
-    b.cycles = cycles + 1
 
 
 def output_stream(b: Bench, name: str) -> None:

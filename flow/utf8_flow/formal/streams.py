@@ -79,6 +79,23 @@ def resets(b: Bench, name: str, differ: Callable[[Any, Any], Value]) -> None:
     b.reaches("an output after the reset", after & gives(design))
 
 
+def drains(b: Bench, name: str) -> None:
+    """Whatever the registers hold: when nothing has been offered and the consumer has been ready in
+    as many cycles as the component may need to become empty, nothing is at the output and an input
+    can be accepted. In these cycles not more outputs were taken than its registers hold."""
+    design = b.design(name, any_start=True)
+    quiet, cycles = ~design.i.valid & design.o.ready, b.timing.drain_cycles()
+    so_far: Value = quiet
+    for _ in range(cycles - 1):
+        so_far = quiet & b.before(so_far)
+    given = Signal(range(cycles + 1))
+    b.m.d.sync += given.eq(given + gives(design))
+    is_wrong = design.o.valid | ~design.i.ready | (given > b.timing.most_held())
+    b.never(b.before(so_far) & is_wrong)
+    b.reaches("so many cycles", b.before(so_far))
+    b.cycles = cycles + 1
+
+
 def verilog(b: Bench, name: str) -> None:
     """The generated Verilog does the same as the design, on every pin, in every cycle."""
     rst = b.free(1, "rst")

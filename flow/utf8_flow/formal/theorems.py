@@ -201,12 +201,13 @@ def _laned(logic: tuple[Step, ...], claim: str) -> Theorem:
             _GAPS,
             _BEGINS,
             Step(
-                "`i.ready` and `o.valid` are those of the documented timing in every cycle.",
+                "After a cycle of reset, from any register contents, `i.ready` and `o.valid` are "
+                "those of the documented timing in every cycle.",
                 ("timing",),
             ),
             Step(
                 "The output is the right beat by number, with what the last stage before the "
-                "memory holds of it.",
+                "memory holds of it, also after a reset in any cycle.",
                 ("passes",),
                 (
                     Assumption(
@@ -223,15 +224,6 @@ def _laned(logic: tuple[Step, ...], claim: str) -> Theorem:
             ),
             _PASSIVE,
             _DRAINS,
-            Step(
-                "After a reset from any register contents, `i.ready` and `o.valid` are those of "
-                "the initial state.",
-                ("reset",),
-            ),
-            Step(
-                "After a reset in the middle of a stream, the payload is right, too: every "
-                "register that carries something from beat to beat is reset.",
-            ),
             _VERILOG,
             Step("The steps compose: each one assumes only signals that another one is about."),
         ),
@@ -414,7 +406,8 @@ THEOREMS = {
                 ),
             ),
             Step(
-                "The output of the first part is what was last written for its beat.",
+                "The output of the first part is what was last written for its beat, also after a "
+                "reset in any cycle.",
                 ("passes",),
                 (Assumption("Nothing overwrites a waiting beat.", ("room",)),),
             ),
@@ -442,10 +435,6 @@ THEOREMS = {
             Step(
                 "The steps compose: the units of a text are those of its code points and errors, "
                 "in order. Each step assumes only signals that another step is about."
-            ),
-            Step(
-                "After a reset in the middle of a stream, `passes` and `error` hold, too: every "
-                "register that they depend on is reset."
             ),
             Step(
                 "From any register contents, the whole is right as soon as each part is: the units "

@@ -51,6 +51,16 @@ class Timing:
     backlog: Value
     _told_wrong: Value = Const(0)
 
+    @classmethod
+    def most_held(cls) -> int:
+        """How many outputs the registers of the design can hold, whatever is in them."""
+        raise NotImplementedError
+
+    @classmethod
+    def drain_cycles(cls) -> int:
+        """In how many cycles, without an input and with a ready consumer, it becomes empty."""
+        raise NotImplementedError
+
     def __init__(self, b: Bench, design: Any, specification: Any, heeds: Any = None) -> None:
         self.design = design
         self.specification = specification
@@ -115,6 +125,16 @@ class ElasticTiming(Timing):
     stages = 6
     """Between the input and the output buffer."""
 
+    @classmethod
+    def most_held(cls) -> int:
+        """One in each stage, and two in the output buffer."""
+        return cls.stages + 2
+
+    @classmethod
+    def drain_cycles(cls) -> int:
+        """All stages may be stalled in the first cycle."""
+        return cls.most_held() + 1
+
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
         enable = Signal(init=not self._begins_known)
         m.d.sync += enable.eq(~waits(design))
@@ -166,6 +186,16 @@ class CompactTiming(Timing):
     result. If an item cuts one and ends another, the latter waits behind it for a cycle, and so do
     those of the items that come then, as long as each of them ends one.
     """
+
+    @classmethod
+    def most_held(cls) -> int:
+        """The output register, and the state that holds a token back."""
+        return 2
+
+    @classmethod
+    def drain_cycles(cls) -> int:
+        """One cycle for each."""
+        return 2
 
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
         shown, behind = self._place("shown"), self._place("behind")
@@ -221,6 +251,16 @@ class CreditTiming(Timing):
     stages = 2
     places, spare = 16, 3
 
+    @classmethod
+    def most_held(cls) -> int:
+        """One in each stage, and as many as a wrong number in a register may claim."""
+        return 2 * cls.places + cls.stages
+
+    @classmethod
+    def drain_cycles(cls) -> int:
+        """When all have left, credit follows some cycles later."""
+        return cls.most_held() + 7
+
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
         accepted_now, given_now = self._heeds & accepts(design), self._heeds & gives(design)
         m.d.comb += [
@@ -239,7 +279,9 @@ class CreditTiming(Timing):
 
         kept = []
         for part, stage in specification.parts(m, self.stages):
-            memory = [Signal(len(part), name=f"place_{n}") for n in range(self.places)]
+            memory = [
+                Signal(len(part), name=f"place_{n}", reset_less=True) for n in range(self.places)
+            ]
             for n, place in enumerate(memory):
                 with m.If(behind[stage][0] & (behind[stage][1:-1] == n)):
                     m.d.sync += place.eq(part)

@@ -456,8 +456,8 @@ def joins(b: Bench, name: str) -> None:
 
 def passes(b: Bench, name: str) -> None:
     """Whenever there is a beat at the output of the first part, it is what was last written to the
-    place of its number in the last stage, whatever that is."""
-    design = b.design(name)
+    place of its number in the last stage, whatever that is, also after a reset in any cycle."""
+    design = b.resettable(name)
     stored = design.stored
     b.cut += [Value.cast(stored.beat), design.gives]
     written = at_output(b, design)(

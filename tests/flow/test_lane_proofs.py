@@ -131,15 +131,19 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
     ),
     ("decoder", "gaps", "what is carried is lost when a beat is refused"): (
         "            self._carried[step, name] = Cat(carried, fact)",
-        "            i = self._credit._i\n"
-        "            with step.m.If(i.valid & ~i.ready & ~step.comes):\n"
+        "            first, i = self._credit._steps[0], self._credit._i\n"
+        "            if 'refused' not in first._known:\n"
+        "                first.keep('refused', i.valid & ~i.ready)\n"
+        "            with step.m.If(step['refused'] & ~step.comes):\n"
         "                step.m.d.sync += carried.eq(0)\n"
         "            self._carried[step, name] = Cat(carried, fact)",
     ),
     ("validator", "gaps", "what is carried is lost when a beat is refused"): (
         "            self._carried[step, name] = Cat(carried, fact)",
-        "            i = self._credit._i\n"
-        "            with step.m.If(i.valid & ~i.ready & ~step.comes):\n"
+        "            first, i = self._credit._steps[0], self._credit._i\n"
+        "            if 'refused' not in first._known:\n"
+        "                first.keep('refused', i.valid & ~i.ready)\n"
+        "            with step.m.If(step['refused'] & ~step.comes):\n"
         "                step.m.d.sync += carried.eq(0)\n"
         "            self._carried[step, name] = Cat(carried, fact)",
     ),

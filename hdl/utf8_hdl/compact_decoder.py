@@ -50,8 +50,8 @@ class CompactDecoder(Elaboratable):
        until a byte begins one, or none comes in a cycle. Cycles in which the output waits are not
        counted.
 
-    The promises 3 to 5 are those of :class:`~utf8_hdl.Decoder`. Only ``state`` and ``o.valid`` are
-    reset.
+    The promises 3 to 5 are those of :class:`~utf8_hdl.Decoder`; but it is empty and ready after 2
+    cycles, with at most 2 such tokens. Only ``state`` and ``o.valid`` are reset.
 
     The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b: an
     error covers the longest prefix of a well-formed sequence (``maximal-subpart``), or one byte.

@@ -30,6 +30,7 @@ class CompactEncoder(Elaboratable):
     1. Rate: ``i.ready`` is high when the last byte of a character is taken, or none waits.
     2. Latency: the lead byte is at the output 1 cycle after its code point was accepted.
     3. Stream rules: ``i.ready`` depends on ``o.ready`` within a cycle.
+    4. Self-synchronisation: as that of :class:`~utf8_hdl.Encoder`.
 
     Parameters
     ----------

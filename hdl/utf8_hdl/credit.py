@@ -32,7 +32,8 @@ What follows from it:
 
 A beat's number goes along with it and is its place in the memory. So what is outstanding is always
 the difference of two numbers, and no credit can be lost: from any register contents, all is right
-once what was in the pipeline and in the memory is out.
+once what was in the pipeline and in the memory is out. A wrong number in a register may claim up to
+32 beats that never came; the docstrings of the components give the bound.
 
 Where beats are not one for one
 -------------------------------

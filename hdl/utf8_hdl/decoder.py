@@ -51,7 +51,8 @@ class Decoder(Design):
     4. Nothing is lost or invented: the lengths of the tokens add up to the bytes accepted.
     5. Self-synchronisation: from any register contents, once ``longest_form - 1`` bytes (3 in
        ``unicode``) or one byte outside 80..BF are accepted, later bytes give the tokens that they
-       give a freshly reset decoder.
+       give a freshly reset decoder. Without input and with a ready consumer, it is empty and
+       ready after 9 cycles, in which at most 8 tokens of bytes that never came are taken.
 
     Parameters
     ----------

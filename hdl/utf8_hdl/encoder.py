@@ -60,7 +60,9 @@ class Encoder(Design):
        ``o.valid`` is low the payload is a don't care.
     4. Nothing is lost or invented: a code point gives the bytes of its shortest form, in order.
 
-    No contents of the state register last: it comes back to ``START`` whatever is in it.
+    5. Self-synchronisation: from any register contents, without input and with a ready consumer,
+       it is as in the initial state after ``4 * longest_form + 16`` cycles (32 in ``unicode``). In
+       each of these cycles a byte of a code point that never came may be taken.
 
     The compact encoder, :class:`~utf8_hdl.compact_encoder.CompactEncoder`, gives the same bytes
     with a latency of 1. Its ``i.ready`` depends on ``o.ready``.

@@ -57,7 +57,9 @@ class Transcoder(Design):
     5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
        byte of the same text, it ends what is unfinished before it, as the end of a text does.
     6. Self-synchronisation: from any register contents, once what is in it is out and a beat with
-       ``last`` was accepted, later texts are right.
+       ``last`` was accepted, later texts are right. Without input, its first part is empty
+       and ready after 48 cycles in which its compactor is ready; the compactor is, after 50 cycles
+       without a beat from the first part and with a ready consumer.
 
     Parameters
     ----------

@@ -61,8 +61,9 @@ class Validator(Design):
     5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
        byte of the same text, it ends the sequence before it, as the end of a text does; the offset
        counts it.
-    6. Self-synchronisation: from any register contents, once the beats that are in it are out and a
-       beat with ``last`` was accepted, later texts are judged right.
+    6. Self-synchronisation: from any register contents, once a beat with ``last`` was accepted, the
+       verdicts of later texts are right. Without input and with a ready consumer, it is empty and
+       ready after 51 cycles, in which at most 44 beats that never came are taken.
 
     Parameters
     ----------

@@ -54,6 +54,24 @@ def bench_of(component: str, name: str, made: Callable[..., Any], lanes: int = 4
 
 
 LOST_IN_A_GAP = "what is carried is lost in a gap"
+REFUSED = "what is carried is lost when a beat is refused"
+
+
+def clears_what_is_carried(event: str) -> tuple[str, str]:
+    """An edit that clears the carried bytes of each stage in the slot of an event at the pins.
+
+    The event moves from stage to stage with the slots, as the valid bit does.
+    """
+    return (
+        "            self._carried[step, name] = Cat(carried, fact)",
+        "            first, i, o = self._credit._steps[0], self._credit._i, self._credit._o\n"
+        "            if 'event' not in first._known:\n"
+        f"                first.keep('event', {event})\n"
+        "            with step.m.If(step['event'] & ~step.comes):\n"
+        "                step.m.d.sync += carried.eq(0)\n"
+        "            self._carried[step, name] = Cat(carried, fact)",
+    )
+
 
 # Component, property that refutes the flaw, and the flaw; and the edit.
 FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
@@ -129,23 +147,23 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'copy("place", step.next_newest[:PLACE_WIDTH])\n            parts',
         'copy("place", step.newest[:PLACE_WIDTH])\n            parts',
     ),
-    ("decoder", "gaps", "what is carried is lost when a beat is refused"): (
-        "            self._carried[step, name] = Cat(carried, fact)",
-        "            first, i = self._credit._steps[0], self._credit._i\n"
-        "            if 'refused' not in first._known:\n"
-        "                first.keep('refused', i.valid & ~i.ready)\n"
-        "            with step.m.If(step['refused'] & ~step.comes):\n"
-        "                step.m.d.sync += carried.eq(0)\n"
-        "            self._carried[step, name] = Cat(carried, fact)",
+    ("decoder", "gaps", REFUSED): clears_what_is_carried("i.valid & ~i.ready"),
+    ("validator", "gaps", REFUSED): clears_what_is_carried("i.valid & ~i.ready"),
+    ("decoder", "gaps", "what is carried is lost in a gap while the output stalls"): (
+        clears_what_is_carried("~i.valid & o.valid & ~o.ready")
     ),
-    ("validator", "gaps", "what is carried is lost when a beat is refused"): (
-        "            self._carried[step, name] = Cat(carried, fact)",
-        "            first, i = self._credit._steps[0], self._credit._i\n"
-        "            if 'refused' not in first._known:\n"
-        "                first.keep('refused', i.valid & ~i.ready)\n"
-        "            with step.m.If(step['refused'] & ~step.comes):\n"
-        "                step.m.d.sync += carried.eq(0)\n"
-        "            self._carried[step, name] = Cat(carried, fact)",
+    ("validator", "gaps", "what is carried is lost when both sides stall"): (
+        clears_what_is_carried("i.valid & ~i.ready & o.valid & ~o.ready")
+    ),
+    ("decoder", "gaps", "what is carried is lost in the second gap in a row"): (
+        clears_what_is_carried("~first.valid & ~(i.valid & i.ready)")
+    ),
+    ("decoder", "slots", "a beat accepted while the output stalls loses what is carried"): (
+        "with step.m.If(step.comes):",
+        "first, i, o = self._credit._steps[0], self._credit._i, self._credit._o\n"
+        "            if 'stalled' not in first._known:\n"
+        "                first.keep('stalled', o.valid & ~o.ready)\n"
+        "            with step.m.If(step.comes & ~step['stalled']):",
     ),
     ("decoder", "slots", "what is carried is lost while the output waits"): (
         "with step.m.If(step.comes):",
@@ -206,6 +224,54 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("validator", "passes", "the place of the beat before"): (
         'copy("place", step.next_newest[:PLACE_WIDTH])\n            parts',
         'copy("place", step.newest[:PLACE_WIDTH])\n            parts',
+    ),
+    ("decoder", "slots", "slot 0 reports a sequence that is complete"): (
+        "reported = Cat(needs[0], ",
+        "reported = Cat(Const(1, 1), ",
+    ),
+    ("decoder", "slots", "slot 0 is empty"): (
+        "reported = Cat(needs[0], ",
+        "reported = Cat(Const(0, 1), ",
+    ),
+    ("decoder", "slots", "keep is ignored in a lead byte"): (
+        "among(leads) & there",
+        "among(leads)",
+    ),
+    ("decoder", "slots", "keep is ignored in a byte above 7F"): (
+        "among(range(0x80, 0x100)) & there",
+        "among(range(0x80, 0x100))",
+    ),
+    ("decoder", "passes", "`last` of the next beat"): (
+        'credit.store(lanes.paired, lanes.paired["last"])',
+        'credit.store(lanes.paired, lanes.paired._previous["last"])',
+    ),
+    ("decoder", "passes", "the memory's address stays when the output is taken"): (
+        "select(self._o.ready, number ^ flips, waits)",
+        "waits",
+    ),
+    ("decoder", "timing", "`ready` survives a reset"): (
+        'self.register("ready")',
+        'self.register("ready", reset_less=True)',
+    ),
+    ("decoder", "begins", "the valid bit of a stage survives a reset"): (
+        'self.register(f"{name}_valid")',
+        'self.register(f"{name}_valid", reset_less=True)',
+    ),
+    ("validator", "verdict", "a unit of the text before is due"): (
+        "due & ~begins, seen & ~begins",
+        "due, seen & ~begins",
+    ),
+    ("validator", "verdict", "an error of the text before is the first one"): (
+        "due & ~begins, seen & ~begins",
+        "due & ~begins, seen",
+    ),
+    ("validator", "first-error", "what the beat before left unfinished is no error"): (
+        'step.keep("unfinished", Cat(unfinished.error, unfinished.rest))',
+        'step.keep("unfinished", Cat(Const(0, 1), unfinished.rest))',
+    ),
+    ("validator", "first-error", "a text goes on in the next one"): (
+        "Mux(last, 0, Cat(carried, fact)[-self._most :])",
+        "Cat(carried, fact)[-self._most :]",
     ),
 }
 

@@ -285,6 +285,47 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "keep.replicate(size) for keep",
         "Cat(keep.replicate(size - 1), 1) for keep",
     ),
+    ("gaps", "utf-8 to utf-16", "what is carried is lost when a beat is refused"): (
+        "            self._carried[step, name] = Cat(carried, fact)",
+        "            first, i = self._credit._steps[0], self._credit._i\n"
+        "            if 'event' not in first._known:\n"
+        "                first.keep('event', i.valid & ~i.ready)\n"
+        "            with step.m.If(step['event'] & ~step.comes):\n"
+        "                step.m.d.sync += carried.eq(0)\n"
+        "            self._carried[step, name] = Cat(carried, fact)",
+    ),
+    ("joins", "utf-16 to utf-8", "the waiting beat is lost when a beat is refused"): (
+        "with step.m.Elif(ends):",
+        "with step.m.Elif(ends | (self._i.valid & ~self._i.ready)):",
+    ),
+    ("joins", "utf-16 to utf-16", "the waiting beat is lost while the output stalls"): (
+        "with step.m.Elif(ends):",
+        "with step.m.Elif(ends | (self._o.valid & ~self._o.ready)):",
+    ),
+    ("error", "utf-32 to utf-32", "a gap is a beat"): (
+        "with write.m.If(write.comes):",
+        "with write.m.If(1):",
+    ),
+    ("units", "utf-8 to utf-32, bom, 2", "a mark in the second beat of a later text stays"): (
+        "select(last, Const(0, 2), number + ~number.all())",
+        "number + ~number.all()",
+    ),
+    ("gaps", "utf-8 to utf-32, bom, 2", "a refused beat is counted before a mark"): (
+        "with make.m.If(make.comes):",
+        "with make.m.If(make.comes | (self.i.valid & ~self.i.ready)):",
+    ),
+    ("passes", "utf-32 to utf-32", "the memory's address stays when the output is taken"): (
+        "select(self._o.ready, number ^ flips, waits)",
+        "waits",
+    ),
+    ("credit", "utf-32 to utf-32", "one beat too many"): (
+        "self._give_credit(self._oldest(), MOST_STAGES - 1, ~o.valid)",
+        "self._give_credit(self._oldest(), MOST_STAGES, ~o.valid)",
+    ),
+    ("begins", "utf-16 to utf-32", "a beat in the pipeline survives a reset"): (
+        'self.register(f"{name}_valid")',
+        'self.register(f"{name}_valid", reset_less=True)',
+    ),
 }
 """The property, the options, and what is wrong; and the edit."""
 

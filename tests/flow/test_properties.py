@@ -456,6 +456,17 @@ LEMMA_FLAWS: dict[tuple[str, str, str], Edit] = {
     ),
     ("decoder", "line-rate", ""): (timing, "design.o.ready | (enable & ~self.", "(enable & ~self."),
     ("decoder", "latency", ""): (timing, "stages = 6", "stages = 7"),
+    ("decoder", "latency", "late from the third byte on"): (
+        timing,
+        "Mux(self.backlog, skid, offered)\n",
+        """Mux(self.backlog, skid, offered)
+        enters, extra = enable & item[-2], Signal.like(item)
+        late = b.since(enters & b.since(enters))
+        with m.If(enable):
+            m.d.sync += extra.eq(Cat(item[:-2], item[-2] & late, item[-1]))
+        item = Mux(late, extra, item)
+""",
+    ),
     ("decoder", "conservation", ""): (specification, "wrong), pending)", "wrong), 1)"),
     ("decoder", "only-well-formed", ""): (
         specification,
@@ -484,9 +495,28 @@ LEMMA_FLAWS: dict[tuple[str, str, str], Edit] = {
         "self.backlog | cuts | ends,",
         "self.backlog | cuts,",
     ),
+    ("compact decoder", "latency", "late from the third token on"): (
+        timing,
+        "ends, result),\n"
+        "                *behind.takes(1, ends & (self.backlog | cuts | first), own)",
+        "(ends & ~(third := b.since(ends & b.since(ends)))), result),\n"
+        "                *behind.takes(1, ends & (self.backlog | cuts | first | third), own)",
+    ),
     ("encoder", "in-order", ""): (timing, "(~sends | specification.finishes)", "1"),
     ("encoder", "rate", ""): (timing, "in range(4):", "in range(5):"),
     ("encoder", "latency", ""): (timing, "in range(4):", "in range(3):"),
+    ("encoder", "latency", "late from the second code point in a row on"): (
+        timing,
+        """        with m.If(self.ready):
+            for _ in range(4):
+""",
+        """        late, extra = Signal(), Signal.like(item)
+        with m.If(self.ready):
+            m.d.sync += [late.eq(item[-1]), extra.eq(Cat(item[:-1], item[-1] & late))]
+            item = Mux(extra[-1], extra, Cat(item[:-1], item[-1] & ~late))
+            for _ in range(4):
+""",
+    ),
     ("encoder", "last-arrives", ""): (timing, "in range(4):", "in range(5):"),
     ("encoder", "shortest-form", ""): (specification, "(value < 1 << ", "(value < 1 << -1 + "),
     ("encoder", "round-trip", ""): (specification, "self.last & self.finishes", "self.last"),

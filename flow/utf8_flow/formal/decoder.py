@@ -6,11 +6,11 @@ timing. What is so of specification and timing is then so of the decoder: the le
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Mux, Signal, Value, unsigned
 
 from utf8_hdl import ErrorSpan, Kind
 
-from .bench import Bench, accepts, gives, waits
+from .bench import Bench, accepts, output_of, waits
 from .specification import (
     DecoderSpecification,
     EncoderSpecification,
@@ -19,7 +19,7 @@ from .specification import (
     well_formed,
 )
 from .streams import drains, properties_of, reach_states
-from .timing import CompactTiming, ElasticTiming, in_order
+from .timing import WATCHED, CompactTiming, ElasticTiming, Passing, in_order, watch
 from .well_formed import WellFormedText, row_ends
 
 
@@ -110,49 +110,79 @@ def line_rate(b: Bench, name: str) -> None:
     b.reaches("a byte that cannot be taken", decoder.i.valid & ~decoder.i.ready)
 
 
-def _first_token(b: Bench, name: str) -> tuple[Any, ...]:
-    """A decoder with the documented timing, and its first token if it is there: decided by its only
-    byte, or by the byte behind that one. For how long the first two bytes are accepted."""
-    decoder = b.reference(name, DecoderSpecification(b.model, b.profile))
-    o, taken = decoder.o.p, accepts(decoder)
-    once = b.since(taken)
-    ages = [Signal(4, name=f"age_{n}") for n in range(2)]
-    for age, comes in zip(ages, (taken, taken & once), strict=True):
-        with b.m.If(comes | (age != 0)):
-            b.m.d.sync += age.eq(age + (age != 15))
-    first = decoder.o.valid & ~b.since(decoder.o.valid) & (o.length == 1)
-    return decoder, first & ~o.error, first & (o.kind == Kind.TRUNCATED) & ~o.last, *ages
+class _Deciding(Passing):
+    """The specification of items that decide tokens: each may end one, and cut an unfinished one.
+
+    The payload of a token is the item that decided it. A further bit is high if the token was cut.
+    """
+
+    def __init__(self, b: Bench) -> None:
+        super().__init__(unsigned(2))
+        unfinished = Signal()
+        self.cuts = self.accept & unfinished & b.free(1, "cuts")
+        self.ends = self.accept & b.free(1, "ends")
+        self.results = Cat(self.item, Const(0, 1)), Cat(self.item, Const(1, 1))
+        with b.model.If(self.accept):
+            b.model.d.sync += unfinished.eq(~self.ends)
+
+
+def _decides(b: Bench, decoder: Any, enters: Value, end: Any, cut: Any) -> tuple[Value, Value]:
+    """The tokens that the watched item ends and cuts, if they are at the output.
+
+    They must be there exactly when the output has not waited in ``end`` or ``cut`` cycles since the
+    item was accepted.
+    """
+    specification = decoder.expected.specification
+    passed, is_cut = Signal(range(10)), decoder.expected.more[0]
+    with b.m.If((enters | b.since(enters)) & ~waits(decoder)):
+        b.m.d.sync += passed.eq(passed + (passed != 9))
+    token = decoder.o.valid & (output_of(decoder) == WATCHED)
+    tokens = token & ~is_cut, token & is_cut
+    decisions = specification.ends, specification.cuts
+    for shown, decides, cycles in zip(tokens, decisions, (end, cut), strict=True):
+        decided = b.since(decides & (specification.item == WATCHED))
+        b.never(shown != (decided & (passed == cycles)))
+    return tokens
 
 
 def latency(b: Bench, name: str) -> None:
-    """There is a token at the output exactly when there must be one: 7 cycles after its last byte
-    was accepted, or if it is cut short 6 after the byte that cuts it, and 1 later if that byte went
+    """Every token is at the output exactly when it must be: 7 cycles after its last byte was
+    accepted, or if it is cut short 6 after the byte that cuts it, and 1 later if that byte went
     through the skid register; cycles in which the output waits are not counted."""
-    decoder, alone, cut, since_first, since_second = _first_token(b, name)
+    decoder, enters, _ = watch(b, name, _Deciding(b))
     # All stages are stalled in the first cycle, so a byte that is accepted then goes through it.
-    at_once = b.before(Const(1))
-    skid = Signal()
-    with b.m.If(accepts(decoder) & (since_first == 0)):
-        b.m.d.sync += skid.eq(~at_once)
-    b.never(alone & (since_first != 7 + skid))
-    b.never(cut & (since_second != 6) & (since_second != 6 + skid))
-    b.never(decoder.o.valid & ~b.since(decoder.o.valid) & (since_first < 7))
-    b.reaches("a token in 7 cycles", alone & (since_first == 7))
-    b.reaches("a token cut short in 6", cut & (since_second == 6))
-    b.reaches("a token in 8, from the skid register", alone & (since_first == 8))
+    stalled = ~b.before(Const(1)) | b.before(waits(decoder))
+    skid_before, skid = Signal(), Signal()
+    skids = accepts(decoder) & (stalled | skid_before)
+    b.m.d.sync += skid_before.eq(skids)
+    with b.m.If(enters):
+        b.m.d.sync += skid.eq(skids)
+    end, cut = _decides(b, decoder, enters, 7 + skid, 6 + skid)
+    for cycles, late in enumerate((~skid, skid), 7):
+        b.reaches(f"a token in {cycles} cycles", end & late)
+        b.reaches(f"a token cut short in {cycles - 1}", cut & late)
+    b.reaches("a byte that ends a token, behind one that it cut", end & b.since(cut))
 
 
 def compact_latency(b: Bench, name: str) -> None:
-    """There is a token at the output exactly when there must be one: 1 cycle after its last byte
-    was accepted, or if it is cut short after the byte that cuts it, and 1 later if the token before
-    it was cut by this byte or was later, too; cycles in which the output waits are not counted."""
-    decoder, alone, cut, since_first, since_second = _first_token(b, name)
-    o = decoder.o.p
-    behind = b.before(cut & gives(decoder)) & decoder.o.valid & (o.length == 1) & ~o.error
-    b.never(alone & (since_first != 1), cut & (since_second != 1), behind & (since_second != 2))
-    b.reaches("a token in 1 cycle", alone & (since_first == 1))
-    b.reaches("a token cut short in 1", cut & (since_second == 1))
-    b.reaches("a token in 2, behind one cut short", behind)
+    """Every token is at the output exactly when it must be: 1 cycle after its last byte was
+    accepted, or if it is cut short after the byte that cuts it. It is 1 later if its last byte also
+    cut the token before it, or if the byte accepted in the cycle before was the last of one that
+    was later, too. Cycles in which the output waits are not counted."""
+    specification = _Deciding(b)
+    decoder, enters, _ = watch(b, name, specification)
+    late_before, late = Signal(), Signal()
+    lates = specification.ends & (specification.cuts | late_before)
+    with b.m.If(~waits(decoder)):
+        b.m.d.sync += late_before.eq(lates)
+    with b.m.If(enters):
+        b.m.d.sync += late.eq(lates)
+    end, cut = _decides(b, decoder, enters, 1 + late, 1)
+    behind = b.since(cut)
+    b.reaches("a token in 1 cycle", end & ~late)
+    b.reaches("a token cut short in 1", cut)
+    b.reaches("a token in 2, behind one cut by its last byte", end & late & behind)
+    b.reaches("a token in 2, behind another one", end & late & ~behind)
 
 
 # --- lemmas about the specification -------------------------------------------------------------

@@ -9,10 +9,10 @@ from typing import Any
 from amaranth.hdl import Cat, Mux, Signal, Value, unsigned
 
 from . import timing
-from .bench import Bench, accepts, driven_pins, gives, output_of, pins_differ, waits
+from .bench import Bench, driven_pins, gives, output_of, pins_differ, waits
 from .specification import DecoderSpecification, EncoderSpecification, is_continuation
 from .streams import properties_of, reach_states
-from .timing import CompactSerialTiming, Repeating, SerialTiming, watch
+from .timing import NEAR, WATCHED, CompactSerialTiming, Repeating, SerialTiming, watch
 
 
 def _any_code_point(b: Bench, name: str = "code_point") -> EncoderSpecification:
@@ -125,17 +125,35 @@ def rate(b: Bench, name: str) -> None:
 
 
 def latency(b: Bench, name: str) -> None:
-    """The first byte is at the output 7 cycles after its code point was accepted, of the compact
-    encoder 1, if there is no other before it; the others follow at once."""
-    encoder, m = b.reference(name, _any_number(b)), b.m
-    inside, age, following = Signal(5), Signal(3), b.before(gives(encoder) & ~_finishes(encoder))
-    m.d.sync += inside.eq(inside + accepts(encoder) - _finishes(encoder))
-    arrives = age == b.timing.latency
-    with m.If((accepts(encoder) & (inside == 0)) | (age != 0)):
-        m.d.sync += age.eq(Mux(arrives, 0, age + 1))
-    b.never((age != 0) & (encoder.o.valid != arrives), following & ~encoder.o.valid)
-    b.never(inside[-1])
-    b.reaches("a first byte", arrives & encoder.o.valid)
+    """The first byte of every code point is at the output exactly 7 cycles after its code point was
+    accepted, of the compact encoder 1; the others follow at once. Cycles in which the output waits
+    are not counted. Nor are those in which it has a byte, other than the first, of a code point
+    that was accepted in the last three cycles before in which one could be taken."""
+    m, begun, first_of_all = b.m, Signal(), Signal(init=1)
+    near, last = begun | b.free(1, "near"), b.timing.stages - 1
+    encoder, enters, _ = watch(b, name, _any_number(b), near)
+    # In how many cycles one could be taken since `near`, and whether it began before all of them.
+    # The free `near` fits the code point that is watched, or nothing is claimed of the run.
+    cycles = Signal(range(last + 2))
+    m.d.sync += begun.eq(near)
+    with m.If(encoder.i.ready & near):
+        m.d.sync += cycles.eq(cycles + (cycles <= last))
+    with m.Elif(encoder.i.ready):
+        m.d.sync += first_of_all.eq(0)
+    counts = enters & ((cycles == last) | (first_of_all & (cycles < last)))
+    output, index = output_of(encoder), encoder.expected.more[1:]
+    held_back = encoder.o.valid & (output == NEAR) & (index != 0)
+    passed, counted = Signal(range(b.timing.latency + 2)), b.since(counts)
+    with m.If((counts | counted) & ~waits(encoder) & ~held_back):
+        m.d.sync += passed.eq(passed + (passed <= b.timing.latency))
+    first = encoder.o.valid & (output == WATCHED) & (index == 0)
+    b.never(counted & (first != ((passed == b.timing.latency) & ~held_back)))
+    following = b.before(gives(encoder) & ~_finishes(encoder))
+    b.never(following & ~encoder.o.valid)
+    b.reaches("a first byte", counted & first)
+    b.reaches("a first byte behind other bytes", counted & first & b.before(gives(encoder)))
+    if last:
+        b.reaches("a first byte that is later for others", counted & first & b.since(held_back))
     b.reaches("a byte that follows", following & encoder.o.valid)
 
 

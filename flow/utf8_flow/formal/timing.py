@@ -395,11 +395,13 @@ class Repeating:
         self.results = (Cat(self.item, self.finishes, self.index),)
 
 
-BEFORE, WATCHED, BEHIND = range(3)
-"""What an item is if any one of those that are accepted is watched."""
+BEFORE, WATCHED, BEHIND, NEAR = range(4)
+"""What an item is if any one of those that are accepted is watched. Some before it may be near."""
 
 
-def watch(b: Bench, name: str, specification: Any) -> tuple[Any, Value, Value]:
+def watch(
+    b: Bench, name: str, specification: Any, near: Value | None = None
+) -> tuple[Any, Value, Value]:
     """The documented timing of items of two bits, any one of which is watched.
 
     What has that timing, when the one that is watched is accepted, and when its last result is
@@ -408,7 +410,8 @@ def watch(b: Bench, name: str, specification: Any) -> tuple[Any, Value, Value]:
     item = Signal(2)
     component = b.reference(name, specification, {"i.payload": item})
     enters = accepts(component) & (item == WATCHED)
-    b.m.d.comb += item.eq(Mux(b.since(enters), BEHIND, b.free(1, "watch")))
+    before = BEFORE if near is None else Mux(near, NEAR, BEFORE)
+    b.m.d.comb += item.eq(Mux(b.since(enters), BEHIND, Mux(b.free(1, "watch"), WATCHED, before)))
     finishes = component.expected.more[:1].all()  # always, if an item has one result
     arrives = gives(component) & (output_of(component) == WATCHED) & finishes
     return component, enters, arrives

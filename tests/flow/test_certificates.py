@@ -317,7 +317,7 @@ def test_certificates_are_written_and_confirmed(folder):
     result = run("prove", *ONE, "latency", "--certificates", "all")
     assert (result.status, result.err) == (0, "")
     assert squeezed(result.out)[-2:] == [
-        "1 property proved, 2 covers reached",
+        "1 property proved, 3 covers reached",
         "1 certificate in all",
     ]
     name = "compact-encoder-unicode-latency"
@@ -354,7 +354,7 @@ def test_a_proof_without_a_certificate_is_said(folder, monkeypatch):
     result = run("prove", *ONE, "latency", "--certificates", "all")
     assert (result.status, result.err) == (1, "")
     assert squeezed(result.out)[-3:] == [
-        "1 property proved, 2 covers reached",
+        "1 property proved, 3 covers reached",
         "NO CERTIFICATE: compact encoder, unicode, latency: no invariant was found",
         "0 certificates in all",
     ]

@@ -40,7 +40,7 @@ class AxiStream(Elaboratable):
     ``axi_outputs`` has more ports of its output, and what is at them.
 
     It is a submodule like any other: its registers are in the domain ``sync`` of the design
-    around it, which :class:`~amaranth.hdl.DomainRenamer` and :class:`~amaranth.hdl.ResetInserter`
+    around it, which ``DomainRenamer`` and ``ResetInserter``
     change as usual. Converted alone, it has two more ports, ``clk`` and ``rst``, as Amaranth adds
     them. During reset ``s_axis_tready`` may be high, and nothing is taken; AXI4-Stream has
     ``tvalid`` low then.

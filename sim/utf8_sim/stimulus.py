@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
+from reprlib import repr as shortened
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
@@ -55,6 +57,8 @@ class RandomStalls:
 
     Raises
     ------
+    TypeError
+        If the probability is not a number.
     ValueError
         If the probability is outside its range.
 
@@ -69,6 +73,8 @@ class RandomStalls:
     seed: int | tuple[int, ...] = 0
 
     def __post_init__(self) -> None:
+        if isinstance(self.probability, bool) or not isinstance(self.probability, Real):
+            raise TypeError(f"probability must be a number, not {shortened(self.probability)}")
         if not 0 <= self.probability < 1:
             raise ValueError(
                 f"probability must be at least 0 and below 1, not {self.probability:g}"
@@ -120,6 +126,11 @@ class FixedStalls:
     pattern : tuple of bool
         True to stall, one for each cycle from the first.
 
+    Raises
+    ------
+    TypeError
+        If the pattern is something else.
+
     Examples
     --------
     >>> from utf8_sim import FixedStalls
@@ -128,6 +139,11 @@ class FixedStalls:
     """
 
     pattern: tuple[bool, ...] = ()
+
+    def __post_init__(self) -> None:
+        kinds = set(map(type, self.pattern)) if isinstance(self.pattern, tuple) else {None}
+        if not kinds <= {bool, np.bool_}:
+            raise TypeError(f"pattern must be a tuple of bool, not {shortened(self.pattern)}")
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         for begin in range(0, len(self.pattern), size):

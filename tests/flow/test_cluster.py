@@ -292,7 +292,7 @@ def test_proofs(folder, cluster):
         sorted(re.sub(r" +[\d.]+ s$", "", r.out, flags=re.M).split("\n")) for r in (here, there)
     ]
     assert verdicts[0] == verdicts[1]
-    assert "12 properties proved, 51 covers reached" in verdicts[0]
+    assert "13 properties proved, 54 covers reached" in verdicts[0]
 
 
 @pytest.mark.long

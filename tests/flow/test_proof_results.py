@@ -1,13 +1,14 @@
 """Results of proofs over many runs, their tables, and the theorems of the components."""
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from command import names, run
+from command import assert_refused, names, run
 from utf8_flow.cli.choices import AllRules
 from utf8_flow.components.entry import Variant, small_variants, variants
 from utf8_flow.formal.prover import Proof
@@ -66,6 +67,16 @@ OWN = [what.name for what in Variant("encoder", compact=True).proofs]
 
 
 # --- the file -----------------------------------------------------------------------------------
+
+
+def test_a_file_that_holds_no_results_is_refused(folder):
+    status = "prove", "--status", "--json", KEPT
+    assert_refused(run(*status), f"{KEPT!r} does not exist: choose a file that prove")
+    Path(KEPT).write_text('{"results": {}}')
+    assert_refused(run(*status), f"{KEPT!r} holds no results of proofs: choose a file that")
+    os.mkfifo("pipe")
+    for option in "--status", "--missing":
+        assert_refused(run("prove", option, "--json", "pipe"), "'pipe' must be a regular file")
 
 
 def test_results_of_runs_are_merged(prove):

@@ -18,6 +18,7 @@ from utf8_flow import engine, generate
 from utf8_hdl import EXTENDED, PROFILES, UNICODE, Compactor, Decoder, Encoder, ErrorSpan, Kind
 from utf8_sim import (
     DesignError,
+    FixedStalls,
     Mismatch,
     RandomStalls,
     Scoreboard,
@@ -101,6 +102,10 @@ def test_what_cannot_be_simulated_raises():
         (lambda: encode([65.0]), "a code point of a text must be an integer, 0 or more, not 65.0"),
         (lambda: encode([], None), "profile must be a Profile, such as UNICODE, not None"),
         (lambda: generate("decoder"), "component must be a design with the streams i and o, not "),
+        (lambda: RandomStalls("0.5"), "probability must be a number, not '0.5'"),
+        (lambda: FixedStalls(5), "pattern must be a tuple of bool, not 5"),
+        (lambda: FixedStalls("101"), "pattern must be a tuple of bool, not '101'"),
+        (lambda: FixedStalls(("0",)), "pattern must be a tuple of bool, not ('0',)"),
         (lambda: Scoreboard(Decoder()).accept({"data": 1.5, "last": 0}), "data must be an integer"),
         (lambda: Scoreboard(Decoder()).accept({"data": "A", "last": 0}), "data must be an integer"),
         (

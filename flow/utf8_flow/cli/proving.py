@@ -105,7 +105,7 @@ def prove(
         raise Refused(f"{'--status' if status else '--missing'} needs --json FILE")
     if json_file in ("", "-"):
         raise Refused("--json needs the name of a file")
-    results = None if json_file is None else Results(json_file)
+    results = None if json_file is None else Results(json_file, must_exist=status)
     show = report_console()
     if status or theorem:
         lines = status_tables(results) if status and results else []

@@ -83,11 +83,14 @@ PORTS = """\
 
 def promises(timing: Timing) -> str:
     """Throughput and latency, as a comment."""
-    cycles = "1 cycle" if timing.latency == 1 else f"{timing.latency} cycles"
+    cycles, sent = "1 cycle", ""
+    if timing.latency > 1:
+        cycles = f"{timing.latency} cycles"
+        sent = ", and those in which continuation bytes\n// of earlier code points are sent"
     return f"""\
 // Throughput: one byte in every cycle while the consumer is ready and code points are offered.
-// Latency: the first byte is at the output {cycles} after its code point was taken. Cycles in
-// which m_axis_tvalid is high and m_axis_tready low are not counted."""
+// Latency: the first byte is at the output {cycles} after its code point was taken. Not counted are
+// cycles in which m_axis_tvalid is high and m_axis_tready low{sent}."""
 
 
 ENTRY = register(

@@ -89,7 +89,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     module : str or None
         Name of the module, instead of ``utf8_`` and the component's.
     active_low_reset : bool
-        Whether clock and reset are ``aclk`` and ``aresetn``; see :class:`~utf8_hdl.axi.AxiModule`.
+        Whether clock and reset are ``aclk`` and ``aresetn``, instead of ``clk`` and ``rst``.
 
     Returns
     -------

@@ -124,26 +124,36 @@ class Results:
     Parameters
     ----------
     path : str
-        The file. It need not exist.
+        The file.
+    must_exist : bool
+        Refuse a file that does not exist.
 
     Raises
     ------
     Refused
-        If the file holds something else.
+        If the file holds something else, or is not a regular file.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, must_exist: bool = False) -> None:
         self._path = path
+        if must_exist and not Path(path).exists():
+            raise Refused(f"{path!r} does not exist: choose a file that prove --json wrote")
         self._results: dict[Key, Result] = {}
         self._read()
 
     def _read(self) -> None:
-        if not Path(self._path).exists():
+        path = Path(self._path)
+        if not path.exists():
             return
+        if not (path.is_file() or path.is_dir()):
+            raise Refused(f"{self._path!r} must be a regular file")
         with refusing(f"read {self._path!r}"):
-            text = Path(self._path).read_text(encoding="utf-8", errors="replace")
+            text = path.read_text(encoding="utf-8", errors="replace")
         try:
-            results = [Result.of_row(row) for row in json.loads(text)["results"]]
+            rows = json.loads(text)["results"]
+            if not isinstance(rows, list):
+                raise ValueError
+            results = [Result.of_row(row) for row in rows]
         except (KeyError, TypeError, ValueError, RecursionError):
             wanted = "choose a file that prove --json wrote, or a new one"
             raise Refused(f"{self._path!r} holds no results of proofs: {wanted}") from None

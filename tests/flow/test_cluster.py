@@ -329,7 +329,9 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(folder, cluster):
         wait_until(Path("utf8-hdl-exhaustive.json").exists, seconds=120)
         os.kill(min(cluster.client.run(os.getpid).values()), signal.SIGKILL)
         status, out, err = running.end()
-    assert (status, out, err) == here
+    assert (status, out) == (here.status, here.out)
+    # On a busy machine the command reports its progress.
+    assert [line for line in err.splitlines() if "utf8-hdl: working: " not in line] == []
     assert "agree on every output pin" in out
     assert names(folder) == {"text.txt"}
 

@@ -36,24 +36,32 @@ class _Modelled:
         self._model = model
         self._interface = interface
         self._offered = False
+        self._nothing = [np.zeros_like(pin.column(1))[0].tolist() for pin in interface.outputs]
+        self._payload = [np.zeros_like(pin.column(1))[0].tolist() for pin in interface.inputs]
 
-    def window(self, items, gaps, stalls) -> Trace:
-        rows = list(zip(*(column.tolist() for column in items.values()), strict=True))
-        idle = [np.zeros_like(pin.column(1))[0].tolist() for pin in self._interface.inputs]
-        nothing = [np.zeros_like(pin.column(1))[0].tolist() for pin in self._interface.outputs]
-        columns, at = {pin.name: [] for pin in self._interface.pins}, 0
-        for gap, stall in zip(gaps.tolist(), stalls.tolist(), strict=True):
-            self._offered = at < len(rows) and (self._offered or not gap)
-            driven = self._offered, *(rows[at] if self._offered else idle), not stall
-            i_ready, o_valid, *output = self._model.cycle(*driven)
+    def window(self, plan) -> Trace:
+        interface, nothing = self._interface, self._nothing
+        items, idle = (
+            list(zip(*(of[pin.name].tolist() for pin in interface.inputs), strict=True))
+            for of in (plan.items, plan.idle)
+        )
+        columns, at = {pin.name: [] for pin in interface.pins}, 0
+        sides = (getattr(plan, side).tolist() for side in ("gaps", "stalls", "resets", "idle_rows"))
+        for gap, stall, reset, row in zip(*sides, strict=True):
+            self._offered = at < len(items) and (self._offered or not gap)
+            if self._offered or row >= 0:
+                self._payload = items[at] if self._offered else idle[row]
+            driven = self._offered, *self._payload, not stall
+            i_ready, o_valid, *output = self._model.cycle(*driven, reset=reset)
             levels = *driven, i_ready, o_valid, *(output if o_valid else nothing)
-            names = (*self._interface.driven, *self._interface.observed)
+            names = (*interface.driven, *interface.observed)
             for name, level in zip(names, levels, strict=True):
                 columns[name].append(level)
-            at += self._offered and i_ready
-            self._offered = self._offered and not i_ready
-        pins = self._interface.pins
-        return Trace(self._interface, {p.name: np.array(columns[p.name], p.dtype) for p in pins})
+            if plan.exact or (self._offered and i_ready and not reset):
+                at += 1
+                self._offered = False
+        levels = {p.name: np.array(columns[p.name], p.dtype) for p in interface.pins}
+        return Trace(interface, {"reset": plan.resets.astype(np.uint8), **levels})
 
 
 class EarlyEnd(PackingCycles):

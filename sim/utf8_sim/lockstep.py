@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,9 +11,9 @@ import numpy as np
 from .components import Component
 from .engines.engine import Engine
 from .golden.array_timing import ArrayCycles, ArrayTiming
-from .stimulus import LAST, Stimulus
+from .stimulus import LAST, Stimulus, Table
 from .tools.interrupts import interrupts_later
-from .trace import Trace, shown_number
+from .trace import RESET, Trace, shown_number
 
 
 class Difference(NamedTuple):
@@ -132,6 +132,9 @@ class Window:
 
 HANDSHAKE = "i.ready", "o.valid"
 
+MOST_HISTORY = 1 << 26
+"""Bytes of the cycles that are kept, to be driven again: those of millions of bytes of a text."""
+
 
 class Lockstep:
     """A simulation, compared cycle by cycle while it runs.
@@ -141,22 +144,24 @@ class Lockstep:
     two windows, uncut, for a look at what happened around the difference.
     """
 
-    def __init__(self, engine: Engine, stimulus: Stimulus) -> None:
+    def __init__(self, engine: Engine, stimulus: Stimulus | Table) -> None:
         self._engine = engine
         self._stimulus = stimulus
         self.cycles = 0
         self.difference: Difference | None = None
         self.recent: list[Window] = []
+        self.history = History()
         self._of_text = 0  # values accepted of a text that has not ended
 
     def __iter__(self) -> Iterator[Trace]:
-        model = golden(self._engine)
+        model = Golden(self._engine)
         for trace in _ahead(self._engine.run(self._stimulus)):
             timing = copy(model.timing)
             expected = self._as_far_as_it_matters(model.expected(trace), trace)
             window = Window(self.cycles, trace, expected, self._of_text, timing)
             self._count_values(trace)
             self.recent = [*self.recent[-1:], window]
+            self.history.add(trace)
             self.difference = window.difference()
             end = self.difference.cycle + 1 if self.difference else window.end
             compared, self.cycles = trace[: end - self.cycles], end
@@ -170,7 +175,10 @@ class Lockstep:
         return Trace(expected.interface, columns)
 
     def _count_values(self, trace: Trace) -> None:
-        items = trace.accepted()
+        *_, life = trace.lives()
+        if len(life) < len(trace):
+            self._of_text = 0
+        items = life.accepted()
         _, counts = self._engine.component.values(items)
         ends = np.flatnonzero(items[LAST])
         begin = int(ends[-1]) + 1 if len(ends) else 0
@@ -192,10 +200,54 @@ class Lockstep:
         return self.difference
 
 
-def golden(engine: Engine) -> ArrayCycles:
-    """The golden model of what an engine simulates, at its first cycle after reset."""
-    transducer = engine.component.array_transducer(engine.design)
-    return ArrayCycles(engine.interface, transducer, engine.timing)
+class Golden:
+    """The golden model of what an engine simulates, at some cycle of its life."""
+
+    def __init__(self, engine: Engine) -> None:
+        transducer = engine.component.array_transducer(engine.design)
+        self._fresh = ArrayCycles(engine.interface, transducer, engine.timing)
+        self._model = deepcopy(self._fresh)
+
+    @property
+    def timing(self) -> ArrayTiming:
+        return self._model.timing
+
+    def expected(self, trace: Trace) -> Trace:
+        """The next cycles as they must be. A cycle of reset is as any other, and then all begins
+        again."""
+        parts = []
+        for life in trace.lives():
+            parts.append(self._model.expected(life))
+            if life[RESET][-1:].any():
+                self._model = deepcopy(self._fresh)
+        return Trace.join(parts) if parts[1:] else parts[0]
+
+
+class History:
+    """The handshakes and inputs of every cycle so far; of a long run, of the last ones."""
+
+    def __init__(self) -> None:
+        self._parts: list[Trace] = []
+        self._bytes = self._first_cycle = 0
+
+    def add(self, trace: Trace) -> None:
+        """Take in the next cycles."""
+        names = RESET, *trace.interface.driven, *HANDSHAKE
+        self._parts.append(Trace(trace.interface, {name: trace[name] for name in names}))
+        self._bytes += self._parts[-1].nbytes
+        while self._bytes > MOST_HISTORY and self._parts[1:]:
+            gone = self._parts.pop(0)
+            self._bytes -= gone.nbytes
+            self._first_cycle += len(gone)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it begins with the first cycle."""
+        return self._first_cycle == 0
+
+    def trace(self, end: int) -> Trace:
+        """All of it, up to the cycle before a number."""
+        return Trace.join(self._parts)[: end - self._first_cycle]
 
 
 def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:

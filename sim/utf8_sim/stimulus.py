@@ -1,15 +1,16 @@
 """What is driven into a design: texts, as bytes or as code points, and when each side stalls."""
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from reprlib import repr as shortened
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TextIO
 
 import numpy as np
 
-from .trace import Columns, Interface, Pin, as_array
+from .trace import RESET, Columns, Interface, Pin, Trace, as_array
 
 Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray] | Columns
 """Bytes or code points of a text, and whether the text ends with them; or inputs, all fields.
@@ -159,15 +160,90 @@ Mode = tuple[str, tuple[Stalls, Stalls]]
 
 @dataclass(frozen=True)
 class Stimulus:
-    """Everything that decides a simulation: texts without a gap between them, and stalls.
+    """Everything that decides a simulation: inputs, and when either side stalls or reset is active.
 
-    After ``cycles``, if there are so many, it is over, whatever is left.
+    An input is offered as soon as the producer does not stall, and stays until it is accepted; one
+    on offer in a cycle of reset is offered again after it. After ``cycles``, if there are so many,
+    the run is over, whatever is left.
     """
 
     pieces: Iterable[Piece]
     input_stalls: Stalls = field(default_factory=RandomStalls)
     output_stalls: Stalls = field(default_factory=RandomStalls)
     cycles: float = math.inf
+    resets: Stalls = field(default_factory=FixedStalls)
+    idle: Columns | None = None
+    """Payloads for cycles in which nothing is offered, one for each cycle of the run from the first
+    one on; without them, and after them, the engine chooses."""
+
+
+FORMAT = "utf8-hdl stimulus 1"
+"""What a file with a table says that it is."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A stimulus as it is: the level of every input pin in every cycle, ``reset`` included.
+
+    Parameters
+    ----------
+    interface : Interface
+        The pins.
+    columns : dict of str to numpy.ndarray
+        The levels of ``reset`` and of each driven pin, by name, a row for each cycle.
+    """
+
+    interface: Interface
+    columns: Columns
+
+    @classmethod
+    def of(cls, trace: Trace) -> "Table":
+        """What was driven in the cycles of a trace."""
+        names = RESET, *trace.interface.driven
+        return cls(trace.interface, {name: trace[name] for name in names})
+
+    def __len__(self) -> int:
+        return len(self.columns[RESET])
+
+    def write(self, file: TextIO) -> None:
+        """Write it as JSON, a line for each cycle; :meth:`read` reads it."""
+        rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
+        head = {"format": FORMAT, "component": self.interface.component}
+        head |= {"columns": list(self.columns)}
+        lines = ",\n".join(map(json.dumps, rows))
+        file.write(f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n')
+
+    @classmethod
+    def read(cls, text: str, interface: Interface) -> "Table":
+        """The table in a file for a design with some pins; a `ValueError` says what is wrong."""
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"it is not JSON ({error})") from error
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise ValueError(f"its format must be {FORMAT!r}")
+        if content.get("component") != interface.component:
+            raise ValueError(
+                f"it is for component {content.get('component')!r}, not {interface.component!r}"
+            )
+        handshake = {name: Pin(name) for name in (RESET, *interface.driven)}
+        pins = handshake | {pin.name: pin for pin in interface.inputs}
+        if content.get("columns") != list(pins):
+            raise ValueError(f"its columns must be {', '.join(pins)}")
+        rows = content.get("rows")
+        if not isinstance(rows, list) or not all(
+            isinstance(row, list) and len(row) == len(pins) for row in rows
+        ):
+            raise ValueError(f"its rows must be lists of {len(pins)} levels")
+        levels = list(zip(*rows, strict=True)) if rows else [()] * len(pins)
+        columns = {}
+        for pin, column in zip(pins.values(), levels, strict=True):
+            try:
+                checked = pin.checked(as_array(column).reshape(pin.column(len(column)).shape))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"column {pin.name}: {error}") from error
+            columns[pin.name] = checked
+        return cls(interface, columns)
 
 
 def one_by_one(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import EnumMeta
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -16,6 +16,9 @@ Columns = dict[str, np.ndarray]
 
 Fields = dict[str, Any]
 """Levels of the fields of one payload by name: numbers, and lists of them for arrays."""
+
+RESET = "reset"
+"""The column that says in which cycles reset is active."""
 
 LARGEST_PART = 64
 """Bits of the widest integer that numpy has."""
@@ -73,7 +76,7 @@ class Pin(NamedTuple):
         array = as_array(levels)
         by_part = array.reshape(len(array), len(self.parts))
         for column, (_, width) in zip(by_part.T, self.parts, strict=True):
-            rule = f"{self.field} must be unsigned {width}-bit integers"
+            rule = f"{self.field or self.name} must be unsigned {width}-bit integers"
             try:
                 too_high = np.bitwise_or.reduce(column, keepdims=True) >> width
             except TypeError as error:
@@ -216,7 +219,7 @@ class Trace:
     interface : Interface
         The pins.
     columns : dict of str to numpy.ndarray
-        The levels of each, by name.
+        The levels of each, by name, and of ``reset``; without that, reset is never active.
 
     Examples
     --------
@@ -232,6 +235,8 @@ class Trace:
     def __init__(self, interface: Interface, columns: Columns) -> None:
         self.interface = interface
         self.columns = columns
+        if RESET not in columns:
+            self.columns = {RESET: np.zeros(len(self), dtype=np.uint8), **columns}
 
     def __len__(self) -> int:
         return len(self.columns["o.valid"])
@@ -249,13 +254,28 @@ class Trace:
 
     @property
     def is_accepted(self) -> np.ndarray:
-        """In which cycles an input was accepted, as a mask."""
-        return self["i.valid"].view(bool) & self["i.ready"].view(bool)
+        """In which cycles an input was accepted, as a mask. In a cycle of reset none is."""
+        return self._transfers("i")
 
     @property
     def is_taken(self) -> np.ndarray:
-        """In which cycles an output was taken, as a mask."""
-        return self["o.valid"].view(bool) & self["o.ready"].view(bool)
+        """In which cycles an output was taken, as a mask. In a cycle of reset none is."""
+        return self._transfers("o")
+
+    def _transfers(self, side: str) -> np.ndarray:
+        both = self[f"{side}.valid"] & self[f"{side}.ready"]
+        return both.view(bool) & ~self[RESET].view(bool)
+
+    def lives(self) -> Iterator["Trace"]:
+        """The cycles in parts, each of which but the last ends with a cycle of reset."""
+        ends = (np.flatnonzero(self[RESET]) + 1).tolist()
+        for begin, end in pairwise([0, *ends, len(self)]):
+            yield self[begin:end]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the levels take."""
+        return sum(column.nbytes for column in self.columns.values())
 
     def accepted(self) -> Columns:
         """The inputs that were accepted, without the handshake."""

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import Value
+from amaranth.hdl import ClockDomain, Module, Value
 from amaranth.sim import Simulator
 
-from ..trace import Columns, Pin, Trace
-from .engine import Ending, Engine
+from ..trace import RESET, Pin, Trace
+from .engine import Ending, Engine, Plan
 
 
 class AmaranthEngine(Engine):
@@ -39,12 +39,15 @@ class _Simulated:
         self._interface, self._timing = engine.interface, engine.timing
         i, o = engine.design.i, engine.design.o
         # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
-        signals = {"i.valid": i.valid, "i": i.p, "o.ready": o.ready}
+        top, domain = Module(), ClockDomain("sync")
+        top.domains += domain
+        top.submodules.design = engine.design
+        signals = {RESET: domain.rst, "i.valid": i.valid, "i": i.p, "o.ready": o.ready}
         signals |= {"i.ready": i.ready, "o.valid": o.valid, "o": o.p}
         if self._interface.state_width:
             signals["state"] = engine.design.state
         self._signals = {name: Value.cast(signal) for name, signal in signals.items()}
-        self._simulator = Simulator(engine.design)
+        self._simulator = Simulator(top)
         self._simulator.add_clock(10e-9)
         # A process, not a test bench: its pins change together, and settle once a cycle.
         self._simulator.add_process(self._drive)
@@ -55,45 +58,59 @@ class _Simulated:
         self._simulator.reset()
         self._simulator.advance()
 
-    def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
+    def window(self, plan: Plan) -> Trace:
+        self._plan = plan
         inputs = self._interface.inputs
-        levels = zip(*(items[pin.name].tolist() for pin in inputs), strict=True)
+        levels = zip(*(plan.items[pin.name].tolist() for pin in inputs), strict=True)
         self._payloads = (sum(map(Pin.integer, inputs, item)) for item in levels)
-        self._stalls = zip(gaps.tolist(), stalls.tolist(), strict=True)
+        sides = plan.gaps, plan.stalls, plan.resets, plan.idle_rows
+        self._sides = zip(*(side.tolist() for side in sides), strict=True)
         self._cycles: list[tuple[Any, ...]] = []
         # Slow as it is, it does not simulate what is beyond the end of a short run.
-        while len(self._cycles) < len(gaps) and not self._ending.over:
+        while len(self._cycles) < len(plan.gaps) and not self._ending.over:
             self._simulator.advance()
         return self._trace()
 
+    def _idle_payload(self, row: int) -> int:
+        """A payload for an idle cycle."""
+        idle, inputs = self._plan.idle, self._interface.inputs
+        return sum(pin.integer(idle[pin.name][row].tolist()) for pin in inputs)
+
     async def _drive(self, ctx: Any) -> None:
         signals = list(self._signals.values())
-        observed = ctx.tick().sample(*signals[3:]).__aiter__()
-        idle = (1 << len(self._signals["i"])) - 1
-        before: tuple[Any, ...] = 0, 0, 0
+        observed = ctx.tick().sample(*signals[4:]).__aiter__()
+        before: tuple[Any, ...] = 0, 0, 0, 0
         offered = False
         self._ending = Ending(self._timing)
         while True:
             await ctx.delay(1e-9)  # until there is another window
-            payload = next(self._payloads, None)
-            for gap, stall in self._stalls:
+            payload, exact = next(self._payloads, None), self._plan.exact
+            for gap, stall, reset, row in self._sides:
                 offered = payload is not None and (offered or not gap)
-                driven = offered, payload if offered else idle, not stall
-                for signal, old, new in zip(signals[:3], before, driven, strict=True):
+                levels_in = (
+                    payload if offered else before[2] if row < 0 else self._idle_payload(row)
+                )
+                driven = reset, offered, levels_in, not stall
+                for signal, old, new in zip(signals[:4], before, driven, strict=True):
                     if old != new:  # setting a pin is slow
                         ctx.set(signal, new)
                 before = driven
                 _, _, *levels = await observed.__anext__()
                 self._cycles.append((*driven, *levels))
                 i_ready, o_valid = levels[:2]
-                if offered and i_ready:
+                if exact or (offered and i_ready and not reset):
                     payload = next(self._payloads, None)
-                self._ending.note(offered, i_ready, o_valid, not stall, payload is not None)
-                offered = offered and not i_ready
+                if exact:
+                    offered = False
+                    continue
+                more = payload is not None
+                self._ending.note(reset, offered, i_ready, o_valid, not stall, more)
+                offered = offered and (reset or not i_ready)
 
     def _trace(self) -> Trace:
         levels = dict(zip(self._signals, zip(*self._cycles, strict=True), strict=True))
         columns = {}
+        columns[RESET] = np.array(levels[RESET], dtype=np.uint8)
         for pin in self._interface.pins:
             name = pin.name if pin.name in levels else pin.name[0]  # the payload it is a field of
             columns[pin.name] = pin.of_integers(levels[name], len(self._signals[name]))

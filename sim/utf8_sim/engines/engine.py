@@ -3,8 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager
+from functools import cached_property
 from importlib import resources
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from utf8_hdl import UNICODE, Profile
 
 from ..components import component_of
 from ..golden.timing import Timing, longest_gap
-from ..stimulus import LAST, Stimulus
-from ..trace import Columns, Interface, Trace
+from ..stimulus import LAST, Stimulus, Table, anything
+from ..trace import RESET, Columns, Interface, Trace
 
 WATCHDOG = 96
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
@@ -25,6 +26,12 @@ assert 2 * BLOCK <= WATCHDOG
 
 LEAST_WINDOW = 1024
 """Cycles in a window of a short run, if the engine's are longer."""
+
+IDLE_ROWS = 512
+"""Payloads for idle cycles of each kind: random ones and hostile ones."""
+
+IDLE_ORDER = 4099
+"""After so many cycles the same idle payloads come again: a prime, so that no period fits it."""
 
 NATIVE = resources.files(__package__) / "native"
 """What is compiled or interpreted together with a design."""
@@ -71,9 +78,11 @@ class Ending:
         """An input was accepted, and nothing has counted since."""
         self._quiet = self.stuck = 0
 
-    def note(self, offered: int, i_ready: int, o_valid: int, o_ready: int, more: bool) -> None:
+    def note(
+        self, reset: int, offered: int, i_ready: int, o_valid: int, o_ready: int, more: bool
+    ) -> None:
         """Take in one cycle: its pins, and whether there is input left after it."""
-        if offered and i_ready:
+        if reset or (offered and i_ready):
             self.restart()
         elif o_ready and (offered or not more):
             self._quiet = 0 if o_valid else self._quiet + 1
@@ -89,19 +98,39 @@ class Ending:
             )
 
 
+class Plan(NamedTuple):
+    """What drives a simulation for as many cycles as there are ``gaps``.
+
+    In a cycle of ``gaps`` the producer stalls, in one of ``stalls`` the consumer; in one of
+    ``resets`` reset is active. ``items`` are the inputs that may be offered, first those that were
+    and are not accepted. In a cycle in which none is offered the payload is a row of ``idle``, by
+    its number in ``idle_rows``; with a number below 0 it stays as it was in the cycle before.
+
+    If the plan is ``exact``, each cycle has an item of its own, offered or not, accepted or not.
+    """
+
+    gaps: np.ndarray
+    stalls: np.ndarray
+    resets: np.ndarray
+    items: Columns
+    idle: Columns
+    idle_rows: np.ndarray
+    exact: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many items there are."""
+        return len(self.items[LAST])
+
+
 class Simulation(Protocol):
     """A design under simulation, at some cycle of its life, and the other side of its pins.
 
     An input is offered unless the producer stalls; once offered it stays until it is accepted.
-    While nothing is offered the pins are all ones: a design that looks at them gives itself away.
     """
 
-    def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
-        """Simulate as many cycles as there are ``gaps``, in which the producer stalls or not.
-
-        They may be fewer if the run ends in them. ``items`` are the inputs that may be offered,
-        first those that were and are not accepted.
-        """
+    def window(self, plan: Plan) -> Trace:
+        """Simulate the cycles of a plan; they may be fewer if the run ends in them."""
         ...
 
 
@@ -140,28 +169,78 @@ class Engine(ABC):
     def start(self) -> AbstractContextManager[Simulation]:
         """A simulation at its first cycle after reset."""
 
-    def run(self, stimulus: Stimulus) -> Generator[Trace, None, None]:
+    def run(self, stimulus: Stimulus | Table) -> Generator[Trace, None, None]:
         """Simulate from reset until all input is accepted and no more output comes.
 
-        It may be over before, after the cycles of the stimulus. If the design stops moving or
-        drives X or Z, a `DesignError` comes after the last window.
+        It may be over before, after the cycles of the stimulus; of a table, all are simulated. If
+        the design stops moving or drives X or Z, a `DesignError` comes after the last window.
         """
+        with self.start() as simulation:
+            if isinstance(stimulus, Table):
+                yield from self._replayed(simulation, stimulus)
+            else:
+                yield from self._driven(simulation, stimulus)
+
+    def _replayed(self, simulation: Simulation, table: Table) -> Iterator[Trace]:
+        """The cycles of a table."""
+        for begin in range(0, len(table), self.window):
+            rows = slice(begin, begin + self.window)
+            columns = {name: column[rows] for name, column in table.columns.items()}
+            items = {pin.name: columns[pin.name] for pin in self.interface.inputs}
+            gaps, stalls = (columns[name] == 0 for name in ("i.valid", "o.ready"))
+            numbers = np.arange(len(gaps), dtype=np.int32)
+            resets = columns[RESET].astype(bool)
+            yield simulation.window(Plan(gaps, stalls, resets, items, items, numbers, exact=True))
+
+    def _driven(self, simulation: Simulation, stimulus: Stimulus) -> Iterator[Trace]:
         inputs = _Inputs(self.items(stimulus), self.interface)
         size = self._window_for(inputs)
-        gaps = stimulus.input_stalls.windows(size)
-        stalls = stimulus.output_stalls.windows(size)
-        ending, left = Ending(self.timing), stimulus.cycles
-        with self.start() as simulation:
-            while not ending.over and left > 0:
-                cycles = int(min(size, left))
-                items = inputs.upcoming(cycles)
-                trace = simulation.window(items, next(gaps)[:cycles], next(stalls)[:cycles])
-                left -= cycles
-                inputs.drop(int(np.count_nonzero(trace.is_accepted)))
-                more = any(map(len, inputs.upcoming(1).values()))
-                yield trace[: self._end(ending, trace, more)]
+        sides = stimulus.input_stalls, stimulus.output_stalls, stimulus.resets
+        levels = zip(*(side.windows(size) for side in sides), strict=True)
+        ending, cycle = Ending(self.timing), 0
+        while not ending.over and cycle < stimulus.cycles:
+            cycles = int(min(size, stimulus.cycles - cycle))
+            sides_now = (side[:cycles] for side in next(levels))
+            items = inputs.upcoming(cycles)
+            idle = self._idle_at(stimulus.idle, cycle, cycles)
+            trace = simulation.window(Plan(*sides_now, items, *idle))
+            cycle += cycles
+            inputs.drop(int(np.count_nonzero(trace.is_accepted)))
+            more = any(map(len, inputs.upcoming(1).values()))
+            yield trace[: self._end(ending, trace, more)]
         if ending.hang:
             raise HangError(ending.hang)
+
+    def _idle_at(self, given: Columns | None, first: int, cycles: int) -> tuple[Columns, Any]:
+        """Payloads for idle cycles, and which of them those from a cycle on show."""
+        idle, order = self._idle_payloads
+        numbers = np.take(order, np.arange(first, first + cycles), mode="wrap")
+        if given is None or first >= len(given[LAST]):
+            return idle, numbers
+        of_run = {name: column[first : first + cycles] for name, column in given.items()}
+        count = len(of_run[LAST])
+        numbers = np.where(numbers < 0, numbers, numbers + count)
+        numbers[:count] = np.arange(count)
+        return {name: np.concatenate([of_run[name], idle[name]]) for name in of_run}, numbers
+
+    @cached_property
+    def _idle_payloads(self) -> tuple[Columns, np.ndarray]:
+        """Payloads for idle cycles, and in which order they are shown.
+
+        A design must not look at them. So there are such that it would like to accept: a third is
+        what was there in the cycle before, a third random levels, and a third hostile inputs.
+        """
+        generator = np.random.default_rng(0)
+        pieces = self.component.hostile(self.design, generator)
+        hostile = next(iter(self.items(Stimulus(pieces))))
+        idle = {
+            pin.name: np.concatenate(
+                [hostile[pin.name][:IDLE_ROWS], anything(pin, IDLE_ROWS, generator)]
+            )
+            for pin in self.interface.inputs
+        }
+        order = generator.integers(-len(idle[LAST]) // 2, len(idle[LAST]), IDLE_ORDER)
+        return idle, np.maximum(order, -1).astype(np.int32)
 
     def _window_for(self, inputs: "_Inputs") -> int:
         """Cycles in one window of a run with some inputs."""
@@ -173,6 +252,7 @@ class Engine(ABC):
     def _end(ending: Ending, trace: Trace, more: bool) -> int:
         """How many of the cycles belong to the run: those are looked at in which it may end."""
         is_accepted = trace.is_accepted
+        restarts = is_accepted | trace[RESET].view(bool)
         blocks = np.arange(0, len(trace), BLOCK)
         accepts = np.logical_or.reduceat(is_accepted, blocks)
         # Nothing ends in a block that accepts an input if those beside it do so too, and what
@@ -185,19 +265,17 @@ class Engine(ABC):
         # If nothing is left, the last input was accepted in this window or before it.
         none_left_from = len(trace) if more else (last_accepted or [0])[0]
         offered = trace["i.valid"].view(bool) | (np.arange(len(trace)) >= none_left_from)
-        counts = is_accepted | (trace["o.ready"].view(bool) & offered)
+        counts = restarts | (trace["o.ready"].view(bool) & offered)
         cycles = np.flatnonzero(counts & np.repeat(is_looked_at, BLOCK)[: len(trace)])
-        names = "i.valid", "i.ready", "o.valid", "o.ready"
+        names = RESET, "i.valid", "i.ready", "o.valid", "o.ready"
         pins = (trace[name].take(cycles).tolist() for name in names)
         before = 0
         stretches = stretch.take(cycles // BLOCK).tolist()
-        for cycle, now, i_valid, i_ready, o_valid, o_ready in zip(
-            cycles.tolist(), stretches, *pins, strict=True
-        ):
+        for cycle, now, *levels in zip(cycles.tolist(), stretches, *pins, strict=True):
             if now != before:
                 ending.restart()
                 before = now
-            ending.note(i_valid, i_ready, o_valid, o_ready, cycle < none_left_from)
+            ending.note(*levels, cycle < none_left_from)
             if ending.over:
                 return cycle + 1
         return len(trace)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..stimulus import LAST
 from ..tools.cache import built
 from ..tools.errors import ToolError
 from ..tools.programs import need, run_tool, started
-from ..trace import Columns, Interface, Trace
-from .engine import NATIVE, Engine, UndefinedError
+from ..trace import RESET, Columns, Interface, Trace
+from .engine import NATIVE, Engine, Plan, UndefinedError
 from .ports import Place, axi_places
 
 WINDOW = 2048
@@ -92,13 +93,13 @@ class _Bench:
         lines.append(f'task show; $display("{form}", {", ".join(shown)}); endtask')
         return "\n".join([*lines, ""])
 
-    def trace(self, cycles: list[list[bytes]]) -> Trace:
+    def trace(self, cycles: list[list[bytes]], resets: np.ndarray) -> Trace:
         """What was printed, as a trace."""
         columns = self._interface.columns(len(cycles))
         for place, levels in zip(self.printed, zip(*cycles, strict=True), strict=True):
             column = columns[place.pin.name].reshape(len(cycles), -1)
             column[:, place.number] = [int(level, 16) for level in levels]
-        return Trace(self._interface, columns)
+        return Trace(self._interface, {RESET: resets.astype(np.uint8), **columns})
 
 
 def _bits(place: Place) -> str:
@@ -113,25 +114,31 @@ class _Interpreted:
         self._bench = bench
         self._cycles = 0
 
-    def window(self, items: Columns, gaps: np.ndarray, stalls: np.ndarray) -> Trace:
-        driven = self._bench.driven
-        count = len(items[driven[0].pin.name])
-        fields = np.empty((count, len(driven)), dtype=">u8")
-        for column, (pin, number, *_) in enumerate(driven):
-            fields[:, column] = items[pin.name].reshape(count, len(pin.parts))[:, number]
-        plan = gaps.astype(np.uint8) | stalls.astype(np.uint8) << 1
-        header = np.array([len(plan), count], dtype=">u4")
+    def window(self, plan: Plan) -> Trace:
+        flags = plan.gaps | plan.stalls << 1 | plan.resets << 2 | (plan.idle_rows < 0) << 3
+        header = np.array([len(plan.gaps), plan.count | plan.exact << 31], dtype=">u4")
+        sent = [header, flags.astype(np.uint8), self._fields(plan.idle)[plan.idle_rows]]
+        sent.append(self._fields(plan.items))
         output, stdin = self._process.stdout, self._process.stdin
         assert output
         assert stdin
         with suppress(BrokenPipeError):  # it has gone, as its output will show
-            stdin.write(header.tobytes() + plan.tobytes() + fields.tobytes())
+            stdin.write(b"".join(part.tobytes() for part in sent))
             stdin.flush()
-        cycles = [output.readline().split() for _ in range(len(plan))]
+        cycles = [output.readline().split() for _ in range(len(plan.gaps))]
         for cycle, levels in enumerate(cycles, start=self._cycles):
             self._define(cycle, levels)
         self._cycles += len(cycles)
-        return self._bench.trace(cycles)
+        return self._bench.trace(cycles, plan.resets)
+
+    def _fields(self, columns: Columns) -> np.ndarray:
+        """Payloads as ``native/icarus.v`` reads them."""
+        driven = self._bench.driven
+        rows = len(columns[LAST])
+        fields = np.empty((rows, len(driven)), dtype=">u8")
+        for column, (pin, number, *_) in enumerate(driven):
+            fields[:, column] = columns[pin.name].reshape(rows, len(pin.parts))[:, number]
+        return fields
 
     def _define(self, cycle: int, levels: list[bytes]) -> None:
         """Refuse undefined levels; but what is don't care while nothing is offered becomes zero."""

@@ -9,6 +9,7 @@ first cycle in which its output is at the pins.
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -439,20 +440,26 @@ class CycleModel:
     """Every output pin in every cycle, given the pins driven: a transducer in a timing."""
 
     def __init__(self, transducer: Transducer, cycles: Cycles, fields: int) -> None:
-        self._transducer = transducer
-        self._cycles = cycles
+        self._after_reset = transducer, cycles
         self._nothing = (0,) * fields
+        self._reset()
 
-    def cycle(self, i_valid: int, *driven: Any) -> Payload:
+    def _reset(self) -> None:
+        self._transducer, self._cycles = deepcopy(self._after_reset)
+
+    def cycle(self, i_valid: int, *driven: Any, reset: int = 0) -> Payload:
         """The output pins in this cycle; then the clock ticks.
 
         ``driven`` are the fields of the input's payload, and ``o.ready``. The answer is
         ``i.ready``, ``o.valid``, and the fields of the output's payload, which are don't care and
-        here zero while ``o.valid`` is low.
+        here zero while ``o.valid`` is low. After a cycle of reset all is as in the first cycle.
         """
         *item, o_ready = driven
         cycles, offered = self._cycles, self._cycles.offered()
         i_ready = cycles.ready(bool(o_ready))
-        brought = self._transducer.feed(*item) if i_valid and i_ready else None
-        cycles.tick(brought, bool(o_ready))
+        if reset:
+            self._reset()
+        else:
+            brought = self._transducer.feed(*item) if i_valid and i_ready else None
+            cycles.tick(brought, bool(o_ready))
         return int(i_ready), int(offered is not None), *(offered or self._nothing)

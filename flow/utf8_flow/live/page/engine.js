@@ -65,17 +65,26 @@ export class Simulation {
       const reads = this.inputs.map((pin) => place(elements(pin, count) * pin.bytes));
       const writes = this.pins.map((pin) => place(elements(pin, gaps.length) * pin.bytes));
       const [reading, writing] = [reads, writes].map((of) => place(4 * of.length));
-      const [gap, stall, offered] = [gaps.length, gaps.length, 1].map(place);
+      const idles = this.inputs.map((pin) => place(elements(pin, 1) * pin.bytes));
+      const idle = place(4 * idles.length);
+      const [gap, stall, reset] = Array(3).fill(gaps.length).map(place);
+      const [idleRows, offered] = [4 * gaps.length, 1].map(place);
       this.inputs.forEach((pin, i) =>
         view(ARRAYS[pin.bytes], reads[i], elements(pin, count)).set(items[pin.name]));
       view(Uint32Array, reading, reads.length).set(reads);
       view(Uint32Array, writing, writes.length).set(writes);
       view(Uint8Array, gap, gaps.length).set(Uint8Array.from(gaps, Boolean));
       view(Uint8Array, stall, gaps.length).set(Uint8Array.from(stalls, Boolean));
+      view(Uint8Array, reset, gaps.length).fill(0);
+      // While nothing is offered the payload is all ones.
+      this.inputs.forEach((pin, i) =>
+        view(Uint8Array, idles[i], elements(pin, 1) * pin.bytes).fill(0xff));
+      view(Uint32Array, idle, idles.length).set(idles);
+      view(Int32Array, idleRows, gaps.length).fill(0);
       view(Uint8Array, offered, 1)[0] = this.#isOffered;
       const [rows, most] = [gaps.length, count].map(BigInt);
       const accepted = this.#code.model_run(
-        this.#model, rows, gap, stall, reading, most, offered, writing);
+        this.#model, rows, gap, stall, reset, reading, most, idle, idleRows, 0, offered, writing);
       this.#isOffered = view(Uint8Array, offered, 1)[0];
       this.cycle += gaps.length;
       const columns = this.pins.map((pin, i) => {

@@ -9,13 +9,12 @@
 //
 // and, in the generated ports.h, for the pins of the design:
 //
-//   void drive(Model &, bool valid, bool ready);            // the handshake
-//   void drive_item(Model &, void *const *items, size_t row);  // the payload; all ones for idle:
-//   void drive_idle(Model &);
-//   bool accepts(Model &);                                  // i.ready
-//   void record(Model &, void *const *columns, size_t row); // all pins
+//   void drive(Model &, bool reset, bool valid, bool ready);   // the handshake
+//   void drive_item(Model &, void *const *items, size_t row);  // the payload
+//   bool accepts(Model &);                                     // i.ready
+//   void record(Model &, void *const *columns, size_t row);    // all pins
 //
-// The rules are those of Simulation in engine.py.
+// The rules are those of Plan and Simulation in engine.py.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +32,9 @@ void model_destroy(void *model) { delete static_cast<Model *>(model); }
 // Simulates `cycles` cycles and returns how many of the `count` items were accepted. `offered` says
 // whether the first of them was on offer already, and then whether the next one is.
 uint64_t model_run(void *model, uint64_t cycles, const uint8_t *gaps, const uint8_t *stalls,
-                   void *const *items, uint64_t count, uint8_t *offered, void *const *columns) {
+                   const uint8_t *resets, void *const *items, uint64_t count, void *const *idle,
+                   const int32_t *idle_rows, uint32_t exact, uint8_t *offered,
+                   void *const *columns) {
     Model &design = *static_cast<Model *>(model);
     uint64_t next = 0;
     bool offer = *offered;
@@ -41,14 +42,14 @@ uint64_t model_run(void *model, uint64_t cycles, const uint8_t *gaps, const uint
         offer = next < count && (offer || !gaps[cycle]);
         if (offer)
             drive_item(design, items, next);
-        else
-            drive_idle(design);
-        drive(design, offer, !stalls[cycle]);
+        else if (idle_rows[cycle] >= 0)
+            drive_item(design, idle, idle_rows[cycle]);
+        drive(design, resets[cycle], offer, !stalls[cycle]);
         design.settle();
         record(design, columns, cycle);
-        const bool accepted = offer && accepts(design);
+        const bool accepted = offer && !resets[cycle] && accepts(design);
         design.tick();
-        if (accepted) {
+        if (accepted || exact) {
             ++next;
             offer = false;
         }

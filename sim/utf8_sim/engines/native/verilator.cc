@@ -17,7 +17,6 @@ struct Model {
     ~Model() { Verilated::threadContextp(&context); }
 
     void settle() {
-        top.rst = 0;
         top.clk = 0;
         top.eval();
     }

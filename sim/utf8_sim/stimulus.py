@@ -208,8 +208,8 @@ class Table:
     def write(self, file: TextIO) -> None:
         """Write it as JSON, a line for each cycle; :meth:`read` reads it."""
         rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
-        head = {"format": FORMAT, "component": self.interface.component}
-        head |= {"columns": list(self.columns)}
+        names = list(self.columns)
+        head = {"format": FORMAT, "component": self.interface.component, "columns": names}
         lines = ",\n".join(map(json.dumps, rows))
         file.write(f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n')
 
@@ -226,8 +226,7 @@ class Table:
             raise ValueError(
                 f"it is for component {content.get('component')!r}, not {interface.component!r}"
             )
-        handshake = {name: Pin(name) for name in (RESET, *interface.driven)}
-        pins = handshake | {pin.name: pin for pin in interface.inputs}
+        pins = {name: interface.pin(name) for name in (RESET, *interface.driven)}
         if content.get("columns") != list(pins):
             raise ValueError(f"its columns must be {', '.join(pins)}")
         rows = content.get("rows")

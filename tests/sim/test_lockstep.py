@@ -8,7 +8,7 @@ import pytest
 from rtl import DESIGNS, STALLS, broken
 from utf8_hdl import UNICODE, Decoder
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.lockstep import Lockstep, Window, golden
+from utf8_sim.lockstep import Golden, Lockstep, Window
 from utf8_sim.stimulus import Stimulus
 
 TEXT = b"\xe2\x82\xacA\xe0\x80\xff"
@@ -120,5 +120,5 @@ def test_payload_is_nobodys_business_while_valid_is_low(design, items, stalls):
 def test_a_trace_from_another_process_is_as_good(design):
     engine = AmaranthEngine(design(UNICODE))
     [trace] = engine.run(Stimulus([(b"A\x00", True)]))
-    expected = golden(engine).expected(pickle.loads(pickle.dumps(trace)))
+    expected = Golden(engine).expected(pickle.loads(pickle.dumps(trace)))
     assert Window(0, trace, expected).difference() is None

@@ -24,7 +24,7 @@ from utf8_sim.golden.packing import Packer
 from utf8_sim.golden.text import Output
 from utf8_sim.golden.timing import Packing, PackingCycles, Transcoding, TranscodingCycles
 from utf8_sim.golden.transcoding import Conversion, TranscoderTransducer, Utf16Reader
-from utf8_sim.lockstep import Lockstep, golden
+from utf8_sim.lockstep import Golden, Lockstep
 from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.trace import Trace
 
@@ -292,7 +292,7 @@ def test_transcoding_in_windows(timing, size):
 def test_a_copy_of_a_timing_shares_nothing_that_changes():
     engine = ModelEngine(Transcoder(UNICODE, 2, Form.UTF_8, Form.UTF_8))
     trace = Trace.join(list(engine.run(Stimulus([(b"\xff" * 200, True)]))))
-    model = golden(engine)
+    model = Golden(engine)
     model.expected(trace[:40])
     kept = copy(model.timing)
     before = pickle.dumps(kept)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from utf8_hdl import UNICODE, Profile
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.lockstep import Window, golden
+from utf8_sim.lockstep import Golden, Window
 from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
@@ -231,7 +231,7 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         say(show, name)
         first = name == goal.property.component
         file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
-        window = Window(0, trace, golden(engine).expected(trace))
+        window = Window(0, trace, Golden(engine).expected(trace))
         difference = window.difference()
         marked = difference.cycle if difference else None
         print_lines(show, cycle_table(window, engine, range(len(trace)), pins=True, marked=marked))

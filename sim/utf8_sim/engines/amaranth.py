@@ -87,10 +87,8 @@ class _Simulated:
             payload, exact = next(self._payloads, None), self._plan.exact
             for gap, stall, reset, row in self._sides:
                 offered = payload is not None and (offered or not gap)
-                levels_in = (
-                    payload if offered else before[2] if row < 0 else self._idle_payload(row)
-                )
-                driven = reset, offered, levels_in, not stall
+                level = payload if offered else before[2] if row < 0 else self._idle_payload(row)
+                driven = reset, offered, level, not stall
                 for signal, old, new in zip(signals[:4], before, driven, strict=True):
                     if old != new:  # setting a pin is slow
                         ctx.set(signal, new)
@@ -103,8 +101,8 @@ class _Simulated:
                 if exact:
                     offered = False
                     continue
-                more = payload is not None
-                self._ending.note(reset, offered, i_ready, o_valid, not stall, more)
+                seen = reset, offered, i_ready, o_valid, not stall
+                self._ending.note(seen, payload is not None)
                 offered = offered and (reset or not i_ready)
 
     def _trace(self) -> Trace:

@@ -323,7 +323,7 @@ class Compiled:
             _pointer(plan.stalls),
             _pointer(plan.resets),
             items,
-            ctypes.c_uint64(plan.count),
+            ctypes.c_uint64(plan.item_count),
             idle,
             _pointer(plan.idle_rows),
             ctypes.c_uint32(plan.exact),

@@ -60,6 +60,10 @@ class UndefinedError(DesignError):
     label = "UNDEFINED"
 
 
+LOOKED_AT = RESET, "i.valid", "i.ready", "o.valid", "o.ready"
+"""Pins that say when a run is over."""
+
+
 class Ending:
     """When a run is over: all input is accepted and no more output comes, or nothing moves.
 
@@ -78,10 +82,9 @@ class Ending:
         """An input was accepted, and nothing has counted since."""
         self._quiet = self.stuck = 0
 
-    def note(
-        self, reset: int, offered: int, i_ready: int, o_valid: int, o_ready: int, more: bool
-    ) -> None:
-        """Take in one cycle: its pins, and whether there is input left after it."""
+    def note(self, levels: tuple[int, ...], more: bool) -> None:
+        """Take in one cycle: :data:`LOOKED_AT` in it, and whether there is input left after it."""
+        reset, offered, i_ready, o_valid, o_ready = levels
         if reset or (offered and i_ready):
             self.restart()
         elif o_ready and (offered or not more):
@@ -118,7 +121,7 @@ class Plan(NamedTuple):
     exact: bool = False
 
     @property
-    def count(self) -> int:
+    def item_count(self) -> int:
         """How many items there are."""
         return len(self.items[LAST])
 
@@ -200,10 +203,10 @@ class Engine(ABC):
         ending, cycle = Ending(self.timing), 0
         while not ending.over and cycle < stimulus.cycles:
             cycles = int(min(size, stimulus.cycles - cycle))
-            sides_now = (side[:cycles] for side in next(levels))
+            gaps, stalls, resets = (side[:cycles] for side in next(levels))
             items = inputs.upcoming(cycles)
             idle = self._idle_at(stimulus.idle, cycle, cycles)
-            trace = simulation.window(Plan(*sides_now, items, *idle))
+            trace = simulation.window(Plan(gaps, stalls, resets, items, *idle))
             cycle += cycles
             inputs.drop(int(np.count_nonzero(trace.is_accepted)))
             more = any(map(len, inputs.upcoming(1).values()))
@@ -267,15 +270,16 @@ class Engine(ABC):
         offered = trace["i.valid"].view(bool) | (np.arange(len(trace)) >= none_left_from)
         counts = restarts | (trace["o.ready"].view(bool) & offered)
         cycles = np.flatnonzero(counts & np.repeat(is_looked_at, BLOCK)[: len(trace)])
-        names = RESET, "i.valid", "i.ready", "o.valid", "o.ready"
-        pins = (trace[name].take(cycles).tolist() for name in names)
+        pins = (trace[name].take(cycles).tolist() for name in LOOKED_AT)
         before = 0
         stretches = stretch.take(cycles // BLOCK).tolist()
-        for cycle, now, *levels in zip(cycles.tolist(), stretches, *pins, strict=True):
+        for cycle, now, levels in zip(
+            cycles.tolist(), stretches, zip(*pins, strict=True), strict=True
+        ):
             if now != before:
                 ending.restart()
                 before = now
-            ending.note(*levels, cycle < none_left_from)
+            ending.note(levels, cycle < none_left_from)
             if ending.over:
                 return cycle + 1
         return len(trace)

@@ -116,7 +116,7 @@ class _Interpreted:
 
     def window(self, plan: Plan) -> Trace:
         flags = plan.gaps | plan.stalls << 1 | plan.resets << 2 | (plan.idle_rows < 0) << 3
-        header = np.array([len(plan.gaps), plan.count | plan.exact << 31], dtype=">u4")
+        header = np.array([len(plan.gaps), plan.item_count | plan.exact << 31], dtype=">u4")
         sent = [header, flags.astype(np.uint8), self._fields(plan.idle)[plan.idle_rows]]
         sent.append(self._fields(plan.items))
         output, stdin = self._process.stdout, self._process.stdin

@@ -14,7 +14,7 @@ from ..components import Component
 from ..engines.engine import Engine
 from ..shown import has_error, shortened
 from ..tools.errors import ToolError
-from ..trace import Trace
+from ..trace import RESET, Trace
 
 LEVELS = "01"
 UNDEFINED = "x"
@@ -72,7 +72,8 @@ def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
     clock = {"name": "clk", "wave": "p".ljust(len(trace), ".")}
     inside = [_state_lane(trace, engine)] if trace.interface.state_width else []
     inputs, results = _input_lanes(trace, engine), _output_lanes(trace, engine)
-    lanes = [*inputs, *inside, *results]
+    resets = [_level_lane(RESET, trace[RESET])] if trace[RESET].any() else []
+    lanes = [*resets, *inputs, *inside, *results]
     stretch = max(
         _stretch(title, max(1, len(trace))),
         _stretch(str(first_cycle + len(trace)), 1),
@@ -81,7 +82,7 @@ def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
     for lane in lanes:
         _begin_with_an_edge(lane, stretch)
     groups = groups_of(engine.component)
-    signal = [clock, [groups[0], *inputs], *inside, [groups[1], *results]]
+    signal = [clock, *resets, [groups[0], *inputs], *inside, [groups[1], *results]]
     return {"signal": signal, "head": head, "config": {"hscale": stretch}}
 
 

@@ -11,6 +11,7 @@ from vcd.gtkw import GTKWSave
 
 from ..engines.engine import Engine
 from ..lockstep import Window
+from ..trace import RESET
 from .diagram import groups_of
 
 PERIOD = 10
@@ -39,7 +40,7 @@ class WaveWriter:
         interface = engine.interface
         scope = interface.component
         self._clock = self._writer.register_var(scope, "clk", "wire", size=1, init=0)
-        pins = (*interface.driven, *interface.observed)
+        pins = (RESET, *interface.driven, *interface.observed)
         self._pins = {pin: self._register(scope, pin) for pin in pins}
         self._state = self._text = None
         if interface.state_width:
@@ -109,6 +110,7 @@ def save_file(engine: Engine, vcd_name: str) -> str:
         save.savefile(f"{splitext(vcd_name)[0]}.gtkw", abspath=False)
     save.treeopen(scope)
     save.trace(f"{scope}.clk", datafmt="bin")
+    save.trace(f"{scope}.{RESET}", datafmt="bin")
     inputs, results = groups_of(engine.component)
     with save.group(inputs):
         _show_pins(save, engine, scope, ("i.valid", "i.ready"))

@@ -121,6 +121,7 @@ ENTRY = register(
         options=frozenset({"--lanes", "--width"}),
         own=OWN,
         from_hex=values_in_hex,
+        opinion=lambda values, design: "",
         from_bytes=checked_bytes,
         ports=ports,
         promises=promises,

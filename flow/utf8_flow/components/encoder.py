@@ -70,6 +70,17 @@ def code_points_of(text: Iterator[Piece], design: Any) -> Iterator[Piece]:
         yield code_points, bool(items[LAST][-1:].any())
 
 
+def encoded_by_cpython(values: Any, design: Any) -> str:
+    """What CPython's encoder makes of code points."""
+    shown = []
+    for value in values.tolist():
+        try:
+            shown.append(chr(value).encode().hex(" ").upper())
+        except (UnicodeEncodeError, ValueError, OverflowError):
+            shown.append("refused")
+    return ", ".join(shown)
+
+
 PORTS = """\
 // s_axis_*         code points in, AXI4-Stream.
 //   tdata          UTF-32; a value that the profile refuses gives the bytes of U+FFFD
@@ -100,6 +111,7 @@ ENTRY = register(
         list_option="--code-points",
         options=RULES | {"--code-points", "--bytes", "--compact"},
         from_bytes=code_points_of,
+        opinion=encoded_by_cpython,
         ports=lambda design: PORTS,
         promises=promises,
         formal="utf8_flow.formal.encoder",

@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO
 
+import numpy as np
 from rich.text import Text
 
 from utf8_hdl import UNICODE, ErrorSpan, Profile
@@ -42,6 +43,16 @@ def bytes_in_hex(text: str, design: Any) -> Piece:
         raise Refused(
             f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
         ) from None
+
+
+def decoded_by_cpython(values: np.ndarray, design: Any) -> str:
+    """What CPython's decoder says of bytes."""
+    text = values.astype(np.uint8).tobytes()
+    try:
+        return ascii(text.decode())
+    except UnicodeDecodeError as error:
+        replaced = ascii(text.decode(errors="replace"))
+        return f"{error.reason} at byte {error.start}; with replacement {replaced}"
 
 
 @dataclass(frozen=True)
@@ -98,6 +109,8 @@ class Entry:
     from_bytes: Callable[[Iterator[Piece], Any], Iterator[Piece]] = lambda text, design: text
     #: What a comparison exercised besides what all components count.
     coverage_lines: Callable[[Any], Iterable[Text]] = lambda coverage: ()
+    #: What CPython says of the values of a text for a design, as a third opinion.
+    opinion: Callable[[np.ndarray, Any], str] = decoded_by_cpython
     #: What the header of the generated Verilog says of a design's ports; lines of a comment.
     ports: Callable[[Any], str] = lambda design: "//"
     #: What it says of throughput and latency, given the timing of the design.

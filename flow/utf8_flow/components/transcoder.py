@@ -81,10 +81,14 @@ _TEXT = '{"length": %d, "bytes": %d, "error": %s}\n'
 
 def encode(text: str, design: Any) -> bytes:
     """A text that is typed, in the form that the design takes."""
-    form = design.from_form.value
-    if form == UTF_8:
+    if design.from_form is Form.UTF_8:
         return os.fsencode(text)
-    return text.encode(f"{form}-{design.byte_order.value[0]}e", "surrogatepass")
+    return text.encode(codec_of(design.from_form, design), "surrogatepass")
+
+
+def codec_of(form: Form, design: Any) -> str:
+    """What CPython calls an encoding form, in the byte order of a design."""
+    return form.value if form is Form.UTF_8 else f"{form.value}-{design.byte_order.value[0]}e"
 
 
 def described(form: Form, order: ByteOrder) -> str:
@@ -151,6 +155,15 @@ _PROVED_SMALL: tuple[Mapping[str, Any], ...] = (
 )
 
 
+def transcoded_by_cpython(values: np.ndarray, design: Any) -> str:
+    """What CPython's codecs make of bytes."""
+    taken, given = (codec_of(form, design) for form in (design.from_form, design.to_form))
+    text = values.astype(np.uint8).tobytes().decode(taken, "replace")
+    if design.strip_bom:
+        text = text.removeprefix("\ufeff")
+    return text.encode(given).hex(" ").upper()
+
+
 def idle(own: Mapping[str, Any]) -> frozenset[str]:
     """Options that have no effect between some forms."""
     one_form = own["from_form"] == own["to_form"] == UTF_8
@@ -170,6 +183,7 @@ ENTRY = register(
         proved_small=_PROVED_SMALL,
         idle=idle,
         encode=encode,
+        opinion=transcoded_by_cpython,
         ports=ports,
         promises=promises,
         formal="utf8_flow.formal.transcoder",

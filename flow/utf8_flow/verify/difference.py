@@ -1,5 +1,6 @@
 """What is said about a run in which hardware and golden model part, or that cannot go on."""
 
+import os
 import shlex
 import time
 from itertools import groupby
@@ -9,12 +10,16 @@ from rich.console import Console
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
-from utf8_sim.shrink import PATIENCE, Case, attempts, shortest
+from utf8_sim.minimise import PATIENCE, Found, NotReproducible, attempt, is_item, minimised
+from utf8_sim.stimulus import LAST, FixedStalls, Stimulus
 from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.files import open_output
+from utf8_sim.trace import RESET, Trace
 
 from ..components.entry import Variant, entry_of
 from ..terminal import Wrong, plural, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
+from .diagnosis import broken_rule, opinions
 from .report import overrides
 from .run import Run, agree
 from .waves import draw, write_wave
@@ -24,6 +29,9 @@ AROUND = 16, 5
 
 KEPT_AROUND = 1024, 64
 """and those that are kept as a waveform."""
+
+STIMULUS_FILE = "difference.json"
+"""Where the shortest stimulus that shows a difference is kept, beside the waveform."""
 
 VALUES_AROUND = 16, 4
 """Bytes or code points that are shown: accepted before a difference, and after it."""
@@ -57,11 +65,10 @@ def _explain(
     else:
         moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
         cycle, marked = recording.first_cycle + int([0, *moved.tolist()][-1]), None
+    _show_cycles(show, recording, cycle, engine, marked)
     shown, kept = (
         recording.part(cycle - before, cycle + after) for before, after in (AROUND, KEPT_AROUND)
     )
-    cycles = range(shown.first_cycle, shown.end)
-    print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked))
     pictures = ("waveform", vcd, write_wave, kept), ("timing diagram", wave, draw, shown)
     for what, name, write, window in pictures:
         if name is None:
@@ -72,7 +79,17 @@ def _explain(
         except Refused as error:  # what is wrong is the news, and decides the exit status
             say(show, f"no {what}: {error}")
     if difference:
-        _report_shortest(show, recording, difference, engine)
+        _report_shortest(show, run, lockstep, os.path.dirname(vcd or ""))
+
+
+def _show_cycles(
+    show: Console, recording: Window, cycle: int, engine: Engine, marked: int | None
+) -> None:
+    """The cycles around one."""
+    before, after = AROUND
+    shown = recording.part(cycle - before, cycle + after)
+    cycles = range(shown.first_cycle, shown.end)
+    print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked))
 
 
 def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
@@ -107,52 +124,112 @@ def digits(engine: Engine) -> int:
     return min(4, width // 4)
 
 
-def _report_shortest(
-    show: Console, recording: Window, difference: Difference, engine: Engine
-) -> None:
-    """Look for a shorter input that shows a difference, and say how to run it."""
-    found: Case | None = None
-    remark = ""
+def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -> None:
+    """Look for a shorter stimulus that shows the difference, explain it, say how to repeat it."""
+    engine, found, remark = run.engine, None, ""
     begin = time.monotonic()
     try:
         with progress_bar() as progress:
             progress.add_task("looking for a shorter input", total=None)
-            attempt = attempts(engine, difference.pin)
-            for found in shortest(recording, engine.component, difference, attempt):  # noqa: B007 - the last counts
+            for found in minimised(engine, lockstep):  # noqa: B007 - the last one counts
                 pass
         if time.monotonic() - begin > PATIENCE:
             remark = f" in {PATIENCE:.0f} seconds"
     except KeyboardInterrupt:
         remark = " until interrupted"
+    except NotReproducible:
+        say(
+            show,
+            f"not reproducible: {run.wrong}; the same stimulus, driven again, does not show it",
+        )
+        return
     except ToolError as error:
         remark = f" ({error})"
-    if found:
-        size = plural(len(found.values), engine.component.value)
-        say(show, f"shortest input found{remark}: {size}; to repeat it:")
-        say(show, command(found, engine))
-    elif remark:
-        say(show, f"no shorter input found{remark}")
-    elif recording.first_cycle:
-        cycles = f"{recording.first_cycle}-{difference.cycle}"
-        say(show, f"no shorter input found: cycles {cycles} alone do not show it")
-    else:
-        say(show, "not reproducible: the same input, run once more, shows no difference")
+    if found is None:
+        cycles = f": the last {len(lockstep.history.trace(lockstep.cycles))} cycles do not show it"
+        say(show, f"no shorter input found{remark or cycles}")
+        return
+    recording = _recorded(engine, found)
+    if found.difference != lockstep.difference:
+        say(show, f"in the shortest input: {found.difference}", "bold")
+        cycle = found.difference.cycle
+        _show_cycles(show, recording, cycle, engine, cycle)
+    say(show, f"{'rule':<12}{broken_rule(engine, found)}")
+    for line in opinions(engine, found.trace):
+        say(show, f"{'CPython':<12}{line}")
+    file = os.path.join(folder, STIMULUS_FILE)
+    try:
+        with open_output(file) as stream:
+            found.table.write(stream)
+        say(show, f"{'stimulus':<12}{file}: {_contents(found.trace)}")
+    except Refused as error:
+        say(show, f"no stimulus: {error}")
+    values = plural(len(_values(engine, found.trace)[0]), engine.component.value)
+    say(show, f"shortest input found{remark}: {values}; to repeat it:")
+    say(show, _command(engine, found, file))
 
 
-def command(case: Case, engine: Engine) -> str:
-    """The command that runs a case."""
-    width = digits(engine)
+def _recorded(engine: Engine, found: Found) -> Window:
+    """The cycles of a stimulus, with what the golden model says of them."""
+    again = Lockstep(engine, found.table)
+    again.run()
+    return again.recording()
+
+
+def _values(engine: Engine, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+    """The values of the inputs that are accepted, or offered at last, and where texts end."""
+    items = trace.inputs(is_item(trace))
+    values, counts = engine.component.values(items)
+    return values, np.cumsum(counts)[items[LAST].view(bool)]
+
+
+def _contents(trace: Trace) -> str:
+    """How long a stimulus is, and what is in it besides values."""
+    counts = {
+        "cycle": len(trace),
+        "stall at the output": int((trace["o.ready"] == 0).sum()),
+        "idle cycle at the input": int((trace["i.valid"] == 0).sum()),
+        "cycle of reset": int(trace[RESET].sum()),
+    }
+    nouns = {each: each.replace("stall", "stalls").replace("cycle", "cycles") for each in counts}
+    return ", ".join(plural(n, each, nouns[each]) for each, n in counts.items() if n)
+
+
+def _command(engine: Engine, found: Found, file: str) -> str:
+    """The command that runs a stimulus: its values and stalls, if they suffice, or the file."""
     words = ["utf8-hdl", "simulate", *Variant.of(engine.design).options]
-    texts = (" ".join(f"{value:0{width}X}" for value in text) for text in case.texts())
     if engine.profile.name != "unicode":
         words += ["--profile", engine.profile.name]
     for rule, value in overrides(engine.profile):
         words += [f"--{rule}", value]
-    words += ["--engine", engine.name, entry_of(engine).list_option, " / ".join(texts)]
-    for side, stalls in (("input", case.gaps), ("output", case.stalls)):
-        if any(stalls):
-            words += [f"--stall-{side}-cycles", _cycle_list(stalls)]
-    return shlex.join(words)
+    words += ["--engine", engine.name]
+    return shlex.join([*words, *(_as_text(engine, found) or ["--stimulus", file])])
+
+
+def _as_text(engine: Engine, found: Found) -> list[str]:
+    """The options that give the values and stalls of a stimulus; none, if these do not suffice.
+
+    A text ends behind the last value. If it must not, another value follows.
+    """
+    trace, side = found.trace, found.difference.pin.partition(".")[0]
+    values, ends = _values(engine, trace)
+    if trace[RESET].any() or values.ndim > 1:
+        return []
+    gaps, stalls = (tuple((trace[pin] == 0).tolist()) for pin in ("i.valid", "o.ready"))
+    width = digits(engine)
+    for given in values, np.append(values, values[-1:]):
+        texts = np.split(given, ends[ends < len(given)])
+        sides = FixedStalls(gaps), FixedStalls(stalls)
+        if attempt(engine, Stimulus([(text, True) for text in texts], *sides), side):
+            break
+    else:
+        return []
+    shown = (" ".join(f"{value:0{width}X}" for value in text.tolist()) for text in texts)
+    words = [entry_of(engine).list_option, " / ".join(shown)]
+    for name, cycles in (("input", gaps), ("output", stalls)):
+        if any(cycles):
+            words += [f"--stall-{name}-cycles", _cycle_list(cycles)]
+    return words
 
 
 def _cycle_list(stalls: tuple[bool, ...]) -> str:

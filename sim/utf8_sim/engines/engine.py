@@ -217,7 +217,7 @@ class Engine(ABC):
     def _idle_at(self, given: Columns | None, first: int, cycles: int) -> tuple[Columns, Any]:
         """Payloads for idle cycles, and which of them those from a cycle on show."""
         idle, order = self._idle_payloads
-        numbers = np.take(order, np.arange(first, first + cycles), mode="wrap")
+        numbers = np.resize(np.roll(order, -first), cycles)
         if given is None or first >= len(given[LAST]):
             return idle, numbers
         of_run = {name: column[first : first + cycles] for name, column in given.items()}

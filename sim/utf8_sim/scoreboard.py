@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Mapping
 from enum import Enum
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ class Scoreboard:
     ------
     LookupError
         If its component is not in the registry.
+    TypeError
+        If it is not a component.
 
     Examples
     --------
@@ -66,6 +69,10 @@ class Scoreboard:
     """
 
     def __init__(self, design: Any) -> None:
+        if not (hasattr(design, "i") and hasattr(design, "o")):
+            raise TypeError(
+                f"design must be a component, such as Decoder(), not {shortened(design)}"
+            )
         self._component = component_of(design)
         self._interface = Interface.of(self._component.name, design)
         self._transducer = self._component.transducer(design)
@@ -84,17 +91,18 @@ class Scoreboard:
         Raises
         ------
         TypeError
-            If a field is not an integer. Then nothing was accepted.
+            If it is not a mapping, or a field is not an integer, or the field of an array is not a
+            list of integers. Then nothing was accepted.
         ValueError
             If a field is missing, or does not fit into its bits. Then nothing was accepted.
         """
         inputs, outputs = self._interface.inputs, self._interface.outputs
-        accepted = _levels(inputs, item)
+        accepted = _levels("an input", inputs, item)
         for pin in inputs:
             pin.checked([accepted[pin.field]])
         for payload, _ in self._transducer.feed(*accepted.values()):
             pairs = zip(outputs, payload, strict=True)
-            self._due.append({pin.field: _number(level, pin.field) for pin, level in pairs})
+            self._due.append({pin.field: _level(level, pin) for pin, level in pairs})
 
     def take(self, output: Any) -> None:
         """Check what was taken from the design.
@@ -109,11 +117,12 @@ class Scoreboard:
         Mismatch
             If it is not the one that is expected, or if none is.
         TypeError
-            If a field is not an integer.
+            If it is not a mapping, or a field is not an integer, or the field of an array is not a
+            list of integers.
         ValueError
             If a field is missing.
         """
-        actual = _levels(self._interface.outputs, output)
+        actual = _levels("an output", self._interface.outputs, output)
         if not self._due:
             raise Mismatch(f"{self._name()}: nothing is expected, actual {_shown(actual)}")
         expected = self._as_far_as_it_matters(self._due[0], actual)
@@ -159,28 +168,42 @@ class Scoreboard:
         return f"{name}, {self._component.show_result(levels)}"
 
 
-def _levels(pins: tuple[Pin, ...], item: Any) -> Fields:
+def _levels(what: str, pins: tuple[Pin, ...], item: Any) -> Fields:
     """The fields of an input or an output."""
     if isinstance(item, data.Const):
         bits = Const.cast(item)
         columns = {pin.field: pin.of_integers([bits.value], len(bits)) for pin in pins}
         return {field: column[0].tolist() for field, column in columns.items()}
-    fields = [pin.field for pin in pins]
-    if not isinstance(item, Mapping) or any(field not in item for field in fields):
-        raise ValueError(f"it must have the fields {', '.join(fields)}, not {item!r}")
-    return {field: _number(item[field], field) for field in fields}
+    fields = ", ".join(pin.field for pin in pins)
+    if not isinstance(item, Mapping):
+        raise TypeError(f"{what} must be a mapping with the fields {fields}, not {item!r}")
+    if any(pin.field not in item for pin in pins):
+        raise ValueError(f"{what} must have the fields {fields}, not {item!r}")
+    return {pin.field: _level(item[pin.field], pin) for pin in pins}
 
 
-def _number(level: Any, field: str) -> Any:
-    if isinstance(level, list | tuple):
-        return [_number(part, field) for part in level]
+def _level(level: Any, pin: Pin) -> Any:
+    """The level of a field, if it has the right shape."""
+    level = level.tolist() if isinstance(level, np.ndarray) else level
+    parts = len(pin.parts)
+    if parts == 1:
+        return _integer(level, pin)
+    if not isinstance(level, list | tuple) or len(level) != parts:
+        rule = f"a list of {parts} integers"
+        raise TypeError(f"{pin.field} must be {rule}, not {shortened(level)}")
+    return [_integer(part, pin) for part in level]
+
+
+def _integer(level: Any, pin: Pin) -> int:
+    """A level as an integer. True and false are levels of one bit only."""
     level = level.value if isinstance(level, Enum) else level
+    is_other = isinstance(level, bool) and pin.width > len(pin.parts)
     try:
-        number = int(level)
+        number = None if is_other else int(level)
     except (TypeError, ValueError):
         number = None
     if number is None or number != level:
-        raise TypeError(f"{field} must be an integer, not {level!r}")
+        raise TypeError(f"{pin.field} must be an integer, not {shortened(level)}")
     return number
 
 

@@ -330,9 +330,8 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(folder, cluster):
         os.kill(min(cluster.client.run(os.getpid).values()), signal.SIGKILL)
         status, out, err = running.end()
     assert (status, out) == (here.status, here.out)
-    # Progress may be reported, and asyncio may log the tasks of a client that was closed.
-    said = [line for line in err.splitlines() if line.startswith("utf8-hdl: ")]
-    assert all(line.startswith("utf8-hdl: working: ") for line in said)
+    # On a busy machine the command reports its progress.
+    assert [line for line in err.splitlines() if "utf8-hdl: working: " not in line] == []
     assert "agree on every output pin" in out
     assert names(folder) == {"text.txt"}
 

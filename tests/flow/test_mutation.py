@@ -55,10 +55,26 @@ def test_every_mutant_is_killed_or_equivalent(trial):
     assert all(bool(fate.stimulus or fate.promise) != fate.equivalent for fate in others)
 
 
+def test_a_register_that_reset_leaves_alone_is_noticed():
+    mutants = make_mutants(*ENCODER, COUNT, seed=0)
+    circuit = circuits(mutants)["reset"]
+    [place] = [place for place in mutants.places if re.search("DFF.* port R: const0", place)]
+    assert decide(mutation._alive(circuit, 0))[0] == "proved"
+    assert decide(mutation._alive(circuit, 1 + mutants.places.index(place)))[0] == "FAILED"
+
+
 def test_mutants_of_a_compactor_meet_what_is_said_of_pins():
     """All else that is proved of one is about names inside, which a netlist has not."""
     compactor = make_mutants(Variant("compactor", lanes=2), UNICODE, 1, seed=1)
     assert list(circuits(compactor)) == ["idle", "drains", ""]
+
+
+def test_a_decoder_without_a_fault_has_every_property():
+    """`drains`, too, which states something about the first cycles only."""
+    mutants = make_mutants(Variant("decoder", compact=True), UNICODE, 1, seed=1)
+    asked = circuits(mutants)
+    assert "drains" in asked
+    assert Trial(mutants, asked, [], seed=0)._broken_property(0) is None
 
 
 def test_checks_that_look_at_nothing_kill_nothing(trial):

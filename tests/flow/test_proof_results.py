@@ -145,6 +145,16 @@ def test_all_or_nothing_is_said(prove):
     assert f"| encoder | – | – | all {len(Variant('encoder').proofs)} | – |" in result.out
 
 
+def test_the_table_has_the_designs_that_are_chosen(prove):
+    prove(PROVED, "--property", "rate")
+    result = run("prove", "--status", "--json", KEPT, "--component", "encoder", "--compact")
+    assert (result.status, result.err) == (0, "")
+    assert re.findall(r"^\| (\w[\w ]*) \|", result.out, re.MULTILINE) == [
+        "design",
+        "compact encoder",
+    ]
+
+
 # --- the digest ---------------------------------------------------------------------------------
 
 SAMPLE = {

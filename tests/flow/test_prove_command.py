@@ -121,7 +121,8 @@ def test_one_property(folder):
         ("--json text.txt", "'text.txt' holds no results of proofs: choose a file that prove"),
         ("--json . --status", "cannot read '.': Is a directory"),
         ("--theorem --profile ucs2", "--profile has no effect with --theorem"),
-        ("--status --json x --lanes 8", "--lanes has no effect with --status"),
+        ("--status --json x --profile ucs2", "--profile has no effect with --status"),
+        ("--theorem --lanes 8", "--lanes has no effect with --theorem"),
         ("text.txt", "text.txt"),
     ],
 )

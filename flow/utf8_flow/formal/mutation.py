@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, ResetSignal, Signal
+from amaranth.hdl import Const, Elaboratable, Module, ResetSignal, Signal
 
 from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
@@ -206,10 +206,11 @@ def circuits(mutants: Mutants) -> dict[str, Circuit]:
     variant = mutants.variant
     found = {}
     for what in variant.proofs:
-        # The twin in `reset` is not clocked for a cycle, which an instance of Verilog always is.
-        if not (what.is_lemma or what.part or what.name in ("verilog", "reset")):
+        if not (what.is_lemma or what.part or what.name == "verilog"):
+            # The twin in `reset` has no clock edge in one cycle; an instance of Verilog has one.
+            state = _reset if what.name == "reset" else what.state
             with suppress(BeyondMutants):
-                found[what.name] = _circuit(what, mutants)
+                found[what.name] = _circuit(replace(what, state=state), mutants)
     found[""] = _circuit(Property("", variant.component, _same, None), mutants)
     return found
 
@@ -221,6 +222,8 @@ def _circuit(what: Property, mutants: Mutants) -> Circuit:
     bench = what.bench(mutants.profile, changed | {"original": original})
     if bench.reach > CYCLES:
         raise BeyondMutants(what.name)
+    if bench.cycles:  # the property states nothing about later cycles
+        bench.wrong = bench.wrong & ~bench.before(Const(1), bench.cycles)
     bench.inputs["mutant"] = number
     bench.sources.append(mutants.verilog)
     return to_circuit(bench, pins=False).only(WRONG)
@@ -231,6 +234,15 @@ def _same(b: Bench, name: str) -> None:
     rst = b.free(1, "rst")
     mutant = b.design(name, reset=rst)
     b.never(pins_differ(mutant, b.design("original", driven_pins(mutant), reset=rst)))
+
+
+def _reset(b: Bench, name: str) -> None:
+    """After a reset in any one cycle, the pins are those of a design held in reset until then."""
+    chosen = b.free(1, "chosen")
+    after = b.since(chosen)
+    mutant = b.design(name, reset=chosen & ~after)
+    twin = b.design(f"{name}_twin", driven_pins(mutant), reset=~after)
+    b.never(after & pins_differ(mutant, twin))
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,12 @@ def _state(results: Results, variant: Variant, profile: str, name: str) -> tuple
     return ENDLESS, f"`{name}` {verdict}"
 
 
-def status_tables(results: Results) -> list[str]:
-    """The state of every proof, in Markdown: each property in `unicode`, and numbers elsewhere."""
-    shown = shown_variants(results)
+def status_tables(results: Results, chosen: list[Variant] | None) -> list[str]:
+    """The state of every proof of designs, or of all of them if none are chosen, in Markdown.
+
+    It is each property in `unicode`, and numbers elsewhere.
+    """
+    shown = shown_variants(results) if chosen is None else chosen
     rows: list[tuple[str, ...]] = [_row(results, variant) for variant in shown]
     lines = ["In the profile `unicode`:", "", *_table("design", STATES, rows)]
     profiles = dict.fromkeys(result.profile for result in results)

@@ -167,7 +167,8 @@ class TextModel:
 
 def checked_values(what: str, text: Any, most: int | None = None) -> list[int]:
     """The values of a text, each an integer of Python or numpy from 0 on."""
-    if isinstance(text, str) or not isinstance(text, Iterable):
+    # An array of numpy without an axis is a number, although it has a method to iterate.
+    if isinstance(text, str) or not isinstance(text, Iterable) or getattr(text, "ndim", 1) == 0:
         raise TypeError(f"a text must be {what}s, not {shortened(text)}")
     if isinstance(text, bytes | bytearray):
         return list(text)

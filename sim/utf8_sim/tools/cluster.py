@@ -125,7 +125,8 @@ class Cluster:
     def __enter__(self) -> "Cluster":
         import distributed  # noqa: PLC0415 - it is an extra
 
-        for name in (PACKAGE, f"{PACKAGE}.client", "tornado"):
+        # asyncio logs the tasks that a client leaves when it closes.
+        for name in (PACKAGE, f"{PACKAGE}.client", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         with ExitStack() as context:
             context.enter_context(warnings.catch_warnings())

@@ -58,7 +58,7 @@ class SlotsTransducer:
 class VerdictTransducer:
     """Beats to the same beats, with a verdict where a text ends; a transducer."""
 
-    def __init__(self, profile: Profile, lanes: int, offset_width: int) -> None:
+    def __init__(self, profile: Profile, lanes: int, offset_width: int = 32) -> None:
         self._lanes = Lanes(profile)
         self._lane_count = lanes
         self._highest_offset = 2**offset_width - 1
@@ -124,7 +124,7 @@ class ArraySlots:
 class ArrayVerdicts:
     """Beats to the same beats, with verdicts; an array transducer."""
 
-    def __init__(self, profile: Profile, lanes: int, offset_width: int) -> None:
+    def __init__(self, profile: Profile, lanes: int, offset_width: int = 32) -> None:
         self._lanes = ArrayLanes(profile, lanes)
         self._lane_count = lanes
         self._highest_offset = 2**offset_width - 1

@@ -26,10 +26,15 @@ from utf8_hdl import (
     Profile,
     compact_decoder,
     compact_encoder,
+    counter,
+    credit,
     decoder,
     elastic,
     encoder,
+    lanes,
     tables,
+    validator,
+    wide_decoder,
 )
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine
@@ -558,6 +563,53 @@ def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] |
         own = edited[name]
         used |= {key: own[key] for key in vars(modules[name]).keys() & used if key[0].isupper()}
     return used[component.capitalize()]
+
+
+def altered_lanes(*edits: tuple[str, str]) -> SimpleNamespace:
+    """What the modules of components with lanes define, their source being edited."""
+    modules = counter, credit, lanes, wide_decoder, decoder, validator
+    sources = [inspect.getsource(module) for module in modules]
+    for good, bad in edits:
+        assert sum(source.count(good) for source in sources) == 1, good
+        sources = [source.replace(good, bad) for source in sources]
+    defined: dict[str, Any] = {}
+    for module, source in zip(modules, sources, strict=True):
+        own: dict[str, Any] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
+        exec(compile(source, f"<broken {module.__name__}>", "exec"), own)
+        own.update({name: thing for name, thing in defined.items() if name in own})
+        new = {name: thing for name, thing in own.items() if name in vars(module)}
+        defined |= {
+            name: thing
+            for name, thing in new.items()
+            if getattr(thing, "__module__", "") == "utf8_hdl.broken"
+        }
+    return SimpleNamespace(**defined)
+
+
+COUNTER_FLAWS: dict[str, tuple[int, int, tuple[str, str]]] = {
+    "the offset does not saturate": (4, 6, ("over.eq(1)", "over.eq(0)")),
+    "the offset saturates one unit early": (
+        4,
+        6,
+        ("~lowest[0] & lowest[1:].all()", "lowest[0] & ~lowest[1] & lowest[2:].all()"),
+    ),
+    "a carry in the lowest part": (
+        4,
+        6,
+        ("[lowest.eq(up(lowest)),", "[lowest.eq(up(lowest) ^ (lowest == 5)),"),
+    ),
+    "no carry into a part that is zero": (
+        8,
+        8,
+        ("with m.If(counts):", "with m.If(counts & (part != 0)):"),
+    ),
+    "the third part counts with the second": (
+        8,
+        12,
+        ("else lowest_full & is_below", "else lowest_full"),
+    ),
+}
+"""Flaws of a validator's counter: lanes and width of an offset that reach them, and the edit."""
 
 
 def broken(name: str) -> Decoder | Encoder:

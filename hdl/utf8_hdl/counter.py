@@ -118,7 +118,7 @@ def at_least(higher: Value, same: Value, not_lower: Value) -> Value:
 def saturating_counter(
     section: Section, name: str, width: int, clear: Value, step: Value
 ) -> tuple[Value, Signal]:
-    """How many steps there were, and whether there were too many; then it has the highest value.
+    """How many steps there were, and whether there were too many; then it saturates at all ones.
 
     It has to be cleared before it is used: it has no reset, which would come a long way.
 
@@ -135,8 +135,8 @@ def saturating_counter(
     lowest_full, over = register("lowest_full"), register("over")
     # For each part and for the whole: whether the parts between it and the lowest are full.
     full = [register(f"full_{n}") for n in range(len(others))]
-    below = [None, *full[:-1]]
-    all_full = full[-1]
+    below = [None, *full][: len(others)]
+    all_full = full[-1] if full else Const(1)
     with m.If(clear):
         m.d.sync += [each.eq(0) for each in (*parts, lowest_full, over, *full)]
     with m.Else():

@@ -91,7 +91,13 @@ LANES = (1, 2, 4, 8, 16, 32, 64, 128)
 """How many bytes a beat may have."""
 
 OFFSET_WIDTH = 32
-"""Bits of an offset in a text. One that does not fit has all of them set."""
+"""Bits of an offset in a text, by default and at most."""
+
+MIN_OFFSET_WIDTH = 4
+"""The least bits of an offset, for up to eight lanes.
+
+A validator counts units of eight bytes, or of a beat, if that has more; at least one bit does.
+"""
 
 
 def checked_lanes(lanes: int) -> int:
@@ -144,23 +150,34 @@ def slots_layout(profile: Profile, lanes: int) -> data.StructLayout:
     return data.StructLayout({"slots": data.ArrayLayout(slot, lanes + 1), "last": 1})
 
 
-def verdict_layout(lanes: int) -> data.StructLayout:
+def verdict_layout(lanes: int, offset_width: int = OFFSET_WIDTH) -> data.StructLayout:
     """Layout of a validator's output: a beat as it came, and what is known of its text.
 
     Parameters
     ----------
     lanes : int
         How many bytes it may have.
+    offset_width : int
+        Bits of ``offset``: 4 to 32 for up to 8 lanes, from 5 for 16, from 6 for 32, and so on.
 
     Returns
     -------
     data.StructLayout
-        The fields of :func:`beat_layout`, and then, zero but with ``last``: ``error`` (1), the text
-        is not well-formed; ``kind`` (:class:`Kind`, 3) and ``offset`` (32) are those of its first
-        error: how many bytes of the text come before its token. It stays at the highest value.
+        The fields of :func:`beat_layout`, and then, zero except with ``last``: ``error`` (1), the
+        text is not well-formed; ``kind`` (:class:`Kind`, 3) and ``offset`` are those of its first
+        error: how many bytes of the text come before its token. The offset saturates at all ones.
+
+    Raises
+    ------
+    TypeError
+        If ``offset_width`` is not an integer.
+    ValueError
+        If it is out of range.
     """
+    least = max(MIN_OFFSET_WIDTH, bits_for(lanes))
+    width = checked_integer(f"offset_width (lanes={lanes})", offset_width, least, OFFSET_WIDTH)
     fields = dict(beat_layout(lanes).members)
-    return data.StructLayout({**fields, "error": 1, "kind": Kind, "offset": OFFSET_WIDTH})
+    return data.StructLayout({**fields, "error": 1, "kind": Kind, "offset": width})
 
 
 def sparse_layout(lanes: int, width: int, user: int = 0) -> data.StructLayout:

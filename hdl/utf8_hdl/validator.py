@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
@@ -15,9 +15,6 @@ from .gates import any_of, select
 from .lanes import Lanes, bit_of_count
 from .layouts import OFFSET_WIDTH, Kind, beat_layout, checked_lanes, verdict_layout
 from .profile import UNICODE, ErrorSpan, Profile, checked_profile
-
-VERDICT_WIDTH = 1 + Shape.cast(Kind).width + OFFSET_WIDTH
-"""Bits of what a validator adds to a beat: ``error``, ``kind`` and ``offset``, lowest first."""
 
 UNIT_BITS = 3
 """A text is counted in units of eight bytes, or of a beat, if that has more.
@@ -54,7 +51,8 @@ class Validator(Design):
        waits are not counted.
     3. Beats come out as they went in. With ``last``, ``error`` says that the text is not
        well-formed, ``kind`` and ``offset`` are those of the first error token that a decoder gives.
-       Without ``last``, and of a text that is well-formed, they are zero.
+       The offset saturates at all ones. Without ``last``, and of a text that is well-formed, they
+       are zero.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care.
@@ -71,17 +69,19 @@ class Validator(Design):
         Which UTF-8 is spoken.
     lanes : int
         How many bytes a beat may have: a power of two up to 128.
+    offset_width : int
+        Bits of ``offset``: 4 to 32 for up to 8 lanes, from 5 for 16, from 6 for 32, and so on.
 
     Raises
     ------
     TypeError
         If a parameter is not of its type.
     ValueError
-        If there is none with so many lanes.
+        If the number of lanes or the width is out of range.
 
     Attributes
     ----------
-    profile, lanes
+    profile, lanes, offset_width
         As given.
     arrives, arriving : Signal
         Whether there is a beat in the last stage, and what is known of its text, for proofs.
@@ -95,24 +95,28 @@ class Validator(Design):
     -------
     i : ``In(stream.Signature(beat_layout(lanes)))``
         Beats.
-    o : ``Out(stream.Signature(verdict_layout(lanes)))``
+    o : ``Out(stream.Signature(verdict_layout(lanes, offset_width)))``
         The same beats, and what is known of their texts.
     """
 
     i: Any
     o: Any
 
-    def __init__(self, profile: Profile = UNICODE, lanes: int = 8) -> None:
+    def __init__(
+        self, profile: Profile = UNICODE, lanes: int = 8, *, offset_width: int = OFFSET_WIDTH
+    ) -> None:
         self.profile = checked_profile(profile)
         self.lanes = lanes = checked_lanes(lanes)
+        verdict = verdict_layout(lanes, offset_width)
+        self.offset_width = int(offset_width)
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         super().__init__(
             {
                 "i": In(stream.Signature(beat_layout(lanes))),
-                "o": Out(stream.Signature(verdict_layout(lanes))),
+                "o": Out(stream.Signature(verdict)),
             }
         )
-        self.arrives, self.arriving = Signal(), Signal(VERDICT_WIDTH)
+        self.arrives, self.arriving = Signal(), Signal(verdict.size - beat_layout(lanes).size)
         more = len(self._of_length)
         self.found: Any = Signal(
             data.StructLayout(
@@ -276,8 +280,9 @@ class Validator(Design):
         position = Cat(
             counted["low"], minus(counted["high"], counted["borrow"])[: len(counted["high"])]
         )
+        width = self.offset_width - len(position)
         units, over = saturating_counter(
-            tally, "units", OFFSET_WIDTH - len(position), counted["clears"], counted["counts"]
+            tally, "units", width, counted["clears"], counted["counts"]
         )
         first = tally.register("first", 3 + len(position), reset_less=True)
         with tally.m.If(counted["is_first"]):

@@ -66,6 +66,7 @@ OF_FOUR_LANES = "compactor, 4 lanes", "transcoder from utf-8 to utf-16, 4 lanes"
     [
         (Designs(lanes="4"), [*("decoder, 4 lanes", "validator, 4 lanes"), *OF_FOUR_LANES]),
         (Designs(lanes="4", width=12), ["compactor width 12, 4 lanes"]),
+        (Designs(offset_width=12), ["validator offset width 12, 8 lanes"]),
         (Designs(lanes="1", compact=True), ["compact decoder"]),
         (Designs(compact=True), ["compact decoder", "compact encoder"]),
         (Designs("validator"), ["validator, 8 lanes"]),
@@ -101,6 +102,7 @@ def chosen_by(*words: str) -> Variant:
         Variant("decoder", lanes=64),
         Variant("validator"),
         Variant("validator", lanes=2),
+        Variant("validator", lanes=2, own={"offset_width": 12}),
         Variant("compactor", lanes=64, own={"width": 40}),
         Variant("transcoder", lanes=4, own={"from_form": "utf-32", "byte_order": "big"}),
         Variant("transcoder", lanes=4, own={"to_form": "utf-32", "strip_bom": True}),
@@ -130,7 +132,11 @@ def test_designs_that_cannot_be_are_left_out():
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [(["--lanes", "2"], "UTF-8 decoder, 2 lanes"), (VALIDATOR, "UTF-8 validator, 8 lanes")],
+    [
+        (["--lanes", "2"], "UTF-8 decoder, 2 lanes"),
+        (VALIDATOR, "UTF-8 validator, 8 lanes"),
+        ([*VALIDATOR, "--offset-width", "6"], "UTF-8 validator offset width 6, 8 lanes"),
+    ],
 )
 def test_the_generated_files_name_the_lanes(folder, options, named):
     assert run("generate", *options, "-o", "lanes.v", "--fusesoc") == (0, "", "")

@@ -114,6 +114,15 @@ WRONG = {
     "compare --component validator --compact": "--compact has no effect with --component validator",
     "simulate a --compact --lanes 8": "a compact decoder has one lane: omit --compact or --lanes",
     "prove --compact --lanes 8": "a compact decoder has one lane: omit --compact or --lanes",
+    **{
+        f"{command} --component {component} --offset-width {width}": f"{message}\n"
+        for command in ("simulate text.txt", "compare", "generate", "prove", "synthesize")
+        for component, width, message in (
+            ("decoder", 6, "--offset-width has no effect with --component decoder"),
+            ("validator --lanes 64", 6, "offset_width (lanes=64) must be 7 to 32, not 6"),
+            ("validator", 33, "--offset-width must be a whole number, from 4 to 32, not '33'"),
+        )
+    },
     "prove --from utf-8 --width 8": "no component has all of --from, --width",
     **{
         f"{command} --component encoder --lanes 1": "--lanes has no effect with --component encoder"

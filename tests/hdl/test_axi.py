@@ -64,6 +64,8 @@ def test_ports_of_components_with_lanes(profile, width):
     assert ports(Decoder(profile, lanes=4)) == [*named("s", *beat), *named("m", *slots)]
     verdict = *beat, ("tuser", 36)
     assert ports(Validator(profile, 4)) == [*named("s", *beat), *named("m", *verdict)]
+    verdict = *beat, ("tuser", 10)
+    assert ports(Validator(profile, 4, offset_width=6))[5:] == named("m", *verdict)
 
 
 def test_there_is_no_port_where_there_is_no_field():

@@ -103,6 +103,22 @@ def test_a_name_that_cannot_stand_in_generated_files_is_refused(name):
         (lambda: Transcoder(strip_bom="no"), "strip_bom must be a bool, not 'no'"),
         (lambda: Decoder(lanes=8.0), "lanes must be an integer, 0 or more, not 8.0"),
         (lambda: Validator(lanes=True), "lanes must be an integer, 0 or more, not True"),
+        (
+            lambda: Validator(offset_width="12"),
+            "offset_width (lanes=8) must be an integer, 4 to 32, not '12'",
+        ),
+        (
+            lambda: Validator(offset_width=3),
+            "offset_width (lanes=8) must be 4 to 32, not 3",
+        ),
+        (
+            lambda: Validator(offset_width=33),
+            "offset_width (lanes=8) must be 4 to 32, not 33",
+        ),
+        (
+            lambda: Validator(lanes=64, offset_width=6),
+            "offset_width (lanes=64) must be 7 to 32, not 6",
+        ),
         (lambda: Compactor(width=8.5), "width must be an integer, 1 or more, not 8.5"),
         (lambda: Compactor(width=0), "width must be 1 or more, not 0"),
         (lambda: Compactor(user=-1), "user must be 0 or more, not -1"),
@@ -118,7 +134,7 @@ def test_parameters_of_another_type_are_refused(make, message):
     [
         Decoder(UCS2, compact=True),
         Encoder(UCS2),
-        Validator(UCS2, 4),
+        Validator(UCS2, 4, offset_width=6),
         Compactor(4, 5, 1),
         Transcoder(UCS2, 4, Form.UTF_16, Form.UTF_8, ByteOrder.BIG, True),
     ],

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from hostile import chunks, hostile_bytes
 from modelled import ModelEngine
 from reference import ref_tokens
-from rtl import ALL_RULES, ODD_PROFILES, STALLS, WHOLE_UCS4, quick_engine
+from rtl import (
+    ALL_RULES,
+    COUNTER_FLAWS,
+    ODD_PROFILES,
+    STALLS,
+    WHOLE_UCS4,
+    altered_lanes,
+    quick_engine,
+)
 from utf8_hdl import EXTENDED, UNICODE, Decoder, Kind, Validator
 from utf8_sim.components import component_of
 from utf8_sim.components.beats import show_beat, show_slots, show_verdict
@@ -29,6 +37,7 @@ from utf8_sim.trace import Columns, Trace
 VARIANTS = list((ALL_RULES | ODD_PROFILES).values())
 MAKERS = {
     **{f"validator, {lanes}": partial(Validator, lanes=lanes) for lanes in (1, 2, 4, 8, 64)},
+    "validator, 4, offset of 6 bits": partial(Validator, lanes=4, offset_width=6),
     **{f"decoder, {lanes}": partial(Decoder, lanes=lanes) for lanes in (2, 4, 8, 64)},
 }
 each_design = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -176,6 +185,45 @@ def test_an_offset_that_is_too_high_stays_at_the_highest():
     for before in (1 << 32) - 2, 1 << 32:
         model._lanes_before = before
         assert model.feed([0x41, 0xFF], [1, 1], 1)[0].payload[3:] == (1, 2, (1 << 32) - 1)
+
+
+def around_carries(offset_width: int) -> list[bytes]:
+    """Texts whose first error is about where a bit of the offset changes, or is too far."""
+    bits = range(offset_width + 2)
+    offsets = sorted({max(0, (1 << bit) + more) for bit in bits for more in (-3, -2, -1, 0, 1)})
+    return [
+        b"A" * offset + error
+        for offset in offsets
+        for error in (b"\xff", b"\xe2\x82B\xff" + b"A" * 9)
+    ]
+
+
+def clipped(text: bytes, offset_width: int) -> int:
+    """Where CPython finds the first error of a text, with so many bits."""
+    with pytest.raises(UnicodeDecodeError) as raised:
+        text.decode()
+    return min(raised.value.start, (1 << offset_width) - 1)
+
+
+@pytest.mark.parametrize(("lanes", "offset_width"), [(1, 6), (4, 6), (8, 6), (8, 12), (32, 6)])
+def test_offsets_carry_and_saturate(lanes, offset_width):
+    engine = quick_engine(Validator(lanes=lanes, offset_width=offset_width))
+    texts = around_carries(offset_width)
+    for stalls in STALLS["full rate"], STALLS["both slow"]:
+        lockstep = Lockstep(engine, Stimulus([(text, True) for text in texts], *stalls))
+        taken = Trace.join(list(lockstep)).taken()
+        assert lockstep.difference is None
+        offsets = taken["o.offset"][taken["o.last"] != 0].tolist()
+        assert offsets == [clipped(text, offset_width) for text in texts]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("flaw", COUNTER_FLAWS)
+def test_a_wrong_carry_or_saturation_is_found(flaw):
+    lanes, offset_width, edit = COUNTER_FLAWS[flaw]
+    design = altered_lanes(edit).Validator(lanes=lanes, offset_width=offset_width)
+    pieces = [(text, True) for text in around_carries(offset_width)]
+    assert Lockstep(quick_engine(design), Stimulus(pieces, *STALLS["full rate"])).run()
 
 
 # Timing, and all of it together: the vectorised model looks at what the readable one does.

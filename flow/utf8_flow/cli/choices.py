@@ -11,6 +11,7 @@ import typer
 
 from utf8_demo.demo import GIVEN_FORMS
 from utf8_hdl import LANES, PROFILES, UNICODE, ByteOrder, ErrorSpan, Form, Profile
+from utf8_hdl.layouts import MIN_OFFSET_WIDTH, OFFSET_WIDTH
 from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
 from utf8_sim.tools.cluster import Cluster
 from utf8_sim.tools.cores import Cores, Workers
@@ -164,6 +165,14 @@ class Designs:
     width: Annotated[
         int | None,
         options.number("For a compactor: bits of a value. Default: 8.", 1, WIDEST_VALUE),
+    ] = None
+    offset_width: Annotated[
+        int | None,
+        options.number(
+            "For a validator: bits of the offset, which saturates. Default: 32.",
+            MIN_OFFSET_WIDTH,
+            OFFSET_WIDTH,
+        ),
     ] = None
 
     def variants(self, *, with_lanes: bool = True) -> list[Variant]:

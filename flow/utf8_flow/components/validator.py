@@ -1,17 +1,18 @@
 """The validator, for the tools: what its report says."""
 
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from rich.text import Text
 
 from utf8_hdl import Kind
+from utf8_hdl.layouts import OFFSET_WIDTH
 from utf8_sim.components import VALIDATOR
 from utf8_sim.components.validator import VerdictCoverage
 from utf8_sim.trace import Columns
 
 from ..verify.report import BOOLEANS, LABELS, Places, Report, Sizes, json_lines
-from .entry import RULES, Entry, register
+from .entry import RULES, Entry, Own, register
 from .headers import BEATS, KINDS, beat_promises
 
 
@@ -66,13 +67,16 @@ def verdict_counts(coverage: VerdictCoverage) -> list[Text]:
     ]
 
 
-PORTS = f"""\
+def ports(design: Any) -> str:
+    """What is at the ports."""
+    offset = f"tuser[{design.offset_width + 3}:4]"
+    return f"""\
 {BEATS}
 // m_axis_*         the same beats out, and with tlast a verdict about their text
 //   tuser[0]       error: the text is not well-formed
 //   tuser[3:1]     kind of its first error:
 {KINDS}
-//   tuser[35:4]    offset: how many bytes of the text are before it; all ones if they are more
+//   {offset:<14} offset: how many bytes of the text are before it; all ones if they are more
 //
 // Without tlast, tuser is zero. While m_axis_tvalid is low, the other outputs but s_axis_tready
 // are don't care."""
@@ -82,9 +86,10 @@ ENTRY = register(
     Entry(
         component=VALIDATOR,
         report=ValidatorReport,
-        options=RULES | {"--error-span", "--exhaustive", "--lanes"},
+        options=RULES | {"--error-span", "--exhaustive", "--lanes", "--offset-width"},
+        own=(Own("offset_width", "--offset-width", OFFSET_WIDTH),),
         coverage_lines=verdict_counts,
-        ports=lambda design: PORTS,
+        ports=ports,
         promises=beat_promises,
         formal="utf8_flow.formal.validator",
         lanes=8,

@@ -68,7 +68,7 @@ def self_synchronisation(b: Bench, name: str) -> None:
 def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value], heeds: Value) -> None:
     """Verdicts are those of the first errors of beats, as far as they are known."""
     b.cut.append(Value.cast(validator.found))
-    judgement = Judgement(b.model, validator.lanes)
+    judgement = Judgement(b.model, validator.lanes, validator.offset_width)
     told = b.timing.told(b, validator)
     b.m.d.comb += [
         judgement.accept.eq(b.before(heeds & accepts(validator), b.timing.told_in)),

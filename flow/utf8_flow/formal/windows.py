@@ -15,7 +15,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from utf8_hdl import Kind, Profile
-from utf8_hdl.layouts import OFFSET_WIDTH, beat_layout, slots_layout
+from utf8_hdl.layouts import beat_layout, slots_layout
 
 from .specification import announced, is_continuation, may_follow, reason, tell_token
 
@@ -185,7 +185,7 @@ class Judgement:
         Error, kind and offset; zero but with the last beat of a text.
     """
 
-    def __init__(self, m: Module, lanes: int) -> None:
+    def __init__(self, m: Module, lanes: int, offset_width: int) -> None:
         self.accept, self.last, self.wrong = Signal(), Signal(), Signal()
         self.kind, self.begin = Signal(Kind), Signal(BEGIN)
         beats = max(1, UNIT // lanes)  # in a unit
@@ -193,7 +193,7 @@ class Judgement:
         # Of the beat before: its place in its unit, that unit, and the unit before that.
         begins, phase = Signal(init=1), Signal(range(beats))
         unit, previous = (
-            Signal(OFFSET_WIDTH + 1 - in_unit, name=name) for name in ("unit", "previous")
+            Signal(offset_width + 1 - in_unit, name=name) for name in ("unit", "previous")
         )
 
         # Of this beat. Counting ends where all offsets are too high.
@@ -210,7 +210,7 @@ class Judgement:
         in_previous = place < 0
         self.impossible = self.accept & self.wrong & in_previous & (unit_now == 0)
         offset = Cat(place[:in_unit], Mux(in_previous, previous_now, unit_now))
-        offset = Mux(offset[-1], (1 << OFFSET_WIDTH) - 1, offset[:-1])
+        offset = Mux(offset[-1], (1 << offset_width) - 1, offset[:-1])
 
         own, seen = Cat(self.kind, offset), Signal()
         first = Signal.like(own)

@@ -46,12 +46,16 @@ class VerdictCoverage(BeatCoverage):
         ]
 
 
+def _parameters(design: Any) -> tuple[Any, int, int]:
+    return design.profile, design.lanes, design.offset_width
+
+
 VALIDATOR = register(
     BeatComponent(
         name="validator",
         make=Validator,
-        transducer=lambda design: VerdictTransducer(design.profile, design.lanes),
-        array_transducer=lambda design: ArrayVerdicts(design.profile, design.lanes),
+        transducer=lambda design: VerdictTransducer(*_parameters(design)),
+        array_transducer=lambda design: ArrayVerdicts(*_parameters(design)),
         timing=lambda design: TIMING,
         coverage=VerdictCoverage,
         show_result=show_verdict,

@@ -13,13 +13,10 @@ from typing import Any
 import numpy as np
 
 from utf8_hdl import Profile
-from utf8_hdl.layouts import OFFSET_WIDTH
 
 from ..trace import Columns, levels_of
 from .arrays import ArrayDecoder, Outputs
 from .text import DecoderTransducer, Output
-
-HIGHEST_OFFSET = (1 << OFFSET_WIDTH) - 1
 
 CODE_POINT, ERROR, KIND, LENGTH = range(4)
 """Fields of a slot."""
@@ -61,9 +58,10 @@ class SlotsTransducer:
 class VerdictTransducer:
     """Beats to the same beats, with a verdict where a text ends; a transducer."""
 
-    def __init__(self, profile: Profile, lanes: int) -> None:
+    def __init__(self, profile: Profile, lanes: int, offset_width: int = 32) -> None:
         self._lanes = Lanes(profile)
         self._lane_count = lanes
+        self._highest_offset = 2**offset_width - 1
         self._begin_text()
 
     def _begin_text(self) -> None:
@@ -74,7 +72,7 @@ class VerdictTransducer:
         for number, fields in self._lanes.tokens(*item):
             if fields[ERROR] and not self._verdict[0]:
                 offset = self._lanes_before + number - fields[LENGTH]
-                self._verdict = 1, fields[KIND], min(offset, HIGHEST_OFFSET)
+                self._verdict = 1, fields[KIND], min(offset, self._highest_offset)
         self._lanes_before += self._lane_count
         if not item[-1]:
             return [Output((*item, 0, 0, 0))]
@@ -126,9 +124,11 @@ class ArraySlots:
 class ArrayVerdicts:
     """Beats to the same beats, with verdicts; an array transducer."""
 
-    def __init__(self, profile: Profile, lanes: int) -> None:
+    def __init__(self, profile: Profile, lanes: int, offset_width: int = 32) -> None:
         self._lanes = ArrayLanes(profile, lanes)
         self._lane_count = lanes
+        self._highest_offset = 2**offset_width - 1
+        self._dtypes = {"kind": np.uint8, "offset": np.uint8 if offset_width <= 8 else np.uint32}
         self._lanes_before = 0
         """Lanes of the text that has not ended."""
         self._error = np.zeros((0, 2), dtype=np.int64)
@@ -144,8 +144,9 @@ class ArrayVerdicts:
         columns = {name.replace("i.", "o."): column for name, column in items.items()}
         over = texts < len(ends)
         where = ends.take(texts.compress(over))
-        for name, levels in zip(("kind", "offset"), errors.compress(over, axis=0).T, strict=True):
-            verdicts = np.zeros(beats, dtype=np.uint8 if name == "kind" else np.uint32)
+        levels_of_pins = errors.compress(over, axis=0).T
+        for (name, dtype), levels in zip(self._dtypes.items(), levels_of_pins, strict=True):
+            verdicts = np.zeros(beats, dtype=dtype)
             verdicts[where] = levels
             columns[f"o.{name}"] = verdicts
         columns["o.error"] = (columns["o.kind"] != 0).view(np.uint8)
@@ -162,7 +163,7 @@ class ArrayVerdicts:
         )
         text = np.searchsorted(ends, beat)
         offset = beat * self._lane_count + slot - length - begins.take(text)
-        errors = np.column_stack([kind, np.minimum(offset, HIGHEST_OFFSET)])
+        errors = np.column_stack([kind, np.minimum(offset, self._highest_offset)])
         text = np.append(np.zeros(len(self._error), dtype=text.dtype), text)
         texts, first = np.unique(text, return_index=True)
         return texts, np.concatenate([self._error, errors]).take(first, axis=0)

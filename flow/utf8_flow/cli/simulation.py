@@ -1,6 +1,6 @@
 """``simulate`` and ``compare``: the hardware against its golden model."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -100,10 +100,8 @@ def simulate(
     show = report_console(outputs)
     with one_text(file, part, facts) as text:
         simulator, engine_line = prepare_engine(engine, made, text.size)
-        plan = Campaign(
-            profile=simulator.profile, engine=engine, variant=design.variant, seed=stalling.seed,
-            counted=Counted.NOTHING, modes=[mode], given=[text],
-        )  # fmt: skip
+        of = simulator.profile, engine, design.variant, stalling.seed
+        plan = Campaign(*of, [mode], [text], counted=Counted.NOTHING)
         recording = Recording(simulator, outputs, drawn)
         runner = Runner(show, plan.on(simulator), observer=recording)
         runner.run_units()
@@ -206,18 +204,15 @@ def compare(
     check_outputs(files or [], {**outputs, "--state": state_file})
     show, facts = report_console(outputs), AmaranthEngine(made)
     plan: Plan
-    common: Any = {
-        **{"profile": facts.profile, "engine": engine},
-        **{"variant": design.variant, "seed": stalling.seed},
-    }
+    of = facts.profile, engine, design.variant, stalling.seed
     if exhaustive is not None:
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
-        plan = Exhaustive(**common, length=exhaustive, rates=rates)
+        plan = Exhaustive(*of, exhaustive, rates)
     elif long:
-        plan = RandomUnits(**common, rates=stalling.rates)
+        plan = RandomUnits(*of, stalling.rates)
     else:
         given = _given_parts(context, files or [], typed.part(facts), facts)
-        plan = Campaign(**common, modes=stalling.modes(), given=given, is_campaign=is_campaign)
+        plan = Campaign(*of, stalling.modes(), given, is_campaign=is_campaign)
     simulator, engine_line = prepare_engine(engine, made, plan.inputs)
     with where.workers(*tools_of(simulator.name)) as workers:
         runner = Runner(

@@ -98,7 +98,7 @@ class Runner:
         else:
             say(self._show, f"units 0-{self._unit - 1} were compared before ({self.state.path})")
         self.run_units()
-        if self.run.wrong or self._elsewhere:
+        if self._wrong:
             self._explain(vcd, wave)
         print_lines(self._show, coverage_lines(self._plan, self.state))
         if self.state.path and not keeps_state:
@@ -106,11 +106,15 @@ class Runner:
         agree(self._show, self.state.total.cycles)
 
     @property
+    def _wrong(self) -> str:
+        return self.run.wrong or self._elsewhere
+
+    @property
     def _units(self) -> range:
         return self._budget.units(self._plan, self.state.next)
 
     def run_units(self) -> None:
-        """The loop."""
+        """The loop: run the units until one is wrong or the budget is used up."""
         begin, units = time.monotonic(), self._units
         with self.reported(), ExitStack() as files:
             lines = files.enter_context(open_output(self._tokens)) if self._tokens else None
@@ -157,7 +161,7 @@ class Runner:
         """Outcomes of units in other processes, in order."""
         is_timed = units.stop == ENDLESS
         task = progress.add_task(
-            f"{self._plan.name(units.start)}, on {workers}",
+            f"{self._plan.heading(units.start)}, on {workers}",
             total=self._budget.seconds if is_timed else len(units),
         )
         work = partial(outcome_of, self._plan, self._tokens is not None)
@@ -182,11 +186,11 @@ class Runner:
         try:
             yield
         except Refused as error:
-            if not (self.run.wrong or self._elsewhere):
+            if not self._wrong:
                 raise
             say(self._show, str(error))
         except KeyboardInterrupt:
-            if not (self.run.wrong or self._elsewhere):
+            if not self._wrong:
                 self._give_up()
         finally:
             self.state.save(if_newer=True)
@@ -198,9 +202,8 @@ class Runner:
         if self._observer:
             print_lines(self._show, self._observer.lines())
         if state.path:
-            done = (
-                "" if self._plan.units == ENDLESS else f"{state.next / self._plan.units:.1%} done: "
-            )
+            share = state.next / self._plan.units
+            done = f"{share:.1%} done: " if self._plan.units < ENDLESS else ""
             say(self._show, f"{done}the same command resumes at unit {state.next} ({state.path})")
         say(self._show, f"interrupted after {state.total.cycles} cycles, which agree")
         raise GivenUp

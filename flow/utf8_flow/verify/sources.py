@@ -3,7 +3,7 @@
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from enum import IntEnum
 from functools import cached_property
 from importlib import resources
@@ -45,7 +45,7 @@ class Counted(IntEnum):
     SEQUENCES = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Plan(ABC):
     """Numbered units of stimuli for a design, and the name of the engine.
 
@@ -56,6 +56,7 @@ class Plan(ABC):
     engine: str
     variant: Variant
     seed: int
+    _: KW_ONLY
     #: Cycles of a unit, at most.
     cycles: int = ENDLESS
     counted: Counted = Counted.NOTHING
@@ -116,12 +117,13 @@ class Plan(ABC):
     def stimulus(self, unit: int) -> Stimulus: ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Campaign(Plan):
     """Each part in each mode is a unit: the parts given, or those of the component."""
 
     modes: Sequence[Mode]
     given: Sequence[Part] = ()
+    _: KW_ONLY
     counted: Counted = Counted.COVERAGE
     is_campaign: bool = True
 
@@ -156,7 +158,7 @@ class Campaign(Plan):
         return Stimulus(part.pieces(), *stalls)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Exhaustive(Plan):
     """Every text of 1 to 4 bytes, for a component whose input is bytes."""
 
@@ -194,7 +196,7 @@ class Exhaustive(Plan):
         return Stimulus([(texts.ravel(), ends.ravel())], i, o)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RandomUnits(Plan):
     """Units of random stimuli without end.
 
@@ -203,6 +205,7 @@ class RandomUnits(Plan):
     """
 
     rates: tuple[float | None, float | None] = (None, None)
+    _: KW_ONLY
     cycles: int = 1 << 20
     counted: Counted = Counted.SEQUENCES
     is_campaign: bool = True

@@ -3,10 +3,10 @@
 import io
 import math
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TextIO, TypeVar
+from typing import Any, NamedTuple, Protocol, TextIO
 
 import numpy as np
 from rich.console import Console
@@ -27,9 +27,10 @@ from .run import Run, agree
 from .sources import ENDLESS, Counted, Plan
 from .state import SEQUENCES, Outcome, State, coverage_lines, sequences_seen
 
-Result = TypeVar("Result")
-
 HOUR = 3600.0
+
+Outcomes = Generator[tuple[int, Outcome], None, None]
+"""Outcomes by the numbers of their units."""
 
 
 class Budget(NamedTuple):
@@ -125,7 +126,7 @@ class Runner:
                 outcomes = self._by_workers(self._workers, units, progress, begin)
             else:
                 outcomes = self._here(units, lines, progress)
-            for self._unit, outcome in outcomes:
+            for self._unit, outcome in files.enter_context(closing(outcomes)):
                 if lines:
                     lines.write(outcome.lines)
                 if outcome.wrong:
@@ -135,9 +136,7 @@ class Runner:
                 if time.monotonic() - begin >= self._budget.seconds:
                     return
 
-    def _here(
-        self, units: range, lines: TextIO | None, progress: Progress
-    ) -> Iterator[tuple[int, Outcome]]:
+    def _here(self, units: range, lines: TextIO | None, progress: Progress) -> Outcomes:
         """Outcomes of units in this process, up to a wrong one."""
         task = progress.add_task("", total=self._plan.inputs or 1)
         for self._unit in units:
@@ -157,7 +156,7 @@ class Runner:
 
     def _by_workers(
         self, workers: Workers, units: range, progress: Progress, begin: float
-    ) -> Iterator[tuple[int, Outcome]]:
+    ) -> Outcomes:
         """Outcomes of units in other processes, in order."""
         is_timed = units.stop == ENDLESS
         task = progress.add_task(
@@ -260,9 +259,9 @@ def outcome_of(plan: Plan, has_lines: bool, unit: int) -> Outcome:
     return outcome
 
 
-def in_order(results: Iterable[tuple[int, Result]], first: int = 0) -> Iterator[tuple[int, Result]]:
+def in_order(results: Iterable[tuple[int, Outcome]], first: int) -> Outcomes:
     """Units by number, from ``first`` on: one that is done early waits for those before it."""
-    early: dict[int, Result] = {}
+    early: dict[int, Outcome] = {}
     for number, result in results:
         early[number] = result
         while first in early:

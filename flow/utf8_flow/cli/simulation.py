@@ -199,7 +199,7 @@ def compare(
     )
     if state == "-":
         raise Refused("--state needs the name of a file")
-    made, outputs = design.made(), kept.names()
+    made, modes, outputs = design.made(), stalling.modes(), kept.names()
     state_file = (STATE_FILE if state is None else state) if long and long != "--unit" else None
     check_outputs(files or [], {**outputs, "--state": state_file})
     show, facts = report_console(outputs), AmaranthEngine(made)
@@ -212,7 +212,7 @@ def compare(
         plan = RandomUnits(*of, stalling.rates)
     else:
         given = _given_parts(context, files or [], typed.part(facts), facts)
-        plan = Campaign(*of, stalling.modes(), given, is_campaign=is_campaign)
+        plan = Campaign(*of, modes, given, is_campaign=is_campaign)
     simulator, engine_line = prepare_engine(engine, made, plan.inputs)
     with where.workers(*tools_of(simulator.name)) as workers:
         runner = Runner(

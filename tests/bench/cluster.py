@@ -12,6 +12,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,8 +25,9 @@ from utf8_flow.components.entry import Variant
 from utf8_flow.formal.mutation import Trial, circuits, make_mutants
 from utf8_flow.fpga.placement import Job, _place_and_route, _synthesize
 from utf8_flow.fpga.results import table
-from utf8_flow.verify.exhaustive import Plan
 from utf8_flow.verify.proofs import attempt, choose_goals
+from utf8_flow.verify.runner import outcome_of
+from utf8_flow.verify.sources import Exhaustive
 from utf8_hdl import UNICODE
 from utf8_sim.tools.cluster import Cluster
 from utf8_sim.tools.cores import Cores, Workers, cores
@@ -50,8 +52,9 @@ class Piece(NamedTuple):
 def pieces() -> Iterator[Piece]:
     """Some of the work of each command that has `--cluster`."""
     decoder, encoder = Variant("decoder"), Variant("encoder", compact=True)
-    plan = Plan(4, UNICODE, "cxxrtl", (0.0, 0.0), 0, decoder)
-    yield Piece("`compare --exhaustive 4`", plan.run, range(100), plan.prepare)
+    plan = Exhaustive(profile=UNICODE, engine="cxxrtl", variant=decoder, seed=0, length=4)
+    work = partial(outcome_of, plan, False)
+    yield Piece("`compare --exhaustive 4`", work, range(100), plan.prepare)
     yield Piece("`prove`", attempt, choose_goals([decoder], None, [UNICODE]))
     mutants = make_mutants(encoder, UNICODE, 30, 0)
     trial = Trial(mutants, circuits(mutants), Stalling(0).modes(), 0)

@@ -326,7 +326,7 @@ def test_a_difference_is_shown_as_here(folder, cluster, monkeypatch):
 def test_a_worker_that_is_killed_in_the_middle_changes_nothing(folder, cluster):
     here = run("compare", "--exhaustive", 3)
     with Process("compare", "--exhaustive", 3, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-exhaustive.json").exists, seconds=120)
+        wait_until(Path("utf8-hdl-compare.json").exists, seconds=120)
         os.kill(min(cluster.client.run(os.getpid).values()), signal.SIGKILL)
         status, out, err = running.end()
     assert (status, out) == (here.status, here.out)
@@ -339,18 +339,18 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(folder, cluster):
 @needs_compiler
 def test_control_c_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-exhaustive.json").exists, seconds=120)
+        wait_until(Path("utf8-hdl-compare.json").exists, seconds=120)
         running.interrupt()
         status, out, err = running.end()
     assert (status, err) == (130, "")
-    assert "the same command goes on from there" in out
+    assert "the same command resumes at unit " in out
     cluster.wait_until_clean()
 
 
 @needs_compiler
 def test_a_command_that_is_killed_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-exhaustive.json").exists, seconds=120)
+        wait_until(Path("utf8-hdl-compare.json").exists, seconds=120)
         running.process.send_signal(signal.SIGKILL)
         running.process.wait()
     cluster.wait_until_clean()

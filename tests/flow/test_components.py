@@ -17,7 +17,8 @@ from upper import Beats, Upper
 from utf8_flow.components.entry import ENTRIES, Variant, register
 from utf8_flow.export.module import ports_of
 from utf8_flow.formal.streams import EVERY
-from utf8_flow.verify.hostile import Hostile
+from utf8_flow.verify.runner import outcome_of
+from utf8_flow.verify.sources import RandomUnits
 from utf8_hdl import UNICODE
 from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.cores import IMPORTED
@@ -168,9 +169,11 @@ def test_a_component_with_other_cells(folder, monkeypatch):
         replace_design(patch, "upper", type("Upper", (Shifts,), {}))
         assert run("generate", *UPPER, "-o", "upper.v") == (0, "", "")
         assert run("compare", *UPPER, "--engine", "icarus").status == 0
-        plan = Hostile(UNICODE, "amaranth", Variant("upper"), 0, cycles=512)
+        plan = RandomUnits(
+            profile=UNICODE, engine="amaranth", variant=Variant("upper"), seed=0, cycles=512
+        )
         assert plan.identity()  # of a state file: no matter what Verilog there is
-        assert plan.run(0).wrong == ""
+        assert outcome_of(plan, False, 0).wrong == ""
     usual, verilog = ((folder / name).read_text() for name in ("usual.v", "upper.v"))
     assert ">> s_axis_tdata" in verilog
     assert verilog_ports(verilog) == verilog_ports(usual)

@@ -1,6 +1,7 @@
 """What is said about a difference: tokens, bytes, cycles, and a command that shows it again."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
@@ -17,7 +18,7 @@ from command import (
 from needs import each_engine
 from rtl import BREAKS_OF_OTHER_RULES
 from utf8_flow.cli.choices import Rules
-from utf8_flow.verify import difference, engines, exhaustive
+from utf8_flow.verify import difference, engines, sources
 from utf8_hdl import PROFILES, Decoder
 from utf8_sim import shrink
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -154,10 +155,10 @@ def test_a_worker_that_saw_a_difference_is_believed(folder, monkeypatch):
     seen, left = "cycle 9, pin o.valid: expected 1, actual 0", []
 
     def shards(cores, work, numbers, prepare):
-        left.append(numbers)
-        yield from [(0, (100, "")), (1, (100, seen))][-len(numbers) :]
+        left.append([*numbers])
+        yield from ((n, replace(work(n), wrong=seen * n)) for n in numbers)
 
-    monkeypatch.setattr(exhaustive, "SHARD", 128)
+    monkeypatch.setattr(sources, "SHARD", 128)
     monkeypatch.setattr(Cores, "do", shards)
     for _ in range(2):
         result = run("compare", "--exhaustive", 1)

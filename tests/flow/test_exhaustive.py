@@ -1,12 +1,10 @@
 """`compare --exhaustive`: every text of some length, on all cores, with interruptions."""
 
-import json
 import os
 import re
 import signal
 import subprocess
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +24,15 @@ from command import (
 )
 from needs import needs_compiler, needs_icarus
 from utf8_flow.components import Variant
-from utf8_flow.verify import exhaustive, units
-from utf8_flow.verify.exhaustive import SHARD, Plan, State
-from utf8_flow.verify.units import write_state
-from utf8_hdl import UCS4, UNICODE, Decoder
+from utf8_flow.verify import sources
+from utf8_flow.verify.sources import SHARD, Exhaustive
+from utf8_hdl import UNICODE, Decoder
 from utf8_sim.engines.engine import interface_of
 from utf8_sim.stimulus import one_by_one
 from utf8_sim.tools.cores import Cores
-from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.errors import ToolError
 
-STATE = "utf8-hdl-exhaustive.json"
+STATE = "utf8-hdl-compare.json"
 
 
 ED_B0_IS_NO_SURROGATE = """\
@@ -48,17 +45,15 @@ tables.refusals = lambda profile: refusals(profile) | {0xED: surrogates}
 """B0..BF after ED are taken for the beginning of a character."""
 
 
-def plan(length: int, engine: str = "amaranth") -> Plan:
-    return Plan(length, UNICODE, engine, (0.0, 0.0), 0, Variant("decoder"))
-
-
 # --- the stimulus -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 def test_every_text_is_driven_once_and_in_order(length):
-    every = plan(length)
-    for shard in {0, every.shards // 3, every.shards - 1}:
+    every = Exhaustive(
+        profile=UNICODE, engine="amaranth", variant=Variant("decoder"), seed=0, length=length
+    )
+    for shard in {0, every.units // 3, every.units - 1}:
         [items] = one_by_one(every.stimulus(shard).pieces, interface_of(Decoder()))
         values, lasts = items["i.data"], items["i.last"]
         assert (np.flatnonzero(lasts) == np.arange(length - 1, len(values), length)).all()
@@ -66,7 +61,7 @@ def test_every_text_is_driven_once_and_in_order(length):
         texts = sum(column << 8 * place for place, column in enumerate(columns[::-1]))
         begin = shard * SHARD
         assert (texts == np.arange(begin, min(begin + SHARD, 256**length))).all()
-    assert every.shards == max(1, 256**length // SHARD)
+    assert every.units == max(1, 256**length // SHARD)
 
 
 # --- in one process -----------------------------------------------------------------------------
@@ -138,67 +133,6 @@ def test_a_difference_is_found(folder, monkeypatch, flaw, cycle):
 # --- the state file -----------------------------------------------------------------------------
 
 
-def state_of(of: Plan) -> list:
-    """The content of a state file in which one shard is done."""
-    State(of, "state.json").add(0, 100)
-    *state, checksum = json.loads(Path("state.json").read_text())
-    assert isinstance(checksum, int)
-    return state
-
-
-def test_a_state_of_something_else_is_refused_and_untouched(folder, monkeypatch):
-    monkeypatch.setattr(Plan, "identity", lambda self: "this")
-    assert state_of(plan(1)) == ["this", 100, [True]]
-    others = b"", b'["other", 100, [true]]', b"[]", b"{}", b"7", b"\xff\xfe", b"[" * 100_000
-    for content in others:
-        Path("state.json").write_bytes(content)
-        with pytest.raises(Refused, match=r"^state 'state.json' is not that of this comparison"):
-            State(plan(1), "state.json")
-        assert Path("state.json").read_bytes() == content
-    Path("state.json").unlink()
-    Path("state.json").mkdir()
-    with pytest.raises(Refused, match=r"^state 'state.json' is not that .*Is a directory"):
-        State(plan(1), "state.json")
-
-
-@pytest.mark.parametrize("option", ["--exhaustive", "--cycles"])
-def test_a_state_that_is_a_link_stays_one(folder, option):
-    """Its target is written and removed."""
-    Path("state.json").symlink_to("target.json")
-    result = run("compare", option, 1, "--state", "state.json")
-    assert result.status == 0
-    assert Path("state.json").is_symlink()
-    assert Path("target.json").exists() == (option == "--cycles")  # this one is kept
-
-
-def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
-    state_of(plan(1))
-    before = Path("state.json").read_bytes()
-    result = run("compare", "--exhaustive", 1, "--compact", "--state", "state.json")
-    assert_refused(result, "--state 'state.json' is not that of this comparison (other options")
-    assert Path("state.json").read_bytes() == before
-
-    plans = [plan(1), plan(2), plan(1, "cxxrtl"), replace(plan(1), profile=UCS4)]
-    plans += [replace(plan(1), stalls=(0.3, 0.0)), replace(plan(1), seed=1)]
-    with monkeypatch.context() as patch:
-        patch.setattr(units, "design_rtlil", lambda design: "the same for all")
-        assert len({each.identity() for each in plans}) == len(plans)
-    usual = plan(1).identity()
-    break_design(monkeypatch, "range: F5 is in range")
-    assert plan(1).identity() != usual
-
-
-def test_the_state_is_not_written_for_each_shard(folder, monkeypatch):
-    written = []
-    monkeypatch.setattr(exhaustive, "write_state", lambda *state: written.append(state))
-    monkeypatch.setattr(exhaustive, "SAVED_EVERY", 1e9)
-    monkeypatch.setattr(exhaustive, "SHARD", 2)
-    monkeypatch.setattr(Cores, "do", lambda _, work, items, prepare: ((n, (9, "")) for n in items))
-    result = run("compare", "--exhaustive", 1)
-    assert f"agree on every output pin in all {128 * 9} cycles" in result.out
-    assert [sum(state[3]) for state in written] == [1, 128]
-
-
 @needs_compiler
 @pytest.mark.parametrize("budget", ["--exhaustive 1", "--unit 0", "--cycles 1"])
 def test_a_design_is_elaborated_once(folder, monkeypatch, budget):
@@ -208,44 +142,34 @@ def test_a_design_is_elaborated_once(folder, monkeypatch, budget):
     assert len(elaborated) == 1
 
 
-def test_what_is_done_is_not_run_again(folder, monkeypatch):
-    monkeypatch.setattr(Plan, "identity", lambda self: "this")
-    monkeypatch.setattr(exhaustive, "SHARD", 32)
-    write_state("state.json", "this", 1000, [True] * 7 + [False])
-    result = run("compare", "--exhaustive", 1, "--state", "state.json")
-    assert result.status == 0
-    assert "256 texts, every one of 1 byte, 12.5% of them left" in result.out.splitlines()
-    assert f"agree on every output pin in all {1000 + 32 + 16} cycles" in result.out
-    assert not Path("state.json").exists()
-
-    write_state("state.json", "this", 1000, [True] * 8)
-    result = run("compare", "--exhaustive", 1, "--state", "state.json")
-    assert result.status == 0
-    assert "agree on every output pin in all 1000 cycles" in result.out
-    assert not Path("state.json").exists()
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ToolError("a worker process died")])
 def test_what_is_done_is_kept_if_the_others_are_not(folder, monkeypatch, error):
-    def shards(*_arguments):
-        yield 0, (128, "")
+    def shards(_, work, units, prepare):
+        done.extend(units)
+        yield 1, work(1)  # no more than what is done up to the first gap
+        yield 0, work(0)
+        yield 3, work(3)
         raise error
 
-    monkeypatch.setattr(Plan, "identity", lambda self: "what is run")
-    monkeypatch.setattr(exhaustive, "SHARD", 128)
+    done = []
+    monkeypatch.setattr(sources, "SHARD", 64)
     with monkeypatch.context() as patch:
         patch.setattr(Cores, "do", shards)
         result = run("compare", "--exhaustive", 1)
     assert "in all" not in result.out
     if error is KeyboardInterrupt:
         assert result.status == 130
-        assert f"50.0% done: the same command goes on from there ({STATE})" in result.out
-        assert "interrupted after 128 cycles, which agree" in result.out
+        assert f"50.0% done: the same command resumes at unit 2 ({STATE})" in result.out
+        assert f"interrupted after {2 * (64 + 16)} cycles, which agree" in result.out
     else:
         assert (result.status, result.err) == (2, "utf8-hdl: a worker process died\n")
     assert names(folder) == {"text.txt", STATE}
-    result = run("compare", "--exhaustive", 1)
-    assert f"agree on every output pin in all {128 + 128 + 16} cycles" in result.out
+    with monkeypatch.context() as patch:
+        patch.setattr(Cores, "do", lambda _, work, units, prepare: ((n, work(n)) for n in units))
+        result = run("compare", "--exhaustive", 1)
+    assert "256 texts, every one of 1 byte, 50.0% of them left" in result.out.splitlines()
+    assert f"agree on every output pin in all {4 * (64 + 16)} cycles" in result.out
+    assert done == [0, 1, 2, 3]
     assert names(folder) == {"text.txt"}
 
 
@@ -261,7 +185,7 @@ def test_an_interrupted_comparison_goes_on_where_it_stopped(folder):
         os.killpg(first.process.pid, signal.SIGINT)
         status, out, err = first.end()
     assert (status, err) == (130, "")
-    done = float(re.search(rf"([\d.]+)% done: the same command goes on .*\({STATE}\)", out)[1])
+    done = float(re.search(rf"([\d.]+)% done: the same command resumes .*\({STATE}\)", out)[1])
     assert 0 < done < 100
     assert re.search(r"^interrupted after [1-9]\d* cycles, which agree$", out, re.MULTILINE)
     assert "in all" not in out

@@ -24,7 +24,7 @@ from command import (
 )
 from needs import needs_compiler, needs_icarus
 from utf8_flow.components.tokens import TokenReport
-from utf8_flow.verify import difference, exhaustive
+from utf8_flow.verify import difference, runner
 from utf8_sim import campaign
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.tools.cores import Cores
@@ -224,8 +224,12 @@ def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
 
 @pytest.mark.usefixtures("wrong_decoder")
 def test_an_interrupt_while_a_shard_is_run_again_does_not_hide_that_it_is_wrong(monkeypatch):
-    monkeypatch.setattr(Cores, "do", lambda *_: iter([(0, (100, "it differs"))]))
-    monkeypatch.setattr(exhaustive.Run, "all_of", interrupting(exhaustive.Run.all_of))
+    def do(_, work, units, prepare):
+        yield 0, work(0)
+        monkeypatch.setattr(runner.Run, "simulate", interrupting(runner.Run.simulate))
+
+    break_design(monkeypatch, "range: F5 is in range")
+    monkeypatch.setattr(Cores, "do", do)
     result = run("compare", "--exhaustive", 1)
     assert result.status in (1, 130)
     assert "agree" not in result.out

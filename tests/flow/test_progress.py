@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 from rich.progress import Progress
 
-from command import run, wait_until
+from command import both_commands, run, wait_until
 from utf8_flow import terminal
 from utf8_flow.verify import engines, proofs
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -73,10 +73,9 @@ class SlowEngine(AmaranthEngine):
 
 
 @pytest.mark.usefixtures("slow_machine")
-@pytest.mark.parametrize(
-    ("command", "line"), [("simulate", "simulating, 0%"), ("compare", "text.txt, full rate, 0%")]
-)
-def test_a_long_simulation_shows_life_on_standard_error_only(folder, monkeypatch, command, line):
+@both_commands
+def test_a_long_simulation_shows_life_on_standard_error_only(folder, monkeypatch, command):
+    line = "text.txt, full rate, 0%"
     monkeypatch.setattr(SlowEngine, "line", line)
     monkeypatch.setitem(engines.ENGINES, "amaranth", SlowEngine)
     result = run(command, "text.txt", "--engine", "amaranth")

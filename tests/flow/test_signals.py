@@ -20,7 +20,7 @@ SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, sign
 PROVES = needs(modules=["pyosys"])
 
 
-STAY = r"tools|(in-use|.*)\.lock|utf8-hdl|.*\.(so|vvp|c\+\+)|utf8-hdl-exhaustive\.json"
+STAY = r"tools|(in-use|.*)\.lock|utf8-hdl|.*\.(so|vvp|c\+\+)|utf8-hdl-compare\.json"
 """Names of files that are meant to stay."""
 
 
@@ -89,8 +89,8 @@ def test_nothing_is_left_after_a_signal(places, command, moment, number):
     assert status == 128 + number
     assert_no_traceback(err.encode())
     assert left_in(places) == before
-    assert Path("utf8-hdl-exhaustive.json").exists() == ("the same command goes on" in out)
-    assert moment != Process.wait_for_workers or "the same command goes on" in out
+    assert Path("utf8-hdl-compare.json").exists() == ("the same command resumes" in out)
+    assert moment != Process.wait_for_workers or "the same command resumes" in out
 
 
 def test_what_is_ignored_stays_ignored(places):

@@ -6,15 +6,13 @@ import typer
 
 from utf8_sim.campaign import Part
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools.errors import Refused
 
-from ..terminal import plural, report_console, say
-from ..verify.comparison import Campaign, PartsComparison
+from ..terminal import report_console, say
 from ..verify.engines import AUTO, prepare_engine, tools_of
-from ..verify.exhaustive import LONGEST, Plan, compare_exhaustively
-from ..verify.hostile import Budget, Hostile, compare_hostilely
-from ..verify.simulation import TextSimulation
+from ..verify.runner import Budget, Runner
+from ..verify.simulation import Recording
+from ..verify.sources import LONGEST, Campaign, Counted, Exhaustive, Plan, RandomUnits
 from . import options
 from .choices import Design, Engine, Kept, Stalling, Where, cycle_range, refuse_idle
 from .output import check_outputs
@@ -31,7 +29,8 @@ OF_OTHER_TEXTS = (
 )
 """Parameters of ``compare`` that have no effect in long runs."""
 
-EXHAUSTIVE_STATE, HOSTILE_STATE = "utf8-hdl-exhaustive.json", "utf8-hdl-hostile.json"
+STATE_FILE = "utf8-hdl-compare.json"
+"""The default of ``--state``."""
 
 MAX_CYCLES, MAX_HOURS = 10**18, 10**6
 """More than a century."""
@@ -90,20 +89,23 @@ def simulate(
         seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
-    made, stalls = design.made(), stalling.stalls()
+    made, mode = design.made(), (str(stalling), stalling.stalls())
     facts = AmaranthEngine(made)
     part = typed.part(facts)
-    names = {**kept.names(), "--bytes": encoded}
-    check_outputs([file] if file else [], names)
+    outputs = {**kept.names(), "--bytes": encoded}
+    check_outputs([file] if file else [], outputs)
     drawn = cycle_range("--wave-cycles", wave_cycles)
     if len(drawn) > MAX_CYCLES_DRAWN:
         raise Refused(f"--wave-cycles draws at most {MAX_CYCLES_DRAWN} cycles, not {len(drawn)}")
-    show = report_console(names)
+    show = report_console(outputs)
     with one_text(file, part, facts) as text:
         simulator, engine_line = prepare_engine(engine, made, text.size)
-        simulation = TextSimulation(simulator, names, drawn)
-        simulation.run(show, Stimulus(text.pieces(), *stalls), text.size)
-    simulation.tell(show, engine_line, DIFFERENCE_VCD)
+        of = simulator.profile, engine, design.variant, stalling.seed
+        plan = Campaign(*of, [mode], [text], counted=Counted.NOTHING)
+        recording = Recording(simulator, outputs, drawn)
+        runner = Runner(show, plan.on(simulator), observer=recording)
+        runner.run_units()
+    recording.conclude(show, runner, engine_line, DIFFERENCE_VCD)
 
 
 @options.command(
@@ -162,7 +164,7 @@ def compare(
         options.option(
             "FILE",
             "State file, from which an interrupted run with --exhaustive, --cycles or --hours "
-            f"resumes. Default: {EXHAUSTIVE_STATE} or {HOSTILE_STATE}.",
+            f"resumes. Default: {STATE_FILE}.",
             panel=LONG_RUNS,
         ),
     ] = None,
@@ -195,52 +197,38 @@ def compare(
         cluster=not long and not is_campaign and "on texts that are given",
         **dict.fromkeys(OF_OTHER_TEXTS, bool(long) and f"with {long}"),
     )
-    made, seed, variant = design.made(), stalling.seed, design.variant
     if state == "-":
         raise Refused("--state needs the name of a file")
-    outputs, kept_state = kept.names(), state is not None
-    if long and long != "--unit":
-        state = state if kept_state else EXHAUSTIVE_STATE if exhaustive else HOSTILE_STATE
-    check_outputs(files or [], {**outputs, "--state": state})
-    show = report_console(outputs)
-    vcd = kept.vcd or DIFFERENCE_VCD
-    if exhaustive is not None and state is not None:
-        simulator, engine_line = prepare_engine(engine, made, exhaustive * 256**exhaustive)
+    made, modes, outputs = design.made(), stalling.modes(), kept.names()
+    state_file = (STATE_FILE if state is None else state) if long and long != "--unit" else None
+    check_outputs(files or [], {**outputs, "--state": state_file})
+    show, facts = report_console(outputs), AmaranthEngine(made)
+    plan: Plan
+    of = facts.profile, engine, design.variant, stalling.seed
+    if exhaustive is not None:
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
-        plan = Plan(exhaustive, made.profile, simulator.name, rates, seed, variant)
-        plan.use(simulator)
-        with where.workers(*tools_of(simulator.name)) as workers:
-            compare_exhaustively(show, plan, engine_line, state, vcd, kept.wave, workers)
-        return
-    if long:
-        simulator, engine_line = prepare_engine(engine, made, Hostile.cycles)
-        hostile = Hostile(simulator.profile, simulator.name, variant, seed, stalling.rates)
-        hostile.use(simulator)
-        budget = Budget(cycles, hours, unit)
-        with where.workers(*tools_of(simulator.name)) as workers:
-            compare_hostilely(
-                show, hostile, budget, engine_line, state, kept_state, vcd, kept.wave, workers
-            )
-        return
-
-    facts, modes = AmaranthEngine(made), stalling.modes()
-    given = _given_parts(context, files or [], typed.part(facts), facts)
-    parts = given or facts.component.campaign(made, seed)
-    inputs = sum(part.size for part in parts) * len(modes)
-    simulator, engine_line = prepare_engine(engine, made, inputs)
-    has_lines = kept.tokens is not None
-    campaign = Campaign(simulator.profile, simulator.name, variant, seed, modes, has_lines, given)
-    comparison = PartsComparison(simulator, campaign)
+        plan = Exhaustive(*of, exhaustive, rates)
+    elif long:
+        plan = RandomUnits(*of, stalling.rates)
+    else:
+        given = _given_parts(context, files or [], typed.part(facts), facts)
+        plan = Campaign(*of, modes, given, is_campaign=is_campaign)
+    simulator, engine_line = prepare_engine(engine, made, plan.inputs)
     with where.workers(*tools_of(simulator.name)) as workers:
+        runner = Runner(
+            show,
+            plan.on(simulator),
+            # A campaign takes seconds: processes on other cores would start too slowly.
+            workers=workers if long or where.cluster else None,
+            budget=Budget(cycles, hours, unit),
+            state_file=state_file,
+            tokens=kept.tokens,
+        )
         if "--profile" in design.variant.used_options:
             say(show, f"profile {made.profile.describe()}")
         say(show, f"engine {engine_line}")
-        stimuli = plural(len(parts), "stimulus", "stimuli")
-        names = ", ".join(name for name, _ in modes)
-        say(show, f"{plural(len(parts) * len(modes), 'run')}: {stimuli}, each at {names}")
-        # A campaign takes seconds: processes on other cores would start too slowly.
-        comparison.run(show, kept.tokens, workers if where.cluster else None)
-    comparison.tell(show, is_campaign, vcd, kept.wave)
+        keeps_state = state is not None and exhaustive is None
+        runner.compare(kept.vcd or DIFFERENCE_VCD, kept.wave, keeps_state=keeps_state)
 
 
 def _given_parts(

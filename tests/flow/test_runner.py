@@ -1,4 +1,4 @@
-"""`compare --cycles`, `--hours` and `--unit`; and units of work, whoever does them."""
+"""The loop of `compare`: units, their order, the state file, budgets, whoever does the work."""
 
 import io
 import json
@@ -30,17 +30,17 @@ from needs import needs_compiler
 from utf8_flow.cli.choices import Stalling
 from utf8_flow.components import Variant
 from utf8_flow.terminal import GivenUp, Wrong
-from utf8_flow.verify import comparison, units
-from utf8_flow.verify.comparison import Campaign, PartsComparison
+from utf8_flow.verify import runner, sources, state
 from utf8_flow.verify.engines import ENGINES
-from utf8_flow.verify.hostile import Budget, Hostile, State, compare_hostilely
+from utf8_flow.verify.runner import Budget, Runner, outcome_of
+from utf8_flow.verify.sources import Campaign, Exhaustive, RandomUnits
+from utf8_flow.verify.state import SEQUENCES, Outcome, State
 from utf8_hdl import UCS4, UNICODE
-from utf8_sim.campaign import Part
 from utf8_sim.engines.compiled import CxxrtlEngine
 from utf8_sim.tools.cores import Cores
 from utf8_sim.tools.errors import Refused, ToolError
 
-STATE = "utf8-hdl-hostile.json"
+STATE = "utf8-hdl-compare.json"
 
 
 class Here:
@@ -97,17 +97,16 @@ WITH_LANES = {
 }
 
 
-def campaign(variant: Variant, *, has_lines: bool = True) -> Campaign:
+def campaign(variant: Variant, **other: Any) -> Campaign:
     modes = Stalling(0).modes()[::3]
-    return Campaign(UNICODE, "cxxrtl", variant, 0, modes, has_lines)
+    plan = Campaign(profile=UNICODE, engine="cxxrtl", variant=variant, seed=0, modes=modes)
+    return replace(plan, **other)
 
 
 def ran(plan: Campaign, workers: Any) -> tuple[str, bytes]:
-    """What a campaign prints and writes."""
+    """The report of a campaign, and its file of tokens."""
     show = console()
-    compared = PartsComparison(plan.simulator, plan)
-    compared.run(show, "tokens.jsonl", workers)
-    compared.tell(show, True, "difference.vcd", None)
+    Runner(show, plan, workers=workers, tokens="tokens.jsonl").compare("difference.vcd", None)
     return show.file.getvalue(), Path("tokens.jsonl").read_bytes()
 
 
@@ -123,7 +122,7 @@ def test_a_campaign_is_the_same_whoever_does_it(folder, name):
     assert len(first[1]) > 10_000
     for workers in Here(), Elsewhere():
         assert ran(plan, workers) == first
-        assert sorted(workers.done) == [*range(len(plan.units))]
+        assert sorted(workers.done) == [*range(plan.units)]
 
 
 @needs_compiler
@@ -132,42 +131,32 @@ def test_a_campaign_is_the_same_on_all_cores(folder):
     assert ran(plan, Cores()) == ran(plan, None)
 
 
-def test_parts_that_are_given_are_not_sent(folder):
-    part = Part.of("mine", [b"A"])
-    plan = replace(campaign(Variant("decoder")), engine="amaranth", given=[part])
-    workers = Here()
-    assert ran(plan, workers) == ran(plan, None)
-    assert workers.done == []
-
-
-def given(monkeypatch, name: str) -> Campaign:
-    """A campaign of a broken decoder."""
+def broken_campaign(monkeypatch, name: str) -> Campaign:
     options = break_design(monkeypatch, name)
-    return replace(campaign(Variant("decoder", "--compact" in options)), engine="amaranth")
+    return campaign(Variant("decoder", "--compact" in options), engine="amaranth")
 
 
 def difference(plan: Campaign, workers: Any) -> str:
     show = console()
-    compared = PartsComparison(plan.simulator, plan)
-    compared.run(show, None, workers)
     with pytest.raises(Wrong):
-        compared.tell(show, True, "difference.vcd", None)
+        Runner(show, plan, workers=workers).compare("difference.vcd", None)
     return show.file.getvalue()
 
 
 def test_a_difference_that_others_find_is_explained_here(folder, monkeypatch):
-    plan = given(monkeypatch, "compact: range: F5 is in range")
+    plan = broken_campaign(monkeypatch, "compact: range: F5 is in range")
     here = difference(plan, None)
     assert "DIFFERENCE: cycle" in here
     assert "shortest input found: 1 byte" in here
-    assert difference(plan, Elsewhere()) == here
+    there = difference(plan, Elsewhere())
+    assert there == here.replace("stimulus:", "hardware and golden model differ\nstimulus:", 1)
 
 
 def test_a_difference_that_does_not_come_again_is_believed(folder, monkeypatch):
     seen, plan = "cycle 9, pin o.valid: expected 1, actual 0", campaign(Variant("decoder"))
     plan = replace(plan, engine="amaranth", modes=plan.modes[:1])
-    outcome = comparison.Outcome(10, seen, {}, 10, "")
-    monkeypatch.setattr(Campaign, "run", lambda self, unit: outcome)
+    outcome = Outcome(10, 10, seen)
+    monkeypatch.setattr(runner, "outcome_of", lambda *_: outcome)
     out = difference(plan, Here())
     assert f"not reproducible: {seen}" in out
     assert "agree" not in out
@@ -180,25 +169,32 @@ def test_what_is_kept_is_not_sent():
     assert pickle.loads(pickle.dumps(plan)) == plan
 
 
-# --- hostile runs -------------------------------------------------------------------------------
+# --- random units -------------------------------------------------------------------------------
 
 
-def plan(variant: Variant = VARIANTS["compact decoder"], **other: Any) -> Hostile:
+def plan(variant: Variant = VARIANTS["compact decoder"], **other: Any) -> RandomUnits:
     """Short units."""
-    return replace(Hostile(UNICODE, "amaranth", variant, 0, cycles=2048), **other)
+    short = RandomUnits(profile=UNICODE, engine="amaranth", variant=variant, seed=0, cycles=2048)
+    return replace(short, **other)
 
 
 def compared(
-    of: Hostile, budget: Budget, workers: Any, state: str | None = "state.json", kept: bool = True
-) -> str:
-    show = console()
-    compare_hostilely(show, of, budget, of.engine, state, kept, "difference.vcd", None, workers)
+    of: RandomUnits, budget: Budget, workers: Any, state: str | None = "state.json",
+    kept: bool = True, show: Console | None = None,
+) -> str:  # fmt: skip
+    show = show or console()
+    run_all = Runner(show, of, workers=workers, budget=budget, state_file=state)
+    run_all.compare("difference.vcd", None, keeps_state=kept)
     return show.file.getvalue()
+
+
+def outcome(of: RandomUnits, unit: int) -> Outcome:
+    return outcome_of(of, False, unit)
 
 
 def without_its_beginning(out: str) -> list[str]:
     """What a run says that does not depend on where it began."""
-    return [line for line in out.splitlines() if not line.startswith("hostile stimuli of")]
+    return [line for line in out.splitlines() if not line.startswith("random stimuli of")]
 
 
 def test_the_order_of_the_units_changes_nothing(folder):
@@ -208,7 +204,7 @@ def test_the_order_of_the_units_changes_nothing(folder):
     Path("state.json").unlink()
     assert compared(of, budget, Elsewhere()) == first
     assert Path("state.json").read_bytes() == state
-    assert "hostile stimuli of seed 0, from unit 0 on" in first.splitlines()
+    assert "random stimuli of seed 0, from unit 0 on" in first.splitlines()
     assert re.search(r"^units 0-6 of seed 0: \d+ bytes accepted in 14336 cycles$", first, re.M)
     assert "agree on every output pin in all 14336 cycles" in first
     seen, of_all = map(int, re.search(r"in a row: (\d+) of (\d+) sequences", first).groups())
@@ -224,7 +220,7 @@ def test_a_run_that_is_cut_short_goes_on_where_it_was(folder, end):
     workers = Elsewhere(4, end)  # the fourth one is done, but those it is sent with are not
     with pytest.raises(GivenUp if end is KeyboardInterrupt else ToolError):
         compared(of, budget, workers)
-    assert json.loads(Path("state.json").read_text())[1]["units"] == 3
+    assert json.loads(Path("state.json").read_text())["units"] == 3
     again = Here()
     assert without_its_beginning(compared(of, budget, again)) == without_its_beginning(whole)
     assert again.done == [3, 4, 5, 6]
@@ -234,12 +230,9 @@ def test_a_run_that_is_cut_short_goes_on_where_it_was(folder, end):
 def test_what_is_said_of_an_interrupted_run(folder):
     show = console()
     with pytest.raises(GivenUp):
-        compare_hostilely(
-            show, plan(), Budget(hours=9), "amaranth", STATE, False, "", None,
-            Here(2, KeyboardInterrupt),
-        )  # fmt: skip
+        compared(plan(), Budget(hours=9), Here(2, KeyboardInterrupt), STATE, show=show)
     out = show.file.getvalue().splitlines()
-    assert f"the same command goes on from unit 2 ({STATE})" in out
+    assert f"the same command resumes at unit 2 ({STATE})" in out
     assert "interrupted after 4096 cycles, which agree" in out
     assert names(folder) == {"text.txt", STATE}
 
@@ -250,9 +243,12 @@ def test_a_larger_budget_goes_on_with_new_units(folder):
         out = compared(of, Budget(cycles), workers)
         assert workers.done == [*range(done)]
         assert f"in all {done * 2048} cycles" in out
-        [_, content, _] = json.loads(Path("state.json").read_text())
-        assert (content["seed"], content["units"], content["cycles"]) == (0, done, done * 2048)
-        assert np.sum(content["coverage"]["cells"]) <= content["values"]
+        content = json.loads(Path("state.json").read_text())
+        assert (content["seed"], content["units"], content["total"]["cycles"]) == (
+            0,
+            done,
+            done * 2048,
+        )
     assert "units 0-5 were compared before (state.json)" in out
     assert (
         compared(of, Budget(6 * 2048), Here(), state=None).splitlines()[-5:]
@@ -271,19 +267,18 @@ def test_hours_end_a_run(folder):
 
 def test_coverage_grows(folder):
     of = plan()
-    state = State(of, None)
-    seen = []
+    total, seen = Outcome(), []
     for unit in range(3):
-        state.add(of.run(unit))
-        seen.append(int(state.seen.split()[0]))
+        total.add(outcome(of, unit))
+        seen.append(np.count_nonzero(total.counts[SEQUENCES]))
     assert 0 < seen[0] < seen[1] < seen[2]
 
 
 def test_units_are_different_and_stalls_are_those_that_are_given(folder):
-    free, fixed = plan(), plan(stalls=(0.0, 0.5))
-    outcomes = [free.run(unit) for unit in range(3)] + [plan(seed=1).run(0)]
-    assert len({outcome.seen for outcome in outcomes}) == 4
-    assert pickle.dumps(free.run(1)) == pickle.dumps(outcomes[1])
+    free, fixed = plan(), plan(rates=(0.0, 0.5))
+    outcomes = [outcome(free, unit) for unit in range(3)] + [outcome(plan(seed=1), 0)]
+    assert len({each.counts[SEQUENCES].tobytes() for each in outcomes}) == 4
+    assert pickle.dumps(outcome(free, 1)) == pickle.dumps(outcomes[1])
     windows = [
         next(stalls.windows(20_000))
         for stalls in (fixed.stimulus(0).input_stalls, fixed.stimulus(0).output_stalls)
@@ -294,23 +289,70 @@ def test_units_are_different_and_stalls_are_those_that_are_given(folder):
 
 @needs_compiler
 def test_engines_see_the_same(folder):
-    assert (
-        plan().run(3).counts["cells"].tolist()
-        == plan(engine="cxxrtl").run(3).counts["cells"].tolist()
+    here, there = outcome(plan(), 3), outcome(plan(engine="cxxrtl"), 3)
+    assert here.counts["cells"].tolist() == there.counts["cells"].tolist()
+    assert (here.cycles, here.values) == (there.cycles, there.values)
+
+
+# --- the state file -----------------------------------------------------------------------------
+
+
+def exhaustive(**other: Any) -> Exhaustive:
+    return replace(
+        Exhaustive(
+            profile=UNICODE, engine="amaranth", variant=Variant("decoder"), seed=0, length=1
+        ),
+        **other,
     )
-    assert plan().run(3)[:3] == plan(engine="cxxrtl").run(3)[:3]
 
 
 def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
     compared(plan(), Budget(1), Here())
     before = Path("state.json").read_bytes()
-    others = [plan(seed=1), plan(stalls=(0.0, None)), plan(VARIANTS["decoder"]), plan(profile=UCS4)]
+    others = [
+        *(plan(seed=1), plan(rates=(0.0, None)), plan(VARIANTS["decoder"]), plan(profile=UCS4)),
+        *(exhaustive(), exhaustive(length=2), exhaustive(rates=(0.3, 0.0))),
+        *(exhaustive(engine="cxxrtl"), exhaustive(profile=UCS4), exhaustive(seed=1)),
+    ]
     for other in others:
         with pytest.raises(Refused, match=r"^state 'state.json' is not that of this comparison"):
-            compared(other, Budget(1), Here())
+            State(other, "state.json")
+    result = run("compare", "--exhaustive", 1, "--compact", "--state", "state.json")
+    assert_refused(result, "--state 'state.json' is not that of this comparison (other options")
     assert Path("state.json").read_bytes() == before
-    monkeypatch.setattr(units, "design_rtlil", lambda design: "the same for all")
-    assert len({each.identity() for each in [*others, plan(), plan(cycles=4096)]}) == 6
+    with monkeypatch.context() as patch:
+        patch.setattr(sources, "design_rtlil", lambda design: "the same for all")
+        assert len({each.identity() for each in [*others, plan(), plan(cycles=4096)]}) == 12
+    usual = exhaustive().identity()
+    break_design(monkeypatch, "range: F5 is in range")
+    assert exhaustive().identity() != usual
+
+
+OF_BEFORE = '["identity", 1000, [true, false], 42]', '["identity", {"units": 1}, 42]'
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        *((content, "a file of an earlier version") for content in OF_BEFORE),
+        *((content, "another kind of file") for content in ("{}", "7", '{"format": "other"}')),
+        ("[" * 100_000, ""),
+        (b"\xff\xfe", ""),
+    ],
+)
+@pytest.mark.parametrize("option", ["--exhaustive", "--cycles"])
+def test_a_file_that_is_no_state_is_refused_and_untouched(folder, option, content, why):
+    content = content.encode() if isinstance(content, str) else content
+    Path("state.json").write_bytes(content)
+    result = run("compare", option, 1, "--state", "state.json")
+    assert_refused(result, f"--state 'state.json' is not that of this comparison ({why}")
+    assert Path("state.json").read_bytes() == content
+
+
+def test_a_folder_is_no_state(folder):
+    Path("state.json").mkdir()
+    with pytest.raises(Refused, match=r"^state 'state.json' is not that .*Is a directory"):
+        State(plan(), "state.json")
 
 
 @pytest.mark.parametrize(
@@ -321,9 +363,28 @@ def test_a_damaged_state_is_refused(folder, before, after):
     compared(plan(), Budget(1), Here())
     damaged = Path("state.json").read_text().replace(before, after)
     Path("state.json").write_text(damaged)
-    with pytest.raises(Refused, match=r"of this comparison \(damaged, or no such file\)"):
+    with pytest.raises(Refused, match=r"of this comparison \(damaged\)"):
         compared(plan(), Budget(1), Here())
     assert Path("state.json").read_text() == damaged
+
+
+@pytest.mark.parametrize("option", ["--exhaustive", "--cycles"])
+def test_a_state_that_is_a_link_stays_one(folder, option):
+    """Its target is written and removed."""
+    Path("state.json").symlink_to("target.json")
+    result = run("compare", option, 1, "--state", "state.json")
+    assert result.status == 0
+    assert Path("state.json").is_symlink()
+    assert Path("target.json").exists() == (option == "--cycles")  # this one is kept
+
+
+def test_the_state_is_not_written_for_each_unit(folder, monkeypatch):
+    written, usual = [], state.open_output
+    monkeypatch.setattr(state, "SAVED_EVERY", 1e9)
+    monkeypatch.setattr(state, "open_output", lambda path: [written.append(path), usual(path)][1])
+    compared(plan(), Budget(7 * 2048), Here())
+    assert len(written) == 2
+    assert json.loads(Path("state.json").read_text())["units"] == 7
 
 
 def test_the_state_of_other_sources_or_another_numpy_is_refused(folder, monkeypatch):
@@ -331,7 +392,7 @@ def test_the_state_of_other_sources_or_another_numpy_is_refused(folder, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(np, "__version__", "0.1")
         assert plan().identity() != usual
-    monkeypatch.setattr(units, "contents", lambda folder: [b"something else"])
+    monkeypatch.setattr(sources, "contents", lambda folder: [b"something else"])
     assert plan().identity() != usual
 
 
@@ -371,26 +432,24 @@ def test_a_flaw_is_found(folder, monkeypatch):
         assert "stimulus: unit 0, seed 0" in result.out.splitlines()
         assert "shortest input found" in result.out
         assert "agree" not in result.out
-        assert json.loads(Path(STATE).read_text())[1]["units"] == 0
+        assert STATE not in names(folder)
 
 
 def test_the_first_unit_that_is_wrong_is_explained(folder, monkeypatch):
-    of = plan(VARIANTS["compact decoder"])
-    agree = of.run(0)
+    agree = outcome(plan(), 0)
 
-    def run(self, unit):
-        return agree._replace(wrong=f"{unit}" if unit in (4, 5) else "")
+    class Others(Here):
+        def do(self, work, items, prepare):
+            for unit in [1, 0, 5, 3, 2, 4]:
+                yield unit, replace(agree, wrong=f"unit {unit}" * (unit > 3))
 
-    monkeypatch.setattr(Hostile, "run", run)
     show = console()
     with pytest.raises(Wrong):
-        compare_hostilely(
-            show, of, Budget(9 * 2048), "amaranth", STATE, False, "d.vcd", None, Elsewhere()
-        )
+        compared(plan(), Budget(9 * 2048), Others(), STATE, show=show)
     out = show.file.getvalue()
     assert "stimulus: unit 4, seed 0" in out
-    assert "not reproducible: 4; the same stimulus" in out
-    assert json.loads(Path(STATE).read_text())[1]["units"] == 4
+    assert "not reproducible: unit 4; the same stimulus" in out
+    assert json.loads(Path(STATE).read_text())["units"] == 4
 
 
 # --- the command --------------------------------------------------------------------------------
@@ -426,13 +485,13 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder):
         os.killpg(first.process.pid, signal.SIGINT)
         status, out, err = first.end()
     assert (status, err) == (130, "")
-    done = int(re.search(rf"the same command goes on from unit (\d+) \({STATE}\)", out)[1])
+    done = int(re.search(rf"the same command resumes at unit (\d+) \({STATE}\)", out)[1])
     assert re.search(rf"^interrupted after {done << 20} cycles, which agree$", out, re.M)
     assert "in all" not in out
     assert names(folder) == {"text.txt", STATE}
     result = run("compare", "--compact", "--cycles", (done + 1) << 20)
     assert result.status == 0
-    assert f"hostile stimuli of seed 0, from unit {done} on" in result.out
+    assert f"random stimuli of seed 0, from unit {done} on" in result.out
     assert f"units 0-{done} of seed 0: " in result.out
     assert f"in all {(done + 1) << 20} cycles" in result.out
     assert names(folder) == {"text.txt"}

@@ -1,0 +1,269 @@
+"""The loop of every comparison: the units of a plan, one after the other, here or by workers."""
+
+import io
+import math
+import time
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TextIO
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.text import Text
+
+from utf8_sim.campaign import Sequences
+from utf8_sim.lockstep import Window
+from utf8_sim.tools.cores import Workers
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.files import open_output, remove_file
+
+from ..components.entry import entry_of
+from ..terminal import GivenUp, Wrong, print_lines, progress_bar, say
+from .difference import conclude
+from .report import count_accepted
+from .run import Run, agree
+from .sources import ENDLESS, Counted, Plan
+from .state import SEQUENCES, Outcome, State, coverage_lines, sequences_seen
+
+HOUR = 3600.0
+
+Outcomes = Generator[tuple[int, Outcome], None, None]
+"""Outcomes by the numbers of their units."""
+
+
+class Budget(NamedTuple):
+    """When to stop: after some cycles, those of earlier runs included, or hours; or one unit."""
+
+    cycles: int | None = None
+    hours: float | None = None
+    unit: int | None = None
+
+    def units(self, plan: Plan, first: int) -> range:
+        """The units to run, if ``first`` is the next one."""
+        if self.unit is not None:
+            return range(first, first + 1)
+        stop = plan.units if self.cycles is None else -(-self.cycles // plan.cycles)
+        return range(first, max(first, stop))
+
+    @property
+    def seconds(self) -> float:
+        return math.inf if self.hours is None else self.hours * HOUR
+
+
+class Observer(Protocol):
+    """Something that is kept of the cycles that are simulated in this process."""
+
+    def open(self, files: ExitStack) -> None:
+        """Open its files. They are complete when ``files`` is left without an error."""
+
+    def add(self, window: Window) -> None: ...
+
+    def lines(self) -> list[Text]: ...
+
+
+class Runner:
+    """A comparison: the units of a plan, in order, until all are done or one is wrong.
+
+    Without ``workers`` the units run in this process. ``tokens`` is a file for the hardware's
+    output. ``observer`` gets the windows of the cycles that are simulated here.
+    """
+
+    def __init__(
+        self,
+        show: Console,
+        plan: Plan,
+        *,
+        workers: Workers | None = None,
+        budget: Budget | None = None,
+        state_file: str | None = None,
+        tokens: str | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self._show, self._plan, self._workers = show, plan, workers
+        self._tokens, self._observer = tokens, observer
+        self._budget = budget or Budget()
+        self.state = State(plan, state_file, self._budget.unit or 0)
+        #: The unit that comes next; the wrong one, if one is.
+        self._unit = self.state.next
+        #: The last simulation in this process.
+        self.run = Run(plan.simulator)
+        #: What a worker found wrong in the unit.
+        self._elsewhere = ""
+
+    def compare(self, vcd: str, wave: str | None, *, keeps_state: bool = False) -> None:
+        """Run the units, and print what is compared and the verdict."""
+        if self._units:
+            say(self._show, self._plan.heading(self._unit))
+        else:
+            say(self._show, f"units 0-{self._unit - 1} were compared before ({self.state.path})")
+        self.run_units()
+        if self._wrong:
+            self._explain(vcd, wave)
+        print_lines(self._show, coverage_lines(self._plan, self.state))
+        if self.state.path and not keeps_state:
+            remove_file(self.state.path)
+        agree(self._show, self.state.total.cycles)
+
+    @property
+    def _wrong(self) -> str:
+        return self.run.wrong or self._elsewhere
+
+    @property
+    def _units(self) -> range:
+        return self._budget.units(self._plan, self.state.next)
+
+    def run_units(self) -> None:
+        """The loop: run the units until one is wrong or the budget is used up."""
+        begin, units = time.monotonic(), self._units
+        with self.reported(), ExitStack() as files:
+            lines = files.enter_context(open_output(self._tokens)) if self._tokens else None
+            if self._observer:
+                self._observer.open(files)
+            progress = files.enter_context(progress_bar())
+            if self._workers:
+                outcomes = self._by_workers(self._workers, units, progress, begin)
+            else:
+                outcomes = self._here(units, lines, progress)
+            for self._unit, outcome in files.enter_context(closing(outcomes)):
+                if lines:
+                    lines.write(outcome.lines)
+                if outcome.wrong:
+                    self._elsewhere = outcome.wrong
+                    return
+                self.state.add(outcome)
+                if time.monotonic() - begin >= self._budget.seconds:
+                    return
+
+    def _here(self, units: range, lines: TextIO | None, progress: Progress) -> Outcomes:
+        """Outcomes of units in this process, up to a wrong one."""
+        task = progress.add_task("", total=self._plan.inputs or 1)
+        for self._unit in units:
+            progress.update(task, description=self._plan.name(self._unit))
+            outcome, self.run = Outcome(), Run(self._plan.simulator)
+            try:
+                for window in simulate_unit(self.run, self._plan, self._unit, outcome, lines):
+                    if self._observer:
+                        self._observer.add(window)
+                    progress.advance(task, int(np.count_nonzero(window.actual.is_accepted)))
+            except KeyboardInterrupt:
+                self.state.add(outcome, is_whole=False)
+                raise
+            if self.run.wrong:
+                return
+            yield self._unit, outcome
+
+    def _by_workers(
+        self, workers: Workers, units: range, progress: Progress, begin: float
+    ) -> Outcomes:
+        """Outcomes of units in other processes, in order."""
+        is_timed = units.stop == ENDLESS
+        task = progress.add_task(
+            f"{self._plan.heading(units.start)}, on {workers}",
+            total=self._budget.seconds if is_timed else len(units),
+        )
+        work = partial(outcome_of, self._plan, self._tokens is not None)
+        total, before = self.state.total, self.state.total.cycles
+        for unit, outcome in in_order(workers.do(work, units, self._plan.prepare), units.start):
+            yield unit, outcome
+            passed = time.monotonic() - begin
+            rate = (total.cycles - before) / max(passed, 1e-9) / 1e6
+            seen = f", {sequences_seen(total)}" if SEQUENCES in total.counts else ""
+            progress.update(
+                task,
+                completed=passed if is_timed else unit + 1 - units.start,
+                description=f"{total.cycles} cycles, {rate:.1f} million a second{seen}",
+            )
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """On an interrupt, report what was compared, and end the command.
+
+        Once something is wrong with the hardware, that is reported, whatever else fails.
+        """
+        try:
+            yield
+        except Refused as error:
+            if not self._wrong:
+                raise
+            say(self._show, str(error))
+        except KeyboardInterrupt:
+            if not self._wrong:
+                self._give_up()
+        finally:
+            self.state.save(if_newer=True)
+
+    def _give_up(self) -> None:
+        state = self.state
+        state.save()
+        print_lines(self._show, coverage_lines(self._plan, state, is_whole=False))
+        if self._observer:
+            print_lines(self._show, self._observer.lines())
+        if state.path:
+            share = state.next / self._plan.units
+            done = f"{share:.1%} done: " if self._plan.units < ENDLESS else ""
+            say(self._show, f"{done}the same command resumes at unit {state.next} ({state.path})")
+        say(self._show, f"interrupted after {state.total.cycles} cycles, which agree")
+        raise GivenUp
+
+    def _explain(self, vcd: str, wave: str | None) -> None:
+        """Show the difference. A unit that was wrong elsewhere runs again here."""
+        if self._elsewhere:
+            say(self._show, "hardware and golden model differ")
+        say(self._show, f"stimulus: {self._plan.name(self._unit)}, seed {self._plan.seed}")
+        if self._elsewhere:
+            self.run = Run(self._plan.simulator)
+            for _ in self.run.simulate(self._plan.stimulus(self._unit)):
+                pass
+        if not self.run.wrong:
+            say(
+                self._show,
+                f"not reproducible: {self._elsewhere}; the same stimulus, run once more, shows "
+                "nothing wrong",
+            )
+            raise Wrong
+        conclude(self._show, self.run, vcd, wave)
+
+
+def simulate_unit(
+    run: Run, plan: Plan, unit: int, outcome: Outcome, lines: TextIO | None
+) -> Iterator[Window]:
+    """Simulate a unit, count in ``outcome`` what its windows show, and write the output."""
+    engine = plan.simulator
+    coverage = engine.component.coverage(engine)
+    sequences = Sequences(coverage)
+    counters: list[Any] = [coverage, sequences][: plan.counted]
+    if plan.counted >= Counted.COVERAGE:
+        outcome.counts = coverage.counts
+    if plan.counted >= Counted.SEQUENCES:
+        outcome.counts[SEQUENCES] = sequences.seen
+    if lines:
+        counters.append(entry_of(engine).report(lines))
+    for window in run.simulate(plan.stimulus(unit)):
+        outcome.cycles += len(window.actual)
+        outcome.values += count_accepted(window.actual)
+        for counter in counters:
+            counter.add(window.actual)
+        yield window
+    outcome.wrong = run.wrong
+
+
+def outcome_of(plan: Plan, has_lines: bool, unit: int) -> Outcome:
+    """Run a unit, in any process."""
+    outcome, lines = Outcome(), io.StringIO()
+    wanted = lines if has_lines else None
+    for _ in simulate_unit(Run(plan.simulator), plan, unit, outcome, wanted):
+        pass
+    outcome.lines = lines.getvalue()
+    return outcome
+
+
+def in_order(results: Iterable[tuple[int, Outcome]], first: int) -> Outcomes:
+    """Units by number, from ``first`` on: one that is done early waits for those before it."""
+    early: dict[int, Outcome] = {}
+    for number, result in results:
+        early[number] = result
+        while first in early:
+            yield first, early.pop(first)
+            first += 1

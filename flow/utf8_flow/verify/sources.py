@@ -1,0 +1,239 @@
+"""Where stimuli come from: plans of numbered units, each of which any process can drive."""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from enum import IntEnum
+from functools import cached_property
+from importlib import resources
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from utf8_hdl import Profile, __version__
+from utf8_sim.campaign import Part
+from utf8_sim.components import component_of
+from utf8_sim.engines.compiled import design_rtlil
+from utf8_sim.engines.engine import Engine
+from utf8_sim.stimulus import ChangingStalls, Mode, RandomStalls, Stalls, Stimulus
+from utf8_sim.tools.cache import contents
+
+from ..components.entry import Variant
+from ..terminal import plural
+from .engines import ENGINES, keep_freed_memory
+
+LONGEST = 4
+"""Bytes of the longest text that :class:`Exhaustive` drives."""
+
+SHARD = 1 << 18
+"""Texts in a unit of :class:`Exhaustive`."""
+
+RATES = (0.0, 0.0, 0.05, 0.3, 0.7, 0.99)
+"""Probabilities of stalls of :class:`RandomUnits`: each side has one for a while, then another."""
+
+ENDLESS = 1 << 62
+"""More units or cycles than anybody has time for."""
+
+
+class Counted(IntEnum):
+    """What is counted besides cycles and values; each includes those before it."""
+
+    NOTHING = 0
+    COVERAGE = 1
+    SEQUENCES = 2
+
+
+@dataclass(frozen=True)
+class Plan(ABC):
+    """Numbered units of stimuli for a design, and the name of the engine.
+
+    It can be sent to other processes, each of which makes a simulator of its own.
+    """
+
+    profile: Profile
+    engine: str
+    variant: Variant
+    seed: int
+    _: KW_ONLY
+    #: Cycles of a unit, at most.
+    cycles: int = ENDLESS
+    counted: Counted = Counted.NOTHING
+    #: True if every cover point must be hit.
+    is_campaign: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields, without cached properties."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def on(self, simulator: Engine) -> "Plan":
+        """The same plan on a simulator that exists: to elaborate a design may take seconds."""
+        plan = replace(self, engine=simulator.name)
+        vars(plan)["simulator"] = simulator
+        return plan
+
+    def design(self) -> Any:
+        return self.variant.make(self.profile)
+
+    @cached_property
+    def simulator(self) -> Engine:
+        keep_freed_memory()
+        return ENGINES[self.engine](self.design())
+
+    def prepare(self) -> None:
+        """Compile what is needed."""
+        self.simulator  # noqa: B018 - it is made when it is asked for
+
+    def identity(self) -> str:
+        """A digest of all that the verdict depends on: the plan, the design, the checks."""
+        digest = hashlib.sha256(repr((__version__, np.__version__, self)).encode())
+        prepared = vars(self).get("simulator")
+        digest.update(design_rtlil(prepared.design if prepared else self.design()).encode())
+        for package in ("utf8_sim", "utf8_flow"):
+            for source in contents(resources.files(package)):
+                digest.update(source)
+        return digest.hexdigest()
+
+    @property
+    @abstractmethod
+    def units(self) -> int:
+        """Number of units."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> int:
+        """Approximate number of inputs: of all units, or of one if units are endless."""
+
+    @abstractmethod
+    def heading(self, first: int) -> str:
+        """A line for the report of a run that starts with unit ``first``."""
+
+    @abstractmethod
+    def name(self, unit: int) -> str:
+        """A unit's name in the report."""
+
+    @abstractmethod
+    def stimulus(self, unit: int) -> Stimulus: ...
+
+
+@dataclass(frozen=True)
+class Campaign(Plan):
+    """Each part in each mode is a unit: the parts given, or those of the component."""
+
+    modes: Sequence[Mode]
+    given: Sequence[Part] = ()
+    _: KW_ONLY
+    counted: Counted = Counted.COVERAGE
+    is_campaign: bool = True
+
+    @cached_property
+    def parts(self) -> Sequence[Part]:
+        design = self.design()
+        return self.given or component_of(design).campaign(design, self.seed)
+
+    @cached_property
+    def _pairs(self) -> list[tuple[Part, Mode]]:
+        return list(product(self.parts, self.modes))
+
+    @property
+    def units(self) -> int:
+        return len(self._pairs)
+
+    @property
+    def inputs(self) -> int:
+        return sum(part.size for part in self.parts) * len(self.modes)
+
+    def heading(self, first: int) -> str:
+        stimuli = plural(len(self.parts), "stimulus", "stimuli")
+        names = ", ".join(name for name, _ in self.modes)
+        return f"{plural(self.units, 'run')}: {stimuli}, each at {names}"
+
+    def name(self, unit: int) -> str:
+        part, (mode, _) = self._pairs[unit]
+        return f"{part.name}, {mode}"
+
+    def stimulus(self, unit: int) -> Stimulus:
+        part, (_, stalls) = self._pairs[unit]
+        return Stimulus(part.pieces(), *stalls)
+
+
+@dataclass(frozen=True)
+class Exhaustive(Plan):
+    """Every text of 1 to 4 bytes, for a component whose input is bytes."""
+
+    length: int
+    #: Probability of stalls at the input and at the output.
+    rates: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def texts(self) -> int:
+        return 256**self.length
+
+    @property
+    def units(self) -> int:
+        return -(-self.texts // SHARD)
+
+    @property
+    def inputs(self) -> int:
+        return self.length * self.texts
+
+    def heading(self, first: int) -> str:
+        texts = f"{self.texts} texts, every one of {plural(self.length, 'byte')}"
+        left = f", {(self.units - first) / self.units:.1%} of them left"
+        return texts + left * (first > 0)
+
+    def name(self, unit: int) -> str:
+        return f"the texts from {unit * SHARD:0{2 * self.length}X} on, one after the other"
+
+    def stimulus(self, unit: int) -> Stimulus:
+        begin = unit * SHARD
+        numbers = np.arange(begin, min(begin + SHARD, self.texts)).astype(">u4")
+        texts = numbers.view(np.uint8).reshape(-1, 4)[:, 4 - self.length :]
+        ends = np.zeros(texts.shape, dtype=bool)
+        ends[:, -1] = True
+        i, o = _random_stalls(self.rates, self.seed, unit)
+        return Stimulus([(texts.ravel(), ends.ravel())], i, o)
+
+
+@dataclass(frozen=True)
+class RandomUnits(Plan):
+    """Units of random stimuli without end.
+
+    ``rates`` are the probabilities of stalls at the input and at the output. Without one, the
+    probability changes all the time.
+    """
+
+    rates: tuple[float | None, float | None] = (None, None)
+    _: KW_ONLY
+    cycles: int = 1 << 20
+    counted: Counted = Counted.SEQUENCES
+    is_campaign: bool = True
+
+    @property
+    def units(self) -> int:
+        return ENDLESS
+
+    @property
+    def inputs(self) -> int:
+        return self.cycles
+
+    def heading(self, first: int) -> str:
+        return f"random stimuli of seed {self.seed}, from unit {first} on"
+
+    def name(self, unit: int) -> str:
+        return f"unit {unit}"
+
+    def stimulus(self, unit: int) -> Stimulus:
+        design, component = self.simulator.design, self.simulator.component
+        pieces = component.hostile(design, np.random.default_rng((self.seed, unit, 0)))
+        i, o = _random_stalls(self.rates, self.seed, unit)
+        return Stimulus(pieces, i, o, self.cycles)
+
+
+def _random_stalls(rates: Sequence[float | None], *seed: int) -> list[Stalls]:
+    """Stalls at the input and at the output, each with its probability or a changing one."""
+    return [
+        ChangingStalls(RATES, (*seed, side)) if rate is None else RandomStalls(rate, (*seed, side))
+        for side, rate in enumerate(rates, start=1)
+    ]

@@ -1,0 +1,156 @@
+"""What a comparison has counted so far: the file from which it resumes, and the report."""
+
+import base64
+import io
+import json
+import math
+import os
+import time
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from utf8_sim.campaign import IN_A_ROW
+from utf8_sim.tools.errors import WrongValue
+from utf8_sim.tools.files import open_output
+from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.trace import Columns
+
+from ..components.entry import entry_of
+from ..terminal import plural
+from .report import coverage_table
+from .sources import Counted, Plan
+
+FORMAT = "utf8-hdl state 1"
+
+SEQUENCES = "sequences"
+"""The name of the counter of :class:`~utf8_sim.campaign.Sequences`."""
+
+SAVED_EVERY = 1.0
+"""Seconds between two times that a state is written."""
+
+
+@dataclass
+class Outcome:
+    """What was counted in a unit, or in many."""
+
+    cycles: int = 0
+    #: Values that were accepted.
+    values: int = 0
+    #: The first difference or failure, in words.
+    wrong: str = ""
+    #: The hardware's output as lines of JSON.
+    lines: str = ""
+    #: Counters of coverage by name; booleans for what has occurred.
+    counts: Columns = field(default_factory=dict)
+
+    def add(self, other: "Outcome") -> None:
+        self.cycles += other.cycles
+        self.values += other.values
+        for name, numbers in other.counts.items():
+            before = self.counts.get(name, np.zeros_like(numbers))
+            self.counts[name] = before + numbers  # of booleans: or
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Compact, for other processes and files."""
+        counts = io.BytesIO()
+        np.savez_compressed(counts, **self.counts)  # type: ignore[arg-type]
+        return {**vars(self), "counts": base64.b64encode(counts.getvalue()).decode()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        counts = io.BytesIO(base64.b64decode(state["counts"]))
+        vars(self).update(state, counts=dict(np.load(counts, allow_pickle=False)))
+
+
+class State:
+    """The units from the first one up to ``next``, all of which agree; in a file, if it has a name.
+
+    A file that is not a state of the same plan is refused.
+    """
+
+    def __init__(self, plan: Plan, path: str | None, first: int = 0) -> None:
+        self.path, self.first, self.next, self.total = path, first, first, Outcome()
+        self._identity: dict[str, Any] = {}
+        if path:
+            self._identity = {"format": FORMAT, "plan": plan.identity(), "seed": plan.seed}
+        self._saved, self._is_newer = -math.inf, False
+        if path and os.path.exists(path):
+            self._read(path)
+
+    def _read(self, path: str) -> None:
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            if isinstance(content, list):
+                raise ValueError("a file of an earlier version")
+            if not isinstance(content, dict) or content.get("format") != FORMAT:
+                raise ValueError("another kind of file")
+            if content.pop("checksum", None) != _checksum(content):
+                raise ValueError("damaged")
+            if {name: content[name] for name in self._identity} != self._identity:
+                raise ValueError("other options, or another version")
+        except (OSError, ValueError, RecursionError) as error:
+            raise WrongValue(
+                f"state {path!r} is not that of this comparison ({error}): remove it, or choose "
+                "another"
+            ) from error
+        self.next = content["units"]
+        self.total.__setstate__(content["total"])
+
+    def add(self, outcome: Outcome, *, is_whole: bool = True) -> None:
+        """Count the next unit, which agrees; or a part of it, which no file can keep."""
+        with interrupts_later():
+            self.total.add(outcome)
+            self.next += is_whole
+            self._is_newer |= is_whole
+        if is_whole and time.monotonic() > self._saved + SAVED_EVERY:
+            self.save()
+
+    def save(self, *, if_newer: bool = False) -> None:
+        """Write the file."""
+        if not self.path or (if_newer and not self._is_newer):
+            return
+        content = {**self._identity, "units": self.next, "total": self.total.__getstate__()}
+        with open_output(self.path) as file:
+            file.write(json.dumps({**content, "checksum": _checksum(content)}) + "\n")
+        self._saved, self._is_newer = time.monotonic(), False
+
+
+def _checksum(content: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(content).encode())
+
+
+def sequences_seen(total: Outcome) -> str:
+    """Number of sequences that occurred."""
+    seen = total.counts[SEQUENCES]
+    return f"{np.count_nonzero(seen)} of {len(seen)} sequences"
+
+
+def coverage_lines(plan: Plan, state: State, *, is_whole: bool = True) -> list[Text]:
+    """What was exercised, and of a whole campaign what was not."""
+    if plan.counted < Counted.COVERAGE:
+        return []
+    engine, total = plan.simulator, state.total
+    coverage = engine.component.coverage(engine)
+    coverage.merge({name: total.counts[name] for name in coverage.counts.keys() & total.counts})
+    more = entry_of(engine).coverage_lines(coverage)
+    lines = coverage_table(coverage, more, "NEVER" if is_whole and plan.is_campaign else "")
+    if is_whole and plan.is_campaign:
+        gaps = coverage.gaps()
+        met = f"every class met every {coverage.column}"
+        lines.append(Text(f"never met: {', '.join(gaps)}" if gaps else met))
+    elif is_whole and not coverage.cells.any():
+        lines.append(Text("the input is empty: no more than the pins at rest was compared"))
+    if SEQUENCES in total.counts:
+        numbers = sorted({state.first, max(state.first, state.next - 1)})
+        units = f"{'units' if numbers[1:] else 'unit'} {'-'.join(map(str, numbers))}"
+        accepted = plural(total.values, engine.component.value)
+        cycles = plural(total.cycles, "cycle")
+        lines += [
+            Text(f"{IN_A_ROW} classes or ends of texts in a row: {sequences_seen(total)}"),
+            Text(f"{units} of seed {plan.seed}: {accepted} accepted in {cycles}"),
+        ]
+    return lines

@@ -1,5 +1,6 @@
 """``simulate`` and ``compare``: the hardware against its golden model."""
 
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -12,11 +13,17 @@ from ..terminal import report_console, say
 from ..verify.engines import AUTO, prepare_engine, tools_of
 from ..verify.runner import Budget, Runner
 from ..verify.simulation import Recording
-from ..verify.sources import LONGEST, Campaign, Counted, Exhaustive, Plan, RandomUnits
+from ..verify.sources import LONGEST, Campaign, Counted, Exhaustive, Plan, RandomUnits, Replay
 from . import options
 from .choices import Design, Engine, Kept, Stalling, Where, cycle_range, refuse_idle
 from .output import check_outputs
-from .texts import Typed, file_part, one_text
+from .texts import Typed, file_part, one_text, read_table
+
+OF_A_TEXT = (
+    *("file", "text", "hexadecimal", "code_points", "stall_input", "stall_output"),
+    *("stall_input_cycles", "stall_output_cycles"),
+)
+"""Parameters of ``simulate`` that have no effect with a table."""
 
 LONG_RUNS = "Long runs"
 """A panel of the help."""
@@ -49,12 +56,22 @@ app = typer.Typer()
     "utf8-hdl simulate --hex 'C0 AF E2 82' --tokens -",
     "utf8-hdl simulate --text 'A€' --stall-output 0.5 --seed 7 --vcd wave.vcd",
     "utf8-hdl simulate --component encoder --code-points '20AC D800' --bytes out.txt",
+    "utf8-hdl simulate --stimulus difference.json",
 )
 def simulate(
     context: typer.Context,
     *,
     file: Annotated[str | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
     typed: Typed,
+    stimulus: Annotated[
+        str | None,
+        options.option(
+            "FILE",
+            "A table of all input pins in every cycle, as the report of a difference writes it. "
+            "It is driven as it is.",
+            panel=Typed.panel,
+        ),
+    ] = None,
     design: Design,
     engine: Engine = AUTO,
     stalling: Stalling,
@@ -86,22 +103,27 @@ def simulate(
     refuse_idle(
         context,
         design.variants(),
+        **dict.fromkeys(OF_A_TEXT, stimulus is not None and "with --stimulus"),
         seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
     made, mode = design.made(), (str(stalling), stalling.stalls())
     facts = AmaranthEngine(made)
-    part = typed.part(facts)
     outputs = {**kept.names(), "--bytes": encoded}
-    check_outputs([file] if file else [], outputs)
+    check_outputs([name for name in (file, stimulus) if name], outputs)
     drawn = cycle_range("--wave-cycles", wave_cycles)
     if len(drawn) > MAX_CYCLES_DRAWN:
         raise Refused(f"--wave-cycles draws at most {MAX_CYCLES_DRAWN} cycles, not {len(drawn)}")
     show = report_console(outputs)
-    with one_text(file, part, facts) as text:
-        simulator, engine_line = prepare_engine(engine, made, text.size)
-        of = simulator.profile, engine, design.variant, stalling.seed
-        plan = Campaign(*of, [mode], [text], counted=Counted.NOTHING)
+    of = facts.profile, engine, design.variant, stalling.seed
+    with ExitStack() as files:
+        plan: Plan
+        if stimulus is not None:
+            plan = Replay(*of, read_table(stimulus, facts.interface))
+        else:
+            text = files.enter_context(one_text(file, typed.part(facts), facts))
+            plan = Campaign(*of, [mode], [text], counted=Counted.NOTHING)
+        simulator, engine_line = prepare_engine(engine, made, plan.inputs)
         recording = Recording(simulator, outputs, drawn)
         runner = Runner(show, plan.on(simulator), observer=recording)
         runner.run_units()

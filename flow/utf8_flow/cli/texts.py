@@ -12,9 +12,10 @@ from typing import Annotated, Any, BinaryIO
 
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
-from utf8_sim.stimulus import LAST, Piece, file_pieces
+from utf8_sim.stimulus import LAST, Piece, Table, file_pieces
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import refusing
+from utf8_sim.trace import Interface
 
 from ..components.entry import Variant, entry_of
 from ..terminal import progress_bar, visible
@@ -156,3 +157,13 @@ def one_text(file: str | None, typed: Part | None, engine: Engine) -> AbstractCo
     if file is None and typed is not None:
         return nullcontext(typed)
     raise Refused(ONE_TEXT)
+
+
+def read_table(name: str, interface: Interface) -> Table:
+    """The table in a file."""
+    with _open_binary(name) as file:
+        content = file.read()
+    try:
+        return Table.read(content.decode(), interface)
+    except ValueError as error:
+        raise Refused(f"--stimulus {visible(name)!r} has no table to drive: {error}") from error

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.lockstep import Lockstep, Window
-from utf8_sim.stimulus import Stimulus
+from utf8_sim.stimulus import Stimulus, Table
 
 from ..terminal import say
 
@@ -31,7 +31,7 @@ class Run:
             return str(self.lockstep.difference)
         return ""
 
-    def simulate(self, stimulus: Stimulus) -> Iterator[Window]:
+    def simulate(self, stimulus: Stimulus | Table) -> Iterator[Window]:
         """The cycles up to the end, or up to the first difference."""
         self.lockstep = Lockstep(self.engine, stimulus)
         try:

@@ -17,7 +17,7 @@ from utf8_sim.campaign import Part
 from utf8_sim.components import component_of
 from utf8_sim.engines.compiled import design_rtlil
 from utf8_sim.engines.engine import Engine
-from utf8_sim.stimulus import ChangingStalls, Mode, RandomStalls, Stalls, Stimulus
+from utf8_sim.stimulus import ChangingStalls, Mode, RandomStalls, Stalls, Stimulus, Table
 from utf8_sim.tools.cache import contents
 
 from ..components.entry import Variant
@@ -114,7 +114,7 @@ class Plan(ABC):
         """A unit's name in the report."""
 
     @abstractmethod
-    def stimulus(self, unit: int) -> Stimulus: ...
+    def stimulus(self, unit: int) -> Stimulus | Table: ...
 
 
 @dataclass(frozen=True)
@@ -156,6 +156,27 @@ class Campaign(Plan):
     def stimulus(self, unit: int) -> Stimulus:
         part, (_, stalls) = self._pairs[unit]
         return Stimulus(part.pieces(), *stalls)
+
+
+@dataclass(frozen=True)
+class Replay(Plan):
+    """A table, as it is."""
+
+    table: Table
+    units = 1
+
+    @property
+    def inputs(self) -> int:
+        return len(self.table)
+
+    def heading(self, first: int) -> str:
+        return f"a stimulus of {plural(len(self.table), 'cycle')}"
+
+    def name(self, unit: int) -> str:
+        return "the stimulus"
+
+    def stimulus(self, unit: int) -> Table:
+        return self.table
 
 
 @dataclass(frozen=True)

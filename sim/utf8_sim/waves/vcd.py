@@ -11,6 +11,7 @@ from vcd.gtkw import GTKWSave
 
 from ..engines.engine import Engine
 from ..lockstep import Window
+from ..trace import RESET
 from .diagram import groups_of
 
 PERIOD = 10
@@ -26,11 +27,14 @@ EXPECTED_SCOPE = "golden"
 class WaveWriter:
     """Writes windows of a trace as VCD. A context manager.
 
-    The waveform shows the design's pins, its state, the output at the pins as text if its component
-    has one for it, and below them the output pins that the golden model expected.
+    The waveform shows reset, the design's pins, its registers as far as the interface has them,
+    its state, the output at the pins as text if its component has one for it, and below them the
+    output pins that the golden model expected, if it was asked.
     """
 
-    def __init__(self, file: TextIO, engine: Engine, first_cycle: int = 0) -> None:
+    def __init__(
+        self, file: TextIO, engine: Engine, first_cycle: int = 0, golden: bool = True
+    ) -> None:
         self._engine = engine
         self._cycle = first_cycle
         self._writer = VCDWriter(
@@ -39,7 +43,8 @@ class WaveWriter:
         interface = engine.interface
         scope = interface.component
         self._clock = self._writer.register_var(scope, "clk", "wire", size=1, init=0)
-        pins = (*interface.driven, *interface.observed)
+        pins = (RESET, *interface.driven, *interface.observed)
+        pins += tuple(register.name for register in interface.registers)
         self._pins = {pin: self._register(scope, pin) for pin in pins}
         self._state = self._text = None
         if interface.state_width:
@@ -47,10 +52,11 @@ class WaveWriter:
         if engine.component.text:
             name = engine.component.result
             self._text = self._writer.register_var(scope, name, "string", init="")
-        self._expected = {pin: self._register(EXPECTED_SCOPE, pin) for pin in interface.observed}
+        observed = interface.observed if golden else ()
+        self._expected = {pin: self._register(EXPECTED_SCOPE, pin) for pin in observed}
 
     def _register(self, scope: str, pin: str) -> Any:
-        width = self._engine.interface.pin(pin).width
+        width = 1 if pin == RESET else self._engine.interface.pin(pin).width
         return self._writer.register_var(scope, _name(pin), "wire", size=width, init=0)
 
     def write(self, window: Window) -> None:
@@ -74,7 +80,7 @@ class WaveWriter:
         for variables, levels in ((self._pins, trace), (self._expected, window.expected)):
             for pin, variable in variables.items():
                 cycles = _changed(levels[pin])
-                number = self._engine.interface.pin(pin).number
+                number = int if pin == RESET else self._engine.interface.pin(pin).number
                 yield variable, cycles, list(map(number, levels[pin][cycles].tolist()))
         if self._state:
             states = trace["state"]
@@ -94,7 +100,7 @@ class WaveWriter:
             self._writer.close(self._cycle * PERIOD)
 
 
-def save_file(engine: Engine, vcd_name: str) -> str:
+def save_file(engine: Engine, vcd_name: str, golden: bool = True) -> str:
     """A save file for GTKWave, which shows nothing of a waveform until it is told what.
 
     It belongs into the folder of the waveform.
@@ -109,6 +115,7 @@ def save_file(engine: Engine, vcd_name: str) -> str:
         save.savefile(f"{splitext(vcd_name)[0]}.gtkw", abspath=False)
     save.treeopen(scope)
     save.trace(f"{scope}.clk", datafmt="bin")
+    save.trace(f"{scope}.{RESET}", datafmt="bin")
     inputs, results = groups_of(engine.component)
     with save.group(inputs):
         _show_pins(save, engine, scope, ("i.valid", "i.ready"))
@@ -120,8 +127,12 @@ def save_file(engine: Engine, vcd_name: str) -> str:
         if engine.component.text:
             save.trace(f"{scope}.{engine.component.result}", datafmt="ascii")
         _show_pins(save, engine, scope, [pin.name for pin in interface.outputs])
-    with save.group("golden model"):
-        _show_pins(save, engine, EXPECTED_SCOPE, interface.observed)
+    if interface.registers:
+        with save.group("registers"):
+            _show_pins(save, engine, scope, [pin.name for pin in interface.registers])
+    if golden:
+        with save.group("golden model"):
+            _show_pins(save, engine, EXPECTED_SCOPE, interface.observed)
     return text.getvalue()
 
 

@@ -203,8 +203,8 @@ class Interface:
         return (*offered, *accepted, Pin("o.valid"), *self.outputs, *state, *self.registers)
 
     def pin(self, name: str) -> Pin:
-        """The pin of a name."""
-        return next(pin for pin in self.pins if pin.name == name)
+        """The pin of a name, ``reset`` included."""
+        return next(pin for pin in (*self.pins, Pin(RESET)) if pin.name == name)
 
     def columns(self, rows: int) -> Columns:
         """Columns for the pins, with anything in them."""

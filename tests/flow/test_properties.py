@@ -246,9 +246,9 @@ def test_a_design_without_the_property_is_found_out(monkeypatch, which, name):
         proof = proof_of(which, name, design, profile)
     assert proof.verdict == "FAILED"
     assert proof.method == f"run of {len(proof.inputs)} cycles"
-    assert {len(trace) for trace in proof.counterexample.values()} == {len(proof.inputs)}
+    assert {len(run.trace) for run in proof.counterexample.values()} == {len(proof.inputs)}
     if name not in NOT_REPLAYED:
-        for trace in proof.counterexample.values():
+        for trace in (run.trace for run in proof.counterexample.values()):
             observed = [*trace.interface.observed, "state"]
             assert replayed(design(profile), trace) == trace.table()[observed].tolist()
 

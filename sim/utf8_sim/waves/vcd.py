@@ -56,7 +56,7 @@ class WaveWriter:
         self._expected = {pin: self._register(EXPECTED_SCOPE, pin) for pin in observed}
 
     def _register(self, scope: str, pin: str) -> Any:
-        width = 1 if pin == RESET else self._engine.interface.pin(pin).width
+        width = self._engine.interface.pin(pin).width
         return self._writer.register_var(scope, _name(pin), "wire", size=width, init=0)
 
     def write(self, window: Window) -> None:
@@ -80,7 +80,7 @@ class WaveWriter:
         for variables, levels in ((self._pins, trace), (self._expected, window.expected)):
             for pin, variable in variables.items():
                 cycles = _changed(levels[pin])
-                number = int if pin == RESET else self._engine.interface.pin(pin).number
+                number = self._engine.interface.pin(pin).number
                 yield variable, cycles, list(map(number, levels[pin][cycles].tolist()))
         if self._state:
             states = trace["state"]

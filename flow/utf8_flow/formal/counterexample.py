@@ -18,6 +18,9 @@ from .circuit import Circuit, Start, signal_bit, words
 PATIENCE = 10.0
 """Seconds for which a counterexample is simplified."""
 
+TOGETHER = 1024
+"""Changes that are tried together."""
+
 PIECE = 8
 """Bits of an input that are set to zero together: a byte of a beat."""
 
@@ -104,19 +107,21 @@ def simplest(circuit: Circuit, stimulus: Stimulus, seconds: float = PATIENCE) ->
     left = list(_simpler(circuit, stimulus))
     while left and time.monotonic() < end:
         # Bit n of each level is a run in which the first n changes are made.
-        ones = (2 << len(left)) - 1
+        tried = left[:TOGETHER]
+        ones = (2 << len(tried)) - 1
         runs = [[-level & ones for level in levels] for levels in simple]
-        for n, changes in enumerate(left):
-            for cycle, place, level in changes:
-                changed = ones >> (n + 1) << (n + 1)
-                runs[cycle][place] = runs[cycle][place] & ~changed | (-level & changed)
+        for n, changes in enumerate(tried):
+            changed = ones >> (n + 1) << (n + 1)
+            for cycle, number, level in changes:
+                runs[cycle][number] = runs[cycle][number] & ~changed | (-level & changed)
         [output] = circuit.outputs.values()
         *_, signals = circuit.run(runs)
         wrong = (signals[output >> 1] ^ -(output & 1)) & ones
-        most = wrong.bit_length() - 1
-        for cycle, place, level in (change for changes in left[:most] for change in changes):
-            simple[cycle][place] = level
-        left = left[most + 1 :]  # the next one cannot be made
+        made = wrong.bit_length() - 1
+        for changes in tried[:made]:
+            for cycle, number, level in changes:
+                simple[cycle][number] = level
+        left = left[made + (made < len(tried)) :]  # the next change cannot be made
     return simple
 
 

@@ -3,6 +3,7 @@
 import re
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -33,6 +34,12 @@ LONGEST_PROOF = 900
 
 LONGEST_SEARCH = 300
 """Seconds for which an invariant of a certificate is looked for."""
+
+PROVE = "scorr; dc2; write_aiger result; pdr -sfy; write_cex -a result"
+"""How ABC proves that an output stays low. A counterexample replaces the reduced circuit."""
+
+SHORTENING = 30.0
+"""Seconds for which a shortest counterexample is looked for if another one is known."""
 
 _RUN_YOSYS = """
 import sys
@@ -129,7 +136,9 @@ def prove(bench: Bench, title: str = "", limit: float = LONGEST_PROOF) -> Proof:
     reached = 0
     try:
         if verdict == "FAILED":
-            stimulus = stimulus or _shortest_run(asked, left())
+            if method == "PDR":
+                with suppress(OutOfTime):
+                    stimulus = _shortest_run(asked, min(SHORTENING, left()))
             method = f"run of {len(stimulus)} cycles"
             stimulus = simplest(asked, stimulus)
             shown = to_circuit(bench) if bench.components else circuit
@@ -239,30 +248,27 @@ def decide(circuit: Circuit, cycles: int = 0, seconds: float | None = None) -> t
     return _decide(circuit, cycles, seconds)[:2]
 
 
-def _decide(
-    circuit: Circuit, cycles: int, seconds: float | None
-) -> tuple[str, str, Stimulus | None]:
-    """The same, and a shortest run in which the output gets high, if one was found on the way."""
-    commands = "scorr; dc2; write_aiger result; pdr -sfy"
+def _decide(circuit: Circuit, cycles: int, seconds: float | None) -> tuple[str, str, Stimulus]:
+    """The same, and a run in which the output gets high. That of PDR may not be a shortest one."""
     try:
         if cycles:
             run = _run_within(circuit, cycles, seconds)
-            return ("FAILED", "", run) if run else ("proved", f"any {cycles} cycles", None)
+            return ("FAILED", "", run) if run else ("proved", f"any {cycles} cycles", [])
         with Search(circuit) as search:
-            said, merged = ask_abc(circuit, commands, "result", seconds, search.is_over)
+            said, merged = ask_abc(circuit, PROVE, "result", seconds, search.is_over)
     except OutOfTime:
-        return "UNDECIDED", "out of time", None
+        return "UNDECIDED", "out of time", []
     if search.found:
         return "FAILED", "bounded search", _stimulus(search.found)
     if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
-        return "proved", "induction", None
+        return "proved", "induction", []
     if "was asserted in frame" in said:
-        return "FAILED", "PDR", None
+        return "FAILED", "PDR", _stimulus(merged)
     found = re.search(r"Invariant F\[(\d+)\] : (\d+) clauses", said)
     checked = re.search(r"Verification of invariant with \d+ clauses was successful", said)
     if found and checked and "Property proved" in said:
-        return "proved", f"PDR {found[1]}, {found[2]} clauses", None
-    return "UNDECIDED", "PDR", None
+        return "proved", f"PDR {found[1]}, {found[2]} clauses", []
+    return "UNDECIDED", "PDR", []
 
 
 def fails_within(circuit: Circuit, cycles: int, seconds: float | None = None) -> bool:

@@ -13,7 +13,8 @@ import pytest
 from rtl import STALLS, rtl_trace
 from utf8_flow.components import Variant
 from utf8_flow.formal import bench
-from utf8_flow.formal.circuit import Circuit, signal_bit
+from utf8_flow.formal.circuit import Circuit, Start, signal_bit
+from utf8_flow.formal.counterexample import simplest
 from utf8_flow.formal.prover import to_circuit
 from utf8_hdl import UCS2, UNICODE, Profile
 
@@ -190,3 +191,15 @@ def test_every_register_may_hold_anything_if_that_is_wanted(component, never_dif
     # One more register tells the first cycle from the others.
     assert len(any_start.registers) == registers + 1
     assert len(any_start.inputs) == len(usual.inputs) + registers
+
+
+def test_a_counterexample_is_made_simple():
+    """The output is high if the first register, which begins high, is, and the input then was."""
+    start = Start("init:a", "a", 0, 1, 0)
+    other = Start("init:b", "b", 0, 0, 1)
+    # Inputs 1 to 4; registers 5 and 6; gate 7: both registers of the second cycle.
+    inputs = "init:a", "init:b", "x", "d.o_ready"
+    circuit = Circuit(inputs, (2, 6), {"wrong": 14}, ((12, 10),), starts=(start, other))
+    found = [[1, 1, 1, 0], [0, 0, 1, 0]]
+    assert simplest(circuit, found) == [[1, 0, 1, 1], [0, 0, 0, 1]]
+    assert simplest(circuit, found, seconds=0) == found

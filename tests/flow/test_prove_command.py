@@ -26,6 +26,10 @@ from utf8_flow.formal import abc_program, specification
 from utf8_flow.formal.prover import Proof
 from utf8_flow.verify import proofs
 from utf8_hdl import UNICODE
+from utf8_sim.components import COMPONENTS
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.stimulus import Table
 from utf8_sim.tools import yowasp as tools
 from utf8_sim.tools.cores import Cores
 from utf8_sim.tools.errors import OutOfTime
@@ -33,6 +37,7 @@ from utf8_sim.tools.errors import OutOfTime
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 VCD = "utf8-hdl-counterexample.vcd"
+STIMULUS = VCD.replace(".vcd", ".json")
 ONE = "--component", "decoder", "--profile", "unicode", "--property"
 
 
@@ -157,11 +162,12 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
     break_design(monkeypatch, "wrong kind")
     result = run("prove", *ONE, "tokens")
     assert (result.status, result.err) == (1, "")
-    _, _, line, verdict, heading, name, *table, wave = squeezed(result.out)
+    _, _, line, verdict, heading, name, *table, model, wave, stimulus = squeezed(result.out)
     assert line.startswith("decoder unicode tokens FAILED run of 9 cycles 2/2 ")
     tokens = Variant("decoder").proofs[0]
     assert verdict == f"FAILED: decoder, unicode, tokens: {tokens.statement}"
-    assert heading == "counterexample of 9 cycles to decoder, unicode, tokens"
+    counterexample = "counterexample of 9 cycles to decoder, unicode, tokens"
+    assert heading == f"{counterexample}, which fails in cycle 8"
     assert name == "decoder"
     assert table[:2] == [
         "i.valid o.valid",
@@ -174,7 +180,37 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
     assert "<- o.kind 6 (truncated), golden " in rows[8]
     assert wave == f"waveform: {VCD}"
     assert_is_waveform(VCD)
-    assert names(folder) == {"text.txt", VCD, VCD.replace(".vcd", ".gtkw")}
+    assert stimulus == f"stimulus: {STIMULUS}"
+    assert names(folder) == {"text.txt", VCD, VCD.replace(".vcd", ".gtkw"), STIMULUS}
+    # A simulation of this stimulus shows the same difference.
+    engine = AmaranthEngine(COMPONENTS["decoder"].make(UNICODE))
+    replay = Lockstep(engine, Table.read(Path(STIMULUS).read_text(), engine.interface))
+    assert model == f"the golden model differs: {replay.run()}"
+
+
+def test_a_counterexample_from_any_state(folder, monkeypatch):
+    """The table has reset, and the only register that matters; the twin begins as after reset."""
+    flaw = "self.state = Signal(self.State", "self.state = Signal(self.State, reset_less=True"
+    replace_design(monkeypatch, "encoder", partial(altered("encoder", [flaw]), compact=True))
+    result = run(
+        "prove", "--component", "encoder", "--compact", "--property", "reset", "--profile", "ucs2"
+    )
+    assert (result.status, result.err) == (1, "")
+    assert "golden" not in result.out
+    _, own, twin = result.out.split("\nencoder")
+    begins, valid, state, _, columns, reset, marked, _ = squeezed(own.strip())
+    assert begins == "the run begins in any state: the registers are as after reset, except:"
+    assert valid == "o__valid is 1, not 0"
+    assert re.fullmatch("state is [1-9], not 0", state)
+    assert columns.startswith("cycle reset | i.ready ")
+    assert reset.startswith("0 1 0 0 SEND_")
+    assert marked.startswith("> 1 0 0 0 SEND_")
+    assert squeezed(twin)[1] == "no clock enable in 1 cycle: 0"
+    wave = Path(VCD).read_text()
+    assert " reset " in wave
+    assert " o__valid " in wave
+    assert "golden" not in wave
+    assert {each for each in names(folder) if each.endswith(".json")} == set()
 
 
 def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
@@ -276,7 +312,9 @@ def test_the_inputs_that_contradict_a_lemma_are_shown(folder, monkeypatch):
     monkeypatch.setattr(specification, "TABLE_3_7", "00..7F")
     result = run("prove", *ONE, "well-formed-passes")
     assert (result.status, result.err) == (1, "")
-    assert re.search(r"^ +0 \| offered 1, byte [C-F].?, last 0$", result.out, re.MULTILINE)
+    assert re.search(r"^ +cycle +offered +byte +last$", result.out, re.MULTILINE)
+    assert re.search(r"^ +0 +1 +[C-F]. +0$", result.out, re.MULTILINE)
+    assert re.search(r"^> +1 +1 +[89AB]. +0$", result.out, re.MULTILINE)
     assert names(folder) == {"text.txt"}
 
 

@@ -1,6 +1,7 @@
 """Proofs of the transcoder: flaws anywhere in its first part, and in the join, are found out."""
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import utf8_hdl
+from command import assert_is_waveform, replace_design, run, squeezed
 from refuted import is_refuted
 from utf8_flow.components.entry import Variant
 from utf8_flow.export.verilog import generate
@@ -384,3 +386,22 @@ PAIRS = [f"{taken.value} to {given.value}" for taken in utf8_hdl.Form for given 
 def test_source_that_is_not_edited_has_the_property(forms, rest):
     profile, options = options_of(forms + rest)
     assert prove(bench_of("units", Transcoder, profile, **options)).verdict == "proved"
+
+
+def test_a_counterexample_has_the_pins_of_the_part(folder, monkeypatch, broken):
+    """It is simplified: the first beat ends in a lone high surrogate, and half a unit follows."""
+    name = "one U+FFFD too many for half a unit behind half a pair"
+    [edit] = (edit for (_, _, flaw), edit in FLAWS.items() if flaw == name)
+    replace_design(monkeypatch, "transcoder", broken(*edit))
+    forms = "--from", "utf-16", "--to", "utf-8", "--lanes", "4"
+    result = run(
+        "prove", "--component", "transcoder", *forms, "--property", "units", "--profile", "unicode"
+    )
+    assert (result.status, result.err) == (1, "")
+    lines = squeezed(result.out)
+    begins, _, _, first, second, *_, last, wave = lines[lines.index("transcoder") + 1 :]
+    assert begins == "the run begins in any state: the registers are as after reset"
+    assert re.fullmatch("0 1 1 data (0 ){3}D[89AB], keep 0 0 1 1 0 1", first)
+    assert re.fullmatch("1 1 1 keep (1 0|0 1) 0 0 0 1", second)
+    assert last.startswith("> 9 ")
+    assert_is_waveform(wave.removeprefix("waveform: "))

@@ -101,7 +101,11 @@ class Bench(Elaboratable):
     inputs : dict of str to Signal
         What is free in every cycle.
     components : dict of str to Component
-        The designs on the bench, by name.
+        The designs, parts of designs and references on the bench, by name.
+    designs : set of str
+        Names of the whole designs among them.
+    resets, enables : dict of str to Value
+        The reset and the clock enable of a design, by its name, if it has them.
     any_start : list of str
         Names of the designs whose registers may hold anything in the first cycle.
     same_start : dict of str to str
@@ -118,8 +122,7 @@ class Bench(Elaboratable):
     reach : int
         In so many cycles everything is reached that can be; as usual if it is 0.
     part : str
-        The attribute of designs of which a part is put on the bench in their place. Its pins are
-        not shown in counterexamples; what is free is.
+        The attribute of designs of which a part is put on the bench in their place.
     cut : list of Value
         What designs drive and is yet free in every cycle, so that nothing of what drives it counts.
     model_reset : Value
@@ -137,6 +140,9 @@ class Bench(Elaboratable):
         self.clock = domain.clk
         self.inputs: dict[str, Signal] = {}
         self.components: dict[str, Any] = {}
+        self.designs: set[str] = set()
+        self.resets: dict[str, Value] = {}
+        self.enables: dict[str, Value] = {}
         self.any_start: list[str] = []
         self.wrong: Value = Value.cast(0)
         self.reached: dict[str, Value] = {}
@@ -189,7 +195,7 @@ class Bench(Elaboratable):
             component._MustUse__silence = True  # Amaranth need not warn of the whole.
             component = getattr(component, self.part)
         else:
-            self.components[name] = component
+            self.designs.add(name)
         if any_start:
             self.any_start.append(name)
         if isinstance(any_start, str):
@@ -198,10 +204,12 @@ class Bench(Elaboratable):
         if reset is not None:
             domain: Any = ClockDomain(f"{name}_domain")
             domain.clk = self.clock
+            self.resets[name] = reset
             self.m.domains += domain
             self.m.d.comb += domain.rst.eq(reset)
             inside = DomainRenamer(domain.name)(component)
         if enable is not None:
+            self.enables[name] = enable
             inside = EnableInserter(enable)(inside)
         self.m.submodules[name] = inside
         self._drive(name, component, driven or {})
@@ -233,6 +241,7 @@ class Bench(Elaboratable):
         return component
 
     def _drive(self, name: str, component: Any, driven: dict[str, Value]) -> None:
+        self.components[name] = component
         for pin, signal in driven_pins(component).items():
             source = driven[pin] if pin in driven else self.free(len(signal), input_name(name, pin))
             self.m.d.comb += signal.eq(source)

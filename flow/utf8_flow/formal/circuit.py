@@ -1,10 +1,35 @@
 """A design as and-gates and registers: the AIGER format, which provers read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
+
+
+class Start(NamedTuple):
+    """The input that sets a bit of a register in the first cycle.
+
+    Parameters
+    ----------
+    input : str
+        The name of the input.
+    register : str
+        The name of the register.
+    bit : int
+        The bit of it.
+    level : int
+        Its level after reset.
+    number : int
+        The number of the circuit's register that holds it from the second cycle on.
+    """
+
+    input: str
+    register: str
+    bit: int
+    level: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -28,6 +53,8 @@ class Circuit:
         Inputs, by number, that the prover ties to a level.
     names : tuple of str
         The name of each register.
+    starts : tuple of Start
+        The inputs that set registers in the first cycle.
     """
 
     inputs: tuple[str, ...]
@@ -36,6 +63,7 @@ class Circuit:
     gates: tuple[tuple[int, int], ...]
     levels: tuple[tuple[int, int], ...] = ()
     names: tuple[str, ...] = ()
+    starts: tuple[Start, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> "Circuit":
@@ -144,16 +172,23 @@ class Circuit:
 
     def simulate(self, stimulus: Sequence[Sequence[int]]) -> list[dict[str, int]]:
         """The outputs in each cycle, as :func:`words`; the stimulus has each cycle's inputs."""
-        trace = []
+        return [
+            words(self.outputs, (_look_up(signals, each) & 1 for each in self.outputs.values()))
+            for signals in self.run(stimulus)
+        ]
+
+    def run(self, stimulus: Iterable[Sequence[int]]) -> Iterator[list[int]]:
+        """The levels of all signals, by number, in each cycle.
+
+        Each level is an integer of any size. Each bit of it is a run of its own.
+        """
         state = [0] * len(self.registers)
         for levels in stimulus:
             signals = [0, *levels, *state]
             for first, second in self.gates:
                 signals.append(_look_up(signals, first) & _look_up(signals, second))
             state = [_look_up(signals, literal) for literal in self.registers]
-            shown = [_look_up(signals, literal) for literal in self.outputs.values()]
-            trace.append(words(self.outputs, shown))
-        return trace
+            yield signals
 
     def certain(self, levels: Sequence[np.ndarray]) -> list[np.ndarray]:
         """For each literal, in which cases it is high whatever the unknown signals are.
@@ -190,8 +225,8 @@ def _how_little_it_says(name: str) -> tuple[bool, bool, int, str]:
 
 
 def _look_up(signals: list[int], literal: int) -> int:
-    """A level, or a literal of another circuit, in place of a literal."""
-    return signals[literal >> 1] ^ (literal & 1)
+    """The level of a literal."""
+    return signals[literal >> 1] ^ -(literal & 1)
 
 
 def _delta(number: int) -> bytes:

@@ -3,7 +3,8 @@
 import re
 import tempfile
 import time
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from utf8_sim.tools.errors import OutOfTime, ToolError
 from utf8_sim.tools.programs import LONGEST_MESSAGE
 from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool, versions_line
-from utf8_sim.trace import Columns, Interface, Trace
+from utf8_sim.trace import RESET
 
-from .abc_program import PACKAGE, ask_abc
-from .bench import Bench, input_name, pins_of
+from .abc_program import PACKAGE, Search, ask_abc
+from .bench import Bench, pins_of
 from .certificate import Certificate, certify
-from .circuit import Circuit, signal_bit, words
+from .circuit import Circuit, signal_bit
+from .counterexample import DesignRun, Stimulus, explain, moved, simplest, starts
 
 WRONG = "wrong"
 """Name of the output that a proof is about."""
@@ -32,6 +34,12 @@ LONGEST_PROOF = 900
 
 LONGEST_SEARCH = 300
 """Seconds for which an invariant of a certificate is looked for."""
+
+PROVE = "scorr; dc2; write_aiger result; pdr -sfy; write_cex -a result"
+"""How ABC proves that an output stays low. A counterexample replaces the reduced circuit."""
+
+SHORTENING = 30.0
+"""Seconds for which a shortest counterexample is looked for if another one is known."""
 
 _RUN_YOSYS = """
 import sys
@@ -83,7 +91,7 @@ class Proof:
         How many of the things were reached that must be.
     unreached : tuple of str
         Those that were not.
-    counterexample : dict of str to Trace
+    counterexample : dict of str to DesignRun
         For each design on the bench, its pins in a run that contradicts the property, up to the
         cycle in which it does.
     inputs : list of dict of str to int
@@ -97,7 +105,7 @@ class Proof:
     seconds: float
     reached: int = 0
     unreached: tuple[str, ...] = ()
-    counterexample: dict[str, Trace] = field(default_factory=dict)
+    counterexample: dict[str, DesignRun] = field(default_factory=dict)
     inputs: list[dict[str, int]] = field(default_factory=list)
     certificate: Certificate | None = None
 
@@ -120,17 +128,24 @@ def prove(bench: Bench, title: str = "", limit: float = LONGEST_PROOF) -> Proof:
         return max(0.0, begin + limit - time.monotonic())
 
     circuit = to_circuit(bench, pins=False)
-    verdict, method = decide(circuit.only(WRONG), bench.cycles, left())
-    counterexample: dict[str, Trace] = {}
+    asked = circuit.only(WRONG)
+    verdict, method, stimulus = _decide(asked, bench.cycles, left())
+    counterexample: dict[str, DesignRun] = {}
     inputs: list[dict[str, int]] = []
     unreached: tuple[str, ...] = ()
     reached = 0
     try:
         if verdict == "FAILED":
-            shown = to_circuit(bench) if bench.components else circuit
-            stimulus = _shortest_run(shown.only(WRONG), left())
+            if method == "PDR":
+                with suppress(OutOfTime):
+                    stimulus = _shortest_run(asked, min(SHORTENING, left()))
             method = f"run of {len(stimulus)} cycles"
-            counterexample, inputs = _explain(bench, shown, stimulus)
+            stimulus = simplest(asked, stimulus)
+            shown = to_circuit(bench) if bench.components else circuit
+            stimulus = moved(stimulus, circuit, shown)
+            if not shown.simulate(stimulus)[-1][WRONG]:
+                raise RuntimeError("the prover's counterexample is none")
+            counterexample, inputs = explain(bench, shown, stimulus)
         cycles = bench.cycles or bench.reach or MOST_CYCLES
         unreached = _unreached(bench, circuit, cycles, left())
         reached = len(bench.reached) - len(unreached)
@@ -141,7 +156,6 @@ def prove(bench: Bench, title: str = "", limit: float = LONGEST_PROOF) -> Proof:
         verdict = "VACUOUS"
     certificate = None
     if title and verdict == "proved":
-        asked = circuit.only(WRONG)
         bounded = asked.within(bench.cycles) if bench.cycles else asked
         certificate = certify(bounded, LONGEST_SEARCH, title, *_remarks(bounded))
     seconds = time.monotonic() - begin
@@ -169,13 +183,18 @@ def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
         for number, source in enumerate(bench.sources):
             (folder / f"{number}.v").write_text(source)
             sources.append(f"read_verilog {number}.v")
-        any_start = [f"setattr -unset init top/w:bench.{design}.*" for design in bench.any_start]
+        chosen = " ".join(f"top/w:bench.{design}.*" for design in bench.any_start)
+        any_start = [f"dump -o init.il {chosen}", f"setattr -unset init {chosen}"] if chosen else []
         hidden = [] if pins else [f"delete -output w:{name}.*" for name in bench.components]
         script = _TO_AIGER.format(
             sources="\n".join(sources), any_start="\n".join([*hidden, *any_start])
         )
         run_yosys(script, folder)
-        circuit = Circuit.parse((folder / "circuit.aag").read_text())
+        aiger = (folder / "circuit.aag").read_text()
+        circuit = Circuit.parse(aiger)
+        if chosen:
+            begins = starts(aiger, (folder / "init.il").read_text())
+            circuit = replace(circuit, starts=begins)
     _check_inputs(bench, circuit)
     for name, other in bench.same_start.items():
         begin = f"init:bench.{name}."
@@ -194,6 +213,8 @@ def _rtlil_of(bench: Bench) -> str:
     asked |= {f"cut{number}": value for number, value in enumerate(bench.cut)}
     for name, component in bench.components.items():
         asked |= {f"{name}.{pin}": value for pin, value in pins_of(component).items()}
+    asked |= {f"{name}.{RESET}": value for name, value in bench.resets.items()}
+    asked |= {f"{name}.enable": value for name, value in bench.enables.items()}
     top, outputs = Module(), []
     top.submodules.bench = bench
     for name, value in asked.items():
@@ -216,51 +237,65 @@ def _check_inputs(bench: Bench, circuit: Circuit) -> None:
 
 
 def decide(circuit: Circuit, cycles: int = 0, seconds: float | None = None) -> tuple[str, str]:
-    """Whether the only output of a circuit stays low in all runs, or in so many cycles of them.
+    """Decide if the only output of a circuit stays low in all runs, or in some first cycles.
 
-    First registers and gates that are equal in every reachable state are merged, which induction
-    shows (van Eijk's method); that alone is often enough. Then property directed reachability
-    looks for a set of states that holds the initial one, that no step leaves, and in which the
-    output is low, and checks it. ``seconds`` are the time limit for all of this. The result is
-    ``proved``, ``FAILED`` or ``UNDECIDED``, and how.
+    Registers and gates that are equal in every reachable state are merged first, by induction (van
+    Eijk's method); that alone is often enough. Then property directed reachability looks for an
+    inductive invariant under which the output is low, and checks it. If that lasts, a bounded
+    search for a counterexample runs beside it. ``seconds`` limit the time for all of this. The
+    result is ``proved``, ``FAILED`` or ``UNDECIDED``, and the method.
     """
-    commands = "scorr; dc2; write_aiger result; pdr -sfy"
+    return _decide(circuit, cycles, seconds)[:2]
+
+
+def _decide(circuit: Circuit, cycles: int, seconds: float | None) -> tuple[str, str, Stimulus]:
+    """The same, and a run in which the output gets high. That of PDR may not be a shortest one."""
     try:
         if cycles:
-            wrong = fails_within(circuit, cycles, seconds)
-            return ("FAILED", "") if wrong else ("proved", f"any {cycles} cycles")
-        said, merged = ask_abc(circuit, commands, "result", seconds)
+            run = _run_within(circuit, cycles, seconds)
+            return ("FAILED", "", run) if run else ("proved", f"any {cycles} cycles", [])
+        with Search(circuit) as search:
+            said, merged = ask_abc(circuit, PROVE, "result", seconds, search.is_over)
     except OutOfTime:
-        return "UNDECIDED", "out of time"
+        return "UNDECIDED", "out of time", []
+    if search.found:
+        return "FAILED", "bounded search", _stimulus(search.found)
     if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
-        return "proved", "induction"
+        return "proved", "induction", []
     if "was asserted in frame" in said:
-        return "FAILED", "PDR"
+        return "FAILED", "PDR", _stimulus(merged)
     found = re.search(r"Invariant F\[(\d+)\] : (\d+) clauses", said)
     checked = re.search(r"Verification of invariant with \d+ clauses was successful", said)
     if found and checked and "Property proved" in said:
-        return "proved", f"PDR {found[1]}, {found[2]} clauses"
-    return "UNDECIDED", "PDR"
+        return "proved", f"PDR {found[1]}, {found[2]} clauses", []
+    return "UNDECIDED", "PDR", []
 
 
 def fails_within(circuit: Circuit, cycles: int, seconds: float | None = None) -> bool:
-    """Whether the only output of a circuit is high in so many cycles of some run."""
-    said, _ = ask_abc(circuit, f"bmc3 -F {cycles}", seconds=seconds)
+    """True if the only output of a circuit is high in the first cycles of some run."""
+    return bool(_run_within(circuit, cycles, seconds))
+
+
+def _run_within(circuit: Circuit, cycles: int, seconds: float | None) -> Stimulus:
+    """The inputs of a shortest such run; empty if there is none."""
+    said, file = ask_abc(circuit, f"bmc3 -F {cycles}; write_cex -a result", "result", seconds)
     if "was asserted in frame" in said:
-        return True
+        return _stimulus(file)
     if f"No output asserted in {cycles} frames" not in said:
         raise ToolError(f"yosys-abc gave up: {' '.join(said.split())[:LONGEST_MESSAGE]}")
-    return False
+    return []
 
 
-def _shortest_run(circuit: Circuit, seconds: float) -> list[list[int]]:
+def _shortest_run(circuit: Circuit, seconds: float) -> Stimulus:
     """The inputs, cycle by cycle, of a shortest run in which the only output gets high."""
     _, file = ask_abc(circuit, "bmc3; write_cex -a result", "result", seconds)
+    return _stimulus(file)
+
+
+def _stimulus(file: bytes) -> Stimulus:
+    """The inputs in a counterexample that ABC wrote."""
     lines = file.decode().split()[1:]  # the first one is about the registers
-    stimulus = [[int(level) for level in line] for line in lines if set(line) <= {"0", "1"}]
-    if not any(circuit.simulate(stimulus)[-1].values()):
-        raise RuntimeError("the prover's counterexample is none")
-    return stimulus
+    return [[int(level) for level in line] for line in lines if set(line) <= {"0", "1"}]
 
 
 def _unreached(bench: Bench, circuit: Circuit, cycles: int, seconds: float) -> tuple[str, ...]:
@@ -275,22 +310,3 @@ def _unreached(bench: Bench, circuit: Circuit, cycles: int, seconds: float) -> t
 def run_yosys(script: str, folder: Path) -> None:
     """Run commands, one a line, in the Yosys that proves, in a folder."""
     run_python_tool("-c", _RUN_YOSYS, folder=folder, script=script)
-
-
-def _explain(
-    bench: Bench, circuit: Circuit, stimulus: list[list[int]]
-) -> tuple[dict[str, Trace], list[dict[str, int]]]:
-    """The pins of each design in a run, and in each cycle what else is free."""
-    cycles = circuit.simulate(stimulus)
-    traces, pins = {}, set()
-    for name, component in bench.components.items():
-        interface = Interface.of(name.partition("_")[0], component)
-        columns: Columns = {}
-        for pin in interface.pins:
-            levels = [cycle[f"{name}.{pin.name}"] for cycle in cycles]
-            columns[pin.name] = pin.alone.of_integers(levels, pin.width)
-        traces[name] = Trace(interface, columns)
-        pins |= {input_name(name, pin) for pin in interface.driven}
-    others = [name for name in bench.inputs if name not in pins]
-    inputs = [words(circuit.inputs, levels) for levels in stimulus]
-    return traces, [{name: cycle[name] for name in others} for cycle in inputs]

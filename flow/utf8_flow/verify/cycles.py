@@ -1,9 +1,10 @@
 """Tables of cycles: what comes in, what happens in the state machine, what comes out."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from itertools import chain, zip_longest
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -13,7 +14,7 @@ from utf8_sim.golden.array_timing import array_timing
 from utf8_sim.lockstep import HANDSHAKE, Window
 from utf8_sim.shown import has_error
 from utf8_sim.stimulus import LAST
-from utf8_sim.trace import Fields, Trace, shown_number
+from utf8_sim.trace import RESET, Fields, Trace, levels_of, shown_number
 
 from .report import active_cycles
 
@@ -32,26 +33,33 @@ def cycle_table(
     cycles: range | None = None,
     pins: bool = False,
     marked: int | None = None,
+    idle: bool = False,
+    others: Sequence[Mapping[str, int]] = (),
 ) -> list[Text]:
     """A line for each cycle, or several if a beat is too wide for one, below the headings.
 
     There is nothing if there are no cycles. Without ``cycles``, they are all but the idle ones at
     the end. With ``pins`` the handshakes are shown too, and each pin that the golden model
-    contradicts.
+    contradicts. With ``idle`` the input's pins are shown in brackets where they hold no item and
+    are not zero. ``others`` are further inputs, for each cycle. There is a column for reset if it
+    is active in any of the cycles.
     """
     trace, begin = window.actual, window.first_cycle
     cycles = cycles or range(begin, begin + active_cycles(trace))
     if not cycles:
         return []
-    met = _met(window, engine) if engine.timing.latency_of_state else None
+    resets = bool(trace[RESET][cycles[0] - begin : cycles[-1] + 1 - begin].any())
+    met = _met(window, engine) if engine.timing.latency_of_state and not resets else None
     width = max(len("cycle"), len(str(cycles[-1])))
     no_mark = "" if marked is None else "  "
-    rows = _headings(engine, pins, f"{no_mark}{'cycle':>{width}}", met is not None)
+    free = [name for name in (others[0] if others else ()) if any(row[name] for row in others)]
+    further = [*[RESET] * resets, *free]
+    rows = _headings(engine, pins, f"{no_mark}{'cycle':>{width}}", met is not None, further)
     head = len(rows)
     for number in cycles:
         place = number - begin
         mark = "> " if number == marked else no_mark
-        cells = [_input(trace, engine, place)]
+        cells = [_input(trace, engine, place, idle)]
         if met is not None:
             cells.append(met.get(place, ""))
         if trace.interface.state_width:
@@ -62,6 +70,9 @@ def cycle_table(
             i, o = (f"{trace[f'{s}.valid'][place]} {trace[f'{s}.ready'][place]}" for s in "io")
             cells.insert(-1, o)
             cells.insert(0, i)
+        cells = [*(f"{others[place][name]:X}" for name in free), *cells]
+        if resets:
+            cells.insert(0, f"{trace[RESET][place]}")
         rows.append([f"{mark}{number:>{width}}", *cells])
     lines = _aligned(rows)
     for line in lines[:head]:
@@ -77,7 +88,20 @@ def cycle_table(
     return lines
 
 
-def _headings(engine: Engine, pins: bool, cycle: str, meets: bool) -> list[list[str]]:
+def input_table(inputs: Sequence[Mapping[str, int]], marked: int) -> list[Text]:
+    """A line for each cycle with the levels of inputs, where there is no design."""
+    rows = [["  cycle", *inputs[0]]]
+    for number, levels in enumerate(inputs):
+        mark = "> " if number == marked else "  "
+        rows.append([f"{mark}{number:>5}", *(f"{level:X}" for level in levels.values())])
+    heading, *lines = _aligned(rows)
+    heading.stylize("bold")
+    return [heading, *lines]
+
+
+def _headings(
+    engine: Engine, pins: bool, cycle: str, meets: bool, more: list[str]
+) -> list[list[str]]:
     """One line or two that say what the columns are."""
     item, result = engine.component.item, engine.component.result
     inside = [("", "state")] if engine.interface.state_width else []
@@ -87,6 +111,7 @@ def _headings(engine: Engine, pins: bool, cycle: str, meets: bool) -> list[list[
     if pins:
         columns.insert(-1, ("o.valid", "| o.ready"))
         columns.insert(0, ("i.valid", "| i.ready"))
+    columns = [*(("", name) for name in more), *columns]
     lines = zip(("", cycle), *columns, strict=True)
     return [list(line) for line in lines if any(line)]
 
@@ -109,13 +134,40 @@ def _met(window: Window, engine: Engine) -> dict[int, str]:
     return dict(zip(timing.meetings(trace).tolist(), items, strict=False))
 
 
-def _input(trace: Trace, engine: Engine, place: int) -> str:
-    item = _offered(trace, "i", place)
-    if not item:
-        return ""
-    shown = engine.component.show_item(item)
+def _input(trace: Trace, engine: Engine, place: int, idle: bool) -> str:
+    pins = [pin.name for pin in trace.interface.inputs]
+    levels = {name: trace[name][place].tolist() for name in pins}
+    fields = _in_lines(show_fields(levels))
+    if not trace["i.valid"][place]:
+        return f"({fields})" if idle and fields else ""
+    shown = engine.component.show_item(levels)
     width = len("41 A") if trace.interface.inputs[0].width == 8 else 0  # so that all is in line
-    return _with_remarks(f"{shown:<{width}}", bool(item[LAST]), not trace["i.ready"][place])
+    waits = not trace["i.ready"][place]
+    remarks = _with_remarks(f"{shown:<{width}}", bool(levels.get(LAST)), waits)
+    return f"{remarks}\n({fields})" if idle and _has_more(levels) else remarks
+
+
+def _has_more(levels: Fields) -> bool:
+    """True if there is something in a lane without ``keep``."""
+    lanes = zip(
+        levels_of(levels.get("i.data", 0)), levels_of(levels.get("i.keep", 1)), strict=False
+    )
+    return any(value and not keep for value, keep in lanes)
+
+
+def show_fields(levels: Mapping[str, Any]) -> str:
+    """The fields of a payload that are not zero, by name, in hexadecimal."""
+    shown = {
+        name.partition(".")[2]: " ".join(f"{level:X}" for level in levels_of(field))
+        for name, field in levels.items()
+        if any(levels_of(field))
+    }
+    return ", ".join(f"{name} {field}" for name, field in shown.items())
+
+
+def show_plain(levels: Mapping[str, Any]) -> str:
+    """The same without ``last``, which a table shows by itself."""
+    return show_fields({name: level for name, level in levels.items() if name[2:] != "last"})
 
 
 def _offered(trace: Trace, side: str, place: int) -> Fields:
@@ -129,7 +181,7 @@ def shown_output(trace: Trace, engine: Engine, place: int) -> str:
     if not row:
         return ""
     waits = not trace["o.ready"][place]
-    return _with_remarks(engine.component.show_result(row), bool(row["o.last"]), waits)
+    return _with_remarks(engine.component.show_result(row), bool(row.get("o.last")), waits)
 
 
 def _with_remarks(shown: str, last: bool, waits: bool) -> str:

@@ -83,13 +83,18 @@ def _explain(
 
 
 def _show_cycles(
-    show: Console, recording: Window, cycle: int, engine: Engine, marked: int | None
+    show: Console,
+    recording: Window,
+    cycle: int,
+    engine: Engine,
+    marked: int | None,
+    idle: bool = False,
 ) -> None:
-    """The cycles around one."""
+    """The cycles around one, with idle values that matter, if no others are in them."""
     before, after = AROUND
     shown = recording.part(cycle - before, cycle + after)
     cycles = range(shown.first_cycle, shown.end)
-    print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked))
+    print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked, idle=idle))
 
 
 def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
@@ -153,7 +158,7 @@ def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -
     if found.difference != lockstep.difference:
         say(show, f"in the shortest input: {found.difference}", "bold")
         cycle = found.difference.cycle
-        _show_cycles(show, recording, cycle, engine, cycle)
+        _show_cycles(show, recording, cycle, engine, cycle, idle=True)
     say(show, f"{'rule':<12}{broken_rule(engine, found)}")
     for line in opinions(engine, found.trace):
         say(show, f"{'CPython':<12}{line}")

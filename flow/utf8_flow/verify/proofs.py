@@ -1,10 +1,12 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -12,17 +14,20 @@ from rich.text import Text
 from utf8_hdl import UNICODE, Profile
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Golden, Window
+from utf8_sim.stimulus import Table
 from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.trace import Trace
 
 from ..components.entry import Variant, possible, small_variants, variants
 from ..formal.bench import Property
 from ..formal.certificate import Certificate
+from ..formal.counterexample import DesignRun
 from ..formal.prover import LONGEST_PROOF, Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
-from .cycles import cycle_table
+from .cycles import cycle_table, input_table, show_plain
 from .proof_results import Key, Result, Results, digest_of
 from .report import short_name
 from .waves import write_wave
@@ -222,20 +227,71 @@ def _wave_name(vcd: str, goal: Goal) -> str:
 
 def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:
     """The cycles of a run that contradicts a property, for each design in it, and its waveform."""
-    say(show, f"counterexample of {plural(len(proof.inputs), 'cycle')} to {goal}", "bold")
+    last = len(proof.inputs) - 1
+    cycles = plural(len(proof.inputs), "cycle")
+    say(show, f"counterexample of {cycles} to {goal}, which fails in cycle {last}", "bold")
+    others: list[dict[str, int]] = proof.inputs
     if not proof.counterexample:
-        lines = [", ".join(f"{name} {level:X}" for name, level in c.items()) for c in proof.inputs]
-        print_lines(show, [Text(f"{number:>5} | {line}") for number, line in enumerate(lines)])
-    for name, trace in proof.counterexample.items():
-        engine = AmaranthEngine(goal.variant.make(goal.profile))
+        print_lines(show, input_table(others, last))
+    if cuts := [name for name in others[0] if name.startswith("cut")]:
+        say(show, f"free inside the design, by the property: {', '.join(cuts)}")
+    for name, run in proof.counterexample.items():
         say(show, name)
-        first = name == goal.property.component
-        file = vcd if first else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
-        window = Window(0, trace, Golden(engine).expected(trace))
+        _show_start(show, run)
+        engine = shown_engine(goal, run)
+        expected = _expected(engine, run)
+        window = Window(0, run.trace, expected or run.trace)
         difference = window.difference()
-        marked = difference.cycle if difference else None
-        print_lines(show, cycle_table(window, engine, range(len(trace)), pins=True, marked=marked))
+        marked = difference.cycle if difference else last
+        cycles_shown = range(len(run.trace))
+        table = cycle_table(window, engine, cycles_shown, True, marked, True, others)
+        print_lines(show, table)
+        others = []
         if difference:
-            say(show, f"the golden model, from reset on, says otherwise: {difference}")
-        write_wave(file, window, engine)
+            say(show, f"the golden model differs: {difference}")
+        file = vcd if name == goal.property.component else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
+        write_wave(file, window, engine, expected is not None)
         say(show, f"waveform: {file}")
+        if run.replays and len(proof.counterexample) == 1:
+            stimulus = f"{vcd.removesuffix('.vcd')}.json"
+            with open_output(stimulus) as written:
+                Table.of(run.trace).write(written)
+            say(show, f"stimulus: {stimulus}")
+
+
+def _show_start(show: Console, run: DesignRun) -> None:
+    """The state in which a design begins, and the cycles in which it is stopped."""
+    if run.any_start:
+        those = ", except:" if run.registers else ""
+        say(show, f"the run begins in any state: the registers are as after reset{those}")
+    for each in run.registers:
+        say(show, f"  {each.name} is {each.value:X}, not {each.initial:X}")
+    if run.stalled:
+        stalled = plural(len(run.stalled), "cycle")
+        say(show, f"no clock enable in {stalled}: {', '.join(map(str, run.stalled))}")
+
+
+def shown_engine(goal: Goal, run: DesignRun) -> Any:
+    """An engine that shows the pins of a design; of a part or a reference, field by field."""
+    if run.replays:
+        return AmaranthEngine(goal.variant.make(goal.profile))
+    engine = AmaranthEngine(goal.variant.make(goal.profile))
+    component, pins = engine.component, run.trace.interface
+    if (pins.inputs, pins.outputs) != (engine.interface.inputs, engine.interface.outputs):
+        component = replace(component, item="input", result="output", text=None)
+        component = replace(component, show_item=show_plain, show_result=show_plain)
+    return SimpleNamespace(
+        component=component,
+        interface=pins,
+        timing=SimpleNamespace(latency_of_state=None),
+        state_name=engine.state_name,
+    )
+
+
+def _expected(engine: Any, run: DesignRun) -> Trace | None:
+    """The pins that the golden model expects, if the run begins in the initial state."""
+    if not run.replays:
+        return None
+    expected = Golden(engine).expected(run.trace)
+    columns = engine.component.as_far_as_it_matters(expected.columns, run.trace.columns)
+    return Trace(run.trace.interface, columns)

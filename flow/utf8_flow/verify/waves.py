@@ -29,14 +29,16 @@ _MARK = SAVE_FILE_MARK.encode()
 
 
 @contextmanager
-def open_wave(vcd: str, engine: Engine, first_cycle: int = 0) -> Iterator[WaveWriter]:
+def open_wave(
+    vcd: str, engine: Engine, first_cycle: int = 0, golden: bool = True
+) -> Iterator[WaveWriter]:
     """A waveform to write, and beside it a save file for GTKWave, unless a foreign one exists."""
-    with open_output(vcd) as file, WaveWriter(file, engine, first_cycle) as wave:
+    with open_output(vcd) as file, WaveWriter(file, engine, first_cycle, golden) as wave:
         yield wave
     save = save_file_name(vcd)
     if vcd != "-" and os.path.isfile(vcd) and not is_foreign(save):
         with open_output(save) as file:
-            file.write(save_file(engine, Path(vcd).name))
+            file.write(save_file(engine, Path(vcd).name, golden))
 
 
 def draw(path: str, window: Window, engine: Engine) -> None:
@@ -45,7 +47,7 @@ def draw(path: str, window: Window, engine: Engine) -> None:
         file.write(timing_diagram(window.actual, engine, window.first_cycle))
 
 
-def write_wave(vcd: str, window: Window, engine: Engine) -> None:
+def write_wave(vcd: str, window: Window, engine: Engine, golden: bool = True) -> None:
     """The waveform of some cycles."""
-    with open_wave(vcd, engine, window.first_cycle) as wave:
+    with open_wave(vcd, engine, window.first_cycle, golden) as wave:
         wave.write(window)

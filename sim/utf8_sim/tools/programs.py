@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import dropwhile
@@ -21,6 +22,9 @@ from .interrupts import interrupts_later
 
 LONGEST_MESSAGE = 300
 """Characters of a failed program's message."""
+
+POLL = 0.2
+"""Seconds between two questions if a program that runs is still needed."""
 
 TRACEBACK = "Traceback (most recent call last):"
 
@@ -42,20 +46,31 @@ def run_tool(
     script: str = "",
     environment: Mapping[str, str] | None = None,
     seconds: float | None = None,
+    is_over: Callable[[], bool] | None = None,
 ) -> str:
     """What a program prints on its standard output, given a ``script`` on its standard input.
 
     If it cannot be run or fails, that is a `ToolError`. No shell reads the arguments. A time limit
-    in ``seconds`` ends it, which raises `OutOfTime`.
+    in ``seconds`` ends it, which raises `OutOfTime`. It is ended too when ``is_over``; then nothing
+    is printed.
     """
     name = Path(arguments[0]).name
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     options = {**pipes, "encoding": "utf-8", "errors": "replace", "env": environment}
     with started(arguments, folder, **options) as process:
-        try:
-            output, errors = process.communicate(script, seconds)
-        except subprocess.TimeoutExpired:
-            raise OutOfTime(f"{name} did not end within {seconds:.0f} s") from None
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            wait = POLL if is_over and (left is None or left > POLL) else left
+            try:
+                output, errors = process.communicate(script, wait)
+                break
+            except subprocess.TimeoutExpired:
+                if wait == left:
+                    raise OutOfTime(f"{name} did not end within {seconds:.0f} s") from None
+            script = ""  # it is written
+            if is_over and is_over():
+                return ""
     if process.returncode:
         reason = _reason(errors or output)[:LONGEST_MESSAGE]
         status = process.returncode

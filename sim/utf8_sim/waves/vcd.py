@@ -27,11 +27,14 @@ EXPECTED_SCOPE = "golden"
 class WaveWriter:
     """Writes windows of a trace as VCD. A context manager.
 
-    The waveform shows the design's pins, its state, the output at the pins as text if its component
-    has one for it, and below them the output pins that the golden model expected.
+    The waveform shows reset, the design's pins, its registers as far as the interface has them,
+    its state, the output at the pins as text if its component has one for it, and below them the
+    output pins that the golden model expected, if it was asked.
     """
 
-    def __init__(self, file: TextIO, engine: Engine, first_cycle: int = 0) -> None:
+    def __init__(
+        self, file: TextIO, engine: Engine, first_cycle: int = 0, golden: bool = True
+    ) -> None:
         self._engine = engine
         self._cycle = first_cycle
         self._writer = VCDWriter(
@@ -41,6 +44,7 @@ class WaveWriter:
         scope = interface.component
         self._clock = self._writer.register_var(scope, "clk", "wire", size=1, init=0)
         pins = (RESET, *interface.driven, *interface.observed)
+        pins += tuple(register.name for register in interface.registers)
         self._pins = {pin: self._register(scope, pin) for pin in pins}
         self._state = self._text = None
         if interface.state_width:
@@ -48,7 +52,8 @@ class WaveWriter:
         if engine.component.text:
             name = engine.component.result
             self._text = self._writer.register_var(scope, name, "string", init="")
-        self._expected = {pin: self._register(EXPECTED_SCOPE, pin) for pin in interface.observed}
+        observed = interface.observed if golden else ()
+        self._expected = {pin: self._register(EXPECTED_SCOPE, pin) for pin in observed}
 
     def _register(self, scope: str, pin: str) -> Any:
         width = self._engine.interface.pin(pin).width
@@ -95,7 +100,7 @@ class WaveWriter:
             self._writer.close(self._cycle * PERIOD)
 
 
-def save_file(engine: Engine, vcd_name: str) -> str:
+def save_file(engine: Engine, vcd_name: str, golden: bool = True) -> str:
     """A save file for GTKWave, which shows nothing of a waveform until it is told what.
 
     It belongs into the folder of the waveform.
@@ -122,8 +127,12 @@ def save_file(engine: Engine, vcd_name: str) -> str:
         if engine.component.text:
             save.trace(f"{scope}.{engine.component.result}", datafmt="ascii")
         _show_pins(save, engine, scope, [pin.name for pin in interface.outputs])
-    with save.group("golden model"):
-        _show_pins(save, engine, EXPECTED_SCOPE, interface.observed)
+    if interface.registers:
+        with save.group("registers"):
+            _show_pins(save, engine, scope, [pin.name for pin in interface.registers])
+    if golden:
+        with save.group("golden model"):
+            _show_pins(save, engine, EXPECTED_SCOPE, interface.observed)
     return text.getvalue()
 
 

@@ -109,9 +109,16 @@ def printed_command(result: Run) -> list[str]:
 
 
 def assert_shown_again(result: Run) -> list[str]:
-    """What is printed is run, and shows a difference on the same side."""
+    """What is printed is run, and shows a difference on the same side; so does the stimulus.
+
+    Its difference is the very one that was printed last.
+    """
     assert result.status == 1
     arguments = printed_command(result)
+    design = arguments[1 : arguments.index("--engine") + 2]
+    replayed = run("simulate", *design, "--stimulus", "difference.json")
+    difference = r"(?:DIFFERENCE|in the shortest input): (.*)"
+    assert re.search(difference, replayed.out)[1] == re.findall(difference, result.out)[-1]
     again = run(*arguments)
     assert again.status == 1
     side = r"DIFFERENCE: cycle \d+, pin ([io])\."

@@ -141,11 +141,11 @@ class Event:
 
 
 def events(interface: Interface) -> list[Event]:
-    """What may not matter: cycles, resets, stalls, idle values, and values that are accepted."""
+    """What may not matter: cycles, inputs, resets, stalls, idle values, values that are accepted."""
     values, *others = (pin.name for pin in interface.inputs)
     simpler = [Event(name, 0, accepted=True) for name in others if name != "i.keep"]
     idle = [Event(name, 0, accepted=False) for name in (values, *others)]
-    handshake = Event(RESET), Event("o.ready", 1)
+    handshake = Event("i.valid"), Event(RESET), Event("o.ready", 1)
     return [Event(), *handshake, *idle, Event(values, SIMPLE, accepted=True), *simpler]
 
 

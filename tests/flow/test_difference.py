@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import takewhile
 
 import pytest
 from rich.cells import cell_len
@@ -20,17 +21,18 @@ from rtl import BREAKS_OF_OTHER_RULES
 from utf8_flow.cli.choices import Rules
 from utf8_flow.verify import difference, engines, sources
 from utf8_hdl import PROFILES, Decoder
-from utf8_sim import shrink
+from utf8_sim import minimise
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.engine import HangError
-from utf8_sim.shrink import Case
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.tools.cores import Cores
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """However slow the machine is, the search for a shorter input comes to its end."""
-    for module in (shrink, difference):
+    for module in (minimise, difference):
         monkeypatch.setattr(module, "PATIENCE", 600.0)
 
 
@@ -92,14 +94,31 @@ def test_the_profile_is_in_the_command(folder, monkeypatch, name):
     assert ("--error-span" in arguments) != usual
 
 
-def test_every_override_is_in_the_command():
+def test_every_override_is_in_the_command(folder, monkeypatch):
     rules = Rules("ucs2", "accept", "accept", "whole-sequence").chosen()
-    case = Case((0x41, 0x42, 0x43), (1, 3), (True, False, True, True), (True,))
-    assert difference.command(case, AmaranthEngine(Decoder(rules))) == (
+    engine = WrongAtTheEnd(Decoder(rules))
+    stalls = FixedStalls((True, False, True, True)), FixedStalls((True,))
+    stimulus = Stimulus([(b"A", True), (b"BC", True)], *stalls)
+    lockstep = Lockstep(engine, stimulus)
+    difference_at_end = lockstep.run()
+    found = minimise.Found(difference_at_end, lockstep.history.trace(lockstep.cycles))
+    command = difference.command(engine, found, "difference.json")
+    assert command.startswith(
         "utf8-hdl simulate --profile ucs2 --surrogates accept --noncharacters accept "
         "--error-span whole-sequence --engine amaranth --hex '41 / 42 43' "
-        "--stall-input-cycles 0,2-3 --stall-output-cycles 0"
+        "--stall-input-cycles 0,2-3"
     )
+    assert " --stall-output-cycles 0" in command
+
+
+class WrongAtTheEnd(AmaranthEngine):
+    """A simulator that is wrong as soon as the last byte, a C, is at the output."""
+
+    def run(self, stimulus):
+        for trace in super().run(stimulus):
+            is_c = (trace["o.code_point"] == ord("C")) & (trace["o.valid"] == 1)
+            trace["o.kind"][is_c] ^= 1
+            yield trace
 
 
 def test_an_exhaustive_comparison_tells_how_to_show_a_difference_again(folder, monkeypatch):
@@ -110,14 +129,14 @@ def test_an_exhaustive_comparison_tells_how_to_show_a_difference_again(folder, m
 
 def test_a_search_that_does_not_come_to_its_end_says_so(folder, monkeypatch):
     def interrupted(*arguments):
-        yield Case((0xED, 0xBF))
+        yield from minimise.minimised(*arguments)
         raise KeyboardInterrupt
 
     break_design(monkeypatch, "range: ED BF is no surrogate")
     with monkeypatch.context() as patch:
         patch.setattr(difference, "PATIENCE", 0.0)
         assert "shortest input found in 0 seconds: " in run("simulate", "--hex", TEXT).out
-    monkeypatch.setattr(difference, "shortest", interrupted)
+    monkeypatch.setattr(difference, "minimised", interrupted)
     result = run("simulate", "--hex", TEXT)
     assert result.status == 1
     assert "shortest input found until interrupted: 2 bytes" in result.out
@@ -178,7 +197,7 @@ def table(result: Run) -> list[str]:
     begin = next(
         number for number, line in enumerate(lines) if "i.valid" in line and ":" not in line
     )
-    return [line for line in lines[begin:] if line[:1] in " >"]
+    return list(takewhile(lambda line: line[:1] in " >", lines[begin:]))
 
 
 def test_a_difference_is_explained(folder, monkeypatch):

@@ -171,7 +171,7 @@ def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -
         say(show, f"no stimulus: {error}")
     values = plural(len(_values(engine, found.trace)[0]), engine.component.value)
     say(show, f"shortest input found{remark}: {values}; to repeat it:")
-    say(show, _command(engine, found, file))
+    say(show, command(engine, found, file))
 
 
 def _recorded(engine: Engine, found: Found) -> Window:
@@ -200,7 +200,7 @@ def _contents(trace: Trace) -> str:
     return ", ".join(plural(n, each, nouns[each]) for each, n in counts.items() if n)
 
 
-def _command(engine: Engine, found: Found, file: str) -> str:
+def command(engine: Engine, found: Found, file: str) -> str:
     """The command that runs a stimulus: its values and stalls, if they suffice, or the file."""
     words = ["utf8-hdl", "simulate", *Variant.of(engine.design).options]
     if engine.profile.name != "unicode":
@@ -220,20 +220,21 @@ def _as_text(engine: Engine, found: Found) -> list[str]:
     values, ends = _values(engine, trace)
     if trace[RESET].any() or values.ndim > 1:
         return []
-    gaps, stalls = (tuple((trace[pin] == 0).tolist()) for pin in ("i.valid", "o.ready"))
+    last_item = int(np.flatnonzero(np.append(True, is_item(trace)))[-1])  # nothing comes after it
+    gaps, stalls = trace["i.valid"][:last_item] == 0, trace["o.ready"] == 0
+    sides = [FixedStalls(tuple(np.trim_zeros(side, "b").tolist())) for side in (gaps, stalls)]
     width = digits(engine)
     for given in values, np.append(values, values[-1:]):
         texts = np.split(given, ends[ends < len(given)])
-        sides = FixedStalls(gaps), FixedStalls(stalls)
         if attempt(engine, Stimulus([(text, True) for text in texts], *sides), side):
             break
     else:
         return []
     shown = (" ".join(f"{value:0{width}X}" for value in text.tolist()) for text in texts)
     words = [entry_of(engine).list_option, " / ".join(shown)]
-    for name, cycles in (("input", gaps), ("output", stalls)):
-        if any(cycles):
-            words += [f"--stall-{name}-cycles", _cycle_list(cycles)]
+    for name, pattern in zip(("input", "output"), (each.pattern for each in sides), strict=True):
+        if any(pattern):
+            words += [f"--stall-{name}-cycles", _cycle_list(pattern)]
     return words
 
 

@@ -202,13 +202,17 @@ def _contents(trace: Trace) -> str:
 
 def command(engine: Engine, found: Found, file: str) -> str:
     """The command that runs a stimulus: its values and stalls, if they suffice, or the file."""
+    return simulation(engine, *(_as_text(engine, found) or ["--stimulus", file]))
+
+
+def simulation(engine: Engine, *options: str) -> str:
+    """The command that simulates a design with some options."""
     words = ["utf8-hdl", "simulate", *Variant.of(engine.design).options]
     if engine.profile.name != "unicode":
         words += ["--profile", engine.profile.name]
     for rule, value in overrides(engine.profile):
         words += [f"--{rule}", value]
-    words += ["--engine", engine.name]
-    return shlex.join([*words, *(_as_text(engine, found) or ["--stimulus", file])])
+    return shlex.join([*words, "--engine", engine.name, *options])
 
 
 def _as_text(engine: Engine, found: Found) -> list[str]:

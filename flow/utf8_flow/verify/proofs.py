@@ -28,6 +28,7 @@ from ..formal.counterexample import DesignRun
 from ..formal.prover import LONGEST_PROOF, Proof, prove
 from ..terminal import plural, print_lines, progress_bar, say
 from .cycles import cycle_table, input_table, show_plain
+from .difference import simulation
 from .proof_results import Key, Result, Results, digest_of
 from .report import short_name
 from .waves import write_wave
@@ -256,7 +257,7 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
             stimulus = f"{vcd.removesuffix('.vcd')}.json"
             with open_output(stimulus) as written:
                 Table.of(run.trace).write(written)
-            say(show, f"stimulus: {stimulus}")
+            say(show, f"to repeat it: {simulation(engine, '--stimulus', stimulus)}")
 
 
 def _show_start(show: Console, run: DesignRun) -> None:

@@ -225,20 +225,20 @@ def _as_text(engine: Engine, found: Found) -> list[str]:
     if trace[RESET].any() or values.ndim > 1:
         return []
     last_item = int(np.flatnonzero(np.append(True, is_item(trace)))[-1])  # nothing comes after it
-    gaps, stalls = trace["i.valid"][:last_item] == 0, trace["o.ready"] == 0
-    sides = [FixedStalls(tuple(np.trim_zeros(side, "b").tolist())) for side in (gaps, stalls)]
+    marks = trace["i.valid"][:last_item] == 0, trace["o.ready"] == 0
+    gaps, stalls = (FixedStalls(tuple(np.trim_zeros(side, "b").tolist())) for side in marks)
     width = digits(engine)
     for given in values, np.append(values, values[-1:]):
         texts = np.split(given, ends[ends < len(given)])
-        if attempt(engine, Stimulus([(text, True) for text in texts], *sides), side):
+        if attempt(engine, Stimulus([(text, True) for text in texts], gaps, stalls), side):
             break
     else:
         return []
     shown = (" ".join(f"{value:0{width}X}" for value in text.tolist()) for text in texts)
     words = [entry_of(engine).list_option, " / ".join(shown)]
-    for name, pattern in zip(("input", "output"), (each.pattern for each in sides), strict=True):
-        if any(pattern):
-            words += [f"--stall-{name}-cycles", _cycle_list(pattern)]
+    for name, side_stalls in (("input", gaps), ("output", stalls)):
+        if any(side_stalls.pattern):
+            words += [f"--stall-{name}-cycles", _cycle_list(side_stalls.pattern)]
     return words
 
 

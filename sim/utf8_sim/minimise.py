@@ -141,7 +141,7 @@ class Event:
 
 
 def events(interface: Interface) -> list[Event]:
-    """What may not matter: cycles, inputs, resets, stalls, idle values, values that are accepted."""
+    """What may not matter: cycles, inputs, resets, stalls, idle values, accepted values."""
     values, *others = (pin.name for pin in interface.inputs)
     simpler = [Event(name, 0, accepted=True) for name in others if name != "i.keep"]
     idle = [Event(name, 0, accepted=False) for name in (values, *others)]

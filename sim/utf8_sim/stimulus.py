@@ -10,6 +10,8 @@ from typing import Any, BinaryIO, Protocol, TextIO
 
 import numpy as np
 
+from utf8_hdl.checks import checked_integer
+
 from .trace import RESET, Columns, Interface, Pin, Trace, as_array
 
 Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray] | Columns
@@ -45,6 +47,12 @@ class Stalls(Protocol):
         ...
 
 
+def _check_seed(seed: Any) -> None:
+    """Refuse what numpy makes no generator of."""
+    for number in seed if isinstance(seed, tuple | list) else [seed]:
+        checked_integer("seed", number)
+
+
 @dataclass(frozen=True)
 class RandomStalls:
     """Stalls in each cycle with a probability.
@@ -59,9 +67,9 @@ class RandomStalls:
     Raises
     ------
     TypeError
-        If the probability is not a number.
+        If the probability is not a number, or the seed is not an integer or several.
     ValueError
-        If the probability is outside its range.
+        If the probability is outside its range, or the seed is negative.
 
     Examples
     --------
@@ -80,6 +88,7 @@ class RandomStalls:
             raise ValueError(
                 f"probability must be at least 0 and below 1, not {self.probability:g}"
             )
+        _check_seed(self.seed)
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         generator = np.random.default_rng(self.seed)
@@ -105,6 +114,9 @@ class ChangingStalls:
 
     rates: tuple[float, ...]
     seed: int | tuple[int, ...] = 0
+
+    def __post_init__(self) -> None:
+        _check_seed(self.seed)
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
         choosing, stalling = map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(2))

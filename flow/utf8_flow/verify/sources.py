@@ -33,6 +33,9 @@ SHARD = 1 << 18
 RATES = (0.0, 0.0, 0.05, 0.3, 0.7, 0.99)
 """Probabilities of stalls of :class:`RandomUnits`: each side has one for a while, then another."""
 
+RESETS = (0.0,) * 7 + (1 / 512,)
+"""Probabilities of a cycle of reset of :class:`RandomUnits`, each for a while."""
+
 ENDLESS = 1 << 62
 """More units or cycles than anybody has time for."""
 
@@ -249,7 +252,8 @@ class RandomUnits(Plan):
         design, component = self.simulator.design, self.simulator.component
         pieces = component.hostile(design, np.random.default_rng((self.seed, unit, 0)))
         i, o = _random_stalls(self.rates, self.seed, unit)
-        return Stimulus(pieces, i, o, self.cycles)
+        resets = ChangingStalls(RESETS, (self.seed, unit, len(self.rates) + 1))
+        return Stimulus(pieces, i, o, self.cycles, resets)
 
 
 def _random_stalls(rates: Sequence[float | None], *seed: int) -> list[Stalls]:

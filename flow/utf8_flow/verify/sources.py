@@ -33,7 +33,7 @@ SHARD = 1 << 18
 RATES = (0.0, 0.0, 0.05, 0.3, 0.7, 0.99)
 """Probabilities of stalls of :class:`RandomUnits`: each side has one for a while, then another."""
 
-RESETS = (0.0,) * 7 + (1 / 512,)
+RESETS = (0.0,) * 15 + (1 / 512,)
 """Probabilities of a cycle of reset of :class:`RandomUnits`, each for a while."""
 
 ENDLESS = 1 << 62

@@ -86,20 +86,20 @@ def _engine(design: Decoder | Encoder | AmaranthEngine | None) -> AmaranthEngine
 
 
 def accepted(trace: np.ndarray) -> np.ndarray:
-    """The cycles in which an input was accepted."""
-    return trace[(trace["i.valid"] & trace["i.ready"]).astype(bool)]
+    """The cycles in which an input was accepted. In a cycle of reset none is."""
+    return trace[(trace["i.valid"] & trace["i.ready"] & ~trace["reset"]).astype(bool)]
 
 
 def taken(trace: np.ndarray) -> np.ndarray:
-    """The cycles in which an output was taken."""
-    return trace[(trace["o.valid"] & trace["o.ready"]).astype(bool)]
+    """The cycles in which an output was taken. In a cycle of reset none is."""
+    return trace[(trace["o.valid"] & trace["o.ready"] & ~trace["reset"]).astype(bool)]
 
 
 def check_stream_rules(trace: np.ndarray) -> None:
-    """Once valid, payload and valid hold until taken."""
+    """Once valid, payload and valid hold until taken, or until reset."""
     pins = [name for name in trace.dtype.names if name.startswith("o.") and name != "o.ready"]
-    for now, following in pairwise(trace[[*pins, "o.ready"]]):
-        if now["o.valid"] and not now["o.ready"]:
+    for now, following in pairwise(trace[[*pins, "o.ready", "reset"]]):
+        if now["o.valid"] and not now["o.ready"] and not now["reset"]:
             assert now[pins] == following[pins]
 
 

@@ -249,9 +249,18 @@ class Table:
         levels = list(zip(*rows, strict=True)) if rows else [()] * len(pins)
         columns = {}
         for pin, column in zip(pins.values(), levels, strict=True):
+            lanes = len(pin.parts)
+            for level in column:
+                parts = level if lanes > 1 else [level]
+                is_list = isinstance(parts, list) and len(parts) == lanes
+                if not is_list or any(type(part) is not int for part in parts):
+                    rule = f"a list of {lanes} integers" if lanes > 1 else "an integer"
+                    raise ValueError(
+                        f"column {pin.name}: a level must be {rule}, not {shortened(level)}"
+                    )
             try:
                 checked = pin.checked(as_array(column).reshape(pin.column(len(column)).shape))
-            except (TypeError, ValueError) as error:
+            except ValueError as error:
                 raise ValueError(f"column {pin.name}: {error}") from error
             columns[pin.name] = checked
         return cls(interface, columns)

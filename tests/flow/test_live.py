@@ -27,6 +27,7 @@ from utf8_flow.live.wasm import (
 from utf8_hdl import EXTENDED, UNICODE, Decoder, Encoder, Transcoder, Validator
 from utf8_sim import RandomStalls
 from utf8_sim.engines.compiled import CxxrtlEngine, cxxrtl_library, design_code
+from utf8_sim.engines.engine import Plan
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools import yowasp
 from utf8_sim.tools.errors import ToolError
@@ -138,8 +139,12 @@ def both(name: str, design: Any, folder: Path) -> tuple[Columns, list[Columns]]:
     sides = given.input_stalls, given.output_stalls
     gaps, stalls = (next(side.windows(CYCLES)) for side in sides)
     with engine(name).start() as simulation:
-        here = simulation.window(items, gaps, stalls)
+        # While nothing is offered the page shows all ones.
+        ones = {pin: ~np.zeros_like(column[:1]) for pin, column in items.items()}
+        no_resets, row = np.zeros(CYCLES, dtype=bool), np.zeros(CYCLES, dtype=np.int32)
+        here = simulation.window(Plan(gaps, stalls, no_resets, items, ones, row))
     assert here.is_taken.sum() > 300
+    del here.columns["reset"]
     return here.columns, in_javascript(design, folder, items, gaps, stalls)
 
 

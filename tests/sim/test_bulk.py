@@ -16,12 +16,13 @@ from rtl import ALL_RULES, ODD_PROFILES
 from utf8_hdl import PROFILES, Decoder, Encoder, Profile
 from utf8_sim.campaign import boundary_encodings, boundary_values
 from utf8_sim.components import DECODER, ENCODER, Component
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.engine import Ending, interface_of
-from utf8_sim.golden.array_timing import ArrayCycles, ArrayElastic
+from utf8_sim.golden.array_timing import ArrayElastic
 from utf8_sim.golden.arrays import ArrayDecoder, ArrayEncoder, Outputs
 from utf8_sim.golden.text import TextModel, encode_character
 from utf8_sim.golden.timing import CycleModel, Elastic, Serial, Timing
-from utf8_sim.lockstep import Difference, Window
+from utf8_sim.lockstep import Difference, Golden, Window
 from utf8_sim.trace import Columns, Interface, Trace
 
 VARIANTS = ALL_RULES | ODD_PROFILES
@@ -180,9 +181,11 @@ def readable_cycles(component: Component, profile: Profile, timing: Timing) -> C
     return CycleModel(component.transducer(design), timing.cycles(), fields)
 
 
-def array_cycles(component: Component, profile: Profile, timing: Timing) -> ArrayCycles:
-    design = component.make(profile)
-    return ArrayCycles(interface_of(design), component.array_transducer(design), timing)
+def array_cycles(component: Component, profile: Profile, timing: Timing) -> Golden:
+    """The model by whole arrays, with any timing."""
+    engine = AmaranthEngine(component.make(profile))
+    engine.timing = timing
+    return Golden(engine)
 
 
 def predicted(
@@ -192,6 +195,7 @@ def predicted(
     items: list[Item],
     seed: int,
     stalls: tuple[float, float],
+    resets: float = 0,
 ) -> Trace:
     """What the readable model predicts; where no output is valid the payload is anything."""
     interface = interface_of(component.make(profile))
@@ -202,22 +206,24 @@ def predicted(
         gap, stall = (rng.random() < probability for probability in stalls)
         offered = bool(waiting) and (offered or not gap)
         driven = offered, *(waiting[0] if offered else (0xFF, True)), not stall
-        observed = model.cycle(*driven)
-        cycles.append(driven + observed)
-        accepted = offered and observed[0]
+        reset = rng.random() < resets
+        observed = model.cycle(*driven, reset=reset)
+        cycles.append((reset, *driven, *observed))
+        accepted = offered and observed[0] and not reset
         if accepted:
             waiting.popleft()
-        ending.note(offered, *observed[:2], not stall, bool(waiting))
+        ending.note((reset, offered, *observed[:2], not stall), bool(waiting))
         offered = offered and not accepted
     assert not ending.hang
     return trace_of(interface, cycles, rng)
 
 
 def trace_of(interface: Interface, cycles: list[tuple[int, ...]], rng: random.Random) -> Trace:
-    pins = interface.driven + interface.observed
-    levels = dict(zip(pins, zip(*cycles, strict=True), strict=True))
+    names = "reset", *interface.driven, *interface.observed
+    levels = dict(zip(names, zip(*cycles, strict=True), strict=True))
     levels["state"] = [0] * len(cycles)
-    columns = {pin.name: np.array(levels[pin.name], dtype=pin.dtype) for pin in interface.pins}
+    pins = *interface.pins, interface.pin("reset")
+    columns = {pin.name: np.array(levels[pin.name], dtype=pin.dtype) for pin in pins}
     for pin in interface.outputs:
         noise = [0 if valid else rng.getrandbits(pin.width) for valid in levels["o.valid"]]
         columns[pin.name] |= np.array(noise, dtype=pin.dtype)
@@ -245,7 +251,7 @@ def of_component(component: Component, profile: Profile) -> st.SearchStrategy[li
     return texts(st.lists(values(profile).map(lambda value: value & (1 << width) - 1), max_size=12))
 
 
-def difference(model: ArrayCycles, trace: Trace) -> Difference | None:
+def difference(model: Golden, trace: Trace) -> Difference | None:
     """The first pin of the next cycles that is not as the model expects it."""
     expected = model.expected(trace)
     for pin in trace.interface.outputs:
@@ -271,7 +277,8 @@ def test_every_pin_in_any_windows(component, timing, profile, data):
     items = data.draw(of_component(component, profile))
     stalls = data.draw(st.tuples(*2 * [st.sampled_from([0, 0.1, 0.4, 0.7, 0.9])]))
     seed = data.draw(st.integers(0, 1 << 32))
-    trace = predicted(component, profile, timing, items, seed, stalls)
+    resets = data.draw(st.sampled_from([0, 0.02, 0.2]))
+    trace = predicted(component, profile, timing, items, seed, stalls, resets)
     cuts = data.draw(st.lists(st.integers(0, len(trace)), max_size=12))
     parts = [slice(*pair) for pair in pairwise(sorted([0, *cuts, len(trace)]))]
     check_windows(component, profile, timing, trace, parts)

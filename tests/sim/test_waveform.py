@@ -183,6 +183,7 @@ def test_the_save_file_shows_every_signal_of_the_waveform_once(design):
 def test_order_and_format():
     assert signals(save_file(AmaranthEngine(Decoder()), "wave.vcd")) == [
         Shown("decoder.clk", "", "binary"),
+        Shown("decoder.reset", "", "binary"),
         Shown("decoder.i_valid", "bytes in", "binary"),
         Shown("decoder.i_ready", "bytes in", "binary"),
         Shown("decoder.i_data[7:0]", "bytes in", "hexadecimal"),

@@ -1,0 +1,91 @@
+"""Resets in any cycle: hardware, array model and readable model say the same."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from modelled import ModelEngine
+from needs import each_engine
+from utf8_flow.export.verilog import generate
+from utf8_hdl import Compactor, Decoder, Encoder, Transcoder, Validator
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
+from utf8_sim.engines.engine import Engine
+from utf8_sim.engines.icarus import IcarusEngine
+from utf8_sim.lockstep import HANDSHAKE, Lockstep
+from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus, Table
+from utf8_sim.trace import RESET, Trace
+
+DESIGNS = {
+    "decoder": Decoder,
+    "compact decoder": partial(Decoder, compact=True),
+    "decoder of 2 lanes": partial(Decoder, lanes=2),
+    "encoder": Encoder,
+    "compact encoder": partial(Encoder, compact=True),
+    "validator": partial(Validator, lanes=2),
+    "compactor": partial(Compactor, lanes=2),
+    "transcoder": partial(Transcoder, lanes=4),
+}
+designs = pytest.mark.parametrize("name", DESIGNS)
+
+RESETS = {
+    "rare": RandomStalls(0.01, 3),
+    "frequent": RandomStalls(0.2, 3),
+    "in a row": FixedStalls((True,) * 3 + (False,) * 20 + (True,) * 30),
+}
+CYCLES = 1500
+
+
+def make(engine: str, name: str) -> Engine:
+    design = DESIGNS[name]()
+    if engine in ("verilator", "icarus"):
+        of_verilog = VerilatorEngine if engine == "verilator" else IcarusEngine
+        return of_verilog(design, generate(design))
+    return (AmaranthEngine if engine == "amaranth" else CxxrtlEngine)(design)
+
+
+def agree(hardware: Engine) -> None:
+    """A design is as both models say, with hostile inputs, stalls and resets."""
+    model = ModelEngine(hardware.design)
+    for resets in RESETS.values():
+        pieces = hardware.component.hostile(hardware.design, np.random.default_rng(1))
+        sides = RandomStalls(0.2, 1), RandomStalls(0.2, 2)
+        lockstep = Lockstep(hardware, Stimulus([next(pieces)], *sides, CYCLES, resets))
+        trace = Trace.join(list(lockstep))
+        assert lockstep.difference is None
+        assert len(trace) == CYCLES
+        assert trace[RESET].any()
+        again = Lockstep(model, Table.of(trace))
+        readable = Trace.join(list(again))
+        assert again.difference is None
+        for pin in HANDSHAKE:
+            assert (readable[pin] == trace[pin]).all(), pin
+        valid = trace["o.valid"].view(bool)
+        for pin in trace.interface.outputs:
+            expected, found = (
+                hardware.component.as_far_as_it_matters(of.columns, trace.columns)[pin.name][valid]
+                for of in (readable, trace)
+            )
+            assert (expected == found).all(), pin.name
+
+
+@pytest.mark.sample
+@each_engine("amaranth", "cxxrtl", "verilator", "icarus")
+@designs
+def test_hardware_and_both_models_agree(engine, name):
+    agree(make(engine, name))
+
+
+@pytest.mark.parametrize("name", ["decoder", "compact encoder", "compactor", "transcoder"])
+def test_after_reset_all_is_as_at_first(name):
+    engine = ModelEngine(DESIGNS[name]())
+    pieces = list(engine.component.campaign(engine.design, 1)[0].pieces())[:40]
+    count = 60
+    first = Trace.join(list(engine.run(Stimulus(pieces, cycles=count))))
+    late = FixedStalls((False,) * (count - 1) + (True,))
+    both = Trace.join(list(engine.run(Stimulus(pieces * 2, cycles=count, resets=late))))
+    columns = {pin: np.concatenate([both[pin], first[pin]]) for pin in both.columns}
+    trace = Trace.join(list(engine.run(Table(engine.interface, columns))))
+    for pin in engine.interface.observed:
+        assert (trace[pin][count:] == first[pin]).all(), pin

@@ -155,10 +155,9 @@ class Lockstep:
 
     def __iter__(self) -> Iterator[Trace]:
         model = Golden(self._engine)
-        for whole in _ahead(self._engine.run(self._stimulus)):
+        for trace in _ahead(self._engine.run(self._stimulus)):
             timing = copy(model.timing)
-            trace, expected = model.compared(whole)
-            expected = self._as_far_as_it_matters(expected, trace)
+            expected = self._as_far_as_it_matters(model.expected(trace), trace)
             window = Window(self.cycles, trace, expected, self._of_text, timing)
             self._count_values(trace)
             self.recent = [*self.recent[-1:], window]
@@ -212,30 +211,6 @@ class Golden:
     @property
     def timing(self) -> ArrayTiming:
         return self._model.timing
-
-    def compared(self, trace: Trace) -> tuple[Trace, Trace]:
-        """The next cycles, and how they must be: as many as can be told.
-
-        After a difference the design may give outputs that the model knows nothing of. Then these
-        are the cycles before, which have the difference in them.
-        """
-        before = deepcopy(self._model)
-        try:
-            return trace, self.expected(trace)
-        except (IndexError, ValueError):
-            few, many = 0, len(trace)
-            while many - few > 1:
-                middle = (few + many) // 2
-                self._model = deepcopy(before)
-                try:
-                    self.expected(trace[:middle])
-                    few = middle
-                except (IndexError, ValueError):
-                    many = middle
-            if not few:
-                raise
-            self._model = before
-            return trace[:few], self.expected(trace[:few])
 
     def expected(self, trace: Trace) -> Trace:
         """The next cycles as they must be. A cycle of reset is as any other, and then all begins

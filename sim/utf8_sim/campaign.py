@@ -218,7 +218,7 @@ class Bins(NamedTuple):
         inner = [f"{a}..{b - 1}" if b > a + 1 else str(a) for a, b in pairwise(self.cuts)]
         return [*inner, f"{self.cuts[-1]} or more"]
 
-    def count(self, numbers: np.ndarray) -> np.ndarray:
+    def counts(self, numbers: np.ndarray) -> np.ndarray:
         """How many of some numbers are in each bin."""
         cuts = np.array(self.cuts, dtype=np.int64)
         found = np.searchsorted(cuts, numbers.astype(np.int64), "right") - 1

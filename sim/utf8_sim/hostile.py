@@ -31,11 +31,11 @@ LONG_PIECES = 5
 LONG = 1 / 16
 """How likely a long text begins with a piece, if it is not part of one."""
 
-RIGHT = 0.25
+RIGHT = 1 / 8
 """How likely a piece consists of right values, with few errors."""
 
-RAREST = 18
-"""An error is in one of up to two to the power of this fragments of such a piece."""
+RAREST = 20
+"""An error is one of up to two to the power of this fragments of such a piece."""
 
 LONG_RUN = 48
 """Values of one kind side by side: more than a pipeline and its buffers hold."""
@@ -78,18 +78,17 @@ class Fragments:
         lengths = np.add.reduceat(self._lengths, self._first)
         self._mean_lengths = lengths / self._counts
 
-    def draw(self, generator: np.random.Generator, is_long: bool = False) -> np.ndarray:
+    def draw(self, generator: np.random.Generator, rarity: int = 0) -> np.ndarray:
         """About as many values as a piece has: a mixture in which some kinds are frequent.
 
-        Some pieces, and all of a long text, have few errors.
+        With a rarity, an error is one of two to the power of it fragments.
         """
         share = generator.random(len(self._kinds))
         for _ in range(3):
             share *= share  # not a power, of which not every machine has the last bit right
-        if self._right and (is_long or generator.random() < RIGHT):
+        if self._right and rarity:
             right, wrong = share[: self._right], share[self._right :]
-            rate = 0.5 ** generator.integers(4, RAREST, endpoint=True)
-            wrong *= rate * right.sum() / wrong.sum()
+            wrong *= 0.5**rarity * right.sum() / wrong.sum()
         share /= share.sum()
         count = 1 + int(PIECE / (share @ self._mean_lengths))
         kinds = np.searchsorted(np.cumsum(share)[:-1], generator.random(count), "right")
@@ -198,11 +197,12 @@ def texts(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Texts of fragments, which end anywhere; now and then one that has many pieces."""
     while True:
-        pieces = 1
-        if generator.random() < LONG:
-            pieces = int(2 ** (generator.random() * LONG_PIECES))
+        is_long = generator.random() < LONG
+        pieces = 1 + is_long * int(1 << generator.integers(LONG_PIECES, endpoint=True))
+        is_right = is_long or generator.random() < RIGHT
+        rarity = is_right * int(generator.integers(4, RAREST, endpoint=True))
         for number in range(pieces, 0, -1):
-            values = fragments.draw(generator, is_long=pieces > 1)
+            values = fragments.draw(generator, rarity)
             ends = text_ends(len(values), generator)
             if number > 1:
                 ends[:] = False

@@ -181,7 +181,7 @@ def in_beats(
         columns = _with_empty_beats(design.lanes, some, generator)
         if generator.random() < BROKEN:
             _break_rules(columns, generator)
-        hide(columns, stock, generator.integers(len(stock)))
+        hide(columns, stock, int(generator.integers(len(stock))))
         yield columns
 
 
@@ -392,7 +392,7 @@ class BeatCoverage(Coverage):
         (partial,) = np.nonzero(counts < self.lanes)
         kinds = keep_kinds(keep[partial])
         is_wrong = (kinds == KEEPS.index("with holes")) | ~last[partial]
-        self._empty += BEATS.count(numbers[partial[(kinds == 0) & ~last[partial]]])
+        self._empty += BEATS.counts(numbers[partial[(kinds == 0) & ~last[partial]]])
         self._count_broken(partial[is_wrong], numbers, last)
         some = partial[:MAX_IDLE]
         of_some = {pin: column[some] for pin, column in items.items()}
@@ -403,7 +403,7 @@ class BeatCoverage(Coverage):
         """The first beats of their texts among some that break the rules."""
         text = np.append(0, np.cumsum(last))
         first = np.diff(text[wrong], prepend=0 if self._is_broken else -1) != 0
-        self._broken += BEATS.count(numbers[wrong[first]])
+        self._broken += BEATS.counts(numbers[wrong[first]])
         ended = bool(last.any())
         in_last = len(wrong) > 0 and text[wrong[-1]] == text[-1]
         self._is_broken = bool(in_last or (self._is_broken and not ended))

@@ -242,7 +242,7 @@ class CompactorCoverage(Coverage):
         items, taken = trace.accepted(), trace.taken()
         counts, last = self._counts(items["i.keep"]), items[LAST] != 0
         numbers = self._input_beats.numbers(last)
-        self._empty += BEATS.count(numbers[(counts == 0) & ~last])
+        self._empty += BEATS.counts(numbers[(counts == 0) & ~last])
         self._count_bits(items)
         rests = self._counts(taken["o.keep"])[taken["o.last"] != 0]
         self.ends += np.bincount(counts[last], minlength=self.lanes + 1)

@@ -384,13 +384,13 @@ class TranscoderCoverage(BeatCoverage):
 
         numbers = self._output_beats.numbers(is_last)
         with_error = numbers[is_last & (taken["o.error"] != 0)] + 1
-        self._errors_after += OUT_BEATS.count(with_error)
+        self._errors_after += OUT_BEATS.counts(with_error)
 
     def count_beats(self, items: Columns, numbers: np.ndarray) -> None:
         if self._mark is not None:
             data, kept = (items[pin][:, : len(self._mark)] for pin in ("i.data", "i.keep"))
             is_mark = np.logical_and.reduce((data == self._mark) & (kept != 0), axis=1)
-            self._marks += BEATS.count(numbers[is_mark])
+            self._marks += BEATS.counts(numbers[is_mark])
 
 
 def _written(form: Form, profile: Profile) -> list[range]:

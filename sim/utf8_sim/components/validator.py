@@ -89,9 +89,9 @@ class VerdictCoverage(BeatCoverage):
         self.verdicts += np.bincount(kinds, minlength=len(self.verdicts))
         offsets = taken["o.offset"][error]
         self.wrong += np.bincount(offsets % self.lanes, minlength=self.lanes)
-        self._errors_at += self._offsets.count(offsets)
+        self._errors_at += self._offsets.counts(offsets)
         self._saturated += np.count_nonzero(offsets == self._highest)
-        self._errors_after += BEATS.count(offsets // self.lanes)
+        self._errors_after += BEATS.counts(offsets // self.lanes)
         is_empty = ~np.logical_or.reduce(taken["o.keep"].reshape(-1, self.lanes), axis=1) & ~last
         so_far = np.append(self._empty_beats, is_empty).cumsum()
         at_ends = so_far[1:][last]

@@ -37,7 +37,7 @@ class SlotsCoverage(BeatCoverage):
         self.slots += np.add.reduce(is_token, axis=0)
         numbers = self._output_beats.numbers(taken["o.last"] != 0)
         is_wrong = np.logical_or.reduce(taken["o.error"], axis=1)
-        self._errors_after += BEATS.count(numbers[is_wrong])
+        self._errors_after += BEATS.counts(numbers[is_wrong])
 
 
 WIDE_DECODER = BeatComponent(

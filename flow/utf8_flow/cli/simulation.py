@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from utf8_sim.campaign import Part
+from utf8_sim.campaign import Mode, Part
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.tools.errors import Refused
 
@@ -107,7 +107,7 @@ def simulate(
         seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
-    made, mode = design.made(), (str(stalling), stalling.stalls())
+    made, mode = design.made(), Mode(str(stalling), *stalling.stalls())
     facts = AmaranthEngine(made)
     outputs = {**kept.names(), "--bytes": encoded}
     check_outputs([name for name in (file, stimulus) if name], outputs)

@@ -6,10 +6,12 @@ classes, so that all bytes of a class do the same wherever they come. Each compo
 campaign.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from itertools import pairwise, product
+from math import inf
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -17,8 +19,9 @@ from utf8_hdl import Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from .golden.text import TextModel, encode, form_maximum
-from .stimulus import LAST, Piece
-from .trace import Columns, Trace
+from .golden.timing import Compact, Credit, Elastic, Serial, Timing
+from .stimulus import LAST, Piece, RandomStalls, Stalls, Stimulus
+from .trace import RESET, Columns, Trace
 
 LONGEST_FORM = 8
 
@@ -26,6 +29,15 @@ HOSTILE_BYTES = 4096
 
 IN_A_ROW = 4
 """Inputs whose classes make up a sequence."""
+
+STALL = 0.25
+"""Probability of stalls on either side in the modes of a campaign that have some."""
+
+WITH_RESETS = 1024
+"""Cycles of each part in the mode with resets."""
+
+MAX_IDLE = 1024
+"""Idle cycles of a window whose values are counted; with lanes, fewer."""
 
 
 def boundary_values(profile: Profile) -> list[int]:
@@ -140,17 +152,77 @@ def hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> li
 class Part:
     """One part of a comparison: texts that try the same thing.
 
-    They have about ``size`` inputs. ``pieces`` gives them, from the beginning at every call.
+    They have about ``size`` inputs. ``pieces`` gives them, from the beginning at every call. A part
+    that ``is_long`` runs in the first mode only.
     """
 
     name: str
     size: int
     pieces: Callable[[], Iterator[Piece]]
+    is_long: bool = False
 
     @classmethod
     def of(cls, name: str, texts: Sequence[Sequence[int]]) -> "Part":
         """A part from its texts."""
         return cls(name, sum(map(len, texts)), lambda: ((text, True) for text in texts))
+
+
+class Mode(NamedTuple):
+    """A mode in which parts run: its name, how both sides stall, and how likely a reset is.
+
+    With resets, only the first cycles of a part are run.
+    """
+
+    name: str
+    input_stalls: Stalls
+    output_stalls: Stalls
+    reset_rate: float = 0.0
+
+    def stimulus(self, part: Part) -> Stimulus:
+        """The stimulus of a part in this mode."""
+        cycles = WITH_RESETS if self.reset_rate else inf
+        resets = RandomStalls(self.reset_rate, crc32(part.name.encode()))
+        return Stimulus(part.pieces(), self.input_stalls, self.output_stalls, cycles, resets)
+
+
+def campaign_modes(seed: int) -> list[Mode]:
+    """The modes of a campaign: without stalls, with stalls on either side and both, with resets.
+
+    The one with resets is the same for all seeds, so that it reaches every cover point. There the
+    consumer stalls so often that buffers fill.
+    """
+    modes = []
+    for rates in product((0.0, STALL), repeat=2):
+        i, o = (RandomStalls(rate, (seed, n)) for n, rate in enumerate(rates, 1))
+        name = f"stalls in {rates[0]:g} out {rates[1]:g}" if any(rates) else "full rate"
+        modes.append(Mode(name, i, o))
+    i, o = (RandomStalls(rate, n) for n, rate in enumerate((0.4, 0.6), 1))
+    return [*modes, Mode("stalls and resets", i, o, reset_rate=1 / 32)]
+
+
+def runs(parts: Sequence[Part], modes: Sequence[Mode]) -> list[tuple[Part, Mode]]:
+    """Each part in each mode; those that are long in the first one only."""
+    return [
+        (part, mode) for part, mode in product(parts, modes) if mode is modes[0] or not part.is_long
+    ]
+
+
+class Bins(NamedTuple):
+    """Numbers in bins, each from one of the ``cuts`` up to the next one."""
+
+    cuts: tuple[int, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        """The numbers of each bin."""
+        inner = [f"{a}..{b - 1}" if b > a + 1 else str(a) for a, b in pairwise(self.cuts)]
+        return [*inner, f"{self.cuts[-1]} or more"]
+
+    def counts(self, numbers: np.ndarray) -> np.ndarray:
+        """How many of some numbers are in each bin."""
+        cuts = np.array(self.cuts, dtype=np.int64)
+        found = np.searchsorted(cuts, numbers.astype(np.int64), "right") - 1
+        return np.bincount(found, minlength=len(cuts))
 
 
 class Coverage:
@@ -161,7 +233,8 @@ class Coverage:
     ``column`` in a word; ``title`` is what the cases are. In ``waiting_inputs`` and
     ``waiting_outputs`` cycles one was stalled.
 
-    ``counts`` are all numbers that are counted, by name. Those of another one can be added.
+    ``counts`` are all numbers that are counted, by name. Those of another one can be added. Those
+    in ``labels`` are cover points: each number has a label there.
     """
 
     column = "output"
@@ -172,9 +245,27 @@ class Coverage:
         self.classes = classes
         self.columns = list(columns or ("output idle", "output taken"))
         self.counts: dict[str, np.ndarray] = {}
+        self.labels: dict[str, list[str]] = {}
         self.cells = self.counter("cells", len(self.classes), len(self.columns))
         self._waiting = self.counter("waiting", 2)
         self._firsts = np.array([members.start for members in classes], dtype=np.uint64)
+        self._fill = self.points("reset with in flight", in_flight_labels(engine.timing))
+        self._at_reset = self.points("reset with", [f"{i}, {o}" for i in IS_INPUT for o in OUTPUT])
+        states = engine.state_names
+        self._state_at_reset = self.points("reset in state", states.values())
+        self._number_of_state = {state: number for number, state in enumerate(states)}
+        self._idle = self.points("value on the idle bus", map(class_name, classes))
+        self._kept_on = self.points("idle bus", ["has the input before it", "has another value"])
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Reset was active: nothing that was accepted matters any more."""
+        self._in_flight = 0
+
+    def points(self, name: str, labels: Iterable[str]) -> np.ndarray:
+        """Numbers to be counted that are cover points, with a label each."""
+        self.labels[name] = list(labels)
+        return self.counter(name, len(self.labels[name]))
 
     def counter(self, name: str, *shape: int) -> np.ndarray:
         """Numbers to be counted, which are 0 at first."""
@@ -210,17 +301,93 @@ class Coverage:
 
     def add(self, trace: Trace) -> None:
         """Count what a window of a trace shows."""
+        for life in trace.lives():
+            if len(life):
+                self.count_life(life)
+                if life[RESET][-1]:
+                    self.begin_again()
+
+    def count_life(self, trace: Trace) -> None:
+        """Count what cycles show among which only the last one may have a reset."""
         count(self.cells, *self.met(trace))
+        self._count_idle(trace)
+        self._count_reset(trace)
         for number, side in enumerate("io"):
             stalled = trace[f"{side}.valid"] & ~trace[f"{side}.ready"]
             self._waiting[number] += np.count_nonzero(stalled)
 
+    def _count_idle(self, trace: Trace) -> None:
+        """The values at the input's pins in cycles in which nothing is offered."""
+        pins = self.engine.interface.inputs
+        valid = trace["i.valid"]
+        idle = np.flatnonzero(valid[1:] == 0)[: MAX_IDLE // len(pins[0].parts)] + 1
+        if not len(idle):
+            return
+        items = {pin.name: trace[pin.name].take(idle, axis=0) for pin in pins}
+        self.count_idle_values(items)
+        is_same = valid.take(idle - 1) != 0
+        for name, column in items.items():
+            same = column == trace[name].take(idle - 1, axis=0)
+            is_same &= same if same.ndim == 1 else np.logical_and.reduce(same, axis=1)
+        same_count = np.count_nonzero(is_same)
+        self._kept_on += same_count, len(idle) - same_count
+
+    def in_flight(self, trace: Trace, before: int) -> int:
+        """How many inputs are in flight after some cycles: accepted, and their output not taken.
+
+        Where outputs do not show that, those that were accepted since an output was taken.
+        """
+        is_accepted, is_taken = trace.is_accepted, trace.is_taken
+        since = len(trace) - int(is_taken[::-1].argmax()) if is_taken.any() else 0
+        return int(np.count_nonzero(is_accepted[since:])) + before * (not since)
+
+    def count_idle_values(self, items: Columns) -> None:
+        """Count inputs that are not offered."""
+        self._idle += np.bincount(self.accepted(items)[0], minlength=len(self._idle))
+
+    def _count_reset(self, trace: Trace) -> None:
+        """How many inputs are in flight, and the last cycle."""
+        self._in_flight = self.in_flight(trace, self._in_flight)
+        if trace[RESET][-1]:
+            i_valid, o_valid, o_ready = (
+                trace[pin][-1] for pin in ("i.valid", "o.valid", "o.ready")
+            )
+            self._fill[np.clip(self._in_flight, 0, len(self._fill) - 1)] += 1
+            self._at_reset[len(OUTPUT) * i_valid + o_valid * (2 - o_ready)] += 1
+            if "state" in trace.columns:
+                state = int(trace["state"][-1])
+                if state in self._number_of_state:
+                    self._state_at_reset[self._number_of_state[state]] += 1
+
     def gaps(self) -> list[str]:
-        """The class and the case of every pair that never met."""
-        return [
+        """The class and the case of every pair that never met, and the points never reached."""
+        pairs = [
             f"{class_name(self.classes[row])} x {self.columns[column]}"
             for row, column in np.argwhere(self.cells == 0)
         ]
+        return pairs + [
+            f"{name} x {label}"
+            for name, labels in self.labels.items()
+            for label, met in zip(labels, self.counts[name].tolist(), strict=True)
+            if label and not met
+        ]
+
+
+IS_INPUT = "no input", "an input"
+OUTPUT = "no output", "an output taken", "an output that waits"
+
+
+def in_flight_labels(timing: Timing) -> list[str]:
+    """Numbers of inputs in flight: up to about as many as fit, the last one also for more."""
+    if isinstance(timing, Elastic):
+        most = timing.latency + 1
+    elif isinstance(timing, Compact):
+        most = timing.spare + 1
+    elif isinstance(timing, Serial):
+        most = timing.before + timing.after + 1
+    else:
+        most = 15 if isinstance(timing, Credit) else 8
+    return [*map(str, range(most)), f"{most} or more"]
 
 
 class Sequences:

@@ -23,7 +23,19 @@ PIECE = 1 << 16
 """About so many values are drawn at once."""
 
 LONGEST_TEXT = 16
-"""Texts have up to two to the power of this values."""
+"""Texts in one piece have up to two to the power of this values."""
+
+LONG_PIECES = 5
+"""Long texts have up to two to the power of this pieces: 2097152 values."""
+
+LONG = 1 / 16
+"""How likely a long text begins with a piece, if it is not part of one."""
+
+RIGHT = 1 / 8
+"""How likely a piece consists of right values, with few errors."""
+
+RAREST = 20
+"""An error is one of up to two to the power of this fragments of such a piece."""
 
 LONG_RUN = 48
 """Values of one kind side by side: more than a pipeline and its buffers hold."""
@@ -43,10 +55,13 @@ class Fragments:
         The fragments of each kind. All kinds are as likely, and so are all fragments of one.
     dtype : type
         Of the values.
+    right : int
+        How many kinds, the first ones, have no errors in them.
     """
 
-    def __init__(self, kinds: Iterable[list[Fragment]], dtype: type) -> None:
+    def __init__(self, kinds: Iterable[list[Fragment]], dtype: type, right: int = 0) -> None:
         self._kinds = [*kinds]
+        self._right = right
         fragments = [fragment for kind in self._kinds for fragment in kind]
         values = [values for fragment in fragments for values in fragment]
         self._dtype = dtype
@@ -63,11 +78,17 @@ class Fragments:
         lengths = np.add.reduceat(self._lengths, self._first)
         self._mean_lengths = lengths / self._counts
 
-    def draw(self, generator: np.random.Generator) -> np.ndarray:
-        """About as many values as a piece has: a mixture in which some kinds are frequent."""
+    def draw(self, generator: np.random.Generator, rarity: int = 0) -> np.ndarray:
+        """About as many values as a piece has: a mixture in which some kinds are frequent.
+
+        With a rarity, an error is one of two to the power of it fragments.
+        """
         share = generator.random(len(self._kinds))
         for _ in range(3):
             share *= share  # not a power, of which not every machine has the last bit right
+        if self._right and rarity:
+            right, wrong = share[: self._right], share[self._right :]
+            wrong *= 0.5**rarity * right.sum() / wrong.sum()
         share /= share.sum()
         count = 1 + int(PIECE / (share @ self._mean_lengths))
         kinds = np.searchsorted(np.cumsum(share)[:-1], generator.random(count), "right")
@@ -113,14 +134,14 @@ def bytes_of(profile: Profile, *more: bytes) -> Fragments:
     kinds: list[list[Fragment]] = [
         *characters,
         *many(*characters),
+        *([alone_in_order(text)] for text in more),
         list(map(alone_in_order, sorted(cut))),
         continued,
         [some[:size] for some in continued for size in range(1, len(some))],
         *values_of(classes),
         [[range(0x100)]],
-        *([alone_in_order(text)] for text in more),
     ]
-    return Fragments(kinds, np.uint8)
+    return Fragments(kinds, np.uint8, right=2 * len(characters) + len(more))
 
 
 def values_of(classes: Sequence[range]) -> list[list[Fragment]]:
@@ -174,10 +195,18 @@ def _seconds(lead: int, profile: Profile) -> Iterator[range]:
 def texts(
     fragments: Fragments, generator: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Texts of fragments, which end anywhere."""
+    """Texts of fragments, which end anywhere; now and then one that has many pieces."""
     while True:
-        values = fragments.draw(generator)
-        yield values, text_ends(len(values), generator)
+        is_long = generator.random() < LONG
+        pieces = 1 + is_long * int(1 << generator.integers(LONG_PIECES, endpoint=True))
+        is_right = is_long or generator.random() < RIGHT
+        rarity = is_right * int(generator.integers(4, RAREST, endpoint=True))
+        for number in range(pieces, 0, -1):
+            values = fragments.draw(generator, rarity)
+            ends = text_ends(len(values), generator)
+            if number > 1:
+                ends[:] = False
+            yield values, ends
 
 
 def any_inputs(design: Any, generator: np.random.Generator) -> Iterator[Piece]:

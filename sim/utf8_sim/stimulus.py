@@ -166,10 +166,6 @@ class FixedStalls:
             yield np.zeros(size, dtype=bool)
 
 
-Mode = tuple[str, tuple[Stalls, Stalls]]
-"""A name, and how the two sides stall."""
-
-
 @dataclass(frozen=True)
 class Stimulus:
     """Everything that decides a simulation: inputs, and when either side stalls or reset is active.

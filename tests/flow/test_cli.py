@@ -110,7 +110,10 @@ def test_compare_says_never_only_of_what_the_campaign_has_to_meet(folder, monkey
     changed = replace(DECODER, campaign=lambda *_: [part])
     monkeypatch.setitem(COMPONENTS, "decoder", changed)
     result = run("compare")
-    assert "00..7F 4 NEVER NEVER NEVER" in squeezed(result.out)
+    assert result.status == 1
+    assert "00..7F 5 NEVER NEVER NEVER" in squeezed(result.out)
+    assert "reset in state x NEED_1" in result.out
+    assert "agree" not in result.out
     assert "never met: " in result.out
 
 

@@ -98,7 +98,7 @@ WITH_LANES = {
 
 
 def campaign(variant: Variant, **other: Any) -> Campaign:
-    modes = Stalling(0).modes()[::3]
+    modes = Stalling(0).modes()[::2]
     plan = Campaign(profile=UNICODE, engine="cxxrtl", variant=variant, seed=0, modes=modes)
     return replace(plan, **other)
 

@@ -12,7 +12,8 @@ import typer
 from utf8_demo.demo import GIVEN_FORMS
 from utf8_hdl import LANES, PROFILES, UNICODE, ByteOrder, ErrorSpan, Form, Profile
 from utf8_hdl.layouts import MIN_OFFSET_WIDTH, OFFSET_WIDTH
-from utf8_sim.stimulus import FixedStalls, Mode, RandomStalls, Stalls
+from utf8_sim.campaign import Mode, campaign_modes
+from utf8_sim.stimulus import FixedStalls, RandomStalls, Stalls
 from utf8_sim.tools.cluster import Cluster
 from utf8_sim.tools.cores import Cores, Workers
 from utf8_sim.tools.errors import Refused
@@ -20,9 +21,6 @@ from utf8_sim.tools.errors import Refused
 from ..components.entry import ENTRIES, Variant, idle_options, variants
 from ..verify.engines import AUTO, ENGINES
 from . import options
-
-CAMPAIGN_STALLS = (0.0, 0.25)
-"""Probabilities of stalls that ``compare`` tries on each side, all combinations."""
 
 MAX_STALLED = 1 << 20
 """The first number of a cycle that may not be stalled by number."""
@@ -338,12 +336,13 @@ class Stalling:
             _side_stalls("--stall-output", self.rates[1], self.cycles[1], (self.seed, 2)),
         )
 
-    def modes(self) -> list[Mode]:
-        """The stalls that ``compare`` tries, with their names; full rate is always among them."""
-        tried = [Stalling(self.seed), self]
-        if self == Stalling(self.seed):
-            tried = [Stalling(self.seed, i, o) for i in CAMPAIGN_STALLS for o in CAMPAIGN_STALLS]
-        return list({str(each): each.stalls() for each in tried}.items())
+    def modes(self, resets: bool = True) -> list[Mode]:
+        """The modes that ``compare`` tries, full rate first; those with resets if they are told."""
+        full_rate = Stalling(self.seed)
+        if self == full_rate:
+            return [mode for mode in campaign_modes(self.seed) if resets or not mode.reset_rate]
+        tried = {str(each): each.stalls() for each in (full_rate, self)}
+        return [Mode(name, *stalls) for name, stalls in tried.items()]
 
 
 def _side_stalls(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from utf8_sim.campaign import Part
+from utf8_sim.campaign import Mode, Part
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.tools.errors import Refused
 
@@ -107,7 +107,7 @@ def simulate(
         seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
-    made, mode = design.made(), (str(stalling), stalling.stalls())
+    made, mode = design.made(), Mode(str(stalling), *stalling.stalls())
     facts = AmaranthEngine(made)
     outputs = {**kept.names(), "--bytes": encoded}
     check_outputs([name for name in (file, stimulus) if name], outputs)
@@ -196,8 +196,8 @@ def compare(
 
     The stimuli are the FILEs (- is standard input) or the value of --text, --hex or --code-points.
     By default they are the built-in campaign. Each stimulus runs at full rate, with stalls on
-    either side, and with stalls on both. The files of --vcd and --wave are written only if there is
-    a difference.
+    either side, and with stalls on both; those of the campaign also with resets. The files of --vcd
+    and --wave are written only if there is a difference.
 
     --cycles and --hours run units of 1048576 cycles. The random inputs and stalls of a unit depend
     on --seed and on the number of the unit. The same command resumes an interrupted run. With
@@ -221,7 +221,7 @@ def compare(
     )
     if state == "-":
         raise Refused("--state needs the name of a file")
-    made, modes, outputs = design.made(), stalling.modes(), kept.names()
+    made, modes, outputs = design.made(), stalling.modes(resets=is_campaign), kept.names()
     state_file = (STATE_FILE if state is None else state) if long and long != "--unit" else None
     check_outputs(files or [], {**outputs, "--state": state_file})
     show, facts = report_console(outputs), AmaranthEngine(made)

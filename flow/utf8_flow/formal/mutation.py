@@ -15,12 +15,11 @@ from amaranth.hdl import Const, Elaboratable, Module, ResetSignal, Signal
 
 from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
-from utf8_sim.campaign import Part
+from utf8_sim.campaign import Mode, Part, runs
 from utf8_sim.engines.compiled import Compiled, cxxrtl_code, cxxrtl_library, load
 from utf8_sim.engines.engine import DesignError, Engine
 from utf8_sim.engines.ports import axi_places
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import Mode, Stimulus
 from utf8_sim.tools.rtlil import to_rtlil
 
 from ..components.entry import Variant
@@ -301,14 +300,15 @@ class Trial:
 
     def _telling_stimulus(self, mutant: int) -> str | None:
         self.engine.mutant = mutant
-        for (mode, stalls), part in product(self.modes, self.parts):
-            lockstep = Lockstep(self.engine, Stimulus(part.pieces(), *stalls))
+        tried = runs(self.parts, self.modes)
+        for part, mode in sorted(tried, key=lambda run: self.modes.index(run[1])):
+            lockstep = Lockstep(self.engine, mode.stimulus(part))
             try:
                 differs = lockstep.run() is not None
             except DesignError:
                 differs = True
             if differs:
-                return f"{part.name}, {mode}"
+                return f"{part.name}, {mode.name}"
         return None
 
     def _broken_property(self, mutant: int) -> str | None:

@@ -5,7 +5,7 @@ from collections import Counter
 from rich.console import Console
 
 from utf8_hdl import Profile
-from utf8_sim.stimulus import Mode
+from utf8_sim.campaign import Mode
 from utf8_sim.tools.cores import Workers
 
 from ..components.entry import Variant

@@ -22,6 +22,9 @@ PREVIEW = 60
 LENGTHS = 16
 """More than any character has bytes."""
 
+MAX_POINTS = 12
+"""If a group has more cover points, they are not shown one by one."""
+
 KEEP = "i.keep"
 """The pins that say, where inputs are beats, which bytes there are."""
 
@@ -180,6 +183,19 @@ class Report:
         return Text(f"characters  {int(self._lengths.sum())}" + (f": {counts}" if counts else ""))
 
 
+def point_lines(coverage: Coverage) -> Iterator[Text]:
+    """A line for each group of cover points; of many points only how often each was reached."""
+    for name, labels in coverage.labels.items():
+        points = zip(labels, coverage.counts[name].tolist(), strict=True)
+        named = [(label, count) for label, count in points if label]
+        if len(named) > MAX_POINTS:
+            reached = sum(1 for _, count in named if count)
+            least = min(count for _, count in named)
+            yield Text(f"{name}: {reached} of {len(named)}, each {least} times or more")
+        elif named:
+            yield Text(f"{name}: " + ", ".join(f"{label} ({count})" for label, count in named))
+
+
 def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:
     """How often each class met each case (``blank`` if never), and what came out."""
     names = [class_name(members) for members in coverage.classes]
@@ -197,6 +213,8 @@ def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") ->
         line.rstrip()
         lines.append(line)
     lines += more
+    if blank:
+        lines += point_lines(coverage)
     lines.append(
         Text(
             f"input waited in {plural(coverage.waiting_inputs, 'cycle')}, "

@@ -24,8 +24,8 @@ from ..terminal import GivenUp, Wrong, print_lines, progress_bar, say
 from .difference import conclude
 from .report import count_accepted
 from .run import Run, agree
-from .sources import ENDLESS, Counted, Plan
-from .state import SEQUENCES, Outcome, State, coverage_lines, sequences_seen
+from .sources import ENDLESS, Campaign, Counted, Plan
+from .state import SEQUENCES, Outcome, State, coverage_lines, coverage_of, sequences_seen
 
 HOUR = 3600.0
 
@@ -104,6 +104,10 @@ class Runner:
         print_lines(self._show, coverage_lines(self._plan, self.state))
         if self.state.path and not keeps_state:
             remove_file(self.state.path)
+        is_built_in = isinstance(self._plan, Campaign) and self._plan.is_campaign
+        if is_built_in and coverage_of(self._plan, self.state).gaps():
+            say(self._show, "no difference, but the campaign has not met everything", "red")
+            raise Wrong
         agree(self._show, self.state.total.cycles)
 
     @property

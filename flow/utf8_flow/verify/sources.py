@@ -7,17 +7,16 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from enum import IntEnum
 from functools import cached_property
 from importlib import resources
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from utf8_hdl import Profile, __version__
-from utf8_sim.campaign import Part
+from utf8_sim.campaign import Mode, Part, runs
 from utf8_sim.components import component_of
 from utf8_sim.engines.compiled import design_rtlil
 from utf8_sim.engines.engine import Engine
-from utf8_sim.stimulus import ChangingStalls, Mode, RandomStalls, Stalls, Stimulus, Table
+from utf8_sim.stimulus import ChangingStalls, RandomStalls, Stalls, Stimulus, Table
 from utf8_sim.tools.cache import contents
 
 from ..components.entry import Variant
@@ -137,7 +136,7 @@ class Campaign(Plan):
 
     @cached_property
     def _pairs(self) -> list[tuple[Part, Mode]]:
-        return list(product(self.parts, self.modes))
+        return runs(self.parts, self.modes)
 
     @property
     def units(self) -> int:
@@ -145,20 +144,20 @@ class Campaign(Plan):
 
     @property
     def inputs(self) -> int:
-        return sum(part.size for part in self.parts) * len(self.modes)
+        return sum(part.size for part, _ in self._pairs)
 
     def heading(self, first: int) -> str:
         stimuli = plural(len(self.parts), "stimulus", "stimuli")
-        names = ", ".join(name for name, _ in self.modes)
+        names = ", ".join(mode.name for mode in self.modes)
         return f"{plural(self.units, 'run')}: {stimuli}, each at {names}"
 
     def name(self, unit: int) -> str:
-        part, (mode, _) = self._pairs[unit]
-        return f"{part.name}, {mode}"
+        part, mode = self._pairs[unit]
+        return f"{part.name}, {mode.name}"
 
     def stimulus(self, unit: int) -> Stimulus:
-        part, (_, stalls) = self._pairs[unit]
-        return Stimulus(part.pieces(), *stalls)
+        part, mode = self._pairs[unit]
+        return mode.stimulus(part)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from utf8_sim.campaign import IN_A_ROW
+from utf8_sim.campaign import IN_A_ROW, Coverage
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.interrupts import interrupts_later
@@ -129,13 +129,18 @@ def sequences_seen(total: Outcome) -> str:
     return f"{np.count_nonzero(seen)} of {len(seen)} sequences"
 
 
+def coverage_of(plan: Plan, state: State) -> Coverage:
+    """What was exercised."""
+    counts, coverage = state.total.counts, plan.simulator.component.coverage(plan.simulator)
+    coverage.merge({name: counts[name] for name in coverage.counts.keys() & counts})
+    return coverage
+
+
 def coverage_lines(plan: Plan, state: State, *, is_whole: bool = True) -> list[Text]:
     """What was exercised, and of a whole campaign what was not."""
     if plan.counted < Counted.COVERAGE:
         return []
-    engine, total = plan.simulator, state.total
-    coverage = engine.component.coverage(engine)
-    coverage.merge({name: total.counts[name] for name in coverage.counts.keys() & total.counts})
+    engine, total, coverage = plan.simulator, state.total, coverage_of(plan, state)
     more = entry_of(engine).coverage_lines(coverage)
     lines = coverage_table(coverage, more, "NEVER" if is_whole and plan.is_campaign else "")
     if is_whole and plan.is_campaign:

@@ -10,11 +10,14 @@ import numpy as np
 from utf8_hdl import Kind
 
 from ..campaign import (
+    MAX_IDLE,
+    Bins,
     Coverage,
     Part,
     beginnings,
     boundary_encodings,
     byte_classes,
+    class_name,
     edges_of,
     hostile_texts,
     toggled_values,
@@ -34,6 +37,9 @@ RANDOM_KEEPS = 256
 RATES = 0.0, 0.01, 0.2, 0.7
 """How often something happens that is not usual."""
 
+RARE = 1 / 4096
+"""A rate at which texts are right for many beats."""
+
 BROKEN = 0.25
 """How many pieces of hostile texts break the rules of ``keep``."""
 
@@ -45,6 +51,18 @@ WIDE = 16
 
 MOST_COLUMNS = 8
 """With more lanes, coverage counts those in the middle together."""
+
+FAR = 0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 257, 300
+"""Beats of a text before something happens in it: around every carry of a counter of beats."""
+
+BEATS = Bins((0, 1, 2, 4, 8, 16, 32, 64, 128, 255, 256, 257))
+"""Beats before something happens in a text, as coverage counts them."""
+
+KEEPS = "of no lane", "of all lanes", "of the first lanes", "with holes"
+"""What ``keep`` may be. A beat of one lane has the first two, one of two lanes has no more."""
+
+WORST = 512
+"""Beats of hostile stimuli that break every rule: an engine shows them on an idle bus."""
 
 SIDES = 3
 """Lanes at each side that it counts one by one even then."""
@@ -81,23 +99,125 @@ def campaign(design: Any, seed: int) -> list[Part]:
     pieces["texts of every length up to three beats"] = _every_length(design)
     good = [b"A", b"A\xc3\xa9"]
     pieces["broken rules of keep"] = broken_rules(design, b"".join(encodings), good, seed)
-    return [made_part(name, design, some) for name, some in pieces.items()]
+    characters = b"".join(encode(form_maximum(n) + 1) for n in range(1, profile.longest_form))
+    pieces |= far_texts(design, characters, b"A", [b"\xff", starts[-1]])
+    stock = b"".join([bytes(edges), *encodings])
+    return [made_part(name, design, some, stock) for name, some in pieces.items()]
+
+
+def far_texts(
+    design: Any, characters: bytes, letter: bytes, wrong: list[bytes]
+) -> dict[str, Iterator[Piece]]:
+    """Long texts in which something happens late, for counters of beats.
+
+    ``wrong`` are errors. Each comes in the last of many beats, alone and after beats that break the
+    rules; and in every beat of one text.
+    """
+    lanes, size = design.lanes, len(letter)
+
+    def with_error(beats_before: int, lane: int) -> bytes:
+        before = right_text(beats_before * lanes + lane * size % lanes, characters, letter)
+        return before + wrong[lane % len(wrong)] + letter * (lanes // size)
+
+    def errors() -> Iterator[Piece]:
+        for number, many in enumerate(FAR):
+            yield with_error(many, number), True
+        unit = max(lanes // size, 1)
+        yield (
+            b"".join(
+                letter * (n % unit) + wrong[0] + letter * (unit - 1 - n % unit)
+                for n in range(FAR[-1])
+            ),
+            True,
+        )
+
+    def broken() -> Iterator[Piece]:
+        holes = np.arange(lanes) % 2 == 1
+        first = np.arange(lanes) < lanes // 2
+        for number, (many, is_empty) in enumerate(product(FAR, (True, False))):
+            keep = first * 0 if is_empty else (holes, first)[number // 2 % 2]
+            text = right_text(many * lanes, characters, letter)
+            yield text, False
+            data = np.frombuffer((wrong[0] + letter * lanes)[:lanes], np.uint8)
+            yield beats_of(data[np.newaxis], keep[np.newaxis])
+            yield (with_error(0, number) if number % 3 else letter), True
+            yield letter, True
+
+    return {"errors after many beats": errors(), "broken rules after many beats": broken()}
+
+
+def right_text(size: int, characters: bytes, letter: bytes) -> bytes:
+    """So many bytes of characters, none of them cut."""
+    many, rest = divmod(size, len(characters))
+    return characters * many + letter * (rest // len(letter))
+
+
+def beats_of(data: np.ndarray, keep: np.ndarray, last: int = 0) -> Columns:
+    """Beats by their lanes; ``last`` is for the last one."""
+    shape = data.shape if data.shape[1] > 1 else len(data)
+    lasts = np.zeros(len(data), dtype=np.uint8)
+    lasts[-1:] = last
+    columns = {"i.data": data.reshape(shape), "i.keep": keep.astype(np.uint8).reshape(shape)}
+    return columns | {LAST: lasts}
 
 
 def hostile(design: Any, generator: np.random.Generator, *more: bytes) -> Iterator[Piece]:
     """Hostile bytes, and ``more`` texts; see :func:`in_beats`."""
-    return in_beats(design, texts(bytes_of(design.profile, *more), generator), generator)
+    edges = bytes(edges_of(byte_classes(design.profile)))
+    stock = b"".join([edges, *boundary_encodings(design.profile), *more])
+    drawn = texts(bytes_of(design.profile, *more), generator)
+    return in_beats(design, drawn, generator, stock)
 
 
 def in_beats(
-    design: Any, pieces: Iterable[Piece], generator: np.random.Generator
+    design: Any, pieces: Iterable[Piece], generator: np.random.Generator, stock: bytes
 ) -> Iterator[Columns]:
-    """Texts in beats; some texts end in a beat without a value, and some beats break the rules."""
+    """Texts in beats; some texts end in a beat without a value, and some beats break the rules.
+
+    The first beats break every rule. For ``stock`` see :func:`hide`.
+    """
+    yield _worst(design, generator, stock)
     for some in beats(pieces, Interface.of("", design)):
         columns = _with_empty_beats(design.lanes, some, generator)
         if generator.random() < BROKEN:
             _break_rules(columns, generator)
+        hide(columns, stock, int(generator.integers(len(stock))))
         yield columns
+
+
+def _worst(design: Any, generator: np.random.Generator, stock: bytes) -> Columns:
+    """Beats of the stock, with any ``keep``: none, all, the first lanes, or holes."""
+    lanes = np.arange(design.lanes)
+    size = generator.integers(-design.lanes, 2 * design.lanes, (WORST, 1))
+    holes = generator.integers(2, size=(WORST, 1)) & generator.integers(2, size=(WORST, lanes.size))
+    columns = beats_of(_rows_of(stock, WORST, lanes.size), (lanes < size) & (holes == 0))
+    columns[LAST] = generator.integers(2, size=WORST, dtype=np.uint8)
+    return columns
+
+
+def _rows_of(stock: bytes, rows: int, lanes: int, first: int = 0) -> np.ndarray:
+    """Parts of the stock, side by side or so that they overlap; from one of them on."""
+    begins = (np.arange(rows) + first) * min(lanes, 4)
+    return np.frombuffer(stock, np.uint8).take(
+        begins[:, np.newaxis] + np.arange(lanes), mode="wrap"
+    )
+
+
+def hide(columns: Columns, stock: bytes, first: int = 0) -> None:
+    """Put bytes of the stock, lead bytes among them, into the lanes without a value.
+
+    It is every other beat. What is in those lanes must not matter, so it is what a design would
+    like to accept.
+    """
+    keep = columns["i.keep"].reshape(len(columns[LAST]), -1)
+    (rows,) = np.nonzero(~np.logical_and.reduce(keep, axis=1))
+    rows = rows[::2]
+    data = columns["i.data"].reshape(keep.shape)
+    hidden = _rows_of(stock, len(rows), keep.shape[1], first)
+    columns["i.data"] = data = data.copy()
+    data[rows] = np.where(keep[rows] != 0, data[rows], hidden)
+    if keep.shape[1] == 1:
+        columns["i.data"] = data[:, 0]
 
 
 def _with_empty_beats(lanes: int, some: Columns, generator: np.random.Generator) -> Columns:
@@ -115,10 +235,13 @@ def _with_empty_beats(lanes: int, some: Columns, generator: np.random.Generator)
 
 
 def _break_rules(columns: Columns, generator: np.random.Generator) -> None:
-    """Leave out values and ends of texts, so that there are holes and beats cut short."""
+    """Leave out values, ends of texts, and all values of a beat; some rates are so low that a long
+    right text comes before."""
     for pin in ("i.keep", LAST):
-        column, rate = columns[pin], generator.choice(RATES)
+        column, rate = columns[pin], generator.choice((*RATES, RARE))
         column[generator.random(column.shape) < rate] = 0
+    empty = generator.random(len(columns[LAST])) < generator.choice((*RATES, RARE))
+    columns["i.keep"][empty] = 0
 
 
 class InLanes:
@@ -168,11 +291,15 @@ def together(texts: list[bytes]) -> Iterator[Piece]:
             yield from ((text, True) for text in some)
 
 
-def made_part(name: str, design: Any, pieces: Iterable[Piece]) -> Part:
-    """A part whose inputs are made once, and not again for each run."""
+def made_part(
+    name: str, design: Any, pieces: Iterable[Piece], stock: bytes = b"", is_long: bool = False
+) -> Part:
+    """A part whose inputs are made once, and not again for each run. For ``stock`` see `hide`."""
     made = list(beats(pieces, Interface.of(name, design)))
     items = {pin: np.concatenate([some[pin] for some in made]) for pin in made[0]}
-    return Part(name, len(items[LAST]), lambda: iter([items]))
+    if stock:
+        hide(items, stock)
+    return Part(name, len(items[LAST]), lambda: iter([items]), is_long)
 
 
 def _every_length(design: Any) -> Iterator[Piece]:
@@ -226,7 +353,10 @@ def columns_of(count: int) -> tuple[list[str], np.ndarray]:
 
 
 class BeatCoverage(Coverage):
-    """Bytes by class and by lane; ``ends`` of texts by how many bytes of a beat they are in."""
+    """Bytes by class and by lane; ``ends`` of texts by how many bytes of a beat they are in.
+
+    Also what is in lanes without a byte, and after how many beats a text first breaks the rules.
+    """
 
     column = "lane"
     title = "lane"
@@ -235,13 +365,51 @@ class BeatCoverage(Coverage):
         self.lanes = engine.design.lanes
         columns, self._column_of_lane = columns_of(places or self.lanes)
         super().__init__(engine, classes or byte_classes(engine.profile), columns)
-        self.ends = self.counter("ends", self.lanes + 1)
+        self.ends = self.points("end of a text", bytes_of_a_beat(self.lanes))
+        self._kept_idle = self.points("keep on the idle bus", KEEPS[: 1 + min(self.lanes, 3)])
+        self._hidden = self.points("lane without a byte has", map(class_name, self.classes))
+        self._broken = self.points("first broken rule after beats", BEATS.labels)
+        self._empty = self.points("no byte in mid-text after beats", BEATS.labels)
 
-    def add(self, trace: Trace) -> None:
-        super().add(trace)
+    def begin_again(self) -> None:
+        super().begin_again()
+        self._input_beats, self._output_beats = TextBeats(), TextBeats()
+        self._is_broken = False
+
+    def count_idle_values(self, items: Columns) -> None:
+        super().count_idle_values(items)
+        kinds = keep_kinds(items["i.keep"].reshape(-1, self.lanes))
+        self._kept_idle += np.bincount(kinds, minlength=4)[: len(self._kept_idle)]
+
+    def count_life(self, trace: Trace) -> None:
+        super().count_life(trace)
         items = trace.accepted()
-        _, counts = self.engine.component.values(items)
-        self.ends += np.bincount(counts[items[LAST] != 0], minlength=len(self.ends))
+        keep, last = items["i.keep"].reshape(-1, self.lanes), items[LAST] != 0
+        counts = np.add.reduce(keep, axis=1, dtype=np.intp)
+        self.ends += np.bincount(counts[last], minlength=len(self.ends))
+        numbers = self._input_beats.numbers(last)
+        self.count_beats(items, numbers)
+        (partial,) = np.nonzero(counts < self.lanes)
+        kinds = keep_kinds(keep[partial])
+        is_wrong = (kinds == KEEPS.index("with holes")) | ~last[partial]
+        self._empty += BEATS.counts(numbers[partial[(kinds == 0) & ~last[partial]]])
+        self._count_broken(partial[is_wrong], numbers, last)
+        some = partial[:MAX_IDLE]
+        of_some = {pin: column[some] for pin, column in items.items()}
+        rows, _ = self.accepted(of_some | {"i.keep": 1 - of_some["i.keep"]})
+        self._hidden += np.bincount(rows, minlength=len(self._hidden))
+
+    def _count_broken(self, wrong: np.ndarray, numbers: np.ndarray, last: np.ndarray) -> None:
+        """The first beats of their texts among some that break the rules."""
+        text = np.append(0, np.cumsum(last))
+        first = np.diff(text[wrong], prepend=0 if self._is_broken else -1) != 0
+        self._broken += BEATS.counts(numbers[wrong[first]])
+        ended = bool(last.any())
+        in_last = len(wrong) > 0 and text[wrong[-1]] == text[-1]
+        self._is_broken = bool(in_last or (self._is_broken and not ended))
+
+    def count_beats(self, items: Columns, numbers: np.ndarray) -> None:
+        """Count more of some inputs, which have these numbers in their texts."""
 
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         items = trace.accepted()
@@ -249,9 +417,34 @@ class BeatCoverage(Coverage):
         lane = np.nonzero(kept(items).reshape(-1, self.lanes))[1]
         return self.rows(values), self._column_of_lane.take(lane)
 
-    def gaps(self) -> list[str]:
-        never = np.flatnonzero(self.ends == 0)
-        return super().gaps() + [f"end of a text x {count} bytes of a beat" for count in never]
+
+def bytes_of_a_beat(lanes: int) -> list[str]:
+    """Labels for so many bytes of a beat."""
+    return [f"{count} bytes of a beat" for count in range(lanes + 1)]
+
+
+def keep_kinds(keep: np.ndarray) -> np.ndarray:
+    """What each ``keep`` is, as a number of `KEEPS`."""
+    lanes = keep.shape[1]
+    counts = np.add.reduce(keep, axis=1, dtype=np.intp)
+    is_first = np.logical_or.reduce(keep[:, 1:] > keep[:, :-1], axis=1)
+    return np.select([counts == 0, counts == lanes, ~is_first], [0, 1, 2], 3)
+
+
+class TextBeats:
+    """Numbers of beats in their texts, which come in parts."""
+
+    def __init__(self) -> None:
+        self._before = 0
+        """Beats of a text that has not ended."""
+
+    def numbers(self, last: np.ndarray) -> np.ndarray:
+        """For each beat how many of its text are before it."""
+        (ends,) = np.nonzero(last)
+        begins = np.concatenate([[-self._before], ends + 1])
+        sizes = np.diff(np.concatenate([[0], ends + 1, [len(last)]]))
+        self._before = len(last) - int(begins[-1])
+        return np.arange(len(last)) - np.repeat(begins, sizes)
 
 
 def show_beat(beat: Levels, side: str = "i", values: str = "bytes") -> str:

@@ -14,7 +14,18 @@ from ..golden.timing import Packing
 from ..hostile import PIECE, text_ends
 from ..stimulus import LAST, Piece, anything, beats
 from ..trace import LARGEST_PART, Columns, Interface, Trace
-from .beats import PLACES, columns_of, kept, made_part, show_beat
+from .beats import (
+    BEATS,
+    FAR,
+    KEEPS,
+    PLACES,
+    TextBeats,
+    columns_of,
+    keep_kinds,
+    kept,
+    made_part,
+    show_beat,
+)
 from .component import Component, Lane, Levels, register
 
 TIMING = Packing(stages=11)
@@ -72,6 +83,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
         "texts of every length up to three beats": _every_length(made),
         "every bit of a value in every lane and place": _every_bit(design, made),
         "random lanes": _random(made),
+        "no value after many beats": _empty_after_many(made),
     }
     return [made_part(name, design, some) for name, some in pieces.items()]
 
@@ -171,6 +183,15 @@ def _random(made: _Beats) -> Iterator[Piece]:
     yield made.of(keeps, last=made.generator.random(RANDOM_BEATS) < 0.1)
 
 
+def _empty_after_many(made: _Beats) -> Iterator[Piece]:
+    """Long texts, full or not, with beats without a value late in them."""
+    for number, many in enumerate(FAR):
+        count = made.lanes - number % 2 * (made.lanes // 2)
+        yield made.of(np.broadcast_to(made.of_count(count), (many, made.lanes)))
+        yield made.of(np.zeros((1 + number % 3, made.lanes)))
+        yield made.of(made.of_count(made.lanes), last=1)
+
+
 def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     """Beats side by side that are as dense, or each another way."""
     made = _Beats(design, generator)
@@ -204,17 +225,27 @@ class CompactorCoverage(Coverage):
         self.lanes = engine.design.lanes
         columns, self._column_of_count = columns_of(self.lanes + 1)
         super().__init__(engine, _count_classes(self.lanes), columns)
-        self.ends = self.counter("ends", self.lanes + 1)
-        self.rests = self.counter("rests", self.lanes + 1)
-        self._of_text = 0
-        """Values of the text that has not ended."""
+        values = [f"{count} values" for count in range(self.lanes + 1)]
+        self.ends = self.points("end of a text", values)
+        self.rests = self.points("last output", values)
+        self._kept_idle = self.points("keep on the idle bus", KEEPS[: 1 + min(self.lanes, 3)])
+        self._empty = self.points("no value in mid-text after beats", BEATS.labels)
+        self._bits = self.points("bit alone in a value", map(str, range(engine.design.width)))
 
-    def add(self, trace: Trace) -> None:
-        super().add(trace)
+    def begin_again(self) -> None:
+        super().begin_again()
+        self._of_text = 0  # values of the text that has not ended
+        self._input_beats = TextBeats()
+
+    def count_life(self, trace: Trace) -> None:
+        super().count_life(trace)
         items, taken = trace.accepted(), trace.taken()
-        counts = self._counts(items["i.keep"])[items[LAST] != 0]
+        counts, last = self._counts(items["i.keep"]), items[LAST] != 0
+        numbers = self._input_beats.numbers(last)
+        self._empty += BEATS.counts(numbers[(counts == 0) & ~last])
+        self._count_bits(items)
         rests = self._counts(taken["o.keep"])[taken["o.last"] != 0]
-        self.ends += np.bincount(counts, minlength=self.lanes + 1)
+        self.ends += np.bincount(counts[last], minlength=self.lanes + 1)
         self.rests += np.bincount(rests, minlength=self.lanes + 1)
 
     def _counts(self, keep: np.ndarray) -> np.ndarray:
@@ -236,12 +267,22 @@ class CompactorCoverage(Coverage):
         waiting = np.where(before == 0, 0, (before - 1) % self.lanes + 1)
         return self.rows(counts), self._column_of_count.take(waiting)
 
-    def gaps(self) -> list[str]:
-        return [
-            *super().gaps(),
-            *(f"end of a text x {count} values" for count in np.flatnonzero(self.ends == 0)),
-            *(f"last output x {count} values" for count in np.flatnonzero(self.rests == 0)),
-        ]
+    def _count_bits(self, items: Columns) -> None:
+        """Count values of which one bit is set."""
+        width = len(self._bits)
+        values = items["i.data"].reshape(-1, -(-width // LARGEST_PART))
+        is_part = values != 0
+        is_alone = np.add.reduce(is_part, axis=1) == 1
+        is_power = np.logical_and.reduce((values & (values - (values != 0))) == 0, axis=1)
+        alone = values[is_alone & is_power & kept(items).reshape(values.shape)[:, 0]]
+        rows, parts = np.nonzero(alone)
+        bits = np.log2(alone[rows, parts].astype(np.float64)).astype(np.intp)
+        self._bits += np.bincount(bits + LARGEST_PART * parts, minlength=width)
+
+    def count_idle_values(self, items: Columns) -> None:
+        super().count_idle_values(items)
+        kinds = keep_kinds(items["i.keep"].reshape(-1, self.lanes))
+        self._kept_idle += np.bincount(kinds, minlength=4)[: len(self._kept_idle)]
 
 
 def make(profile: Profile, **options: Any) -> Compactor:

@@ -71,17 +71,24 @@ class DecoderCoverage(Coverage):
     def __init__(self, engine: Any) -> None:
         super().__init__(engine, byte_classes(engine.profile), list(engine.state_names.values()))
         self.tokens = self.counter("tokens", len(Kind), LONGEST_FORM + 1)
-        self._timing = array_timing(engine.timing)
-        self._rows_in_flight = np.zeros(0, dtype=np.intp)
         self._rows_of_bytes = self.rows(np.arange(256))
         self._column_of_state = np.zeros(256, dtype=np.intp)
         self._column_of_state[list(engine.state_names)] = np.arange(len(self.columns))
 
-    def add(self, trace: Trace) -> None:
-        super().add(trace)
+    def begin_again(self) -> None:
+        super().begin_again()
+        self._timing = array_timing(self.engine.timing)
+        self._rows_in_flight = np.zeros(0, dtype=np.intp)
+
+    def count_life(self, trace: Trace) -> None:
+        super().count_life(trace)
         is_taken = trace.is_taken
         kinds, lengths = (trace[pin].compress(is_taken) for pin in ("o.kind", "o.length"))
         count(self.tokens, kinds, lengths)
+
+    def in_flight(self, trace: Trace, before: int) -> int:
+        accepted = np.count_nonzero(trace.is_accepted)
+        return before + int(accepted) - int(trace.taken()["o.length"].sum(dtype=np.int64))
 
     def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
         data = items["i.data"]

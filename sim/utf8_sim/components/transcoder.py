@@ -9,7 +9,7 @@ import numpy as np
 from utf8_hdl import Form, Profile, Transcoder
 from utf8_hdl.profile import NONCHARACTERS
 
-from ..campaign import Part, boundary_values, class_name, edges_of, toggled_values
+from ..campaign import Bins, Part, boundary_values, class_name, edges_of, toggled_values
 from ..golden.text import encode
 from ..golden.timing import Transcoding
 from ..golden.transcoding import (
@@ -26,10 +26,12 @@ from ..stimulus import LAST, Piece
 from ..trace import Columns, Trace
 from . import beats
 from .beats import (
+    BEATS,
     BeatComponent,
     BeatCoverage,
     InLanes,
     broken_rules,
+    far_texts,
     made_part,
     show_beat,
     together,
@@ -40,7 +42,8 @@ TIMING = Transcoding(stages_of_reading=9, stages=11)
 
 HOSTILE_UNITS = 2048
 
-BEATS_BEFORE_MARK = 16
+OUT_BEATS = Bins((1, 2, 4, 8, 16, 32, 64, 128))
+"""Beats of a text of the output, as coverage counts them."""
 
 SWAPPED = {Form.UTF_16: 0xFFFE, Form.UTF_32: 0xFFFE_0000}
 """A byte order mark in the other byte order, as a unit."""
@@ -137,7 +140,9 @@ def campaign(design: Any, seed: int) -> list[Part]:
     else:
         parts = []
         pieces = _unit_texts(design, units, seed) | pieces
-    return [*parts, *(made_part(name, design, some) for name, some in pieces.items())]
+    pieces["a byte order mark in every beat"] = _mark_in_every_beat(design, units)
+    stock = b"".join([*units.edges, *units.boundaries])
+    return [*parts, *(made_part(name, design, some, stock) for name, some in pieces.items())]
 
 
 def _unit_texts(design: Any, units: Units, seed: int) -> dict[str, Iterable[Piece]]:
@@ -173,6 +178,8 @@ def _unit_texts(design: Any, units: Units, seed: int) -> dict[str, Iterable[Piec
     data = b"".join(boundaries + pairs)
     pieces["broken rules of keep"] = broken_rules(design, data, good, seed)
     pieces["units that are not there"] = _holes(design, data, good, seed)
+    wrong = [units.text(0xDC00), units.text(0xD800)]
+    pieces |= far_texts(design, letter + units.text(0xE9), letter, wrong)
     return pieces
 
 
@@ -205,18 +212,21 @@ def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     units = Units(design)
     if units.form is Form.UTF_8:
         return beats.hostile(design, generator, units.text(BOM))
+    right: list[list[Fragment]] = [[[range(HIGH.start)]], [[alone(BOM)]]]
+    right += [[[HIGH, LOW]]] * (units.form is Form.UTF_16)
     kinds: list[list[Fragment]] = [
+        *right,
         *values_of(units.classes),
         [units.fragment(text) for text in units.boundaries],
         [[range(1 << bits)] for bits in range(1, 8 * units.form.unit_bytes + 1)],
         [[range(1 << 8 * units.form.unit_bytes)]],
-        [[alone(BOM)]],
         [[alone(SWAPPED[units.form])]],
     ]
     if units.form is Form.UTF_16:
-        kinds += [[[HIGH, LOW]], *many([[HIGH, LOW]], [[HIGH]], [[LOW]])]
-    drawn = texts(Fragments(kinds, np.uint32), generator)
-    return beats.in_beats(design, (units.cut(*some, generator) for some in drawn), generator)
+        kinds += [*many([[HIGH, LOW]], [[HIGH]], [[LOW]])]
+    drawn = texts(Fragments(kinds, np.uint32, len(right)), generator)
+    pieces = (units.cut(*some, generator) for some in drawn)
+    return beats.in_beats(design, pieces, generator, b"".join([*units.edges, *units.boundaries]))
 
 
 def _every_length(design: Any, units: Units) -> Iterator[Piece]:
@@ -260,7 +270,7 @@ def _every_output(design: Any, units: Units) -> Iterator[Piece]:
 def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
     """At the beginning of texts, alone, twice, cut, in the other order, and elsewhere.
 
-    Also at the beginning of a later beat: one in which a counter of beats may be as it was.
+    For later beats see `_mark_in_every_beat`.
     """
     mark, letter = units.text(BOM), units.unit(0x41)
     texts = [mark, mark * 2, letter + mark, mark + letter, mark * 3 + letter * design.lanes]
@@ -275,10 +285,20 @@ def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
         yield text + end, True
         yield text + end, False
         yield b"", True
-    for beats_before in range(1, BEATS_BEFORE_MARK + 1):
-        yield letter * (beats_before * design.lanes // len(letter)) + mark + letter, True
     for hole in range(design.lanes):
         yield from _mark_behind(design, mark, hole)
+
+
+def _mark_in_every_beat(design: Any, units: Units) -> Iterator[Piece]:
+    """A byte order mark at the beginning of each beat of a long text.
+
+    In some of them a counter of beats is as it was in the first.
+    """
+    mark, letter = units.text(BOM), units.unit(0x41)
+    size = -(-len(mark) // design.lanes) * design.lanes
+    yield letter + mark * 2 + (mark + letter * ((size - len(mark)) // len(letter))) * 8, True
+    beat = mark + letter * ((size - len(mark)) // len(letter))
+    yield beat * beats.FAR[-1], True
 
 
 def _mark_behind(design: Any, mark: bytes, hole: int) -> Iterator[Piece]:
@@ -314,10 +334,17 @@ class TranscoderCoverage(BeatCoverage):
             super().__init__(engine, units.classes, design.lanes // self._size)
             self.column = self.title = "place"
         self._out_size = design.to_form.unit_bytes
-        self.errors = self.counter("errors", 2)
-        self.rests = self.counter("rests", design.out_lanes // self._out_size + 1)
+        self.errors = self.points("text", ["without an error", "with an error"])
+        rests = range(design.out_lanes // self._out_size + 1)
+        self.rests = self.points("last output", (f"{count} units" for count in rests))
         self.written_classes = _written(design.to_form, design.profile)
-        self.written = self.counter("written", len(self.written_classes))
+        self.written = self.points("output", map(class_name, self.written_classes))
+        mark = np.frombuffer(units.text(BOM), dtype=np.uint8)
+        self._mark = mark if len(mark) <= design.lanes else None
+        self._marks = self.points(
+            "byte order mark after beats", BEATS.labels if self._mark is not None else []
+        )
+        self._errors_after = self.points("error in a text of beats", OUT_BEATS.labels)
         self._first_written = np.array([members.start for members in self.written_classes])
 
     def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
@@ -344,8 +371,8 @@ class TranscoderCoverage(BeatCoverage):
         kept = np.logical_and.reduce(keep.reshape(*shape, size), axis=2)
         return units.reshape(shape), kept
 
-    def add(self, trace: Trace) -> None:
-        super().add(trace)
+    def count_life(self, trace: Trace) -> None:
+        super().count_life(trace)
         taken = trace.taken()
         units, is_there = self._units(taken["o.data"], taken["o.keep"], self._out_size)
         rows = np.searchsorted(self._first_written, units[is_there], "right") - 1
@@ -355,15 +382,15 @@ class TranscoderCoverage(BeatCoverage):
         counts = np.count_nonzero(is_there[is_last], axis=1)
         self.rests += np.bincount(counts, minlength=len(self.rests))
 
-    def gaps(self) -> list[str]:
-        names = ["text without an error", "text with an error"]
-        never = np.flatnonzero(self.written == 0)
-        return [
-            *super().gaps(),
-            *(names[number] for number in np.flatnonzero(self.errors == 0)),
-            *(f"last output x {count} units" for count in np.flatnonzero(self.rests == 0)),
-            *(f"output {class_name(self.written_classes[row])}" for row in never),
-        ]
+        numbers = self._output_beats.numbers(is_last)
+        with_error = numbers[is_last & (taken["o.error"] != 0)] + 1
+        self._errors_after += OUT_BEATS.counts(with_error)
+
+    def count_beats(self, items: Columns, numbers: np.ndarray) -> None:
+        if self._mark is not None:
+            data, kept = (items[pin][:, : len(self._mark)] for pin in ("i.data", "i.keep"))
+            is_mark = np.logical_and.reduce((data == self._mark) & (kept != 0), axis=1)
+            self._marks += BEATS.counts(numbers[is_mark])
 
 
 def _written(form: Form, profile: Profile) -> list[range]:

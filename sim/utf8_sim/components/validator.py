@@ -6,15 +6,51 @@ import numpy as np
 
 from utf8_hdl import Kind, Validator
 
-from ..campaign import beginnings, boundary_encodings
+from ..campaign import Bins, Part, beginnings, boundary_encodings
 from ..golden.lanes import ArrayVerdicts, VerdictTransducer
-from ..golden.text import decode
+from ..golden.text import decode, encode, form_maximum
 from ..golden.timing import Credit
+from ..stimulus import Piece
 from ..trace import Trace
-from .beats import BeatComponent, BeatCoverage, show_beat, show_verdict, verdict
+from .beats import (
+    BEATS,
+    BeatComponent,
+    BeatCoverage,
+    campaign,
+    made_part,
+    right_text,
+    show_beat,
+    show_verdict,
+    verdict,
+)
 from .component import Lane, register
 
 TIMING = Credit(stages=12)
+
+CLOSE_BITS = 10
+"""Up to two to the power of this, offsets around every power of two are tried in every mode."""
+
+
+def far_bits(design: Any) -> int:
+    """Up to two to the power of this, the campaign has an error after every power of two."""
+    return 20 if design.lanes >= 4 else 19
+
+
+def validator_campaign(design: Any, seed: int) -> list[Part]:
+    """What all components with lanes have, and texts that are right up to a far offset."""
+    longest = design.profile.longest_form
+    characters = b"".join(encode(form_maximum(n) + 1) for n in range(1, longest))
+
+    def wrong_at(offset: int) -> Piece:
+        return right_text(offset, characters, b"A") + b"\xffA", True
+
+    far = (wrong_at(1 << bit) for bit in range(CLOSE_BITS + 1, far_bits(design) + 1))
+    close = (wrong_at((1 << bit) + n) for bit in range(CLOSE_BITS + 1) for n in (-1, 0, 1))
+    return [
+        *campaign(design, seed),
+        made_part("first errors around powers of two", design, close),
+        made_part("first errors far away", design, far, is_long=True),
+    ]
 
 
 class VerdictCoverage(BeatCoverage):
@@ -22,28 +58,46 @@ class VerdictCoverage(BeatCoverage):
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
-        self.verdicts = self.counter("verdicts", len(Kind))
-        self.wrong = self.counter("wrong", self.lanes)
+        texts = [*boundary_encodings(engine.profile), *beginnings(engine.profile)]
+        kinds = {token.kind for text in texts for token in decode(text, engine.profile)}
+        kinds |= {Kind.NONE}
+        self.verdicts = self.points("verdict", (k.label if k in kinds else "" for k in Kind))
+        self.wrong = self.points("first error", (f"lane {lane}" for lane in range(self.lanes)))
+        width = engine.interface.pin("o.offset").width
+        far = far_bits(engine.design)
+        self._offsets = Bins((0, *(1 << n for n in range(min(width, far + 1)))))
+        self._errors_at = self.points("first error at byte", self._offsets.labels)
+        self._highest = (1 << width) - 1
+        self._saturated = self.points("offset", ["that is the highest"] if width <= far else [])
+        self._errors_after = self.points("first error after beats", BEATS.labels)
+        empty = "well-formed", "ill-formed"
+        self._after_empty = self.points("no byte in mid-text, and the text is", empty)
 
-    def add(self, trace: Trace) -> None:
-        super().add(trace)
+    def begin_again(self) -> None:
+        super().begin_again()
+        self._empty_beats = 0  # of the text that has not ended, at the output
+
+    def in_flight(self, trace: Trace, before: int) -> int:
+        accepted, taken = map(np.count_nonzero, (trace.is_accepted, trace.is_taken))
+        return before + int(accepted) - int(taken)
+
+    def count_life(self, trace: Trace) -> None:
+        super().count_life(trace)
         taken = trace.taken()
-        kinds = taken["o.kind"][taken["o.last"] != 0]
+        last, error = taken["o.last"] != 0, taken["o.error"] != 0
+        kinds = taken["o.kind"][last]
         self.verdicts += np.bincount(kinds, minlength=len(self.verdicts))
-        offsets = taken["o.offset"][taken["o.error"] != 0]
+        offsets = taken["o.offset"][error]
         self.wrong += np.bincount(offsets % self.lanes, minlength=self.lanes)
-
-    def gaps(self) -> list[str]:
-        profile = self.engine.profile
-        texts = [*boundary_encodings(profile), *beginnings(profile)]
-        kinds = {token.kind for text in texts for token in decode(text, profile)}
-        missing = [kind.label for kind in Kind if kind in kinds and not self.verdicts[kind.value]]
-        lanes = np.flatnonzero(self.wrong == 0)
-        return [
-            *super().gaps(),
-            *(f"verdict x {kind}" for kind in missing),
-            *(f"first error x lane {lane}" for lane in lanes),
-        ]
+        self._errors_at += self._offsets.counts(offsets)
+        self._saturated += np.count_nonzero(offsets == self._highest)
+        self._errors_after += BEATS.counts(offsets // self.lanes)
+        is_empty = ~np.logical_or.reduce(taken["o.keep"].reshape(-1, self.lanes), axis=1) & ~last
+        so_far = np.append(self._empty_beats, is_empty).cumsum()
+        at_ends = so_far[1:][last]
+        has_empty = np.diff(at_ends, prepend=0) != 0
+        self._empty_beats = int(so_far[-1] - (at_ends[-1] if len(at_ends) else 0))
+        self._after_empty += np.bincount(error[last][has_empty], minlength=2)
 
 
 def _parameters(design: Any) -> tuple[Any, int, int]:
@@ -57,6 +111,7 @@ VALIDATOR = register(
         transducer=lambda design: VerdictTransducer(*_parameters(design)),
         array_transducer=lambda design: ArrayVerdicts(*_parameters(design)),
         timing=lambda design: TIMING,
+        campaign=validator_campaign,
         coverage=VerdictCoverage,
         show_result=show_verdict,
         lanes=(

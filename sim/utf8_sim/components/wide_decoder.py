@@ -10,7 +10,7 @@ from ..campaign import LONGEST_FORM, count
 from ..golden.lanes import ArraySlots, SlotsTransducer
 from ..golden.timing import Credit
 from ..trace import Trace
-from .beats import BeatComponent, BeatCoverage, show_slots
+from .beats import BEATS, BeatComponent, BeatCoverage, show_slots
 from .component import Lane
 
 TIMING = Credit(stages=7)
@@ -22,17 +22,22 @@ class SlotsCoverage(BeatCoverage):
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
         self.tokens = self.counter("tokens", len(Kind), LONGEST_FORM + 1)
-        self.slots = self.counter("slots", self.lanes + 1)
+        self.slots = self.points("token in", (f"slot {n}" for n in range(self.lanes + 1)))
+        self._errors_after = self.points("error after beats", BEATS.labels)
 
-    def add(self, trace: Trace) -> None:
-        super().add(trace)
+    def in_flight(self, trace: Trace, before: int) -> int:
+        accepted, taken = map(np.count_nonzero, (trace.is_accepted, trace.is_taken))
+        return before + int(accepted) - int(taken)
+
+    def count_life(self, trace: Trace) -> None:
+        super().count_life(trace)
         taken = trace.taken()
         is_token = taken["o.length"] != 0
         count(self.tokens, taken["o.kind"][is_token], taken["o.length"][is_token])
         self.slots += np.add.reduce(is_token, axis=0)
-
-    def gaps(self) -> list[str]:
-        return super().gaps() + [f"token x slot {n}" for n in np.flatnonzero(self.slots == 0)]
+        numbers = self._output_beats.numbers(taken["o.last"] != 0)
+        is_wrong = np.logical_or.reduce(taken["o.error"], axis=1)
+        self._errors_after += BEATS.counts(numbers[is_wrong])
 
 
 WIDE_DECODER = BeatComponent(

@@ -56,7 +56,6 @@ app = typer.Typer()
     "utf8-hdl simulate --hex 'C0 AF E2 82' --tokens -",
     "utf8-hdl simulate --text 'A€' --stall-output 0.5 --seed 7 --vcd wave.vcd",
     "utf8-hdl simulate --component encoder --code-points '20AC D800' --bytes out.txt",
-    "utf8-hdl simulate --stimulus difference.json",
 )
 def simulate(
     context: typer.Context,

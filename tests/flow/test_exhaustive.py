@@ -127,7 +127,8 @@ def test_a_difference_is_found(folder, monkeypatch, flaw, cycle):
     assert "the texts from 00 on" in result.out
     assert "agree" not in result.out
     assert_is_waveform("utf8-hdl-difference.vcd")
-    assert names(folder) == {"text.txt", "utf8-hdl-difference.gtkw", "utf8-hdl-difference.vcd"}
+    waveform = {"utf8-hdl-difference.gtkw", "utf8-hdl-difference.vcd"}
+    assert names(folder) == {"text.txt", "difference.json", *waveform}
 
 
 # --- the state file -----------------------------------------------------------------------------

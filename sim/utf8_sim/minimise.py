@@ -10,13 +10,15 @@ import numpy as np
 from .engines.engine import WATCHDOG, DesignError, Engine
 from .lockstep import Difference, Lockstep
 from .stimulus import FixedStalls, Stimulus, Table
-from .trace import RESET, Interface, Trace
+from .trace import RESET, Interface, Trace, by_parts
 
 FIRST_SPAN, SPAN_FACTOR = 32, 4
 """How many cycles before a difference are tried first, and how many times as many then."""
 
 PATIENCE = 8.0
 """Seconds after which the shortest stimulus found is good enough."""
+
+KEEP = "i.keep"
 
 SIMPLE = 0x41
 """The value that others are replaced with where they do not matter."""
@@ -113,14 +115,16 @@ def driven(trace: Trace, idle_before: int = 0) -> Stimulus:
 class Event:
     """Something in a stimulus that may not matter: a level of a pin that is not ``simple``.
 
-    Only the cycles count in which an input is accepted (or, in the last one, offered), or those in
-    which none is offered; without ``accepted``, all. Without a pin it is the cycles themselves,
-    each with the input that is accepted in it, but for the one with the difference.
+    If ``accepted`` is true, only the cycles count in which an input is accepted (or, in the last
+    one, offered); if it is false, those in which none is offered. If ``kept`` is true, only the
+    lanes with ``keep`` count; if it is false, the others. Without a pin, the event is the cycle
+    itself with the input that is accepted in it; the cycle with the difference is never one.
     """
 
     pin: str = ""
     simple: int = 0
     accepted: bool | None = None
+    kept: bool | None = None
 
     def places(self, trace: Trace) -> np.ndarray:
         """Where it is, as indices into the column, a row for each."""
@@ -129,6 +133,9 @@ class Event:
         marks = trace[self.pin] != self.simple
         if self.accepted is not None:
             marks[~(is_item(trace) if self.accepted else trace["i.valid"] == 0)] = False
+        if self.kept is not None:
+            has_keep = KEEP in trace.columns
+            marks &= self.kept == (by_parts(trace[KEEP] != 0, marks) if has_keep else True)
         return np.argwhere(marks)
 
     def without(self, trace: Trace, places: np.ndarray) -> Trace:
@@ -143,10 +150,11 @@ class Event:
 def events(interface: Interface) -> list[Event]:
     """What may not matter: cycles, inputs, resets, stalls, idle values, accepted values."""
     values, *others = (pin.name for pin in interface.inputs)
-    simpler = [Event(name, 0, accepted=True) for name in others if name != "i.keep"]
+    simpler = [Event(name, 0, accepted=True) for name in others if name != KEEP]
+    lanes = [Event(values, 0, True, kept=False), Event(values, SIMPLE, True, kept=True)]
     idle = [Event(name, 0, accepted=False) for name in (values, *others)]
     handshake = Event("i.valid"), Event(RESET), Event("o.ready", 1)
-    return [Event(), *handshake, *idle, Event(values, SIMPLE, accepted=True), *simpler]
+    return [Event(), *handshake, *idle, *lanes, *simpler]
 
 
 def is_item(trace: Trace) -> np.ndarray:

@@ -69,7 +69,8 @@ class VerdictCoverage(BeatCoverage):
         self._errors_at = self.points("first error at byte", self._offsets.labels)
         self._highest = (1 << width) - 1
         self._saturated = self.points("offset", ["that is the highest"] if width <= far else [])
-        self._errors_after = self.points("first error after beats", BEATS.labels)
+        self._beats = Bins(tuple(n for n in BEATS.cuts if n * self.lanes <= self._highest))
+        self._errors_after = self.points("first error after beats", self._beats.labels)
         empty = "well-formed", "ill-formed"
         self._after_empty = self.points("no byte in mid-text, and the text is", empty)
 
@@ -91,7 +92,7 @@ class VerdictCoverage(BeatCoverage):
         self.wrong += np.bincount(offsets % self.lanes, minlength=self.lanes)
         self._errors_at += self._offsets.counts(offsets)
         self._saturated += np.count_nonzero(offsets == self._highest)
-        self._errors_after += BEATS.counts(offsets // self.lanes)
+        self._errors_after += self._beats.counts(offsets // self.lanes)
         is_empty = ~np.logical_or.reduce(taken["o.keep"].reshape(-1, self.lanes), axis=1) & ~last
         so_far = np.append(self._empty_beats, is_empty).cumsum()
         at_ends = so_far[1:][last]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .components import Component
-from .engines.engine import Engine
+from .engines.engine import Engine, ModelError
 from .golden.array_timing import ArrayCycles, ArrayTiming
 from .stimulus import LAST, Stimulus, Table
 from .tools.interrupts import interrupts_later
@@ -132,6 +132,8 @@ class Window:
 
 HANDSHAKE = "i.ready", "o.valid"
 
+OUTPUT_LAST = "o.last"
+
 MOST_HISTORY = 1 << 26
 """Bytes of the cycles that are kept, to be driven again: those of millions of bytes of a text."""
 
@@ -147,6 +149,8 @@ class Lockstep:
     def __init__(self, engine: Engine, stimulus: Stimulus | Table) -> None:
         self._engine = engine
         self._stimulus = stimulus
+        #: True if the stimulus is a table, which is driven as it is.
+        self.is_replay = isinstance(stimulus, Table)
         self.cycles = 0
         self.difference: Difference | None = None
         self.recent: list[Window] = []
@@ -161,10 +165,10 @@ class Lockstep:
             window = Window(self.cycles, trace, expected, self._of_text, timing)
             self._count_values(trace)
             self.recent = [*self.recent[-1:], window]
-            self.history.add(trace)
             self.difference = window.difference()
             end = self.difference.cycle + 1 if self.difference else window.end
             compared, self.cycles = trace[: end - self.cycles], end
+            self.history.add(compared)
             yield compared
             if self.difference:
                 return
@@ -213,18 +217,24 @@ class Golden:
         return self._model.timing
 
     def expected(self, trace: Trace) -> Trace:
-        """The next cycles as they must be. A cycle of reset is as any other, and then all begins
-        again."""
+        """The next cycles as they must be.
+
+        Outputs in a cycle of reset are predicted as usual; the model restarts after it. If the
+        model fails, that is a :class:`ModelError`.
+        """
         parts = []
         for life in trace.lives():
-            parts.append(self._model.expected(life))
+            try:
+                parts.append(self._model.expected(life))
+            except Exception as error:  # whatever is wrong with a model
+                raise ModelError(f"it failed with {type(error).__name__}: {error}") from error
             if life[RESET][-1:].any():
                 self._model = deepcopy(self._fresh)
         return Trace.join(parts) if parts[1:] else parts[0]
 
 
 class History:
-    """The handshakes and inputs of every cycle so far; of a long run, of the last ones."""
+    """Inputs, handshakes and ends of texts of every cycle so far; of a long run, the last ones."""
 
     def __init__(self) -> None:
         self._parts: list[Trace] = []
@@ -232,8 +242,9 @@ class History:
 
     def add(self, trace: Trace) -> None:
         """Take in the next cycles."""
-        names = RESET, *trace.interface.driven, *HANDSHAKE
-        self._parts.append(Trace(trace.interface, {name: trace[name] for name in names}))
+        names = RESET, *trace.interface.driven, *HANDSHAKE, OUTPUT_LAST
+        columns = {name: trace[name] for name in names if name in trace.columns}
+        self._parts.append(Trace(trace.interface, columns))
         self._bytes += self._parts[-1].nbytes
         while self._bytes > MOST_HISTORY and self._parts[1:]:
             gone = self._parts.pop(0)
@@ -245,9 +256,9 @@ class History:
         """Whether it begins with the first cycle."""
         return self._first_cycle == 0
 
-    def trace(self, end: int) -> Trace:
-        """All of it, up to the cycle before a number."""
-        return Trace.join(self._parts)[: end - self._first_cycle]
+    def trace(self) -> Trace:
+        """All of it."""
+        return Trace.join(self._parts)
 
 
 def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:

@@ -52,7 +52,7 @@ def attempt(engine: Engine, stimulus: Stimulus | Table, side: str) -> Found | No
         return None
     if difference is None or difference.pin.partition(".")[0] != side:
         return None
-    return Found(difference, lockstep.history.trace(lockstep.cycles))
+    return Found(difference, lockstep.history.trace())
 
 
 def minimised(engine: Engine, lockstep: Lockstep) -> Iterator[Found]:
@@ -65,7 +65,7 @@ def minimised(engine: Engine, lockstep: Lockstep) -> Iterator[Found]:
     until, difference = time.monotonic() + PATIENCE, lockstep.difference
     assert difference
     side = difference.pin.partition(".")[0]
-    history = lockstep.history.trace(lockstep.cycles)
+    history = lockstep.history.trace()
     if lockstep.history.is_whole:
         found = attempt(engine, Table.of(history), side)
         if found is None or found.difference != difference:

@@ -183,6 +183,8 @@ class Stimulus:
     idle: Columns | None = None
     """Payloads for cycles in which nothing is offered, one for each cycle of the run from the first
     one on; without them, and after them, the engine chooses."""
+    idle_seed: int | tuple[int, ...] = 0
+    """For the engine's choice of these."""
 
 
 FORMAT = "utf8-hdl stimulus 1"
@@ -203,6 +205,8 @@ class Table:
 
     interface: Interface
     columns: Columns
+    design: str = ""
+    """The options of the command line that make the design, if the file says them."""
 
     @classmethod
     def of(cls, trace: Trace) -> "Table":
@@ -216,8 +220,8 @@ class Table:
     def write(self, file: TextIO) -> None:
         """Write it as JSON, a line for each cycle; :meth:`read` reads it."""
         rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
-        names = list(self.columns)
-        head = {"format": FORMAT, "component": self.interface.component, "columns": names}
+        head: dict[str, Any] = {"format": FORMAT, "component": self.interface.component}
+        head |= {"design": self.design, "columns": list(self.columns)}
         lines = ",\n".join(map(json.dumps, rows))
         file.write(f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n')
 
@@ -227,7 +231,8 @@ class Table:
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"it is not JSON ({error})") from error
+            reason = str(error).partition(";")[0]
+            raise ValueError(f"it is not JSON ({reason})") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError(f"its format must be {FORMAT!r}")
         if content.get("component") != interface.component:
@@ -259,7 +264,7 @@ class Table:
             except ValueError as error:
                 raise ValueError(f"column {pin.name}: {error}") from error
             columns[pin.name] = checked
-        return cls(interface, columns)
+        return cls(interface, columns, str(content.get("design", "")))
 
 
 def one_by_one(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:

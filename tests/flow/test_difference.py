@@ -101,8 +101,8 @@ def test_every_override_is_in_the_command(folder, monkeypatch):
     stimulus = Stimulus([(b"A", True), (b"BC", True)], *stalls)
     lockstep = Lockstep(engine, stimulus)
     difference_at_end = lockstep.run()
-    found = minimise.Found(difference_at_end, lockstep.history.trace(lockstep.cycles))
-    command = difference.command(engine, found, "difference.json")
+    found = minimise.Found(difference_at_end, lockstep.history.trace())
+    command = difference.simulation(engine, *difference.as_text(engine, found))
     assert command.startswith(
         "utf8-hdl simulate --profile ucs2 --surrogates accept --noncharacters accept "
         "--error-span whole-sequence --engine amaranth --hex '41 / 42 43' "

@@ -337,12 +337,13 @@ class Stalling:
         )
 
     def modes(self, resets: bool = True) -> list[Mode]:
-        """The modes that ``compare`` tries, full rate first; those with resets if they are told."""
-        full_rate = Stalling(self.seed)
+        """The modes of ``compare``, full rate first; ``resets`` adds the one with resets."""
+        full_rate, modes = Stalling(self.seed), campaign_modes(self.seed)
+        with_resets = [mode for mode in modes if mode.reset_rate and resets]
         if self == full_rate:
-            return [mode for mode in campaign_modes(self.seed) if resets or not mode.reset_rate]
+            return [*(mode for mode in modes if not mode.reset_rate), *with_resets]
         tried = {str(each): each.stalls() for each in (full_rate, self)}
-        return [Mode(name, *stalls) for name, stalls in tried.items()]
+        return [*(Mode(name, *stalls) for name, stalls in tried.items()), *with_resets]
 
 
 def _side_stalls(

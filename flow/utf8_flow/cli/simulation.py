@@ -10,6 +10,7 @@ from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.tools.errors import Refused
 
 from ..terminal import report_console, say
+from ..verify.difference import design_words
 from ..verify.engines import AUTO, prepare_engine, tools_of
 from ..verify.runner import Budget, Runner
 from ..verify.simulation import Recording
@@ -66,8 +67,7 @@ def simulate(
         str | None,
         options.option(
             "FILE",
-            "A table of all input pins in every cycle, as the report of a difference writes it. "
-            "It is driven as it is.",
+            "Replay a table of all input pins in every cycle, such as difference.json.",
             panel=Typed.panel,
         ),
     ] = None,
@@ -118,7 +118,7 @@ def simulate(
     with ExitStack() as files:
         plan: Plan
         if stimulus is not None:
-            plan = Replay(*of, read_table(stimulus, facts.interface))
+            plan = Replay(*of, read_table(stimulus, facts.interface, design_words(made)))
         else:
             text = files.enter_context(one_text(file, typed.part(facts), facts))
             plan = Campaign(*of, [mode], [text], counted=Counted.NOTHING)
@@ -233,7 +233,9 @@ def compare(
         plan = RandomUnits(*of, stalling.rates)
     else:
         given = _given_parts(context, files or [], typed.part(facts), facts)
-        plan = Campaign(*of, modes, given, is_campaign=is_campaign)
+        # The user's own stalls need not reach every cover point.
+        is_whole = is_campaign and not any(stalling.rates + stalling.cycles)
+        plan = Campaign(*of, modes, given, is_campaign=is_whole)
     simulator, engine_line = prepare_engine(engine, made, plan.inputs)
     with where.workers(*tools_of(simulator.name)) as workers:
         runner = Runner(

@@ -25,6 +25,9 @@ ONE_TEXT = (
     "give one text: FILE, - for standard input, --text TEXT, --hex BYTES, or --code-points LIST"
 )
 
+MAX_TABLE = 1 << 28
+"""Bytes of a file with a table."""
+
 MAX_COPY = 1 << 30
 """Bytes of standard input or of a pipe that are copied."""
 
@@ -159,11 +162,19 @@ def one_text(file: str | None, typed: Part | None, engine: Engine) -> AbstractCo
     raise Refused(ONE_TEXT)
 
 
-def read_table(name: str, interface: Interface) -> Table:
-    """The table in a file."""
+def read_table(name: str, interface: Interface, design: str) -> Table:
+    """The table in a file, for the design of some options."""
     with _open_binary(name) as file:
-        content = file.read()
+        content = file.read(MAX_TABLE + 1)
+    wrong = f"--stimulus {visible(name)!r} is not a stimulus file for this design"
+    if len(content) > MAX_TABLE:
+        raise Refused(f"{wrong}: it has more than {MAX_TABLE} bytes")
     try:
-        return Table.read(content.decode(), interface)
+        table = Table.read(content.decode(), interface)
     except ValueError as error:
-        raise Refused(f"--stimulus {visible(name)!r} has no table to drive: {error}") from error
+        raise Refused(f"{wrong}: {error}") from error
+    if table.design not in ("", design):
+        raise Refused(f"{wrong}: its design is {table.design!r}, not {design!r}")
+    if not len(table):
+        raise Refused(f"{wrong}: it has no rows")
+    return table

@@ -30,7 +30,7 @@ MOST_CONTRADICTED = 8
 def cycle_table(
     window: Window,
     engine: Engine,
-    cycles: range | None = None,
+    cycles: Sequence[int] | None = None,
     pins: bool = False,
     marked: int | None = None,
     idle: bool = False,

@@ -6,42 +6,49 @@ import numpy as np
 
 from utf8_hdl import UNICODE
 from utf8_sim.engines.engine import WATCHDOG, Engine
+from utf8_sim.lockstep import OUTPUT_LAST
 from utf8_sim.minimise import Found, is_item
 from utf8_sim.stimulus import LAST, Table
 from utf8_sim.trace import RESET, Columns, Trace, by_parts
 
 from ..components.entry import entry_of
 
-MOST_TEXTS, MOST_VALUES = 3, 64
-"""Texts before a difference of which CPython is asked, and values of one that are shown."""
+MOST_VALUES, MOST_SAID = 32, 200
+"""Values of a text, and characters of what CPython says of it, that are shown."""
 
 
 def broken_rule(engine: Engine, found: Found) -> str:
     """The rule that the hardware broke in the first cycle of a difference."""
     after = "after a reset in mid-run, " if found.trace[RESET].any() else ""
-    return after + (
-        _at_input(found) if found.difference.pin == "i.ready" else _at_output(engine, found)
-    )
+    try:
+        return after + _rule(engine, found)
+    except Exception as error:  # whatever is wrong with a model
+        return f"unknown: the golden model failed with {type(error).__name__}: {error}"
 
 
-def _at_input(found: Found) -> str:
-    if found.difference.expected:
-        return "throughput: an input is refused that must be accepted"
-    return "flow control: an input is accepted that must be refused"
-
-
-def _at_output(engine: Engine, found: Found) -> str:
+def _rule(engine: Engine, found: Found) -> str:
     """Compare all outputs since the last reset, until nothing more comes."""
     *_, trace = _drained(engine, found).lives()
+    pin, is_due = found.difference.pin, bool(found.difference.expected)
     cycle = len(trace) - WATCHDOG - 1
-    if cycle and trace["o.valid"][cycle - 1] and not trace["o.ready"][cycle - 1]:
+    if pin != "i.ready" and cycle and _waits(trace[cycle - 1 : cycle]):
         if not trace["o.valid"][cycle]:
             return "handshake: o.valid falls while the output waits"
-        if found.difference.pin != "o.valid":
+        if pin != "o.valid":
             return "handshake: the payload changes while the output waits"
     expected = engine.component.array_transducer(engine.design).feed(trace.accepted()).columns
     model, hardware = (_outputs(engine, columns) for columns in (expected, trace.taken()))
-    return _between(model, hardware, is_due=bool(found.difference.expected))
+    if model != hardware:
+        return _between(model, hardware)
+    if pin == "i.ready":
+        if is_due:
+            return "throughput: an input is refused that must be accepted"
+        return "flow control: an input is accepted that must be refused"
+    return f"latency: an output is {'late' if is_due else 'early'}"
+
+
+def _waits(trace: Trace) -> bool:
+    return bool(trace["o.valid"].any() and not trace["o.ready"].any())
 
 
 def _outputs(engine: Engine, columns: Columns) -> list[bytes]:
@@ -54,14 +61,11 @@ def _outputs(engine: Engine, columns: Columns) -> list[bytes]:
     ]
 
 
-def _between(model: list[bytes], hardware: list[bytes], is_due: bool) -> str:
+def _between(model: list[bytes], hardware: list[bytes]) -> str:
     """What sets the outputs of the hardware apart from those of the golden model."""
-    first = next(
-        (n for n, both in enumerate(zip(model, hardware, strict=False)) if both[0] != both[1]),
-        min(len(model), len(hardware)),
-    )
-    if model == hardware:
-        return f"latency: an output is {'late' if is_due else 'early'}"
+    pairs = enumerate(zip(model, hardware, strict=False))
+    shorter = min(len(model), len(hardware))
+    first = next((n for n, (ours, theirs) in pairs if ours != theirs), shorter)
     if first == len(hardware) or hardware[first:] == model[first + 1 :]:
         return "tokens: an output is lost"
     if first == len(model) or hardware[first + 1 :] == model[first:]:
@@ -80,16 +84,18 @@ def _drained(engine: Engine, found: Found) -> Trace:
 
 
 def opinions(engine: Engine, trace: Trace) -> Iterator[str]:
-    """What CPython says of the last texts before a difference, for the rules that it knows."""
+    """What CPython says of the text that is at the output at last, for the rules that it knows."""
     *_, life = trace.lives()
     items = life.inputs(is_item(life))
     values, counts = engine.component.values(items)
     ends = np.cumsum(counts)[items[LAST].view(bool)]
-    if engine.profile != UNICODE or values.ndim > 1:
+    if engine.profile != UNICODE or values.ndim > 1 or OUTPUT_LAST not in life.columns:
         return
-    texts = [text for text in np.split(values, ends) if len(text)]
-    for text in texts[-MOST_TEXTS:]:
+    ended = int(life[OUTPUT_LAST][:-1][life.is_taken[:-1]].sum())
+    for text in np.split(values, ends)[ended : ended + 1]:
         said = entry_of(engine).opinion(text, engine.design)
-        if said and len(text) <= MOST_VALUES:
-            width = 2 * text.dtype.itemsize if text.dtype.itemsize == 1 else 4
-            yield f"{' '.join(f'{value:0{width}X}' for value in text.tolist())}: {said}"
+        if said and len(text):
+            digits = 2 if text.dtype.itemsize == 1 else 4
+            shown = " ".join(f"{value:0{digits}X}" for value in text[:MOST_VALUES].tolist())
+            more = f" ... ({len(text)} in all)" if len(text) > MOST_VALUES else ""
+            yield f"{shown}{more}: {said[:MOST_SAID]}{' ...' * (len(said) > MOST_SAID)}"

@@ -1,13 +1,18 @@
-"""What is said about a run in which hardware and golden model part, or that cannot go on."""
+"""The report of a difference, or of a run that cannot go on."""
 
 import os
 import shlex
 import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 
+from utf8_hdl import UNICODE
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.minimise import PATIENCE, Found, NotReproducible, attempt, is_item, minimised
@@ -33,14 +38,24 @@ KEPT_AROUND = 1024, 64
 STIMULUS_FILE = "difference.json"
 """Where the shortest stimulus that shows a difference is kept, beside the waveform."""
 
+MOST_SHOWN, MOST_TYPED = 64, 64
+"""Cycles of the shortest stimulus that are shown, and values of it that a command spells out."""
+
 VALUES_AROUND = 16, 4
 """Bytes or code points that are shown: accepted before a difference, and after it."""
 
 
-def conclude(show: Console, run: Run, vcd: str | None, wave: str | None) -> None:
-    """The verdict, in words and as exit status, with all that explains it."""
+def conclude(
+    show: Console, run: Run, vcd: str | None, wave: str | None, folder: str | None = None
+) -> None:
+    """The verdict, in words and as exit status, with all that explains it.
+
+    The stimulus of a difference is kept in a folder, by default that of ``vcd``.
+    """
     if run.lockstep and run.lockstep.recent and run.wrong:
         _explain(show, run, run.lockstep, vcd, wave)
+    if run.lockstep and run.lockstep.difference:
+        _report_shortest(show, run, run.lockstep, folder or os.path.dirname(vcd or ""))
     if run.failure:
         say(show, run.wrong, "bold red")
     if run.wrong:
@@ -65,10 +80,11 @@ def _explain(
     else:
         moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
         cycle, marked = recording.first_cycle + int([0, *moved.tolist()][-1]), None
-    _show_cycles(show, recording, cycle, engine, marked)
     shown, kept = (
         recording.part(cycle - before, cycle + after) for before, after in (AROUND, KEPT_AROUND)
     )
+    cycles = range(shown.first_cycle, shown.end)
+    _show_cycles(show, recording, cycles, engine, marked, idle=lockstep.is_replay)
     pictures = ("waveform", vcd, write_wave, kept), ("timing diagram", wave, draw, shown)
     for what, name, write, window in pictures:
         if name is None:
@@ -78,22 +94,17 @@ def _explain(
             say(show, f"{what} around it: {name}")
         except Refused as error:  # what is wrong is the news, and decides the exit status
             say(show, f"no {what}: {error}")
-    if difference:
-        _report_shortest(show, run, lockstep, os.path.dirname(vcd or ""))
 
 
 def _show_cycles(
     show: Console,
     recording: Window,
-    cycle: int,
+    cycles: Sequence[int],
     engine: Engine,
     marked: int | None,
-    idle: bool = False,
+    idle: bool,
 ) -> None:
-    """The cycles around one, with idle values that matter, if no others are in them."""
-    before, after = AROUND
-    shown = recording.part(cycle - before, cycle + after)
-    cycles = range(shown.first_cycle, shown.end)
+    """Some cycles, with the values on an idle input if asked for."""
     print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked, idle=idle))
 
 
@@ -131,7 +142,11 @@ def digits(engine: Engine) -> int:
 
 def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -> None:
     """Look for a shorter stimulus that shows the difference, explain it, say how to repeat it."""
-    engine, found, remark = run.engine, None, ""
+    engine, difference = run.engine, lockstep.difference
+    if lockstep.is_replay and difference:
+        _explain_shortest(show, engine, Found(difference, lockstep.history.trace()))
+        return
+    found, remark = None, ""
     begin = time.monotonic()
     try:
         with progress_bar() as progress:
@@ -143,35 +158,67 @@ def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -
     except KeyboardInterrupt:
         remark = " until interrupted"
     except NotReproducible:
-        say(
-            show,
-            f"not reproducible: {run.wrong}; the same stimulus, driven again, does not show it",
-        )
+        wrong = f"not reproducible: {run.wrong}; the same stimulus, driven again"
+        say(show, f"{wrong}, does not show it")
         return
     except ToolError as error:
         remark = f" ({error})"
     if found is None:
-        cycles = f": the last {len(lockstep.history.trace(lockstep.cycles))} cycles do not show it"
-        say(show, f"no shorter input found{remark or cycles}")
+        cycles = f": the last {len(lockstep.history.trace())} cycles alone do not show it"
+        say(show, f"no shorter input found{remark or cycles}; to repeat it, run the same again")
         return
-    recording = _recorded(engine, found)
-    if found.difference != lockstep.difference:
-        say(show, f"in the shortest input: {found.difference}", "bold")
-        cycle = found.difference.cycle
-        _show_cycles(show, recording, cycle, engine, cycle, idle=True)
+    file = _keep(show, found, os.path.join(folder, STIMULUS_FILE), engine)
+    words = ["--stimulus", file] if file else []
+    with suppress(KeyboardInterrupt):
+        if found.difference != difference or _is_hidden(found.trace):
+            say(show, f"in the shortest input: {found.difference}", "bold")
+            eventful, recording = _eventful(found), _recorded(engine, found)
+            _show_cycles(show, recording, eventful, engine, found.difference.cycle, idle=True)
+        _explain_shortest(show, engine, found)
+        words = as_text(engine, found) or words
+    values = plural(len(_values(engine, found.trace)[0]), engine.component.value)
+    if words:
+        say(show, f"shortest input found{remark}: {values}; to repeat it:")
+        say(show, simulation(engine, *words))
+    else:
+        say(show, f"shortest input found{remark}: {values}")
+
+
+def _explain_shortest(show: Console, engine: Engine, found: Found) -> None:
+    """Print which rule was broken, and what CPython says of the text."""
     say(show, f"{'rule':<12}{broken_rule(engine, found)}")
     for line in opinions(engine, found.trace):
         say(show, f"{'CPython':<12}{line}")
-    file = os.path.join(folder, STIMULUS_FILE)
+
+
+def _keep(show: Console, found: Found, file: str, engine: Engine) -> str:
+    """Write a stimulus to a file, and give the file's name; nothing if it cannot be written."""
     try:
         with open_output(file) as stream:
-            found.table.write(stream)
-        say(show, f"{'stimulus':<12}{file}: {_contents(found.trace)}")
+            replace(found.table, design=design_words(engine.design)).write(stream)
     except Refused as error:
         say(show, f"no stimulus: {error}")
-    values = plural(len(_values(engine, found.trace)[0]), engine.component.value)
-    say(show, f"shortest input found{remark}: {values}; to repeat it:")
-    say(show, command(engine, found, file))
+        return ""
+    say(show, f"{'stimulus':<12}{file}: {_contents(found.trace)}")
+    return file
+
+
+def _is_hidden(trace: Trace) -> bool:
+    """True if there is something on an idle input, or a reset."""
+    idle = trace[trace["i.valid"] == 0]
+    payload = (idle[pin.name] for pin in trace.interface.inputs)
+    return bool(trace[RESET].any() or any(column.any() for column in payload))
+
+
+def _eventful(found: Found) -> list[int]:
+    """The cycles of a stimulus in which there is something, or the last ones of many."""
+    trace = found.trace
+    marks = trace["i.valid"] | trace[RESET] | trace["o.valid"]
+    for pin in trace.interface.inputs:
+        marks = marks | trace[pin.name].reshape(len(trace), -1).any(axis=1)
+    marks[-1] = 1
+    cycles: list[int] = np.flatnonzero(marks)[-MOST_SHOWN:].tolist()
+    return cycles
 
 
 def _recorded(engine: Engine, found: Found) -> Window:
@@ -200,29 +247,31 @@ def _contents(trace: Trace) -> str:
     return ", ".join(plural(n, each, nouns[each]) for each, n in counts.items() if n)
 
 
-def command(engine: Engine, found: Found, file: str) -> str:
-    """The command that runs a stimulus: its values and stalls, if they suffice, or the file."""
-    return simulation(engine, *(_as_text(engine, found) or ["--stimulus", file]))
+def design_words(design: Any) -> str:
+    """The options of the command line that make a design, as one text."""
+    words = [*Variant.of(design).options]
+    profile = getattr(design, "profile", UNICODE)
+    if profile.name != "unicode":
+        words += ["--profile", profile.name]
+    for rule, value in overrides(profile):
+        words += [f"--{rule}", value]
+    return shlex.join(words)
 
 
 def simulation(engine: Engine, *options: str) -> str:
     """The command that simulates a design with some options."""
-    words = ["utf8-hdl", "simulate", *Variant.of(engine.design).options]
-    if engine.profile.name != "unicode":
-        words += ["--profile", engine.profile.name]
-    for rule, value in overrides(engine.profile):
-        words += [f"--{rule}", value]
+    words = ["utf8-hdl", "simulate", *shlex.split(design_words(engine.design))]
     return shlex.join([*words, "--engine", engine.name, *options])
 
 
-def _as_text(engine: Engine, found: Found) -> list[str]:
+def as_text(engine: Engine, found: Found) -> list[str]:
     """The options that give the values and stalls of a stimulus; none, if these do not suffice.
 
     A text ends behind the last value. If it must not, another value follows.
     """
     trace, side = found.trace, found.difference.pin.partition(".")[0]
     values, ends = _values(engine, trace)
-    if trace[RESET].any() or values.ndim > 1:
+    if _is_hidden(trace) or values.ndim > 1 or len(values) > MOST_TYPED:
         return []
     last_item = int(np.flatnonzero(np.append(True, is_item(trace)))[-1])  # nothing comes after it
     marks = trace["i.valid"][:last_item] == 0, trace["o.ready"] == 0

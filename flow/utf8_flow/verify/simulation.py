@@ -1,5 +1,6 @@
 """What ``simulate`` keeps of a run: files, a summary, the first cycles."""
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 
@@ -78,7 +79,8 @@ class Recording:
                 print_lines(show, self._table(run.cycles))
             print_lines(show, [*self.lines(), Text(f"engine      {engine_line}")])
         wave = self._outputs["--wave"]
-        conclude(show, run, None if self._outputs["--vcd"] else vcd, wave)
+        given = self._outputs["--vcd"]
+        conclude(show, run, None if given else vcd, wave, folder=os.path.dirname(given or vcd))
         if wave:
             self._draw(wave, run.cycles)
 

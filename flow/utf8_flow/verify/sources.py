@@ -252,7 +252,7 @@ class RandomUnits(Plan):
         pieces = component.hostile(design, np.random.default_rng((self.seed, unit, 0)))
         i, o = _random_stalls(self.rates, self.seed, unit)
         resets = ChangingStalls(RESETS, (self.seed, unit, len(self.rates) + 1))
-        return Stimulus(pieces, i, o, self.cycles, resets)
+        return Stimulus(pieces, i, o, self.cycles, resets, idle_seed=(self.seed, unit))
 
 
 def _random_stalls(rates: Sequence[float | None], *seed: int) -> list[Stalls]:

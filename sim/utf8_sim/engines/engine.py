@@ -60,6 +60,12 @@ class UndefinedError(DesignError):
     label = "UNDEFINED"
 
 
+class ModelError(DesignError):
+    """The golden model failed, so that nothing can be compared with it."""
+
+    label = "GOLDEN MODEL"
+
+
 LOOKED_AT = RESET, "i.valid", "i.ready", "o.valid", "o.ready"
 """Pins that say when a run is over."""
 
@@ -200,12 +206,14 @@ class Engine(ABC):
         size = self._window_for(inputs)
         sides = stimulus.input_stalls, stimulus.output_stalls, stimulus.resets
         levels = zip(*(side.windows(size) for side in sides), strict=True)
+        generator = np.random.default_rng(stimulus.idle_seed)
+        order = generator.integers(-IDLE_ROWS, 2 * IDLE_ROWS, IDLE_ORDER).astype(np.int32).clip(-1)
         ending, cycle = Ending(self.timing), 0
         while not ending.over and cycle < stimulus.cycles:
             cycles = int(min(size, stimulus.cycles - cycle))
             gaps, stalls, resets = (side[:cycles] for side in next(levels))
             items = inputs.upcoming(cycles)
-            idle = self._idle_at(stimulus.idle, cycle, cycles)
+            idle = self._idle_at(stimulus.idle, order, cycle, cycles)
             trace = simulation.window(Plan(gaps, stalls, resets, items, *idle))
             cycle += cycles
             inputs.drop(int(np.count_nonzero(trace.is_accepted)))
@@ -214,9 +222,11 @@ class Engine(ABC):
         if ending.hang:
             raise HangError(ending.hang)
 
-    def _idle_at(self, given: Columns | None, first: int, cycles: int) -> tuple[Columns, Any]:
+    def _idle_at(
+        self, given: Columns | None, order: np.ndarray, first: int, cycles: int
+    ) -> tuple[Columns, np.ndarray]:
         """Payloads for idle cycles, and which of them those from a cycle on show."""
-        idle, order = self._idle_payloads
+        idle = self._idle_payloads
         numbers = np.resize(np.roll(order, -first), cycles)
         if given is None or first >= len(given[LAST]):
             return idle, numbers
@@ -227,23 +237,20 @@ class Engine(ABC):
         return {name: np.concatenate([of_run[name], idle[name]]) for name in of_run}, numbers
 
     @cached_property
-    def _idle_payloads(self) -> tuple[Columns, np.ndarray]:
-        """Payloads for idle cycles, and in which order they are shown.
+    def _idle_payloads(self) -> Columns:
+        """Payloads for idle cycles: half of them hostile inputs, half random levels.
 
-        A design must not look at them. So there are such that it would like to accept: a third is
-        what was there in the cycle before, a third random levels, and a third hostile inputs.
+        A design must not look at them, so many of them look like valid inputs.
         """
         generator = np.random.default_rng(0)
         pieces = self.component.hostile(self.design, generator)
         hostile = next(iter(self.items(Stimulus(pieces))))
-        idle = {
+        return {
             pin.name: np.concatenate(
                 [hostile[pin.name][:IDLE_ROWS], anything(pin, IDLE_ROWS, generator)]
             )
             for pin in self.interface.inputs
         }
-        order = generator.integers(-len(idle[LAST]) // 2, len(idle[LAST]), IDLE_ORDER)
-        return idle, np.maximum(order, -1).astype(np.int32)
 
     def _window_for(self, inputs: "_Inputs") -> int:
         """Cycles in one window of a run with some inputs."""

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from itertools import takewhile
 
+import numpy as np
 import pytest
 from rich.cells import cell_len
 
@@ -98,7 +99,8 @@ def test_every_override_is_in_the_command(folder, monkeypatch):
     rules = Rules("ucs2", "accept", "accept", "whole-sequence").chosen()
     engine = WrongAtTheEnd(Decoder(rules))
     stalls = FixedStalls((True, False, True, True)), FixedStalls((True,))
-    stimulus = Stimulus([(b"A", True), (b"BC", True)], *stalls)
+    nothing = dict.fromkeys(("i.data", "i.last"), np.zeros(99, dtype=np.uint8))
+    stimulus = Stimulus([(b"A", True), (b"BC", True)], *stalls, idle=nothing)
     lockstep = Lockstep(engine, stimulus)
     difference_at_end = lockstep.run()
     found = minimise.Found(difference_at_end, lockstep.history.trace())

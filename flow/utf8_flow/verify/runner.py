@@ -106,7 +106,7 @@ class Runner:
             remove_file(self.state.path)
         is_built_in = isinstance(self._plan, Campaign) and self._plan.is_campaign
         if is_built_in and coverage_of(self._plan, self.state).gaps():
-            say(self._show, "no difference, but the campaign has not met everything", "red")
+            say(self._show, "no difference, but some cover points were not hit", "red")
             raise Wrong
         agree(self._show, self.state.total.cycles)
 

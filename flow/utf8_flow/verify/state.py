@@ -36,7 +36,7 @@ SAVED_EVERY = 1.0
 
 @dataclass
 class Outcome:
-    """What was counted in a unit, or in many."""
+    """Counts of one or more units."""
 
     cycles: int = 0
     #: Values that were accepted.

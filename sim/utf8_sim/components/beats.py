@@ -206,8 +206,7 @@ def _rows_of(stock: bytes, rows: int, lanes: int, first: int = 0) -> np.ndarray:
 def hide(columns: Columns, stock: bytes, first: int = 0) -> None:
     """Put bytes of the stock, lead bytes among them, into the lanes without a value.
 
-    It is every other beat. What is in those lanes must not matter, so it is what a design would
-    like to accept.
+    Every other incomplete beat gets them. A design must not look at those lanes.
     """
     keep = columns["i.keep"].reshape(len(columns[LAST]), -1)
     (rows,) = np.nonzero(~np.logical_and.reduce(keep, axis=1))

@@ -28,7 +28,7 @@ LEAST_WINDOW = 1024
 """Cycles in a window of a short run, if the engine's are longer."""
 
 IDLE_ROWS = 512
-"""Payloads for idle cycles of each kind: random ones and hostile ones."""
+"""At most so many payloads for idle cycles of each kind: random ones and hostile ones."""
 
 IDLE_ORDER = 4099
 """After so many cycles the same idle payloads come again: a prime, so that no period fits it."""
@@ -38,7 +38,7 @@ NATIVE = resources.files(__package__) / "native"
 
 
 class DesignError(Exception):
-    """The design did what none may, so that its simulation cannot go on.
+    """The design broke a rule of its ports, so that its simulation cannot go on.
 
     It has not accepted an input for a long time although its consumer is ready, or gives outputs
     without an end, or drives X or Z.
@@ -206,8 +206,7 @@ class Engine(ABC):
         size = self._window_for(inputs)
         sides = stimulus.input_stalls, stimulus.output_stalls, stimulus.resets
         levels = zip(*(side.windows(size) for side in sides), strict=True)
-        generator = np.random.default_rng(stimulus.idle_seed)
-        order = generator.integers(-IDLE_ROWS, 2 * IDLE_ROWS, IDLE_ORDER).astype(np.int32).clip(-1)
+        order = self._idle_order(stimulus.idle_seed)
         ending, cycle = Ending(self.timing), 0
         while not ending.over and cycle < stimulus.cycles:
             cycles = int(min(size, stimulus.cycles - cycle))
@@ -221,6 +220,12 @@ class Engine(ABC):
             yield trace[: self._end(ending, trace, more)]
         if ending.hang:
             raise HangError(ending.hang)
+
+    def _idle_order(self, seed: int | tuple[int, ...]) -> np.ndarray:
+        """Which idle payload each cycle shows; a third of them what was there before."""
+        count = len(self._idle_payloads[LAST])
+        order = np.random.default_rng(seed).integers(-count // 2, count, IDLE_ORDER)
+        return order.clip(-1).astype(np.int32)
 
     def _idle_at(
         self, given: Columns | None, order: np.ndarray, first: int, cycles: int

@@ -15,7 +15,7 @@ CAMPAIGN, CAMPAIGN_CYCLES = "the first cycles of the campaign", 20_000
 
 RANDOM, RANDOM_CYCLES = "random cycles", 1 << 21
 
-LONG = "texts whose only error is at their end"
+LONG = "texts with an error or a byte order mark at their end"
 
 LONGEST = "a text of 524,288 bytes and an error"
 
@@ -704,7 +704,7 @@ FAULTS = (
         "validator",
         'select(wrong, ~located["before_unit"], ends_unit)',
         "select(wrong, Const(1, 1), ends_unit)",
-        LONG,
+        CAMPAIGN,
     ),
     Fault(
         "units are counted after the first error",
@@ -861,6 +861,7 @@ FAULTS = (
         "transcoder",
         'make.register("beat_of_text", 2)',
         'make.register("beat_of_text", 2, reset_less=True)',
+        CAMPAIGN,
     ),
     Fault(
         "reset leaves a beat that waits for the next one",
@@ -901,6 +902,7 @@ FAULTS = (
         "transcoder",
         "with make.m.If(make.comes):",
         "with make.m.If(1):",
+        CAMPAIGN,
     ),
     Fault(
         "a byte order mark at beat 4 is removed",
@@ -919,7 +921,7 @@ FAULTS = (
         "make.m.d.sync += number.eq(select(last, Const(0, 2), number + ~number.all()))",
         '"beat_of_text", 8)\n        with make.m.If(make.comes):\n            '
         "make.m.d.sync += number.eq(select(last, Const(0, 8), number + 1))",
-        RANDOM,
+        LONG,
     ),
     Fault(
         "a high surrogate at the end of a text waits for the next text",

@@ -68,16 +68,23 @@ def campaign(engine: Engine) -> Iterator[Stimulus]:
         yield Stimulus(part.pieces(), i, o, resets=resets)
 
 
-CARRIES = 120, 128, 1_920, 2_048, 16_384, 30_848, 32_768
-"""Where the validator's counter of bytes carries, or would if a part of it were wrong."""
+CARRIES = 120, 128, 512, 1_920, 2_048, 16_384, 30_848, 32_768
+"""Bytes after which a counter of bytes or beats carries, or would if a part of it were wrong."""
 
 HIGHEST_CARRY = 524_288
 
 
-def long_texts(*offsets: int) -> Callable[[Engine], Iterator[Stimulus]]:
-    """Texts with an error at their end, after so many bytes."""
-    pieces = [(b"A" * offset + b"\xff", True) for offset in offsets]
-    return lambda engine: iter([Stimulus(pieces, NEVER, NEVER)])
+def long_texts(*sizes: int) -> Callable[[Engine], Iterator[Stimulus]]:
+    """Texts of letters with an error at their end; to a transcoder, a byte order mark."""
+
+    def stimuli(engine: Engine) -> Iterator[Stimulus]:
+        letter, end = b"A", b"\xff"
+        if form := getattr(engine.design, "from_form", None):
+            letter, end = (unit.encode(f"{form.value}-le") for unit in "A\ufeff")
+        pieces = [(letter * (size // len(letter)) + end, True) for size in sizes]
+        yield Stimulus(pieces, NEVER, NEVER)
+
+    return stimuli
 
 
 STIMULI = {

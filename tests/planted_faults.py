@@ -861,7 +861,7 @@ FAULTS = (
         "transcoder",
         'make.register("beat_of_text", 2)',
         'make.register("beat_of_text", 2, reset_less=True)',
-        CAMPAIGN,
+        RANDOM,
     ),
     Fault(
         "reset leaves a beat that waits for the next one",
@@ -994,6 +994,7 @@ FAULTS = (
         "readers",
         'step.keep("there", Cat(keep.all() for keep in keeps))',
         'step.keep("there", Cat(keep[1:].any() & keep[0] for keep in keeps))',
+        CAMPAIGN,
     ),
     Fault(
         "the error flag of a text is kept for the next one",

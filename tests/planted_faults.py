@@ -988,13 +988,12 @@ FAULTS = (
         "else [n ^ 1 for n in range(size)]",
     ),
     Fault(
-        "two bytes that are left over are a unit",
+        "two bytes that are left over are no error",
         FORMS,
         UTF_32_TO_8,
         "readers",
-        'step.keep("there", Cat(keep.all() for keep in keeps))',
-        'step.keep("there", Cat(keep[1:].any() & keep[0] for keep in keeps))',
-        CAMPAIGN,
+        "keep.any() & ~keep.all() for keep",
+        "keep[0] & ~keep[1:].any() for keep",
     ),
     Fault(
         "the error flag of a text is kept for the next one",

@@ -9,15 +9,11 @@ from typing import NamedTuple
 from utf8_flow.components.entry import Variant
 from utf8_hdl import UCS4, UNICODE, ByteOrder, ErrorSpan, Form, Profile
 
-FEW = "a few thousand random cycles"
+RESETS = "the campaign with resets"
 
-CAMPAIGN, CAMPAIGN_CYCLES = "the first cycles of the campaign", 20_000
+CAMPAIGN = "the campaign"
 
-RANDOM, RANDOM_CYCLES = "random cycles", 1 << 21
-
-LONG = "texts with an error or a byte order mark at their end"
-
-LONGEST = "a text of 524,288 bytes and an error"
+RANDOM = "random cycles"
 
 RESET = "reset"
 IDLE = "idle bus"
@@ -46,7 +42,7 @@ class Fault(NamedTuple):
     module: str
     old: str
     new: str
-    found_by: str = FEW
+    found_by: str = RESETS
     profile: Profile = UNICODE
 
 
@@ -56,6 +52,10 @@ DECODER_2, DECODER_4 = (Variant("decoder", lanes=lanes) for lanes in (2, 4))
 ENCODER = Variant("encoder")
 COMPACT_ENCODER = Variant("encoder", compact=True)
 VALIDATOR_2, VALIDATOR_4, VALIDATOR_8 = (Variant("validator", lanes=n) for n in (2, 4, 8))
+NARROW_4, NARROW_8 = (
+    Variant("validator", lanes=lanes, own={"offset_width": width})
+    for lanes, width in ((4, 6), (8, 12))
+)
 COMPACTOR_2, COMPACTOR_4 = (Variant("compactor", lanes=lanes) for lanes in (2, 4))
 
 
@@ -150,7 +150,6 @@ FAULTS = (
         "tables",
         "byte in (0xC0, 0xC1)",
         "byte == 0xC0",
-        CAMPAIGN,
     ),
     Fault(
         "a second byte of the next text names the error of a lead byte",
@@ -183,7 +182,6 @@ FAULTS = (
         "decoder",
         "sequence.known | p.refused | p.noncharacter",
         "sequence.known | p.refused",
-        CAMPAIGN,
         profile=WHOLE_UCS4,
     ),
     Fault(
@@ -233,6 +231,7 @@ FAULTS = (
         "elastic",
         "select(valid, value, register)",
         "value | (register & ~valid)",
+        CAMPAIGN,
     ),
     # --- the byte decoder, compact ---
     Fault(
@@ -342,7 +341,6 @@ FAULTS = (
         "lanes",
         "among(leads) & there",
         "among(leads)",
-        CAMPAIGN,
     ),
     Fault(
         "a gap replaces the beat before",
@@ -376,7 +374,6 @@ FAULTS = (
         "tables",
         "range(0xA0, 0xC0)",
         "range(0xA0, 0xBF)",
-        CAMPAIGN,
     ),
     Fault(
         "bytes before the beat before are forgotten",
@@ -425,6 +422,7 @@ FAULTS = (
         "credit",
         "range(0, NUMBER_WIDTH, 2)",
         "range(0, NUMBER_WIDTH - 1, 2)",
+        RANDOM,
     ),
     Fault(
         "a borrow of the number of outstanding beats is lost",
@@ -482,6 +480,7 @@ FAULTS = (
         "encoder",
         "for place in range(len(value)):",
         "for place in range(len(value) - 1):",
+        CAMPAIGN,
     ),
     Fault(
         "the highest of four bits is not looked at",
@@ -498,7 +497,6 @@ FAULTS = (
         "encoder",
         "(special & ~ones[2:].any())",
         "(special & ~measure.p.code_point[16])",
-        RANDOM,
     ),
     Fault(
         "100000 to 10007F in one byte",
@@ -575,7 +573,7 @@ FAULTS = (
         "compact_encoder",
         "above_16_bits = code_point[16:].any()",
         "above_16_bits = code_point[16 : width - 1].any()",
-        RANDOM,
+        CAMPAIGN,
     ),
     Fault(
         "a bit of the plane is not compared",
@@ -584,6 +582,7 @@ FAULTS = (
         "compact_encoder",
         "code_point[second_byte:width] > profile.highest >> second_byte",
         "Cat(code_point[second_byte : width - 2], code_point[width - 1]) > 0x8F",
+        CAMPAIGN,
     ),
     Fault(
         "the error flag of a value that is only offered",
@@ -641,7 +640,7 @@ FAULTS = (
         "counter",
         "lowest_full & is_below",
         "is_below",
-        LONG,
+        CAMPAIGN,
     ),
     Fault(
         "the carry at 2,048 is lost",
@@ -650,7 +649,7 @@ FAULTS = (
         "counter",
         "is_full.eq(part.all() if is_below is None else part.all() & is_below)",
         "is_full.eq(0 if is_below is None else part.all() & is_below)",
-        LONG,
+        CAMPAIGN,
     ),
     Fault(
         "a carry is made while a part below is not full",
@@ -659,7 +658,7 @@ FAULTS = (
         "counter",
         "part.all() if is_below is None else part.all() & is_below",
         "part.all()",
-        LONG,
+        CAMPAIGN,
     ),
     Fault(
         "the carry at 32,768 is lost",
@@ -668,7 +667,7 @@ FAULTS = (
         "counter",
         "zip(others, full, below, strict=True)",
         "zip(others[:1], full[:1], below[:1], strict=True)",
-        LONG,
+        CAMPAIGN,
     ),
     Fault(
         "the carry at 524,288 is lost",
@@ -677,7 +676,7 @@ FAULTS = (
         "counter",
         "zip(others, full, below, strict=True)",
         "zip(others[:2], full[:2], below[:2], strict=True)",
-        LONGEST,
+        CAMPAIGN,
     ),
     Fault(
         "the carry at 32,768 is made at 16,384",
@@ -686,7 +685,7 @@ FAULTS = (
         "counter",
         "part.all() & is_below",
         "part[:3].all() & is_below",
-        LONG,
+        CAMPAIGN,
     ),
     Fault(
         "the lowest part is still full when a text begins",
@@ -695,7 +694,61 @@ FAULTS = (
         "counter",
         "for each in (*parts, lowest_full, over, *full)",
         "for each in (*parts, over, *full)",
-        LONG,
+        CAMPAIGN,
+    ),
+    Fault(
+        "the next text begins with an offset that is saturated",
+        FAR,
+        NARROW_4,
+        "counter",
+        "for each in (*parts, lowest_full, over, *full)",
+        "for each in (*parts, lowest_full, *full)",
+        CAMPAIGN,
+    ),
+    Fault(
+        "an offset that is saturated goes on from zero",
+        FAR,
+        NARROW_4,
+        "counter",
+        "with m.If(step & lowest_full & all_full):",
+        "with m.If(step & lowest_full & all_full & ~over):",
+        CAMPAIGN,
+    ),
+    Fault(
+        "the lowest bits of an offset do not saturate",
+        FAR,
+        NARROW_4,
+        "validator",
+        "over.replicate(len(position))",
+        "Const(0, len(position))",
+        CAMPAIGN,
+    ),
+    Fault(
+        "the next text begins with an offset that is saturated",
+        FAR,
+        NARROW_8,
+        "counter",
+        "for each in (*parts, lowest_full, over, *full)",
+        "for each in (*parts, lowest_full, *full)",
+        RANDOM,
+    ),
+    Fault(
+        "an offset that is saturated goes on from zero",
+        FAR,
+        NARROW_8,
+        "counter",
+        "with m.If(step & lowest_full & all_full):",
+        "with m.If(step & lowest_full & all_full & ~over):",
+        RANDOM,
+    ),
+    Fault(
+        "the lowest bits of an offset do not saturate",
+        FAR,
+        NARROW_8,
+        "validator",
+        "over.replicate(len(position))",
+        "Const(0, len(position))",
+        CAMPAIGN,
     ),
     Fault(
         "an error is counted as if in the next unit",
@@ -704,7 +757,6 @@ FAULTS = (
         "validator",
         'select(wrong, ~located["before_unit"], ends_unit)',
         "select(wrong, Const(1, 1), ends_unit)",
-        CAMPAIGN,
     ),
     Fault(
         "units are counted after the first error",
@@ -721,7 +773,6 @@ FAULTS = (
         "validator",
         'locate.keep("ends_unit", phase_now.all())',
         'locate.keep("ends_unit", phase_now.all() & found["there"].any())',
-        RANDOM,
     ),
     Fault(
         "E0 9F is not overlong",
@@ -730,7 +781,6 @@ FAULTS = (
         "tables",
         "range(0x80, 0x80 + (1 << 8 - length))",
         "range(0x80, 0x7F + (1 << 8 - length))",
-        CAMPAIGN,
     ),
     Fault(
         "the error of the higher lane comes first",
@@ -861,7 +911,6 @@ FAULTS = (
         "transcoder",
         'make.register("beat_of_text", 2)',
         'make.register("beat_of_text", 2, reset_less=True)',
-        RANDOM,
     ),
     Fault(
         "reset leaves a beat that waits for the next one",
@@ -902,7 +951,6 @@ FAULTS = (
         "transcoder",
         "with make.m.If(make.comes):",
         "with make.m.If(1):",
-        CAMPAIGN,
     ),
     Fault(
         "a byte order mark at beat 4 is removed",
@@ -921,7 +969,7 @@ FAULTS = (
         "make.m.d.sync += number.eq(select(last, Const(0, 2), number + ~number.all()))",
         '"beat_of_text", 8)\n        with make.m.If(make.comes):\n            '
         "make.m.d.sync += number.eq(select(last, Const(0, 8), number + 1))",
-        LONG,
+        CAMPAIGN,
     ),
     Fault(
         "a high surrogate at the end of a text waits for the next text",

@@ -1,18 +1,17 @@
 """The hardware, run for a test: traces, tokens, bytes, and designs broken on purpose."""
 
-import inspect
 import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise, product
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from altered import Altered, Edit
 from needs import CXX
 from reference import RefToken
 from utf8_hdl import (
@@ -24,17 +23,6 @@ from utf8_hdl import (
     ErrorSpan,
     Kind,
     Profile,
-    compact_decoder,
-    compact_encoder,
-    counter,
-    credit,
-    decoder,
-    elastic,
-    encoder,
-    lanes,
-    tables,
-    validator,
-    wide_decoder,
 )
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine
@@ -541,52 +529,21 @@ COMPACT_ENCODER_BREAKS = {
 }
 
 
-def altered(component: str, edits: Iterable[tuple[str, str]]) -> type[Decoder] | type[Encoder]:
+def altered(component: str, edits: Iterable[Edit]) -> type[Decoder] | type[Encoder]:
     """The class of a component whose source is edited, or that of the modules which it uses."""
-    own = {"decoder": (decoder, compact_decoder), "encoder": (encoder, compact_encoder)}[component]
-    names = ("tables", "elastic", component, f"compact_{component}")
-    modules: dict[str, ModuleType] = dict(zip(names, (tables, elastic, *own), strict=True))
-    sources = {name: inspect.getsource(module) for name, module in modules.items()}
-    for good, bad in edits:
-        if sum(source.count(good) for source in sources.values()) != 1:
-            # No AssertionError, which some tests expect of a design.
-            raise LookupError(f"{good!r} is not in the {component}'s source once")
-        sources = {name: source.replace(good, bad) for name, source in sources.items()}
-    edited = {}
-    for name, source in sources.items():
-        edited[name] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
-        exec(compile(source, f"<broken {name}>", "exec"), edited[name])
-        if "tables" in edited[name]:
-            edited[name]["tables"] = SimpleNamespace(**edited["tables"])
-    used = edited[component]
-    for name in edited.keys() - {"tables", component}:
-        own = edited[name]
-        used |= {key: own[key] for key in vars(modules[name]).keys() & used if key[0].isupper()}
-    return used[component.capitalize()]
+    modules = "tables", "elastic", component, f"compact_{component}"
+    return getattr(Altered(*edits, within=modules), component.capitalize())
 
 
-def altered_lanes(*edits: tuple[str, str]) -> SimpleNamespace:
-    """What the modules of components with lanes define, their source being edited."""
-    modules = counter, credit, lanes, wide_decoder, decoder, validator
-    sources = [inspect.getsource(module) for module in modules]
-    for good, bad in edits:
-        assert sum(source.count(good) for source in sources) == 1, good
-        sources = [source.replace(good, bad) for source in sources]
-    defined: dict[str, Any] = {}
-    for module, source in zip(modules, sources, strict=True):
-        own: dict[str, Any] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
-        exec(compile(source, f"<broken {module.__name__}>", "exec"), own)
-        own.update({name: thing for name, thing in defined.items() if name in own})
-        new = {name: thing for name, thing in own.items() if name in vars(module)}
-        defined |= {
-            name: thing
-            for name, thing in new.items()
-            if getattr(thing, "__module__", "") == "utf8_hdl.broken"
-        }
-    return SimpleNamespace(**defined)
+LANE_MODULES = "counter", "credit", "lanes", "wide_decoder", "decoder", "validator"
 
 
-COUNTER_FLAWS: dict[str, tuple[int, int, tuple[str, str]]] = {
+def altered_lanes(*edits: Edit) -> Altered:
+    """The package, in which the source of decoder and validator with lanes is edited."""
+    return Altered(*edits, within=LANE_MODULES)
+
+
+COUNTER_FLAWS: dict[str, tuple[int, int, Edit]] = {
     "the offset does not saturate": (4, 6, ("over.eq(1)", "over.eq(0)")),
     "the offset saturates one unit early": (
         4,

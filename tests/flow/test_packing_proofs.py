@@ -1,13 +1,12 @@
 """Proofs of the compactor: flaws anywhere are found out."""
 
-import inspect
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from amaranth.hdl import Array
 
+from altered import Altered, Edit, edited
 from refuted import assert_each_has_a_fault, is_refuted
 from utf8_flow.components.entry import Variant
 from utf8_flow.export.verilog import generate
@@ -16,28 +15,15 @@ from utf8_flow.formal import streams
 from utf8_flow.formal.bench import Bench
 from utf8_flow.formal.compactor import STAGES, Slot, levels_of
 from utf8_flow.formal.prover import prove
-from utf8_hdl import UNICODE, Compactor, compactor, credit
+from utf8_hdl import UNICODE, Compactor
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
-
-MODULES = credit, compactor
 
 USER = 2
 
 
-def altered(*edits: tuple[str, str]) -> SimpleNamespace:
-    """What the modules of the compactor define, their source being edited."""
-    sources = [inspect.getsource(module) for module in MODULES]
-    for good, bad in edits:
-        assert sum(source.count(good) for source in sources) == 1, good
-        sources = [source.replace(good, bad) for source in sources]
-    defined: dict[str, Any] = {}
-    for module, source in zip(MODULES, sources, strict=True):
-        own: dict[str, Any] = {"__name__": "utf8_hdl.broken", "__package__": "utf8_hdl"}
-        exec(compile(source, f"<broken {module.__name__}>", "exec"), own)
-        own.update({name: thing for name, thing in defined.items() if name in own})
-        defined |= {name: own[name] for name in vars(module) if name in own}
-    return SimpleNamespace(**defined)
+def altered(*edits: Edit) -> Altered:
+    return Altered(*edits, within=("credit", "compactor"))
 
 
 def bench_of(
@@ -261,10 +247,7 @@ def test_with_more_credit_a_value_is_written_where_one_waits(monkeypatch):
 
 
 def test_there_is_room_only_as_no_first_beat_of_a_text_fills_one(monkeypatch):
-    source = inspect.getsource(formal_compactor)
-    good, bad = "takes & fills_too & unfinished", "takes & fills_too"
-    assert source.count(good) == 1
-    wrong: dict[str, Any] = {"__name__": "wrong", "__package__": formal_compactor.__package__}
-    exec(source.replace(good, bad), wrong)
-    monkeypatch.setattr(formal_compactor, "PROPERTIES", wrong["PROPERTIES"])
+    edit = "takes & fills_too & unfinished", "takes & fills_too"
+    wrong = edited(formal_compactor, edit)
+    monkeypatch.setattr(formal_compactor, "PROPERTIES", wrong.PROPERTIES)
     assert verdict_of("room") == "FAILED"

@@ -1,17 +1,13 @@
 """Proofs of the transcoder: flaws anywhere in its first part, and in the join, are found out."""
 
-import inspect
 import re
-import sys
-from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import utf8_hdl
+from altered import Altered, Edit, edited
 from command import assert_is_waveform, replace_design, run, squeezed
 from refuted import is_refuted
 from utf8_flow.components.entry import Variant
@@ -23,35 +19,10 @@ from utf8_hdl import UCS2, UNICODE, Profile, Transcoder
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
-MODULES = "credit", "lanes", "readers", "writers", "compactor", "transcoder"
-"""Those of the transcoder that are edited, in an order in which they can be imported."""
-
 LANES = 4
 
-Edit = tuple[str, str]
-
-
-@pytest.fixture
-def broken(monkeypatch) -> Callable[..., Any]:
-    """The class of transcoders, the source of its modules being edited."""
-
-    def edited(good: str, bad: str) -> Any:
-        modules = [import_module(f"utf8_hdl.{name}") for name in MODULES]
-        sources = [inspect.getsource(module) for module in modules]
-        assert sum(source.count(good) for source in sources) == 1, good
-        package = "utf8_broken"
-        for name, module in list(sys.modules.items()):
-            if name.startswith("utf8_hdl"):
-                monkeypatch.setitem(sys.modules, package + name.removeprefix("utf8_hdl"), module)
-        for name, source in zip(MODULES, sources, strict=True):
-            full = f"{package}.{name}"
-            new = ModuleType(full)
-            new.__package__ = package
-            monkeypatch.setitem(sys.modules, full, new)
-            exec(compile(source.replace(good, bad), f"<broken {name}>", "exec"), vars(new))
-        return sys.modules[f"{package}.transcoder"].Transcoder
-
-    return edited
+MODULES = "credit", "lanes", "readers", "writers", "compactor", "transcoder"
+"""Those that are edited."""
 
 
 def bench_of(name: str, made: Any, profile: Profile = UNICODE, **options: Any) -> Bench:
@@ -334,9 +305,9 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
 
 @pytest.mark.sample(10)
 @pytest.mark.parametrize(("name", "forms", "flaw"), list(FLAWS))
-def test_a_flaw_is_found_out(broken, name, forms, flaw):
+def test_a_flaw_is_found_out(name, forms, flaw):
     profile, options = options_of(forms)
-    made = broken(*FLAWS[name, forms, flaw])
+    made = Altered(FLAWS[name, forms, flaw], within=MODULES).Transcoder
     assert is_refuted(bench_of(name, made, profile, **options))
 
 
@@ -353,20 +324,17 @@ SPECIFICATION_FLAWS: dict[tuple[str, str], Edit] = {
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("name", "forms"), list(SPECIFICATION_FLAWS))
 def test_a_mistake_in_the_specification_is_found_out(monkeypatch, name, forms):
-    good, bad = SPECIFICATION_FLAWS[name, forms]
-    source = inspect.getsource(transcoder)
-    assert source.count(good) == 1, good
-    wrong: dict[str, Any] = {"__name__": "wrong", "__package__": transcoder.__package__}
-    exec(source.replace(good, bad), wrong)
-    monkeypatch.setattr(transcoder, "PROPERTIES", wrong["PROPERTIES"])
+    wrong = edited(transcoder, SPECIFICATION_FLAWS[name, forms])
+    monkeypatch.setattr(transcoder, "PROPERTIES", wrong.PROPERTIES)
     profile, options = options_of(forms)
     assert prove(bench_of(name, Transcoder, profile, **options)).verdict == "FAILED"
 
 
 @pytest.mark.long
-def test_other_verilog_is_found_out(monkeypatch, broken):
+def test_other_verilog_is_found_out(monkeypatch):
     profile, options = options_of("utf-16 to utf-16, 2")
-    other = broken("o.p.error.eq(dense.p.user)", "o.p.error.eq(~dense.p.user)")(profile, **options)
+    edit = "o.p.error.eq(dense.p.user)", "o.p.error.eq(~dense.p.user)"
+    other = Altered(edit).Transcoder(profile, **options)
     monkeypatch.setattr(streams, "generate", lambda _: generate(other))
     assert prove(bench_of("verilog", Transcoder, profile, **options)).verdict == "FAILED"
 
@@ -388,11 +356,11 @@ def test_source_that_is_not_edited_has_the_property(forms, rest):
     assert prove(bench_of("units", Transcoder, profile, **options)).verdict == "proved"
 
 
-def test_a_counterexample_has_the_pins_of_the_part(folder, monkeypatch, broken):
+def test_a_counterexample_has_the_pins_of_the_part(folder, monkeypatch):
     """It is simplified: the first beat ends in a lone high surrogate, and half a unit follows."""
     name = "one U+FFFD too many for half a unit behind half a pair"
     [edit] = (edit for (_, _, flaw), edit in FLAWS.items() if flaw == name)
-    replace_design(monkeypatch, "transcoder", broken(*edit))
+    replace_design(monkeypatch, "transcoder", Altered(edit, within=MODULES).Transcoder)
     forms = "--from", "utf-16", "--to", "utf-8", "--lanes", "4"
     result = run(
         "prove", "--component", "transcoder", *forms, "--property", "units", "--profile", "unicode"

@@ -1,0 +1,87 @@
+"""Modules with edits in their source, for tests which must detect that they are wrong."""
+
+import builtins
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import getsource, signature
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+SHARED = {"checks", "forms", "layouts", "profile"}
+"""Modules that are not copied: their types are those of the tools and of the golden model."""
+
+
+Edit = tuple[str, str]
+"""Old and new text."""
+
+
+def edited(module: ModuleType, edit: Edit) -> ModuleType:
+    """A copy of a module with an edit, which only what uses the copy sees."""
+    copy = ModuleType(module.__name__)
+    copy.__package__ = module.__package__
+    [source] = _applied([getsource(module)], edit)
+    exec(compile(source, f"<edited {module.__name__}>", "exec"), vars(copy))
+    return copy
+
+
+def _applied(sources: list[str], edit: Edit) -> list[str]:
+    """Sources with an edit, whose old text must be once in all of them.
+
+    The error is no `AssertionError`, which some tests expect of a design.
+    """
+    old, new = edit
+    if (count := sum(source.count(old) for source in sources)) != 1:
+        raise LookupError(f"{old!r} must be in the source once, not {count} times")
+    return [source.replace(old, new) for source in sources]
+
+
+class Altered:
+    """The package ``utf8_hdl`` with edits, an attribute for each of its names and modules.
+
+    Parameters
+    ----------
+    edits : Edit
+        The old text of each must be once in the named modules; otherwise it is a `LookupError`.
+    within : iterable of str
+        These modules; by default all that are copied.
+    """
+
+    def __init__(self, *edits: Edit, within: Iterable[str] = ()) -> None:
+        folder = Path(find_spec("utf8_hdl").origin).parent
+        paths = {path.stem: path for path in folder.glob("*.py") if path.stem not in SHARED}
+        self._sources = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
+        self._loaded: dict[str, ModuleType] = {}
+        names = [*(within or paths)]
+        for edit in edits:
+            sources = _applied([self._sources[name] for name in names], edit)
+            self._sources.update(zip(names, sources, strict=True))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        is_module = name in SHARED or name in self._sources
+        return self._module(name) if is_module else getattr(self._module("__init__"), name)
+
+    def like(self, design: Any) -> Any:
+        """A component with the parameters of a design whose source is not edited."""
+        made = getattr(self, type(design).__name__)
+        return made(**{name: getattr(design, name) for name in signature(made).parameters})
+
+    def _module(self, name: str) -> ModuleType:
+        if name in SHARED:
+            return import_module(f"utf8_hdl.{name}")
+        if name not in self._loaded:
+            module = self._loaded[name] = ModuleType(f"altered.{name}")
+            module.__builtins__ = {**vars(builtins), "__import__": self._import}
+            exec(compile(self._sources[name], f"<altered {name}>", "exec"), vars(module))
+        return self._loaded[name]
+
+    def _import(
+        self, name: str, variables: Any = None, local: Any = None, names: Any = (), level: int = 0
+    ) -> Any:
+        """An import in one of the modules: of another one, if it is relative."""
+        if level == 0:
+            return builtins.__import__(name, variables, local, names, level)
+        return self._module(name) if name else self

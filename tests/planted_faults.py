@@ -730,7 +730,7 @@ FAULTS = (
         "counter",
         "for each in (*parts, lowest_full, over, *full)",
         "for each in (*parts, lowest_full, *full)",
-        RANDOM,
+        CAMPAIGN,
     ),
     Fault(
         "an offset that is saturated goes on from zero",
@@ -739,7 +739,7 @@ FAULTS = (
         "counter",
         "with m.If(step & lowest_full & all_full):",
         "with m.If(step & lowest_full & all_full & ~over):",
-        RANDOM,
+        CAMPAIGN,
     ),
     Fault(
         "the lowest bits of an offset do not saturate",

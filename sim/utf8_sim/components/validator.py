@@ -31,6 +31,10 @@ CLOSE_BITS = 10
 """Up to two to the power of this, offsets around every power of two are tried in every mode."""
 
 
+MIDDLE_BITS = 16
+"""Up to two to the power of this, offsets half-way to the next power are tried, too."""
+
+
 def far_bits(design: Any) -> int:
     """Up to two to the power of this, the campaign has an error after every power of two."""
     return 20 if design.lanes >= 4 else 19
@@ -44,7 +48,12 @@ def validator_campaign(design: Any, seed: int) -> list[Part]:
     def wrong_at(offset: int) -> Piece:
         return right_text(offset, characters, b"A") + b"\xffA", True
 
-    far = (wrong_at(1 << bit) for bit in range(CLOSE_BITS + 1, far_bits(design) + 1))
+    # A short text after each far one: an offset that is not cleared shows itself there.
+    far = (
+        wrong_at(size)
+        for bit in range(CLOSE_BITS + 1, far_bits(design) + 1)
+        for size in (1 << bit, *[3 << bit - 1] * (bit <= MIDDLE_BITS), 0)
+    )
     close = (wrong_at((1 << bit) + n) for bit in range(CLOSE_BITS + 1) for n in (-1, 0, 1))
     return [
         *campaign(design, seed),

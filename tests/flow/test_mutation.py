@@ -18,6 +18,7 @@ from utf8_flow.formal.circuit import Circuit
 from utf8_flow.formal.mutation import Trial, circuits, make_mutants
 from utf8_flow.formal.prover import decide, fails_within
 from utf8_flow.verify import mutants as command_mutants
+from utf8_sim.campaign import Mode
 from utf8_sim.tools.cores import Cores
 
 COUNT = 16
@@ -31,7 +32,9 @@ def mutants():
 
 @pytest.fixture(scope="module")
 def trial(mutants):
-    return Trial(mutants, circuits(mutants), list(STALLS.items()), seed=0)
+    return Trial(
+        mutants, circuits(mutants), [Mode(name, *stalls) for name, stalls in STALLS.items()], seed=0
+    )
 
 
 def test_a_seed_always_gives_the_same_mutants(mutants):

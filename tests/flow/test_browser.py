@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 
 from hostile import EVERY_BYTE, LEADS, TEXTS
@@ -27,8 +28,10 @@ from rtl import ALL_RULES, broken
 from utf8_flow.live import build
 from utf8_flow.live.wasm import COMPILER, write_page_module
 from utf8_hdl import EXTENDED, Decoder, Encoder
-from utf8_sim import FixedStalls, simulate
+from utf8_sim import FixedStalls, Trace
 from utf8_sim.campaign import boundary_encodings
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.stimulus import Stimulus
 
 pytestmark = [needs(BROWSER, DRIVER), needs(modules=[COMPILER])]
 
@@ -140,13 +143,22 @@ def levels(design: Any, shown: dict[str, str]) -> dict[str, int]:
 
 
 def simulated(design: Any, *texts: Any, gaps: Any = (), stalls: Any = ()) -> list[dict[str, int]]:
-    """The same by Amaranth's simulator, with stalls in some cycles."""
+    """The same by Amaranth's simulator, with stalls in some cycles.
+
+    While nothing is offered the payload is all ones, as in the page.
+    """
     given, taken = (
         FixedStalls(tuple(cycle in cycles for cycle in range(max(cycles, default=-1) + 1)))
         for cycles in (gaps, stalls)
     )
-    table = simulate(design, *texts, input_stalls=given, output_stalls=taken).table()
-    return [dict(zip(table.dtype.names, map(int, row), strict=True)) for row in table]
+    engine = AmaranthEngine(design)
+    ones = {
+        p.name: np.full_like(p.column(999), (1 << p.width) - 1) for p in engine.interface.inputs
+    }
+    stimulus = Stimulus([(text, True) for text in texts], given, taken, idle=ones)
+    table = Trace.join(list(engine.run(stimulus))).table()
+    rows = (dict(zip(table.dtype.names, map(int, row), strict=True)) for row in table)
+    return [{name: level for name, level in row.items() if name != "reset"} for row in rows]
 
 
 def differing(design: Any, page: LivePage, expected: list[dict[str, int]]) -> set[str]:

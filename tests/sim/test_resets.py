@@ -51,7 +51,7 @@ def agree(hardware: Engine) -> None:
     for resets in RESETS.values():
         pieces = hardware.component.hostile(hardware.design, np.random.default_rng(1))
         sides = RandomStalls(0.2, 1), RandomStalls(0.2, 2)
-        lockstep = Lockstep(hardware, Stimulus([next(pieces)], *sides, CYCLES, resets))
+        lockstep = Lockstep(hardware, Stimulus(pieces, *sides, CYCLES, resets))
         trace = Trace.join(list(lockstep))
         assert lockstep.difference is None
         assert len(trace) == CYCLES

@@ -123,7 +123,8 @@ def assert_shown_again(result: Run) -> list[str]:
     assert again.status == 1
     side = r"DIFFERENCE: cycle \d+, pin ([io])\."
     assert re.search(side, again.out)[1] == re.search(side, result.out)[1]
-    assert len(printed_command(again)) <= len(arguments)
+    if "--stimulus" not in arguments:  # a replay looks for nothing shorter
+        assert len(printed_command(again)) <= len(arguments)
     return arguments
 
 

@@ -148,13 +148,16 @@ class Event:
 
 
 def events(interface: Interface) -> list[Event]:
-    """What may not matter: cycles, inputs, resets, stalls, idle values, accepted values."""
+    """What may not matter: idle values, resets, cycles, inputs, stalls, accepted values.
+
+    First what is seldom needed, and is gone with one attempt then.
+    """
     values, *others = (pin.name for pin in interface.inputs)
     simpler = [Event(name, 0, accepted=True) for name in others if name != KEEP]
     lanes = [Event(values, 0, True, kept=False), Event(values, SIMPLE, True, kept=True)]
     idle = [Event(name, 0, accepted=False) for name in (values, *others)]
-    handshake = Event("i.valid"), Event(RESET), Event("o.ready", 1)
-    return [Event(), *handshake, *idle, *lanes, *simpler]
+    cycles = Event(), Event("i.valid"), Event("o.ready", 1)
+    return [*idle, Event(RESET), *cycles, *lanes, *simpler]
 
 
 def is_item(trace: Trace) -> np.ndarray:

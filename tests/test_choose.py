@@ -24,9 +24,7 @@ def test_tables_are_filled(question, monkeypatch):
 
 def narrow(line: str) -> str:
     """The line with at most `MOST_LANES`."""
-    return re.sub(
-        r"--lanes (\d+)", lambda lanes: f"--lanes {min(int(lanes[1]), MOST_LANES)}", line
-    )
+    return re.sub(r"--lanes (\d+)", lambda lanes: f"--lanes {min(int(lanes[1]), MOST_LANES)}", line)
 
 
 @pytest.mark.sample(3)

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 import psutil
-from distributed import Client, Security
+from distributed import Client, Security, Worker
 
 from command import wait_until
 
@@ -70,19 +70,19 @@ class DaskCluster:
         return of_scheduler.union(*chain(*(each.values() for each in of_workers)))
 
     def is_clean(self) -> bool:
-        """Whether there is no task, and no worker has a process for one."""
+        """True if neither the scheduler nor a worker has a task."""
         if self.client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
             return False
-        children = self.client.run(_children, on_error="return").values()
-        return all(count == 0 for count in children)  # an error, where a worker is just ending
+        tasks = self.client.run(_tasks, on_error="return").values()
+        return all(count == 0 for count in tasks)  # an error, where a worker is just ending
 
     def wait_until_clean(self) -> None:
         """Wait for that."""
         wait_until(self.is_clean, seconds=120)
 
 
-def _children() -> int:
-    return len(psutil.Process().children())
+def _tasks(dask_worker: Worker) -> int:
+    return len(dask_worker.state.tasks)
 
 
 def _listens_on() -> set[str]:

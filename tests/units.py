@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from utf8_sim.tools.cache import built
+from utf8_sim.tools.programs import started
 
 
 def square(number: int) -> int:
@@ -17,18 +17,12 @@ def fail(number: int) -> None:
     raise ValueError(f"unit {number} is no good")
 
 
-def process_group(_number: int) -> int:
-    return os.getpgid(0)
-
-
 class Killing(NamedTuple):
-    """At one item something is killed: as often as there is no file that says that it was."""
+    """At one item the worker is killed, until there are as many files that say so as ``times``."""
 
     folder: Path
     item: int
     times: int
-    #: The worker, or else the crew.
-    worker: bool
 
     def do(self, number: int) -> int:
         if number == self.item:
@@ -37,13 +31,22 @@ class Killing(NamedTuple):
                     (self.folder / f"killed-{time_}").touch(exist_ok=False)
                 except FileExistsError:
                     continue
-                os.kill(os.getppid() if self.worker else os.getpid(), signal.SIGKILL)
-                time.sleep(60)
+                os.kill(os.getpid(), signal.SIGKILL)
         return number
 
 
-def end() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+class KillingBesideProgram(NamedTuple):
+    """As :class:`Killing`; the worker and a program that it has started write to a pipe."""
+
+    pipe: Path
+    killing: Killing
+
+    def do(self, number: int) -> int:
+        if self.pipe.exists():
+            with self.pipe.open("wb") as pipe, started(["sleep", "300"], stdout=pipe):
+                self.pipe.unlink()
+                return self.killing.do(number)
+        return number
 
 
 class Meeting(NamedTuple):
@@ -57,22 +60,3 @@ class Meeting(NamedTuple):
         while len(list(self.folder.glob("process-*"))) < self.count:
             time.sleep(0.05)
         return number
-
-
-class Built(NamedTuple):
-    """Needs a file that is built; each time it is built is noted. Every worker gets an item."""
-
-    folder: Path
-    workers: int
-
-    def prepare(self) -> None:
-        def build(folder: Path) -> Path:
-            (self.folder / f"built-by-{os.getpid()}").touch()
-            (folder / "product").write_text("built")
-            return folder / "product"
-
-        built([str(self.folder)], ".txt", build)
-
-    def do(self, number: int) -> int:
-        self.prepare()
-        return Meeting(self.folder, self.workers).do(number)

@@ -175,7 +175,7 @@ def test_what_does_not_come_again_is_a_difference_all_the_same(folder, monkeypat
 def test_a_worker_that_saw_a_difference_is_believed(folder, monkeypatch):
     seen, left = "cycle 9, pin o.valid: expected 1, actual 0", []
 
-    def shards(cores, work, numbers, prepare):
+    def shards(cores, work, numbers):
         left.append([*numbers])
         yield from ((n, replace(work(n), wrong=seen * n)) for n in numbers)
 

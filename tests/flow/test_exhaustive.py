@@ -145,7 +145,7 @@ def test_a_design_is_elaborated_once(folder, monkeypatch, budget):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ToolError("a worker process died")])
 def test_what_is_done_is_kept_if_the_others_are_not(folder, monkeypatch, error):
-    def shards(_, work, units, prepare):
+    def shards(_, work, units):
         done.extend(units)
         yield 1, work(1)  # no more than what is done up to the first gap
         yield 0, work(0)
@@ -166,7 +166,7 @@ def test_what_is_done_is_kept_if_the_others_are_not(folder, monkeypatch, error):
         assert (result.status, result.err) == (2, "utf8-hdl: a worker process died\n")
     assert names(folder) == {"text.txt", STATE}
     with monkeypatch.context() as patch:
-        patch.setattr(Cores, "do", lambda _, work, units, prepare: ((n, work(n)) for n in units))
+        patch.setattr(Cores, "do", lambda _, work, units: ((n, work(n)) for n in units))
         result = run("compare", "--exhaustive", 1)
     assert "256 texts, every one of 1 byte, 50.0% of them left" in result.out.splitlines()
     assert f"agree on every output pin in all {4 * (64 + 16)} cycles" in result.out

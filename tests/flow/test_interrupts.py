@@ -224,7 +224,7 @@ def test_an_interrupt_while_the_waveform_is_kept_does_not_hide_the_difference(
 
 @pytest.mark.usefixtures("wrong_decoder")
 def test_an_interrupt_while_a_shard_is_run_again_does_not_hide_that_it_is_wrong(monkeypatch):
-    def do(_, work, units, prepare):
+    def do(_, work, units):
         yield 0, work(0)
         monkeypatch.setattr(runner.Run, "simulate", interrupting(runner.Run.simulate))
 

@@ -128,9 +128,7 @@ def test_survivors_are_named_and_make_it_fail(monkeypatch, mutants, trial):
     blind = {"": trial.circuits[""]}
     monkeypatch.setattr(command_mutants, "make_mutants", lambda *_: mutants)
     monkeypatch.setattr(command_mutants, "circuits", lambda _: blind)
-    monkeypatch.setattr(
-        Cores, "do", lambda _, work, items, prepare: ((item, work(item)) for item in items)
-    )
+    monkeypatch.setattr(Cores, "do", lambda _, work, items: ((item, work(item)) for item in items))
     monkeypatch.setattr(mutation.Trial, "parts", [])
     result = run("mutate", "--component", "encoder", "--profile", "ucs2", "--mutants", COUNT)
     assert result.status == 1

@@ -54,10 +54,7 @@ class Here:
     def __str__(self) -> str:
         return "2 cores"
 
-    def do(
-        self, work: Callable[[Any], Any], items: Sequence[Any], prepare: Any = None
-    ) -> Iterator[tuple[Any, Any]]:
-        prepare()
+    def do(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         for item in items:
             if len(self.done) == self._most:
                 raise self._then("a worker process died")
@@ -68,11 +65,9 @@ class Here:
 class Elsewhere(Here):
     """As if it was done by others, who are sent the work, and finish in another order."""
 
-    def do(
-        self, work: Callable[[Any], Any], items: Sequence[Any], prepare: Any = None
-    ) -> Iterator[tuple[Any, Any]]:
+    def do(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         sent = pickle.dumps(work)
-        done = super().do(pickle.loads(sent), items, prepare)
+        done = super().do(pickle.loads(sent), items)
         while some := list(islice(done, 3)):
             yield from pickle.loads(pickle.dumps(some[::-1]))
 
@@ -439,7 +434,7 @@ def test_the_first_unit_that_is_wrong_is_explained(folder, monkeypatch):
     agree = outcome(plan(), 0)
 
     class Others(Here):
-        def do(self, work, items, prepare):
+        def do(self, work, items):
             for unit in [1, 0, 5, 3, 2, 4]:
                 yield unit, replace(agree, wrong=f"unit {unit}" * (unit > 3))
 

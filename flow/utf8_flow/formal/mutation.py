@@ -280,10 +280,6 @@ class Trial:
     def parts(self) -> list[Part]:
         return self.engine.component.campaign(self.engine.design, self.seed)
 
-    def prepare(self) -> None:
-        """Compile the mutants."""
-        _ = self.engine
-
     def judge(self, mutant: int) -> Fate:
         """What becomes of a mutant."""
         stimulus = self._telling_stimulus(mutant)

@@ -32,7 +32,7 @@ def mutation_score(
         progress.update(task, description=f"{name}: mutants", total=1 + len(mutants.places))
         fates: dict[int, Fate] = {}
         numbers = range(1 + len(mutants.places))
-        for number, fate in workers.do(trial.judge, numbers, trial.prepare):
+        for number, fate in workers.do(trial.judge, numbers):
             fates[number] = fate
             progress.advance(task)
     if not fates.pop(0).equivalent:

@@ -169,7 +169,7 @@ class Runner:
         )
         work = partial(outcome_of, self._plan, self._tokens is not None)
         total, before = self.state.total, self.state.total.cycles
-        for unit, outcome in in_order(workers.do(work, units, self._plan.prepare), units.start):
+        for unit, outcome in in_order(workers.do(work, units), units.start):
             yield unit, outcome
             passed = time.monotonic() - begin
             rate = (total.cycles - before) / max(passed, 1e-9) / 1e6

@@ -83,10 +83,6 @@ class Plan(ABC):
         keep_freed_memory()
         return ENGINES[self.engine](self.design())
 
-    def prepare(self) -> None:
-        """Compile what is needed."""
-        self.simulator  # noqa: B018 - it is made when it is asked for
-
     def identity(self) -> str:
         """A digest of all that the verdict depends on: the plan, the design, the checks."""
         digest = hashlib.sha256(repr((__version__, np.__version__, self)).encode())

@@ -22,12 +22,6 @@ from .files import passing_folder, temporary_folder
 MOST_KEPT = 256 << 20
 """Bytes of built files that are kept."""
 
-Files = dict[str, bytes]
-"""Built files by their names, to be sent to another machine."""
-
-_in_use: dict[str, Path] = {}
-"""Those that this process has built or found."""
-
 _temporary = ExitStack()
 """The temporary cache folder, until this process ends."""
 
@@ -47,7 +41,6 @@ def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]
             with suppress(FileNotFoundError):  # another process may find it damaged, too
                 if file.name == _file_name(name, suffix, file.read_bytes()):
                     os.utime(file)
-                    _in_use[file.name] = file
                     return file
                 file.unlink()
         with passing_folder(folder / f"building-{uuid.uuid4().hex}") as scratch:
@@ -55,32 +48,11 @@ def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]
             file = folder / _file_name(name, suffix, product.read_bytes())
             product.chmod(0o700)
             product.replace(file)
-            _in_use[file.name] = file
             return file
 
 
 def _file_name(name: str, suffix: str, content: bytes) -> str:
     return f"{name}-{_digest([content])}{suffix}"
-
-
-def files_in_use() -> Files:
-    """The files that :func:`built` gave to this process."""
-    return {name: file.read_bytes() for name, file in _in_use.items()}
-
-
-def install(files: Files) -> None:
-    """Keep files that were built elsewhere as if they had been built here.
-
-    One whose content is not that of its name is never found.
-    """
-    with _building_in(prepare_cache()) as folder:
-        for name, content in files.items():
-            if not (folder / name).exists():
-                with passing_folder(folder / f"building-{uuid.uuid4().hex}") as scratch:
-                    copy = scratch / "copy"
-                    copy.write_bytes(content)
-                    copy.chmod(0o700)
-                    copy.replace(folder / name)
 
 
 @cache

@@ -1,125 +1,68 @@
-"""Work on the workers of a Dask scheduler: every unit once, whoever comes and goes meanwhile.
+"""Work on a Dask cluster, whose scheduler assigns each unit of work to a worker.
 
-What Dask decides is only who is there. Each unit of work is for one worker; if that is gone, the
-unit is handed out again. So a result cannot be counted twice.
+Dask reassigns the unit of a worker that dies, and completes every future once: no result is counted
+twice.
 """
 
 import asyncio
 import hashlib
 import importlib.util
 import logging
+import multiprocessing
+import os
 import pickle
 import platform
-import queue
-import sys
-import time
-import uuid
+import subprocess
+import textwrap
+import threading
 import warnings
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
-from importlib import metadata
-from itertools import chain
+from functools import cache, lru_cache
+from importlib import import_module, metadata
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
-from .cache import Files, contents
+from .cache import contents
 from .cores import IMPORTED, Item, Result
-from .crew import PREPARE, Crew, Died, Outcome, pack_job
 from .errors import ToolError
 from .interrupts import interrupts_later
-from .programs import compiler, find, run_tool, version_of
+from .programs import find, run_tool, stay_in_group
 from .yowasp import need_packages
 
 PACKAGE, EXTRA = "distributed", "cluster"
 
-ANSWER = 10.0
+TIMEOUT = 10.0
 """Seconds in which a scheduler must answer."""
 
-LOOK = 1.0
-"""Seconds between two looks at which workers there are."""
-
-PATIENCE = 60.0
-"""Seconds in which one must come when none is left."""
-
-MOST_DEATHS = 3
-"""Of workers at the same unit of work: more, and it is the work that kills them."""
-
 AHEAD = 2
-"""Units that a worker has, the one that it does and one to go on with."""
+"""Units submitted for each thread of the cluster: one that runs and one that follows."""
 
-CERTIFICATES = [
+CERTIFICATES = "set " + ", ".join(
     f"DASK_DISTRIBUTED__COMM__TLS__{each}" for each in ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY")
-]
-"""Variables of the environment from which Dask knows what TLS needs."""
+)
 
-DISTRIBUTION = "utf8-hdl"
-
-VERSION_OPTION = {"iverilog": "-V"}
-"""How a program is asked for its version, if not by ``--version``."""
-
-
-class Machine(NamedTuple):
-    """What a machine has: versions by name, and what compiled designs depend on there."""
-
-    versions: dict[str, str]
-    kind: str
-
-
-def this_machine(packages: Sequence[str], modules: Sequence[str]) -> Machine:
-    """The versions of packages, of which some are programs, and a digest of our own sources."""
-    sources = hashlib.sha256()
-    for name in modules:
-        for content in _sources(name):
-            sources.update(content)
-    own = f"{metadata.version(DISTRIBUTION)} ({sources.hexdigest()[:8]})"
-    kind = [sys.platform, platform.machine(), *platform.libc_ver()]
-    with suppress(ToolError):  # without a compiler, nothing is compiled
-        command = compiler()
-        kind += [*command, version_of(*command)]
-    return Machine({DISTRIBUTION: own} | {each: _version(each) for each in packages}, repr(kind))
-
-
-def _sources(module: str) -> list[bytes]:
-    spec = importlib.util.find_spec(module)
-    if spec is None:
-        return []
-    if spec.submodule_search_locations:
-        return list(chain(*(contents(Path(place)) for place in spec.submodule_search_locations)))
-    return [Path(spec.origin or "").read_bytes()]
-
-
-def _version(name: str) -> str:
-    """The version of a package; of a program, if there is no such package."""
-    with suppress(metadata.PackageNotFoundError):
-        return metadata.version(name)
-    program = find(name)
-    if program is None:
-        return "none"
-    return run_tool([program, VERSION_OPTION.get(name, "--version")]).splitlines()[0]
+Names = tuple[tuple[str, ...], tuple[str, ...]]
+"""Packages or programs, and modules."""
 
 
 class Cluster:
-    """The workers of a Dask scheduler, as :class:`~.cores.Workers`.
+    """The workers of a Dask scheduler, as :class:`~.cores.Workers`. A context manager.
 
-    Only those are used that have the same versions as this machine: of this package, of
-    ``packages``, and of the modules in which components are registered. Of each other one a line on
-    standard error says what it has. It is a context manager; when it is left, nothing of the work
-    is left in the cluster. If there is no scheduler, or no worker that can be used, that is a
-    `ToolError`.
+    Every worker must have the versions of this machine: of Python, of ``packages``, which may be
+    programs, and of our modules and those that register components, to the byte. A different worker
+    is a `ToolError`, and so is a scheduler that cannot be used or has no worker.
     """
 
     def __init__(self, address: str, packages: Sequence[str]) -> None:
         need_packages("--cluster", [PACKAGE], EXTRA)
-        self.address = address if "://" in address else f"tcp://{address}"
-        self._host = _host(self.address)
+        self.address = _checked(address)
         modules = {"utf8_hdl", "utf8_sim", *(name.partition(".")[0] for name in IMPORTED)}
-        self._asked = tuple(packages), tuple(sorted(modules))
-        self._here = this_machine(*self._asked)
-        #: Of each worker that is there its kind of machine, or nothing if it is refused.
-        self._known: dict[str, str | None] = {}
-        self._refusals: list[str] = []
+        self._names: Names = (PACKAGE, *packages), tuple(sorted(modules))
+        self._versions = versions(*self._names)
         self._context = ExitStack()
 
     def __enter__(self) -> "Cluster":
@@ -130,118 +73,115 @@ class Cluster:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         with ExitStack() as context:
             context.enter_context(warnings.catch_warnings())
-            # Of other versions of Dask, for which we ask ourselves, and of large work.
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore")  # Dask warns of different versions; ours are an error
             try:
-                asyncio.run(asyncio.wait_for(_check_is_scheduler(self.address), ANSWER))
-                client = distributed.Client(self.address, timeout=ANSWER, set_as_default=False)
+                asyncio.run(asyncio.wait_for(_check_is_scheduler(self.address), TIMEOUT))
+                client = distributed.Client(self.address, timeout=TIMEOUT, set_as_default=False)
             except Exception as error:  # anything can answer, with anything
-                reason = str(error)
-                if isinstance(error, asyncio.TimeoutError):
-                    reason = f"it did not answer in {ANSWER:g} s"
-                elif isinstance(error, TypeError) and self.address.startswith("tls:"):
-                    reason = "it needs certificates: set " + ", ".join(CERTIFICATES)
-                elif not isinstance(error, (OSError, ValueError, RuntimeError)):
-                    reason = "another kind of server answers there"
+                reason = _reason(error, self.address)
                 raise ToolError(
                     f"no Dask scheduler can be used at {self.address!r}: {reason}"
                 ) from error
             context.callback(client.close)
-            self.client = client
+            self._client = client
             self._check_workers()
             self._context = context.pop_all()
         return self
 
     def _check_workers(self) -> None:
-        """Refuse a cluster in which nobody can work."""
-        if self.look():
-            return
-        if not self._refusals:
-            where = f" --host {self._host}" * (self._host in ("127.0.0.1", "::1", "localhost"))
+        expected = self._names, self._versions
+        answers = self._client.run(check_versions, *expected, on_error="return")
+        if not answers:
             raise ToolError(
                 f"the Dask scheduler at {self.address!r} has no worker: start them with "
-                f"dask worker {self.address}{where} --nworkers auto --nthreads 1"
+                f"dask worker {self.address} --host HOST --nworkers auto --nthreads 1"
             )
-        first, *more = self._refusals
-        raise ToolError(f"{first}, and so are {len(more)} more" if more else first)
+        for worker, error in answers.items():
+            if isinstance(error, ToolError):
+                raise error
+            if error and not isinstance(error, OSError):  # that one has just left
+                raise ToolError(
+                    f"worker {worker} cannot report its versions ({error!r}): install utf8-hdl "
+                    "there"
+                )
 
     def __exit__(self, *_error: object) -> None:
         with interrupts_later():
             self._context.close()
 
     def __str__(self) -> str:
-        count = len(self.look())
+        count = len(self._client.nthreads())
         return f"{count} worker{'s' * (count != 1)} of {self.address}"
 
-    def look(self) -> dict[str, str]:
-        """The workers that are there and can be used, each with its kind of machine."""
-        try:
-            present = list(self.client.nthreads())
-            new = [worker for worker in present if worker not in self._known]
-            answers = self._ask(new) if new else {}
-        except OSError as error:
-            raise ToolError(f"the Dask scheduler at {self.address!r} is gone: {error}") from error
-        self._known = {each: self._known[each] for each in present if each in self._known}
-        for worker, answer in answers.items():
-            objection = self._objection(answer)
-            self._known[worker] = None if objection else answer.kind
-            if objection:
-                self._refusals.append(f"worker {worker} is refused: {objection}")
-        usable = {worker: kind for worker, kind in self._known.items() if kind is not None}
-        while usable and self._refusals:
-            print(f"utf8-hdl: {self._refusals.pop(0)}", file=sys.stderr)
-        return usable
-
-    def _ask(self, workers: list[str]) -> dict[str, Any]:
-        """What some workers have, or why one cannot say it; nothing of one that has just gone."""
-        answers = self.client.run(this_machine, *self._asked, workers=workers, on_error="return")
-        return {each: what for each, what in answers.items() if not isinstance(what, OSError)}
-
-    def _objection(self, answer: Any) -> str:
-        """Why a worker cannot be used, if it cannot."""
-        if not isinstance(answer, Machine):
-            return f"it cannot say what it has ({answer}): install {DISTRIBUTION} there"
-        ours, theirs = self._here.versions, answer.versions
-        for name, version in ours.items():
-            if theirs[name] != version:
-                return f"it has {name} {theirs[name]}, here is {version}: install the same there"
-        return ""
-
     def do(
-        self,
-        work: Callable[[Item], Result],
-        items: Sequence[Item],
-        prepare: Callable[[], object] | None = None,
+        self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """As :meth:`~.cores.Workers.do`: ``work`` is sent to each worker once, an item with a unit.
+        """As :meth:`~.cores.Workers.do`.
 
-        What an item raises is raised. A `ToolError` says that too many workers died at the same
-        item, or that none is left.
+        An exception of a unit is raised. If too many workers die at a unit, that is a `ToolError`.
         """
-        everywhere = _Everywhere(self, pack_job(work, prepare), prepare is not None, items)
+        from distributed import as_completed, client  # noqa: PLC0415 - it is an extra
+
+        fresh, running, failure = iter(items), dict[Any, Item](), None
+        # Sent with every item: Dask would rather use few workers than copy a result to many.
+        job = pickle.dumps((self._names, self._versions, sorted(IMPORTED), pickle.dumps(work)))
+        completed = as_completed(loop=self._client.loop)
         try:
-            yield from everywhere.results()
+            while True:
+                threads = max(1, sum(self._client.nthreads().values()))
+                for item in islice(fresh, max(0, AHEAD * threads - len(running))):
+                    future = self._client.submit(do_unit, job, pickle.dumps(item), pure=False)
+                    running[future] = item
+                    completed.add(future)
+                if not running:
+                    return
+                for future in completed.next_batch():
+                    failure = self._failure(future, running)
+                    if failure:
+                        raise failure
+                    yield running.pop(future), future.result()
+        except (OSError, CancelledError, client.ClosedClientError) as error:
+            if error is failure:
+                raise
+            raise ToolError(f"the Dask scheduler at {self.address!r} is gone: {error}") from error
         finally:
-            with interrupts_later():
-                everywhere.stop()
+            with interrupts_later(), suppress(Exception):  # the scheduler may be gone
+                self._client.cancel([*running], force=True)
+
+    def _failure(self, future: Any, running: Mapping[Any, object]) -> Exception | None:
+        """The reason why a unit failed, if it did."""
+        from distributed.scheduler import KilledWorker, NoWorkerError  # noqa: PLC0415 - an extra
+
+        error: Exception | None = future.exception()
+        if isinstance(error, KilledWorker):
+            # Dask blames all units that these workers had; they were at the first of them.
+            unit = next(item for each, item in running.items() if each.status == "error")
+            return ToolError(
+                f"{error.allowed_failures + 1} workers died at the same unit of work (killed, or "
+                f"not enough memory): {textwrap.shorten(str(unit), 100)}"
+            )
+        if isinstance(error, NoWorkerError):
+            return ToolError(f"no worker of the Dask scheduler at {self.address!r} is left")
+        return error
 
 
-def _host(address: str) -> str:
-    """The host of a scheduler's address."""
+def _checked(address: str) -> str:
+    """A scheduler's address, with its protocol."""
+    full = address if "://" in address else f"tcp://{address}"
     with suppress(ValueError):
-        parts = urlsplit(address)
+        parts = urlsplit(full)
         if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:
-            return parts.hostname
-    raise ToolError(f"{address!r} is not an address: tcp://HOST:PORT or tls://HOST:PORT")
+            return full
+    raise ToolError(f"{full!r} is not an address: tcp://HOST:PORT or tls://HOST:PORT")
 
 
 async def _check_is_scheduler(address: str) -> None:
-    """Connect and ask. A client that cannot connect prints more than one line."""
+    """Connect and ask. Dask's client never gives up on a silent server."""
     from distributed import Security  # noqa: PLC0415 - it is an extra
     from distributed.comm.core import connect  # noqa: PLC0415
 
     # The caller's limit covers the handshake, too.
-    comm = await connect(address, timeout=2 * ANSWER, **Security().get_connection_args("client"))
+    comm = await connect(address, timeout=2 * TIMEOUT, **Security().get_connection_args("client"))
     try:
         await comm.write({"op": "identity", "reply": True})
         kind = (await comm.read())["type"]
@@ -251,155 +191,84 @@ async def _check_is_scheduler(address: str) -> None:
         comm.abort()
 
 
-class _Unit(NamedTuple):
-    """What a worker does: an item, by its number, or nothing but to prepare."""
+def _reason(error: Exception, address: str) -> str:
+    """The reason why a client cannot connect."""
+    if isinstance(error, asyncio.TimeoutError):
+        return f"it did not answer in {TIMEOUT:g} s"
+    if isinstance(error, TypeError) and address.startswith("tls:"):
+        return f"it needs certificates: {CERTIFICATES}"
+    is_clear = isinstance(error, (OSError, ValueError, RuntimeError))
+    return str(error) if is_clear else "another kind of server answers there"
 
-    worker: str
-    number: int | None
+
+# --- on a worker, and here to compare -----------------------------------------------------------
 
 
-class _Everywhere:
-    """One piece of work on a cluster."""
+def versions(packages: Sequence[str], modules: Sequence[str]) -> dict[str, str]:
+    """The versions of Python, packages and programs, and digests of the sources of modules."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    found = {"Python": python} | {each: _digest(each) for each in modules}
+    return found | {each: _version(each) for each in packages}
 
-    def __init__(self, cluster: Cluster, job: bytes, prepares: bool, items: Sequence[Any]) -> None:
-        self._cluster, self._client = cluster, cluster.client
-        self._job, self._items = job, items
-        self._kinds: dict[str, str] = {}
-        self._crews: dict[str, Any] = {}
-        #: By kind of machine, what was built on one of it; and who is at it.
-        self._files: dict[str, Files] = {}
-        self._builders: dict[str, str] = {}
-        self._prepares = prepares
-        self._fresh, self._left = iter(range(len(items))), len(items)
-        self._again: deque[int] = deque()
-        self._deaths: Counter[int | None] = Counter()
-        self._running: dict[Any, _Unit] = {}
-        self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._seen = time.monotonic()
-        """When there was a worker."""
 
-    def results(self) -> Iterator[tuple[Any, Any]]:
-        """Each item with its result, until all are done."""
-        looked = -LOOK
-        while self._left or self._running:
-            if time.monotonic() - looked >= LOOK:
-                self._look()
-                looked = time.monotonic()
-            self._hand_out()
-            future = self._next_finished()
-            unit = self._running.get(future)
-            if unit is None:  # nothing is finished, or its worker was given up
-                continue
-            outcome = self._outcome(future)
-            if outcome is None:
-                if future in self._running:
-                    self._give_up(unit.worker)
-                continue
-            del self._running[future]
-            if unit.number is None:
-                self._files[self._kinds[unit.worker]] = outcome.value
-            else:
-                yield self._items[unit.number], outcome.value
+@cache  # a worker keeps what it has imported, even if the files have changed since
+def _digest(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    if spec is None:
+        return "none"
+    folders = [contents(Path(each)) for each in spec.submodule_search_locations or ()]
+    digest = hashlib.sha256()
+    for content in chain(*folders) if folders else [Path(spec.origin or "").read_bytes()]:
+        digest.update(content)
+    return digest.hexdigest()[:8]
 
-    def _next_finished(self) -> Any:
-        with suppress(queue.Empty):
-            return self._finished.get(timeout=LOOK)
+
+@cache
+def _version(name: str) -> str:
+    """The version of a package; of a program, if there is no such package."""
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.version(name)
+    program, option = find(name), "-V" if name == "iverilog" else "--version"
+    return run_tool([program, option]).splitlines()[0] if program else "none"
+
+
+def check_versions(names: Names, expected: Mapping[str, str]) -> None:
+    """On a worker: a `ToolError`, if it has other versions."""
+    for name, version in versions(*names).items():
+        if version != expected[name]:
+            raise ToolError(
+                f"a worker on {platform.node()} has {name} {version}, here is {expected[name]}: "
+                "install the same there, then restart it"
+            )
+
+
+_one_at_a_time = threading.Lock()
+
+
+def do_unit(job: bytes, item: bytes) -> Any:
+    """On a worker: one unit of work, even if the worker has several threads."""
+    with _one_at_a_time:
+        return _open(job)(pickle.loads(item))
+
+
+@lru_cache(maxsize=4)  # commands may share a worker
+def _open(job: bytes) -> Callable[[Any], Any]:
+    """The work of a job. Versions are checked again: the worker may have joined late."""
+    names, expected, imported, work = pickle.loads(job)
+    check_versions(names, expected)
+    _end_programs_with_worker()
+    for module in imported:
+        import_module(module)
+    do: Callable[[Any], Any] = pickle.loads(work)
+    return do
+
+
+@cache
+def _end_programs_with_worker() -> "subprocess.Popen[bytes] | None":
+    """Have the programs that units run killed when this worker ends, however it ends."""
+    if not multiprocessing.parent_process():  # there is no nanny: the group may be a terminal's
         return None
-
-    def stop(self) -> None:
-        """Nobody needs anything more."""
-        with suppress(OSError):  # the scheduler is gone
-            self._client.cancel([*self._running, *self._crews.values()], force=True)
-        self._running.clear()
-        self._crews.clear()
-
-    def _look(self) -> None:
-        """See who has come and who is gone."""
-        self._kinds = self._cluster.look()
-        for worker in [each for each in self._crews if each not in self._kinds]:
-            self._give_up(worker)
-        now = time.monotonic()
-        if self._kinds:
-            self._seen = now
-        elif now - self._seen > PATIENCE:
-            address = self._cluster.address
-            raise ToolError(f"no worker of the Dask scheduler at {address!r} is left")
-
-    def _hand_out(self) -> None:
-        """Give units to those who have not enough."""
-        load = Counter(unit.worker for unit in self._running.values())
-        for worker, kind in self._kinds.items():
-            files = self._files.get(kind) if self._prepares else {}
-            if files is None and kind not in self._builders:
-                self._builders[kind] = worker
-                self._send(worker, None)
-            enough = AHEAD if self._left > len(self._kinds) else 1
-            while files is not None and self._left and load[worker] < enough:
-                self._send(worker, self._again.popleft() if self._again else next(self._fresh))
-                self._left -= 1
-                load[worker] += 1
-
-    def _send(self, worker: str, number: int | None) -> None:
-        if worker not in self._crews:
-            files = self._files.get(self._kinds[worker], {})
-            self._crews[worker] = self._submit(worker, Crew, self._job, files)
-        item = PREPARE if number is None else pickle.dumps(self._items[number])
-        future = self._submit(worker, _do, self._crews[worker], item)
-        self._running[future] = _Unit(worker, number)
-        future.add_done_callback(self._finished.put)
-
-    def _submit(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        key = f"{DISTRIBUTION}-{uuid.uuid4().hex}"
-        return self._client.submit(function, *arguments, key=key, workers=[worker], pure=False)
-
-    def _outcome(self, future: Any) -> Outcome | None:
-        """What a unit gave; nothing, if its worker or its crew died. What it raised is raised."""
-        packed = self._packed(future)
-        if packed is None:
-            return None
-        outcome: Outcome = pickle.loads(packed)
-        if outcome.error:
-            raise outcome.error
-        return outcome
-
-    def _packed(self, future: Any) -> bytes | None:
-        """A result, which is with its worker, and can be lost with it."""
-        while future in self._running and future.status in ("finished", "pending"):
-            try:
-                packed: bytes | None = future.result(timeout=ANSWER)
-                return packed
-            except TimeoutError:
-                self._look()
-        if future.status == "error" and isinstance(error := future.exception(), ToolError):
-            raise error
-        return None
-
-    def _give_up(self, worker: str) -> None:
-        """Do elsewhere what a worker was at."""
-        futures = [future for future, unit in self._running.items() if unit.worker == worker]
-        self._client.cancel([*futures, self._crews.pop(worker)], force=True)
-        for kind in [kind for kind, builder in self._builders.items() if builder == worker]:
-            if kind not in self._files:
-                del self._builders[kind]
-        for number in [self._running.pop(future).number for future in futures]:
-            if number is not None:
-                self._again.append(number)
-                self._left += 1
-            self._deaths[number] += 1
-            if self._deaths[number] > MOST_DEATHS:
-                raise ToolError(
-                    f"{self._deaths[number]} workers died at the same piece of work (killed, or "
-                    "not enough memory)"
-                )
-
-
-def _do(crew: Crew, unit: bytes) -> bytes | None:
-    """On a worker: what a crew makes of a unit; nothing, if it died or nobody wants the result."""
-    from distributed import get_worker  # noqa: PLC0415 - it is an extra
-
-    worker = get_worker()
-    task = worker.state.tasks[worker.get_current_task()]
-    try:
-        return crew.do(unit, lambda: task.state == "executing")
-    except Died:
-        return None
+    os.setpgid(0, 0)
+    stay_in_group()
+    script = f"read -r _; kill -9 -{os.getpid()}"  # the pipe is closed when this process ends
+    return subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, start_new_session=True)

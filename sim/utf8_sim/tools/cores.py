@@ -40,15 +40,11 @@ class Workers(Protocol):
         ...
 
     def do(
-        self,
-        work: Callable[[Item], Result],
-        items: Sequence[Item],
-        prepare: Callable[[], object] | None = None,
+        self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[Item, Result]]:
         """Do the same to many things, each once; each result as it is done.
 
-        A ``range`` of items may be as good as endless. ``prepare`` builds the files that the work
-        needs, so that not everybody has to.
+        A ``range`` of items may be as good as endless.
         """
         ...
 
@@ -60,12 +56,9 @@ class Cores:
         return f"{cores()} core{'s' * (cores() != 1)}"
 
     def do(
-        self,
-        work: Callable[[Item], Result],
-        items: Sequence[Item],
-        prepare: Callable[[], object] | None = None,
+        self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """As :meth:`Workers.do`. Who builds what another one builds too disturbs nobody."""
+        """As :meth:`Workers.do`."""
         return on_all_cores(work, items)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from command import assert_refused, in_shell, paste, replace_design, run
-from utf8_flow.cli import checking, proving, synthesis
+from utf8_flow.cli import proving
 from utf8_flow.components.entry import ENTRIES, RULES
-from utf8_flow.formal import mutation
-from utf8_flow.fpga import placement
-from utf8_flow.verify import proofs
+from utf8_flow.formal import mutation, prover
+from utf8_flow.fpga import boards, placement, results
+from utf8_flow.verify import mutants, proofs
 from utf8_hdl import Decoder
 from utf8_sim.tools.errors import ToolError
 
@@ -49,18 +49,19 @@ def test_an_example_in_the_help_works_when_it_is_pasted(line, folder):
 def test_an_example_in_the_help_that_takes_long_is_accepted(line, folder, monkeypatch):
     """All is checked but the work itself."""
     begun = []
-    monkeypatch.setattr(proving, "prover_version", lambda: "")
+    monkeypatch.setattr(prover, "tool_version", lambda: "")
     monkeypatch.setattr(placement, "need_packages", lambda *_: None)
-    monkeypatch.setattr(synthesis, "document", lambda _: {})
-    monkeypatch.setattr(synthesis, "summary", lambda _: [])
+    monkeypatch.setattr(results, "document", lambda _: {})
+    monkeypatch.setattr(results, "summary", lambda _: [])
     works = {
-        proving: ("prove_all", "mutation_score"),
-        checking: ("check_all",),
-        synthesis: ("measure", "write_bitstream"),
+        proofs: "prove_all",
+        mutants: "mutation_score",
+        proving: "check_all",
+        placement: "measure",
+        boards: "write_bitstream",
     }
-    for module, names in works.items():
-        for name in names:
-            monkeypatch.setattr(module, name, lambda *_: begun.append(1) or True)
+    for module, name in works.items():
+        monkeypatch.setattr(module, name, lambda *_: begun.append(1) or True)
     program, *arguments = shlex.split(line)
     assert program == "utf8-hdl"
     result = run(*arguments)
@@ -203,7 +204,7 @@ def test_a_design_is_made_as_it_is_asked_for(folder, monkeypatch, command, optio
     replace_design(monkeypatch, "decoder", make)
     monkeypatch.setattr(proofs, "prove", work)
     monkeypatch.setattr(mutation, "run_yosys", work)
-    monkeypatch.setattr(synthesis, "measure", work)
+    monkeypatch.setattr(placement, "measure", work)
     run(*command.split(), *option.split())
     assert all(options == ASKED[option] for options in asked)
     assert asked

@@ -501,10 +501,10 @@ def test_an_interrupted_run_goes_on_where_it_stopped(folder):
     ("arguments", "named"),
     [
         ("--cycles 0", "'--cycles': Input should be greater than or equal to 1"),
-        (f"--cycles {10**19}", "to 1000000000000000000, not '1"),
+        (f"--cycles {10**19}", "Input should be less than or equal to 1000000000000000000"),
         ("--hours inf", "'--hours': Input should be less than or equal to 1000000"),
-        ("--hours nan", "not 'nan'"),
-        ("--cycles x", "'x'"),
+        ("--hours nan", "Invalid value for '--hours'"),
+        ("--cycles x", "'--cycles': Input should be a valid integer"),
         ("--hours -1", "'--hours': Input should be greater than or equal to 0"),
         ("--cycles 1 --exhaustive 1", "give --exhaustive or --cycles, not both"),
         ("--unit 1 --hours 1", "give --unit or --hours, not both"),

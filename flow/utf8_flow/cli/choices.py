@@ -15,7 +15,7 @@ import typer
 
 from utf8_sim.tools.errors import Refused
 
-from .options import choice, option, output
+from .options import choice, option, output_file
 
 if TYPE_CHECKING:
     from utf8_hdl import Profile
@@ -99,14 +99,11 @@ def _compact() -> Any:
         False,
         "For a decoder or encoder: one register stage instead of a pipeline. The latency is "
         "1 cycle.",
-        "--compact",
     )
 
 
 def _strip_bom() -> Any:
-    return option(
-        False, "For a transcoder: remove U+FEFF at the beginning of each text.", "--strip-bom"
-    )
+    return option(False, "For a transcoder: remove U+FEFF at the beginning of each text.")
 
 
 @dataclass
@@ -241,13 +238,13 @@ class Kept:
 
     panel = "Output files"
 
-    tokens: str | None = output(
+    tokens: str | None = output_file(
         "OUT.jsonl", "Write the hardware's output, one JSON object per line. - is standard output."
     )
-    vcd: str | None = output(
+    vcd: str | None = output_file(
         "OUT.vcd", "Write the waveform, and the save file OUT.gtkw for GTKWave beside it."
     )
-    wave: str | None = output("OUT.svg", "Write a timing diagram as an SVG file.")
+    wave: str | None = output_file("OUT.svg", "Write a timing diagram as an SVG file.")
 
     def names(self) -> dict[str, str | None]:
         return {"--tokens": self.tokens, "--vcd": self.vcd, "--wave": self.wave}

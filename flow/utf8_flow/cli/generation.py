@@ -9,8 +9,8 @@ import typer
 
 from utf8_sim.tools.errors import Refused
 
-from . import options
 from .choices import Design, Rules, refuse_idle
+from .options import choice, command, option, output_file
 from .output import check_outputs
 
 app = typer.Typer()
@@ -22,13 +22,13 @@ class Verilog:
 
     panel = "Verilog"
 
-    output: str = options.output(
+    output: str = output_file(
         "FILE", "Verilog file. - is standard output.", "-o", "--output", default="-"
     )
-    module: str | None = options.option(
+    module: str | None = option(
         None, "Name of the module. Default: utf8_COMPONENT.", metavar="NAME"
     )
-    reset_polarity: str = options.choice(
+    reset_polarity: str = choice(
         "high",
         ("high", "low"),
         "Reset polarity. high: ports clk and rst; low: ports aclk and aresetn, as in AXI.",
@@ -41,17 +41,11 @@ class Beside:
 
     panel = "Files for other tools"
 
-    fusesoc: bool = options.option(
-        False, "Also write FILE.core, a FuseSoC core, beside FILE.v.", "--fusesoc"
-    )
-    vhdl_component: bool = options.option(
-        False, "Also write FILE.vhd, a VHDL component, beside FILE.v.", "--vhdl-component"
-    )
-    vivado: bool = options.option(
-        False, "Also write FILE_ip.tcl, which makes Vivado IP of FILE.v.", "--vivado"
-    )
-    quartus: bool = options.option(
-        False, "Also write FILE_hw.tcl, for Quartus Platform Designer, beside FILE.v.", "--quartus"
+    fusesoc: bool = option(False, "Also write FILE.core, a FuseSoC core, beside FILE.v.")
+    vhdl_component: bool = option(False, "Also write FILE.vhd, a VHDL component, beside FILE.v.")
+    vivado: bool = option(False, "Also write FILE_ip.tcl, which makes Vivado IP of FILE.v.")
+    quartus: bool = option(
+        False, "Also write FILE_hw.tcl, for Quartus Platform Designer, beside FILE.v."
     )
 
 
@@ -64,7 +58,7 @@ ENDS = {
 """The options that add files, as in :class:`Beside`, and the ends of the names of these."""
 
 
-@options.command(
+@command(
     app,
     "utf8-hdl generate -o utf8_decoder.v",
     "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",

@@ -22,7 +22,7 @@ def option(default: Any, help: str, *names: str, **settings: Any) -> Any:
     return field(default=default, metadata={"option": typer.Option(*names, help=help, **settings)})
 
 
-def output(metavar: str, help: str, *names: str, default: str | None = None) -> Any:
+def output_file(metavar: str, help: str, *names: str, default: str | None = None) -> Any:
     """An option that names an output file; the value is ``-`` for standard output."""
 
     def canonical(name: str | None) -> str | None:
@@ -120,6 +120,8 @@ def _options_of(group: Any) -> Iterator[Parameter]:
     for each in fields(group):
         declared = each.metadata["option"]
         declared.rich_help_panel = group.panel
+        if each.type is bool:  # without a second option, which is --no-...
+            declared.param_decls = (f"--{each.name.replace('_', '-')}",)
         default = Parameter.empty if each.default is MISSING else each.default
         annotation: Any = Annotated[each.type, declared]
         yield Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -8,8 +8,8 @@ import typer
 
 from utf8_sim.tools.errors import Refused
 
-from . import options
 from .choices import AllRules, Designs, Rules, Stalling, Where, refuse_idle
+from .options import command, option, output_file
 from .output import check_outputs
 
 if TYPE_CHECKING:
@@ -30,42 +30,38 @@ class Proofs:
 
     panel = "Proofs"
 
-    name: str | None = options.option(
+    name: str | None = option(
         None,
         "Property to prove. Default: every property.",
         "--property",
         metavar="NAME",
         autocompletion=_property_names,
     )
-    vcd: str = options.output(
+    vcd: str = output_file(
         "OUT.vcd",
         "Waveform of a counterexample, if there is one.",
         default="utf8-hdl-counterexample.vcd",
     )
-    certificates: str | None = options.option(
+    certificates: str | None = option(
         None,
         "Write a certificate of each proof to this folder: two files, which utf8-hdl check "
         "verifies.",
         metavar="FOLDER",
     )
-    json_file: str | None = options.option(
+    json_file: str | None = option(
         None, "Merge each result into a JSON file.", "--json", metavar="FILE"
     )
-    missing: bool = options.option(
-        False, "Skip each property that is proved for the present code in --json.", "--missing"
+    missing: bool = option(
+        False, "Skip each property that is proved for the present code in --json."
     )
-    status: bool = options.option(
-        False, "Print the results in --json as Markdown, and prove nothing.", "--status"
+    status: bool = option(False, "Print the results in --json as Markdown, and prove nothing.")
+    theorem: bool = option(
+        False, "Print the theorem of each component and its steps, and prove nothing."
     )
-    theorem: bool = options.option(
-        False,
-        "Print the theorem of each component and its steps, and prove nothing.",
-        "--theorem",
-    )
-    timeout: int = options.option(900, "Time limit for each property.", metavar="SECONDS", min=1)
+    timeout: int = option(900, "Time limit for each property.", metavar="SECONDS", min=1)
 
 
-@options.command(
+@command(
     app,
     "utf8-hdl prove --component encoder --profile unicode",
     "utf8-hdl prove --property line-rate",
@@ -159,11 +155,11 @@ class Mutants:
 
     panel = "Mutants"
 
-    seed: int = options.option(0, "Random seed.", metavar="N", min=0)
-    mutants: int = options.option(1000, "Mutants of each component.", metavar="N", min=1)
+    seed: int = option(0, "Random seed.", metavar="N", min=0)
+    mutants: int = option(1000, "Mutants of each component.", metavar="N", min=1)
 
 
-@options.command(
+@command(
     app,
     "utf8-hdl mutate --component encoder --mutants 100",
     "utf8-hdl mutate --profile ucs2 --seed 1",
@@ -199,11 +195,7 @@ def mutate(
         raise Wrong
 
 
-@options.command(
-    app,
-    "utf8-hdl check proofs",
-    "utf8-hdl check proofs/encoder-unicode-bytes.inv",
-)
+@command(app, "utf8-hdl check proofs", "utf8-hdl check proofs/encoder-unicode-bytes.inv")
 def check(
     *,
     places: Annotated[list[str] | None, typer.Argument(metavar="FILE|FOLDER", hidden=True)] = None,

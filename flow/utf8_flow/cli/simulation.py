@@ -8,7 +8,6 @@ import typer
 
 from utf8_sim.tools.errors import Refused
 
-from . import options
 from .choices import (
     Design,
     Kept,
@@ -20,6 +19,7 @@ from .choices import (
     cycle_range,
     refuse_idle,
 )
+from .options import command, option, output_file
 from .output import check_outputs
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ app = typer.Typer()
 class Input(Typed):
     """Options for the input of a simulation."""
 
-    stimulus: str | None = options.option(
+    stimulus: str | None = option(
         None,
         "Replay a table of all input pins in every cycle, such as difference.json.",
         metavar="FILE",
@@ -71,12 +71,10 @@ class Input(Typed):
 class Record(Kept):
     """Options for the output files of a simulation."""
 
-    encoded: str | None = options.output(
+    encoded: str | None = output_file(
         "OUT", "For an encoder or transcoder: write the bytes of its output.", "--bytes"
     )
-    wave_cycles: str = options.option(
-        "0-31", "Cycles of the diagram of --wave.", metavar="FIRST-LAST"
-    )
+    wave_cycles: str = option("0-31", "Cycles of the diagram of --wave.", metavar="FIRST-LAST")
 
 
 @dataclass
@@ -85,34 +83,31 @@ class LongRuns:
 
     panel = "Long runs"
 
-    exhaustive: int | None = options.option(
+    exhaustive: int | None = option(
         None,
         "For a decoder, validator or transcoder: compare every text of N bytes.",
         metavar="N",
         min=1,
         max=4,
     )
-    cycles: int | None = options.option(
+    cycles: int | None = option(
         None,
         "Compare random inputs and stalls until N cycles are compared.",
         metavar="N",
         min=1,
         max=MAX_CYCLES,
     )
-    hours: float | None = options.option(
+    hours: float | None = option(
         None,
         "Compare random inputs and stalls for H hours. With --cycles, stop at the first limit.",
         metavar="H",
         min=0,
         max=MAX_HOURS,
     )
-    unit: int | None = options.option(
-        None,
-        "Repeat unit N of a run with --cycles or --hours, and no other.",
-        metavar="N",
-        min=0,
+    unit: int | None = option(
+        None, "Repeat unit N of a run with --cycles or --hours, and no other.", metavar="N", min=0
     )
-    state: str | None = options.option(
+    state: str | None = option(
         None,
         "State file, from which an interrupted run with --exhaustive, --cycles or --hours "
         f"resumes. Default: {STATE_FILE}.",
@@ -120,7 +115,7 @@ class LongRuns:
     )
 
 
-@options.command(
+@command(
     app,
     "utf8-hdl simulate --text 'A€😀'",
     "utf8-hdl simulate --hex 'C0 AF E2 82' --tokens -",
@@ -190,7 +185,7 @@ def simulate(
     recording.conclude(show, runner, engine_line, DIFFERENCE_VCD)
 
 
-@options.command(
+@command(
     app,
     "utf8-hdl compare",
     "printf 'A\\xe2\\x82' | utf8-hdl compare - --stall-input 0.9",

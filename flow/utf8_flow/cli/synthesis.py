@@ -7,8 +7,8 @@ import typer
 
 from utf8_sim.tools.errors import Refused
 
-from . import options
 from .choices import AllRules, Demo, Designs, Rules, Where, refuse_idle
+from .options import choice, command, option, output_file
 from .output import check_outputs
 
 app = typer.Typer()
@@ -26,23 +26,23 @@ class Placement:
 
     panel = "Place and route"
 
-    device: str | None = options.option(
+    device: str | None = option(
         None,
         "FPGA device, or several separated by commas. Default: the first two.",
         autocompletion=_known_devices,
     )
-    fields: str | None = options.option(
+    fields: str | None = option(
         None,
         "Output fields that have pins, such as code_point,error. Default: all.",
         metavar="LIST",
     )
-    seeds: int = options.option(
+    seeds: int = option(
         5,
         "Number of seeds: each design is placed and routed once per seed. 0: only count cells.",
         metavar="N",
         min=0,
     )
-    seed: int = options.option(0, "The first seed.", metavar="N", min=0)
+    seed: int = option(0, "The first seed.", metavar="N", min=0)
 
 
 @dataclass
@@ -51,16 +51,16 @@ class Results:
 
     panel = "Output files"
 
-    json_file: str | None = options.output(
+    json_file: str | None = output_file(
         "OUT.json", "Write all results as JSON. - is standard output.", "--json"
     )
-    plot: str | None = options.output(
+    plot: str | None = output_file(
         "OUT.svg",
         "Write a chart of frequency and area; with several lane counts, of both over lanes.",
     )
 
 
-@options.command(
+@command(
     app,
     "utf8-hdl synthesize --component decoder --profile unicode --device ecp5-25f",
     "utf8-hdl synthesize --seeds 0 --json cells.json",
@@ -135,18 +135,18 @@ class Board:
 
     panel = "Board"
 
-    board: str = options.choice(MISSING, "utf8_flow.fpga.boards:BOARDS", "Board.")
-    output: str | None = options.output(
+    board: str = choice(MISSING, "utf8_flow.fpga.boards:BOARDS", "Board.")
+    output: str | None = output_file(
         "FILE",
         "Bitstream. - is standard output. Default: utf8_demo_BOARD with the ending .bin, .bit or "
         ".fs.",
         "-o",
         "--output",
     )
-    baud: int = options.option(115_200, "Bit rate of the UART.", metavar="N", min=1)
+    baud: int = option(115_200, "Bit rate of the UART.", metavar="N", min=1)
 
 
-@options.command(
+@command(
     app,
     "utf8-hdl bitstream --board icebreaker",
     "utf8-hdl bitstream --board ulx3s --baud 9600 --profile ucs2 -o demo.bit",

@@ -7,6 +7,7 @@ BUILD  := build
 BOARD  ?= icebreaker
 # Those of the live page: few, common or all.
 DESIGNS ?= common
+PORT ?= 8000
 # Measured over lanes, each with a target of its own.
 SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
 # The tables of docs/choose.md.
@@ -181,8 +182,8 @@ site: $(VENV)/live ## Build the documentation, with the live page, into build/si
 	$(BIN)/sphinx-build --quiet --fail-on-warning -c site -d $(BUILD)/doctrees . $(BUILD)/site
 	$(BIN)/python -m utf8_flow.live.build --designs $(DESIGNS) $(BUILD)/site/live
 
-live: site ## Build and serve it
-	$(BIN)/python -m utf8_flow.live.serve $(BUILD)/site
+live: site ## Build and serve it to this machine: PORT=8000
+	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory $(BUILD)/site
 
 lint: $(VENV)/dev ## Check style and types
 	$(BIN)/ruff check .

@@ -61,8 +61,9 @@ class Altered:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        is_module = name in SHARED or name in self._sources
-        return self._module(name) if is_module else getattr(self._module("__init__"), name)
+        if name in SHARED or name in self._sources:
+            return self._module(name)
+        return getattr(self._module(self._module("__init__")._HOMES[name]), name)
 
     def like(self, design: Any) -> Any:
         """A component with the parameters of a design whose source is not edited."""

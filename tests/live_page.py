@@ -5,11 +5,13 @@ is. Only what would be thousands of steps is done by a script. Nothing waits for
 but for the page to say that it is ready.
 """
 
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any, TypeVar
 
 from selenium.webdriver import ActionChains, Chrome, ChromeOptions, Keys
@@ -17,8 +19,6 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
-
-from utf8_flow.live.serve import server_of
 
 Found = TypeVar("Found")
 PATIENCE = 120
@@ -48,14 +48,15 @@ document.body.dispatchEvent(new DragEvent("drop", event));
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The address at which a folder is served for this machine alone."""
-    with server_of(folder, 0) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
+    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
+    with subprocess.Popen(
+        [*command, "--directory", str(folder)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as server:  # fmt: skip
         try:
-            yield f"http://127.0.0.1:{server.server_port}/"
+            yield re.search(r"http://\S+/", server.stdout.readline())[0]
         finally:
-            server.shutdown()
-            thread.join()
+            server.terminate()
 
 
 @contextmanager

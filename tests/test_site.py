@@ -3,12 +3,10 @@
 import html
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import urllib.request
 from html.parser import HTMLParser
-from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urldefrag
 
@@ -19,7 +17,6 @@ import utf8_hdl
 import utf8_sim
 from live_page import served
 from needs import needs
-from utf8_flow.live.serve import server_of
 
 ROOT = Path(__file__).parents[1]
 LIVE = Path(utf8_flow.__file__).parent / "live/page"
@@ -149,70 +146,8 @@ def test_what_is_broken_is_found(tmp_path):
     ]
 
 
-def test_serving_says_the_address_and_ends_quietly(tmp_path):
+def test_webassembly_is_served_as_browsers_require(tmp_path):
     (tmp_path / "design.wasm").write_bytes(b"\0asm")
-    command = [sys.executable, "-m", "utf8_flow.live.serve", str(tmp_path), "--port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        address = process.stdout.readline().split()[0]
-        with urllib.request.urlopen(f"{address}design.wasm") as answer:
-            assert answer.headers["Content-Type"] == "application/wasm"
-            assert answer.read() == b"\0asm"
-        process.send_signal(signal.SIGINT)
-        assert (process.wait(), process.stderr.read()) == (0, "")
-
-
-def status_of(port: int, path: str, **headers: str) -> int:
-    """The status of the answer to a request."""
-    connection = HTTPConnection("127.0.0.1", port)
-    try:
-        connection.putrequest("GET", path, skip_host=True)
-        for name, value in ({"Host": f"localhost:{port}"} | headers).items():
-            connection.putheader(name, value)
-        connection.endheaders()
-        return connection.getresponse().status
-    finally:
-        connection.close()
-
-
-def test_only_this_machine_gets_only_what_is_in_the_folder(tmp_path, capfd):
-    for folder in ("site/led", "outside"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "outside/index.html").write_text("secret")
-    (tmp_path / "site/index.html").write_text("page")
-    links = {"out": "../outside", "file": "../outside/index.html", "loop": "loop"}
-    links |= {"in": "index.html", "led/index.html": "../../outside/index.html"}
-    for name, target in links.items():
-        (tmp_path / "site" / name).symlink_to(target)
-    with served(tmp_path / "site") as address:
-        port = int(address.rstrip("/").rpartition(":")[2])
-        for path in ("/", "/index.html", "/in"):
-            assert status_of(port, path) == 200
-        for path in ("/out/index.html", "/out/", "/file", "/led/", "/loop", "/%00", "/a%00b"):
-            assert status_of(port, path) == 404
-        for host in ("127.0.0.1", "LocalHost:1", f"127.0.0.1:{port}"):
-            assert status_of(port, "/", Host=host) == 200
-        for host in ("", "example.org", f"example.org:{port}", "127.0.0.1.example.org", "[::1]"):
-            assert status_of(port, "/", Host=host) == 421
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("port", ["65536", "-1", "x", "99999999999999999999", "1e3", "²"])
-def test_a_port_that_cannot_be_is_named(tmp_path, port):
-    command = [sys.executable, "-m", "utf8_flow.live.serve", str(tmp_path), "--port", port]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert process.returncode == 2
-    assert "must be a number from 0 to 65535" in process.stderr.splitlines()[-1]
-
-
-def test_a_port_that_is_taken_is_not_insisted_on(tmp_path):
-    with server_of(tmp_path, 0) as first, server_of(tmp_path, first.server_port) as second:
-        assert second.server_port not in (0, first.server_port)
-
-
-def test_a_site_that_is_not_there_is_named():
-    command = [sys.executable, "-m", "utf8_flow.live.serve", "nowhere"]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert process.returncode == 2
-    assert process.stderr == "utf8-hdl: no folder 'nowhere': make site builds it\n"
+    with served(tmp_path) as address, urllib.request.urlopen(f"{address}design.wasm") as answer:
+        assert answer.headers["Content-Type"] == "application/wasm"
+        assert answer.read() == b"\0asm"

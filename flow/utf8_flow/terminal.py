@@ -5,20 +5,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from typing import TextIO
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    Task,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
+from typing import TYPE_CHECKING, TextIO
 
 from utf8_sim.tools.interrupts import interrupts_later
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, Task
+    from rich.text import Text
 
 FIRST_LINE = 5.0
 """Seconds after which work that goes on is long, and says what it is,"""
@@ -49,27 +43,31 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
-def console(file: TextIO) -> Console:
+def console(file: TextIO) -> "Console":
     """A console on a stream; Rich would print nothing at all to one of width 0 (`COLUMNS=0`)."""
+    from rich.console import Console  # noqa: PLC0415 - help and errors need no Rich
+
     made = Console(file=file, highlight=False)
     if not made.width:
         made.width = DEFAULT_WIDTH
     return made
 
 
-def report_console(outputs: dict[str, str | None] | None = None) -> Console:
+def report_console(outputs: dict[str, str | None] | None = None) -> "Console":
     """The console of the report: standard output, unless that carries data."""
     return console(sys.stderr if outputs and "-" in outputs.values() else sys.stdout)
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
+def progress_bar() -> Iterator["Progress"]:
     """A progress bar on standard error; in a file or a pipe, now and then a line if it is long."""
+    from rich import progress as rich  # noqa: PLC0415 - it takes long, and not all show one
+
     show = console(sys.stderr)
     bar = show.is_interactive
-    what = TextColumn("{task.description}", markup=False)
-    columns = what, BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    progress = Progress(*columns, console=show, transient=True, disable=not bar)
+    what = rich.TextColumn("{task.description}", markup=False)
+    columns = what, rich.BarColumn(), rich.TaskProgressColumn(), rich.TimeRemainingColumn()
+    progress = rich.Progress(*columns, console=show, transient=True, disable=not bar)
     with ExitStack() as stack:
         with interrupts_later():  # a thread that has only half started could not be ended
             stack.enter_context(progress)
@@ -79,7 +77,7 @@ def progress_bar() -> Iterator[Progress]:
 
 
 @contextmanager
-def _lines(progress: Progress) -> Iterator[None]:
+def _lines(progress: "Progress") -> Iterator[None]:
     """Now and then a line about the task of a progress bar that is not shown."""
     over = threading.Event()
 
@@ -99,7 +97,7 @@ def _lines(progress: Progress) -> Iterator[None]:
         teller.join()
 
 
-def _state(task: Task) -> str:
+def _state(task: "Task") -> str:
     """What is done, how far it has come, and how long it will take, as far as that is known."""
     words = [task.description]
     if task.total is not None:
@@ -109,10 +107,10 @@ def _state(task: Task) -> str:
     return ", ".join(words)
 
 
-def say(show: Console, line: str, style: str = "") -> None:
-    show.print(Text(visible(line), style=style), soft_wrap=True)
+def say(show: "Console", line: str, style: str = "") -> None:
+    show.print(visible(line), style=style, soft_wrap=True, markup=False, emoji=False)
 
 
-def print_lines(show: Console, lines: list[Text]) -> None:
+def print_lines(show: "Console", lines: list["Text"]) -> None:
     for line in lines:
         show.print(line, soft_wrap=True)

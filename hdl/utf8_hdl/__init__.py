@@ -1,27 +1,31 @@
 """UTF-8 gateware for FPGAs: decoders, encoder, validator, transcoder; every error is found."""
 
-from .axi import AxiStream
-from .compactor import Compactor
-from .decoder import Decoder
-from .elastic import Pipeline
-from .encoder import Encoder
-from .forms import ByteOrder, Form
-from .layouts import (
-    BYTE_LAYOUT,
-    ENCODED_LAYOUT,
-    LANES,
-    Kind,
-    beat_layout,
-    code_point_layout,
-    slots_layout,
-    sparse_layout,
-    text_layout,
-    token_layout,
-    verdict_layout,
-)
-from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
-from .transcoder import Transcoder
-from .validator import Validator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .axi import AxiStream
+    from .compactor import Compactor
+    from .decoder import Decoder
+    from .elastic import Pipeline
+    from .encoder import Encoder
+    from .forms import ByteOrder, Form
+    from .layouts import (
+        BYTE_LAYOUT,
+        ENCODED_LAYOUT,
+        LANES,
+        Kind,
+        beat_layout,
+        code_point_layout,
+        slots_layout,
+        sparse_layout,
+        text_layout,
+        token_layout,
+        verdict_layout,
+    )
+    from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
+    from .transcoder import Transcoder
+    from .validator import Validator
 
 __version__ = "0.1.0"
 
@@ -55,3 +59,40 @@ __all__ = [
     "token_layout",
     "verdict_layout",
 ]
+
+_HOMES = {
+    "BYTE_LAYOUT": "layouts",
+    "ENCODED_LAYOUT": "layouts",
+    "EXTENDED": "profile",
+    "LANES": "layouts",
+    "PROFILES": "profile",
+    "UCS2": "profile",
+    "UCS4": "profile",
+    "UNICODE": "profile",
+    "AxiStream": "axi",
+    "ByteOrder": "forms",
+    "Compactor": "compactor",
+    "Decoder": "decoder",
+    "Encoder": "encoder",
+    "ErrorSpan": "profile",
+    "Form": "forms",
+    "Kind": "layouts",
+    "Pipeline": "elastic",
+    "Profile": "profile",
+    "Transcoder": "transcoder",
+    "Validator": "validator",
+    "beat_layout": "layouts",
+    "code_point_layout": "layouts",
+    "slots_layout": "layouts",
+    "sparse_layout": "layouts",
+    "text_layout": "layouts",
+    "token_layout": "layouts",
+    "verdict_layout": "layouts",
+}
+"""The modules of these names. Each is imported when a name in it is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

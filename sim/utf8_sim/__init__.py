@@ -1,13 +1,17 @@
 """Golden model, stimulus, simulation engines and comparison for utf8_hdl."""
 
-from .engines.engine import DesignError
-from .golden.text import Token, decode
-from .lockstep import Difference
-from .running import compare, encode, simulate
-from .scoreboard import Mismatch, Scoreboard
-from .stimulus import FixedStalls, RandomStalls
-from .tools.errors import ToolError
-from .trace import Trace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .engines.engine import DesignError
+    from .golden.text import Token, decode
+    from .lockstep import Difference
+    from .running import compare, encode, simulate
+    from .scoreboard import Mismatch, Scoreboard
+    from .stimulus import FixedStalls, RandomStalls
+    from .tools.errors import ToolError
+    from .trace import Trace
 
 __all__ = [
     "DesignError",
@@ -24,3 +28,26 @@ __all__ = [
     "encode",
     "simulate",
 ]
+
+_HOMES = {
+    "DesignError": "engines.engine",
+    "Difference": "lockstep",
+    "FixedStalls": "stimulus",
+    "Mismatch": "scoreboard",
+    "RandomStalls": "stimulus",
+    "Scoreboard": "scoreboard",
+    "Token": "golden.text",
+    "ToolError": "tools.errors",
+    "Trace": "trace",
+    "compare": "running",
+    "decode": "golden.text",
+    "encode": "running",
+    "simulate": "running",
+}
+"""The modules of these names. Each is imported when a name in it is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -132,7 +132,7 @@ def test_the_printed_command_names_the_width(folder, monkeypatch):
             "values of 2 bits, -- for an empty lane, and / between texts, not '4'",
         ),
         ("--text A --width 6", "values of 6 bits are too narrow for these bytes"),
-        ("--text A --width 0", "--width must be a whole number, from 1 to 64, not '0'"),
+        ("--text A --width 0", "'--width': Input should be greater than or equal to 1"),
         ("--text A --profile ucs2", "--profile has no effect with --component compactor\n"),
         ("--text A --surrogates accept", "--surrogates has no effect with --component compactor\n"),
         ("--text A --compact", "--compact has no effect with --component compactor\n"),

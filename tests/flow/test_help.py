@@ -2,18 +2,22 @@
 
 import re
 import shlex
+import subprocess
+import sys
+from dataclasses import fields
 from itertools import product
 from pathlib import Path
 
 import pytest
 
 from command import assert_refused, in_shell, paste, replace_design, run
-from utf8_flow.cli import checking, proving, synthesis
+from utf8_flow.cli import proving, simulation, synthesis
+from utf8_flow.cli.choices import Designs
 from utf8_flow.components.entry import ENTRIES, RULES
-from utf8_flow.formal import mutation
-from utf8_flow.fpga import placement
-from utf8_flow.verify import proofs
-from utf8_hdl import Decoder
+from utf8_flow.formal import mutation, prover
+from utf8_flow.fpga import boards, placement, results
+from utf8_flow.verify import mutants, proofs, sources
+from utf8_hdl import Decoder, layouts
 from utf8_sim.tools.errors import ToolError
 
 QUICK = ["simulate", "compare", "generate"]
@@ -49,18 +53,19 @@ def test_an_example_in_the_help_works_when_it_is_pasted(line, folder):
 def test_an_example_in_the_help_that_takes_long_is_accepted(line, folder, monkeypatch):
     """All is checked but the work itself."""
     begun = []
-    monkeypatch.setattr(proving, "prover_version", lambda: "")
+    monkeypatch.setattr(prover, "tool_version", lambda: "")
     monkeypatch.setattr(placement, "need_packages", lambda *_: None)
-    monkeypatch.setattr(synthesis, "document", lambda _: {})
-    monkeypatch.setattr(synthesis, "summary", lambda _: [])
+    monkeypatch.setattr(results, "document", lambda _: {})
+    monkeypatch.setattr(results, "summary", lambda _: [])
     works = {
-        proving: ("prove_all", "mutation_score"),
-        checking: ("check_all",),
-        synthesis: ("measure", "write_bitstream"),
+        proofs: "prove_all",
+        mutants: "mutation_score",
+        proving: "check_all",
+        placement: "measure",
+        boards: "write_bitstream",
     }
-    for module, names in works.items():
-        for name in names:
-            monkeypatch.setattr(module, name, lambda *_: begun.append(1) or True)
+    for module, name in works.items():
+        monkeypatch.setattr(module, name, lambda *_: begun.append(1) or True)
     program, *arguments = shlex.split(line)
     assert program == "utf8-hdl"
     result = run(*arguments)
@@ -113,6 +118,70 @@ def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
     assert [line.split()[0] for line in commands] == QUICK + SLOW
     result = run()
     assert (result.status, result.out, result.err) == (2, "", help_of())
+
+
+# --- what is imported ---------------------------------------------------------------------------
+
+
+HEAVY = {"amaranth", "distributed", "matplotlib", "numpy", "pyosys", "rich", "wavedrom"}
+"""Packages that take long to import."""
+
+
+def imported(*arguments: str) -> set[str]:
+    """The modules that the command has imported when it ends."""
+    program = "import sys\nfrom utf8_flow.__main__ import main\nmain()\nprint(*sys.modules)"
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def rooms(modules: set[str], package: str) -> set[str]:
+    """The modules and rooms of a package that are among some modules."""
+    return {name.split(".")[1] for name in modules if name.startswith(f"{package}.")}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--help", "--version", "--wrong", "simulat", "simulate --wrong", "compare --seed",
+        "simulate --text A --seed -1", "prove --surrogates maybe", "simulate --text A --text B",
+        "bitstream",
+    ],
+)  # fmt: skip
+def test_help_and_errors_import_nothing_that_takes_long(line):
+    modules = imported(*line.split())
+    assert not HEAVY & modules
+    assert rooms(modules, "utf8_hdl") == set()
+    assert rooms(modules, "utf8_sim") == {"tools"}
+    assert rooms(modules, "utf8_flow") == {"cli", "failure", "terminal", "__main__"}
+
+
+@pytest.mark.parametrize(
+    ("line", "unused"),
+    [
+        ("simulate --text A", {"formal", "export", "live"}),
+        ("generate", {"formal", "fpga", "live"}),
+        ("synthesize --seeds 0 --plot a.svg", {"formal", "verify.runner", "live"}),
+    ],
+)
+def test_a_command_imports_only_what_it_needs(line, unused):
+    modules = imported(*line.split())
+    assert {"amaranth", "utf8_flow.components.entry"} <= modules
+    assert not modules & (HEAVY - {"amaranth", "numpy", "rich"})
+    assert not modules & {f"utf8_flow.{name}" for name in unused}
+
+
+def test_numbers_in_the_declarations_of_options_are_those_of_the_code():
+    """The declarations must not import the modules that have them."""
+    numbers = {each.name: each.metadata["option"] for each in fields(Designs)}
+    assert (numbers["offset_width"].min, numbers["offset_width"].max) == (
+        layouts.MIN_OFFSET_WIDTH,
+        layouts.OFFSET_WIDTH,
+    )
+    longest = {each.name: each.metadata["option"] for each in fields(simulation.LongRuns)}
+    assert longest["exhaustive"].max == sources.LONGEST
+    assert proving.Proofs().timeout == prover.LONGEST_PROOF
+    assert synthesis.Board("icebreaker").baud == boards.BAUD
 
 
 # --- completion ---------------------------------------------------------------------------------
@@ -203,7 +272,7 @@ def test_a_design_is_made_as_it_is_asked_for(folder, monkeypatch, command, optio
     replace_design(monkeypatch, "decoder", make)
     monkeypatch.setattr(proofs, "prove", work)
     monkeypatch.setattr(mutation, "run_yosys", work)
-    monkeypatch.setattr(synthesis, "measure", work)
+    monkeypatch.setattr(placement, "measure", work)
     run(*command.split(), *option.split())
     assert all(options == ASKED[option] for options in asked)
     assert asked

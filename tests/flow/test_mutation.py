@@ -140,7 +140,7 @@ def test_survivors_are_named_and_make_it_fail(monkeypatch, mutants, trial):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--mutants", 0], "--mutants must be a whole number, 1 or more, not '0'"),
+        (["--mutants", 0], "'--mutants': Input should be greater than or equal to 1"),
         (["--component", "coder"], "decoder, encoder"),
         (["--profile", "utf7"], "unicode"),
     ],

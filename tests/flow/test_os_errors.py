@@ -35,7 +35,7 @@ def test_what_the_system_refuses_is_named(monkeypatch, error, said):
     def refuse(*_arguments):
         raise OSError(*error)
 
-    monkeypatch.setattr("utf8_flow.cli.generation.generate_verilog", refuse)
+    monkeypatch.setattr("utf8_flow.export.verilog.generate", refuse)
     assert_refused(run("generate"), said)
 
 

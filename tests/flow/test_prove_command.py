@@ -114,7 +114,7 @@ def test_one_property(folder):
         ("--vcd none/out.vcd", "cannot write 'none/out.vcd'"),
         ("--vcd .", "cannot write '.'"),
         ("--vcd -", "--vcd needs the name of a file"),
-        ("--timeout 0", "--timeout must be a whole number, 1 or more, not '0'\n"),
+        ("--timeout 0", "'--timeout': Input should be greater than or equal to 1"),
         ("--missing", "--missing needs --json FILE"),
         ("--status", "--status needs --json FILE"),
         ("--json -", "--json needs the name of a file"),

@@ -509,7 +509,7 @@ def test_command_only_counts_if_that_is_wanted(folder):
         (["--fields", "error,size"], "--fields of the decoder must be among code_point"),
         (["--component=encoder", "--fields=error,kind"], "among data, error, last, not 'kind'"),
         (["--fields", ""], "not ''"),
-        (["--seeds", "-1"], "--seeds must be a whole number, 0 or more"),
+        (["--seeds", "-1"], "'--seeds': Input should be greater than or equal to 0"),
         (["--seed", "2147483644", "--seeds", "5"], "together at most 2147483648"),
         (["--seeds", "0", "--plot", "out.svg"], "--plot shows frequencies"),
         (["--json", "out", "--plot", "out"], "both name 'out'"),

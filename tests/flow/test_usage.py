@@ -60,15 +60,15 @@ WRONG = {
     "text.txt": "No such command 'text.txt': choose from simulate, compare, generate,",
     "simulate a --lanes 3": "unknown --lanes '3': choose from 1, 2, 4, 8, 16, 32, 64, 128\n",
     # numbers
-    "simulate a --seed 1.5": ": --seed must be a whole number, 0 or more, not '1.5'\n",
-    "simulate a --seed=": ": --seed must be a whole number, 0 or more, not ''\n",
-    "compare text.txt --seed -1": "--seed must be a whole number, 0 or more, not '-1'",
-    "mutate --mutants 1e3": ": --mutants must be a whole number, 1 or more, not '1e3'",
-    "compare --stall-input often": ": --stall-input must be a number, from 0 to 0.999, not 'often'",
-    "simulate a --stall-output 25%": "--stall-output must be a number, from 0 to 0.999, not '25%'",
-    "simulate text.txt --stall-input 1": "from 0 to 0.999, not '1'",
-    "compare text.txt --stall-input -0.1": "not '-0.1'",
-    "simulate text.txt --stall-output nan": "not 'nan'",
+    "simulate a --seed 1.5": "value for '--seed': Input should be a valid integer, unable to parse",
+    "simulate a --seed=": "value for '--seed': Input should be a valid integer, unable to parse",
+    "compare text.txt --seed -1": "'--seed': Input should be greater than or equal to 0 (see utf8",
+    "mutate --mutants 1e3": "Invalid value for '--mutants': Input should be a valid integer",
+    "compare --stall-input often": "value for '--stall-input': Input should be a valid number",
+    "simulate a --stall-output 25%": "'--stall-output': Input should be a valid number",
+    "simulate text.txt --stall-input 1": "Input should be less than or equal to 0.999",
+    "compare text.txt --stall-input -0.1": "Input should be greater than or equal to 0",
+    "simulate text.txt --stall-output nan": "Invalid value for '--stall-output'",
     "simulate text.txt --stall-input-cycles x": "such as 3 or 5-9, not 'x'",
     "simulate text.txt --stall-input-cycles 5-3": "'5-3'",
     "simulate text.txt --stall-output-cycles 1,,2": "--stall-output-cycles takes",
@@ -115,12 +115,12 @@ WRONG = {
     "simulate a --compact --lanes 8": "a compact decoder has one lane: omit --compact or --lanes",
     "prove --compact --lanes 8": "a compact decoder has one lane: omit --compact or --lanes",
     **{
-        f"{command} --component {component} --offset-width {width}": f"{message}\n"
+        f"{command} --component {component} --offset-width {width}": message
         for command in ("simulate text.txt", "compare", "generate", "prove", "synthesize")
         for component, width, message in (
             ("decoder", 6, "--offset-width has no effect with --component decoder"),
             ("validator --lanes 64", 6, "offset_width (lanes=64) must be 7 to 32, not 6"),
-            ("validator", 33, "--offset-width must be a whole number, from 4 to 32, not '33'"),
+            ("validator", 33, "'--offset-width': Input should be less than or equal to 32"),
         )
     },
     "prove --from utf-8 --width 8": "no component has all of --from, --width",
@@ -283,7 +283,7 @@ def fail_in_a_worker(*_: object, **__: object) -> None:
     [(fail, "RuntimeError: no such luck"), (fail_in_a_worker, "ValueError: factorial() not ")],
 )
 def test_an_error_that_nobody_expects_is_no_difference(folder, monkeypatch, failing, what):
-    monkeypatch.setattr("utf8_flow.cli.simulation.prepare_engine", failing)
+    monkeypatch.setattr("utf8_flow.verify.engines.prepare_engine", failing)
     failed = run("simulate", "text.txt")
     assert (failed.status, failed.out) == (70, "")
     assert failed.err.startswith(f"utf8-hdl: unexpected error: {what}")
@@ -300,6 +300,7 @@ def test_a_package_that_is_not_there_is_no_difference():
     program = (
         "import sys\n"
         "sys.modules['numpy'] = None\n"
+        "sys.argv[1:] = ['simulate', '--text', 'A']\n"
         "from utf8_flow.__main__ import main\n"
         "sys.exit(main())"
     )
@@ -313,7 +314,7 @@ def test_a_package_that_is_not_there_is_no_difference():
 
 @pytest.mark.parametrize("options", ["-o none/a.v", "-o .", "-o a.v --fusesoc"])
 def test_an_output_that_cannot_be_written_is_refused_before_the_work(folder, monkeypatch, options):
-    monkeypatch.setattr("utf8_flow.cli.generation.generate_verilog", fail)
+    monkeypatch.setattr("utf8_flow.export.verilog.generate", fail)
     Path("a.core").mkdir()
     assert_refused(run("generate", *options.split()), "cannot write '")
     assert names(folder) == {"a.core", "text.txt"}

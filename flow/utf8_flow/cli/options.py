@@ -1,116 +1,57 @@
 """Declarations of commands and their options."""
 
-import math
-from collections.abc import Callable, Collection
-from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import MISSING, field, fields, is_dataclass
 from functools import wraps
-from inspect import Parameter, Signature, get_annotations, signature
-from typing import Any
+from inspect import Parameter, Signature, signature
+from pkgutil import resolve_name
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
-from typer.models import OptionInfo
 
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import is_standard_output
-
-Command = Callable[..., None]
 
 OTHER = "Other options"
 """The panel of options that have no other."""
 
 
-def option(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:
-    """An option with a text as its value; by default its name is that of the parameter."""
-    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel)
+def option(default: Any, help: str, *names: str, **settings: Any) -> Any:
+    """A field of a group: an option, with Typer's settings; without a default it is required."""
+    return field(default=default, metadata={"option": typer.Option(*names, help=help, **settings)})
 
 
-def flag(name: str, help: str, panel: str | None = None) -> Any:
-    """An option without a value."""
-    return typer.Option(name, help=help, rich_help_panel=panel)
-
-
-def output(metavar: str, help: str, *names: str, panel: str | None = None) -> Any:
+def output_file(metavar: str, help: str, *names: str, default: str | None = None) -> Any:
     """An option that names an output file; the value is ``-`` for standard output."""
 
     def canonical(name: str | None) -> str | None:
         return "-" if name and is_standard_output(name) else name
 
-    return typer.Option(
-        *names, metavar=metavar, help=help, callback=canonical, rich_help_panel=panel
-    )
+    return option(default, help, *names, metavar=metavar, callback=canonical)
 
 
-class Choice(OptionInfo):
+def choice(
+    default: Any, names: str | Collection[str], help: str, *options: str, also: str = ""
+) -> Any:
     """An option whose value is one of some names, which the shell completes.
 
-    The names are read when they are needed: components may be registered at any time.
+    Where ``names`` is a string, it says where they are, as :func:`pkgutil.resolve_name` has it.
+    They are looked up when they are needed: the module may take long to import, and a component
+    may be registered at any time.
     """
 
-    def __init__(
-        self, names: Collection[str], help: str, *options: str, panel: str | None = None
-    ) -> None:
-        self._names = names
-        super().__init__(
-            default=...,
-            param_decls=options,
-            help=help,
-            autocompletion=lambda: list(names),
-            callback=self._check,
-            rich_help_panel=panel,
-        )
+    def known() -> list[str]:
+        found = resolve_name(names) if isinstance(names, str) else names
+        return [also] * bool(also) + [str(getattr(each, "value", each)) for each in found]
 
-    def _check(self, parameter: typer.CallbackParam, name: str | None) -> str | None:
-        if name is None or name in self._names:
+    def check(parameter: typer.CallbackParam, name: str | None) -> str | None:
+        if name is None or name in known():
             return name
-        choices = ", ".join(self._names)
+        choices = ", ".join(known())
         raise Refused(f"unknown {parameter.opts[0]} {name!r}: choose from {choices}")
 
-    @property
-    def metavar(self) -> str:
-        return "|".join(self._names)
-
-    @metavar.setter
-    def metavar(self, _: str | None) -> None:
-        """Typer's, which is not used."""
-
-
-class Choices(Choice):
-    """An option whose value is one or several of some names, separated by commas."""
-
-    def _check(self, parameter: typer.CallbackParam, name: str | None) -> str | None:
-        chosen = [] if name is None else name.split(",")
-        for each in chosen:
-            super()._check(parameter, each)
-            if chosen.count(each) > 1:
-                raise Refused(f"{parameter.opts[0]} names {each!r} more than once")
-        return name
-
-
-def number(
-    help: str,
-    lowest: int = 0,
-    highest: float = math.inf,
-    kind: type[float] = int,
-    metavar: str = "N",
-    panel: str | None = None,
-) -> Any:
-    """An option whose value is a number in a range."""
-    what = "a whole number" if kind is int else "a number"
-    limits = f"{lowest} or more" if highest == math.inf else f"from {lowest} to {highest}"
-
-    def parse(parameter: typer.CallbackParam, text: str | None) -> float | None:
-        if text is None:
-            return None
-        with suppress(ValueError):
-            if lowest <= kind(text) <= highest:
-                return kind(text)
-        raise Refused(f"{parameter.opts[0]} must be {what}, {limits}, not {text!r}")
-
-    return typer.Option(
-        metavar=metavar, parser=str, callback=parse, help=help, rich_help_panel=panel
-    )
+    return option(default, help, *options, callback=check, autocompletion=known)
 
 
 def examples(*lines: str) -> str:
@@ -121,6 +62,7 @@ def examples(*lines: str) -> str:
 class Panels(TyperCommand):
     """A command whose help has a section for each panel of options.
 
+    Typer's own panels need Rich, which takes as long to import as all that the help needs besides.
     An option that has a value may be given once.
     """
 
@@ -134,6 +76,8 @@ class Panels(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         panels: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
+            if names := [] if parameter.metavar else parameter.shell_complete(ctx, ""):
+                parameter.metavar = "|".join(each.value for each in names)
             if record := parameter.get_help_record(ctx):
                 panel = getattr(parameter, "rich_help_panel", None) or OTHER
                 panels.setdefault(panel, []).append(record)
@@ -143,37 +87,41 @@ class Panels(TyperCommand):
                 formatter.write_dl(records)
 
 
-def command(app: typer.Typer, *lines: str) -> Callable[[Command], Command]:
+def command(app: typer.Typer, *lines: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Declare a command, with examples at the end of its help.
 
-    A parameter that is a dataclass is a group of options: each field is one. The panel of an option
-    is the attribute ``panel`` of the dataclass that declares the field.
+    A parameter that is a dataclass is a group of options: each field is one, and ``panel`` is the
+    heading of them all in the help.
     """
 
-    def declare(function: Command) -> Command:
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        given = signature(function).parameters
+        groups: dict[str, Any] = {
+            name: each.annotation for name, each in given.items() if is_dataclass(each.annotation)
+        }
         parameters: list[Parameter] = []
-        groups: dict[str, Any] = {}
-        for parameter in signature(function).parameters.values():
-            if is_dataclass(parameter.annotation):
-                group: Any = parameter.annotation
-                groups[parameter.name] = group
-                for each in group.__mro__[::-1]:
-                    for declared in get_annotations(each).values():
-                        declared.__metadata__[0].rich_help_panel = each.panel
-                parameters += [
-                    Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type)
-                    for f in fields(group)
-                ]
-            else:
-                parameters.append(parameter)
+        for name, parameter in given.items():
+            parameters += _options_of(groups[name]) if name in groups else [parameter]
 
         @wraps(function)
         def grouped(**values: Any) -> None:
             for name, group in groups.items():
-                values[name] = group(**{f.name: values.pop(f.name) for f in fields(group)})
+                values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
             function(**values)
 
         grouped.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         return app.command(cls=Panels, epilog=examples(*lines))(grouped)
 
     return declare
+
+
+def _options_of(group: Any) -> Iterator[Parameter]:
+    """The fields of a dataclass as parameters of a command."""
+    for each in fields(group):
+        declared = each.metadata["option"]
+        declared.rich_help_panel = group.panel
+        if each.type is bool:  # without a second option, which is --no-...
+            declared.param_decls = (f"--{each.name.replace('_', '-')}",)
+        default = Parameter.empty if each.default is MISSING else each.default
+        annotation: Any = Annotated[each.type, declared]
+        yield Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -9,9 +9,6 @@ from typing import IO, Any, TextIO
 
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import check_output, is_standard_output, refusing
-from utf8_sim.tools.yowasp import need_packages
-
-from ..verify.waves import is_foreign, save_file_name
 
 SAVE_FILE = "the save file of --vcd"
 STATE = "--state"
@@ -52,9 +49,13 @@ def give_up_on(stream: IO[Any]) -> None:
 def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
     """Refuse outputs that cannot be written, that overwrite an input, or that share a file."""
     if outputs.get("--wave") is not None:
+        from utf8_sim.tools.yowasp import need_packages
+
         need_packages("--wave", ["wavedrom"], "wave")
     vcd = outputs.get("--vcd")
     if vcd and vcd not in ("-", os.devnull):
+        from ..verify.waves import is_foreign, save_file_name
+
         is_foreign(save := save_file_name(vcd))  # it must be readable
         outputs = {**outputs, SAVE_FILE: save}
     read = {_file_identity(name, sys.stdin): name for name in inputs}

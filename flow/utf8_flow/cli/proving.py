@@ -1,145 +1,133 @@
-"""``prove`` and ``mutate``: the proofs, and how many faults the checks detect."""
+"""``prove``, ``check`` and ``mutate``: the proofs, and how many faults the checks detect."""
 
 from contextlib import ExitStack
-from typing import Annotated
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from utf8_sim.tools.errors import Refused
-from utf8_sim.tools.files import output_folder
-from utf8_sim.tools.yowasp import need_packages
 
-from ..components.entry import possible
-from ..formal.abc_program import PACKAGE as PROVER
-from ..formal.certificate import SOLVER
-from ..formal.prover import LONGEST_PROOF
-from ..formal.prover import tool_version as prover_version
-from ..terminal import Wrong, report_console, say
-from ..verify.mutants import mutation_score
-from ..verify.proof_report import status_tables, theorem_lines
-from ..verify.proof_results import Results
-from ..verify.proofs import choose_goals, property_names, prove_all, scope
-from ..verify.proofs import missing as choose_missing
-from . import options
 from .choices import AllRules, Designs, Rules, Stalling, Where, refuse_idle
+from .options import command, option, output_file
 from .output import check_outputs
 
-PROOFS, MUTANTS = "Proofs", "Mutants"
-"""Panels of the help."""
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer()
 
 
-@options.command(
+def _property_names() -> list[str]:
+    from ..verify.proofs import property_names
+
+    return property_names()
+
+
+@dataclass
+class Proofs:
+    """Options for the proofs."""
+
+    panel = "Proofs"
+
+    name: str | None = option(
+        None,
+        "Property to prove. Default: every property.",
+        "--property",
+        metavar="NAME",
+        autocompletion=_property_names,
+    )
+    vcd: str = output_file(
+        "OUT.vcd",
+        "Waveform of a counterexample, if there is one.",
+        default="utf8-hdl-counterexample.vcd",
+    )
+    certificates: str | None = option(
+        None,
+        "Write a certificate of each proof to this folder: two files, which utf8-hdl check "
+        "verifies.",
+        metavar="FOLDER",
+    )
+    json_file: str | None = option(
+        None, "Merge each result into a JSON file.", "--json", metavar="FILE"
+    )
+    missing: bool = option(
+        False, "Skip each property that is proved for the present code in --json."
+    )
+    status: bool = option(False, "Print the results in --json as Markdown, and prove nothing.")
+    theorem: bool = option(
+        False, "Print the theorem of each component and its steps, and prove nothing."
+    )
+    timeout: int = option(900, "Time limit for each property.", metavar="SECONDS", min=1)
+
+
+@command(
     app,
     "utf8-hdl prove --component encoder --profile unicode",
     "utf8-hdl prove --property line-rate",
     "utf8-hdl prove --component encoder --profile unicode --certificates proofs",
 )
 def prove(
-    context: typer.Context,
-    *,
-    designs: Designs,
-    rules: AllRules,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--property",
-            metavar="NAME",
-            help="Property to prove. Default: every property.",
-            autocompletion=property_names,
-            rich_help_panel=PROOFS,
-        ),
-    ] = None,
-    vcd: Annotated[
-        str,
-        options.output("OUT.vcd", "Waveform of a counterexample, if there is one.", panel=PROOFS),
-    ] = "utf8-hdl-counterexample.vcd",
-    certificates: Annotated[
-        str | None,
-        options.option(
-            "FOLDER",
-            "Write a certificate of each proof to this folder: two files, which utf8-hdl check "
-            "verifies.",
-            panel=PROOFS,
-        ),
-    ] = None,
-    json_file: Annotated[
-        str | None,
-        options.option("FILE", "Merge each result into a JSON file.", "--json", panel=PROOFS),
-    ] = None,
-    missing: Annotated[
-        bool,
-        options.flag(
-            "--missing",
-            "Skip each property that is proved for the present code in --json.",
-            panel=PROOFS,
-        ),
-    ] = False,
-    status: Annotated[
-        bool,
-        options.flag(
-            "--status", "Print the results in --json as Markdown, and prove nothing.", panel=PROOFS
-        ),
-    ] = False,
-    theorem: Annotated[
-        bool,
-        options.flag(
-            "--theorem",
-            "Print the theorem of each component and its steps, and prove nothing.",
-            panel=PROOFS,
-        ),
-    ] = False,
-    timeout: Annotated[
-        int,
-        options.number("Time limit for each property.", 1, metavar="SECONDS", panel=PROOFS),
-    ] = LONGEST_PROOF,
-    where: Where,
+    context: typer.Context, *, designs: Designs, rules: AllRules, proofs: Proofs, where: Where
 ) -> None:
     """Prove the properties of the components.
 
     A proof covers inputs of any length, with any stalls. Without --profile, each property is proved
     for every profile, and for unicode with each of its rules inverted.
     """
+    from utf8_sim.tools.files import output_folder
+    from utf8_sim.tools.yowasp import need_packages
+
+    from ..formal.abc_program import PACKAGE as PROVER
+    from ..formal.certificate import SOLVER
+    from ..formal.prover import tool_version
+    from ..terminal import Wrong, report_console, say
+    from ..verify.proof_report import status_tables, theorem_lines
+    from ..verify.proof_results import Results
+    from ..verify.proofs import choose_goals, prove_all, scope
+    from ..verify.proofs import missing as choose_missing
+
     chosen = designs.variants()
-    refuse_idle(context, chosen, **_idle(status, theorem))
-    if (missing or status) and json_file is None:
-        raise Refused(f"{'--status' if status else '--missing'} needs --json FILE")
-    if json_file in ("", "-"):
+    refuse_idle(context, chosen, **_idle(proofs.status, proofs.theorem))
+    if (proofs.missing or proofs.status) and proofs.json_file is None:
+        raise Refused(f"{'--status' if proofs.status else '--missing'} needs --json FILE")
+    if proofs.json_file in ("", "-"):
         raise Refused("--json needs the name of a file")
-    results = None if json_file is None else Results(json_file, must_exist=status)
+    results = (
+        None if proofs.json_file is None else Results(proofs.json_file, must_exist=proofs.status)
+    )
     show = report_console()
-    if status or theorem:
+    if proofs.status or proofs.theorem:
         named = None if designs == Designs() else chosen
-        lines = status_tables(results, named) if status and results else []
-        if theorem:
+        lines = status_tables(results, named) if proofs.status and results else []
+        if proofs.theorem:
             lines += theorem_lines(designs.component, results)
         for line in lines:
             say(show, line)
         return
-    goals = choose_goals(chosen, name, rules.profiles(), small=designs == Designs())
-    if missing and results:
-        goals = choose_missing(goals, results, timeout)
-    if vcd == "-":
+    goals = choose_goals(chosen, proofs.name, rules.profiles(), small=designs == Designs())
+    if proofs.missing and results:
+        goals = choose_missing(goals, results, proofs.timeout)
+    if proofs.vcd == "-":
         raise Refused("--vcd needs the name of a file")
-    if certificates in ("", "-"):
+    if proofs.certificates in ("", "-"):
         raise Refused("--certificates needs the name of a folder")
-    check_outputs([], {"--vcd": vcd, "--json": json_file})
-    version = prover_version()
+    check_outputs([], {"--vcd": proofs.vcd, "--json": proofs.json_file})
+    version = tool_version()
     if not goals:
         say(show, "nothing is missing", "green")
         return
     with ExitStack() as stack:
         folder, tools = None, [PROVER]
-        if certificates is not None:
+        if proofs.certificates is not None:
             need_packages("--certificates", [SOLVER], "formal")
             tools.append(SOLVER)
-            folder = stack.enter_context(output_folder(certificates))
+            folder = stack.enter_context(output_folder(proofs.certificates))
         workers = stack.enter_context(where.workers(*tools))
         say(show, version)
-        if not prove_all(show, goals, vcd, workers, folder, timeout, results):
+        if not prove_all(show, goals, proofs.vcd, workers, folder, proofs.timeout, results):
             raise Wrong
-        for line in scope(goals) if name is None else []:
+        for line in scope(goals) if proofs.name is None else []:
             say(show, line)
 
 
@@ -161,19 +149,23 @@ def _idle(status: bool, theorem: bool) -> dict[str, str]:
     return dict.fromkeys(names, f"with {'--theorem' if theorem else '--status'}")
 
 
-@options.command(
+@dataclass
+class Mutants:
+    """Options for the mutation test."""
+
+    panel = "Mutants"
+
+    seed: int = option(0, "Random seed.", metavar="N", min=0)
+    mutants: int = option(1000, "Mutants of each component.", metavar="N", min=1)
+
+
+@command(
     app,
     "utf8-hdl mutate --component encoder --mutants 100",
     "utf8-hdl mutate --profile ucs2 --seed 1",
 )
 def mutate(
-    context: typer.Context,
-    *,
-    designs: Designs,
-    rules: Rules,
-    seed: Annotated[int, options.number("Random seed.", panel=MUTANTS)] = 0,
-    mutants: Annotated[int, options.number("Mutants of each component.", 1, panel=MUTANTS)] = 1000,
-    where: Where,
+    context: typer.Context, *, designs: Designs, rules: Rules, mutation: Mutants, where: Where
 ) -> None:
     """Mutation test: inject faults and count those detected.
 
@@ -181,14 +173,65 @@ def mutate(
     and the properties of prove must kill it, or it must be proved equivalent to the component.
     Components with lanes take hours: they are tested only if --lanes or --component names them.
     """
+    from utf8_sim.tools.yowasp import need_packages
+
+    from ..components.entry import possible
+    from ..formal.abc_program import PACKAGE as PROVER
+    from ..formal.prover import tool_version
+    from ..terminal import Wrong, report_console, say
+    from ..verify.mutants import mutation_score
+
     need_packages("mutate", [PROVER], "formal")
     chosen, profile = designs.variants(with_lanes=False), rules.chosen()
     refuse_idle(context, chosen)
     tried = possible((variant, profile) for variant in chosen)
+    seed, mutants = astuple(mutation)
     modes = Stalling(seed).modes()
-    show, version = report_console(), prover_version()
+    show, version = report_console(), tool_version()
     with where.workers(PROVER) as workers:
         say(show, version)
         scores = [mutation_score(show, *each, mutants, seed, modes, workers) for each in tried]
     if not all(scores):
         raise Wrong
+
+
+@command(app, "utf8-hdl check proofs", "utf8-hdl check proofs/encoder-unicode-bytes.inv")
+def check(
+    *,
+    places: Annotated[list[str] | None, typer.Argument(metavar="FILE|FOLDER", hidden=True)] = None,
+) -> None:
+    """Verify certificates of proofs.
+
+    The certificates are those that prove --certificates has written: each FILE, and all in each
+    FOLDER. The checker is a small program that uses no other code of this project and also runs
+    alone. It prints one line per certificate. If it rejects one, the exit status is 1.
+    """
+    from utf8_sim.tools.yowasp import need_packages
+
+    from ..formal.certificate import SOLVER
+    from ..terminal import Wrong, report_console
+
+    need_packages("check", [SOLVER], "formal")
+    if not check_all(report_console(), places or []):
+        raise Wrong
+
+
+def check_all(show: "Console", places: list[str]) -> bool:
+    """Print the verdict on each certificate; true if all are confirmed."""
+    import utf8_check
+
+    from ..terminal import progress_bar, say
+
+    confirmed = True
+    try:
+        found = utf8_check.certificates(places)
+        with progress_bar() as progress:
+            task = progress.add_task("checking", total=len(found))
+            for certificate in found:
+                right, said = utf8_check.verdict(certificate)
+                say(show, f"{certificate}: {said}", "" if right else "bold red")
+                confirmed &= right
+                progress.advance(task)
+    except utf8_check.Unreadable as error:
+        raise Refused(str(error)) from error
+    return confirmed

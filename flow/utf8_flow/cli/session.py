@@ -8,7 +8,6 @@ import warnings
 from typing import Annotated
 
 import typer
-from amaranth.hdl import UnusedElaboratable
 from typer.exceptions import Abort, TyperException
 
 from utf8_hdl import __version__
@@ -18,8 +17,7 @@ from utf8_sim.tools.interrupts import one_interrupt
 
 from ..failure import UNEXPECTED, unexpected
 from ..terminal import INTERRUPTED, GivenUp, Wrong, visible
-from ..verify.engines import keep_freed_memory
-from . import checking, generation, proving, simulation, synthesis
+from . import generation, proving, simulation, synthesis
 from .options import examples
 from .output import give_up_on
 
@@ -34,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
 )
-for part in (simulation, generation, proving, checking, synthesis):
+for part in (simulation, generation, proving, synthesis):
     app.add_typer(part.app)
 
 
@@ -57,10 +55,7 @@ def _top(
     version: Annotated[
         bool,
         typer.Option(
-            "--version",
-            callback=_print_version,
-            is_eager=True,
-            help="Show the version and exit.",
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
         ),
     ] = False,
 ) -> None:
@@ -78,9 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
     141 if the reader of standard output went away.
     """
     failed = 2
-    keep_freed_memory()
     # A design may be made and then not used, because what follows is refused.
-    warnings.filterwarnings("ignore", category=UnusedElaboratable)
+    warnings.filterwarnings("ignore", r"(?s).* created but never used")
     heeded: list[int] = []
     try:
         try:

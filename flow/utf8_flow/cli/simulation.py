@@ -1,33 +1,38 @@
 """``simulate`` and ``compare``: the hardware against its golden model."""
 
 from contextlib import ExitStack
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from utf8_sim.campaign import Mode, Part
-from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.tools.errors import Refused
 
-from ..terminal import report_console, say
-from ..verify.difference import design_words
-from ..verify.engines import AUTO, prepare_engine, tools_of
-from ..verify.runner import Budget, Runner
-from ..verify.simulation import Recording
-from ..verify.sources import LONGEST, Campaign, Counted, Exhaustive, Plan, RandomUnits, Replay
-from . import options
-from .choices import Design, Engine, Kept, Stalling, Where, cycle_range, refuse_idle
+from .choices import (
+    Design,
+    Kept,
+    Rules,
+    Simulator,
+    Stalling,
+    Typed,
+    Where,
+    cycle_range,
+    refuse_idle,
+)
+from .options import command, option, output_file
 from .output import check_outputs
-from .texts import Typed, file_part, one_text, read_table
+
+if TYPE_CHECKING:
+    from utf8_sim.campaign import Part
+    from utf8_sim.engines.engine import Engine
+
+    from ..verify.sources import Plan
 
 OF_A_TEXT = (
     *("file", "text", "hexadecimal", "code_points", "stall_input", "stall_output"),
     *("stall_input_cycles", "stall_output_cycles"),
 )
 """Parameters of ``simulate`` that have no effect with a table."""
-
-LONG_RUNS = "Long runs"
-"""A panel of the help."""
 
 UNLESS_RATES = "unless --stall-input or --stall-output is given"
 
@@ -51,7 +56,66 @@ DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 app = typer.Typer()
 
 
-@options.command(
+@dataclass
+class Input(Typed):
+    """Options for the input of a simulation."""
+
+    stimulus: str | None = option(
+        None,
+        "Replay a table of all input pins in every cycle, such as difference.json.",
+        metavar="FILE",
+    )
+
+
+@dataclass
+class Record(Kept):
+    """Options for the output files of a simulation."""
+
+    encoded: str | None = output_file(
+        "OUT", "For an encoder or transcoder: write the bytes of its output.", "--bytes"
+    )
+    wave_cycles: str = option("0-31", "Cycles of the diagram of --wave.", metavar="FIRST-LAST")
+
+
+@dataclass
+class LongRuns:
+    """Options for comparisons that take long."""
+
+    panel = "Long runs"
+
+    exhaustive: int | None = option(
+        None,
+        "For a decoder, validator or transcoder: compare every text of N bytes.",
+        metavar="N",
+        min=1,
+        max=4,
+    )
+    cycles: int | None = option(
+        None,
+        "Compare random inputs and stalls until N cycles are compared.",
+        metavar="N",
+        min=1,
+        max=MAX_CYCLES,
+    )
+    hours: float | None = option(
+        None,
+        "Compare random inputs and stalls for H hours. With --cycles, stop at the first limit.",
+        metavar="H",
+        min=0,
+        max=MAX_HOURS,
+    )
+    unit: int | None = option(
+        None, "Repeat unit N of a run with --cycles or --hours, and no other.", metavar="N", min=0
+    )
+    state: str | None = option(
+        None,
+        "State file, from which an interrupted run with --exhaustive, --cycles or --hours "
+        f"resumes. Default: {STATE_FILE}.",
+        metavar="FILE",
+    )
+
+
+@command(
     app,
     "utf8-hdl simulate --text 'A€😀'",
     "utf8-hdl simulate --hex 'C0 AF E2 82' --tokens -",
@@ -62,32 +126,12 @@ def simulate(
     context: typer.Context,
     *,
     file: Annotated[str | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
-    typed: Typed,
-    stimulus: Annotated[
-        str | None,
-        options.option(
-            "FILE",
-            "Replay a table of all input pins in every cycle, such as difference.json.",
-            panel=Typed.panel,
-        ),
-    ] = None,
+    typed: Input,
     design: Design,
-    engine: Engine = AUTO,
+    rules: Rules,
+    simulator: Simulator,
     stalling: Stalling,
-    kept: Kept,
-    encoded: Annotated[
-        str | None,
-        options.output(
-            "OUT",
-            "For an encoder or transcoder: write the bytes of its output.",
-            "--bytes",
-            panel=Kept.panel,
-        ),
-    ] = None,
-    wave_cycles: Annotated[
-        str,
-        options.option("FIRST-LAST", "Cycles of the diagram of --wave.", panel=Kept.panel),
-    ] = "0-31",
+    kept: Record,
 ) -> None:
     """Simulate the hardware on a text, against its golden model.
 
@@ -99,37 +143,49 @@ def simulate(
     carry. For a transcoder, --text is first encoded as --from. Each byte is a value for a
     compactor.
     """
+    from utf8_sim.campaign import Mode
+    from utf8_sim.engines.amaranth import AmaranthEngine
+
+    from ..terminal import report_console
+    from ..verify.difference import design_words
+    from ..verify.engines import prepare_engine
+    from ..verify.runner import Runner
+    from ..verify.simulation import Recording
+    from ..verify.sources import Campaign, Counted, Replay
+    from .texts import one_text, read_table, typed_part
+
+    variant, stimulus = design.variant, typed.stimulus
     refuse_idle(
         context,
-        design.variants(),
+        [variant],
         **dict.fromkeys(OF_A_TEXT, stimulus is not None and "with --stimulus"),
         seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
-    made, mode = design.made(), Mode(str(stalling), *stalling.stalls())
+    made, mode = variant.make(rules.chosen()), Mode(str(stalling), *stalling.stalls())
     facts = AmaranthEngine(made)
-    outputs = {**kept.names(), "--bytes": encoded}
+    outputs = {**kept.names(), "--bytes": kept.encoded}
     check_outputs([name for name in (file, stimulus) if name], outputs)
-    drawn = cycle_range("--wave-cycles", wave_cycles)
+    drawn = cycle_range("--wave-cycles", kept.wave_cycles)
     if len(drawn) > MAX_CYCLES_DRAWN:
         raise Refused(f"--wave-cycles draws at most {MAX_CYCLES_DRAWN} cycles, not {len(drawn)}")
     show = report_console(outputs)
-    of = facts.profile, engine, design.variant, stalling.seed
+    of = facts.profile, simulator.engine, variant, stalling.seed
     with ExitStack() as files:
         plan: Plan
         if stimulus is not None:
             plan = Replay(*of, read_table(stimulus, facts.interface, design_words(made)))
         else:
-            text = files.enter_context(one_text(file, typed.part(facts), facts))
+            text = files.enter_context(one_text(file, typed_part(typed, facts), facts))
             plan = Campaign(*of, [mode], [text], counted=Counted.NOTHING)
-        simulator, engine_line = prepare_engine(engine, made, plan.inputs)
-        recording = Recording(simulator, outputs, drawn)
-        runner = Runner(show, plan.on(simulator), observer=recording)
+        engine, engine_line = prepare_engine(simulator.engine, made, plan.inputs)
+        recording = Recording(engine, outputs, drawn)
+        runner = Runner(show, plan.on(engine), observer=recording)
         runner.run_units()
     recording.conclude(show, runner, engine_line, DIFFERENCE_VCD)
 
 
-@options.command(
+@command(
     app,
     "utf8-hdl compare",
     "printf 'A\\xe2\\x82' | utf8-hdl compare - --stall-input 0.9",
@@ -142,53 +198,11 @@ def compare(
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
     typed: Typed,
     design: Design,
-    engine: Engine = AUTO,
+    rules: Rules,
+    simulator: Simulator,
     stalling: Stalling,
     kept: Kept,
-    exhaustive: Annotated[
-        int | None,
-        options.number(
-            "For a decoder, validator or transcoder: compare every text of N bytes.",
-            1,
-            LONGEST,
-            panel=LONG_RUNS,
-        ),
-    ] = None,
-    cycles: Annotated[
-        int | None,
-        options.number(
-            "Compare random inputs and stalls until N cycles are compared.",
-            1,
-            MAX_CYCLES,
-            panel=LONG_RUNS,
-        ),
-    ] = None,
-    hours: Annotated[
-        float | None,
-        options.number(
-            "Compare random inputs and stalls for H hours. With --cycles, stop at the first limit.",
-            0,
-            MAX_HOURS,
-            float,
-            "H",
-            panel=LONG_RUNS,
-        ),
-    ] = None,
-    unit: Annotated[
-        int | None,
-        options.number(
-            "Repeat unit N of a run with --cycles or --hours, and no other.", 0, panel=LONG_RUNS
-        ),
-    ] = None,
-    state: Annotated[
-        str | None,
-        options.option(
-            "FILE",
-            "State file, from which an interrupted run with --exhaustive, --cycles or --hours "
-            f"resumes. Default: {STATE_FILE}.",
-            panel=LONG_RUNS,
-        ),
-    ] = None,
+    runs: LongRuns,
     where: Where,
 ) -> None:
     """Compare hardware and golden model, cycle by cycle.
@@ -202,8 +216,19 @@ def compare(
     on --seed and on the number of the unit. The same command resumes an interrupted run. With
     --state it also extends a finished run to more cycles or hours.
     """
+    from utf8_sim.engines.amaranth import AmaranthEngine
+
+    from ..terminal import report_console, say
+    from ..verify.engines import prepare_engine, tools_of
+    from ..verify.runner import Budget, Runner
+    from ..verify.sources import Campaign, Exhaustive, RandomUnits
+    from .texts import typed_part
+
+    variant, state = design.variant, runs.state
     is_campaign = not files and typed == Typed()
-    budgets = {"--exhaustive": exhaustive, "--unit": unit, "--cycles": cycles, "--hours": hours}
+    budgets = {
+        f"--{name}": getattr(runs, name) for name in ("exhaustive", "unit", "cycles", "hours")
+    }
     [long, *others] = [option for option, given in budgets.items() if given is not None] or [""]
     if others and long in ("--exhaustive", "--unit"):
         raise Refused(f"give {long} or {others[0]}, not both")
@@ -212,7 +237,7 @@ def compare(
     no_state = "without --exhaustive, --cycles or --hours" if not long else ""
     refuse_idle(
         context,
-        design.variants(),
+        [variant],
         seed=nothing_random and stalling.rates == (None, None) and why,
         state=no_state or (long == "--unit" and "with --unit"),
         cluster=not long and not is_campaign and "on texts that are given",
@@ -220,44 +245,47 @@ def compare(
     )
     if state == "-":
         raise Refused("--state needs the name of a file")
-    made, modes, outputs = design.made(), stalling.modes(resets=is_campaign), kept.names()
+    made, outputs = variant.make(rules.chosen()), kept.names()
+    modes = stalling.modes(resets=is_campaign)
     state_file = (STATE_FILE if state is None else state) if long and long != "--unit" else None
     check_outputs(files or [], {**outputs, "--state": state_file})
     show, facts = report_console(outputs), AmaranthEngine(made)
     plan: Plan
-    of = facts.profile, engine, design.variant, stalling.seed
-    if exhaustive is not None:
+    of = facts.profile, simulator.engine, variant, stalling.seed
+    if runs.exhaustive is not None:
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
-        plan = Exhaustive(*of, exhaustive, rates)
+        plan = Exhaustive(*of, runs.exhaustive, rates)
     elif long:
         plan = RandomUnits(*of, stalling.rates)
     else:
-        given = _given_parts(context, files or [], typed.part(facts), facts)
+        given = _given_parts(context, files or [], typed_part(typed, facts), facts)
         # The user's own stalls need not reach every cover point.
         is_whole = is_campaign and not any(stalling.rates + stalling.cycles)
         plan = Campaign(*of, modes, given, is_campaign=is_whole)
-    simulator, engine_line = prepare_engine(engine, made, plan.inputs)
-    with where.workers(*tools_of(simulator.name)) as workers:
+    engine, engine_line = prepare_engine(simulator.engine, made, plan.inputs)
+    with where.workers(*tools_of(engine.name)) as workers:
         runner = Runner(
             show,
-            plan.on(simulator),
+            plan.on(engine),
             # A campaign takes seconds: processes on other cores would start too slowly.
             workers=workers if long or where.cluster else None,
-            budget=Budget(cycles, hours, unit),
+            budget=Budget(runs.cycles, runs.hours, runs.unit),
             state_file=state_file,
             tokens=kept.tokens,
         )
-        if "--profile" in design.variant.used_options:
+        if "--profile" in variant.used_options:
             say(show, f"profile {made.profile.describe()}")
         say(show, f"engine {engine_line}")
-        keeps_state = state is not None and exhaustive is None
+        keeps_state = state is not None and runs.exhaustive is None
         runner.compare(kept.vcd or DIFFERENCE_VCD, kept.wave, keeps_state=keeps_state)
 
 
 def _given_parts(
-    context: typer.Context, files: list[str], typed: Part | None, facts: AmaranthEngine
-) -> list[Part]:
+    context: typer.Context, files: list[str], typed: "Part | None", facts: "Engine"
+) -> list["Part"]:
     """The stimuli that the command line names; none means the campaign."""
+    from .texts import file_part
+
     if files.count("-") > 1:
         raise Refused("- is standard input, which can be read only once: give it once")
     if files and typed:

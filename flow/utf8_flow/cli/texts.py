@@ -7,8 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import astuple, dataclass
-from typing import Annotated, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from utf8_sim.campaign import Part
 from utf8_sim.engines.engine import Engine
@@ -19,7 +18,7 @@ from utf8_sim.trace import Interface
 
 from ..components.entry import Variant, entry_of
 from ..terminal import progress_bar, visible
-from . import options
+from .choices import Typed
 
 ONE_TEXT = (
     "give one text: FILE, - for standard input, --text TEXT, --hex BYTES, or --code-points LIST"
@@ -81,50 +80,27 @@ def _code_points(text: str, width: int) -> list[int]:
     return values
 
 
-@dataclass
-class Typed:
-    """Options whose value is the input itself; a slash separates texts."""
-
-    panel = "Input"
-
-    text: Annotated[str | None, options.option("TEXT", "Characters to use as the input.")] = None
-    hexadecimal: Annotated[
-        str | None,
-        options.option(
-            "BYTES",
-            "Bytes in hexadecimal: 'E2 82 AC', E2,82 or '\\xE2\\x82'. / separates texts. For a "
-            "compactor: a value for each lane, -- for an empty lane.",
-            "--hex",
-        ),
-    ] = None
-    code_points: Annotated[
-        str | None,
-        options.option(
-            "LIST",
-            "For an encoder: code points in hexadecimal, such as '20AC, D800 / 110000'.",
-        ),
-    ] = None
-
-    def part(self, engine: Engine) -> Part | None:
-        """The text of the option that was given, if one was."""
-        if astuple(self).count(None) < 2:
-            raise Refused(ONE_TEXT)
-        entry, design = entry_of(engine), engine.design
-        if self.code_points is not None:
-            words = self.code_points.split("/")
-            return Part.of(
-                "--code-points", [_code_points(part, design.profile.utf32_width) for part in words]
-            )
-        pieces: list[Piece]
-        if self.text is not None:
-            name, pieces = "--text", [(entry.encode(self.text, design), True)]
-        elif self.hexadecimal is not None:
-            texts = self.hexadecimal.split("/")
-            name, pieces = "--hex", [entry.from_hex(text, design) for text in texts]
-        else:
-            return None
-        size = sum(len(each[LAST] if isinstance(each, dict) else each[0]) for each in pieces)
-        return Part(name, size, lambda: entry.from_bytes(iter(pieces), design))
+def typed_part(typed: Typed, engine: Engine) -> Part | None:
+    """The text of the option that was given, if one was."""
+    given = typed.text, typed.hexadecimal, typed.code_points
+    if given.count(None) < 2:
+        raise Refused(ONE_TEXT)
+    entry, design = entry_of(engine), engine.design
+    if typed.code_points is not None:
+        words = typed.code_points.split("/")
+        return Part.of(
+            "--code-points", [_code_points(part, design.profile.utf32_width) for part in words]
+        )
+    pieces: list[Piece]
+    if typed.text is not None:
+        name, pieces = "--text", [(entry.encode(typed.text, design), True)]
+    elif typed.hexadecimal is not None:
+        texts = typed.hexadecimal.split("/")
+        name, pieces = "--hex", [entry.from_hex(text, design) for text in texts]
+    else:
+        return None
+    size = sum(len(each[LAST] if isinstance(each, dict) else each[0]) for each in pieces)
+    return Part(name, size, lambda: entry.from_bytes(iter(pieces), design))
 
 
 @contextmanager

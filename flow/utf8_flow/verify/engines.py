@@ -16,7 +16,6 @@ from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.yowasp import YOSYS
 
-from ..export.verilog import generate
 from ..fpga.families import FAMILIES
 from ..terminal import progress_bar
 
@@ -29,17 +28,23 @@ WIDE = 256
 """Bits of an output from which on a compiler takes minutes for what CXXRTL makes of the design."""
 
 
+def _verilog(design: Any) -> str:
+    from ..export.verilog import generate  # noqa: PLC0415 - most runs need none
+
+    return generate(design)
+
+
 def _gate_level(family: str, design: Any) -> Engine:
     """The engine for the netlist of a family of devices."""
     name, cells = f"gates-{family}", FAMILIES[family]
-    return GateLevelEngine(name, design, generate(design), cells.synthesis, cells.models)
+    return GateLevelEngine(name, design, _verilog(design), cells.synthesis, cells.models)
 
 
 ENGINES: dict[str, Callable[[Any], Engine]] = {
     AmaranthEngine.name: AmaranthEngine,
     CxxrtlEngine.name: CxxrtlEngine,
-    VerilatorEngine.name: lambda design: VerilatorEngine(design, generate(design)),
-    IcarusEngine.name: lambda design: IcarusEngine(design, generate(design)),
+    VerilatorEngine.name: lambda design: VerilatorEngine(design, _verilog(design)),
+    IcarusEngine.name: lambda design: IcarusEngine(design, _verilog(design)),
     **{f"gates-{family}": partial(_gate_level, family) for family in FAMILIES},
 }
 """The engines by name; each takes a design."""
@@ -95,6 +100,7 @@ def prepare_engine(name: str, design: Any, inputs: int) -> tuple[Engine, str]:
     For many inputs ``auto`` takes ``cxxrtl``, if a C++ compiler is there; for a wide design
     ``verilator``, if that is there too.
     """
+    keep_freed_memory()
     if name == AUTO and inputs < WORTH_COMPILING:
         name = AmaranthEngine.name
     with progress_bar() as progress:

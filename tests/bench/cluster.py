@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from amaranth.hdl import UnusedElaboratable
+from utf8_sim.tools.crew import Outcome, pack_job
 
 from bench import processor, progress
 from dask_cluster import dask_cluster
@@ -31,7 +32,6 @@ from utf8_flow.verify.sources import Exhaustive
 from utf8_hdl import UNICODE
 from utf8_sim.tools.cluster import Cluster
 from utf8_sim.tools.cores import Cores, Workers, cores
-from utf8_sim.tools.crew import Outcome, pack_job
 
 WORKERS = 100
 """So many are calculated for."""

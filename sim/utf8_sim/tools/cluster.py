@@ -90,8 +90,7 @@ class Cluster:
                 raise error
             if error and not isinstance(error, OSError):  # that one has just left
                 raise ToolError(
-                    f"worker {worker} cannot report its versions ({error!r}): install utf8-hdl "
-                    "there"
+                    f"worker {worker} cannot report its versions ({error}): install utf8-hdl there"
                 )
 
     def __exit__(self, *_error: object) -> None:

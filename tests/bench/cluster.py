@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from amaranth.hdl import UnusedElaboratable
-from utf8_sim.tools.crew import Outcome, pack_job
 
 from bench import processor, progress
 from dask_cluster import dask_cluster
@@ -33,12 +32,6 @@ from utf8_hdl import UNICODE
 from utf8_sim.tools.cluster import Cluster
 from utf8_sim.tools.cores import Cores, Workers, cores
 
-WORKERS = 100
-"""So many are calculated for."""
-
-NETWORK = 125e6
-"""Bytes a second of a network of 1 Gbit/s."""
-
 
 class Piece(NamedTuple):
     """A piece of work, and the command that it is of."""
@@ -46,7 +39,6 @@ class Piece(NamedTuple):
     command: str
     work: Callable[[Any], Any]
     items: Sequence[Any]
-    prepare: Callable[[], object] | None = None
 
 
 def pieces() -> Iterator[Piece]:
@@ -54,11 +46,11 @@ def pieces() -> Iterator[Piece]:
     decoder, encoder = Variant("decoder"), Variant("encoder", compact=True)
     plan = Exhaustive(profile=UNICODE, engine="cxxrtl", variant=decoder, seed=0, length=4)
     work = partial(outcome_of, plan, False)
-    yield Piece("`compare --exhaustive 4`", work, range(100), plan.prepare)
+    yield Piece("`compare --exhaustive 4`", work, range(100))
     yield Piece("`prove`", attempt, choose_goals([decoder], None, [UNICODE]))
     mutants = make_mutants(encoder, UNICODE, 30, 0)
     trial = Trial(mutants, circuits(mutants), Stalling(0).modes(), 0)
-    yield Piece("`mutate`", trial.judge, range(1, 1 + len(mutants.places)), trial.prepare)
+    yield Piece("`mutate`", trial.judge, range(1, 1 + len(mutants.places)))
     job = Job(encoder, UNICODE, "ice40-hx8k", ("data", "error", "last"))
     _, netlist = _synthesize((job, True))
     yield Piece("`synthesize`", _place_and_route, [(job, netlist, seed) for seed in range(6)])
@@ -75,9 +67,9 @@ class Measured(NamedTuple):
 def measure(workers: Workers, piece: Piece) -> Measured:
     """Do a piece of work."""
     begin, busy = time.monotonic(), time.process_time()
-    results = [result for _, result in workers.do(piece.work, piece.items, piece.prepare)]
+    results = [result for _, result in workers.do(piece.work, piece.items)]
     seconds, busy = time.monotonic() - begin, time.process_time() - busy
-    returned = sum(len(pickle.dumps(Outcome(result))) for result in results)
+    returned = sum(len(pickle.dumps(result)) for result in results)
     return Measured(seconds, busy, returned)
 
 
@@ -104,14 +96,18 @@ def measure_all(rounds: int) -> dict[str, list[Measured]]:
 
 
 def costs(best: dict[str, list[Measured]]) -> list[list[str]]:
-    """What is sent, and what a unit takes."""
-    rows = [["", "units", "to a worker", "unit out", "unit back", "a unit takes", "of it here"]]
+    """What is sent, what a unit takes, and how many workers one command can keep at it."""
+    rows = [
+        ["", "units", "unit out", "unit back", "a unit takes", "of it here", "workers kept busy"]
+    ]
     for piece in pieces():
         alone, units = best[piece.command][0], len(piece.items)
-        sent = sum(len(pickle.dumps(item)) for item in piece.items)
-        sizes = _size_of_job(piece), sent / units, alone.returned / units
+        sent = sum(len(pickle.dumps((piece.work, item))) for item in piece.items)
+        sizes = map(_shown, (sent / units, alone.returned / units))
         takes = f"{alone.seconds / units:.2f} s", f"{alone.busy / units * 1000:.1f} ms"
-        rows.append([piece.command, str(units), *map(_shown, sizes), *takes])
+        rows.append(
+            [piece.command, str(units), *sizes, *takes, f"{alone.seconds / alone.busy:.0f}"]
+        )
     return rows
 
 
@@ -122,20 +118,6 @@ def scaling(best: dict[str, list[Measured]]) -> list[list[str]]:
     for command, measured in best.items():
         rows.append([command, *(f"{each.seconds:.1f} s" for each in measured)])
     return rows
-
-
-def calculation(best: dict[str, list[Measured]]) -> list[list[str]]:
-    """How long it takes to send the work to many, and how many one command can keep at it."""
-    rows = [["", "sent to all", "takes, at 1 Gbit/s", "workers that one command keeps busy"]]
-    for piece in pieces():
-        alone, size = best[piece.command][0], _size_of_job(piece) * WORKERS
-        busy = alone.seconds / alone.busy
-        rows.append([piece.command, _shown(size), f"{size / NETWORK:.1g} s", f"{busy:.0f}"])
-    return rows
-
-
-def _size_of_job(piece: Piece) -> int:
-    return len(pack_job(piece.work, piece.prepare))
 
 
 def _shown(size: float) -> str:
@@ -149,8 +131,7 @@ def main() -> None:
     best = measure_all(parser.parse_args().rounds)
     print(f"On {cores()} cores of an {processor()}, Python {sys.version.split()[0]}:\n")
     print(*table(costs(best)), "", "How it scales:", "", sep="\n")
-    print(*table(scaling(best)), "", f"For {WORKERS} workers, calculated from these:", "", sep="\n")
-    print(*table(calculation(best)), sep="\n")
+    print(*table(scaling(best)), sep="\n")
 
 
 if __name__ == "__main__":

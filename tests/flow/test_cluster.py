@@ -21,8 +21,9 @@ from dask_cluster import PAGE, TESTS, DaskCluster, dask_cluster
 from needs import needs, needs_compiler
 from utf8_flow.cli.choices import Where
 from utf8_sim.tools import cluster as tools
-from utf8_sim.tools.cluster import Cluster, check_versions, versions
+from utf8_sim.tools.cluster import Cluster
 from utf8_sim.tools.errors import ToolError
+from utf8_sim.tools.versions import check_versions, versions
 
 
 @pytest.fixture(scope="module")
@@ -357,6 +358,22 @@ def test_a_scheduler_that_ends_is_said(tmp_path):
         with pytest.raises(ToolError, match=r"^the Dask scheduler at 'tcp://.*' is gone"):
             for _ in results:
                 pass
+
+
+@pytest.mark.long
+def test_the_scheduler_gives_up_without_workers_if_it_is_set_so(tmp_path, monkeypatch):
+    setting = "DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT"
+    assert f"`{setting}=60s`" in PAGE
+    monkeypatch.setenv(setting, "1s")
+    with dask_cluster(tmp_path, 0) as cluster:
+        [worker] = cluster.start_workers(TESTS)
+        with Cluster(cluster.address, []) as workers:
+            results = workers.do(units.square, range(1 << 62))
+            next(results)
+            worker.terminate()
+            with pytest.raises(ToolError, match=r"^no worker of the Dask scheduler at .* is left"):
+                for _ in results:
+                    pass
 
 
 # --- TLS ----------------------------------------------------------------------------------------

@@ -5,13 +5,10 @@ twice.
 """
 
 import asyncio
-import hashlib
-import importlib.util
 import logging
 import multiprocessing
 import os
 import pickle
-import platform
 import subprocess
 import textwrap
 import threading
@@ -20,17 +17,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from functools import cache, lru_cache
-from importlib import import_module, metadata
-from itertools import chain, islice
-from pathlib import Path
+from importlib import import_module
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from .cache import contents
 from .cores import IMPORTED, Item, Result
 from .errors import ToolError
 from .interrupts import interrupts_later
-from .programs import find, run_tool, stay_in_group
+from .programs import stay_in_group
+from .versions import check_versions, versions
 from .yowasp import need_packages
 
 PACKAGE, EXTRA = "distributed", "cluster"
@@ -38,15 +34,8 @@ PACKAGE, EXTRA = "distributed", "cluster"
 TIMEOUT = 10.0
 """Seconds in which a scheduler must answer."""
 
-AHEAD = 2
-"""Units submitted for each thread of the cluster: one that runs and one that follows."""
-
-CERTIFICATES = "set " + ", ".join(
-    f"DASK_DISTRIBUTED__COMM__TLS__{each}" for each in ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY")
-)
-
-Names = tuple[tuple[str, ...], tuple[str, ...]]
-"""Packages or programs, and modules."""
+TLS = "DASK_DISTRIBUTED__COMM__TLS__"
+"""Prefix of the environment variables with Dask's settings for TLS."""
 
 
 class Cluster:
@@ -61,7 +50,7 @@ class Cluster:
         need_packages("--cluster", [PACKAGE], EXTRA)
         self.address = _checked(address)
         modules = {"utf8_hdl", "utf8_sim", *(name.partition(".")[0] for name in IMPORTED)}
-        self._names: Names = (PACKAGE, *packages), tuple(sorted(modules))
+        self._names = (PACKAGE, *packages), sorted(modules)
         self._versions = versions(*self._names)
         self._context = ExitStack()
 
@@ -89,8 +78,8 @@ class Cluster:
         return self
 
     def _check_workers(self) -> None:
-        expected = self._names, self._versions
-        answers = self._client.run(check_versions, *expected, on_error="return")
+        asked = self._names, self._versions
+        answers = self._client.run(check_versions, *asked, on_error="return")
         if not answers:
             raise ToolError(
                 f"the Dask scheduler at {self.address!r} has no worker: start them with "
@@ -101,8 +90,7 @@ class Cluster:
                 raise error
             if error and not isinstance(error, OSError):  # that one has just left
                 raise ToolError(
-                    f"worker {worker} cannot report its versions ({error!r}): install utf8-hdl "
-                    "there"
+                    f"worker {worker} cannot report its versions ({error}): install utf8-hdl there"
                 )
 
     def __exit__(self, *_error: object) -> None:
@@ -128,8 +116,9 @@ class Cluster:
         completed = as_completed(loop=self._client.loop)
         try:
             while True:
-                threads = max(1, sum(self._client.nthreads().values()))
-                for item in islice(fresh, max(0, AHEAD * threads - len(running))):
+                # For each thread a unit that runs and one that follows.
+                wanted = 2 * max(1, sum(self._client.nthreads().values()))
+                for item in islice(fresh, max(0, wanted - len(running))):
                     future = self._client.submit(do_unit, job, pickle.dumps(item), pure=False)
                     running[future] = item
                     completed.add(future)
@@ -196,51 +185,12 @@ def _reason(error: Exception, address: str) -> str:
     if isinstance(error, asyncio.TimeoutError):
         return f"it did not answer in {TIMEOUT:g} s"
     if isinstance(error, TypeError) and address.startswith("tls:"):
-        return f"it needs certificates: {CERTIFICATES}"
+        return f"it needs certificates: set {TLS}CA_FILE, {TLS}CLIENT__CERT and {TLS}CLIENT__KEY"
     is_clear = isinstance(error, (OSError, ValueError, RuntimeError))
     return str(error) if is_clear else "another kind of server answers there"
 
 
-# --- on a worker, and here to compare -----------------------------------------------------------
-
-
-def versions(packages: Sequence[str], modules: Sequence[str]) -> dict[str, str]:
-    """The versions of Python, packages and programs, and digests of the sources of modules."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    found = {"Python": python} | {each: _digest(each) for each in modules}
-    return found | {each: _version(each) for each in packages}
-
-
-@cache  # a worker keeps what it has imported, even if the files have changed since
-def _digest(module: str) -> str:
-    spec = importlib.util.find_spec(module)
-    if spec is None:
-        return "none"
-    folders = [contents(Path(each)) for each in spec.submodule_search_locations or ()]
-    digest = hashlib.sha256()
-    for content in chain(*folders) if folders else [Path(spec.origin or "").read_bytes()]:
-        digest.update(content)
-    return digest.hexdigest()[:8]
-
-
-@cache
-def _version(name: str) -> str:
-    """The version of a package; of a program, if there is no such package."""
-    with suppress(metadata.PackageNotFoundError):
-        return metadata.version(name)
-    program, option = find(name), "-V" if name == "iverilog" else "--version"
-    return run_tool([program, option]).splitlines()[0] if program else "none"
-
-
-def check_versions(names: Names, expected: Mapping[str, str]) -> None:
-    """On a worker: a `ToolError`, if it has other versions."""
-    for name, version in versions(*names).items():
-        if version != expected[name]:
-            raise ToolError(
-                f"a worker on {platform.node()} has {name} {version}, here is {expected[name]}: "
-                "install the same there, then restart it"
-            )
-
+# --- on a worker --------------------------------------------------------------------------------
 
 _one_at_a_time = threading.Lock()
 

@@ -103,8 +103,8 @@ def test_a_real_process_says_nothing_on_standard_error(folder):
 
 def test_wrong_usage_is_refused(folder):
     for arguments, named in (
-        ("0", "a whole number, from 1 to 4, not '0'"),
-        ("5", "not '5'"),
+        ("0", "'--exhaustive': Input should be greater than or equal to 1"),
+        ("5", "'--exhaustive': Input should be less than or equal to 4"),
         ("1 --component encoder", "--exhaustive"),
         ("1 --state out --vcd out", "--state"),
         ("1 --state none/state.json", "'none/state.json'"),

@@ -24,6 +24,7 @@ from utf8_hdl import (
     Kind,
     Profile,
 )
+from utf8_sim.campaign import Part
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine
 from utf8_sim.engines.engine import Engine, HangError
@@ -594,6 +595,13 @@ def verilog_ports(verilog: str) -> dict[str, int]:
 def quick_engine(design: Decoder | Encoder) -> Engine:
     """A compiled one, if there is a compiler."""
     return (CxxrtlEngine if shutil.which(CXX) else AmaranthEngine)(design)
+
+
+def random_part(engine: Engine) -> Part:
+    """The random part of the built-in campaign, which shows much in little time."""
+    parts = engine.component.campaign(engine.design, 0)
+    [part] = (part for part in parts if part.name.startswith("random"))
+    return part
 
 
 def campaign_catches(design: Decoder | Encoder) -> bool:

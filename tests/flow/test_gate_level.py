@@ -9,7 +9,7 @@ import pytest
 
 from command import assert_refused, names, run
 from needs import needs_icarus, needs_verilator
-from rtl import STALLS
+from rtl import STALLS, random_part
 from utf8_flow.components.entry import ENTRIES, Variant, possible
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.families import FAMILIES
@@ -65,9 +65,7 @@ MOST_BEATS = 1500
 
 def stimulus_for(engine: Engine, texts: int) -> Stimulus:
     """Random texts of the built-in campaign, with pauses on both sides."""
-    parts = engine.component.campaign(engine.design, 0)
-    [random] = (part for part in parts if part.name.startswith("random"))
-    pieces = islice(random.pieces(), texts)
+    pieces = islice(random_part(engine).pieces(), texts)
     return Stimulus(map(beginning, pieces), *STALLS["both slow"])
 
 

@@ -35,7 +35,7 @@ DESIGNS = {
     "compact decoder": ["--component", "decoder", "--compact"],
     "encoder": ENCODER,
     "compact encoder": [*ENCODER, "--compact"],
-    "decoder, 8 lanes": ["--component", "decoder", "--lanes", "8"],
+    "decoder, 4 lanes": ["--component", "decoder", "--lanes", "4"],
     "validator": ["--component", "validator"],
 }
 """The options that choose each design."""

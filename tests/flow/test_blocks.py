@@ -26,14 +26,14 @@ READY = {"s_axis": "output", "m_axis": "input"}
 DESIGNS = [
     (),
     ("--component", "validator", "--lanes", "8", "--reset-polarity", "low"),
-    ("--component", "transcoder", "--lanes", "16", "--to", "utf-32"),
+    ("--component", "transcoder", "--lanes", "4", "--to", "utf-32"),
     ("--lanes", "8", "--profile", "extended", "--module", "wide"),
     ("--component", "encoder", "--profile", "ucs4"),
     ("--compact", "--profile", "ucs2", "--reset-polarity", "low"),
     ("--component", "validator", "--lanes", "1"),
-    ("--component", "validator", "--lanes", "128"),
+    ("--component", "validator", "--lanes", "32"),
     ("--component", "compactor", "--lanes", "4"),
-    ("--component", "transcoder", "--from", "utf-16", "--to", "utf-8"),
+    ("--component", "transcoder", "--lanes", "4", "--from", "utf-16", "--to", "utf-8"),
 ]
 
 

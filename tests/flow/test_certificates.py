@@ -193,7 +193,7 @@ def test_the_output_or_an_initial_level_changed_is_refused(folder, which, name):
     assert not verdicts[-1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_any_change_is_refused_unless_it_is_right(tmp_path_factory, data):
     """Of gates, registers, initial levels, the output and literals of clauses."""

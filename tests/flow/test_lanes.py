@@ -303,7 +303,7 @@ def test_the_printed_command_names_the_lanes(folder, monkeypatch):
 # --- every text ---------------------------------------------------------------------------------
 
 
-@each_design("decoder, 8 lanes", "validator")
+@each_design("decoder, 4 lanes", "validator")
 def test_every_text_of_one_byte(folder, options):
     result = run("compare", "--exhaustive", 1, *options)
     assert (result.status, result.err) == (0, "")

@@ -45,9 +45,8 @@ DESIGNS = {
     "compact decoder": partial(Decoder, compact=True),
     "decoder of 42 bits": partial(Decoder, EXTENDED),
     "encoder": Encoder,
-    "validator of 8 lanes": partial(Validator, lanes=8),
+    "validator of 4 lanes": partial(Validator, lanes=4),
     "transcoder of 4 lanes": partial(Transcoder, lanes=4),
-    "transcoder of 8 lanes": partial(Transcoder, lanes=8),
 }
 # The engine's compiler takes up to minutes for a transcoder.
 EACH_DESIGN = pytest.mark.parametrize(

@@ -419,10 +419,11 @@ def test_a_rare_difference_is_found_explained_and_shrunk(folder, monkeypatch):
     assert STATE not in names(folder)
 
 
+@needs_compiler
 def test_a_flaw_is_found(folder, monkeypatch):
     options = break_design(monkeypatch, "compact: range: F5 is in range")
     for _ in range(2):  # the unit is not done, so it comes once more
-        result = run("compare", *options, "--engine", "amaranth", "--cycles", 1)
+        result = run("compare", *options, "--engine", "cxxrtl", "--cycles", 1)
         assert result.status == 1
         assert "stimulus: unit 0, seed 0" in result.out.splitlines()
         assert "shortest input found" in result.out

@@ -29,7 +29,7 @@ def encoded(*arguments: object) -> tuple[bytes, list[str]]:
 # --- tokens and bytes are CPython's -------------------------------------------------------------
 
 
-@each_design("decoder", "compact decoder", "decoder, 8 lanes")
+@each_design("decoder", "compact decoder", "decoder, 4 lanes")
 @settings(max_examples=5, deadline=None)
 @given(texts=st.lists(st.binary(min_size=1, max_size=40), max_size=20))
 @example(texts=HOSTILE)
@@ -172,7 +172,7 @@ ERRORS = {
 }
 
 
-@each_design("decoder", "compact decoder", "decoder, 8 lanes")
+@each_design("decoder", "compact decoder", "decoder, 4 lanes")
 @pytest.mark.parametrize("rules", ERRORS)
 def test_every_error_has_its_kind(rules, options):
     tokens = told(*options, *rules.split(), "--hex", " / ".join(ERRORS[rules]))

@@ -348,9 +348,14 @@ def test_for_every_property_there_is_a_flaw():
 PAIRS = [f"{taken.value} to {given.value}" for taken in utf8_hdl.Form for given in utf8_hdl.Form]
 
 
+RESTS = "", ", big, bom", ", surrogates", ", ucs2, bom"
+
+
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("rest", ["", ", big, bom", ", surrogates", ", ucs2, bom"])
-@pytest.mark.parametrize("forms", PAIRS[::-1])
+@pytest.mark.parametrize(
+    ("forms", "rest"),  # each pair with two of them
+    [(forms, RESTS[(n + m) % 4]) for n, forms in enumerate(PAIRS[::-1]) for m in (0, 2)],
+)
 def test_source_that_is_not_edited_has_the_property(forms, rest):
     profile, options = options_of(forms + rest)
     assert prove(bench_of("units", Transcoder, profile, **options)).verdict == "proved"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from needs import each_engine, needs_icarus, needs_verilator
+from needs import ENGINES, each_engine, needs_icarus, needs_verilator
 from rtl import DESIGNS, NO_STALLS, STALLS, broken, random_part
 from utf8_flow.export.verilog import generate
 from utf8_hdl import EXTENDED, PROFILES, Decoder, Encoder
@@ -118,9 +118,19 @@ def reference(name: str, scenario: str) -> np.ndarray:
     return table(make("amaranth", name), scenarios(name)[scenario])
 
 
+def engines_in_turns(names: list[str]) -> pytest.MarkDecorator:
+    """Run a test with each name, on one of the engines."""
+    engines = ("cxxrtl", "verilator", "icarus") * len(names)
+    cases = [
+        pytest.param(engine, name, marks=ENGINES[engine])
+        for engine, name in zip(engines, names, strict=False)
+    ]
+    return pytest.mark.parametrize(("engine", "name"), cases)
+
+
+# Every engine runs every design, and every profile.
 @pytest.mark.sample(3)
-@engines
-@pytest.mark.parametrize("name", NAMES)
+@engines_in_turns(NAMES)
 def test_every_pin_and_the_state_as_in_amaranth(engine, name):
     simulator, amaranth = make(engine, name), make("amaranth", name)
     assert simulator.name == engine
@@ -205,8 +215,7 @@ BROKEN = [
 
 
 @pytest.mark.sample(1)
-@engines
-@pytest.mark.parametrize("name", BROKEN)
+@engines_in_turns(BROKEN)
 def test_broken_design_shows_in_the_same_cycle(engine, name):
     stimulus = Stimulus(pieces(name, 1000), *STALLS["both slow"])
     expected = Lockstep(make("amaranth", name), stimulus).run()

@@ -39,10 +39,7 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 # Proofs about few lanes take a fraction of the time; `make prove` proves those about many, and all
 # the variants of the transcoder. Flaws of designs with lanes have tests of their own.
 LANED = [
-    Variant("decoder", lanes=2),
-    Variant("validator", lanes=2),
-    Variant("compactor", lanes=2),
-    Variant("transcoder", lanes=4),
+    Variant(component, lanes=2) for component in ("decoder", "validator", "compactor", "transcoder")
 ]
 COUNTING = Variant("validator", lanes=8)
 """With more lanes, fewer bits of the offset count beats, and the proof is shorter."""

@@ -14,6 +14,7 @@ import pytest
 from altered import Altered, Edit
 from needs import CXX
 from reference import RefToken
+from utf8_flow.export.verilog import generate
 from utf8_hdl import (
     PROFILES,
     UCS4,
@@ -26,10 +27,11 @@ from utf8_hdl import (
 )
 from utf8_sim.campaign import Part
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.engines.compiled import CxxrtlEngine
+from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine, HangError
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
+from utf8_sim.tools.programs import find
 from utf8_sim.trace import Trace
 
 NO_STALLS = FixedStalls()
@@ -592,9 +594,16 @@ def verilog_ports(verilog: str) -> dict[str, int]:
     return {name: int(high or 0) + 1 for high, name in ports}
 
 
-def quick_engine(design: Decoder | Encoder) -> Engine:
-    """A compiled one, if there is a compiler."""
-    return (CxxrtlEngine if shutil.which(CXX) else AmaranthEngine)(design)
+def quick_engine(design: Any) -> Engine:
+    """A compiled one, if there is a compiler.
+
+    With lanes Verilator's, if that is there: what CXXRTL makes takes ten times as long to compile.
+    """
+    if not shutil.which(CXX):
+        return AmaranthEngine(design)
+    if getattr(design, "lanes", 1) > 1 and find("verilator"):
+        return VerilatorEngine(design, generate(design))
+    return CxxrtlEngine(design)
 
 
 def random_part(engine: Engine) -> Part:

@@ -2,6 +2,9 @@
 
 Some tests are marked `long`: `make test` leaves them out, `make test-all` runs them as well. A test
 of a whole matrix is marked `sample`: some of its cases remain in `make test`, the others are long.
+
+`UTF8_HDL_LONG_PART` is ``1/2`` or ``2/2``: only every second long test runs, from the first or from
+the second one on. The two halves are all of them.
 """
 
 import gc
@@ -29,6 +32,15 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    _mark_samples(items)
+    if part := os.environ.get("UTF8_HDL_LONG_PART"):
+        number, parts = map(int, part.split("/"))
+        long = [item for item in items if item.get_closest_marker("long")]
+        chosen = set(long[number - 1 :: parts])
+        items[:] = [item for item in items if item in chosen or not item.get_closest_marker("long")]
+
+
+def _mark_samples(items):
     matrices = defaultdict(list)
     for item in items:
         if item.get_closest_marker("sample"):

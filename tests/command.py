@@ -138,6 +138,11 @@ def paste(line: str) -> None:
         assert run(*arguments).status == 0
 
 
+def narrow(line: str, most: int) -> str:
+    """An example with at most so many lanes: wide designs take minutes, and show nothing more."""
+    return re.sub(r"--lanes (\d+)", lambda lanes: f"--lanes {min(int(lanes[1]), most)}", line)
+
+
 def names(folder: Path) -> set[str]:
     """What is in a folder."""
     return {path.name for path in folder.iterdir()}

@@ -197,9 +197,10 @@ format: $(VENV)/dev ## Mend style where a tool can
 clean: ## Remove everything that make made
 	rm -rf $(VENV) $(BUILD) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
-# One environment; extras of pyproject.toml add their tools to what `base` has.
+# One environment; extras of pyproject.toml add their tools to what `base` has, numba among it.
+comma := ,
 $(VENV)/base $(VENV)/dev $(VENV)/formal $(VENV)/fpga $(VENV)/live $(VENV)/wave: $(VENV)/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	    --editable '.$(if $(filter-out base,$*),[$*])'
+	    --editable '.[fast$(if $(filter-out base,$*),$(comma)$*)]'
 	@touch $@

@@ -1,7 +1,7 @@
 """Modules with edits in their source, for tests which must detect that they are wrong."""
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import getsource, signature
@@ -11,6 +11,10 @@ from typing import Any
 
 SHARED = {"checks", "forms", "layouts", "profile"}
 """Modules that are not copied: their types are those of the tools and of the golden model."""
+
+GOLDEN = "utf8_sim.golden"
+OF_EVERY_MODEL = {"kernels", "model"}
+"""The package of the golden model, and its modules that are not copied."""
 
 
 Edit = tuple[str, str]
@@ -38,7 +42,7 @@ def _applied(sources: list[str], edit: Edit) -> list[str]:
 
 
 class Altered:
-    """The package ``utf8_hdl`` with edits, an attribute for each of its names and modules.
+    """A package with edits, an attribute for each of its names and modules.
 
     Parameters
     ----------
@@ -46,11 +50,22 @@ class Altered:
         The old text of each must be once in the named modules; otherwise it is a `LookupError`.
     within : iterable of str
         These modules; by default all that are copied.
+    package : str
+        The package.
+    shared : set of str
+        Its modules that are not copied.
     """
 
-    def __init__(self, *edits: Edit, within: Iterable[str] = ()) -> None:
-        folder = Path(find_spec("utf8_hdl").origin).parent
-        paths = {path.stem: path for path in folder.glob("*.py") if path.stem not in SHARED}
+    def __init__(
+        self,
+        *edits: Edit,
+        within: Iterable[str] = (),
+        package: str = "utf8_hdl",
+        shared: Collection[str] = SHARED,
+    ) -> None:
+        self._package, self._shared = package, shared
+        folder = Path(find_spec(package).origin).parent
+        paths = {path.stem: path for path in folder.glob("*.py") if path.stem not in shared}
         self._sources = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
         self._loaded: dict[str, ModuleType] = {}
         names = [*(within or paths)]
@@ -61,7 +76,7 @@ class Altered:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in SHARED or name in self._sources:
+        if name in self._shared or name in self._sources:
             return self._module(name)
         return getattr(self._module(self._module("__init__")._HOMES[name]), name)
 
@@ -71,8 +86,8 @@ class Altered:
         return made(**{name: getattr(design, name) for name in signature(made).parameters})
 
     def _module(self, name: str) -> ModuleType:
-        if name in SHARED:
-            return import_module(f"utf8_hdl.{name}")
+        if name in self._shared:
+            return import_module(f"{self._package}.{name}")
         if name not in self._loaded:
             module = self._loaded[name] = ModuleType(f"altered.{name}")
             module.__builtins__ = {**vars(builtins), "__import__": self._import}
@@ -85,4 +100,12 @@ class Altered:
         """An import in one of the modules: of another one, if it is relative."""
         if level == 0:
             return builtins.__import__(name, variables, local, names, level)
+        if level > 1:
+            outer = self._package.rsplit(".", level - 1)[0]
+            return import_module(f"{outer}.{name}")
         return self._module(name) if name else self
+
+
+def altered_golden(*edits: Edit, within: Iterable[str]) -> Altered:
+    """The golden model with edits."""
+    return Altered(*edits, within=within, package=GOLDEN, shared=OF_EVERY_MODEL)

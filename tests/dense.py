@@ -1,4 +1,4 @@
-"""Dense beats: what components with them make of inputs, readable and by whole arrays."""
+"""Dense beats: what components with them make of inputs."""
 
 from collections.abc import Iterable
 
@@ -24,28 +24,11 @@ def texts_as_piece(texts: Iterable[bytes]) -> tuple[bytes, np.ndarray]:
     return b"".join(texts), ends
 
 
-def readable(design, items: Columns) -> list[tuple]:
+def fed(design, items: Columns) -> list[tuple]:
     """For each output the input that brings it about, whether it is cut, and its payload."""
-    model = component_of(design).transducer(design)
-    rows = zip(*(column.tolist() for column in items.values()), strict=True)
-    return [(n, cut, *payload) for n, row in enumerate(rows) for payload, cut in model.feed(*row)]
-
-
-def by_arrays(design, items: Columns, parts: Iterable[slice]) -> list[tuple]:
-    """The same, of some inputs after the other."""
-    model, pins = component_of(design).array_transducer(design), interface_of(design).outputs
-    outputs: list[tuple] = []
-    for part in parts:
-        fed = model.feed({name: column[part] for name, column in items.items()})
-        columns = [fed.columns[pin.name] for pin in pins]
-        assert [column.dtype for column in columns] == [pin.dtype for pin in pins]
-        number = (fed.brought_by + part.start).tolist()
-        outputs += zip(number, fed.cut.tolist(), *(c.tolist() for c in columns), strict=True)
-    return outputs
-
-
-def with_holes(items: Columns, rng, wrong: bool) -> None:
-    """Let texts end elsewhere, and with broken rules lanes have no byte that have one."""
-    for name in ("i.keep", "i.last")[not wrong :]:
-        flips = rng.choices((0, 1), (8, 1), k=items[name].size)
-        items[name] ^= np.array(flips, dtype=np.uint8).reshape(items[name].shape)
+    model, pins = component_of(design).model(design), interface_of(design).outputs
+    outputs = model.feed(items, np.zeros(len(items["i.last"]), dtype=bool))
+    columns = [outputs.columns[pin.name] for pin in pins]
+    assert [column.dtype for column in columns] == [pin.dtype for pin in pins]
+    rows = outputs.brought_by, outputs.cut, *columns
+    return list(zip(*(column.tolist() for column in rows), strict=True))

@@ -1,85 +1,104 @@
-"""The readable golden model in the place of a simulator."""
+"""The golden model with a fault, held against a design or a model that has none."""
 
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
+import pytest
 
-from utf8_sim.engines.engine import Engine
-from utf8_sim.golden.text import Transducer
-from utf8_sim.golden.timing import CycleModel, Cycles, PackingCycles
-from utf8_sim.trace import Trace
-
-
-class ModelEngine(Engine):
-    """What the readable golden model says, or a broken one."""
-
-    name = "model"
-    window = 500
-
-    def __init__(
-        self, design: Any, transducer: Transducer | None = None, cycles: Cycles | None = None
-    ) -> None:
-        super().__init__(design)
-        self._transducer = transducer
-        self._cycles = cycles
-
-    @contextmanager
-    def start(self):
-        transducer = self._transducer or self.component.transducer(self.design)
-        cycles = self._cycles or self.timing.cycles()
-        yield _Modelled(CycleModel(transducer, cycles, len(self.interface.outputs)), self.interface)
+from altered import Edit, altered_golden
+from rtl import STALLS, quick_engine
+from utf8_sim.components import Component, component_of
+from utf8_sim.engines.engine import Engine, interface_of
+from utf8_sim.golden.model import Outputs, Transducer
+from utf8_sim.golden.timing import Timing
+from utf8_sim.lockstep import Lockstep
+from utf8_sim.stimulus import Stimulus
+from utf8_sim.trace import Columns
 
 
-class _Modelled:
-    def __init__(self, model, interface) -> None:
-        self._model = model
-        self._interface = interface
-        self._offered = False
-        self._nothing = [np.zeros_like(pin.column(1))[0].tolist() for pin in interface.outputs]
-        self._payload = [np.zeros_like(pin.column(1))[0].tolist() for pin in interface.inputs]
+class Fed:
+    """A model that is fed something else than what it should be: a change is made in place."""
 
-    def window(self, plan) -> Trace:
-        interface, nothing = self._interface, self._nothing
-        items, idle = (
-            list(zip(*(of[pin.name].tolist() for pin in interface.inputs), strict=True))
-            for of in (plan.items, plan.idle)
-        )
-        columns, at = {pin.name: [] for pin in interface.pins}, 0
-        sides = (getattr(plan, side).tolist() for side in ("gaps", "stalls", "resets", "idle_rows"))
-        for gap, stall, reset, row in zip(*sides, strict=True):
-            self._offered = at < len(items) and (self._offered or not gap)
-            if self._offered or row >= 0:
-                self._payload = items[at] if self._offered else idle[row]
-            driven = self._offered, *self._payload, not stall
-            i_ready, o_valid, *output = self._model.cycle(*driven, reset=reset)
-            levels = *driven, i_ready, o_valid, *(output if o_valid else nothing)
-            names = (*interface.driven, *interface.observed)
-            for name, level in zip(names, levels, strict=True):
-                columns[name].append(level)
-            if plan.exact or (self._offered and i_ready and not reset):
-                at += 1
-                self._offered = False
-        levels = {p.name: np.array(columns[p.name], p.dtype) for p in interface.pins}
-        return Trace(interface, {"reset": plan.resets.astype(np.uint8), **levels})
+    def __init__(self, model: Transducer, change: Callable[[Columns], None]) -> None:
+        self._model, self._change = model, change
+
+    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
+        items = {name: column.copy() for name, column in items.items()}
+        self._change(items)
+        return self._model.feed(items, begins)
 
 
-class EarlyEnd(PackingCycles):
-    """A text's last output comes in the slot of its last input, if no other one does."""
-
-    def tick(self, brought, o_ready) -> None:
-        super().tick(brought, o_ready)
-        number, output = self._slots[-1]
-        if output is None:
-            self._slots[-1], self._ending = (number, self._ending), None
+def misled(design: Any, change: Callable[[Columns], None]) -> Transducer:
+    """The golden model of a design, misled about the input."""
+    return Fed(component_of(design).model(design), change)
 
 
-class NumberOfInput(PackingCycles):
-    """A text's last output has the number of its last input, not that of its slot."""
+def edited(design: Any, edit: Edit, module: str) -> Transducer:
+    """The golden model of a design, with an edit in its module."""
+    component = component_of(design)
+    name = type(component.model(design)).__name__
+    golden = altered_golden(edit, within=[module])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(component.model.__globals__, name, getattr(getattr(golden, module), name))
+        return component.model(design)
 
-    def tick(self, brought, o_ready) -> None:
-        ends = self._ending is not None
-        super().tick(brought, o_ready)
-        if ends and brought is not None:
-            number, output = self._slots[-1]
-            self._slots[-1] = number - 1, output
+
+def tells_apart(design: Any, wrong: Transducer) -> bool:
+    """Whether some input of the campaign brings about something else in another model."""
+    component, interface = component_of(design), interface_of(design)
+    right = component.model(design)
+    for part in component.campaign(design, 0):
+        if part.is_long:
+            continue
+        for items in component.pack(part.pieces(), interface):
+            begins = np.zeros(len(items["i.last"]), dtype=bool)
+            if not _are_same(component, right.feed(items, begins), wrong.feed(items, begins)):
+                return True
+    return False
+
+
+def _are_same(component: Component, right: Outputs, wrong: Outputs) -> bool:
+    when = (right.brought_by, wrong.brought_by), (right.cut, wrong.cut)
+    if not all(np.array_equal(*pair) for pair in when):
+        return False
+    expected = component.as_far_as_it_matters(right.columns, wrong.columns)
+    return all(np.array_equal(column, wrong.columns[name]) for name, column in expected.items())
+
+
+def held_against(design: Any, model: Transducer) -> Engine:
+    """A design with another golden model."""
+    engine = quick_engine(design)
+    engine.component = replace(engine.component, model=lambda _: model)
+    return engine
+
+
+def timed(design: Any, timing: Timing) -> Engine:
+    """A design whose golden model has another timing."""
+    engine = quick_engine(design)
+    engine.timing = timing
+    return engine
+
+
+def mistimed(design: Any, edit: Edit) -> Engine:
+    """A design whose golden model has a timing with an edit."""
+    timing = component_of(design).timing(design)
+    kind = type(timing)
+    kernel = getattr(altered_golden(edit, within=["timing"]).timing, kind.__name__.lower())
+    return timed(design, type(kind.__name__, (kind,), {"kernel": kernel})(*timing))
+
+
+def agrees(engine: Engine) -> bool:
+    """True if all parts of the campaign agree, which then meet every class in every case."""
+    coverage = engine.component.coverage(engine)
+    parts = [part for part in engine.component.campaign(engine.design, 0) if not part.is_long]
+    for part, stalls in zip(parts, cycle(STALLS.values()), strict=False):
+        lockstep = Lockstep(engine, Stimulus(part.pieces(), *stalls))
+        for trace in lockstep:
+            coverage.add(trace)
+        if lockstep.difference:
+            return False
+    assert coverage.cells.all()
+    return True

@@ -14,8 +14,7 @@ from utf8_hdl import UNICODE, AxiStream, Profile
 from utf8_sim.campaign import Coverage, Part
 from utf8_sim.components import Component
 from utf8_sim.components.component import Lane, Levels
-from utf8_sim.golden.arrays import Outputs
-from utf8_sim.golden.text import Output
+from utf8_sim.golden.model import Outputs, one_for_one
 from utf8_sim.golden.timing import Compact
 from utf8_sim.stimulus import Piece
 from utf8_sim.trace import Columns, Interface
@@ -55,22 +54,12 @@ class Upper(wiring.Component):
         return m
 
 
-class UpperTransducer:
+class UpperModel:
     """The golden model."""
 
-    def feed(self, *item: int) -> list[Output]:
-        byte, last = item
-        return [Output((bytes([byte]).upper()[0], last))]
-
-
-class ArrayUpper:
-    """The same by whole arrays."""
-
-    def feed(self, items: Columns) -> Outputs:
+    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
         upper = np.frombuffer(items["i.data"].tobytes().upper(), np.uint8)
-        numbers = np.arange(len(upper))
-        columns = {"o.data": upper, "o.last": items["i.last"]}
-        return Outputs(columns, numbers, np.zeros(len(upper), dtype=bool))
+        return one_for_one({"o.data": upper, "o.last": items["i.last"]})
 
 
 def campaign(design: Any, seed: int) -> list[Part]:
@@ -81,8 +70,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
 UPPER = Component(
     name="upper",
     make=Upper,
-    transducer=lambda design: UpperTransducer(),
-    array_transducer=lambda design: ArrayUpper(),
+    model=lambda design: UpperModel(),
     timing=lambda design: Compact(spare=0),
     campaign=campaign,
     coverage=lambda engine: Coverage(engine, [range(0x61), range(0x61, 0x7B), range(0x7B, 0x100)]),
@@ -133,23 +121,14 @@ class Beats(wiring.Component):
         return m
 
 
-class BeatsTransducer:
+class BeatsModel:
     """The golden model of it."""
 
-    def feed(self, *item: Any) -> list[Output]:
-        (first, *others), (keep, *keeps), stamp, last = item
-        return [Output(([*others, first], [*keeps, keep], stamp, last))]
-
-
-class ArrayBeats:
-    """The same by whole arrays."""
-
-    def feed(self, items: Columns) -> Outputs:
+    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
         columns = {name.replace("i.", "o."): column for name, column in items.items()}
         for name in "o.data", "o.keep":
             columns[name] = np.roll(columns[name], -1, axis=1)
-        numbers = np.arange(len(columns["o.last"]))
-        return Outputs(columns, numbers, np.zeros(len(numbers), dtype=bool))
+        return one_for_one(columns)
 
 
 def beats_of(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
@@ -177,8 +156,7 @@ BEATS = replace(
     UPPER,
     name="beats",
     make=Beats,
-    transducer=lambda design: BeatsTransducer(),
-    array_transducer=lambda design: ArrayBeats(),
+    model=lambda design: BeatsModel(),
     pack=beats_of,
     kept=lambda items: items["i.keep"] != 0,
     item="beat",

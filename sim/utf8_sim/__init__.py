@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .engines.engine import DesignError
-    from .golden.text import Token, decode
+    from .golden.decoder import Token, decode
+    from .golden.encoder import encode
     from .lockstep import Difference
-    from .running import compare, encode, simulate
+    from .running import compare, simulate
     from .scoreboard import Mismatch, Scoreboard
     from .stimulus import FixedStalls, RandomStalls
     from .tools.errors import ToolError
@@ -36,12 +37,12 @@ _HOMES = {
     "Mismatch": "scoreboard",
     "RandomStalls": "stimulus",
     "Scoreboard": "scoreboard",
-    "Token": "golden.text",
+    "Token": "golden.decoder",
     "ToolError": "tools.errors",
     "Trace": "trace",
     "compare": "running",
-    "decode": "golden.text",
-    "encode": "running",
+    "decode": "golden.decoder",
+    "encode": "golden.encoder",
     "simulate": "running",
 }
 """The modules of these names. Each is imported when a name in it is first used."""

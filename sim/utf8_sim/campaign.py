@@ -18,7 +18,8 @@ import numpy as np
 from utf8_hdl import Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from .golden.text import TextModel, encode, form_maximum
+from .golden.decoder import form_maximum, pending
+from .golden.encoder import encode_as
 from .golden.timing import Compact, Credit, Elastic, Serial, Timing
 from .stimulus import LAST, Piece, RandomStalls, Stalls, Stimulus
 from .trace import RESET, Columns, Trace
@@ -50,7 +51,7 @@ def boundary_values(profile: Profile) -> list[int]:
 def boundary_encodings(profile: Profile) -> list[bytes]:
     """Every boundary value in every form that can carry it."""
     return [
-        encode(value, length)
+        encode_as(value, length)
         for value in boundary_values(profile)
         for length in range(1, LONGEST_FORM + 1)
         if value <= form_maximum(length)
@@ -101,7 +102,9 @@ def byte_classes(profile: Profile) -> list[range]:
     leads = [0xFF << 8 - length & 0xFF for length in range(2, min(longest + 1, LONGEST_FORM) + 1)]
     cuts = {0x00, 0x80, 0xC0, 0xFE, *leads}
     for first, length in firsts:
-        for before, after in zip(encode(first - 1, length), encode(first, length), strict=True):
+        for before, after in zip(
+            encode_as(first - 1, length), encode_as(first, length), strict=True
+        ):
             cuts.add(after)
             if before != after:
                 break
@@ -120,14 +123,7 @@ def beginnings(profile: Profile) -> list[bytes]:
         for sequence in boundary_encodings(profile) + longest_runs
         for length in range(len(sequence))
     }
-    return sorted(start for start in starts if _pending(profile, start) == start)
-
-
-def _pending(profile: Profile, data: bytes) -> bytes:
-    model = TextModel(profile)
-    for byte in data:
-        model.feed(byte)
-    return model.pending
+    return sorted(start for start in starts if pending(start, profile) == start)
 
 
 def hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> list[bytes]:

@@ -15,7 +15,7 @@ import numpy as np
 from utf8_hdl import Kind, Profile
 
 from .campaign import LONGEST_FORM, boundary_encodings, byte_classes, edges_of
-from .golden.text import fault, form
+from .golden.decoder import fault_of, form
 from .stimulus import LAST, Piece, anything
 from .trace import Interface
 
@@ -175,7 +175,7 @@ def _characters(profile: Profile) -> list[list[Fragment]]:
             [
                 [alone(lead), seconds, *[CONTINUATION] * (length - 2)]
                 for lead in leads
-                if fault(bytes([lead]), profile) is Kind.NONE
+                if fault_of(bytes([lead]), profile) is Kind.NONE
                 for seconds in _seconds(lead, profile)
             ]
         )
@@ -185,7 +185,7 @@ def _characters(profile: Profile) -> list[list[Fragment]]:
 def _seconds(lead: int, profile: Profile) -> Iterator[range]:
     """The second bytes that may follow a lead byte."""
     for is_right, group in groupby(
-        CONTINUATION, lambda byte: fault(bytes([lead, byte]), profile) is Kind.NONE
+        CONTINUATION, lambda byte: fault_of(bytes([lead, byte]), profile) is Kind.NONE
     ):
         members = list(group)
         if is_right:

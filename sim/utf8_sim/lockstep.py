@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from .components import Component
 from .engines.engine import Engine, ModelError
-from .golden.array_timing import ArrayCycles, ArrayTiming
+from .golden.model import MET, Model
 from .stimulus import LAST, Stimulus, Table
 from .tools.interrupts import interrupts_later
 from .trace import RESET, Trace, shown_number
@@ -65,15 +64,13 @@ class Inputs(NamedTuple):
 class Window:
     """Cycles of a trace as they were and as the golden model expects them.
 
-    Before them ``of_text`` values were accepted of a text that has not ended; ``timing`` is the
-    component's, as it was then. If nothing is given, reset came before.
+    Before them ``of_text`` values were accepted of a text that has not ended.
     """
 
     first_cycle: int
     actual: Trace
     expected: Trace
     of_text: int = 0
-    timing: ArrayTiming | None = None
 
     @property
     def end(self) -> int:
@@ -102,7 +99,7 @@ class Window:
         cut = slice(first - self.first_cycle, max(end, first) - self.first_cycle)
         part = Window(first, self.actual[cut], self.expected[cut])
         is_beginning = first == self.first_cycle  # what was before the first cycle is the same
-        return replace(part, of_text=self.of_text, timing=self.timing) if is_beginning else part
+        return replace(part, of_text=self.of_text) if is_beginning else part
 
     def difference(self) -> Difference | None:
         """The first output pin that is not as expected."""
@@ -160,9 +157,9 @@ class Lockstep:
     def __iter__(self) -> Iterator[Trace]:
         model = Golden(self._engine)
         for trace in _ahead(self._engine.run(self._stimulus)):
-            timing = copy(model.timing)
             expected = self._as_far_as_it_matters(model.expected(trace), trace)
-            window = Window(self.cycles, trace, expected, self._of_text, timing)
+            trace.columns[MET] = expected[MET]
+            window = Window(self.cycles, trace, expected, self._of_text)
             self._count_values(trace)
             self.recent = [*self.recent[-1:], window]
             self.difference = window.difference()
@@ -208,29 +205,15 @@ class Golden:
     """The golden model of what an engine simulates, at some cycle of its life."""
 
     def __init__(self, engine: Engine) -> None:
-        transducer = engine.component.array_transducer(engine.design)
-        self._fresh = ArrayCycles(engine.interface, transducer, engine.timing)
-        self._model = deepcopy(self._fresh)
-
-    @property
-    def timing(self) -> ArrayTiming:
-        return self._model.timing
+        transducer = engine.component.model(engine.design)
+        self._model = Model(engine.interface, transducer, engine.timing)
 
     def expected(self, trace: Trace) -> Trace:
-        """The next cycles as they must be.
-
-        Outputs in a cycle of reset are predicted as usual; the model restarts after it. If the
-        model fails, that is a :class:`ModelError`.
-        """
-        parts = []
-        for life in trace.lives():
-            try:
-                parts.append(self._model.expected(life))
-            except Exception as error:  # whatever is wrong with a model
-                raise ModelError(f"it failed with {type(error).__name__}: {error}") from error
-            if life[RESET][-1:].any():
-                self._model = deepcopy(self._fresh)
-        return Trace.join(parts) if parts[1:] else parts[0]
+        """The next cycles as they must be. If the model fails, that is a :class:`ModelError`."""
+        try:
+            return self._model.expected(trace)
+        except Exception as error:  # whatever is wrong with a model
+            raise ModelError(f"it failed with {type(error).__name__}: {error}") from error
 
 
 class History:

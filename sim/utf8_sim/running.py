@@ -6,12 +6,8 @@ from typing import Any
 
 from amaranth.hdl import Elaboratable
 
-from utf8_hdl import UNICODE, Profile
-from utf8_hdl.profile import checked_profile
-
 from .engines.amaranth import AmaranthEngine
 from .engines.engine import Engine
-from .golden.text import checked_values, encode_character
 from .lockstep import Difference, Lockstep
 from .stimulus import RandomStalls, Stalls, Stimulus
 from .trace import Columns, Trace
@@ -20,39 +16,6 @@ Text = Sequence[int] | Columns
 """A text: its bytes or code points, or columns of all fields of its inputs."""
 
 NO_STALLS = RandomStalls()
-
-
-def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
-    """The bytes of a whole text, by the golden model.
-
-    Parameters
-    ----------
-    text : iterable of int
-        Its code points. One that the profile refuses becomes U+FFFD.
-    profile : Profile
-        Which UTF-8 is spoken.
-
-    Returns
-    -------
-    bytes
-        Each character in its shortest form.
-
-    Raises
-    ------
-    TypeError
-        If it has no code points in it.
-    ValueError
-        If one of them is below 0.
-
-    Examples
-    --------
-    >>> from utf8_sim import encode
-    >>> encode([0x20AC, 0xD800]).hex(" ")
-    'e2 82 ac ef bf bd'
-    """
-    checked_profile(profile)
-    values = checked_values("code point", text)
-    return b"".join(encode_character(value, profile)[0] for value in values)
 
 
 def simulate(

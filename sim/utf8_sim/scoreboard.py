@@ -11,6 +11,7 @@ from amaranth.hdl import Const, Fragment
 from amaranth.lib import data
 
 from .components import component_of
+from .golden.model import feed_one
 from .trace import Fields, Interface, Pin
 
 
@@ -75,7 +76,7 @@ class Scoreboard:
             )
         self._component = component_of(design)
         self._interface = Interface.of(self._component.name, design)
-        self._transducer = self._component.transducer(design)
+        self._model = self._component.model(design)
         self._due: deque[Fields] = deque()
         self._taken = 0
         Fragment.get(design, None)  # else Amaranth warns that the design is never used
@@ -100,7 +101,7 @@ class Scoreboard:
         accepted = _levels("an input", inputs, item)
         for pin in inputs:
             pin.checked([accepted[pin.field]])
-        for payload, _ in self._transducer.feed(*accepted.values()):
+        for payload in feed_one(self._model, self._interface, list(accepted.values())):
             pairs = zip(outputs, payload, strict=True)
             self._due.append({pin.field: _level(level, pin) for pin, level in pairs})
 

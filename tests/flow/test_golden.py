@@ -8,21 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from altered import altered_golden
 from rtl import ALL_RULES
 from utf8_flow.formal import golden, golden_decoder, golden_encoder, specification
-from utf8_flow.formal.golden_decoder import (
-    COMES,
-    FIELDS,
-    Arrays,
-    Model,
-    classes_of,
-    one_of_each,
-    walk,
-)
+from utf8_flow.formal.golden_decoder import Model, classes_of, one_of_each, walk
 from utf8_flow.formal.golden_encoder import encode_all
-from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, ErrorSpan, Kind, Profile
-from utf8_sim.golden import arrays, text
-from utf8_sim.golden.text import is_continuation
+from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, ErrorSpan, Profile
+from utf8_sim.golden.decoder import is_continuation
+from utf8_sim.golden.kernels import COMPILED
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -46,7 +39,7 @@ def difference(profile: Profile) -> str:
 
 @pytest.mark.sample(8)
 @each_rule
-def test_golden_models_say_what_the_specification_says(profile):
+def test_the_golden_model_says_what_the_specification_says(profile):
     counts, found = walk(profile, few(profile))
     assert found == ""
     assert counts["sequences"] > 10 * (profile.longest_form - 2)
@@ -58,7 +51,7 @@ def test_golden_models_say_what_the_specification_says(profile):
     [WHOLE, *(replace(profile, error_span=span) for profile in (UCS2, UCS4) for span in ErrorSpan)],
     ids=lambda profile: f"{profile.name}, {profile.error_span.value}",
 )
-def test_so_they_do_about_all_that_is_tried(profile):
+def test_so_it_does_about_all_that_is_tried(profile):
     """In ``unicode`` without overrides too, where CPython is asked as well."""
     counts, found = walk(profile)
     assert found == ""
@@ -70,9 +63,8 @@ def test_so_they_do_about_all_that_is_tried(profile):
 
 @pytest.mark.long
 @pytest.mark.parametrize("span", ErrorSpan)
-def test_so_the_one_for_arrays_does_in_the_longest_forms(monkeypatch, span):
+def test_so_it_does_in_the_longest_forms(span):
     """Also if what is pending is made of other bytes of the classes."""
-    monkeypatch.setattr(golden_decoder, "MODELS", {"arrays": Arrays})
     profile = replace(EXTENDED, accept_noncharacters=True, error_span=span)
     generator = random.Random(1)
     alphabet = [generator.choice(members) for members in classes_of(profile)]
@@ -98,7 +90,7 @@ def test_all_is_walked_that_can_be_pending(monkeypatch, profile, alphabet, pendi
             walked.extend((before.hex(" ").upper(), len(steps.tried)) for before in steps.pending)
             return super().__call__(steps)
 
-    monkeypatch.setattr(golden_decoder, "MODELS", {"watched": Watched})
+    monkeypatch.setattr(golden_decoder, "Model", Watched)
     counts, found = walk(profile, list(bytes.fromhex(alphabet)))
     assert [before for before, _ in walked] == pending
     # Behind three bytes, 80 and one byte of each class are tried.
@@ -134,132 +126,66 @@ class Cpython(Model):
     "alphabet", [few(UNICODE), pytest.param((), marks=pytest.mark.long)], ids=["few", "all"]
 )
 def test_cpython_says_the_same(monkeypatch, alphabet):
-    monkeypatch.setitem(golden_decoder.MODELS, "golden model", Cpython)
+    monkeypatch.setattr(golden_decoder, "Model", Cpython)
     assert walk(UNICODE, alphabet)[1] == ""
-
-
-class Transducer(Model):
-    """The golden model, and its transducer says the same of each step."""
-
-    def __call__(self, steps):
-        answers = super().__call__(steps)
-        for row, told, last in zip(steps.texts(), answers, steps.lasts(), strict=True):
-            transducer = text.DecoderTransducer(self._profile)
-            *_, outputs = [
-                transducer.feed(byte, int(last) if place == len(row) - 1 else 0)
-                for place, byte in enumerate(row.tolist())
-            ]
-            numbers = [0, 0]
-            for output in outputs:
-                fields = zip(output.payload, FIELDS.values(), strict=True)
-                numbers[not output.cut] += sum(value << at for value, at in fields) | 1 << COMES
-            assert numbers == told[:2].tolist()
-        return answers
-
-
-@pytest.mark.parametrize("profile", [UNICODE, WHOLE, UCS2], ids=["unicode", "whole", "ucs2"])
-def test_the_transducer_says_the_same(monkeypatch, profile):
-    monkeypatch.setattr(golden_decoder, "MODELS", {"transducer": Transducer})
-    assert difference(profile) == ""
 
 
 # --- a golden model that is wrong ---------------------------------------------------------------
 
 
-def wrong_span(model):
-    """Of the longest form, one byte too few."""
-    length = SPAN(model)
-    return length - (length == model.profile.longest_form)
-
-
-def without_last(model, kind, last=False):
-    return TOKEN(model, kind, last and kind is not Kind.TRUNCATED)
-
-
-def keeps_the_fault(model, kind, last=False):
-    token = TOKEN(model, kind, last)
-    model._fault = kind
-    return token
-
-
-def swallows(model, byte, last=False):
-    """A byte that cuts a sequence is lost."""
-    tokens = FEED(model, byte, last)
-    if model.pending == bytes([byte]) and tokens:
-        model.pending = b""
-    return tokens
-
-
-def counts_bytes(model, byte, last=False):
-    """It has a state that nothing shows yet."""
-    model.fed = getattr(model, "fed", 0) + 1
-    return FEED(model, byte, last)
-
-
-SPAN, TOKEN, FEED = text.TextModel._span, text.TextModel._token, text.TextModel.feed
-
 WRONG_MODELS = {
     "only FFFF is refused": (
-        *(UCS2, text, "NONCHARACTERS", (0xFFFF,), "text EF BF BE"),
+        *(UCS2, "FFFE <= lowest <= FFFF", "lowest == FFFF", "text EF BF BE"),
         "U+FFFD error 1 noncharacter, 3 bytes; 0 pending bytes",
         "U+FFFE character, 3 bytes; 0 pending bytes",
     ),
     "DC00 is no surrogate": (
-        *(UNICODE, text, "SURROGATES", range(0xD800, 0xDC00), "text ED B0"),
+        *(UNICODE, "highest <= LAST_SURROGATE", "highest < 0xDC00", "text ED B0"),
         "U+FFFD error 1 surrogate, 1 byte; U+FFFD error 1 unexpected-continuation, 1 byte; "
         "0 pending bytes",
         "2 pending bytes",
     ),
     "a span of one byte too few": (
-        *(UNICODE, text.TextModel, "_span", wrong_span, "text F0 BF 80"),
+        *(UNICODE, "        return whole\n    return state[PENDING]"),
+        "        return whole - (whole == rules.longest_form)\n    return state[PENDING]",
+        "text F0 BF 80",
         "3 pending bytes",
-        "U+3F000 character, 3 bytes; 0 pending bytes",
+        "U+0FC0 character, 3 bytes; 0 pending bytes",
     ),
     "a token cut by the end is not last": (
-        *(UNICODE, text.TextModel, "_token", without_last, "text C2, the last byte"),
+        *(UNICODE, "if at == OWN and last[item] else 0"),
+        "if at == OWN and last[item] and two[at + KIND] != TRUNCATED else 0",
+        "text C2, the last byte",
         "U+FFFD error 1 truncated, 1 byte, last; 0 pending bytes",
         "U+FFFD error 1 truncated, 1 byte; 0 pending bytes",
     ),
     "an error is not forgotten": (
-        *(UNICODE, text.TextModel, "_token", keeps_the_fault, "text 80"),
+        *(UNICODE, "state[LEAD], state[FAULT] = byte, NONE", "state[LEAD] = byte", "text C0"),
+        "U+FFFD error 1 overlong, 1 byte; 0 pending bytes",
         "U+FFFD error 1 unexpected-continuation, 1 byte; 0 pending bytes",
-        "U+FFFD error 1 unexpected-continuation, 1 byte; unclear",
     ),
     "a byte that cuts is lost": (
-        *(UNICODE, text.TextModel, "feed", swallows, "text D1 C2"),
-        "U+FFFD error 1 truncated, 1 byte; 1 pending byte",
+        *(UNICODE, "            _end_token(state, obstacle, tokens, CUT)\n"),
+        "            _end_token(state, obstacle, tokens, CUT)\n            return\n",
+        "text D1 00",
+        "U+FFFD error 1 truncated, 1 byte; U+0000 character, 1 byte; 0 pending bytes",
         "U+FFFD error 1 truncated, 1 byte; 0 pending bytes",
-    ),
-    "a hidden state": (
-        *(UNICODE, text.TextModel, "feed", counts_bytes, "text 00"),
-        "U+0000 character, 1 byte; 0 pending bytes",
-        "U+0000 character, 1 byte; unclear",
     ),
 }
 
 
 @pytest.mark.parametrize(
-    ("profile", "where", "what", "wrong", "shown", "expected", "actual"),
+    ("profile", "right", "wrong", "shown", "expected", "actual"),
     WRONG_MODELS.values(),
     ids=WRONG_MODELS,
 )
-def test_a_wrong_model_is_found(monkeypatch, profile, where, what, wrong, shown, expected, actual):
-    # The one for arrays keeps what it once knows of a profile.
-    monkeypatch.setattr(golden_decoder, "MODELS", {"golden model": Model})
-    monkeypatch.setattr(where, what, wrong)
+def test_a_wrong_model_is_found(monkeypatch, profile, right, wrong, shown, expected, actual):
+    altered = altered_golden((right, wrong), within=["decoder"]).decoder
+    monkeypatch.setenv(COMPILED, "never")
+    for name in "DecoderModel", "decode_byte":
+        monkeypatch.setattr(golden_decoder, name, getattr(altered, name))
     lines = [shown, f"specification: {expected}", f"golden model: {actual}"]
     assert difference(profile).splitlines() == lines
-
-
-def test_a_wrong_model_for_arrays_is_found(monkeypatch):
-    monkeypatch.setattr(
-        arrays.ArrayDecoder, "_kind_of_whole", lambda self, value, kind, length: kind
-    )
-    assert difference(UCS2).splitlines() == [
-        "text EF BF BE",
-        "specification: U+FFFD error 1 noncharacter, 3 bytes",
-        "golden model for arrays: U+FFFE character, 3 bytes",
-    ]
 
 
 # --- a specification that is wrong --------------------------------------------------------------
@@ -308,7 +234,6 @@ def test_what_is_unclear_to_both_is_a_difference(monkeypatch):
 
     for who in (golden_decoder.Specification, Model):
         monkeypatch.setattr(who, "__call__", unclear)
-    monkeypatch.setattr(golden_decoder, "MODELS", {"golden model": Model})
     assert difference(UNICODE).startswith("text 00\n")
 
 
@@ -348,41 +273,48 @@ def test_each_bit_is_tried_above():
 
 WRONG_ENCODERS = {
     "FFFE is encoded": (
-        *(text, "NONCHARACTERS", (0xFFFF,), "golden model", "FFFE"),
-        *("EF BF BD, refused", "EF BF BE"),
+        *("FFFE <= value <= FFFF and", "value == FFFF and"),
+        *("FFFE", "EF BF BD, refused", "EF BF BE"),
     ),
     "E000 is refused": (
-        *(text, "SURROGATES", range(0xD800, 0xE001), "golden model", "E000"),
-        *("EE 80 80", "EF BF BD, refused"),
+        *("<= value <= LAST_SURROGATE", "<= value <= 0xE000"),
+        *("E000", "EE 80 80", "EF BF BD, refused"),
     ),
     "800 is overlong": (
-        *(arrays, "form_maximum", lambda length: [0, 127, 2048][length]),
-        *("golden model for arrays", "800", "E0 A0 80", "E0 80"),
+        *("while value > form_maximum(length)", "while value - 1 > form_maximum(length)"),
+        *("80", "C2 80", "80"),
     ),
-    "D800 is encoded": (
-        *(arrays, "is_refused", lambda values, profile: values > profile.highest),
-        *("golden model for arrays", "D800", "EF BF BD, refused", "ED A0 80"),
-    ),
-    "a form has its bits elsewhere": (
-        *(specification, "FORMS", {**specification.FORMS, 2: "1100xxxx 1xxxxxxx"}),
-        *("golden model", "80", "C1 80", "C2 80"),
+    "only one byte is refused": (
+        *("1 if refused else 0", "1 if refused and place else 0"),
+        *("D800", "EF BF BD, refused", "EF BF BD, refused in part"),
     ),
 }
 
 
 @pytest.mark.parametrize(
-    ("where", "what", "wrong", "who", "code_point", "expected", "actual"),
+    ("right", "wrong", "code_point", "expected", "actual"),
     WRONG_ENCODERS.values(),
     ids=WRONG_ENCODERS,
 )
 def test_a_wrong_encoder_is_found(
-    few_code_points, monkeypatch, where, what, wrong, who, code_point, expected, actual
+    few_code_points, monkeypatch, right, wrong, code_point, expected, actual
 ):
-    monkeypatch.setattr(where, what, wrong)
+    altered = altered_golden((right, wrong), within=["encoder"]).encoder
+    monkeypatch.setattr(golden_encoder, "EncoderModel", altered.EncoderModel)
     assert encode_all(UCS2)[1].splitlines() == [
         f"code point {code_point}",
         f"specification: {expected}",
-        f"{who}: {actual}",
+        f"golden model: {actual}",
+    ]
+
+
+def test_a_wrong_specification_of_the_encoder_is_found(few_code_points, monkeypatch):
+    wrong = {**specification.FORMS, 2: "1100xxxx 1xxxxxxx"}
+    monkeypatch.setattr(specification, "FORMS", wrong)
+    assert encode_all(UCS2)[1].splitlines() == [
+        "code point 80",
+        "specification: C1 80",
+        "golden model: C2 80",
     ]
 
 

@@ -462,7 +462,7 @@ def test_a_whole_run(folder):
     again = run(*options)
     assert (again.status, again.err) == (0, "")
     assert "units 0-1 were compared before (mine.json)" in again.out
-    assert again.out.splitlines()[3:] == first.out.splitlines()[3:]
+    assert again.out.splitlines()[4:] == first.out.splitlines()[4:]
     one = run("compare", "--compact", "--unit", 1)
     assert one.status == 0
     assert "unit 1 of seed 0: " in one.out

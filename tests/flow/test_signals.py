@@ -20,8 +20,8 @@ SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, sign
 PROVES = needs(modules=["pyosys"])
 
 
-STAY = r"tools|(in-use|.*)\.lock|utf8-hdl|.*\.(so|vvp|c\+\+)|utf8-hdl-compare\.json"
-"""Names of files that are meant to stay."""
+STAY = r"(/tools|\.lock|/utf8-hdl|\.(so|vvp|c\+\+)|/utf8-hdl-compare\.json)$|/kernels-"
+"""What the paths of files have that are meant to stay."""
 
 
 @pytest.fixture
@@ -37,7 +37,8 @@ def places(tmp_path, monkeypatch) -> Path:
 
 
 def left_in(places: Path) -> list[Path]:
-    return sorted(file for file in places.rglob("*") if not re.fullmatch(STAY, file.name))
+    files = (file.relative_to(places) for file in places.rglob("*"))
+    return sorted(file for file in files if not re.search(STAY, str(file)))
 
 
 def started(program: str) -> Callable[[Process], object]:

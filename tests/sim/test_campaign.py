@@ -29,7 +29,9 @@ from utf8_sim.campaign import (
 from utf8_sim.components.decoder import decoder_campaign
 from utf8_sim.components.encoder import value_classes
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.golden.text import TextModel, encode
+from utf8_sim.golden.decoder import DecoderModel
+from utf8_sim.golden.encoder import encode_as
+from utf8_sim.golden.model import feed_all
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
 
@@ -55,9 +57,9 @@ def test_bytes_of_a_class_do_the_same_after_any_beginning(profile):
     assert [byte for members in classes for byte in members] == list(range(256))
 
     def effect(start: bytes, byte: int, tail: bytes):
-        model = TextModel(profile)
-        tokens = [token for value in (*start, byte, *tail) for token in model.feed(value)]
-        return [(token.kind, token.length) for token in tokens], len(model.pending)
+        model, data = DecoderModel(profile), np.array([*start, byte, *tail], dtype=np.uint8)
+        tokens = feed_all(model, {"i.data": data, "i.last": np.zeros_like(data)})
+        return tokens["o.kind"].tolist(), tokens["o.length"].tolist(), model.pending
 
     tails = sorted({encoding[1:3] for encoding in boundary_encodings(profile)})
     for members, start, tail in product(classes, beginnings(profile), tails):
@@ -78,7 +80,7 @@ def test_boundaries_of_unicode_are_tried():
 @profiles
 def test_every_bit_of_a_value_is_seen_at_both_levels(profile):
     values = toggled_values(profile)
-    longest = [value for value in values if len(encode(value)) == profile.longest_form]
+    longest = [value for value in values if len(encode_as(value)) == profile.longest_form]
     for bit in range(profile.code_point_width):
         free = bit < profile.code_point_width - 1 or profile is not UNICODE
         assert any(value >> bit & 1 for value in longest)

@@ -25,7 +25,9 @@ from utf8_sim.components import COMPONENTS, component_of
 from utf8_sim.components.encoder import value_classes
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.engine import interface_of
-from utf8_sim.golden.arrays import ArrayDecoder, is_refused
+from utf8_sim.golden.decoder import DecoderModel, Rules
+from utf8_sim.golden.encoder import is_refused
+from utf8_sim.golden.model import feed_all
 from utf8_sim.hostile import LONG_RUN, any_inputs, bytes_of, text_ends, texts
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import LAST, STRETCH, ChangingStalls, RandomStalls, Stimulus
@@ -91,7 +93,7 @@ def longest_runs(values: np.ndarray) -> dict[int, int]:
 def test_bytes_are_of_all_kinds(profile):
     items = drawn(Decoder(profile), 120)
     assert_texts_of_all_lengths(items[LAST])
-    tokens = ArrayDecoder(profile).feed(items).columns
+    tokens = feed_all(DecoderModel(profile), items)
     impossible = {Kind.NONCHARACTER} if profile is UNICODE else {Kind.OUT_OF_RANGE}
     assert {Kind(kind) for kind in np.unique(tokens["o.kind"])} == {*Kind} - impossible
     for length in range(1, profile.longest_form + 1):
@@ -115,7 +117,7 @@ def test_code_points_are_of_all_kinds(profile):
     for members in value_classes(profile):
         inside = (values >= members[0]) & (values <= members[-1])
         assert {members[0], members[-1]} <= {*values[inside].tolist()}
-    refused = is_refused(values, profile)
+    refused = np.array([is_refused(value, Rules.of(profile)) for value in values.tolist()])
     assert 0.1 < refused.mean() < 0.9
     assert np.bitwise_or.reduce(values) == 2**32 - 1
     assert max(longest_runs(values).values()) >= LONG_RUN
@@ -240,7 +242,7 @@ def test_hardware_and_golden_model_agree(design):
 def covered(engine, seed: int) -> Coverage:
     coverage = engine.component.coverage(engine)
     pieces = engine.component.hostile(engine.design, np.random.default_rng(seed))
-    for trace in engine.run(Stimulus(pieces, RandomStalls(0.3, seed), cycles=300)):
+    for trace in Lockstep(engine, Stimulus(pieces, RandomStalls(0.3, seed), cycles=300)):
         coverage.add(trace)
     return coverage
 
@@ -275,7 +277,8 @@ def test_states_are_counted_alike_at_all_rates():
     cells = []
     for rates in ((0.0, 0.0), (0.25, 0.0), (0.0, 0.25), (0.25, 0.25)):
         coverage = engine.component.coverage(engine)
-        for trace in engine.run(Stimulus([(data, True)], *(RandomStalls(p, 1) for p in rates))):
+        stimulus = Stimulus([(data, True)], *(RandomStalls(p, 1) for p in rates))
+        for trace in Lockstep(engine, stimulus):
             coverage.add(trace)
         cells.append(coverage.cells)
     assert cells[0].sum() == 3000

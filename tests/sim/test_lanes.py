@@ -1,22 +1,15 @@
 """Components with lanes: their golden models, what is driven, and how beats are shown."""
 
-from collections.abc import Iterator
-from functools import partial
-from itertools import cycle
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hostile import chunks, hostile_bytes
-from modelled import ModelEngine
+from hostile import hostile_bytes
+from modelled import agrees, edited, misled, tells_apart, timed
 from reference import ref_tokens
 from rtl import (
-    ALL_RULES,
     COUNTER_FLAWS,
-    ODD_PROFILES,
     STALLS,
     WHOLE_UCS4,
     altered_lanes,
@@ -25,22 +18,14 @@ from rtl import (
 from utf8_hdl import EXTENDED, UNICODE, Decoder, Kind, Validator
 from utf8_sim.components import component_of
 from utf8_sim.components.beats import show_beat, show_slots, show_verdict
-from utf8_sim.engines.engine import Engine, interface_of
-from utf8_sim.golden.array_timing import ArrayCredit
-from utf8_sim.golden.lanes import SlotsTransducer, VerdictTransducer
-from utf8_sim.golden.text import DecoderTransducer
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import interface_of
+from utf8_sim.golden.model import feed_all
 from utf8_sim.golden.timing import Credit
+from utf8_sim.golden.validator import BYTES_BEFORE, ValidatorModel
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import RandomStalls, Stimulus
+from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.trace import Columns, Trace
-
-VARIANTS = list((ALL_RULES | ODD_PROFILES).values())
-MAKERS = {
-    **{f"validator, {lanes}": partial(Validator, lanes=lanes) for lanes in (1, 2, 4, 8, 64)},
-    "validator, 4, offset of 6 bits": partial(Validator, lanes=4, offset_width=6),
-    **{f"decoder, {lanes}": partial(Decoder, lanes=lanes) for lanes in (2, 4, 8, 64)},
-}
-each_design = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
 def packed(design, *pieces) -> Columns:
@@ -85,39 +70,11 @@ def test_bytes_that_do_not_fit_are_refused(value):
         beats(4, ([value], True))
 
 
-def readable(design, items: Columns) -> list[tuple]:
+def fed(design, items: Columns) -> list[tuple]:
     """What comes out for some inputs."""
-    model = component_of(design).transducer(design)
-    rows = zip(*(column.tolist() for column in items.values()), strict=True)
-    return [payload for row in rows for payload, _ in model.feed(*row)]
-
-
-def by_arrays(design, items: Columns, parts: Iterator[slice]) -> list[tuple]:
-    model, pins = component_of(design).array_transducer(design), interface_of(design).outputs
-    outputs: list[tuple] = []
-    for part in parts:
-        fed = model.feed({name: column[part] for name, column in items.items()})
-        assert fed.brought_by.tolist() == list(range(part.stop - part.start))
-        columns = [fed.columns[pin.name] for pin in pins]
-        assert [column.dtype for column in columns] == [pin.dtype for pin in pins]
-        outputs += zip(*(column.tolist() for column in columns), strict=True)
-    return outputs
-
-
-@each_design
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-def test_both_models_say_the_same_even_where_keep_is_wrong(make, data):
-    design = make(data.draw(st.sampled_from(VARIANTS)))
-    text = st.tuples(hostile_bytes(design.profile), st.booleans())
-    items = packed(design, *data.draw(st.lists(text, max_size=6)))
-    rng = data.draw(st.randoms(use_true_random=False))
-    for wrong in 0, 1:
-        for name in "i.keep", "i.last":
-            flips = rng.choices((0, wrong), (8, 1), k=items[name].size)
-            items[name] ^= np.array(flips, dtype=np.uint8).reshape(items[name].shape)
-        parts = chunks(len(items["i.last"]), rng)
-        assert by_arrays(design, items, parts) == readable(design, items)
+    columns = feed_all(component_of(design).model(design), items)
+    names = [pin.name for pin in interface_of(design).outputs]
+    return list(zip(*(columns[name].tolist() for name in names), strict=True))
 
 
 def is_cut(text: bytes, token) -> bool:
@@ -143,7 +100,7 @@ def test_slots_have_the_tokens_of_cpython(lanes, texts, empty):
             place = (begin + beat + 1, 0) if waits else (begin + beat, lane + 1)
             expected[place] = token.code_point, token.error or "none", token.length
         begin += len(text) // lanes + 1 if empty else max(1, -(-len(text) // lanes))
-    outputs = readable(design, packed(design, *pieces))
+    outputs = fed(design, packed(design, *pieces))
     assert len(outputs) == begin
     found = {}
     for beat, (*fields, _) in enumerate(outputs):
@@ -170,7 +127,7 @@ def test_verdicts_are_those_of_cpython(lanes, texts, empty):
             token = next(token for token in ref_tokens(text) if token.error)
             expected.append((1, token.error, error.start))
     items = packed(design, *pieces)
-    outputs = readable(design, items)
+    outputs = fed(design, items)
     rows = zip(*(column.tolist() for column in items.values()), strict=True)
     assert [output[:3] for output in outputs] == list(rows)
     assert all(output[3:] == (0, 0, 0) for output in outputs if not output[2])
@@ -179,12 +136,15 @@ def test_verdicts_are_those_of_cpython(lanes, texts, empty):
 
 
 def test_an_offset_that_is_too_high_stays_at_the_highest():
-    model = VerdictTransducer(UNICODE, 2)
-    model._lanes_before = (1 << 32) - 2
-    assert model.feed([0xFF, 0xFF], [1, 1], 1)[0].payload[3:] == (1, 2, (1 << 32) - 2)
+    def offset(before: int, text: bytes) -> int:
+        model, design = ValidatorModel(UNICODE, 2), Validator(lanes=2)
+        *_, of_text = model._state
+        of_text[BYTES_BEFORE] = before
+        return int(feed_all(model, packed(design, (text, True)))["o.offset"][0])
+
+    assert offset((1 << 32) - 2, b"\xff\xff") == (1 << 32) - 2
     for before in (1 << 32) - 2, 1 << 32:
-        model._lanes_before = before
-        assert model.feed([0x41, 0xFF], [1, 1], 1)[0].payload[3:] == (1, 2, (1 << 32) - 1)
+        assert offset(before, b"A\xff") == (1 << 32) - 1
 
 
 def around_carries(offset_width: int) -> list[bytes]:
@@ -226,96 +186,37 @@ def test_a_wrong_carry_or_saturation_is_found(flaw):
     assert Lockstep(quick_engine(design), Stimulus(pieces, *STALLS["full rate"])).run()
 
 
-# Timing, and all of it together: the vectorised model looks at what the readable one does.
-
-
-def agrees(engine: Engine) -> bool:
-    """True if all parts of the campaign agree, which then meet every class in every case."""
-    coverage = engine.component.coverage(engine)
-    parts = [part for part in engine.component.campaign(engine.design, 0) if not part.is_long]
-    for part, stalls in zip(parts, cycle(STALLS.values()), strict=False):
-        lockstep = Lockstep(engine, Stimulus(part.pieces(), *stalls))
-        for trace in lockstep:
-            coverage.add(trace)
-        if lockstep.difference:
-            return False
-    assert coverage.cells.all()
-    return True
-
-
-@each_design
-def test_campaign_agrees_and_leaves_no_gap(make):
-    lanes = make.keywords["lanes"]
-    design = make(EXTENDED if lanes == 4 else UNICODE, lanes=min(lanes, 16))
-    assert agrees(ModelEngine(design))
-
-
-@pytest.mark.parametrize("stages", [1, 7, 12])
-@pytest.mark.parametrize("size", [1, 2, 7, 64])
-def test_credit_in_windows(stages, size):
-    engine = ModelEngine(Validator(lanes=2))
-    engine.timing, engine.window = Credit(stages), size
-    text = bytes(range(256))
-    very_slow = RandomStalls(0.3, 1), RandomStalls(0.9, 2)
-    for stalls in (*STALLS.values(), very_slow):
-        lockstep = Lockstep(engine, Stimulus([(text, True)], *stalls))
-        trace = Trace.join(list(lockstep))
-        assert lockstep.difference is None
-        assert np.count_nonzero(trace.is_taken) == 128
-    assert (trace["i.ready"][20:200] == 0).any()  # too many were outstanding
+# Timing, and what is wrong with a model.
 
 
 def test_credit_as_its_docstring_says():
     """Nothing is taken: 16 beats are accepted, the one at the output among them."""
-    engine = ModelEngine(Validator(lanes=1))
-    engine.timing = Credit(7)
-    stalls = RandomStalls(), RandomStalls(0.999, 1)
-    trace = Trace.join(list(Lockstep(engine, Stimulus([(bytes(40), True)], *stalls))))
+    engine = AmaranthEngine(Decoder(lanes=2))
+    assert engine.timing == Credit(7)
+    stalls = FixedStalls(), FixedStalls((True,) * 60)
+    lockstep = Lockstep(engine, Stimulus([(bytes(80), True)], *stalls))
+    trace = Trace.join(list(lockstep))
+    assert lockstep.difference is None
     assert trace["i.ready"][:18].tolist() == [0] + 16 * [1] + [0]
     assert trace["o.valid"][:10].tolist() == [0] * 9 + [1]
 
 
-@pytest.mark.parametrize("forgotten", ["_ready", "_arrives"])
-def test_a_model_that_forgets_at_the_end_of_a_window_is_found(forgotten, monkeypatch):
-    flow = ArrayCredit.flow
-
-    def forgetful(timing, *arguments):
-        setattr(timing, forgotten, getattr(ArrayCredit(Credit(7)), forgotten))
-        return flow(timing, *arguments)
-
-    monkeypatch.setattr(ArrayCredit, "flow", forgetful)
-    engine = ModelEngine(Decoder(lanes=2))
-    engine.window = 5
-    assert Lockstep(engine, Stimulus([(bytes(100), True)], *STALLS["slow consumer"])).run()
+def looks_at_garbage(items):
+    items["i.keep"][:] = 1
 
 
-class Broken:
-    """A transducer that is fed something else than what it should be."""
-
-    def __init__(self, transducer, change) -> None:
-        self._transducer = transducer
-        self._change = change
-
-    def feed(self, *item: Any):
-        return self._transducer.feed(*self._change(*map(np.copy, item)))
+def wrong_in_lane_2(items):
+    lane = items["i.data"][:, 2]
+    for wrong, right in (0xC1, 0xC2), (0xF5, 0xF4):
+        lane[lane == wrong] = right
 
 
-def looks_at_garbage(data, keep, last):
-    return data.tolist(), [1] * len(keep), int(last)
+def forgets_the_end_of_a_text(items):
+    items["i.last"][:] = 0
 
 
-def wrong_in_lane_2(data, keep, last):
-    data[2] = {0xC1: 0xC2, 0xF5: 0xF4}.get(int(data[2]), data[2])
-    return data.tolist(), keep.tolist(), int(last)
-
-
-def forgets_the_end_of_a_text(data, keep, last):
-    return data.tolist(), keep.tolist(), 0
-
-
-def drops_the_last_lane(data, keep, last):
-    keep[3] &= last
-    return data.tolist(), keep.tolist(), int(last)
+def drops_the_last_lane(items):
+    items["i.keep"][:, 3] &= items["i.last"]
 
 
 @pytest.mark.parametrize("make", [Validator, Decoder])
@@ -323,78 +224,60 @@ def drops_the_last_lane(data, keep, last):
     "change",
     [looks_at_garbage, wrong_in_lane_2, forgets_the_end_of_a_text, drops_the_last_lane],
 )
-def test_campaign_finds_a_design_that_is_wrong_about_its_input(make, change):
+def test_campaign_finds_a_model_that_is_misled(make, change):
     design = make(lanes=4)
-    transducer = component_of(design).transducer(design)
-    assert not agrees(ModelEngine(design, Broken(transducer, change)))
+    assert tells_apart(design, misled(design, change))
 
 
-class CarryLost(DecoderTransducer):
-    """It forgets what is unfinished after each fourth byte."""
-
-    fed = 0
-
-    def feed(self, *item: Any):
-        self.fed += 1
-        if self.fed % 4 == 1:
-            self._text.pending = b""
-        return super().feed(*item)
-
-
-class SlotZeroEmpty(SlotsTransducer):
-    def feed(self, *item: Any):
-        [output] = super().feed(*item)
-        *fields, last = output.payload
-        return [output._replace(payload=(*([0, *field[1:]] for field in fields), last))]
-
-
-class LastError(VerdictTransducer):
-    """It reports the last error of a text."""
-
-    def feed(self, *item: Any):
-        before = self._verdict
-        self._verdict = 0, 0, 0
-        outputs = super().feed(*item)
-        if not item[-1] and not self._verdict[0]:
-            self._verdict = before
-        return outputs
-
-
-class OldError(VerdictTransducer):
-    """It remembers the error of the text before."""
-
-    def _begin_text(self) -> None:
-        self._lanes_before = 0
-        self._verdict = getattr(self, "_verdict", (0, 0, 0))
-
-
-class OffsetOfBeat(VerdictTransducer):
-    """It does not count the beats of a text."""
-
-    def feed(self, *item: Any):
-        self._lanes_before = 0
-        return super().feed(*item)
+EDITS = {
+    "carry lost": (
+        Decoder,
+        "decoder",
+        (
+            "            state[PENDING] = 0\n        for lane in range(lanes",
+            "            pass\n        state[PENDING] = 0\n        for lane in range(lanes",
+        ),
+    ),
+    "slot 0 empty": (
+        Decoder,
+        "decoder",
+        (
+            "if two[CUT + LENGTH]:\n                for field",
+            "if two[CUT + LENGTH] and lane:\n                for field",
+        ),
+    ),
+    "last error": (
+        Validator,
+        "validator",
+        ("if text[FIRST_KIND] == NONE and kept and two", "if kept and two"),
+    ),
+    "error of the text before": (
+        Validator,
+        "validator",
+        (
+            "highest)\n            text[BYTES_BEFORE] = text[FIRST_KIND] = text[FIRST_OFFSET] = 0",
+            "highest)\n            text[BYTES_BEFORE] = 0",
+        ),
+    ),
+    "offset in the beat": (
+        Validator,
+        "validator",
+        ("text[BYTES_BEFORE] += lanes", "text[BYTES_BEFORE] = 0"),
+    ),
+}
 
 
-@pytest.mark.parametrize("broken", [SlotZeroEmpty, LastError, OldError, OffsetOfBeat])
-def test_campaign_finds_what_is_wrong_with_a_result(broken):
-    make = Decoder if broken is SlotZeroEmpty else Validator
-    assert not agrees(ModelEngine(make(lanes=4), broken(UNICODE, 4)))
-
-
-@pytest.mark.parametrize("make", [Validator, Decoder])
-def test_campaign_finds_a_lost_carry(make):
+@pytest.mark.parametrize(("make", "module", "edit"), EDITS.values(), ids=EDITS)
+def test_campaign_finds_what_is_wrong_with_a_model(make, module, edit):
     design = make(lanes=4)
-    model = component_of(design).transducer(design)
-    model._lanes._bytes = CarryLost(UNICODE)
-    assert not agrees(ModelEngine(design, model))
+    assert tells_apart(design, edited(design, edit, module))
 
 
 @pytest.mark.parametrize("make", [Validator, Decoder])
 def test_campaign_finds_wrong_credit(make):
     design = make(lanes=2)
-    timing = component_of(design).timing(design)
-    assert not agrees(ModelEngine(design, cycles=Credit(timing.stages + 1).cycles()))
+    stages = component_of(design).timing(design).stages
+    assert not agrees(timed(design, Credit(stages + 1)))
 
 
 @pytest.mark.parametrize(
@@ -416,9 +299,7 @@ def test_beats_are_shown_byte_by_byte():
 
 
 def test_slots_are_shown_by_their_numbers():
-    outputs = readable(
-        Decoder(lanes=8), packed(Decoder(lanes=8), (b"Hey \xe2\x82\xac\xf0!\xff", True))
-    )
+    outputs = fed(Decoder(lanes=8), packed(Decoder(lanes=8), (b"Hey \xe2\x82\xac\xf0!\xff", True)))
     names = "o.code_point", "o.error", "o.kind", "o.length", "o.last"
     shown = [show_slots(dict(zip(names, output, strict=True))) for output in outputs]
     assert shown == [
@@ -432,7 +313,7 @@ def test_verdicts_are_shown_where_texts_end():
     design = Validator(lanes=2)
     items = packed(design, (b"ab", False), (b"\xc0", True), (b"", True))
     names = [pin.name for pin in interface_of(design).outputs]
-    outputs = (dict(zip(names, output, strict=True)) for output in readable(design, items))
+    outputs = (dict(zip(names, output, strict=True)) for output in fed(design, items))
     assert list(map(show_verdict, outputs)) == [
         "61 62",
         "C0 --: overlong at 2",

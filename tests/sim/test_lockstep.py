@@ -60,7 +60,6 @@ def test_a_part_that_begins_with_the_window_knows_what_was_before():
     part = window.part(0, window.first_cycle + 9)
     assert (part.first_cycle, len(part.actual)) == (window.first_cycle, 9)
     assert part.of_text == window.of_text > 4000
-    assert part.timing is window.timing is not None
 
 
 def test_every_output_pin_is_compared():
@@ -105,7 +104,7 @@ def test_payload_is_nobodys_business_while_valid_is_low(design, items, stalls):
     noisy, silent = Noisy(design), AmaranthEngine(design)
     lockstep = Lockstep(noisy, stimulus)
     coverages = [engine.component.coverage(engine) for engine in (noisy, silent)]
-    for noise, silence in zip(lockstep, silent.run(stimulus), strict=True):
+    for noise, silence in zip(lockstep, Lockstep(silent, stimulus), strict=True):
         valid = silence["o.valid"].astype(bool)
         for pin in silence.interface.outputs:
             assert (noise[pin.name] != silence[pin.name])[~valid].all()

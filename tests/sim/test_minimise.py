@@ -1,13 +1,16 @@
 """The stimulus of a difference is made shorter until each event in it is needed."""
 
+import shutil
+
 import numpy as np
 import pytest
 
-from modelled import ModelEngine
+from needs import CXX
 from rtl import broken, quick_engine
 from utf8_hdl import Decoder, Validator
 from utf8_sim import minimise
 from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.compiled import CxxrtlEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.minimise import Found, NotReproducible, minimised
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus, Table
@@ -20,8 +23,8 @@ def patience(monkeypatch):
     monkeypatch.setattr(minimise, "PATIENCE", 600.0)
 
 
-class Planted(ModelEngine):
-    """The golden model with a fault: ``o.valid`` is inverted in the cycles that a mask chooses."""
+class Planted(CxxrtlEngine if shutil.which(CXX) else AmaranthEngine):
+    """A design with a fault: ``o.valid`` is inverted in the cycles that a mask chooses."""
 
     def __init__(self, design, fault) -> None:
         super().__init__(design)
@@ -209,6 +212,7 @@ def test_the_shortest_stimulus_of_a_broken_design(name, most, stalls):
 def test_only_the_last_cycles_of_a_long_run_are_looked_at(monkeypatch):
     monkeypatch.setattr("utf8_sim.lockstep.MOST_HISTORY", 1000)
     engine = Planted(Decoder(compact=True), seen(*[a_byte] * 900, a_lead_byte))
+    engine.window = 500
     lockstep = Lockstep(engine, Stimulus([(b"A" * 1400 + b"\xed\xbf", True)]))
     assert lockstep.run().cycle == 1400
     assert not lockstep.history.is_whole

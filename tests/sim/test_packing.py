@@ -1,26 +1,22 @@
 """The compactor's golden model: what comes out, and when."""
 
-from itertools import cycle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dense import by_arrays, packed, readable
-from hostile import chunks
-from modelled import EarlyEnd, ModelEngine, NumberOfInput
+from dense import fed, packed
+from modelled import agrees, edited, held_against, misled, mistimed, tells_apart, timed
 from rtl import STALLS, quick_engine
 from utf8_hdl import UNICODE, Compactor
 from utf8_sim import Mismatch, Scoreboard
 from utf8_sim.components import COMPACTOR
-from utf8_sim.engines.engine import Engine, interface_of
-from utf8_sim.golden.array_timing import ArrayPacking
-from utf8_sim.golden.packing import CompactorTransducer, Packer
-from utf8_sim.golden.text import Output
+from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import interface_of
+from utf8_sim.golden.model import feed_all
 from utf8_sim.golden.timing import Packing
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import RandomStalls, Stimulus, anything
+from utf8_sim.stimulus import FixedStalls, Stimulus, anything
 from utf8_sim.trace import Columns, Trace
 
 DESIGNS = {
@@ -85,26 +81,14 @@ def plain(design, outputs: list[tuple]) -> list[tuple]:
 def test_values_come_out_side_by_side(options, seed, density, beats):
     design = make(options)
     items = random_items(design, beats, seed, density)
-    assert plain(design, readable(design, items)) == ref_beats(design, items)
-
-
-@each_design
-@settings(max_examples=40, deadline=None)
-@given(
-    seed=st.integers(0, 1 << 32), density=st.floats(0, 1), beats=st.integers(0, 40), data=st.data()
-)
-def test_both_models_say_the_same(options, seed, density, beats, data):
-    design = make(options)
-    items = random_items(design, beats, seed, density)
-    parts = list(chunks(beats, data.draw(st.randoms(use_true_random=False))))
-    assert by_arrays(design, items, parts) == readable(design, items)
+    assert plain(design, fed(design, items)) == ref_beats(design, items)
 
 
 def test_a_full_beat_waits_for_a_value_behind_it():
     def outputs(*pieces):
         return [
             (n, bytes(data[: sum(keep)]), last)
-            for n, _, data, keep, last in readable(design, packed(design, *pieces))
+            for n, _, data, keep, last in fed(design, packed(design, *pieces))
         ]
 
     design = Compactor(lanes=2)
@@ -113,49 +97,14 @@ def test_a_full_beat_waits_for_a_value_behind_it():
     assert outputs((b"", True), (b"a", True)) == [(0, b"", 1), (1, b"a", 1)]
 
 
-# Timing, and all of it together.
-
-
-def agrees(engine: Engine) -> bool:
-    """True if all parts of the campaign agree, which then meet every class in every case."""
-    coverage = engine.component.coverage(engine)
-    parts = engine.component.campaign(engine.design, 0)
-    for part, stalls in zip(parts, cycle(STALLS.values()), strict=False):
-        lockstep = Lockstep(engine, Stimulus(part.pieces(), *stalls))
-        for trace in lockstep:
-            coverage.add(trace)
-        if lockstep.difference:
-            return False
-    assert coverage.cells.all()
-    return True
-
-
-@each_design
-def test_campaign_agrees_and_leaves_no_gap(options):
-    assert agrees(ModelEngine(make(options)))
-
-
-SLOW = RandomStalls(0.3, 1), RandomStalls(0.9, 2)
-
-
-@pytest.mark.parametrize("stages", [1, 11, 20])
-@pytest.mark.parametrize("size", [2, 7, 64])
-def test_packing_in_windows(stages, size):
-    design = Compactor(lanes=2)
-    engine = ModelEngine(design)
-    engine.timing, engine.window = Packing(stages), size
-    for density in 0.05, 0.5, 0.9:
-        items = random_items(design, 120, 1, density)
-        for stalls in (*STALLS.values(), SLOW):
-            lockstep = Lockstep(engine, Stimulus([items], *stalls))
-            trace = Trace.join(list(lockstep))
-            assert lockstep.difference is None
-    assert (trace["i.ready"][20:150] == 0).any()  # too many were not done
+# Timing, and what is wrong with a model.
 
 
 def events(pieces, stalls=STALLS["full rate"], **options) -> Trace:
-    engine = ModelEngine(Compactor(**options))
-    return Trace.join(list(Lockstep(engine, Stimulus(pieces, *stalls))))
+    lockstep = Lockstep(AmaranthEngine(Compactor(**options)), Stimulus(pieces, *stalls))
+    trace = Trace.join(list(lockstep))
+    assert lockstep.difference is None
+    return trace
 
 
 def test_latency_is_as_its_docstring_says():
@@ -170,7 +119,7 @@ def test_latency_is_as_its_docstring_says():
 
 def test_credit_is_as_its_docstring_says():
     """Nothing is taken. The full beat at the output has number 2: one input is done."""
-    nothing_taken = RandomStalls(), RandomStalls(0.999, 1)
+    nothing_taken = FixedStalls(), FixedStalls((True,) * 60)
     trace = events([(bytes(100), True)], nothing_taken, lanes=2)
     assert trace["i.ready"][:20].tolist() == [0] + 16 * [1] + [0] * 3
     # Beats without a value are done in time, whatever the output does.
@@ -179,112 +128,90 @@ def test_credit_is_as_its_docstring_says():
     assert events([columns], nothing_taken, lanes=2)["i.ready"][1:41].all()
 
 
-@pytest.mark.parametrize("forgotten", ["_arrives", "_numbers", "_ends", "_accepted", "_ready"])
-def test_a_model_that_forgets_at_the_end_of_a_window_is_found(forgotten, monkeypatch):
-    flow = ArrayPacking.flow
-
-    def forgetful(timing, *arguments):
-        setattr(timing, forgotten, np.zeros_like(getattr(timing, forgotten)))
-        return flow(timing, *arguments)
-
-    monkeypatch.setattr(ArrayPacking, "flow", forgetful)
-    engine = ModelEngine(Compactor(lanes=2))
-    engine.timing, engine.window = Packing(20), 5
-    items = random_items(engine.design, 200, 3)
-    runs = [Lockstep(engine, Stimulus([items], *stalls)) for stalls in (*STALLS.values(), SLOW)]
-    assert any(run.run() for run in runs)
-
-
-@pytest.mark.parametrize(
-    "cycles",
-    [Packing(12).cycles, lambda: EarlyEnd(Packing(11)), lambda: NumberOfInput(Packing(11))],
-    ids=["a stage too many", "early", "another number"],
-)
-def test_campaign_finds_a_wrong_timing(cycles):
-    assert not agrees(ModelEngine(Compactor(lanes=2), cycles=cycles()))
-
-
-class Early(Packer):
-    """A beat comes when it is full."""
-
-    def full(self, values):
-        self._values += values
-        if len(self._values) < self._lanes:
-            return []
-        full, self._values = self._values[: self._lanes], self._values[self._lanes :]
-        return [full]
-
-
-class Forgets(Packer):
-    """What is behind a full beat is lost when the text ends with it."""
-
-    def rest(self):
-        rest = super().rest()
-        return rest if len(rest) < self._lanes else rest[:-1]
-
-
-class OneText(Packer):
-    """Texts are not kept apart."""
-
-    def rest(self):
-        return self._values[:0]
-
-
-class Swaps(Packer):
-    """The last two values of an input are in the wrong order."""
-
-    def full(self, values):
-        *others, last = [*values] or [None]
-        if others:
-            return super().full([*others[:-1], last, others[-1]])
-        return super().full(values)
-
-
-@pytest.mark.parametrize("packer", [Early, Forgets, OneText, Swaps])
-def test_campaign_finds_what_is_wrong_with_a_result(packer):
-    model = CompactorTransducer(4)
-    model._packer = packer(4)
-    assert not agrees(ModelEngine(Compactor(lanes=4), model))
-
-
-class Changed(CompactorTransducer):
-    def __init__(self, change, lanes: int = 4) -> None:
-        super().__init__(lanes)
-        self._change = change
-
-    def feed(self, *item) -> list[Output]:
-        return super().feed(*self._change(*item))
-
-
-CHANGES = {
-    "looks at garbage": lambda data, keep, last, user: (data, [1, *keep[1:]], last, user),
-    "drops the last lane": lambda data, keep, last, user: (data, [*keep[:3], 0], last, user),
-    "forgets a bit": lambda data, keep, last, user: ([n & 0x7F for n in data], keep, last, user),
-    "forgets the user": lambda data, keep, last, user: (data, keep, last, 0),
-    "forgets empty texts": lambda data, keep, last, user: (data, keep, last * any(keep), user),
+WRONG_TIMING = {
+    "an end in the slot of its input": (
+        "                if queue.ends[known]:\n                    queue.due[known] = NEVER",
+        "                if False:\n                    queue.due[known] = NEVER",
+    ),
+    "the number of the last input": (
+        "queue.due[known - 1], queue.number[known - 1] = due, up_to",
+        "queue.due[known - 1], queue.number[known - 1] = due, up_to - cycles.accepted[now]",
+    ),
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_campaign_finds_a_design_that_is_wrong_about_its_input(change):
-    assert not agrees(ModelEngine(Compactor(lanes=4, user=2), Changed(change)))
+@pytest.mark.parametrize("edit", WRONG_TIMING.values(), ids=WRONG_TIMING)
+def test_campaign_finds_a_wrong_timing(edit):
+    assert not agrees(mistimed(Compactor(lanes=2), edit))
 
 
-class Garbage(CompactorTransducer):
-    """Where there is no value in an output, it has anything."""
+def test_campaign_finds_a_stage_too_many():
+    assert not agrees(timed(Compactor(lanes=2), Packing(12)))
 
-    def _payload(self, beat, width, last, user):
-        data, *others = super()._payload(beat, width, last, user)
-        return [n or 0xA5 for n in data], *others
+
+WRONG_RESULT = {
+    "a beat comes when it is full": ("if filled > lanes:", "if filled >= lanes:"),
+    "a value behind a full beat is lost": (
+        "        if last[beat]:\n            filled = emit",
+        "        if last[beat]:\n            filled -= filled == lanes\n            filled = emit",
+    ),
+    "texts are not kept apart": (
+        "count += 1\n    state[0] = filled",
+        "count += 1\n            filled = 1\n    state[0] = filled",
+    ),
+    "two values are in the wrong order": (
+        "for lane in range(beat * lanes, (beat + 1) * lanes):",
+        "for lane in [beat * lanes, beat * lanes + 1, beat * lanes + 3, beat * lanes + 2]:",
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", WRONG_RESULT.values(), ids=WRONG_RESULT)
+def test_campaign_finds_what_is_wrong_with_a_result(edit):
+    design = Compactor(lanes=4)
+    assert tells_apart(design, edited(design, edit, "compactor"))
+
+
+def looks_at_garbage(items):
+    items["i.keep"][:, 0] = 1
+
+
+def drops_the_last_lane(items):
+    items["i.keep"][:, 3] = 0
+
+
+def forgets_a_bit(items):
+    items["i.data"] &= 0x7F
+
+
+def forgets_the_user(items):
+    items["i.user"][:] = 0
+
+
+def forgets_empty_texts(items):
+    items["i.last"] &= items["i.keep"].any(axis=1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [looks_at_garbage, drops_the_last_lane, forgets_a_bit, forgets_the_user, forgets_empty_texts],
+)
+def test_campaign_finds_a_model_that_is_misled(change):
+    design = Compactor(lanes=4, user=2)
+    assert tells_apart(design, misled(design, change))
 
 
 def test_what_is_in_lanes_without_a_value_does_not_matter():
-    model = Garbage(4)
-    assert any(0xA5 in output.payload[0] for output in model.feed([1, 2, 3, 4], [1, 0, 0, 0], 1))
-    items = {**random_items(Compactor(lanes=4), 100, 5)}
-    items["i.data"] |= 1
-    lockstep = Lockstep(ModelEngine(Compactor(lanes=4), Garbage(4)), Stimulus([items]))
-    assert lockstep.run() is None
+    edit = (
+        "    return columns\n",
+        '    columns["o.data"][columns["o.keep"] == 0] = 0xA5\n    return columns\n',
+    )
+    design = Compactor(lanes=4)
+    engine = held_against(design, edited(design, edit, "compactor"))
+    items = random_items(engine.design, 100, 5)
+    outputs = feed_all(edited(design, edit, "compactor"), items)
+    assert (outputs["o.data"] == 0xA5).any()
+    assert Lockstep(engine, Stimulus([items])).run() is None
 
 
 def test_a_scoreboard_does_not_look_at_lanes_without_a_value():

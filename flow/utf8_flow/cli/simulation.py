@@ -217,6 +217,7 @@ def compare(
     --state it also extends a finished run to more cycles or hours.
     """
     from utf8_sim.engines.amaranth import AmaranthEngine
+    from utf8_sim.golden.kernels import described
 
     from ..terminal import report_console, say
     from ..verify.engines import prepare_engine, tools_of
@@ -276,6 +277,7 @@ def compare(
         if "--profile" in variant.used_options:
             say(show, f"profile {made.profile.describe()}")
         say(show, f"engine {engine_line}")
+        say(show, f"golden model {described(plan.inputs)}")
         keeps_state = state is not None and runs.exhaustive is None
         runner.compare(kept.vcd or DIFFERENCE_VCD, kept.wave, keeps_state=keeps_state)
 

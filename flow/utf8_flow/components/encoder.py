@@ -10,8 +10,8 @@ from rich.text import Text
 from utf8_hdl import EXTENDED, Decoder
 from utf8_sim.components import ENCODER
 from utf8_sim.engines.engine import interface_of
-from utf8_sim.golden.arrays import ArrayDecoder
-from utf8_sim.golden.text import form
+from utf8_sim.golden.decoder import DecoderModel, form
+from utf8_sim.golden.model import feed_all
 from utf8_sim.golden.timing import Timing
 from utf8_sim.stimulus import LAST, Piece, one_by_one
 from utf8_sim.trace import Columns
@@ -64,9 +64,9 @@ INPUTS = {32: replace(ANYTHING, longest_form=7, highest=0xFFFF_FFFF), 64: ANYTHI
 
 def code_points_of(text: Iterator[Piece], design: Any) -> Iterator[Piece]:
     """The code points of a text."""
-    model = ArrayDecoder(INPUTS[design.profile.utf32_width])
+    model = DecoderModel(INPUTS[design.profile.utf32_width])
     for items in one_by_one(text, interface_of(Decoder())):
-        code_points = model.feed(items).columns["o.code_point"]
+        code_points = feed_all(model, items)["o.code_point"]
         yield code_points, bool(items[LAST][-1:].any())
 
 

@@ -20,8 +20,7 @@ of which that is made which is pending, and of those that continue nothing one o
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -30,7 +29,19 @@ from amaranth.hdl import Cat, Value
 
 from utf8_hdl import Kind, Profile
 from utf8_sim.campaign import byte_classes
-from utf8_sim.golden import arrays, text
+from utf8_sim.golden.decoder import (
+    FAULT,
+    LEAD,
+    PENDING,
+    STATE_SIZE,
+    TWO_TOKENS,
+    VALUE,
+    DecoderModel,
+    Rules,
+    decode_byte,
+    is_continuation,
+)
+from utf8_sim.golden.kernels import integers, kernel
 
 from ..terminal import plural
 from .bench import Bench
@@ -137,81 +148,61 @@ def _tokens(answers: Answers, bits: Bits) -> np.ndarray:
     return np.where(answers.high(bits[COMES] ^ 1), np.uint64(0), token)
 
 
-@lru_cache(1 << 16)
-def packed(token: text.Token) -> int:
-    """A token as a number."""
-    code_point, kind, length, last = token
-    fields = (code_point, token.error, kind.value, length, last)
-    return sum(value << at for value, at in zip(fields, FIELDS.values(), strict=True)) | 1 << COMES
-
-
 class Model:
-    """What the golden model answers."""
+    """What the golden model answers. All steps are in one run, with a reset before each."""
 
     def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-        fresh = [*(self._fed(bytes([byte])) for byte in BYTES), self._fed(b"")]
-        self._states = {model.pending: dict(vars(model)) for model in fresh}
-
-    def _fed(self, pending: bytes) -> text.TextModel:
-        model = text.TextModel(self._profile)
-        for byte in pending:
-            model.feed(byte)
-        return model
+        self._profile, self._rules = profile, Rules.of(profile)
 
     def __call__(self, steps: Steps) -> np.ndarray:
-        answers: list[int] = []
-        for pending in steps.pending:
-            model = self._fed(pending)
-            state = vars(model)
-            before = dict(state)
-            for byte in steps.tried:
-                whole = pending + bytes([byte])
-                for last in (False, True):
-                    state.update(before)
-                    tokens = [packed(token) for token in model.feed(byte, last)]
-                    left = model.pending
-                    settled = whole.endswith(left) and (
-                        left == whole or state == self._states.get(left)
-                    )
-                    end = tokens.pop() if tokens and not left else 0
-                    answers += (sum(tokens), end, len(left) if settled else int(UNCLEAR))
-        return np.array(answers, dtype=np.uint64).reshape(-1, 3)
-
-
-class Arrays:
-    """What the golden model for arrays answers, but for what is pending then.
-
-    All steps are in one long run, a text of one byte behind each.
-    """
-
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-
-    def __call__(self, steps: Steps) -> np.ndarray:
-        texts = steps.texts()
-        size, width = len(texts), texts.shape[1] + 1
-        data = np.full((size, width), ord("A"), dtype=np.uint8)
-        data[:, :-1] = texts
-        lasts = np.zeros_like(data)
-        lasts[:, -2], lasts[:, -1] = steps.lasts(), 1
-        decoder = arrays.ArrayDecoder(self._profile)
-        found = decoder.feed({"i.data": data.ravel(), "i.last": lasts.ravel()})
-        step, place = np.divmod(found.brought_by, width)
-        chosen = place == width - 2
+        texts, lasts = steps.texts(), steps.lasts()
+        size, length = texts.shape
+        is_last = np.zeros_like(texts)
+        is_last[:, -1] = lasts
+        begins = np.zeros(texts.size, dtype=bool)
+        begins[::length] = True
+        items = {"i.data": texts.ravel(), "i.last": is_last.ravel()}
+        found = DecoderModel(self._profile).feed(items, begins)
+        chosen = found.brought_by % length == length - 1
         tokens = np.full(np.count_nonzero(chosen), 1 << COMES, dtype=np.uint64)
         for name, at in FIELDS.items():
             tokens |= found.columns[f"o.{name}"][chosen].astype(np.uint64) << np.uint64(at)
-        answers = np.zeros((size, 2), dtype=np.uint64)
-        np.add.at(answers, (step[chosen], 1 - found.cut[chosen].astype(int)), tokens)
+        answers = np.zeros((size, 3), dtype=np.uint64)
+        step, cut = found.brought_by[chosen] // length, found.cut[chosen]
+        np.add.at(answers, (step, 1 - cut), tokens)
+        answers[:, 2] = self._left(texts, lasts)
         return answers
 
+    def _left(self, texts: np.ndarray, lasts: np.ndarray) -> np.ndarray:
+        """How many bytes are pending then, if these are the last ones of the text."""
+        size, length = texts.shape
+        numbers = np.zeros(STATE_SIZE, np.int64), np.zeros(TWO_TOKENS, np.int64)
+        left = np.empty(size, dtype=np.int64)
+        given = integers(texts), integers(lasts), length
+        pending_after.run(texts.size, self._rules, *numbers, *given, left)
+        return np.where(left >= 0, left.view(np.uint64), UNCLEAR)
 
-MODELS: dict[str, Callable[[Profile], Callable[[Steps], np.ndarray]]] = {
-    "golden model": Model,
-    "golden model for arrays": Arrays,
-}
-"""What is held against the specification."""
+
+@kernel
+def pending_after(rules, state, two, texts, lasts, length, left):  # type: ignore[no-untyped-def]
+    """How many bytes are pending after each text; -1 if the state is not that of these bytes alone.
+
+    While none is pending, the other numbers of the state are never read.
+    """
+    for row in range(len(lasts)):
+        state[PENDING] = 0
+        for place in range(length):
+            last = lasts[row] if place == length - 1 else 0
+            decode_byte(state, texts[row * length + place], last, rules, two)
+        left[row] = state[PENDING]
+        if 1 < state[PENDING] < length:
+            left[row] = -1
+        elif state[PENDING] == 1:
+            lead, value, fault = state[LEAD], state[VALUE], state[FAULT]
+            state[PENDING] = 0
+            decode_byte(state, texts[row * length + length - 1], 0, rules, two)
+            if not (lead == state[LEAD] and value == state[VALUE] and fault == state[FAULT]):
+                left[row] = -1
 
 
 def classes_of(profile: Profile) -> list[range]:
@@ -236,8 +227,8 @@ def walk(profile: Profile, alphabet: Sequence[int] = ()) -> tuple[Counter[str], 
     if not alphabet:
         alphabet = BYTES if profile.longest_form <= WHOLE_FORM else one_of_each(profile)
     specification = Specification(profile)
-    models = {name: model(profile) for name, model in MODELS.items()}
-    deep = sorted({*filter(text.is_continuation, alphabet), *one_of_each(profile)})
+    model = Model(profile)
+    deep = sorted({*filter(is_continuation, alphabet), *one_of_each(profile)})
     done, difference = Counter[str](), ""
     waiting = deque([[b""]])
     while waiting and not difference:
@@ -245,9 +236,7 @@ def walk(profile: Profile, alphabet: Sequence[int] = ()) -> tuple[Counter[str], 
         steps = Steps(pending, BYTES if len(pending[0]) <= SHALLOW else deep)
         expected = specification(steps)
         done += Counter({"sequences": len(pending), "steps": len(expected)})
-        difference = "".join(
-            _difference(steps, expected, name, model(steps)) for name, model in models.items()
-        )
+        difference = _difference(steps, expected, model(steps))
         waiting += _longer(steps, expected, alphabet)
     return done, difference
 
@@ -262,27 +251,25 @@ def _longer(steps: Steps, answers: np.ndarray, alphabet: Sequence[int]) -> Itera
     return (longer[begin : begin + size] for begin in range(0, len(longer), size))
 
 
-def _difference(steps: Steps, expected: np.ndarray, name: str, actual: np.ndarray) -> str:
+def _difference(steps: Steps, expected: np.ndarray, actual: np.ndarray) -> str:
     """The first text about which answers differ, and both answers, in lines; or nothing."""
-    expected = expected[:, : actual.shape[1]]
     wrong = ((actual != expected) | (expected == UNCLEAR)).any(axis=1)
     if not wrong.any():
         return ""
     row = wrong.argmax()
     text_shown = steps.texts()[row].tobytes().hex(" ").upper()
     ends = ", the last byte" if steps.lasts()[row] else ""
-    answers = {"specification": expected[row], name: actual[row]}
+    answers = {"specification": expected[row], "golden model": actual[row]}
     lines = [f"{who}: {_in_words(answer.tolist())}" for who, answer in answers.items()]
     return "\n".join([f"text {text_shown}{ends}", *lines, ""])
 
 
 def _in_words(answer: list[int]) -> str:
-    """An answer: its tokens, and what is pending, if it says so."""
-    *tokens, pending = [*answer, None][:3]
+    """An answer: its tokens, and what is pending."""
+    *tokens, pending = answer
     words = [_token_in_words(token) for token in tokens if token]
-    if pending is not None:
-        words.append("unclear" if pending == UNCLEAR else plural(pending, "pending byte"))
-    return "; ".join(words) or "nothing"
+    words.append("unclear" if pending == UNCLEAR else plural(pending, "pending byte"))
+    return "; ".join(words)
 
 
 def _token_in_words(token: int) -> str:

@@ -1,14 +1,14 @@
 """The golden model of the encoder, held against its specification."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from amaranth.hdl import Cat
 
 from utf8_hdl import Profile
 from utf8_sim.campaign import boundary_values, toggled_values
-from utf8_sim.golden import arrays, text
+from utf8_sim.golden.encoder import EncoderModel
 
 from .bench import Bench
 from .specification import EncoderSpecification
@@ -58,25 +58,12 @@ class Model:
     """What the golden model answers."""
 
     def __init__(self, profile: Profile) -> None:
-        self._profile = profile
-
-    def __call__(self, values: Sequence[int]) -> np.ndarray:
-        answers = []
-        for value in values:
-            encoded, refused = text.encode_character(value, self._profile)
-            answers.append((int.from_bytes(encoded, "little"), len(encoded) | refused << REFUSED))
-        return np.array(answers, dtype=np.uint64)
-
-
-class Arrays:
-    """What the golden model for arrays answers."""
-
-    def __init__(self, profile: Profile) -> None:
-        self._encoder = arrays.ArrayEncoder(profile)
+        self._encoder = EncoderModel(profile)
 
     def __call__(self, values: Sequence[int]) -> np.ndarray:
         given = np.array(values, dtype=np.uint64)
-        found = self._encoder.feed({"i.code_point": given, "i.last": np.ones_like(given)})
+        items = {"i.code_point": given, "i.last": np.ones_like(given)}
+        found = self._encoder.feed(items, np.zeros(len(given), dtype=bool))
         counts = np.bincount(found.brought_by, minlength=len(given))
         place = np.arange(len(found.brought_by)) - (counts.cumsum() - counts)[found.brought_by]
         encoded = np.zeros((len(given), 8), dtype=np.uint8)
@@ -86,30 +73,20 @@ class Arrays:
         return np.stack([encoded.view("<u8").ravel(), counts.astype(np.uint64)], axis=1)
 
 
-MODELS: dict[str, Callable[[Profile], Callable[[Sequence[int]], np.ndarray]]] = {
-    "golden model": Model,
-    "golden model for arrays": Arrays,
-}
-"""What is held against the specification."""
-
-
 def encode_all(profile: Profile) -> tuple[Counter[str], str]:
     """Encode values: how many, and the first difference in words, or nothing."""
     specification = Specification(profile)
-    models = {name: model(profile) for name, model in MODELS.items()}
-    values = values_of(profile)
+    model, values = Model(profile), values_of(profile)
     for begin in range(0, len(values), AT_ONCE):
         some = values[begin : begin + AT_ONCE]
-        expected = specification(some)
-        for name, model in models.items():
-            actual = model(some)
-            wrong = (actual != expected).any(axis=1)
-            if wrong.any():
-                row = wrong.argmax()
-                answers = {"specification": expected[row], name: actual[row]}
-                lines = [f"{who}: {_in_words(*told.tolist())}" for who, told in answers.items()]
-                shown = "\n".join([f"code point {some[row]:X}", *lines, ""])
-                return Counter({"code points": begin + int(row)}), shown
+        expected, actual = specification(some), model(some)
+        wrong = (actual != expected).any(axis=1)
+        if wrong.any():
+            row = wrong.argmax()
+            answers = {"specification": expected[row], "golden model": actual[row]}
+            lines = [f"{who}: {_in_words(*told.tolist())}" for who, told in answers.items()]
+            shown = "\n".join([f"code point {some[row]:X}", *lines, ""])
+            return Counter({"code points": begin + int(row)}), shown
     return Counter({"code points": len(values)}), ""
 
 

@@ -2,15 +2,16 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from itertools import chain, zip_longest
 from typing import Any
 
+import numpy as np
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from utf8_sim.engines.engine import Engine
-from utf8_sim.golden.array_timing import array_timing
+from utf8_sim.golden.model import MET
+from utf8_sim.golden.timing import NOTHING
 from utf8_sim.lockstep import HANDSHAKE, Window
 from utf8_sim.shown import has_error
 from utf8_sim.stimulus import LAST
@@ -49,7 +50,7 @@ def cycle_table(
     if not cycles:
         return []
     resets = bool(trace[RESET][cycles[0] - begin : cycles[-1] + 1 - begin].any())
-    met = _met(window, engine) if engine.timing.latency_of_state and not resets else None
+    met = _met(trace, engine) if engine.timing.latency_of_state and MET in trace.columns else None
     width = max(len("cycle"), len(str(cycles[-1])))
     no_mark = "" if marked is None else "  "
     free = [name for name in (others[0] if others else ()) if any(row[name] for row in others)]
@@ -126,12 +127,13 @@ def _aligned(rows: list[list[str]]) -> list[Text]:
     ]
 
 
-def _met(window: Window, engine: Engine) -> dict[int, str]:
+def _met(trace: Trace, engine: Engine) -> dict[int, str]:
     """Inputs by the place of the cycle in which they meet the state machine."""
-    trace = window.actual
-    timing = copy(window.timing or array_timing(engine.timing))
-    items = map(engine.component.show_item, trace[trace.is_accepted].offered("i"))
-    return dict(zip(timing.meetings(trace).tolist(), items, strict=False))
+    (cycles,) = np.nonzero(trace[MET] != NOTHING)
+    accepted = cycles - trace[MET].take(cycles)
+    is_here = accepted >= 0
+    items = trace[accepted[is_here]].offered("i")
+    return dict(zip(cycles[is_here].tolist(), map(engine.component.show_item, items), strict=True))
 
 
 def _input(trace: Trace, engine: Engine, place: int, idle: bool) -> str:

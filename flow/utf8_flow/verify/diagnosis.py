@@ -6,6 +6,7 @@ import numpy as np
 
 from utf8_hdl import UNICODE
 from utf8_sim.engines.engine import WATCHDOG, Engine
+from utf8_sim.golden.model import feed_all
 from utf8_sim.lockstep import OUTPUT_LAST
 from utf8_sim.minimise import Found, is_item
 from utf8_sim.stimulus import LAST, Table
@@ -36,7 +37,7 @@ def _rule(engine: Engine, found: Found) -> str:
             return "handshake: o.valid falls while the output waits"
         if pin != "o.valid":
             return "handshake: the payload changes while the output waits"
-    expected = engine.component.array_transducer(engine.design).feed(trace.accepted()).columns
+    expected = feed_all(engine.component.model(engine.design), trace.accepted())
     model, hardware = (_outputs(engine, columns) for columns in (expected, trace.taken()))
     if model != hardware:
         return _between(model, hardware)

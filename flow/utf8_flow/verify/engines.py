@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import numpy as np
 from amaranth.hdl import Value
 
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -13,8 +14,11 @@ from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine
 from utf8_sim.engines.gates import GateLevelEngine
 from utf8_sim.engines.icarus import IcarusEngine
+from utf8_sim.golden.kernels import expect, is_compiled_after
+from utf8_sim.golden.model import Model
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.yowasp import YOSYS
+from utf8_sim.trace import RESET, Trace
 
 from ..fpga.families import FAMILIES
 from ..terminal import progress_bar
@@ -105,16 +109,32 @@ def prepare_engine(name: str, design: Any, inputs: int) -> tuple[Engine, str]:
         name = AmaranthEngine.name
     with progress_bar() as progress:
         progress.add_task("preparing the engine", total=None)
-        if name != AUTO:
-            return ENGINES[name](design), name
-        is_wide = len(Value.cast(design.o.payload)) > WIDE
-        missing: list[ToolError] = []
-        for compiled in [VerilatorEngine.name] * is_wide + [CxxrtlEngine.name]:
-            try:
-                return ENGINES[compiled](design), compiled
-            except ToolError as error:
-                missing.append(error)
-        return AmaranthEngine(design), f"{AmaranthEngine.name}, which is slow ({missing[-1]})"
+        made, line = _made(name, design)
+        if is_compiled_after(inputs):
+            progress.add_task("compiling the golden model", total=None)
+            _compile_model(made, inputs)
+    return made, line
+
+
+def _made(name: str, design: Any) -> tuple[Engine, str]:
+    if name != AUTO:
+        return ENGINES[name](design), name
+    is_wide = len(Value.cast(design.o.payload)) > WIDE
+    missing: list[ToolError] = []
+    for compiled in [VerilatorEngine.name] * is_wide + [CxxrtlEngine.name]:
+        try:
+            return ENGINES[compiled](design), compiled
+        except ToolError as error:
+            missing.append(error)
+    return AmaranthEngine(design), f"{AmaranthEngine.name}, which is slow ({missing[-1]})"
+
+
+def _compile_model(engine: Engine, inputs: int) -> None:
+    """Compile the golden model, or read it from the cache, before anything is compared."""
+    expect(inputs)
+    model = Model(engine.interface, engine.component.model(engine.design), engine.timing)
+    no_cycles = {pin.name: pin.column(0) for pin in engine.interface.pins}
+    model.expected(Trace(engine.interface, {RESET: np.zeros(0, dtype=np.uint8), **no_cycles}))
 
 
 def keep_freed_memory() -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from utf8_hdl import UNICODE, Profile
 from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.golden.model import MET
 from utf8_sim.lockstep import Golden, Window
 from utf8_sim.stimulus import Table
 from utf8_sim.tools.cores import Workers
@@ -241,6 +242,8 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
         _show_start(show, run)
         engine = shown_engine(goal, run)
         expected = _expected(engine, run)
+        if expected:
+            run.trace.columns[MET] = expected[MET]
         window = Window(0, run.trace, expected or run.trace)
         difference = window.difference()
         marked = difference.cycle if difference else last

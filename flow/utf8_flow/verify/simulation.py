@@ -4,10 +4,13 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from utf8_sim.engines.engine import Engine
+from utf8_sim.golden.kernels import INTERPRETED, described
+from utf8_sim.golden.model import MET
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_binary_output, open_output
@@ -36,7 +39,8 @@ class Recording:
 
     def __init__(self, engine: Engine, outputs: dict[str, str | None], drawn: range) -> None:
         self._engine, self._outputs, self._drawn = engine, outputs, drawn
-        nothing = Trace(engine.interface, engine.interface.columns(0))
+        no_cycles = engine.interface.columns(0) | {MET: np.zeros(0, dtype=np.int64)}
+        nothing = Trace(engine.interface, no_cycles)
         self._beginning = self._drawing = nothing
         self._summary = entry_of(engine).report(None)
         self._writers: list[Callable[[Window], object]] = []
@@ -78,6 +82,8 @@ class Recording:
             elif self._summary.inputs <= max(SHORT_TEXT, FEW_BEATS * lanes):
                 print_lines(show, self._table(run.cycles))
             print_lines(show, [*self.lines(), Text(f"engine      {engine_line}")])
+            if run.cycles > INTERPRETED:
+                say(show, f"golden model {described(run.cycles)}")
         wave = self._outputs["--wave"]
         given = self._outputs["--vcd"]
         conclude(show, run, None if given else vcd, wave, folder=os.path.dirname(given or vcd))

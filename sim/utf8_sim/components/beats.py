@@ -22,7 +22,8 @@ from ..campaign import (
     hostile_texts,
     toggled_values,
 )
-from ..golden.text import encode, form_maximum, is_continuation
+from ..golden.decoder import form_maximum, is_continuation
+from ..golden.encoder import encode_as
 from ..hostile import bytes_of, texts
 from ..shown import token_label
 from ..stimulus import LAST, Piece, beats
@@ -74,7 +75,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
     encodings, starts = boundary_encodings(profile), beginnings(profile)
     classes = byte_classes(profile)
     edges = edges_of(classes)
-    toggled = [encode(value) for value in toggled_values(profile)]
+    toggled = [encode_as(value) for value in toggled_values(profile)]
     after_beginnings = [start + bytes([byte]) for start in starts for byte in edges]
     continuations = [bytes([byte]) for byte in edges if is_continuation(byte)]
     hostile = hostile_texts(classes, encodings, seed)
@@ -99,7 +100,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
     pieces["texts of every length up to three beats"] = _every_length(design)
     good = [b"A", b"A\xc3\xa9"]
     pieces["broken rules of keep"] = broken_rules(design, b"".join(encodings), good, seed)
-    characters = b"".join(encode(form_maximum(n) + 1) for n in range(1, profile.longest_form))
+    characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, profile.longest_form))
     pieces |= far_texts(design, characters, b"A", [b"\xff", starts[-1]])
     stock = b"".join([bytes(edges), *encodings])
     return [made_part(name, design, some, stock) for name, some in pieces.items()]
@@ -304,7 +305,7 @@ def made_part(
 def _every_length(design: Any) -> Iterator[Piece]:
     """Characters of all lengths, cut anywhere; if they fill a beat, also with an empty one."""
     longest = design.profile.longest_form
-    characters = b"".join(encode(form_maximum(n) + 1) for n in range(1, longest))
+    characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
     for length, others in product(range(3 * design.lanes + 1), range(4)):
         text = (b"A" * others + characters * length)[:length]
         yield text, True

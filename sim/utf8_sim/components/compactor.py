@@ -9,7 +9,7 @@ import numpy as np
 from utf8_hdl import Compactor, Profile
 
 from ..campaign import Coverage, Part
-from ..golden.packing import ArrayCompactor, CompactorTransducer
+from ..golden.compactor import CompactorModel
 from ..golden.timing import Packing
 from ..hostile import PIECE, text_ends
 from ..stimulus import LAST, Piece, anything, beats
@@ -299,10 +299,7 @@ COMPACTOR = register(
     Component(
         name="compactor",
         make=make,
-        transducer=lambda design: CompactorTransducer(design.lanes),
-        array_transducer=lambda design: ArrayCompactor(
-            design.lanes, -(-design.width // LARGEST_PART)
-        ),
+        model=lambda design: CompactorModel(design.lanes, -(-design.width // LARGEST_PART)),
         timing=lambda design: TIMING,
         campaign=campaign,
         hostile=hostile,

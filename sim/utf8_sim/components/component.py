@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..campaign import Coverage, Part
-from ..golden.arrays import ArrayTransducer
-from ..golden.text import Transducer
+from ..golden.model import Transducer
 from ..golden.timing import Timing
 from ..hostile import any_inputs
 from ..stimulus import Piece, one_by_one
@@ -30,8 +29,8 @@ class Lane:
 class Component:
     """A component: its gateware, its golden model, its stimuli, and how it is shown.
 
-    ``make`` is given a profile and the component's own options. Of a design, the transducers say
-    what comes out, readable and by whole arrays, and ``timing`` says when. ``campaign`` is given
+    ``make`` is given a profile and the component's own options. Of a design, the golden
+    ``model`` says what comes out, and ``timing`` says when. ``campaign`` is given
     the design and the random seed, ``hostile`` the design and a random generator for inputs without
     end, ``coverage`` an engine. An input is an ``item``, an output a
     ``result``. A timing diagram has ``lanes`` for what comes out, and below them ``levels``, pins
@@ -46,8 +45,7 @@ class Component:
 
     name: str
     make: Callable[..., Any]
-    transducer: Callable[[Any], Transducer]
-    array_transducer: Callable[[Any], ArrayTransducer]
+    model: Callable[[Any], Transducer]
     timing: Callable[[Any], Timing]
     campaign: Callable[[Any, int], list[Part]]
     coverage: Callable[[Any], Coverage]

@@ -19,10 +19,10 @@ from ..campaign import (
     hostile_texts,
     toggled_values,
 )
-from ..golden.array_timing import array_timing
-from ..golden.arrays import ArrayDecoder
-from ..golden.text import DecoderTransducer, encode, is_continuation
-from ..golden.timing import Compact, Elastic
+from ..golden.decoder import DecoderModel, is_continuation
+from ..golden.encoder import encode_as
+from ..golden.model import MET
+from ..golden.timing import NOTHING, Compact, Elastic
 from ..hostile import bytes_of, texts
 from ..shown import show_token, shown_byte, token_label, token_text
 from ..trace import Columns, Trace
@@ -39,7 +39,7 @@ def decoder_campaign(design: Any, seed: int) -> list[Part]:
     classes = byte_classes(profile)
     edges = edges_of(classes)
     encodings = boundary_encodings(profile)
-    toggled = [encode(value) for value in toggled_values(profile)]
+    toggled = [encode_as(value) for value in toggled_values(profile)]
     starts = beginnings(profile)
     after_beginnings = [
         start + bytes([byte]) + tail for start in starts for byte in edges for tail in (b"", b"A")
@@ -77,7 +77,6 @@ class DecoderCoverage(Coverage):
 
     def begin_again(self) -> None:
         super().begin_again()
-        self._timing = array_timing(self.engine.timing)
         self._rows_in_flight = np.zeros(0, dtype=np.intp)
 
     def count_life(self, trace: Trace) -> None:
@@ -97,7 +96,7 @@ class DecoderCoverage(Coverage):
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         accepted = self._rows_of_bytes.take(trace["i.data"].compress(trace.is_accepted))
         rows = np.concatenate([self._rows_in_flight, accepted])
-        cycles = self._timing.meetings(trace)
+        cycles = np.flatnonzero(trace[MET] != NOTHING)
         self._rows_in_flight = rows[len(cycles) :]
         return rows[: len(cycles)], self._column_of_state.take(trace["state"].take(cycles))
 
@@ -106,8 +105,7 @@ DECODER = register(
     Component(
         name="decoder",
         make=Decoder,
-        transducer=lambda design: DecoderTransducer(design.profile),
-        array_transducer=lambda design: ArrayDecoder(design.profile),
+        model=lambda design: DecoderModel(design.profile),
         timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
         campaign=decoder_campaign,
         hostile=lambda design, generator: texts(bytes_of(design.profile), generator),

@@ -10,8 +10,8 @@ from utf8_hdl import Encoder, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from ..campaign import Coverage, Part, boundary_values, edges_of
-from ..golden.arrays import ArrayEncoder
-from ..golden.text import EncoderTransducer, form_maximum
+from ..golden.decoder import form_maximum
+from ..golden.encoder import EncoderModel
 from ..golden.timing import Compact, Serial
 from ..hostile import Fragment, Fragments, alone, texts, values_of
 from ..shown import named, shown_byte
@@ -123,8 +123,7 @@ ENCODER = register(
     Component(
         name="encoder",
         make=Encoder,
-        transducer=lambda design: EncoderTransducer(design.profile),
-        array_transducer=lambda design: ArrayEncoder(design.profile),
+        model=lambda design: EncoderModel(design.profile),
         timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
         campaign=encoder_campaign,
         hostile=hostile,

@@ -10,17 +10,9 @@ from utf8_hdl import Form, Profile, Transcoder
 from utf8_hdl.profile import NONCHARACTERS
 
 from ..campaign import Bins, Part, boundary_values, class_name, edges_of, toggled_values
-from ..golden.text import encode
+from ..golden.encoder import encode_as
 from ..golden.timing import Transcoding
-from ..golden.transcoding import (
-    BOM,
-    FIRST_OF_PAIRS,
-    HIGH,
-    LOW,
-    ArrayTranscoder,
-    Conversion,
-    TranscoderTransducer,
-)
+from ..golden.transcoder import BOM, FIRST_OF_PAIRS, HIGH, LOW, Conversion, TranscoderModel
 from ..hostile import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
 from ..stimulus import LAST, Piece
 from ..trace import Columns, Trace
@@ -64,7 +56,7 @@ class Units:
     def text(self, value: int) -> bytes:
         """The units of a value, which need be no character."""
         if self.form is Form.UTF_8:
-            return encode(value)
+            return encode_as(value)
         if self.form is Form.UTF_32 or value < FIRST_OF_PAIRS:
             return self.unit(value)
         high, low = divmod(value - FIRST_OF_PAIRS, len(LOW))
@@ -280,7 +272,7 @@ def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
     if units.form in SWAPPED:
         texts.append(units.unit(SWAPPED[units.form]) + letter)
     if units.form is Form.UTF_8:
-        texts.append(encode(BOM, 4) + letter)
+        texts.append(encode_as(BOM, 4) + letter)
     for text, end in product(texts, (b"", letter)):
         yield text + end, True
         yield text + end, False
@@ -414,8 +406,7 @@ TRANSCODER = register(
     BeatComponent(
         name="transcoder",
         make=Transcoder,
-        transducer=lambda design: TranscoderTransducer(Conversion.of(design)),
-        array_transducer=lambda design: ArrayTranscoder(Conversion.of(design)),
+        model=lambda design: TranscoderModel(Conversion.of(design)),
         timing=lambda design: TIMING,
         campaign=campaign,
         hostile=hostile,

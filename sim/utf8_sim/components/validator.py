@@ -7,9 +7,10 @@ import numpy as np
 from utf8_hdl import Kind, Validator
 
 from ..campaign import Bins, Part, beginnings, boundary_encodings
-from ..golden.lanes import ArrayVerdicts, VerdictTransducer
-from ..golden.text import decode, encode, form_maximum
+from ..golden.decoder import decode, form_maximum
+from ..golden.encoder import encode_as
 from ..golden.timing import Credit
+from ..golden.validator import ValidatorModel
 from ..stimulus import Piece
 from ..trace import Trace
 from .beats import (
@@ -43,7 +44,7 @@ def far_bits(design: Any) -> int:
 def validator_campaign(design: Any, seed: int) -> list[Part]:
     """What all components with lanes have, and texts that are right up to a far offset."""
     longest = design.profile.longest_form
-    characters = b"".join(encode(form_maximum(n) + 1) for n in range(1, longest))
+    characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
 
     def wrong_at(offset: int) -> Piece:
         return right_text(offset, characters, b"A") + b"\xffA", True
@@ -118,8 +119,7 @@ VALIDATOR = register(
     BeatComponent(
         name="validator",
         make=Validator,
-        transducer=lambda design: VerdictTransducer(*_parameters(design)),
-        array_transducer=lambda design: ArrayVerdicts(*_parameters(design)),
+        model=lambda design: ValidatorModel(*_parameters(design)),
         timing=lambda design: TIMING,
         campaign=validator_campaign,
         coverage=VerdictCoverage,

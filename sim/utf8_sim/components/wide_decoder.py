@@ -7,7 +7,7 @@ import numpy as np
 from utf8_hdl import Decoder, Kind
 
 from ..campaign import LONGEST_FORM, count
-from ..golden.lanes import ArraySlots, SlotsTransducer
+from ..golden.decoder import WideDecoderModel
 from ..golden.timing import Credit
 from ..trace import Trace
 from .beats import BEATS, BeatComponent, BeatCoverage, show_slots
@@ -43,8 +43,7 @@ class SlotsCoverage(BeatCoverage):
 WIDE_DECODER = BeatComponent(
     name="decoder",
     make=Decoder,
-    transducer=lambda design: SlotsTransducer(design.profile, design.lanes),
-    array_transducer=lambda design: ArraySlots(design.profile, design.lanes),
+    model=lambda design: WideDecoderModel(design.profile, design.lanes),
     timing=lambda design: TIMING,
     coverage=SlotsCoverage,
     show_result=show_slots,

@@ -1,46 +1,58 @@
 """The golden model's timing: in which cycle an output is at the pins, with no text in it.
 
-A component is a transducer (:mod:`utf8_sim.golden.text`) in one of the timings here. What a
-transducer says of an output is all that a timing needs: which input brings it about, and whether it
-ends before that input. Latencies are counted from the cycle in which an input is accepted to the
-first cycle in which its output is at the pins.
+What is known of an output is all that a timing needs: which input brings it about, whether it ends
+before that input, and whether it ends a text. Latencies are counted from the cycle in which an
+input is accepted to the first cycle in which its output is at the pins. A kernel of each kind of
+flow control follows cycle by cycle what was accepted and taken. After a cycle of reset all is as in
+the first cycle, and what was in flight is lost.
 """
 
-from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from .text import Output, Transducer
+import numpy as np
 
-Payload = tuple[Any, ...]
-"""The fields of an output: numbers, and lists of them where a field is an array."""
+from .kernels import Kernel, kernel
 
+NOTHING = -1
+"""In place of an output at the pins, or of an input that meets the state machine."""
 
-class Cycles(ABC):
-    """A timing at some cycle of a run."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[Payload] = deque()
-        """The output that is at the pins, and those behind it."""
-
-    def offered(self) -> Payload | None:
-        """The output that is at the pins, or nothing while ``o.valid`` is low."""
-        return self._waiting[0] if self._waiting else None
-
-    @abstractmethod
-    def ready(self, o_ready: bool) -> bool:
-        """Level of ``i.ready``."""
-
-    @abstractmethod
-    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        """The clock edge. ``brought`` is by the input accepted in this cycle; None, if none is."""
+STATE_SIZE = 512
+"""Numbers of which the state of a timing consists at most. All are 0 after reset."""
 
 
-@dataclass(frozen=True)
-class Elastic:
+class Cycles(NamedTuple):
+    """Cycles, with an element of each array for each of them."""
+
+    reset: np.ndarray
+    accepted: np.ndarray
+    """Whether an input was accepted. In a cycle of reset none is."""
+    o_ready: np.ndarray
+    taken: np.ndarray
+    """Whether an output was taken, likewise."""
+    ready: np.ndarray
+    """To be filled: what ``i.ready`` is."""
+    at_pins: np.ndarray
+    """To be filled: which output is at the pins."""
+    met: np.ndarray
+    """To be filled: how many cycles ago the input was accepted that meets the state machine."""
+
+
+class Queue(NamedTuple):
+    """Outputs that were not taken before, and those that the inputs of some cycles bring about."""
+
+    first: np.ndarray
+    """For each input the number of the first output that it brings about; at last their count."""
+    cut: np.ndarray
+    """Whether an output ends before the input that brings it about."""
+    ends: np.ndarray
+    """Whether it ends a text."""
+    due: np.ndarray
+    """When it is at the pins, if nothing is before it: as a timing counts."""
+    number: np.ndarray
+    """How many inputs had been accepted when it was complete, for :class:`Packing`."""
+
+
+class Elastic(NamedTuple):
     """The elastic pipeline: stages with a shared clock enable, between two buffers.
 
     It is enabled in every cycle but the first after reset, and those after a cycle in which an
@@ -59,41 +71,72 @@ class Elastic:
     def latency_of_cut(self) -> int:
         return self.latency - 1
 
-    def cycles(self) -> "ElasticCycles":
-        return ElasticCycles(self)
+    @property
+    def kernel(self) -> Kernel:
+        return elastic
 
 
-class ElasticCycles(Cycles):
-    """The elastic pipeline at some cycle of a run."""
-
-    def __init__(self, timing: Elastic) -> None:
-        super().__init__()
-        self._timing = timing
-        self._in_flight: deque[tuple[int, Payload]] = deque()
-        self._enabled = self._skid = False
-        self._enabled_cycles = 0
-
-    def ready(self, o_ready: bool) -> bool:
-        return o_ready or (self._enabled and not self._skid)
-
-    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        stalled = bool(self._waiting) and not o_ready
-        enters = self._enabled_cycles + (self._enabled and self._skid)
-        for payload, cut in brought or ():
-            latency = self._timing.latency_of_cut if cut else self._timing.latency
-            self._in_flight.append((enters + latency, payload))
-        self._skid = brought is not None and (self._skid or not self._enabled)
-        if self._waiting and o_ready:
-            self._waiting.popleft()
-        if self._enabled:
-            self._enabled_cycles += 1
-            while self._in_flight and self._in_flight[0][0] == self._enabled_cycles:
-                self._waiting.append(self._in_flight.popleft()[1])
-        self._enabled = not stalled
+ENABLED, SKID, SKID_AGE, TIME, ENTERED = range(5)
+"""Numbers of the state: of the time, so many enabled cycles; from the last on, the ages of inputs
+in the stages, from 1 on.
+"""
 
 
-@dataclass(frozen=True)
-class Compact:
+@kernel
+def elastic(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
+    """:class:`Elastic`. The result is how many outputs were taken or lost."""
+    departed, known, item = 0, queue.first[0], 0
+    for now in range(len(cycles.reset)):
+        enabled, skid, accepted = state[ENABLED], state[SKID], cycles.accepted[now]
+        offered = departed < known and queue.due[departed] <= state[TIME]
+        cycles.at_pins[now] = departed if offered else NOTHING
+        cycles.ready[now] = 1 if cycles.o_ready[now] or (enabled and not skid) else 0
+
+        if accepted:
+            enters = state[TIME] + (enabled & skid)
+            item += 1
+            while known < queue.first[item]:
+                queue.due[known] = enters + timing.latency - queue.cut[known]
+                known += 1
+
+        cycles.met[now] = NOTHING
+        if enabled:
+            entering = state[SKID_AGE] if skid else accepted
+            cycles.met[now] = _through(state, ENTERED, timing.latency_of_state, entering) - 1
+        _grow_older(state, ENTERED, timing.latency_of_state)
+
+        state[SKID_AGE] = 2 if accepted else 0
+        state[SKID] = 1 if accepted and (skid or not enabled) else 0
+        state[TIME] += enabled
+        state[ENABLED] = 0 if offered and not cycles.o_ready[now] else 1
+        departed = min(departed + cycles.taken[now], known)
+        if cycles.reset[now]:
+            departed = known
+            for place in range(ENTERED + timing.latency_of_state):
+                if place != TIME:
+                    state[place] = 0
+    return departed
+
+
+@kernel
+def _through(state, first, stages, entering):  # type: ignore[no-untyped-def]
+    """What leaves some stages, which all advance by one."""
+    for place in range(first, first + stages):
+        leaving = state[place]
+        state[place] = entering
+        entering = leaving
+    return entering
+
+
+@kernel
+def _grow_older(state, first, stages):  # type: ignore[no-untyped-def]
+    """The inputs in some stages are older by a cycle."""
+    for place in range(first, first + stages):
+        if state[place]:
+            state[place] += 1
+
+
+class Compact(NamedTuple):
     """One register between input and output, in which the next output of an input appears.
 
     Nothing moves while the output is stalled. An input is accepted in any other cycle in which at
@@ -102,32 +145,43 @@ class Compact:
 
     spare: int
 
-    latency = latency_of_cut = 1
-    latency_of_state = 0
+    @property
+    def latency(self) -> int:
+        return 1
 
-    def cycles(self) -> "CompactCycles":
-        return CompactCycles(self)
+    @property
+    def latency_of_cut(self) -> int:
+        return 1
 
+    @property
+    def latency_of_state(self) -> int:
+        return 0
 
-class CompactCycles(Cycles):
-    """The compact stage at some cycle of a run: the output at the pins and those behind it."""
-
-    def __init__(self, timing: Compact) -> None:
-        super().__init__()
-        self._timing = timing
-
-    def ready(self, o_ready: bool) -> bool:
-        behind = len(self._waiting) - 1
-        return not self._waiting or (o_ready and behind <= self._timing.spare)
-
-    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        if self._waiting and o_ready:
-            self._waiting.popleft()
-        self._waiting.extend(payload for payload, _ in brought or ())
+    @property
+    def kernel(self) -> Kernel:
+        return compact
 
 
-@dataclass(frozen=True)
-class Serial:
+@kernel
+def compact(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
+    """:class:`Compact`."""
+    departed, known, item = 0, queue.first[0], 0
+    for now in range(len(cycles.reset)):
+        waiting = known - departed
+        cycles.at_pins[now] = departed if waiting else NOTHING
+        may_move = cycles.o_ready[now] and waiting <= 1 + timing.spare
+        cycles.ready[now] = 1 if may_move or not waiting else 0
+        cycles.met[now] = cycles.accepted[now] - 1
+        departed = min(departed + cycles.taken[now], known)
+        if cycles.accepted[now]:
+            item += 1
+            known = queue.first[item]
+        if cycles.reset[now]:
+            departed = known
+    return departed
+
+
+class Serial(NamedTuple):
     """A pipeline with a shared clock enable, in which one stage *sends* the outputs of an input.
 
     It is enabled in every cycle but the first after reset, and those after a cycle in which an
@@ -148,50 +202,63 @@ class Serial:
     def latency_of_state(self) -> int:
         return self.before
 
-    latency_of_cut = latency
+    @property
+    def latency_of_cut(self) -> int:
+        return self.latency
 
-    def cycles(self) -> "SerialCycles":
-        return SerialCycles(self)
+    @property
+    def kernel(self) -> Kernel:
+        return serial
 
 
-class SerialCycles(Cycles):
-    """Such a pipeline at some cycle of a run.
+SENDING, BUFFERED, BEFORE, AFTER, AGES = 1, 2, 16, 32, 48
+"""Numbers of the state, with `ENABLED`: how many outputs *send* has left, and the output buffer;
+from others on, what is in the stages before *send*, in those after it, and the ages of inputs.
+"""
 
-    The stages before *send* hold what they will send, those after it what was sent; the first stage
-    comes first.
-    """
 
-    def __init__(self, timing: Serial) -> None:
-        super().__init__()
-        self._stages: list[Sequence[Payload]] = [()] * timing.before
-        self._sending: deque[Payload] = deque()
-        self._after: list[Payload | None] = [None] * timing.after
-        self._enabled = False
+@kernel
+def serial(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
+    """:class:`Serial`."""
+    departed, known, item = 0, queue.first[0], 0
+    arrived = state[BUFFERED]
+    for now in range(len(cycles.reset)):
+        enabled, accepted = state[ENABLED], cycles.accepted[now]
+        cycles.at_pins[now] = departed if departed < arrived else NOTHING
+        advances = enabled and state[SENDING] <= 1
+        cycles.ready[now] = 1 if advances else 0
+        stalled = departed < arrived and not cycles.o_ready[now]
+        brought = 0
+        if accepted:
+            item += 1
+            brought = queue.first[item] - known
+            known = queue.first[item]
 
-    def ready(self, o_ready: bool) -> bool:
-        return self._enabled and len(self._sending) <= 1
-
-    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        advances, stalled = self.ready(o_ready), bool(self._waiting) and not o_ready
-        if self._waiting and o_ready:
-            self._waiting.popleft()
-        if self._enabled:
-            sent = self._sending.popleft() if self._sending else None
-            *self._after, arrived = [sent, *self._after]
-            if arrived is not None:
-                self._waiting.append(arrived)
+        if enabled:
+            sent = 1 if state[SENDING] else 0
+            arrived += _through(state, AFTER, timing.after, sent)
+            state[SENDING] -= sent
+        cycles.met[now] = NOTHING
         if advances:
-            *self._stages, last = [[payload for payload, _ in brought or ()], *self._stages]
-            self._sending = deque(last)
-        self._enabled = not stalled
+            state[SENDING] = _through(state, BEFORE, timing.before, brought)
+            cycles.met[now] = _through(state, AGES, timing.before, accepted) - 1
+        _grow_older(state, AGES, timing.before)
+
+        state[ENABLED] = 0 if stalled else 1
+        departed = min(departed + cycles.taken[now], known)
+        if cycles.reset[now]:
+            departed = arrived = known
+            for place in range(len(state)):
+                state[place] = 0
+    state[BUFFERED] = arrived - departed
+    return departed
 
 
 MOST_OUTSTANDING = 13
 """With more outputs outstanding, no input is accepted two cycles later."""
 
 
-@dataclass(frozen=True)
-class Credit:
+class Credit(NamedTuple):
     """A pipeline that never stalls, between credit and a memory: see :mod:`utf8_hdl.credit`.
 
     Every input brings about one output. It is at the pins ``stages + 1`` cycles after its input was
@@ -202,58 +269,57 @@ class Credit:
 
     stages: int
 
-    latency_of_state = 0
+    @property
+    def latency_of_state(self) -> int:
+        return 0
 
     @property
     def latency(self) -> int:
         return self.stages + 1
 
-    latency_of_cut = latency
+    @property
+    def latency_of_cut(self) -> int:
+        return self.latency
 
-    def cycles(self) -> "CreditCycles":
-        return CreditCycles(self)
+    @property
+    def kernel(self) -> Kernel:
+        return credit
 
 
-class CreditCycles(Cycles):
-    """Such a pipeline at some cycle of a run."""
+CYCLE, LATELY, BEFORE_THAT = range(3)
+"""Numbers of the state: cycles since reset; how many were outstanding one and two cycles ago."""
 
-    def __init__(self, timing: Credit) -> None:
-        super().__init__()
-        self._timing = timing
-        self._in_flight: deque[tuple[int, Payload]] = deque()
-        self._cycle = 0
-        self._ready = deque([False, True])  # in this cycle and in the next one
 
-    def ready(self, o_ready: bool) -> bool:
-        return self._ready[0]
-
-    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        outstanding = len(self._in_flight) + len(self._waiting)
-        self._ready.popleft()
-        self._ready.append(outstanding <= MOST_OUTSTANDING)
-        if self._waiting and o_ready:
-            self._waiting.popleft()
-        for payload, _ in brought or ():
-            self._in_flight.append((self._cycle + self._timing.latency, payload))
-        self._cycle += 1
-        while self._in_flight and self._in_flight[0][0] == self._cycle:
-            self._waiting.append(self._in_flight.popleft()[1])
+@kernel
+def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
+    """:class:`Credit`."""
+    departed, known, item = 0, queue.first[0], 0
+    for now in range(len(cycles.reset)):
+        cycle = state[CYCLE]
+        offered = departed < known and queue.due[departed] <= cycle
+        cycles.at_pins[now] = departed if offered else NOTHING
+        cycles.ready[now] = 1 if cycle and state[BEFORE_THAT] <= MOST_OUTSTANDING else 0
+        cycles.met[now] = cycles.accepted[now] - 1
+        state[BEFORE_THAT] = state[LATELY]
+        state[LATELY] = known - departed
+        if cycles.accepted[now]:
+            item += 1
+            while known < queue.first[item]:
+                queue.due[known] = cycle + timing.stages + 1
+                known += 1
+        departed = min(departed + cycles.taken[now], known)
+        state[CYCLE] += 1
+        if cycles.reset[now]:
+            departed = known
+            state[CYCLE] = state[LATELY] = state[BEFORE_THAT] = 0
+    return departed
 
 
 MOST_IN_PACKING = 12
 """With more inputs that are not done, a packing accepts none two cycles later."""
 
-LAST_FIELD = 2
-"""Where the payload of a dense beat has ``last``: behind the values and where they are."""
 
-
-def _is_last(payload: Payload) -> bool:
-    """Whether a dense beat ends its text."""
-    return bool(payload[LAST_FIELD])
-
-
-@dataclass(frozen=True)
-class Packing:
+class Packing(NamedTuple):
     """Sparse beats become dense: a pipeline that never stalls, between credit and a memory.
 
     Not every input brings about an output, and one may bring about two. An input that is accepted
@@ -270,7 +336,9 @@ class Packing:
 
     stages: int
 
-    latency_of_state = 0
+    @property
+    def latency_of_state(self) -> int:
+        return 0
 
     @property
     def latency_of_full(self) -> int:
@@ -281,56 +349,77 @@ class Packing:
         """That of a text's last output."""
         return self.latency_of_full + 1
 
-    latency_of_cut = latency_of_full
+    @property
+    def latency_of_cut(self) -> int:
+        return self.latency_of_full
 
-    def cycles(self) -> "PackingCycles":
-        return PackingCycles(self)
-
-
-class PackingCycles(Cycles):
-    """Such a pipeline at some cycle of a run. ``ends`` says which outputs are their text's last."""
-
-    def __init__(self, timing: Packing, ends: Callable[[Payload], bool] = _is_last) -> None:
-        super().__init__()
-        self._ends = ends
-        self._latency = timing.latency_of_full
-        self._slots: deque[tuple[int, Payload | None]] = deque([(0, None)] * timing.stages)
-        """The last slots, the oldest first: how many inputs were accepted up to each, and the
-        output that it brings about, if there is one.
-        """
-        self._numbers: deque[int] = deque()
-        """The numbers of the outputs that wait."""
-        self._accepted = self._done = 0
-        self._ending: Payload | None = None
-        """What the next slot brings about."""
-        self._ready = deque([False, True])  # in this cycle and in the next one
-
-    def ready(self, o_ready: bool) -> bool:
-        return self._ready[0]
-
-    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        done = self._numbers[0] - 1 if self._numbers else self._done
-        self._ready.popleft()
-        self._ready.append(self._accepted - done <= MOST_IN_PACKING)
-        if self._waiting and o_ready:
-            self._waiting.popleft()
-            self._numbers.popleft()
-        self._accepted += brought is not None
-        by_slot, self._ending = self._ending, None
-        for payload, _ in brought or ():
-            if self._ends(payload):
-                self._ending = payload
-            else:
-                by_slot = payload
-        self._slots.append((self._accepted, by_slot))
-        self._done, arrives = self._slots.popleft()
-        if arrives is not None:
-            self._waiting.append(arrives)
-            self._numbers.append(self._done)
+    @property
+    def kernel(self) -> Kernel:
+        return packing
 
 
-@dataclass(frozen=True)
-class Transcoding:
+COUNT, ENDING, UP_TO, RING = 3, 4, 8, 64
+"""Numbers of the state, after `BEFORE_THAT`, which are about inputs that are not done here: how
+many were accepted; whether the next slot brings about the last output; from one on, how many were
+accepted up to each of the last cycles, in a ring.
+"""
+
+NEVER = 1 << 62
+"""When an output is at the pins whose slot is yet to come."""
+
+
+@kernel
+def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
+    """:class:`Packing`."""
+    departed, known, item = 0, queue.first[0], 0
+    for now in range(len(cycles.reset)):
+        cycle = state[CYCLE]
+        offered = departed < known and queue.due[departed] <= cycle
+        cycles.at_pins[now] = departed if offered else NOTHING
+        cycles.ready[now] = _is_open(state, 0, cycle)
+        cycles.met[now] = cycles.accepted[now] - 1
+        number = queue.number[departed] if offered else NOTHING
+        up_to = _slot(state, 0, cycle, timing.stages, number, cycles.accepted[now])
+        due = cycle + timing.stages + 1
+        if state[ENDING]:
+            queue.due[known - 1], queue.number[known - 1] = due, up_to
+            state[ENDING] = 0
+        if cycles.accepted[now]:
+            item += 1
+            while known < queue.first[item]:
+                queue.due[known], queue.number[known] = due, up_to
+                if queue.ends[known]:
+                    queue.due[known] = NEVER
+                    state[ENDING] = 1
+                known += 1
+        departed = min(departed + cycles.taken[now], known)
+        state[CYCLE] += 1
+        if cycles.reset[now]:
+            departed = known
+            for place in range(len(state)):
+                state[place] = 0
+    return departed
+
+
+@kernel
+def _is_open(state, at, cycle):  # type: ignore[no-untyped-def]
+    """Whether a packing, whose state begins somewhere, accepts an input."""
+    return 1 if cycle and state[at + BEFORE_THAT] <= MOST_IN_PACKING else 0
+
+
+@kernel
+def _slot(state, at, cycle, stages, number, accepted):  # type: ignore[no-untyped-def]
+    """Go on by a cycle, in which the output at the pins has a number. That of its slot."""
+    place = at + UP_TO + cycle % (stages + 1)
+    done = state[place] if number == NOTHING else number - 1
+    state[at + BEFORE_THAT] = state[at + LATELY]
+    state[at + LATELY] = state[at + COUNT] - done
+    state[at + COUNT] += accepted
+    state[place] = state[at + COUNT]
+    return state[at + COUNT]
+
+
+class Transcoding(NamedTuple):
     """A chain of two pipelines, each a :class:`Packing`: in the first one texts are read.
 
     What an input brings about is only known when the next one of its text is, so an output may be
@@ -343,7 +432,9 @@ class Transcoding:
     stages_of_reading: int
     stages: int
 
-    latency_of_state = 0
+    @property
+    def latency_of_state(self) -> int:
+        return 0
 
     @property
     def reading(self) -> Packing:
@@ -367,61 +458,122 @@ class Transcoding:
     def latency_of_cut(self) -> int:
         return self.reading.latency_of_full + self.packing.latency_of_full
 
-    def cycles(self) -> "TranscodingCycles":
-        return TranscodingCycles(self)
+    @property
+    def kernel(self) -> Kernel:
+        return transcoding
 
 
-class TranscodingCycles(Cycles):
-    """Such a chain at some cycle of a run.
+SECOND = UP_TO + RING
+"""Where the state of the second packing begins."""
 
-    For each input a list goes through the first pipeline: the outputs that belong to it.
-    """
+HELD, IN_FIRST, LEFT_FIRST, PLACED = range(2 * SECOND, 2 * SECOND + 4)
+"""Numbers of the state: whether the newest input waits for the next one of its text; how many were
+brought about in the first pipeline, and left it; how many outputs the second one was brought.
+"""
 
-    def __init__(self, timing: Transcoding) -> None:
-        super().__init__()
-        self._reading = PackingCycles(timing.reading, _end_text)
-        self._packing = PackingCycles(timing.packing)
-        self._newest: Payload | None = None
-        """What belongs to the input that was accepted last, if it did not end its text."""
+KNOWN, DUE, NUMBER = (2 * SECOND + 8 + RING * n for n in range(3))
+"""From each on, what is known of the inputs in the first pipeline, in rings: the sum of `FULL` and
+`END`; when they are at its output; and their numbers.
+"""
 
-    def offered(self) -> Payload | None:
-        return self._packing.offered()
-
-    def ready(self, o_ready: bool) -> bool:
-        return self._reading.ready(o_ready)
-
-    def tick(self, brought: Iterable[Output] | None, o_ready: bool) -> None:
-        moves, read = self._packing.ready(o_ready), self._reading.offered()
-        self._packing.tick(read if moves else None, o_ready)
-        self._reading.tick(self._read(brought), moves)
-
-    def _read(self, brought: Iterable[Output] | None) -> list[Output] | None:
-        """What an input brings about in the first pipeline: the one before, and itself if last."""
-        if brought is None:
-            return None
-        outputs = [*brought]
-        own = tuple(output for output in outputs if not output.cut)
-        known = []
-        if self._newest is not None:
-            cut = tuple(output for output in outputs if output.cut)
-            known.append(Output(self._newest + cut))
-        self._newest = own
-        if _end_text(own):
-            known.append(Output(own))
-            self._newest = None
-        return known
+FULL, END = 1, 2
 
 
-def _end_text(outputs: Payload) -> bool:
-    """Whether the input that they belong to ends a text."""
-    return any(_is_last(payload) for payload, _ in outputs)
+@kernel
+def transcoding(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
+    """:class:`Transcoding`."""
+    departed, known, item = 0, queue.first[0], 0
+    placed = state[PLACED]
+    for now in range(len(cycles.reset)):
+        cycle = state[CYCLE]
+        offered = departed < placed and queue.due[departed] <= cycle
+        cycles.at_pins[now] = departed if offered else NOTHING
+        cycles.ready[now] = _is_open(state, 0, cycle)
+        cycles.met[now] = cycles.accepted[now] - 1
+
+        oldest = state[LEFT_FIRST] % RING
+        is_read = state[LEFT_FIRST] < state[IN_FIRST] and state[DUE + oldest] <= cycle
+        number_of_read = state[NUMBER + oldest] if is_read else NOTHING
+        moves = 1 if is_read and _is_open(state, SECOND, cycle) else 0
+        number = queue.number[departed] if offered else NOTHING
+        placed = _second_slot(timing, state, queue, placed, number, moves)
+        placed = min(placed, known)
+
+        accepted = cycles.accepted[now]
+        begin = known
+        if accepted:
+            item += 1
+            known = queue.first[item]
+        _first_slot(timing, state, queue, number_of_read, accepted, begin, known)
+
+        departed = min(departed + cycles.taken[now], known)
+        state[CYCLE] += 1
+        if cycles.reset[now]:
+            departed = placed = known
+            for place in range(len(state)):
+                state[place] = 0
+    state[PLACED] = placed - departed
+    return departed
+
+
+@kernel
+def _second_slot(timing, state, queue, placed, number, moves):  # type: ignore[no-untyped-def]
+    """The slot of a cycle of the second pipeline: how many outputs it was brought so far."""
+    cycle, oldest = state[CYCLE], state[LEFT_FIRST] % RING
+    up_to = _slot(state, SECOND, cycle, timing.stages, number, moves)
+    due = cycle + timing.stages + 1
+    if state[SECOND + ENDING]:
+        queue.due[placed - 1], queue.number[placed - 1] = due, up_to
+        state[SECOND + ENDING] = 0
+    if moves:
+        state[LEFT_FIRST] += 1
+        for kind in (FULL, END):
+            if state[KNOWN + oldest] & kind and placed < len(queue.due):
+                queue.due[placed] = NEVER if kind == END else due
+                queue.number[placed] = up_to
+                placed += 1
+        state[SECOND + ENDING] = 1 if state[KNOWN + oldest] & END else 0
+    return placed
+
+
+@kernel
+def _first_slot(timing, state, queue, number, accepted, begin, end):  # type: ignore[no-untyped-def]
+    """The slot of a cycle of the first pipeline; an input brings about outputs from one on."""
+    cycle = state[CYCLE]
+    up_to = _slot(state, 0, cycle, timing.stages_of_reading, number, accepted)
+    due = cycle + timing.stages_of_reading + 1
+    if state[ENDING]:
+        last = (state[IN_FIRST] - 1) % RING
+        state[DUE + last], state[NUMBER + last] = due, up_to
+        state[ENDING] = 0
+    if not accepted:
+        return
+    newest, own = state[IN_FIRST] % RING, 0
+    for output in range(begin, end):
+        if queue.ends[output]:
+            own |= END
+        elif queue.cut[output]:
+            state[KNOWN + newest] |= FULL
+        else:
+            own |= FULL
+    if state[HELD]:
+        state[DUE + newest], state[NUMBER + newest] = due, up_to
+        state[IN_FIRST] += 1
+        newest = state[IN_FIRST] % RING
+    state[KNOWN + newest] = own
+    state[HELD] = 1
+    if own & END:
+        state[DUE + newest] = NEVER
+        state[ENDING] = 1
+        state[HELD] = 0
+        state[IN_FIRST] += 1
 
 
 Timing = Elastic | Compact | Serial | Credit | Packing | Transcoding
 """How a component behaves in time, by its parameters.
 
 The latencies are the cycles from an input to its output, to the output that it cuts, and to the
-cycle in which it meets the state machine. ``cycles`` is its first cycle after reset.
+cycle in which it meets the state machine.
 """
 
 
@@ -434,32 +586,3 @@ def longest_gap(timing: Timing) -> int:
     if isinstance(timing, Transcoding):
         return timing.latency + MOST_IN_PACKING + 4
     return timing.latency + 1
-
-
-class CycleModel:
-    """Every output pin in every cycle, given the pins driven: a transducer in a timing."""
-
-    def __init__(self, transducer: Transducer, cycles: Cycles, fields: int) -> None:
-        self._after_reset = transducer, cycles
-        self._nothing = (0,) * fields
-        self._reset()
-
-    def _reset(self) -> None:
-        self._transducer, self._cycles = deepcopy(self._after_reset)
-
-    def cycle(self, i_valid: int, *driven: Any, reset: int = 0) -> Payload:
-        """The output pins in this cycle; then the clock ticks.
-
-        ``driven`` are the fields of the input's payload, and ``o.ready``. The answer is
-        ``i.ready``, ``o.valid``, and the fields of the output's payload, which are don't care and
-        here zero while ``o.valid`` is low. After a cycle of reset all is as in the first cycle.
-        """
-        *item, o_ready = driven
-        cycles, offered = self._cycles, self._cycles.offered()
-        i_ready = cycles.ready(bool(o_ready))
-        if reset:
-            self._reset()
-        else:
-            brought = self._transducer.feed(*item) if i_valid and i_ready else None
-            cycles.tick(brought, bool(o_ready))
-        return int(i_ready), int(offered is not None), *(offered or self._nothing)

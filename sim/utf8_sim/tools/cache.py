@@ -22,6 +22,9 @@ from .files import passing_folder, temporary_folder
 MOST_KEPT = 256 << 20
 """Bytes of built files that are kept."""
 
+KERNELS = "kernels-"
+"""How the names of folders begin that hold the compiled golden model."""
+
 _temporary = ExitStack()
 """The temporary cache folder, until this process ends."""
 
@@ -74,11 +77,13 @@ def _clear(folder: Path) -> None:
     for leftover in folder.glob("building-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     kept = 0
-    files = [file for file in folder.iterdir() if file.is_file() and file.suffix != ".lock"]
-    for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True):
-        kept += file.stat().st_size
+    built = [file for file in folder.iterdir() if file.is_file() and file.suffix != ".lock"]
+    built += folder.glob(f"{KERNELS}*")
+    for entry in sorted(built, key=lambda entry: entry.stat().st_mtime, reverse=True):
+        files = [entry] if entry.is_file() else list(entry.rglob("*"))
+        kept += sum(file.stat().st_size for file in files)
         if kept > MOST_KEPT:
-            file.unlink()
+            entry.unlink() if entry.is_file() else shutil.rmtree(entry, ignore_errors=True)
 
 
 @contextmanager

@@ -1,0 +1,400 @@
+"""The golden model of decoders: bytes to tokens, one byte at a time, and beats to slots of tokens.
+
+To be read with the Unicode Standard at hand and without the gateware. Where that recognises bit
+patterns and steps through states, this asks which values a sequence can still reach. *When* an
+output is at the pins is for :mod:`utf8_sim.golden.timing` to say.
+"""
+
+from collections.abc import Iterable
+from reprlib import repr as shortened
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from utf8_hdl import UNICODE, ErrorSpan, Kind, Profile
+from utf8_hdl.checks import checked_integer
+from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES, checked_profile
+
+from ..trace import Columns
+from .kernels import integers, kernel
+from .model import Outputs, feed_all, one_for_one
+
+NONE = int(Kind.NONE.value)
+UNEXPECTED_CONTINUATION = int(Kind.UNEXPECTED_CONTINUATION.value)
+INVALID_BYTE = int(Kind.INVALID_BYTE.value)
+OVERLONG = int(Kind.OVERLONG.value)
+SURROGATE = int(Kind.SURROGATE.value)
+OUT_OF_RANGE = int(Kind.OUT_OF_RANGE.value)
+TRUNCATED = int(Kind.TRUNCATED.value)
+NONCHARACTER = int(Kind.NONCHARACTER.value)
+
+FIRST_SURROGATE, LAST_SURROGATE = SURROGATES[0], SURROGATES[-1]
+FFFE, FFFF = NONCHARACTERS
+
+
+class Rules(NamedTuple):
+    """The rules of a profile as numbers."""
+
+    longest_form: int
+    highest: int
+    accept_surrogates: int
+    accept_noncharacters: int
+    whole_sequence: int
+
+    @classmethod
+    def of(cls, profile: Profile) -> "Rules":
+        return cls(
+            profile.longest_form,
+            profile.highest,
+            int(profile.accept_surrogates),
+            int(profile.accept_noncharacters),
+            int(profile.error_span is ErrorSpan.WHOLE_SEQUENCE),
+        )
+
+
+@kernel
+def is_continuation(byte):  # type: ignore[no-untyped-def]
+    """Whether a byte is 80..BF."""
+    return 0x80 <= byte <= 0xBF
+
+
+@kernel
+def form(lead):  # type: ignore[no-untyped-def]
+    """How many bytes the sequence has that begins with ``lead``; 1 for a continuation byte."""
+    if lead < 0xC0:
+        return 1
+    length = 2
+    while length < 8 and lead & 0x80 >> length:
+        length += 1
+    return length
+
+
+@kernel
+def form_maximum(length):  # type: ignore[no-untyped-def]
+    """The highest value that fits into ``length`` bytes."""
+    lead_bits = 7 if length == 1 else max(0, 7 - length)
+    return (1 << lead_bits + 6 * (length - 1)) - 1
+
+
+@kernel
+def fault(lead, length, value, rules):  # type: ignore[no-untyped-def]
+    """Why a lead byte and the continuation bytes after it begin no character; NONE if they do.
+
+    They are ``length`` bytes, with a ``value`` so far. A sequence is at fault as soon as no value
+    that it can still reach is allowed.
+    """
+    if is_continuation(lead):
+        return UNEXPECTED_CONTINUATION
+    whole = form(lead)
+    if whole > rules.longest_form:
+        return INVALID_BYTE if lead >= 0xFE else OUT_OF_RANGE
+    missing_bits = 6 * (whole - length)
+    lowest, highest = value << missing_bits, (value + 1 << missing_bits) - 1
+    if whole > 1 and highest <= form_maximum(whole - 1):
+        return OVERLONG
+    if not rules.accept_surrogates and lowest >= FIRST_SURROGATE and highest <= LAST_SURROGATE:
+        return SURROGATE
+    if lowest > rules.highest:
+        return OUT_OF_RANGE
+    if not rules.accept_noncharacters and lowest == highest and FFFE <= lowest <= FFFF:
+        return NONCHARACTER
+    return NONE
+
+
+STATE_SIZE = 4
+LEAD, PENDING, VALUE, FAULT = range(STATE_SIZE)
+"""Numbers of the state: the lead byte of the pending bytes, how many they are, their value so far,
+and the first thing that is wrong with them. No token covers them yet.
+"""
+
+TOKEN_SIZE = 3
+CODE_POINT, KIND, LENGTH = range(TOKEN_SIZE)
+"""Fields of a token."""
+
+CUT, OWN = 0, TOKEN_SIZE
+"""Where the tokens of a byte are: that which ends before it, and that which ends with it."""
+
+TWO_TOKENS = 2 * TOKEN_SIZE
+
+
+@kernel
+def decode_byte(state, byte, last, rules, tokens):  # type: ignore[no-untyped-def]
+    """The tokens that end before ``byte`` and with it; one without a length is none.
+
+    The byte after the ``last`` one of a text begins a new text.
+    """
+    tokens[CUT + LENGTH] = tokens[OWN + LENGTH] = 0
+    if state[PENDING]:
+        obstacle = _obstacle(state, byte, rules)
+        if obstacle != NONE:
+            _end_token(state, obstacle, tokens, CUT)
+
+    if state[PENDING]:
+        state[VALUE] = state[VALUE] << 6 | byte & 0x3F
+    else:
+        state[LEAD], state[FAULT] = byte, NONE
+        state[VALUE] = byte & (0x7F if byte < 0xC0 else 0x7F >> form(byte))
+    state[PENDING] += 1
+    if state[FAULT] == NONE:
+        state[FAULT] = fault(state[LEAD], state[PENDING], state[VALUE], rules)
+
+    if state[PENDING] == _span(state, rules):
+        _end_token(state, state[FAULT], tokens, OWN)
+    elif last:
+        _end_token(state, _cut_short(state), tokens, OWN)
+
+
+@kernel
+def _obstacle(state, byte, rules):  # type: ignore[no-untyped-def]
+    """The error that the pending bytes are if ``byte`` does not join them, else NONE."""
+    if not is_continuation(byte):
+        return _cut_short(state)
+    if rules.whole_sequence:
+        return NONE
+    value = state[VALUE] << 6 | byte & 0x3F
+    found = fault(state[LEAD], state[PENDING] + 1, value, rules)
+    return NONE if found == NONCHARACTER else found
+
+
+@kernel
+def _cut_short(state):  # type: ignore[no-untyped-def]
+    """The error that the pending bytes are if nothing more joins them."""
+    return TRUNCATED if state[FAULT] == NONE else state[FAULT]
+
+
+@kernel
+def _span(state, rules):  # type: ignore[no-untyped-def]
+    """How many bytes the token gets that the pending bytes begin, if all are there."""
+    whole = form(state[LEAD])
+    if whole > rules.longest_form:
+        return 1
+    if state[FAULT] == NONE or rules.whole_sequence:
+        return whole
+    return state[PENDING]
+
+
+@kernel
+def _end_token(state, kind, tokens, at):  # type: ignore[no-untyped-def]
+    tokens[at + CODE_POINT] = state[VALUE] if kind == NONE else REPLACEMENT
+    tokens[at + KIND] = kind
+    tokens[at + LENGTH] = state[PENDING]
+    state[PENDING] = 0
+
+
+class Tokens(NamedTuple):
+    """Tokens, with an element of each array for each of them."""
+
+    code_point: np.ndarray
+    kind: np.ndarray
+    length: np.ndarray
+    last: np.ndarray
+    brought_by: np.ndarray
+    cut: np.ndarray
+
+
+@kernel
+def decode_bytes(rules, state, two, begins, data, last, tokens):  # type: ignore[no-untyped-def]
+    """Fill in the tokens of some bytes; how many they are."""
+    count = 0
+    for item in range(len(data)):
+        if begins[item]:
+            state[PENDING] = 0
+        decode_byte(state, data[item], last[item], rules, two)
+        for at in (CUT, OWN):
+            if two[at + LENGTH]:
+                tokens.code_point[count] = two[at + CODE_POINT]
+                tokens.kind[count] = two[at + KIND]
+                tokens.length[count] = two[at + LENGTH]
+                tokens.last[count] = 1 if at == OWN and last[item] else 0
+                tokens.brought_by[count] = item
+                tokens.cut[count] = 1 if at == CUT else 0
+                count += 1
+    return count
+
+
+class _Reader:
+    """What models that read UTF-8 have in common."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._rules = Rules.of(profile)
+        self._code_points = np.uint32 if profile.code_point_width <= 32 else np.uint64
+        self._state = np.zeros(STATE_SIZE, dtype=np.int64)
+        self._two = np.zeros(TWO_TOKENS, dtype=np.int64)
+
+
+class DecoderModel(_Reader):
+    """Bytes to tokens."""
+
+    @property
+    def pending(self) -> int:
+        """How many bytes no token covers yet."""
+        return int(self._state[PENDING])
+
+    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
+        size = len(begins)
+        tokens = Tokens(*np.empty((len(Tokens._fields), size + self.pending), dtype=np.int64))
+        given = integers(begins), integers(items["i.data"]), integers(items["i.last"])
+        count = decode_bytes.run(size, self._rules, self._state, self._two, *given, tokens)
+        tokens = Tokens(*(column[:count] for column in tokens))
+        columns = {
+            "o.code_point": tokens.code_point.astype(self._code_points),
+            "o.error": (tokens.kind != NONE).astype(np.uint8),
+            "o.kind": tokens.kind.astype(np.uint8),
+            "o.length": tokens.length.astype(np.uint8),
+            "o.last": tokens.last.astype(np.uint8),
+        }
+        return Outputs(columns, tokens.brought_by, tokens.cut)
+
+
+@kernel
+def decode_beats(rules, state, two, lanes, begins, data, keep, last, slots):  # type: ignore[no-untyped-def]
+    """Fill in the slots of some beats, a row of `TOKEN_SIZE` for each slot.
+
+    A lane without ``keep`` is no byte. It ends the sequence before it, as the end of a text does:
+    so a byte 00 is put there, and behind the last lane of a text, and its own token is left out.
+    The token of a sequence belongs to the beat of the lane that decides it: that of its last byte,
+    or if it is cut, the one after that. Its *slot* is the number of the lane of its last byte,
+    counted from 1; it is 0 if that byte was in the beat before.
+    """
+    for beat in range(len(last)):
+        if begins[beat]:
+            state[PENDING] = 0
+        for lane in range(lanes + last[beat]):
+            at = beat * lanes + lane
+            kept = lane < lanes and keep[at]
+            decode_byte(state, data[at] if kept else 0, 0, rules, two)
+            slot = (beat * (lanes + 1) + lane) * TOKEN_SIZE
+            if two[CUT + LENGTH]:
+                for field in range(TOKEN_SIZE):
+                    slots[slot + field] = two[CUT + field]
+            if kept and two[OWN + LENGTH]:
+                for field in range(TOKEN_SIZE):
+                    slots[slot + TOKEN_SIZE + field] = two[OWN + field]
+
+
+class WideDecoderModel(_Reader):
+    """Beats to slots of tokens."""
+
+    def __init__(self, profile: Profile, lanes: int) -> None:
+        super().__init__(profile)
+        self._lanes = lanes
+
+    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
+        beats, lanes = len(begins), self._lanes
+        slots = np.zeros(beats * (lanes + 1) * TOKEN_SIZE, dtype=np.int64)
+        given = [integers(items[name]) for name in ("i.data", "i.keep", "i.last")]
+        decode_beats.run(
+            beats * lanes,
+            *(self._rules, self._state, self._two, lanes, integers(begins)),
+            *(*given, slots),
+        )
+        code_point, kind, length = np.moveaxis(slots.reshape(beats, lanes + 1, TOKEN_SIZE), 2, 0)
+        columns = {
+            "o.code_point": code_point.astype(self._code_points),
+            "o.error": (kind != NONE).astype(np.uint8),
+            "o.kind": kind.astype(np.uint8),
+            "o.length": length.astype(np.uint8),
+            "o.last": items["i.last"],
+        }
+        return one_for_one(columns)
+
+
+class Token(NamedTuple):
+    """One character or one error, and how many bytes it covers.
+
+    Parameters
+    ----------
+    code_point : int
+        The value; U+FFFD in an error.
+    kind : Kind
+        Why it is an error, or ``Kind.NONE``.
+    length : int
+        How many bytes it covers.
+    last : bool
+        Whether it covers the last byte of the text.
+
+    Examples
+    --------
+    >>> from utf8_sim import decode
+    >>> token = decode(b"\\xff")[0]
+    >>> token.error, token.kind.label
+    (True, 'invalid-byte')
+    """
+
+    code_point: int
+    kind: Kind
+    length: int
+    last: bool
+
+    @property
+    def error(self) -> bool:
+        return self.kind is not Kind.NONE
+
+
+def checked_values(what: str, text: Any, most: int | None = None) -> list[int]:
+    """The values of a text, each an integer of Python or numpy from 0 on."""
+    # An array of numpy without an axis is a number, although it has a method to iterate.
+    if isinstance(text, str) or not isinstance(text, Iterable) or getattr(text, "ndim", 1) == 0:
+        raise TypeError(f"a text must be {what}s, not {shortened(text)}")
+    if isinstance(text, bytes | bytearray):
+        return list(text)
+    return [checked_integer(f"a {what} of a text", value, 0, most) for value in text]
+
+
+def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
+    """The tokens of a whole text, by the golden model.
+
+    Parameters
+    ----------
+    text : iterable of int
+        Its bytes. An empty text has no tokens.
+    profile : Profile
+        Which UTF-8 is spoken.
+
+    Returns
+    -------
+    list of Token
+        They cover every byte once, in order.
+
+    Raises
+    ------
+    TypeError
+        If it has no bytes in it.
+    ValueError
+        If one of them is not 0 to 255.
+
+    Examples
+    --------
+    >>> from utf8_sim import decode
+    >>> [(hex(token.code_point), token.length) for token in decode("a€".encode())]
+    [('0x61', 1), ('0x20ac', 3)]
+    """
+    data = bytes(checked_values("byte", text, 255))
+    model = DecoderModel(checked_profile(profile))
+    columns = _fed(model, data, is_whole=True)
+    names = "o.code_point", "o.kind", "o.length", "o.last"
+    fields = zip(*(columns[name].tolist() for name in names), strict=True)
+    return [Token(value, Kind(kind), length, bool(last)) for value, kind, length, last in fields]
+
+
+def pending(text: bytes, profile: Profile) -> bytes:
+    """The last bytes of a beginning of a text, which no token covers yet."""
+    model = DecoderModel(profile)
+    _fed(model, text, is_whole=False)
+    return text[len(text) - model.pending :]
+
+
+def _fed(model: DecoderModel, data: bytes, is_whole: bool) -> Columns:
+    last = np.zeros(len(data), dtype=np.uint8)
+    last[-1:] = is_whole
+    items = {"i.data": np.frombuffer(data, dtype=np.uint8), "i.last": last}
+    return feed_all(model, items)
+
+
+def fault_of(sequence: bytes, profile: Profile) -> Kind:
+    """Why a lead byte and the continuation bytes after it begin no character; NONE if they do."""
+    lead = sequence[0]
+    value = lead & (0x7F if lead < 0xC0 else 0x7F >> form(lead))
+    for byte in sequence[1:]:
+        value = value << 6 | byte & 0x3F
+    return Kind(fault(lead, len(sequence), value, Rules.of(profile)))

@@ -1,0 +1,145 @@
+"""The golden model of the encoder: code points to bytes."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from utf8_hdl import UNICODE, Profile
+from utf8_hdl.profile import REPLACEMENT, checked_profile
+
+from ..trace import Columns
+from .decoder import (
+    FFFE,
+    FFFF,
+    FIRST_SURROGATE,
+    LAST_SURROGATE,
+    Rules,
+    checked_values,
+    form_maximum,
+)
+from .kernels import integers, kernel
+from .model import Outputs
+
+LONGEST = 8
+"""Bytes of the longest form."""
+
+
+@kernel
+def is_refused(value, rules):  # type: ignore[no-untyped-def]
+    """Whether a value is no character. One of 64 bits may come as a negative number."""
+    if value < 0 or value > rules.highest:
+        return True
+    if FIRST_SURROGATE <= value <= LAST_SURROGATE:
+        return not rules.accept_surrogates
+    return FFFE <= value <= FFFF and not rules.accept_noncharacters
+
+
+@kernel
+def shortest_form(value):  # type: ignore[no-untyped-def]
+    """How many bytes the shortest form of a value has."""
+    length = 1
+    while value > form_maximum(length):
+        length += 1
+    return length
+
+
+@kernel
+def byte_of(value, length, place):  # type: ignore[no-untyped-def]
+    """One of the bytes of a value in the form of ``length`` bytes, overlong if need be."""
+    if length == 1:
+        return value
+    bits = value >> 6 * (length - 1 - place) & 0x3F
+    if place:
+        return 0x80 | bits
+    return 0xFF << 8 - length & 0xFF | bits
+
+
+class Encoded(NamedTuple):
+    """Bytes, with an element of each array for each of them."""
+
+    data: np.ndarray
+    error: np.ndarray
+    last: np.ndarray
+    brought_by: np.ndarray
+
+
+@kernel
+def encode_values(rules, values, last, encoded):  # type: ignore[no-untyped-def]
+    """Fill in the bytes of some values; how many they are."""
+    count = 0
+    for item in range(len(values)):
+        refused = is_refused(values[item], rules)
+        value = REPLACEMENT if refused else values[item]
+        length = shortest_form(value)
+        for place in range(length):
+            encoded.data[count] = byte_of(value, length, place)
+            encoded.error[count] = 1 if refused else 0
+            encoded.last[count] = last[item] if place == length - 1 else 0
+            encoded.brought_by[count] = item
+            count += 1
+    return count
+
+
+class EncoderModel:
+    """Code points to bytes."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._rules = Rules.of(profile)
+
+    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
+        most = len(begins) * LONGEST
+        encoded = Encoded(*np.empty((len(Encoded._fields), most), dtype=np.int64))
+        given = integers(items["i.code_point"]), integers(items["i.last"])
+        count = encode_values.run(len(begins), self._rules, *given, encoded)
+        encoded = Encoded(*(column[:count] for column in encoded))
+        columns = {f"o.{name}": getattr(encoded, name).astype(np.uint8) for name in FIELDS}
+        return Outputs(columns, encoded.brought_by, np.zeros(count, dtype=np.int64))
+
+
+FIELDS = "data", "error", "last"
+
+
+def encode_as(value: int, length: int | None = None) -> bytes:
+    """A value in the form of ``length`` bytes, overlong if asked; without, in its shortest form."""
+    length = length or shortest_form(value)
+    return bytes(byte_of(value, length, place) for place in range(length))
+
+
+def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
+    """The bytes an encoder gives for a value, and whether they are those of U+FFFD."""
+    refused = bool(is_refused(value, Rules.of(profile)))
+    return encode_as(REPLACEMENT if refused else value), refused
+
+
+def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
+    """The bytes of a whole text, by the golden model.
+
+    Parameters
+    ----------
+    text : iterable of int
+        Its code points. One that the profile refuses becomes U+FFFD.
+    profile : Profile
+        Which UTF-8 is spoken.
+
+    Returns
+    -------
+    bytes
+        Each character in its shortest form.
+
+    Raises
+    ------
+    TypeError
+        If it has no code points in it.
+    ValueError
+        If one of them is below 0.
+
+    Examples
+    --------
+    >>> from utf8_sim import encode
+    >>> encode([0x20AC, 0xD800]).hex(" ")
+    'e2 82 ac ef bf bd'
+    """
+    checked_profile(profile)
+    values = checked_values("code point", text)
+    return b"".join(encode_character(value, profile)[0] for value in values)

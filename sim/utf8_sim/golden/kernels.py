@@ -1,0 +1,155 @@
+"""Loops of the golden model, compiled by numba where it is installed and a run is long.
+
+A kernel is a function of loops over integers. Interpreted, it gets lists, which Python reads faster
+than arrays; compiled, it gets arrays of 64-bit signed integers. It means the same either way, so it
+is written once.
+"""
+
+import hashlib
+import importlib.util
+import os
+import types
+from collections.abc import Callable
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..tools.cache import KERNELS, contents, prepare_cache
+
+INTERPRETED = 100_000
+"""So many steps are interpreted in a process before the kernels are compiled."""
+
+COMPILED = "UTF8_HDL_COMPILED"
+"""The variable of the environment that says ``never`` or ``always``."""
+
+
+class Kernel:
+    """A function that can be compiled; a call interprets it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+    def run(self, steps: int, *arguments: Any) -> Any:
+        """Call it with arrays, which it may change; it takes about so many steps.
+
+        One whose source is in no file is never compiled: that could not be cached.
+        """
+        if Path(self.function.__code__.co_filename).is_file() and _is_worth_compiling(steps):
+            return self.compiled(*arguments)
+        lists = tuple(map(_as_lists, arguments))
+        result = self.function(*lists)
+        for array, changed in zip(arguments, lists, strict=True):
+            _copy_back(array, changed)
+        return result
+
+    @property
+    def compiled(self) -> Callable[..., Any]:
+        """The same, compiled at its first call, which reads it from the cache if it can."""
+        return _compiled(self)
+
+
+kernel = Kernel
+
+
+@cache
+def numba_version() -> str:
+    """The version of numba; nothing, if it is not installed."""
+    return metadata.version("numba") if importlib.util.find_spec("numba") else ""
+
+
+_counted = {"steps": 0}
+
+
+def expect(steps: int) -> None:
+    """So many steps will be run in this process."""
+    _counted["steps"] += steps
+
+
+def _is_worth_compiling(steps: int) -> bool:
+    expect(steps)
+    return is_compiled_after(_counted["steps"])
+
+
+def is_compiled_after(steps: int) -> bool:
+    """Whether kernels are compiled after so many steps in this process."""
+    wish = os.environ.get(COMPILED, "")
+    is_long = steps > INTERPRETED or wish == "always"
+    return is_long and wish != "never" and bool(numba_version())
+
+
+def described(steps: int) -> str:
+    """How the golden model is run for so many steps, in words."""
+    if is_compiled_after(steps):
+        return f"compiled by numba {numba_version()}"
+    if steps > INTERPRETED and not numba_version():
+        return (
+            "interpreted, which is slow (numba is not installed: in a clone, pip install '.[fast]')"
+        )
+    return "interpreted"
+
+
+@cache
+def _compiled(a_kernel: Kernel) -> Callable[..., Any]:
+    import numba  # noqa: PLC0415  # it takes a second, and is not there for everybody
+
+    numba.config.CACHE_DIR = str(_cache_folder())  # type: ignore[attr-defined]
+    function = a_kernel.function
+    used = {
+        name: _compiled(value)
+        for name, value in function.__globals__.items()
+        if isinstance(value, Kernel) and name in function.__code__.co_names
+    }
+    copied = types.FunctionType(
+        function.__code__, function.__globals__ | used, function.__name__, function.__defaults__
+    )
+    copied.__qualname__ = function.__qualname__
+    # References are not counted (`_nrt`), as a kernel makes no arrays. That and `forceinline` make
+    # the transcoder's model several times faster.
+    return numba.njit(copied, cache=True, nogil=True, forceinline=True, _nrt=False)
+
+
+@cache
+def _cache_folder() -> Path:
+    """Where compiled kernels are kept.
+
+    Its name has a digest of the sources of all kernels, as numba looks at one file only, and of its
+    bounds checks.
+    """
+    digest = hashlib.sha256(numba_version().encode())
+    digest.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
+    for content in contents(Path(__file__).parent):
+        digest.update(content)
+    folder = prepare_cache() / f"{KERNELS}{digest.hexdigest()[:16]}"
+    folder.mkdir(exist_ok=True)
+    os.utime(folder)  # it is used
+    return folder
+
+
+def _as_lists(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray):
+        return argument.tolist()
+    if isinstance(argument, tuple):
+        return type(argument)(*map(_as_lists, argument))
+    return argument
+
+
+def _copy_back(array: Any, changed: Any) -> None:
+    if isinstance(array, np.ndarray):
+        array[:] = changed
+    elif isinstance(array, tuple):
+        for each, each_changed in zip(array, changed, strict=True):
+            _copy_back(each, each_changed)
+
+
+def integers(column: np.ndarray) -> np.ndarray:
+    """A column as a kernel reads it: one level after the other."""
+    flat = column.reshape(-1)
+    return flat.view(np.int64) if flat.dtype == np.uint64 else flat.astype(np.int64)

@@ -1,0 +1,111 @@
+"""The golden model of every pin in every cycle: what comes out, and when."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..trace import RESET, Columns, Interface, Trace
+from .timing import NOTHING, STATE_SIZE, Cycles, Queue, Timing
+
+MET = "met"
+"""The column that says how many cycles ago the input was accepted that meets the state machine."""
+
+
+class Outputs(NamedTuple):
+    """What some inputs bring about."""
+
+    columns: Columns
+    """The fields of the outputs, in order."""
+    brought_by: np.ndarray
+    """For each the index of the input that brings it about."""
+    cut: np.ndarray
+    """Whether it ends before that input, which only reveals it."""
+
+
+class Transducer(Protocol):
+    """Inputs to outputs, without clocks."""
+
+    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
+        """What the next inputs bring about; ``begins`` is true for those that a reset is before."""
+        ...
+
+
+def one_for_one(columns: Columns) -> Outputs:
+    """The outputs of which each input brings about one."""
+    count = len(next(iter(columns.values())))
+    return Outputs(columns, np.arange(count), np.zeros(count, dtype=np.int64))
+
+
+class Model:
+    """The golden model of a component at some cycle of its life.
+
+    Which inputs were accepted and which outputs were taken in a cycle depends on what the pins were
+    before it. This model takes them from the trace: it says what the pins must be in a cycle, after
+    what the design did up to it. So up to the first difference, it predicts every pin.
+    """
+
+    def __init__(self, interface: Interface, transducer: Transducer, timing: Timing) -> None:
+        self._transducer, self._timing = transducer, timing
+        self._state = np.zeros(STATE_SIZE, dtype=np.int64)
+        self._nothing = {pin.name: np.zeros_like(pin.column(1)) for pin in interface.outputs}
+        self._waiting: Columns = {pin.name: pin.column(0) for pin in interface.outputs}
+        self._queue = np.zeros((4, 0), dtype=np.int64)
+        """Of the outputs that wait what :class:`Queue` says of each."""
+        self._was_reset = False  # since the last input
+
+    def expected(self, trace: Trace) -> Trace:
+        """The next cycles as they must be; the payload is zero where no output is valid.
+
+        Outputs in a cycle of reset are predicted as usual.
+        """
+        is_accepted, reset = trace.is_accepted, trace[RESET]
+        resets = np.cumsum(np.append(self._was_reset, reset != 0))
+        lives = resets[:-1].compress(is_accepted)
+        self._was_reset = bool(resets[-1] > (lives[-1] if len(lives) else 0))
+        outputs = self._transducer.feed(trace.accepted(), np.diff(lives, prepend=0) > 0)
+
+        rows = self._queue_with(outputs)
+        first = np.cumsum(np.bincount(outputs.brought_by, minlength=len(lives)))
+        before = self._queue.shape[1]
+        queue = Queue(np.append(0, first) + before, *rows)
+        given = (reset, is_accepted, trace["o.ready"], trace.is_taken)
+        told = (np.empty(len(trace), dtype=np.int64) for _ in range(3))
+        cycles = Cycles(*(column.astype(np.int64) for column in given), *told)
+        departed = self._timing.kernel.run(len(trace), self._timing, self._state, cycles, queue)
+        self._queue = rows[:, departed:].copy()
+
+        valid = cycles.at_pins != NOTHING
+        columns = {"i.ready": cycles.ready, "o.valid": valid}
+        columns = {name: column.astype(np.uint8) for name, column in columns.items()}
+        for name, waiting in self._waiting.items():
+            column = np.concatenate([waiting, outputs.columns[name], self._nothing[name]])
+            columns[name] = column.take(cycles.at_pins, axis=0)
+            self._waiting[name] = column[departed:-1]
+        return Trace(trace.interface, trace.columns | columns | {MET: cycles.met})
+
+    def _queue_with(self, outputs: Outputs) -> np.ndarray:
+        """The outputs that wait, and some that come behind them."""
+        before = self._queue.shape[1]
+        rows = np.zeros((len(self._queue), before + len(outputs.brought_by)), dtype=np.int64)
+        rows[:, :before] = self._queue
+        rows[0, before:] = outputs.cut
+        if "o.last" in outputs.columns:
+            rows[1, before:] = outputs.columns["o.last"] != 0
+        return rows
+
+
+def feed_all(transducer: Transducer, items: Columns) -> Columns:
+    """What inputs bring about which no reset is between."""
+    count = len(next(iter(items.values())))
+    return transducer.feed(items, np.zeros(count, dtype=bool)).columns
+
+
+def feed_one(transducer: Transducer, interface: Interface, levels: list[Any]) -> list[list[Any]]:
+    """The payloads that an input brings about, given by the levels of its fields."""
+    items: Columns = {
+        pin.name: np.array([level], dtype=pin.dtype)
+        for pin, level in zip(interface.inputs, levels, strict=True)
+    }
+    columns = feed_all(transducer, items)
+    rows = zip(*(columns[pin.name].tolist() for pin in interface.outputs), strict=True)
+    return [list(row) for row in rows]

@@ -1,0 +1,325 @@
+"""The golden model of the transcoder: text in one encoding form to text in another.
+
+The bytes of a beat belong to *places*, one for each unit. A *reader* finds the code points of a
+text, with U+FFFD for each error, and in which place each ends. A *writer* says what their units
+are. What belongs to a place is then packed into dense beats. A place of the beat before is -1.
+
+What a beat's places have is only known when the next beat of its text is there, or if it is the
+last. So a beat brings about what belongs to the beat before, and with ``last`` also its own.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from utf8_hdl import ByteOrder, Form, Profile
+from utf8_hdl.profile import REPLACEMENT
+
+from ..trace import Columns
+from .compactor import Dense, dense_columns, emit
+from .decoder import (
+    CODE_POINT,
+    CUT,
+    KIND,
+    LENGTH,
+    NONE,
+    OWN,
+    PENDING,
+    STATE_SIZE,
+    TWO_TOKENS,
+    Rules,
+    decode_byte,
+)
+from .encoder import byte_of, is_refused, shortest_form
+from .kernels import integers, kernel
+from .model import Outputs
+
+BOM = 0xFEFF
+
+HIGH, LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
+"""The surrogates that come first and second in a pair."""
+
+FIRST_HIGH, LAST_HIGH, FIRST_LOW, LAST_LOW = HIGH[0], HIGH[-1], LOW[0], LOW[-1]
+
+FIRST_OF_PAIRS = 0x10000
+"""The lowest code point that is a pair."""
+
+UTF_8, UTF_16, UTF_32 = (form.unit_bytes for form in (Form.UTF_8, Form.UTF_16, Form.UTF_32))
+"""Encoding forms, by the bytes of a unit."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What is converted to what: the parameters of a transcoder."""
+
+    profile: Profile
+    lanes: int
+    from_form: Form
+    to_form: Form
+    byte_order: ByteOrder = ByteOrder.LITTLE
+    strip_bom: bool = False
+
+    @classmethod
+    def of(cls, design: Any) -> "Conversion":
+        """That of a design."""
+        return cls(*(getattr(design, name) for name in cls.__dataclass_fields__))
+
+    @property
+    def places(self) -> int:
+        """How many units a beat has."""
+        return self.lanes // self.from_form.unit_bytes
+
+    @property
+    def order(self) -> Literal["little", "big"]:
+        """What Python calls the order of bytes."""
+        return "little" if self.byte_order is ByteOrder.LITTLE else "big"
+
+    @property
+    def early_high(self) -> bool:
+        """Whether a high surrogate belongs to the place before the one in which its pair ends.
+
+        Its pair is at least two units there: bytes, or surrogates.
+        """
+        return self.to_form is Form.UTF_16 and self.from_form is not Form.UTF_32
+
+    @property
+    def out_lanes(self) -> int:
+        """How many bytes an output beat has: as many as can belong to a beat's places."""
+        return self.places * (2 if self.early_high else 4)
+
+
+class Forms(NamedTuple):
+    """A conversion as numbers."""
+
+    from_unit: int
+    to_unit: int
+    places: int
+    big_endian: int
+    strip_bom: int
+    early_high: int
+    out_lanes: int
+
+    @classmethod
+    def of(cls, conversion: Conversion) -> "Forms":
+        return cls(
+            conversion.from_form.unit_bytes,
+            conversion.to_form.unit_bytes,
+            conversion.places,
+            int(conversion.byte_order is ByteOrder.BIG),
+            int(conversion.strip_bom),
+            int(conversion.early_high),
+            conversion.out_lanes,
+        )
+
+
+class State(NamedTuple):
+    """What is known between two beats."""
+
+    decoder: np.ndarray
+    """That of the decoder."""
+    two: np.ndarray
+    """The tokens of its byte."""
+    found: np.ndarray
+    """Code points that end in a place: see `FOUND`."""
+    buffer: np.ndarray
+    """Bytes that are not in a beat yet."""
+    text: np.ndarray
+    """Of the text."""
+
+
+FOUND_SIZE = 3
+PLACE, VALUE, ERROR = range(FOUND_SIZE)
+MOST_FOUND = 2 * FOUND_SIZE
+"""Numbers of a code point that was found: where it ends, U+FFFD for an error, and whether it is
+one. A unit brings about two at most.
+"""
+
+FILLED, UNITS_BEFORE, HAS_ERROR, IS_BEFORE, UNPAIRED = range(5)
+"""Numbers of the text: bytes in the buffer; units in the beats before; whether there was an error;
+whether no unit of this beat is in the buffer; a high surrogate in the place before, or 0.
+"""
+
+
+@kernel
+def transcode(forms, rules, state, begins, data, keep, last, dense):  # type: ignore[no-untyped-def]
+    """Fill in the dense beats; how many they are."""
+    count = 0
+    lanes = forms.places * forms.from_unit
+    for beat in range(len(last)):
+        if begins[beat]:
+            state.decoder[PENDING] = 0
+            _begin_text(state)
+        state.text[IS_BEFORE] = 1
+        for place in range(forms.places + last[beat]):
+            found = _read(forms, rules, state, data, keep, beat * lanes, place)
+            for at in range(0, found * FOUND_SIZE, FOUND_SIZE):
+                count = _write(forms, state, at, dense, count, beat)
+        count = _reach(forms, state, dense, count, beat, 0)
+        state.text[UNITS_BEFORE] += forms.places
+        if last[beat]:
+            count = _end_of_beat(forms, state, dense, count, beat, 0)
+            emit(state.buffer, state.text[FILLED], forms.out_lanes, 1, dense, count)
+            dense.brought_by[count], dense.last[count] = beat, 1
+            dense.error[count] = state.text[HAS_ERROR]
+            count += 1
+            _begin_text(state)
+    return count
+
+
+@kernel
+def _begin_text(state):  # type: ignore[no-untyped-def]
+    for number in range(len(state.text)):
+        state.text[number] = 0
+
+
+@kernel
+def _end_of_beat(forms, state, dense, count, beat, cut):  # type: ignore[no-untyped-def]
+    """All bytes of a beat are in the buffer: put out a full beat, if there is one and a byte more.
+
+    With ``cut`` it is the beat before. The result is how many beats were put out so far.
+    """
+    if state.text[FILLED] <= forms.out_lanes:
+        return count
+    filled = emit(state.buffer, state.text[FILLED], forms.out_lanes, 1, dense, count)
+    state.text[FILLED] = filled
+    dense.brought_by[count], dense.cut[count] = beat, cut
+    return count + 1
+
+
+@kernel
+def _read(forms, rules, state, data, keep, begin, place):  # type: ignore[no-untyped-def]
+    """How many code points a place of a beat brings about; one behind the last ends the text."""
+    size = forms.from_unit
+    kept, unit = 0, 0
+    if place < forms.places:
+        for byte in range(size):
+            at = begin + place * size
+            kept += keep[at + byte]
+            unit = unit << 8 | data[at + (byte if forms.big_endian else size - 1 - byte)]
+    if size == UTF_8:
+        return _read_8(rules, state, place, unit, kept)
+    if size == UTF_16:
+        return _read_16(rules, state, place, unit, kept)
+    if kept == size:
+        return _check(rules, state, 0, place, unit)
+    return _found(state, 0, place, REPLACEMENT, 1) if kept else 0
+
+
+@kernel
+def _found(state, number, place, value, error):  # type: ignore[no-untyped-def]
+    """Note one more code point: how many there are then."""
+    at = number * FOUND_SIZE
+    state.found[at + PLACE] = place
+    state.found[at + VALUE] = value
+    state.found[at + ERROR] = error
+    return number + 1
+
+
+@kernel
+def _check(rules, state, number, place, value):  # type: ignore[no-untyped-def]
+    """Note a value, which is an error if it is no character."""
+    if is_refused(value, rules):
+        return _found(state, number, place, REPLACEMENT, 1)
+    return _found(state, number, place, value, 0)
+
+
+@kernel
+def _read_8(rules, state, place, byte, kept):  # type: ignore[no-untyped-def]
+    """UTF-8: as :func:`utf8_sim.golden.decoder.decode_beats` says."""
+    decode_byte(state.decoder, byte if kept else 0, 0, rules, state.two)
+    number = 0
+    for at in (CUT, OWN):
+        if state.two[at + LENGTH] and (kept or at == CUT):
+            error = 0 if state.two[at + KIND] == NONE else 1
+            where = place - 1 if at == CUT else place
+            number = _found(state, number, where, state.two[at + CODE_POINT], error)
+    return number
+
+
+@kernel
+def _read_16(rules, state, place, unit, kept):  # type: ignore[no-untyped-def]
+    """UTF-16. Where only one byte of a unit is kept, it is left over, which is an error."""
+    high, number = state.text[UNPAIRED], 0
+    state.text[UNPAIRED] = 0
+    if kept == 1:
+        # One error together with the high surrogate before it, if that is refused.
+        if high and rules.accept_surrogates:
+            number = _check(rules, state, number, place - 1, high)
+        return _found(state, number, place, REPLACEMENT, 1)
+    if kept and high and FIRST_LOW <= unit <= LAST_LOW:
+        value = FIRST_OF_PAIRS + (high - FIRST_HIGH << 10) + unit - FIRST_LOW
+        return _check(rules, state, number, place, value)
+    if high:
+        number = _check(rules, state, number, place - 1, high)
+    if kept and FIRST_HIGH <= unit <= LAST_HIGH:
+        state.text[UNPAIRED] = unit
+    elif kept:
+        number = _check(rules, state, number, place, unit)
+    return number
+
+
+@kernel
+def _reach(forms, state, dense, count, beat, place):  # type: ignore[no-untyped-def]
+    """A unit of a place comes next: with the first one of a beat, the beat before is complete."""
+    if state.text[IS_BEFORE] and place >= 0:
+        state.text[IS_BEFORE] = 0
+        return _end_of_beat(forms, state, dense, count, beat, 1)
+    return count
+
+
+@kernel
+def _write(forms, state, at, dense, count, beat):  # type: ignore[no-untyped-def]
+    """Put the units of a code point into the buffer; how many beats were put out so far."""
+    place, value = state.found[at + PLACE], state.found[at + VALUE]
+    state.text[HAS_ERROR] |= state.found[at + ERROR]
+    units_of_bom = 3 if forms.from_unit == UTF_8 else 1
+    is_first = state.text[UNITS_BEFORE] + place + 1 == units_of_bom
+    if forms.strip_bom and value == BOM and is_first:
+        return count
+    if forms.to_unit == UTF_16 and value >= FIRST_OF_PAIRS:
+        bits = value - FIRST_OF_PAIRS
+        count = _reach(forms, state, dense, count, beat, place - forms.early_high)
+        _put_unit(forms, state, FIRST_HIGH + (bits >> 10))
+        value = FIRST_LOW + (bits & 0x3FF)
+    count = _reach(forms, state, dense, count, beat, place)
+    if forms.to_unit == UTF_8:
+        length = shortest_form(value)
+        for number in range(length):
+            _put(state, byte_of(value, length, number))
+    else:
+        _put_unit(forms, state, value)
+    return count
+
+
+@kernel
+def _put(state, byte):  # type: ignore[no-untyped-def]
+    state.buffer[state.text[FILLED]] = byte
+    state.text[FILLED] += 1
+
+
+@kernel
+def _put_unit(forms, state, unit):  # type: ignore[no-untyped-def]
+    for byte in range(forms.to_unit):
+        number = forms.to_unit - 1 - byte if forms.big_endian else byte
+        _put(state, unit >> 8 * number & 0xFF)
+
+
+class TranscoderModel:
+    """Beats in one form to dense beats in another."""
+
+    def __init__(self, conversion: Conversion) -> None:
+        self._forms, self._rules = Forms.of(conversion), Rules.of(conversion.profile)
+        sizes = STATE_SIZE, TWO_TOKENS, MOST_FOUND, 4 * conversion.out_lanes, 5
+        self._state = State(*(np.zeros(size, dtype=np.int64) for size in sizes))
+
+    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
+        beats, out_lanes = len(begins), self._forms.out_lanes
+        dense = Dense.of(3 * beats, out_lanes)
+        given = [integers(items[name]) for name in ("i.data", "i.keep", "i.last")]
+        steps = beats * out_lanes
+        arguments = self._forms, self._rules, self._state, integers(begins), *given, dense
+        count = transcode.run(steps, *arguments)
+        columns = dense_columns(dense, count, (out_lanes, out_lanes), np.dtype(np.uint8))
+        columns["o.error"] = dense.error[:count].astype(np.uint8)
+        return Outputs(columns, dense.brought_by[:count], dense.cut[:count])

@@ -25,6 +25,11 @@ INTERPRETED = 100_000
 COMPILED = "UTF8_HDL_COMPILED"
 """The variable of the environment that says ``never`` or ``always``."""
 
+# No kernel makes an array, so numba need not count references (`_nrt`). That and `forceinline` make
+# the transcoder's model several times faster.
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "forceinline": True, "_nrt": False}
+"""How numba compiles."""
+
 
 class Kernel:
     """A function that can be compiled; a call interprets it."""
@@ -111,9 +116,7 @@ def _compiled(a_kernel: Kernel) -> Callable[..., Any]:
         function.__code__, function.__globals__ | used, function.__name__, function.__defaults__
     )
     copied.__qualname__ = function.__qualname__
-    # References are not counted (`_nrt`), as a kernel makes no arrays. That and `forceinline` make
-    # the transcoder's model several times faster.
-    return numba.njit(copied, cache=True, nogil=True, forceinline=True, _nrt=False)
+    return numba.njit(copied, **OPTIONS)
 
 
 @cache

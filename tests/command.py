@@ -1,6 +1,6 @@
 """The command `utf8-hdl`, run for a test: in this process or in one of its own."""
 
-import dataclasses
+import copy
 import io
 import json
 import os
@@ -20,7 +20,7 @@ from vcd.reader import tokenize
 
 from rtl import BREAKS, BREAKS_OF_OTHER_RULES, broken
 from utf8_flow.cli import session as cli
-from utf8_sim.components import COMPONENTS
+from utf8_sim.components import COMPONENTS, Component
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="needs /proc to look for processes"
@@ -259,9 +259,16 @@ def _blocks_interrupts(pid: int) -> bool:
     return bool(mask >> (signal.SIGINT - 1) & 1)
 
 
+def changed_entry(component: Component, **members: Any) -> Component:
+    """An entry with other members."""
+    changed = copy.copy(component)
+    vars(changed).update(members)
+    return changed
+
+
 def replace_design(monkeypatch: Any, component: str, make: Callable[..., Any]) -> None:
     """Let a component be something else, for the rest of a test."""
-    changed = dataclasses.replace(COMPONENTS[component], make=make)
+    changed = changed_entry(COMPONENTS[component], make=make)
     monkeypatch.setitem(COMPONENTS, component, changed)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from utf8_sim.components import component_of
-from utf8_sim.engines.engine import interface_of
+from utf8_sim.subject import interface_of
 from utf8_sim.trace import Columns
 
 

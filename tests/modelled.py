@@ -1,7 +1,6 @@
 """The golden model with a fault, held against a design or a model that has none."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
@@ -9,13 +8,15 @@ import numpy as np
 import pytest
 
 from altered import Edit, altered_golden
+from command import changed_entry
 from rtl import STALLS, quick_engine
 from utf8_sim.components import Component, component_of
-from utf8_sim.engines.engine import Engine, interface_of
+from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.model import Outputs, Transducer
 from utf8_sim.golden.timing import Timing
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
+from utf8_sim.subject import interface_of
 from utf8_sim.trace import Columns
 
 
@@ -71,7 +72,7 @@ def _are_same(component: Component, right: Outputs, wrong: Outputs) -> bool:
 def held_against(design: Any, model: Transducer) -> Engine:
     """A design with another golden model."""
     engine = quick_engine(design)
-    engine.component = replace(engine.component, model=lambda _: model)
+    engine.component = changed_entry(engine.component, model=lambda _: model)
     return engine
 
 

@@ -6,7 +6,7 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from utf8_flow.components.entry import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_hdl import UCS4, UNICODE, ByteOrder, ErrorSpan, Form, Profile
 
 RESETS = "the campaign with resets"
@@ -38,30 +38,34 @@ class Fault(NamedTuple):
 
     name: str
     fault_class: str
-    variant: Variant
+    plain: DesignSpec
     module: str
     old: str
     new: str
     found_by: str = RESETS
     profile: Profile = UNICODE
 
+    @property
+    def spec(self) -> DesignSpec:
+        return replace(self.plain, profile=self.profile)
 
-DECODER = Variant("decoder")
-COMPACT_DECODER = Variant("decoder", compact=True)
-DECODER_2, DECODER_4 = (Variant("decoder", lanes=lanes) for lanes in (2, 4))
-ENCODER = Variant("encoder")
-COMPACT_ENCODER = Variant("encoder", compact=True)
-VALIDATOR_2, VALIDATOR_4, VALIDATOR_8 = (Variant("validator", lanes=n) for n in (2, 4, 8))
+
+DECODER = DesignSpec("decoder")
+COMPACT_DECODER = DesignSpec("decoder", compact=True)
+DECODER_2, DECODER_4 = (DesignSpec("decoder", lanes=lanes) for lanes in (2, 4))
+ENCODER = DesignSpec("encoder")
+COMPACT_ENCODER = DesignSpec("encoder", compact=True)
+VALIDATOR_2, VALIDATOR_4, VALIDATOR_8 = (DesignSpec("validator", lanes=n) for n in (2, 4, 8))
 NARROW_4, NARROW_8 = (
-    Variant("validator", lanes=lanes, own={"offset_width": width})
+    DesignSpec("validator", lanes=lanes, own={"offset_width": width})
     for lanes, width in ((4, 6), (8, 12))
 )
-COMPACTOR_2, COMPACTOR_4 = (Variant("compactor", lanes=lanes) for lanes in (2, 4))
+COMPACTOR_2, COMPACTOR_4 = (DesignSpec("compactor", lanes=lanes) for lanes in (2, 4))
 
 
 def transcoder(
     from_form: Form, to_form: Form, lanes: int = 4, big: bool = False, strip_bom: bool = False
-) -> Variant:
+) -> DesignSpec:
     order = ByteOrder.BIG if big else ByteOrder.LITTLE
     own = {
         "from_form": from_form,
@@ -69,7 +73,7 @@ def transcoder(
         "byte_order": order,
         "strip_bom": strip_bom,
     }
-    return Variant("transcoder", lanes=lanes, own=own)
+    return DesignSpec("transcoder", lanes=lanes, own=own)
 
 
 UTF_8, UTF_16, UTF_32 = Form

@@ -7,10 +7,10 @@ import pytest
 from amaranth.hdl import Fragment
 
 from command import narrow, run
-from utf8_flow.components.entry import ENTRIES
 from utf8_flow.export import verilog
 from utf8_flow.fpga.choices import table_for
 from utf8_hdl.axi import AxiModule
+from utf8_sim.components import COMPONENTS
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/choose.md").read_text()
@@ -58,7 +58,7 @@ ONE_EACH = {
 }
 
 
-@pytest.mark.parametrize("component", ENTRIES)
+@pytest.mark.parametrize("component", COMPONENTS)
 def test_a_line_of_each_component_makes_verilog(component, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = generated(ONE_EACH[component], tmp_path)

@@ -16,9 +16,9 @@ import utf8_hdl
 import utf8_sim
 from command import in_shell, narrow, paste
 from needs import needs
-from utf8_flow.components.entry import variants
+from utf8_flow.designs import DesignSpec, designs
 from utf8_flow.export.verilog import generate
-from utf8_flow.fpga.results import variant_of
+from utf8_flow.formal.properties import proofs_of
 from utf8_hdl import Decoder, Encoder
 from utf8_sim.components import DECODER, ENCODER
 from utf8_sim.components.decoder import PIPELINED
@@ -47,11 +47,11 @@ def test_console_example_prints_what_it_says(block):
 def test_every_property_is_stated_on_the_page_about_proofs():
     page = (ROOT / "docs/proofs.md").read_text()
     components = {}
-    for variant in variants():
-        for what in variant.proofs:
+    for spec in designs():
+        for what in proofs_of(spec):
             of = components.setdefault((what.name, what.statement), [])
-            label = variant.label.split(" from ")[0].replace(", 8 lanes", " with lanes")
-            if not {label, variant.component} & {*of}:
+            label = spec.label.split(" from ")[0].replace(", 8 lanes", " with lanes")
+            if not {label, spec.component} & {*of}:
                 of.append(label)
     rows = [
         f"| `{name}` | {' and '.join(of)} | {statement} |"
@@ -93,7 +93,7 @@ def test_figures_of_readme_are_those_measured():
         for design in json.loads(file.read_text())["designs"]:
             if design["device"] in ("ecp5-25f", "ecp5-85f") and design["profile"] == "unicode":
                 figures = design["lookup_tables"], design["registers"], design["median"]["mhz"]
-                options = options_of(" ".join(variant_of(design).options))
+                options = options_of(" ".join(DesignSpec.of_row(design).options))
                 measured[options] = tuple(f"{figure:,.0f}" for figure in figures)
     rows = re.findall(r"\| ([\d,]+) / ([\d,]+) \| (\d+) \| `?([^|`]*?)`? ?\|$", README, re.M)
     stated = {options_of(command): tuple(figures) for *figures, command in rows}

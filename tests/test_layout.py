@@ -7,26 +7,26 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-BELOW_FLOW = {"utf8_hdl", "utf8_demo", "utf8_sim"}
-MAY_IMPORT = {
+BELOW = {
     "hdl/utf8_hdl": {"utf8_hdl"},
     "hdl/utf8_demo": {"utf8_hdl", "utf8_demo"},
     "sim/utf8_sim": {"utf8_hdl", "utf8_sim"},
-    "sim/utf8_sim/tools": {"utf8_sim.tools"},
-    "flow/utf8_flow": {*BELOW_FLOW, "utf8_flow", "utf8_check"},
-    **{
-        f"flow/utf8_flow/{room}": {*BELOW_FLOW, *(f"utf8_flow.{name}" for name in (room, *others))}
-        for room, others in {
-            "components": ["verify.report", "formal", "terminal"],
-            "export": ["components", "terminal"],
-            "formal": ["export", "components", "terminal"],
-            "fpga": ["export", "components", "verify.report", "terminal"],
-            "live": ["components", "terminal"],
-            "verify": ["formal", "fpga", "export", "components", "terminal"],
-        }.items()
-    },
+    "sim/utf8_sim/tools": {"utf8_sim"},
+    "flow/utf8_flow": {"utf8_hdl", "utf8_demo", "utf8_sim", "utf8_flow", "utf8_check"},
 }
-"""What a room may use of this project: tools are below all, and the command line above all."""
+"""The packages that each package may import."""
+
+ROOMS = {
+    "sim/utf8_sim": [
+        *("tools", "command_line", "trace", "stimulus", "shown", "golden", "campaign", "hostile"),
+        *("components", "subject", "scoreboard", "engines", "lockstep", "minimise", "waves"),
+        "running",
+    ],
+    "flow/utf8_flow": [
+        *("failure", "terminal", "designs", "export", "formal", "fpga", "live", "verify", "cli"),
+    ],
+}
+"""The folders and modules of a package: each may import only itself and those before it."""
 
 
 def imported(source: str, place: tuple[str, ...]) -> set[str]:
@@ -52,12 +52,27 @@ def modules_of(room: str) -> list[tuple[Path, set[str]]]:
     ]
 
 
-@pytest.mark.parametrize("room", MAY_IMPORT)
-def test_a_room_imports_only_what_is_beside_or_below_it(room):
-    for module, names in modules_of(room):
+@pytest.mark.parametrize("package", BELOW)
+def test_a_package_imports_only_those_below_it(package):
+    for module, names in modules_of(package):
+        others = {name.partition(".")[0] for name in names if name.startswith("utf8_")}
+        assert others <= BELOW[package], module
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_no_arrow_between_rooms_runs_upward(package):
+    folder, rooms = Path(ROOT / package), ROOMS[package]
+    doors = {"__init__", "__main__"}  # from outside into any room
+    assert {path.stem for path in folder.iterdir()} - {*doors, "py", "__pycache__"} == {*rooms}
+    for module, names in modules_of(package):
+        room = module.relative_to(folder).parts[0].removesuffix(".py")
+        if room in doors:
+            continue
+        allowed = rooms[: rooms.index(room) + 1]
         for name in names:
-            allowed = any(f"{name}.".startswith(f"{above}.") for above in MAY_IMPORT[room])
-            assert allowed or not name.startswith("utf8_"), (module, name)
+            owner, _, inside = name.partition(".")
+            if owner == folder.name:
+                assert inside.partition(".")[0] in allowed, (module, name)
 
 
 @pytest.mark.parametrize(

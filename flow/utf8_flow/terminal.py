@@ -39,10 +39,6 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
-
-
 def console(file: TextIO) -> "Console":
     """A console on a stream; Rich would print nothing at all to one of width 0 (`COLUMNS=0`)."""
     from rich.console import Console  # noqa: PLC0415 - help and errors need no Rich

@@ -11,6 +11,7 @@ from .components import Component
 from .engines.engine import Engine, ModelError
 from .golden.model import MET, Model
 from .stimulus import LAST, Stimulus, Table
+from .subject import Subject
 from .tools.interrupts import interrupts_later
 from .trace import RESET, Trace, shown_number
 
@@ -202,11 +203,11 @@ class Lockstep:
 
 
 class Golden:
-    """The golden model of what an engine simulates, at some cycle of its life."""
+    """The golden model of a subject, at some cycle of its life."""
 
-    def __init__(self, engine: Engine) -> None:
-        transducer = engine.component.model(engine.design)
-        self._model = Model(engine.interface, transducer, engine.timing)
+    def __init__(self, subject: Subject) -> None:
+        transducer = subject.component.model(subject.design)
+        self._model = Model(subject.interface, transducer, subject.timing)
 
     def expected(self, trace: Trace) -> Trace:
         """The next cycles as they must be. If the model fails, that is a :class:`ModelError`."""

@@ -21,7 +21,7 @@ from amaranth.hdl import UnusedElaboratable
 from bench import processor, progress
 from dask_cluster import dask_cluster
 from utf8_flow.cli.choices import Stalling
-from utf8_flow.components.entry import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.formal.mutation import Trial, circuits, make_mutants
 from utf8_flow.fpga.placement import Job, _place_and_route, _synthesize
 from utf8_flow.fpga.results import table
@@ -43,15 +43,15 @@ class Piece(NamedTuple):
 
 def pieces() -> Iterator[Piece]:
     """Some of the work of each command that has `--cluster`."""
-    decoder, encoder = Variant("decoder"), Variant("encoder", compact=True)
-    plan = Exhaustive(profile=UNICODE, engine="cxxrtl", variant=decoder, seed=0, length=4)
+    decoder, encoder = DesignSpec("decoder"), DesignSpec("encoder", compact=True)
+    plan = Exhaustive(spec=decoder, engine="cxxrtl", seed=0, length=4)
     work = partial(outcome_of, plan, False)
     yield Piece("`compare --exhaustive 4`", work, range(100))
     yield Piece("`prove`", attempt, choose_goals([decoder], None, [UNICODE]))
-    mutants = make_mutants(encoder, UNICODE, 30, 0)
+    mutants = make_mutants(encoder, 30, 0)
     trial = Trial(mutants, circuits(mutants), Stalling(0).modes(), 0)
     yield Piece("`mutate`", trial.judge, range(1, 1 + len(mutants.places)))
-    job = Job(encoder, UNICODE, "ice40-hx8k", ("data", "error", "last"))
+    job = Job(encoder, "ice40-hx8k", ("data", "error", "last"))
     _, netlist = _synthesize((job, True))
     yield Piece("`synthesize`", _place_and_route, [(job, netlist, seed) for seed in range(6)])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from needs import needs
-from utf8_flow.components.entry import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.export.verilog import generate
 from utf8_hdl import UNICODE
 
@@ -41,7 +41,7 @@ def run_texts(folder: Path, component: str, verilog: str, own: dict[str, str]) -
 
 
 def verilog_of(component: str, lanes: int, own: dict[str, str]) -> str:
-    return generate(Variant(component, lanes=lanes, own=own).make(UNICODE))
+    return generate(DesignSpec(component, lanes=lanes, own=own).make(UNICODE))
 
 
 TRANSCODERS = [

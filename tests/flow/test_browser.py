@@ -74,7 +74,7 @@ def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("live")
     with pytest.MonkeyPatch.context() as patch:
         names = *COMPONENTS, MISSING
-        patch.setattr(build, "VARIANTS", {name: build.VARIANTS[name] for name in names})
+        patch.setattr(build, "SPECS", {name: build.SPECS[name] for name in names})
         build.write_page(folder, "few")
     return folder
 
@@ -296,7 +296,7 @@ def test_a_transcoder_writes_the_utf_16_that_cpython_writes(page):
 
 @pytest.mark.long
 def test_tokens_follow_the_rules_that_are_chosen(driver, tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "VARIANTS", {"compact-decoder": build.VARIANTS["compact-decoder"]})
+    monkeypatch.setattr(build, "SPECS", {"compact-decoder": build.SPECS["compact-decoder"]})
     build.write_page(tmp_path, "all")
     data = b"".join([*boundary_encodings(EXTENDED)[::5], *HOSTILE[-3:]])[:400]
     with served(tmp_path) as address:
@@ -320,7 +320,7 @@ def test_every_component_of_the_whole_page_agrees_with_the_browser(driver, tmp_p
     build.write_page(tmp_path, "few")
     with served(tmp_path) as address:
         page = LivePage(driver, address)
-        for component in build.VARIANTS:
+        for component in build.SPECS:
             if component.endswith("16"):
                 continue  # not among the few
             for data in HOSTILE:

@@ -21,20 +21,21 @@ import pysolvers
 from pysat.solvers import Minisat22
 
 import utf8_check
-from utf8_flow.components import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.formal import prover
 from utf8_flow.formal.certificate import Certificate, certify, minimal
 from utf8_flow.formal.circuit import Circuit
+from utf8_flow.formal.properties import proofs_of
 from utf8_flow.verify import proofs
 from utf8_flow.verify.proofs import Goal, attempt, write_certificate
 from utf8_hdl import UNICODE
 from utf8_sim.tools import yowasp as tools
 
-VARIANTS = {
-    variant.label: variant
-    for variant in (Variant(name, compact) for name in ("decoder", "encoder") for compact in (0, 1))
+SPECS = {
+    spec.label: spec
+    for spec in (DesignSpec(name, each) for name in ("decoder", "encoder") for each in (0, 1))
 }
-EVERY = [(label, what.name) for label, variant in VARIANTS.items() for what in variant.proofs]
+EVERY = [(label, what.name) for label, spec in SPECS.items() for what in proofs_of(spec)]
 
 QUICK = [
     ("decoder", "conservation"),
@@ -60,8 +61,8 @@ SMALLEST = [key for key in SMALL if key[1] != "latency"]
 
 
 def goal_of(which: str, name: str) -> Goal:
-    [what] = [what for what in VARIANTS[which].proofs if what.name == name]
-    return Goal(what, UNICODE, VARIANTS[which])
+    [what] = [what for what in proofs_of(SPECS[which]) if what.name == name]
+    return Goal(what, SPECS[which])
 
 
 @cache
@@ -124,7 +125,7 @@ def test_a_certificate_says_what_it_is_of(folder):
     title, tools_used = comment.splitlines()
     assert title == f"compact encoder, unicode, latency: {goal.property.statement}"
     assert re.fullmatch(r"made by utf8-hdl \S+, amaranth \S+, Yosys and ABC of .*", tools_used)
-    bench = goal.property.bench(UNICODE, {"encoder": goal.variant.make})
+    bench = goal.property.bench(UNICODE, {"encoder": goal.spec.make})
     asked = prover.to_circuit(bench, pins=False).only("wrong")
     assert Circuit.parse(circuit) == asked
     assert "bench.component__o__valid" in asked.names
@@ -272,9 +273,9 @@ def test_what_is_proved_of_some_cycles_is_certified_of_these(folder, cycles):
 
 
 def test_a_bounded_proof_is_certified_with_a_counter_of_its_cycles(folder):
-    compactor = Variant("compactor", lanes=4)
-    [idle] = [what for what in compactor.proofs if what.name == "idle"]
-    own = attempt(Goal(idle, UNICODE, compactor), certified=True).certificate
+    compactor = DesignSpec("compactor", lanes=4)
+    [idle] = [what for what in proofs_of(compactor) if what.name == "idle"]
+    own = attempt(Goal(idle, compactor), certified=True).certificate
     assert own
     assert " cycles-over-3\n" in own.circuit
     assert confirms(own.circuit, clauses_of(own.invariant))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rtl import STALLS, rtl_trace
-from utf8_flow.components import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.formal import bench
 from utf8_flow.formal.circuit import Circuit, Start, signal_bit
 from utf8_flow.formal.counterexample import simplest
@@ -120,7 +120,7 @@ def test_what_is_certain_is_so_whatever_the_unknown_is():
 
 @cache
 def circuit_of(component: str, profile: Profile, **options: Any) -> Circuit:
-    made = bench.Bench(profile, {component: Variant(component).make})
+    made = bench.Bench(profile, {component: DesignSpec(component).make})
     made.design(component, **options)
     return to_circuit(made)
 
@@ -136,7 +136,7 @@ def simulated(component: str, profile: Profile) -> np.ndarray:
         widths = generator.choices(range(profile.utf32_width + 1), k=150)
         items = [generator.getrandbits(width) for width in widths]
     texts = [items[begin : begin + 10] for begin in range(0, len(items), 10)]
-    trace = rtl_trace(texts, STALLS["both slow"], Variant(component).make(profile))
+    trace = rtl_trace(texts, STALLS["both slow"], DesignSpec(component).make(profile))
     return trace[[name for name in trace.dtype.names if name != "reset"]]
 
 

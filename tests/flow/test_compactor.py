@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from command import assert_refused, assert_shown_again, replace_design, run, squeezed, told
 from hostile import HOSTILE, chunks
-from utf8_flow.components.compactor import CompactorReport
 from utf8_flow.export.verilog import generate
 from utf8_hdl import Compactor
 from utf8_sim import simulate
+from utf8_sim.components.compactor import CompactorReport
 from utf8_sim.trace import Trace
 
 COMPACTOR = "--component", "compactor"

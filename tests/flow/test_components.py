@@ -3,38 +3,32 @@
 import json
 import re
 import subprocess
-import sys
-from importlib import import_module
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal
 
+from beats import Beats
 from command import assert_refused, replace_design, run
 from needs import needs
 from rtl import verilog_ports
-from upper import Beats, Upper
-from utf8_flow.components.entry import ENTRIES, Variant, register
+from toys import Flawed, registered
+from upper import Upper
+from utf8_flow.designs import DesignSpec
 from utf8_flow.export.module import ports_of
 from utf8_flow.formal.streams import EVERY
 from utf8_flow.verify.runner import outcome_of
 from utf8_flow.verify.sources import RandomUnits
-from utf8_hdl import UNICODE
-from utf8_sim.components import COMPONENTS
-from utf8_sim.tools.cores import IMPORTED
+from utf8_sim.components import COMPONENTS, register
 
 UPPER = "--component", "upper"
 BEATS = "--component", "beats"
 
 
 @pytest.fixture(autouse=True)
-def registered(folder):
-    module = import_module("upper_entry")
-    yield
-    IMPORTED.remove(module.__name__)
-    for registry in (COMPONENTS, ENTRIES, sys.modules):
-        for name in ("upper", "beats", module.__name__):
-            registry.pop(name, None)
+def toys(folder):
+    with registered():
+        yield
 
 
 def test_simulate(folder):
@@ -42,7 +36,7 @@ def test_simulate(folder):
         "simulate", *UPPER, "--text", "Grün az{", "--tokens", "out.jsonl", "--vcd", "w.vcd"
     )
     assert (result.status, result.err) == (0, "")
-    written = [json.loads(line)["byte"] for line in (folder / "out.jsonl").read_text().splitlines()]
+    written = [json.loads(line)["data"] for line in (folder / "out.jsonl").read_text().splitlines()]
     assert bytes(written) == "GRüN AZ{".encode()
     assert "agree" in result.out
     assert (folder / "w.vcd").stat().st_size > 0
@@ -57,7 +51,7 @@ def test_compare():
 
 def test_compare_finds_a_flaw(monkeypatch):
     with monkeypatch.context() as patch:  # undone before the entry is removed
-        replace_design(patch, "upper", lambda profile: Upper(profile, flaw="q"))
+        replace_design(patch, "upper", lambda profile: Flawed("q", profile))
         result = run("compare", *UPPER)
     assert result.status == 1
     assert "o.data" in result.out
@@ -169,9 +163,7 @@ def test_a_component_with_other_cells(folder, monkeypatch):
         replace_design(patch, "upper", type("Upper", (Shifts,), {}))
         assert run("generate", *UPPER, "-o", "upper.v") == (0, "", "")
         assert run("compare", *UPPER, "--engine", "icarus").status == 0
-        plan = RandomUnits(
-            profile=UNICODE, engine="amaranth", variant=Variant("upper"), seed=0, cycles=512
-        )
+        plan = RandomUnits(spec=DesignSpec("upper"), engine="amaranth", seed=0, cycles=512)
         assert plan.identity()  # of a state file: no matter what Verilog there is
         assert outcome_of(plan, False, 0).wrong == ""
     usual, verilog = ((folder / name).read_text() for name in ("usual.v", "upper.v"))
@@ -212,8 +204,8 @@ def test_synthesize(folder):
 
 
 def test_an_entry_is_registered_once():
-    with pytest.raises(ValueError, match="there is an entry for 'upper' already"):
-        register(ENTRIES["upper"])
+    with pytest.raises(ValueError, match="there is a component 'upper' already"):
+        register(COMPONENTS["upper"])
 
 
 def test_help_and_refusals_name_it():

@@ -23,12 +23,12 @@ from command import (
     wait_until,
 )
 from needs import needs_compiler, needs_icarus
-from utf8_flow.components import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.verify import sources
 from utf8_flow.verify.sources import SHARD, Exhaustive
-from utf8_hdl import UNICODE, Decoder
-from utf8_sim.engines.engine import interface_of
+from utf8_hdl import Decoder
 from utf8_sim.stimulus import one_by_one
+from utf8_sim.subject import interface_of
 from utf8_sim.tools.cores import Cores
 from utf8_sim.tools.errors import ToolError
 
@@ -50,9 +50,7 @@ tables.refusals = lambda profile: refusals(profile) | {0xED: surrogates}
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 def test_every_text_is_driven_once_and_in_order(length):
-    every = Exhaustive(
-        profile=UNICODE, engine="amaranth", variant=Variant("decoder"), seed=0, length=length
-    )
+    every = Exhaustive(spec=DesignSpec("decoder"), engine="amaranth", seed=0, length=length)
     for shard in {0, every.units // 3, every.units - 1}:
         [items] = one_by_one(every.stimulus(shard).pieces, interface_of(Decoder()))
         values, lasts = items["i.data"], items["i.last"]

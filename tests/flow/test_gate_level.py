@@ -10,10 +10,11 @@ import pytest
 from command import assert_refused, names, run
 from needs import needs_icarus, needs_verilator
 from rtl import STALLS, random_part
-from utf8_flow.components.entry import ENTRIES, Variant, possible
+from utf8_flow.designs import DesignSpec, possible
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga.families import FAMILIES
 from utf8_hdl import PROFILES, Decoder, Encoder
+from utf8_sim.components import COMPONENTS
 from utf8_sim.engines import gates
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.engine import Engine
@@ -44,7 +45,7 @@ CELLS = {
 
 @cache
 def design_of(component: str, profile: str = "unicode") -> Decoder | Encoder:
-    return Variant(component).make(PROFILES[profile])
+    return DesignSpec(component).make(PROFILES[profile])
 
 
 @cache
@@ -111,7 +112,7 @@ def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
     [
         (profile.name, variant.component, list(LEVELS)[number % len(LEVELS)])
         for number, (variant, profile) in enumerate(
-            possible(product(map(Variant, ENTRIES), PROFILES.values()))
+            possible(product(map(DesignSpec, COMPONENTS), PROFILES.values()))
         )
     ],
 )

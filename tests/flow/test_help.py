@@ -13,11 +13,12 @@ import pytest
 from command import assert_refused, in_shell, paste, replace_design, run
 from utf8_flow.cli import proving, simulation, synthesis
 from utf8_flow.cli.choices import Designs
-from utf8_flow.components.entry import ENTRIES, RULES
 from utf8_flow.formal import mutation, prover
 from utf8_flow.fpga import boards, placement, results
 from utf8_flow.verify import mutants, proofs, sources
 from utf8_hdl import Decoder, layouts
+from utf8_sim import command_line
+from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.errors import ToolError
 
 QUICK = ["simulate", "compare", "generate"]
@@ -83,8 +84,8 @@ def test_h_is_help():
 def test_help_says_which_component_an_option_is_for():
     for text in map(help_of, QUICK + SLOW):
         for option in re.findall(r"^  (--[\w-]+) ", text, re.M):
-            owners = [name for name, entry in ENTRIES.items() if option in entry.options]
-            if 0 < len(owners) < len(ENTRIES) and option not in RULES:
+            owners = command_line.owners(option)
+            if 0 < len(owners) < len(COMPONENTS) and option not in command_line.RULES:
                 named = r",\s+".join(owners[:-1]) + r"\s+or\s+" * (len(owners) > 1) + owners[-1]
                 expected = rf"{option}\s+(\S+\s+)?For\s+an?\s+{named}:"
                 assert re.search(expected, text), option
@@ -166,7 +167,7 @@ def test_help_and_errors_import_nothing_that_takes_long(line):
 )
 def test_a_command_imports_only_what_it_needs(line, unused):
     modules = imported(*line.split())
-    assert {"amaranth", "utf8_flow.components.entry"} <= modules
+    assert {"amaranth", "utf8_flow.designs"} <= modules
     assert not modules & (HEAVY - {"amaranth", "numpy", "rich"})
     assert not modules & {f"utf8_flow.{name}" for name in unused}
 

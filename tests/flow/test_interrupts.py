@@ -23,9 +23,9 @@ from command import (
     wait_until,
 )
 from needs import needs_compiler, needs_icarus
-from utf8_flow.components.tokens import TokenReport
 from utf8_flow.verify import difference, runner
 from utf8_sim import campaign
+from utf8_sim.components.tokens import TokenReport
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.tools.cores import Cores
 

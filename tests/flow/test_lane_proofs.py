@@ -12,11 +12,12 @@ from amaranth.lib.wiring import In, Out
 from altered import edited
 from refuted import is_refuted
 from rtl import COUNTER_FLAWS, altered_lanes
-from utf8_flow.components.entry import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import lanes as formal_lanes
 from utf8_flow.formal import specification, streams
 from utf8_flow.formal.bench import Bench, accepts, waits
+from utf8_flow.formal.properties import proofs_of
 from utf8_flow.formal.prover import prove
 from utf8_flow.formal.timing import CreditTiming, Passing
 from utf8_hdl import UNICODE, credit, decoder, validator
@@ -27,7 +28,7 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 def bench_of(
     component: str, name: str, made: Callable[..., Any], lanes: int = 4, **own: int
 ) -> Bench:
-    [what] = (w for w in Variant(component, lanes=lanes, own=own).proofs if w.name == name)
+    [what] = (w for w in proofs_of(DesignSpec(component, lanes=lanes, own=own)) if w.name == name)
     return what.bench(UNICODE, {component: lambda profile: made(profile, lanes=lanes, **own)})
 
 
@@ -280,7 +281,7 @@ def test_a_narrow_offset_is_proved(name, lanes, offset_width):
 
 @pytest.mark.parametrize("component", ["decoder", "validator"])
 def test_for_every_property_there_is_a_flaw(component):
-    named = {what.name for what in Variant(component, lanes=4).proofs if not what.is_lemma}
+    named = {what.name for what in proofs_of(DesignSpec(component, lanes=4)) if not what.is_lemma}
     assert named == {name for which, name, _ in FLAWS if which == component} | {"verilog"}
 
 
@@ -294,7 +295,7 @@ def test_other_verilog_is_found_out(monkeypatch, component):
 
 
 def test_with_too_much_credit_what_waits_is_overwritten():
-    [what] = (w for w in Variant("decoder", lanes=4).proofs if w.name == "output-stream")
+    [what] = (w for w in proofs_of(DesignSpec("decoder", lanes=4)) if w.name == "output-stream")
     generous = type("Generous", (what.timing,), {"spare": 2})
     assert prove(replace(what, timing=generous).bench(UNICODE, {})).verdict == "FAILED"
 

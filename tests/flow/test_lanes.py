@@ -24,14 +24,14 @@ from command import (
 from hostile import HOSTILE, chunks
 from needs import needs_icarus
 from reference import ref_tokens
-from utf8_flow.cli import options
+from utf8_flow.cli import options as declarations
 from utf8_flow.cli.choices import Design, Designs
-from utf8_flow.components.entry import Variant, possible, variants
-from utf8_flow.components.validator import ValidatorReport
-from utf8_flow.components.wide_decoder import SlotsReport
+from utf8_flow.designs import DesignSpec, designs, possible
 from utf8_flow.verify.cycles import cycle_table
 from utf8_hdl import UCS4, UNICODE, Decoder, Validator
 from utf8_sim import simulate
+from utf8_sim.components.validator import ValidatorReport
+from utf8_sim.components.wide_decoder import SlotsReport
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.errors import Refused
@@ -44,7 +44,7 @@ VALIDATOR = "--component", "validator"
 
 
 def test_without_options_each_component_is_there_with_eight_lanes():
-    assert [variant.label for variant in variants()] == [
+    assert [variant.label for variant in designs()] == [
         *("decoder", "compact decoder", "decoder, 8 lanes"),
         *("encoder", "compact encoder"),
         "validator, 8 lanes",
@@ -55,14 +55,14 @@ def test_without_options_each_component_is_there_with_eight_lanes():
         "transcoder from utf-32 to utf-8, 8 lanes",
         "transcoder from utf-8 to utf-8, 8 lanes",
     ]
-    assert Designs().variants() == variants()
+    assert Designs().specs() == designs()
 
 
 OF_FOUR_LANES = "compactor, 4 lanes", "transcoder from utf-8 to utf-16, 4 lanes"
 
 
 @pytest.mark.parametrize(
-    ("designs", "chosen"),
+    ("options", "chosen"),
     [
         (Designs(lanes="4"), [*("decoder, 4 lanes", "validator, 4 lanes"), *OF_FOUR_LANES]),
         (Designs(lanes="4", width=12), ["compactor width 12, 4 lanes"]),
@@ -79,52 +79,53 @@ OF_FOUR_LANES = "compactor, 4 lanes", "transcoder from utf-8 to utf-16, 4 lanes"
         ),
     ],
 )
-def test_options_choose_lanes(designs, chosen):
-    assert [variant.label for variant in designs.variants()] == chosen
+def test_options_choose_lanes(options, chosen):
+    assert [spec.label for spec in options.specs()] == chosen
 
 
-def chosen_by(*words: str) -> Variant:
-    """The variant that some options name."""
+def chosen_by(*words: str) -> DesignSpec:
+    """The design that some options name."""
     app, chosen = typer.Typer(), []
 
-    @options.command(app)
+    @declarations.command(app)
     def command(*, design: Design) -> None:
-        chosen.append(design.variant)
+        chosen.append(design.spec(UNICODE))
 
     app(list(words), standalone_mode=False)
     return chosen[0]
 
 
 @pytest.mark.parametrize(
-    "variant",
+    "spec",
     [
-        *variants(),
-        Variant("decoder", lanes=64),
-        Variant("validator"),
-        Variant("validator", lanes=2),
-        Variant("validator", lanes=2, own={"offset_width": 12}),
-        Variant("compactor", lanes=64, own={"width": 40}),
-        Variant("transcoder", lanes=4, own={"from_form": "utf-32", "byte_order": "big"}),
-        Variant("transcoder", lanes=4, own={"to_form": "utf-32", "strip_bom": True}),
+        *designs(),
+        DesignSpec("decoder", lanes=64),
+        DesignSpec("validator"),
+        DesignSpec("validator", lanes=2),
+        DesignSpec("validator", lanes=2, own={"offset_width": 12}),
+        DesignSpec("compactor", lanes=64, own={"width": 40}),
+        DesignSpec("transcoder", lanes=4, own={"from_form": "utf-32", "byte_order": "big"}),
+        DesignSpec("transcoder", lanes=4, own={"to_form": "utf-32", "strip_bom": True}),
     ],
-    ids=lambda variant: variant.label,
+    ids=lambda spec: spec.label,
 )
-def test_a_variant_is_that_of_its_design_and_of_its_options(variant):
-    assert Variant.of(variant.make(UNICODE)) == variant
-    assert chosen_by(*variant.options) == variant
+def test_a_design_is_named_by_what_it_is_and_by_its_options(spec):
+    assert DesignSpec.of(spec.make()) == spec
+    assert chosen_by(*spec.options) == spec
 
 
 def test_what_is_said_of_an_option_is_taken_from_any_mapping():
-    one = Variant("transcoder", own={"to_form": "utf-8", "strip_bom": None, "other": 1})
-    assert one == Variant("transcoder", own={"to_form": "utf-8"})
-    assert one == Variant("transcoder", own=one.own)
-    assert len({one, Variant("transcoder"), Variant("transcoder", own={"strip_bom": False})}) == 2
+    one = DesignSpec("transcoder", own={"to_form": "utf-8", "strip_bom": None, "other": 1})
+    assert one == DesignSpec("transcoder", own={"to_form": "utf-8"})
+    assert one == DesignSpec("transcoder", own=one.own)
+    same = DesignSpec("transcoder"), DesignSpec("transcoder", own={"strip_bom": False})
+    assert len({one, *same}) == 2
 
 
 def test_designs_that_cannot_be_are_left_out():
-    both = Variant("decoder", lanes=8), Variant("transcoder", lanes=8)
+    both = DesignSpec("decoder", lanes=8), DesignSpec("transcoder", lanes=8)
     found = possible(product(both, [UNICODE, UCS4]))
-    assert found == [(both[0], UNICODE), (both[0], UCS4), (both[1], UNICODE)]
+    assert found == [both[0], replace(both[0], profile=UCS4), both[1]]
     with pytest.raises(Refused, match="a transcoder needs a profile up to"):
         possible([(both[1], UCS4)])
     assert possible([]) == []

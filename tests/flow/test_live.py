@@ -16,7 +16,7 @@ from needs import needs, needs_compiler
 from rtl import broken
 from second_oracle import needs_node, node
 from utf8_flow.live import build, wasm
-from utf8_flow.live.build import DESIGN_SETS, VARIANTS, profiles_of
+from utf8_flow.live.build import DESIGN_SETS, SPECS, specs_of
 from utf8_flow.live.stages import described, registers_of
 from utf8_flow.live.wasm import (
     description,
@@ -24,7 +24,7 @@ from utf8_flow.live.wasm import (
     whole_interface,
     write_page_module,
 )
-from utf8_hdl import EXTENDED, UNICODE, Decoder, Encoder, Transcoder, Validator
+from utf8_hdl import EXTENDED, Decoder, Encoder, Transcoder, Validator
 from utf8_sim import RandomStalls
 from utf8_sim.engines.compiled import CxxrtlEngine, cxxrtl_library, design_code
 from utf8_sim.engines.engine import Plan
@@ -227,13 +227,13 @@ def test_of_a_design_with_lanes_only_valid_bits_are_shown():
 
 @pytest.mark.parametrize("designs", DESIGN_SETS)
 def test_the_page_has_every_component_and_only_designs_that_can_be_made(designs):
-    for name, variant in VARIANTS.items():
-        profiles = list(dict.fromkeys(profiles_of(variant, designs)))
-        assert (UNICODE in profiles) == (designs == "all" or not name.endswith("16"))
-        for profile in profiles:
-            assert variant.make(profile).i is not None
+    for name, plain in SPECS.items():
+        specs = list(specs_of(plain, designs))
+        assert (plain in specs) == (designs == "all" or not name.endswith("16"))
+        for spec in specs:
+            assert spec.make().i is not None
     counts = {"few": (1, 1), "common": (4, 4), "all": (4 * 2 * 2 * 2, 4 * 2 * 2)}
-    found = (len(set(profiles_of(VARIANTS[name], designs))) for name in ("decoder", "encoder"))
+    found = (len(list(specs_of(SPECS[name], designs))) for name in ("decoder", "encoder"))
     assert tuple(found) == counts[designs]
 
 
@@ -252,7 +252,7 @@ def test_a_design_is_compiled_once_while_its_sources_do_not_change(monkeypatch, 
 
     def build_again(*names: str, designs: str = "few") -> list[str]:
         compiled.clear()
-        monkeypatch.setattr(build, "VARIANTS", {name: VARIANTS[name] for name in names})
+        monkeypatch.setattr(build, "SPECS", {name: SPECS[name] for name in names})
         build.write_page(tmp_path / "live", designs)
         return sorted(compiled)
 

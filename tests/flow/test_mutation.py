@@ -8,11 +8,11 @@ import pytest
 
 from command import assert_refused, run
 from rtl import STALLS
-from utf8_hdl import UCS2, UNICODE
+from utf8_hdl import UCS2
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
-from utf8_flow.components import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.formal import mutation
 from utf8_flow.formal.circuit import Circuit
 from utf8_flow.formal.mutation import Trial, circuits, make_mutants
@@ -22,12 +22,12 @@ from utf8_sim.campaign import Mode
 from utf8_sim.tools.cores import Cores
 
 COUNT = 16
-ENCODER = Variant("encoder"), UCS2
+ENCODER = DesignSpec("encoder", profile=UCS2)
 
 
 @pytest.fixture(scope="module")
 def mutants():
-    return make_mutants(*ENCODER, COUNT, seed=1)
+    return make_mutants(ENCODER, COUNT, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +38,12 @@ def trial(mutants):
 
 
 def test_a_seed_always_gives_the_same_mutants(mutants):
-    assert make_mutants(*ENCODER, COUNT, seed=1) == mutants
-    assert make_mutants(*ENCODER, COUNT, seed=2).places != mutants.places
+    assert make_mutants(ENCODER, COUNT, seed=1) == mutants
+    assert make_mutants(ENCODER, COUNT, seed=2).places != mutants.places
 
 
 def test_every_gate_can_be_wrong(mutants):
-    every = make_mutants(*ENCODER, 10**6, seed=1)
+    every = make_mutants(ENCODER, 10**6, seed=1)
     gates = {place.split(",")[0] for place in every.places}
     assert len(gates) == every.gates == mutants.gates
     assert len(set(every.places)) > 1000
@@ -59,7 +59,7 @@ def test_every_mutant_is_killed_or_equivalent(trial):
 
 
 def test_a_register_that_reset_leaves_alone_is_noticed():
-    mutants = make_mutants(*ENCODER, COUNT, seed=0)
+    mutants = make_mutants(ENCODER, COUNT, seed=0)
     circuit = circuits(mutants)["reset"]
     [place] = [place for place in mutants.places if re.search("DFF.* port R: const0", place)]
     assert decide(mutation._alive(circuit, 0))[0] == "proved"
@@ -68,13 +68,13 @@ def test_a_register_that_reset_leaves_alone_is_noticed():
 
 def test_mutants_of_a_compactor_meet_what_is_said_of_pins():
     """All else that is proved of one is about names inside, which a netlist has not."""
-    compactor = make_mutants(Variant("compactor", lanes=2), UNICODE, 1, seed=1)
+    compactor = make_mutants(DesignSpec("compactor", lanes=2), 1, seed=1)
     assert list(circuits(compactor)) == ["idle", "drains", ""]
 
 
 def test_a_decoder_without_a_fault_has_every_property():
     """`drains`, too, which states something about the first cycles only."""
-    mutants = make_mutants(Variant("decoder", compact=True), UNICODE, 1, seed=1)
+    mutants = make_mutants(DesignSpec("decoder", compact=True), 1, seed=1)
     asked = circuits(mutants)
     assert "drains" in asked
     assert Trial(mutants, asked, [], seed=0)._broken_property(0) is None

@@ -8,12 +8,13 @@ from amaranth.hdl import Array
 
 from altered import Altered, Edit, edited
 from refuted import assert_each_has_a_fault, is_refuted
-from utf8_flow.components.entry import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import compactor as formal_compactor
 from utf8_flow.formal import streams
 from utf8_flow.formal.bench import Bench
 from utf8_flow.formal.compactor import STAGES, Slot, levels_of
+from utf8_flow.formal.properties import proofs_of
 from utf8_flow.formal.prover import prove
 from utf8_hdl import UNICODE, Compactor
 
@@ -30,7 +31,7 @@ def bench_of(
     name: str, made: Callable[..., Any] = Compactor, lanes: int = 2, width: int = 2
 ) -> Bench:
     """A property, of a design with few bits."""
-    [what] = (what for what in Variant("compactor", lanes=lanes).proofs if what.name == name)
+    [what] = (what for what in proofs_of(DesignSpec("compactor", lanes=lanes)) if what.name == name)
     return what.bench(UNICODE, {"compactor": lambda profile: made(lanes, width, USER)})
 
 
@@ -210,7 +211,7 @@ OF_OTHER_TESTS = {"verilog", "room"}
 @pytest.mark.parametrize("lanes", [2, 8])
 def test_for_every_property_there_is_a_fault(lanes):
     killers = {name for name, _ in FLAWS} | OF_OTHER_TESTS
-    assert_each_has_a_fault(Variant("compactor", lanes=lanes), killers)
+    assert_each_has_a_fault(DesignSpec("compactor", lanes=lanes), killers)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,7 @@ def written(b: Bench, name: str) -> None:
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8])
 def test_each_value_is_written_where_it_belongs(lanes):
-    design = Variant("compactor", lanes=lanes)
+    design = DesignSpec("compactor", lanes=lanes)
     b = Bench(UNICODE, {"compactor": design.make})
     written(b, "compactor")
     assert prove(b).verdict == "proved"

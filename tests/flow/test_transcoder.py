@@ -22,9 +22,9 @@ from command import (
 )
 from hostile import HOSTILE, chunks
 from reference import codec, ref_transcoded
-from utf8_flow.components.transcoder import TranscoderReport
 from utf8_hdl import ByteOrder, Form, Transcoder
 from utf8_sim import simulate
+from utf8_sim.components.transcoder_report import TranscoderReport
 from utf8_sim.trace import Trace
 
 TRANSCODER = "--component", "transcoder"

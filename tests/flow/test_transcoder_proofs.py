@@ -10,10 +10,11 @@ import utf8_hdl
 from altered import Altered, Edit, edited
 from command import assert_is_waveform, replace_design, run, squeezed
 from refuted import is_refuted
-from utf8_flow.components.entry import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import streams, transcoder
 from utf8_flow.formal.bench import Bench
+from utf8_flow.formal.properties import proofs_of
 from utf8_flow.formal.prover import prove
 from utf8_hdl import UCS2, UNICODE, Profile, Transcoder
 
@@ -27,8 +28,8 @@ MODULES = "credit", "lanes", "readers", "writers", "compactor", "transcoder"
 
 def bench_of(name: str, made: Any, profile: Profile = UNICODE, **options: Any) -> Bench:
     """A property by name, of a class of transcoders."""
-    variant = Variant("transcoder", lanes=options["lanes"])
-    [what] = (what for what in variant.proofs if what.name == name)
+    variant = DesignSpec("transcoder", lanes=options["lanes"])
+    [what] = (what for what in proofs_of(variant) if what.name == name)
     return what.bench(profile, {"transcoder": lambda rules: made(rules, **options)})
 
 
@@ -340,7 +341,7 @@ def test_other_verilog_is_found_out(monkeypatch):
 
 
 def test_for_every_property_there_is_a_flaw():
-    named = {what.name for what in Variant("transcoder").proofs if not what.is_lemma}
+    named = {what.name for what in proofs_of(DesignSpec("transcoder")) if not what.is_lemma}
     found = {name for name, *_ in [*FLAWS, *SPECIFICATION_FLAWS]}
     assert named == found | {"verilog"}
 

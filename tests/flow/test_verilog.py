@@ -16,7 +16,7 @@ from needs import needs
 from reference import ref_tokens
 from rtl import STALLS, verilog_ports
 from utf8_flow.cli.choices import Rules
-from utf8_flow.components.entry import Variant
+from utf8_flow.designs import DesignSpec
 from utf8_flow.export.verilog import generate
 from utf8_hdl import PROFILES, Kind, __version__
 from utf8_sim.engines.icarus import IcarusEngine
@@ -40,7 +40,7 @@ class Case(NamedTuple):
     @property
     def design(self) -> Any:
         profile = Rules(*(rule or None for rule in self.rules)).chosen()
-        return Variant(self.component, self.compact).make(profile)
+        return DesignSpec(self.component, self.compact).make(profile)
 
     @property
     def verilog(self) -> str:
@@ -210,7 +210,7 @@ def test_verilator_has_no_warning(variant, tmp_path):
 def test_verilog_with_lanes_has_their_ports_and_no_warning(
     component, lanes, profile, own, tmp_path
 ):
-    design = Variant(component, lanes=lanes, own=own).make(PROFILES[profile])
+    design = DesignSpec(component, lanes=lanes, own=own).make(PROFILES[profile])
     text = generate(design)
     slots, utf32 = lanes + 1, 64 if profile == "extended" else 32
     width = own.get("width", 8)

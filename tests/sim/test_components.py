@@ -2,17 +2,19 @@
 
 import io
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from amaranth.lib import data, enum
 
+from beats import Beats
+from command import changed_entry
 from needs import each_engine
 from rtl import STALLS
-from upper import BEATS, UPPER, Beats, Upper, verilog_of
+from toys import registered, verilog_of
+from upper import UPPER, Upper
 from utf8_hdl import Decoder
-from utf8_sim.components import COMPONENTS, DECODER, component_of, register
+from utf8_sim.components import DECODER, component_of, register
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine
@@ -27,13 +29,9 @@ engines = each_engine("amaranth", "cxxrtl", "verilator", "icarus")
 
 
 @pytest.fixture(autouse=True)
-def registered():
-    entries = UPPER, BEATS
-    for entry in entries:
-        register(entry)
-    yield
-    for entry in entries:
-        del COMPONENTS[entry.name]
+def toys():
+    with registered():
+        yield
 
 
 def make(engine: str, design: Upper) -> Engine:
@@ -89,7 +87,7 @@ def test_a_name_is_registered_once():
     with pytest.raises(ValueError, match="there is a component 'upper' already"):
         register(UPPER)
     with pytest.raises(ValueError, match="must be its class's in lower case: 'Upper'"):
-        register(replace(UPPER, name="Upper"))
+        register(changed_entry(UPPER, name="Upper"))
 
 
 @pytest.mark.sample

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rtl import DESIGNS, quick_engine
+from toys import registered
 from upper import UPPER, Upper
 from utf8_hdl import (
     UCS4,
@@ -21,16 +22,16 @@ from utf8_hdl import (
     Validator,
 )
 from utf8_sim.campaign import IN_A_ROW, Coverage, Sequences, byte_classes
-from utf8_sim.components import COMPONENTS, component_of
+from utf8_sim.components import component_of
 from utf8_sim.components.encoder import value_classes
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.engines.engine import interface_of
 from utf8_sim.golden.decoder import DecoderModel, Rules
 from utf8_sim.golden.encoder import is_refused
 from utf8_sim.golden.model import feed_all
-from utf8_sim.hostile import LONG_RUN, any_inputs, bytes_of, text_ends, texts
+from utf8_sim.hostile import LONG_RUN, bytes_of, text_ends, texts
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import LAST, STRETCH, ChangingStalls, RandomStalls, Stimulus
+from utf8_sim.subject import interface_of
 from utf8_sim.trace import Columns, Trace
 
 from_16, from_32 = (
@@ -166,14 +167,13 @@ def test_units_are_of_all_kinds(form, size, order):
     assert units.min() == 0
 
 
-def test_a_component_that_says_nothing_gets_anything(monkeypatch):
-    monkeypatch.setitem(COMPONENTS, "upper", UPPER)
-    items = drawn(Upper())
-    assert component_of(Decoder()).hostile is not any_inputs
-    assert {*items["i.data"].tolist()} == {*range(256)}
-    assert_texts_of_all_lengths(items[LAST])
-    pieces = UPPER.hostile(Upper(), np.random.default_rng(0))
-    assert Lockstep(AmaranthEngine(Upper()), Stimulus(pieces, cycles=2000)).run() is None
+def test_a_component_that_says_nothing_gets_anything():
+    with registered():
+        items = drawn(Upper())
+        assert {*items["i.data"].tolist()} == {*range(256)}
+        assert_texts_of_all_lengths(items[LAST])
+        pieces = UPPER.hostile(Upper(), np.random.default_rng(0))
+        assert Lockstep(AmaranthEngine(Upper()), Stimulus(pieces, cycles=2000)).run() is None
 
 
 @pytest.mark.parametrize("size", [1, 2, 1000])

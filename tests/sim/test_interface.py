@@ -12,8 +12,9 @@ from amaranth.lib import data, stream
 from amaranth.sim import Simulator
 
 import utf8_flow
+from beats import BEAT, Beats
 from rtl import broken
-from upper import BEAT, BEATS, Beats
+from toys import registered
 from utf8_flow import engine, generate
 from utf8_hdl import EXTENDED, PROFILES, UNICODE, Compactor, Decoder, Encoder, ErrorSpan, Kind
 from utf8_sim import (
@@ -27,9 +28,8 @@ from utf8_sim import (
     encode,
     simulate,
 )
-from utf8_sim.components import COMPONENTS, register
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.engines.engine import interface_of
+from utf8_sim.subject import interface_of
 
 TEXTS = b"a\xe2\x82\xac\xed\xa0\x80\xf0\x90b", "€😀".encode(), b"\xc2"
 STALLS = {"input_stalls": RandomStalls(0.4, 1), "output_stalls": RandomStalls(0.4, 2)}
@@ -268,8 +268,7 @@ def test_scoreboard_wants_all_fields():
 
 
 def test_scoreboard_serves_a_component_from_outside_with_arrays():
-    register(BEATS)
-    try:
+    with registered():
         scoreboard = Scoreboard(Beats())
         lanes = [{"data": byte, "keep": byte == 2} for byte in (1, 2, 3, 4)]
         beat = {"lanes": lanes, "stamp": (1 << 64) + 5, "last": 1}
@@ -278,8 +277,6 @@ def test_scoreboard_serves_a_component_from_outside_with_arrays():
         scoreboard.accept(BEAT.const(beat))
         with pytest.raises(Mismatch, match=r"data=\[2, 3, 4, 1\], .*actual data=\[1, 2, 3, 4\]"):
             scoreboard.take(BEAT.const(beat))
-    finally:
-        del COMPONENTS[BEATS.name]
 
 
 def watch(design: Decoder, text: bytes) -> None:

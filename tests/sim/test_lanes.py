@@ -19,12 +19,12 @@ from utf8_hdl import EXTENDED, UNICODE, Decoder, Kind, Validator
 from utf8_sim.components import component_of
 from utf8_sim.components.beats import show_beat, show_slots, show_verdict
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.engines.engine import interface_of
 from utf8_sim.golden.model import feed_all
 from utf8_sim.golden.timing import Credit
 from utf8_sim.golden.validator import BYTES_BEFORE, ValidatorModel
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import FixedStalls, Stimulus
+from utf8_sim.subject import interface_of
 from utf8_sim.trace import Columns, Trace
 
 

@@ -12,11 +12,11 @@ from utf8_hdl import UNICODE, Compactor
 from utf8_sim import Mismatch, Scoreboard
 from utf8_sim.components import COMPACTOR
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.engines.engine import interface_of
 from utf8_sim.golden.model import feed_all
 from utf8_sim.golden.timing import Packing
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import FixedStalls, Stimulus, anything
+from utf8_sim.subject import interface_of
 from utf8_sim.trace import Columns, Trace
 
 DESIGNS = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from utf8_hdl import EXTENDED, Compactor, Decoder, Encoder, Transcoder, Validator
 from utf8_sim.components import DECODER
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.engines.engine import WATCHDOG, Ending, interface_of
+from utf8_sim.engines.engine import WATCHDOG, Ending
 from utf8_sim.stimulus import (
     FORMAT,
     PIECE_SIZE,
@@ -24,6 +24,7 @@ from utf8_sim.stimulus import (
     anything,
     file_pieces,
 )
+from utf8_sim.subject import interface_of
 from utf8_sim.trace import RESET, Interface
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from utf8_sim.stimulus import Stalls
     from utf8_sim.tools.cores import Workers
 
-    from ..components.entry import Variant
+    from ..designs import DesignSpec
 
 MAX_STALLED = 1 << 20
 """The first number of a cycle that may not be stalled by number."""
@@ -31,7 +31,7 @@ MAX_STALLED = 1 << 20
 VERDICTS = {"accept": True, "reject": False}
 """Whether code points are accepted, by the names of the options."""
 
-COMPONENTS = "utf8_flow.components.entry:ENTRIES"
+COMPONENTS = "utf8_sim.components:COMPONENTS"
 
 LANES_HELP = (
     "For a decoder, validator, compactor or transcoder: bytes (compactor: values) per clock cycle. "
@@ -141,30 +141,35 @@ class Designs:
         max=32,
     )
 
-    def variants(self, *, with_lanes: bool = True) -> list["Variant"]:
-        """All that they name; if they name nothing, perhaps not those that have several lanes."""
+    def specs(self, *, with_lanes: bool = True) -> list["DesignSpec"]:
+        """All that they name, with the rules of ``unicode``.
+
+        If they name nothing, it is perhaps not those that have several lanes.
+        """
         from utf8_hdl import LANES
+        from utf8_sim.components import COMPONENTS
 
-        from ..components.entry import ENTRIES, Variant, variants
+        from ..designs import DesignSpec, designs
 
-        parameters = {each for entry in ENTRIES.values() for each in entry.own}
+        lines = {name: entry.command_line for name, entry in COMPONENTS.items()}
+        parameters = {each for line in lines.values() for each in line.own}
         own = {each.name: getattr(self, each.name, None) for each in parameters}
         asked = {each.option for each in parameters if own[each.name] not in (None, False)}
         if self.component is None and self.lanes is None and not asked:
-            found = [each for each in variants() if each.compact or not self.compact]
+            found = [each for each in designs() if each.compact or not self.compact]
             return [each for each in found if with_lanes or each.lanes == 1]
         asked |= {"--lanes"} if self.lanes else set()
         asked |= {"--compact"} if self.compact else set()
-        names = [name for name, entry in ENTRIES.items() if asked <= entry.options]
+        names = [name for name, line in lines.items() if asked <= line.every_option]
         if self.component is not None:
             names = [self.component]
         elif not names:
             raise Refused(f"no component has all of {', '.join(sorted(asked))}")
         counts = LANES if self.lanes == "all" else [int(self.lanes)] if self.lanes else []
         return [
-            Variant(name, self.compact, lanes, own)
+            DesignSpec(name, self.compact, lanes, own)
             for name in names
-            for lanes in counts or [ENTRIES[name].lanes]
+            for lanes in counts or [lines[name].lanes]
         ]
 
 
@@ -175,11 +180,10 @@ class Design(Designs):
     component: str | None = choice("decoder", COMPONENTS, "Component.")
     lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP)
 
-    @property
-    def variant(self) -> "Variant":
+    def spec(self, profile: "Profile") -> "DesignSpec":
         """The one that they name."""
-        [variant] = self.variants()
-        return variant
+        [spec] = self.specs()
+        return replace(spec, profile=profile)
 
 
 @dataclass
@@ -203,12 +207,11 @@ class Demo:
     )
     strip_bom: bool = _strip_bom()
 
-    @property
-    def variant(self) -> "Variant":
-        """The component that they name."""
-        from ..components.entry import Variant
+    def spec(self, profile: "Profile") -> "DesignSpec":
+        """The design that they name."""
+        from ..designs import DesignSpec
 
-        return Variant(self.component, self.compact, own=vars(self))
+        return DesignSpec(self.component, self.compact, own=vars(self), profile=profile)
 
 
 @dataclass
@@ -377,16 +380,18 @@ def cycle_range(option: str, cycles: str) -> range:
 
 
 def refuse_idle(
-    context: typer.Context, chosen: Sequence["Variant"] = (), **circumstances: str | bool
+    context: typer.Context, chosen: Sequence["DesignSpec"] = (), **circumstances: str | bool
 ) -> None:
     """Refuse options that were given and have no effect.
 
     The circumstances are those in which a parameter has none, by its name; false if it has one.
     """
-    from ..components.entry import ENTRIES, idle_options
+    from utf8_sim.command_line import COMMAND_LINES, owners
+
+    from ..designs import idle_options
 
     for each in chosen:
-        if each.compact and each.lanes > 1 and "--compact" in ENTRIES[each.component].options:
+        if each.compact and each.lanes > 1 and "--compact" in COMMAND_LINES[each.component].options:
             raise Refused(f"a compact {each.component} has one lane: omit --compact or --lanes")
     idle = idle_options(chosen)
     for parameter in context.command.params:
@@ -397,11 +402,10 @@ def refuse_idle(
         if option in idle:
             component = chosen[0].component
             why = f"with --component {component}"
-            if option in ENTRIES[component].options:  # in other designs
+            if option in COMMAND_LINES[component].every_option:  # in other designs
                 why = f"with {' '.join(chosen[0].options_but(option))}"
             elif not _is_given(context, "component"):
-                owners = [name for name, entry in ENTRIES.items() if option in entry.options]
-                why = f"without --component {' or '.join(owners)}"
+                why = f"without --component {' or '.join(owners(option))}"
             raise Refused(f"{option} has no effect {why}")
         if circumstance := circumstances.get(name):
             raise Refused(f"{option} has no effect {circumstance}")

@@ -74,8 +74,9 @@ def generate(
     from ..export import blocks, fusesoc, vhdl
     from ..export.verilog import generate
 
-    refuse_idle(context, [design.variant])
-    made = design.variant.make(rules.chosen())
+    spec = design.spec(rules.chosen())
+    refuse_idle(context, [spec])
+    made = spec.make()
     module = f"utf8_{design.component}" if verilog.module is None else verilog.module
     added = {
         option: _name_beside(verilog.output, end, option)

@@ -87,7 +87,7 @@ def prove(
     from ..verify.proofs import choose_goals, prove_all, scope
     from ..verify.proofs import missing as choose_missing
 
-    chosen = designs.variants()
+    chosen = designs.specs()
     refuse_idle(context, chosen, **_idle(proofs.status, proofs.theorem))
     if (proofs.missing or proofs.status) and proofs.json_file is None:
         raise Refused(f"{'--status' if proofs.status else '--missing'} needs --json FILE")
@@ -175,22 +175,22 @@ def mutate(
     """
     from utf8_sim.tools.yowasp import need_packages
 
-    from ..components.entry import possible
+    from ..designs import possible
     from ..formal.abc_program import PACKAGE as PROVER
     from ..formal.prover import tool_version
     from ..terminal import Wrong, report_console, say
     from ..verify.mutants import mutation_score
 
     need_packages("mutate", [PROVER], "formal")
-    chosen, profile = designs.variants(with_lanes=False), rules.chosen()
+    chosen, profile = designs.specs(with_lanes=False), rules.chosen()
     refuse_idle(context, chosen)
-    tried = possible((variant, profile) for variant in chosen)
+    tried = possible((spec, profile) for spec in chosen)
     seed, mutants = astuple(mutation)
     modes = Stalling(seed).modes()
     show, version = report_console(), tool_version()
     with where.workers(PROVER) as workers:
         say(show, version)
-        scores = [mutation_score(show, *each, mutants, seed, modes, workers) for each in tried]
+        scores = [mutation_score(show, each, mutants, seed, modes, workers) for each in tried]
     if not all(scores):
         raise Wrong
 

@@ -1,5 +1,6 @@
 """``simulate`` and ``compare``: the hardware against its golden model."""
 
+import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +25,7 @@ from .output import check_outputs
 
 if TYPE_CHECKING:
     from utf8_sim.campaign import Part
-    from utf8_sim.engines.engine import Engine
+    from utf8_sim.subject import Subject
 
     from ..verify.sources import Plan
 
@@ -144,41 +145,40 @@ def simulate(
     compactor.
     """
     from utf8_sim.campaign import Mode
-    from utf8_sim.engines.amaranth import AmaranthEngine
+    from utf8_sim.subject import Subject
 
     from ..terminal import report_console
-    from ..verify.difference import design_words
     from ..verify.engines import prepare_engine
     from ..verify.runner import Runner
     from ..verify.simulation import Recording
     from ..verify.sources import Campaign, Counted, Replay
     from .texts import one_text, read_table, typed_part
 
-    variant, stimulus = design.variant, typed.stimulus
+    spec, stimulus = design.spec(rules.chosen()), typed.stimulus
     refuse_idle(
         context,
-        [variant],
+        [spec],
         **dict.fromkeys(OF_A_TEXT, stimulus is not None and "with --stimulus"),
         seed=stalling.rates == (None, None) and UNLESS_RATES,
         wave_cycles=kept.wave is None and "without --wave",
     )
-    made, mode = variant.make(rules.chosen()), Mode(str(stalling), *stalling.stalls())
-    facts = AmaranthEngine(made)
+    subject, mode = Subject(spec.make()), Mode(str(stalling), *stalling.stalls())
     outputs = {**kept.names(), "--bytes": kept.encoded}
     check_outputs([name for name in (file, stimulus) if name], outputs)
     drawn = cycle_range("--wave-cycles", kept.wave_cycles)
     if len(drawn) > MAX_CYCLES_DRAWN:
         raise Refused(f"--wave-cycles draws at most {MAX_CYCLES_DRAWN} cycles, not {len(drawn)}")
     show = report_console(outputs)
-    of = facts.profile, simulator.engine, variant, stalling.seed
+    of = spec, simulator.engine, stalling.seed
     with ExitStack() as files:
         plan: Plan
         if stimulus is not None:
-            plan = Replay(*of, read_table(stimulus, facts.interface, design_words(made)))
+            plan = Replay(*of, read_table(stimulus, subject.interface, shlex.join(spec.words)))
         else:
-            text = files.enter_context(one_text(file, typed_part(typed, facts), facts))
+            text = files.enter_context(one_text(file, typed_part(typed, subject), subject))
             plan = Campaign(*of, [mode], [text], counted=Counted.NOTHING)
-        engine, engine_line = prepare_engine(simulator.engine, made, plan.inputs)
+        plan = plan.about(subject)
+        engine, engine_line = prepare_engine(simulator.engine, subject.design, plan.inputs)
         recording = Recording(engine, outputs, drawn)
         runner = Runner(show, plan.on(engine), observer=recording)
         runner.run_units()
@@ -216,8 +216,8 @@ def compare(
     on --seed and on the number of the unit. The same command resumes an interrupted run. With
     --state it also extends a finished run to more cycles or hours.
     """
-    from utf8_sim.engines.amaranth import AmaranthEngine
     from utf8_sim.golden.kernels import described
+    from utf8_sim.subject import Subject
 
     from ..terminal import report_console, say
     from ..verify.engines import prepare_engine, tools_of
@@ -225,7 +225,7 @@ def compare(
     from ..verify.sources import Campaign, Exhaustive, RandomUnits
     from .texts import typed_part
 
-    variant, state = design.variant, runs.state
+    spec, state = design.spec(rules.chosen()), runs.state
     is_campaign = not files and typed == Typed()
     budgets = {
         f"--{name}": getattr(runs, name) for name in ("exhaustive", "unit", "cycles", "hours")
@@ -238,7 +238,7 @@ def compare(
     no_state = "without --exhaustive, --cycles or --hours" if not long else ""
     refuse_idle(
         context,
-        [variant],
+        [spec],
         seed=nothing_random and stalling.rates == (None, None) and why,
         state=no_state or (long == "--unit" and "with --unit"),
         cluster=not long and not is_campaign and "on texts that are given",
@@ -246,24 +246,25 @@ def compare(
     )
     if state == "-":
         raise Refused("--state needs the name of a file")
-    made, outputs = variant.make(rules.chosen()), kept.names()
+    subject, outputs = Subject(spec.make()), kept.names()
     modes = stalling.modes(resets=is_campaign)
     state_file = (STATE_FILE if state is None else state) if long and long != "--unit" else None
     check_outputs(files or [], {**outputs, "--state": state_file})
-    show, facts = report_console(outputs), AmaranthEngine(made)
+    show = report_console(outputs)
     plan: Plan
-    of = facts.profile, simulator.engine, variant, stalling.seed
+    of = spec, simulator.engine, stalling.seed
     if runs.exhaustive is not None:
         rates = stalling.stall_input or 0.0, stalling.stall_output or 0.0
         plan = Exhaustive(*of, runs.exhaustive, rates)
     elif long:
         plan = RandomUnits(*of, stalling.rates)
     else:
-        given = _given_parts(context, files or [], typed_part(typed, facts), facts)
+        given = _given_parts(context, files or [], typed_part(typed, subject), subject)
         # The user's own stalls need not reach every cover point.
         is_whole = is_campaign and not any(stalling.rates + stalling.cycles)
         plan = Campaign(*of, modes, given, is_campaign=is_whole)
-    engine, engine_line = prepare_engine(simulator.engine, made, plan.inputs)
+    plan = plan.about(subject)
+    engine, engine_line = prepare_engine(simulator.engine, subject.design, plan.inputs)
     with where.workers(*tools_of(engine.name)) as workers:
         runner = Runner(
             show,
@@ -274,8 +275,8 @@ def compare(
             state_file=state_file,
             tokens=kept.tokens,
         )
-        if "--profile" in variant.used_options:
-            say(show, f"profile {made.profile.describe()}")
+        if "--profile" in spec.used_options:
+            say(show, f"profile {spec.profile.describe()}")
         say(show, f"engine {engine_line}")
         say(show, f"golden model {described(plan.inputs)}")
         keeps_state = state is not None and runs.exhaustive is None
@@ -283,7 +284,7 @@ def compare(
 
 
 def _given_parts(
-    context: typer.Context, files: list[str], typed: "Part | None", facts: "Engine"
+    context: typer.Context, files: list[str], typed: "Part | None", subject: "Subject"
 ) -> list["Part"]:
     """The stimuli that the command line names; none means the campaign."""
     from .texts import file_part
@@ -294,4 +295,4 @@ def _given_parts(
         raise Refused(f"give FILEs or {typed.name}, not both")
     if typed:
         return [typed]
-    return [context.with_resource(file_part(name, facts)) for name in files]
+    return [context.with_resource(file_part(name, subject)) for name in files]

@@ -92,7 +92,7 @@ def synthesize(
     devices = _devices(placement.device)
     if seed + seeds > SEEDS:
         raise Refused(f"--seed and --seeds must be together at most {SEEDS}")
-    chosen = designs.variants(with_lanes=False)
+    chosen = designs.specs(with_lanes=False)
     refuse_idle(context, chosen, seed=not seeds and "with --seeds 0")
     if output.plot is not None:
         if not seeds:
@@ -160,5 +160,6 @@ def bitstream(context: typer.Context, *, board: Board, design: Demo, rules: Rule
     """
     from ..fpga.boards import write_bitstream
 
-    refuse_idle(context, [design.variant])
-    write_bitstream(board.board, design.variant, rules.chosen(), board.baud, board.output)
+    spec = design.spec(rules.chosen())
+    refuse_idle(context, [spec])
+    write_bitstream(board.board, spec, board.baud, board.output)

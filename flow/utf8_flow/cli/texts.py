@@ -10,13 +10,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import Any, BinaryIO
 
 from utf8_sim.campaign import Part
-from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import LAST, Piece, Table, file_pieces
+from utf8_sim.subject import Subject
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import refusing
 from utf8_sim.trace import Interface
 
-from ..components.entry import Variant, entry_of
 from ..terminal import progress_bar, visible
 from .choices import Typed
 
@@ -80,12 +79,12 @@ def _code_points(text: str, width: int) -> list[int]:
     return values
 
 
-def typed_part(typed: Typed, engine: Engine) -> Part | None:
+def typed_part(typed: Typed, subject: Subject) -> Part | None:
     """The text of the option that was given, if one was."""
     given = typed.text, typed.hexadecimal, typed.code_points
     if given.count(None) < 2:
         raise Refused(ONE_TEXT)
-    entry, design = entry_of(engine), engine.design
+    entry, design = subject.component, subject.design
     if typed.code_points is not None:
         words = typed.code_points.split("/")
         return Part.of(
@@ -104,7 +103,7 @@ def typed_part(typed: Typed, engine: Engine) -> Part | None:
 
 
 @contextmanager
-def file_part(name: str, engine: Engine) -> Iterator[Part]:
+def file_part(name: str, subject: Subject) -> Iterator[Part]:
     """A file as a part of a comparison, which reads it more than once.
 
     Standard input (``-``), pipes and devices are copied to a temporary file first.
@@ -124,15 +123,17 @@ def file_part(name: str, engine: Engine) -> Iterator[Part]:
             with nullcontext(copy) if copy else _open_binary(name) as stream:
                 stream.seek(0)
                 text = _pieces(name, stream, size)
-                yield from entry_of(engine).from_bytes(text, engine.design)
+                yield from subject.component.from_bytes(text, subject.design)
 
-        yield Part(shown, size // Variant.of(engine.design).lanes, pieces)
+        yield Part(shown, size // subject.lanes, pieces)
 
 
-def one_text(file: str | None, typed: Part | None, engine: Engine) -> AbstractContextManager[Part]:
+def one_text(
+    file: str | None, typed: Part | None, subject: Subject
+) -> AbstractContextManager[Part]:
     """The one text that is given."""
     if file is not None and typed is None:
-        return file_part(file, engine)
+        return file_part(file, subject)
     if file is None and typed is not None:
         return nullcontext(typed)
     raise Refused(ONE_TEXT)

@@ -3,7 +3,7 @@
 import re
 from typing import Any, NamedTuple
 
-from ..components.entry import Variant
+from ..designs import DesignSpec
 
 
 class Port(NamedTuple):
@@ -25,4 +25,4 @@ def summary(component: Any) -> str:
     """What the module is, on one line, and the profile, if it has one."""
     profile = getattr(component, "profile", None)
     rules = f", profile {profile.describe()}" if profile else ""
-    return f"UTF-8 {Variant.of(component).label}{rules}"
+    return f"UTF-8 {DesignSpec.of(component).label}{rules}"

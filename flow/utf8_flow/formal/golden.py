@@ -15,9 +15,10 @@ from itertools import product
 from utf8_hdl import PROFILES, ErrorSpan, Profile
 from utf8_sim.tools.cores import cores, on_all_cores
 from utf8_sim.tools.errors import Refused, ToolError, WrongValue
+from utf8_sim.tools.words import plural
 from utf8_sim.tools.yowasp import need_packages
 
-from ..terminal import INTERRUPTED, plural, progress_bar
+from ..terminal import INTERRUPTED, progress_bar
 from .abc_program import PACKAGE
 from .golden_decoder import walk
 from .golden_encoder import encode_all

@@ -42,8 +42,8 @@ from utf8_sim.golden.decoder import (
     is_continuation,
 )
 from utf8_sim.golden.kernels import integers, kernel
+from utf8_sim.tools.words import plural
 
-from ..terminal import plural
 from .bench import Bench
 from .specification import DecoderSpecification, ill_formed, well_formed
 from .ternary import Answers, Asked, Bits

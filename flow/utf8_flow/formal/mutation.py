@@ -13,7 +13,6 @@ from typing import Any
 
 from amaranth.hdl import Const, Elaboratable, Module, ResetSignal, Signal
 
-from utf8_hdl import Profile
 from utf8_hdl.axi import AxiStream
 from utf8_sim.campaign import Mode, Part, runs
 from utf8_sim.engines.compiled import Compiled, cxxrtl_code, cxxrtl_library, load
@@ -22,10 +21,11 @@ from utf8_sim.engines.ports import axi_places
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.tools.rtlil import to_rtlil
 
-from ..components.entry import Variant
+from ..designs import DesignSpec
 from .abc_program import PACKAGE
 from .bench import Bench, Property, driven_pins, pins_differ
 from .circuit import Circuit, signal_bit
+from .properties import proofs_of
 from .prover import WRONG, decide, fails_within, run_yosys, to_circuit
 from .streams import axi_instance
 
@@ -80,10 +80,8 @@ class Mutants:
 
     Parameters
     ----------
-    variant : Variant
-        Of which component.
-    profile : Profile
-        Which UTF-8 is spoken.
+    spec : DesignSpec
+        The design.
     gates : int
         How many cells the design has.
     places : tuple of str
@@ -95,8 +93,7 @@ class Mutants:
         The same as C++, by CXXRTL.
     """
 
-    variant: Variant
-    profile: Profile
+    spec: DesignSpec
     gates: int
     places: tuple[str, ...]
     verilog: str
@@ -108,9 +105,9 @@ class Mutants:
         return len(self.places).bit_length()
 
 
-def make_mutants(variant: Variant, profile: Profile, count: int, seed: int) -> Mutants:
+def make_mutants(spec: DesignSpec, count: int, seed: int) -> Mutants:
     """Mutate a design in so many ways, or in all that there are."""
-    design = variant.make(profile)
+    design = spec.make()
     top = AxiStream(design)
     state = [design.state] if hasattr(design, "state") else []
     text = to_rtlil(top, [*top.ports, *state])
@@ -135,8 +132,7 @@ def make_mutants(variant: Variant, profile: Profile, count: int, seed: int) -> M
         ]
         run_yosys(_APPLY.format(mutations="\n".join(mutations), module=MODULE), folder)
         return Mutants(
-            variant,
-            profile,
+            spec,
             len(gates),
             tuple(f"{gates[gate]['type']} {gate}, port {p}: {mode}" for mode, gate, p, _ in chosen),
             (folder / "mutants.v").read_text(),
@@ -151,7 +147,7 @@ class MutantEngine(Engine):
     window = 2048  # cycles before anything is compared: most are found out in them
 
     def __init__(self, mutants: Mutants) -> None:
-        design = mutants.variant.make(mutants.profile)
+        design = mutants.spec.make()
         super().__init__(design)
         self.mutant = 0
         code = cxxrtl_code(
@@ -202,23 +198,22 @@ def circuits(mutants: Mutants) -> dict[str, Circuit]:
     It is the properties that a mutant can be expected to break, by name, and by ``""`` whether it
     differs from the design on some pin in some cycle, resets included.
     """
-    variant = mutants.variant
     found = {}
-    for what in variant.proofs:
+    for what in proofs_of(mutants.spec):
         if not (what.is_lemma or what.part or what.name == "verilog"):
             # The twin in `reset` has no clock edge in one cycle; an instance of Verilog has one.
             state = _reset if what.name == "reset" else what.state
             with suppress(BeyondMutants):
                 found[what.name] = _circuit(replace(what, state=state), mutants)
-    found[""] = _circuit(Property("", variant.component, _same, None), mutants)
+    found[""] = _circuit(Property("", mutants.spec.component, _same, None), mutants)
     return found
 
 
 def _circuit(what: Property, mutants: Mutants) -> Circuit:
     number = Signal(mutants.width, name="mutant")
-    original = mutants.variant.make
+    original = mutants.spec.make
     changed = {what.component: lambda profile: _Mutant(original(profile), number)}
-    bench = what.bench(mutants.profile, changed | {"original": original})
+    bench = what.bench(mutants.spec.profile, changed | {"original": original})
     if bench.reach > CYCLES:
         raise BeyondMutants(what.name)
     if bench.cycles:  # the property states nothing about later cycles

@@ -12,7 +12,7 @@ from amaranth.lib import io
 
 from utf8_demo.demo import Demo
 from utf8_demo.uart import cycles_per_bit
-from utf8_hdl import Form, Profile
+from utf8_hdl import Form
 from utf8_sim.tools.errors import Refused, WrongValue
 from utf8_sim.tools.files import check_output, open_binary_output
 from utf8_sim.tools.yowasp import (
@@ -23,7 +23,7 @@ from utf8_sim.tools.yowasp import (
     versions_line,
 )
 
-from ..components.entry import Variant
+from ..designs import DesignSpec
 from ..terminal import progress_bar, report_console, say
 from .families import FAMILIES, Family
 
@@ -106,9 +106,7 @@ class BoardDemo(Elaboratable):
         return m
 
 
-def write_bitstream(
-    name: str, variant: Variant, profile: Profile, baud: float, output: str | None
-) -> None:
+def write_bitstream(name: str, spec: DesignSpec, baud: float, output: str | None) -> None:
     """Build the demo of a decoder or transcoder for a board, write the bitstream, and say what is
     known of it.
 
@@ -124,13 +122,13 @@ def write_bitstream(
         cycles_per_bit(clock_hz, baud)
     except ValueError as error:
         raise WrongValue(str(error)) from error
-    variant.make(profile)  # refused if there is none like that
-    own = dict(variant.own)
+    spec.make()  # refused if there is none like that
+    own = dict(spec.own)
     demo = Demo(
-        profile,
+        spec.profile,
         clock_hz=clock_hz,
         baud=baud,
-        compact=variant.compact,
+        compact=spec.compact,
         to_form=Form(own["to_form"]) if "to_form" in own else None,
         strip_bom=own.get("strip_bom", False),
     )
@@ -152,8 +150,8 @@ def write_bitstream(
     with open_binary_output(output) as file:
         file.write(content)
     lines = [
-        f"shows   {variant.name}",
-        f"profile {profile.describe()}",
+        f"shows   {spec.name}",
+        f"profile {spec.profile.describe()}",
         f"UART    {baud} baud, 8 data bits, no parity, 1 stop bit",
         f"device  {board.family.part.format(platform)}",
         f"uses    {used} of {available} logic cells, {memory['used']} of {memory['available']} "

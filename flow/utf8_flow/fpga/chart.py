@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..terminal import plural
+from utf8_sim.tools.words import plural
+
+from ..designs import DesignSpec
 from .families import DEVICES
-from .results import design_name, per_lookup_table, variant_of
+from .results import design_name, per_lookup_table
 
 PANELS = {
     "usable_mhz": "clock frequency in MHz",
@@ -65,7 +67,7 @@ def _lines(results: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """The designs that differ in nothing but their lanes, fewest first, by what they share."""
     lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for design in sorted(results["designs"], key=lambda design: design["lanes"]):
-        name, device = variant_of(design).name, DEVICES[design["device"]].label
+        name, device = DesignSpec.of_row(design).name, DEVICES[design["device"]].label
         lines[f"{name}, {design['profile']}, {device}"].append(design)
     return lines
 

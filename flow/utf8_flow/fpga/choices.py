@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .results import design_name, table, variant_of
+from ..designs import DesignSpec
+from .results import design_name, table
 
 DOCS = Path("docs")
 
@@ -59,7 +60,7 @@ def _with_lanes(name: str, lanes: int) -> dict[str, Any]:
 def _cells(design: dict[str, Any]) -> tuple[str, ...]:
     profile, _, changed = design["profile"].partition(" ")
     rules = ["" if profile == USUAL else f"--profile {profile}", RULES.get(changed, "")]
-    line = " ".join(filter(None, ["utf8-hdl generate", *variant_of(design).options, *rules]))
+    line = " ".join(filter(None, ["utf8-hdl generate", *DesignSpec.of_row(design).options, *rules]))
     mhz = [run["mhz"] for run in design["runs"]]
     median = design["median"]["mhz"]
     limit = " (clock tree)" if median > design["clock_tree_mhz"] else ""

@@ -14,7 +14,7 @@ from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import Refused, ToolError, WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
-from ..components.entry import Variant, possible
+from ..designs import DesignSpec, possible
 from ..terminal import progress_bar
 from .families import DEVICES
 from .synthesis import CLOCK, Netlist, synthesize
@@ -26,16 +26,14 @@ SEEDS = 1 << 31
 class Job(NamedTuple):
     """A design for a device."""
 
-    variant: Variant
-    profile: Profile
+    spec: DesignSpec
     device: str
     #: The fields of the output that are used.
     fields: tuple[str, ...]
 
     def netlist(self, registered: bool = False) -> Netlist:
         """The design in its harness, see :class:`~utf8_flow.fpga.synthesis.Harness`."""
-        design = self.variant.make(self.profile)
-        return synthesize(design, DEVICES[self.device], self.fields, registered)
+        return synthesize(self.spec.make(), DEVICES[self.device], self.fields, registered)
 
 
 class Area(NamedTuple):
@@ -73,7 +71,7 @@ def packages_for(devices: Iterable[str]) -> list[str]:
 
 
 def choose_jobs(
-    chosen: list[Variant],
+    chosen: list[DesignSpec],
     profiles: list[Profile],
     devices: list[str],
     fields: str | None,
@@ -81,16 +79,16 @@ def choose_jobs(
     """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
-    for (variant, profile), device in product(possible(product(chosen, profiles)), devices):
-        known = list(variant.make(profile).o.payload.shape().members)
+    for spec, device in product(possible(product(chosen, profiles)), devices):
+        known = list(spec.make().o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
             if field not in known:
                 raise WrongValue(
-                    f"fields of the {variant.label} must be among {', '.join(known)}, not {field!r}"
+                    f"fields of the {spec.label} must be among {', '.join(known)}, not {field!r}"
                 )
         used = tuple(field for field in known if field in wanted)
-        jobs.append(Job(variant, profile, device, used))
+        jobs.append(Job(spec, device, used))
     return jobs
 
 

@@ -1,14 +1,12 @@
 """What synthesis, place and route came to: the document that is kept, and its summary."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from typing import Any
 
 from utf8_hdl import __version__
 from utf8_sim.tools.yowasp import package_versions, versions_line
 
-from ..components.entry import Variant
-from ..verify.report import short_name
+from ..designs import DesignSpec
 from .families import DEVICES
 from .placement import Measured, packages_for
 
@@ -39,8 +37,8 @@ def _design(measured: Measured) -> dict[str, Any]:
     job, area, runs = measured
     clock_tree = DEVICES[job.device].clock_tree
     found: dict[str, Any] = {
-        **{**asdict(job.variant), "own": dict(job.variant.own)},
-        "profile": short_name(job.profile),
+        **job.spec.row(),
+        "profile": job.spec.rules,
         "device": job.device,
         "fields": list(job.fields),
         **area._asdict(),
@@ -53,22 +51,16 @@ def _design(measured: Measured) -> dict[str, Any]:
         found["usable_mhz"] = min(median.mhz, clock_tree)
         # A component takes so many bytes in every cycle, and an encoder gives one. A compactor
         # takes values, which may have fewer bits than a byte, or more.
-        bits = job.variant.lanes * dict(job.variant.own).get("width", BYTE)
+        bits = job.spec.lanes * dict(job.spec.own).get("width", BYTE)
         found["bytes_per_second"] = round(found["usable_mhz"] * 1e6) * bits // BYTE
     return found
 
 
-def variant_of(design: dict[str, Any]) -> Variant:
-    """The variant that a design of a document is."""
-    found = (design.get(field.name, field.default) for field in fields(Variant))
-    return Variant(*found)
-
-
 def design_name(design: dict[str, Any]) -> str:
     """What a design of a document is called."""
-    variant = variant_of(design)
-    rules = f", {design['profile']}" if "--profile" in variant.used_options else ""
-    return variant.label + rules
+    spec = DesignSpec.of_row(design)
+    rules = f", {design['profile']}" if "--profile" in spec.used_options else ""
+    return spec.label + rules
 
 
 def per_lookup_table(design: dict[str, Any]) -> float:

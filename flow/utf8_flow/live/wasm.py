@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from utf8_sim.components import component_of
 from utf8_sim.engines.compiled import design_code, driver
-from utf8_sim.engines.engine import NATIVE, interface_of
+from utf8_sim.engines.engine import NATIVE
 from utf8_sim.golden.timing import longest_gap
+from utf8_sim.subject import Subject, interface_of
 from utf8_sim.tools.cache import built, contents
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool
 from utf8_sim.trace import Interface, Pin
@@ -100,7 +100,7 @@ def description(design: Any) -> dict[str, Any]:
 
     return {
         "component": interface.component,
-        "longest_gap": longest_gap(component_of(design).timing(design)),
+        "longest_gap": longest_gap(Subject(design).timing),
         "pins": [described(pin) for pin in interface.pins],
         "stages": described_stages(registers_of(design)),
     }

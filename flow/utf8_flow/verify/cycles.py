@@ -9,15 +9,14 @@ import numpy as np
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from utf8_sim.engines.engine import Engine
+from utf8_sim.components.report import active_cycles
 from utf8_sim.golden.model import MET
 from utf8_sim.golden.timing import NOTHING
 from utf8_sim.lockstep import HANDSHAKE, Window
 from utf8_sim.shown import has_error
 from utf8_sim.stimulus import LAST
+from utf8_sim.subject import Subject
 from utf8_sim.trace import RESET, Fields, Trace, levels_of, shown_number
-
-from .report import active_cycles
 
 WIDEST = len(" ".join(["00"] * 16))
 """An input or an output that is wider gets several lines: sixteen bytes of a beat are in one."""
@@ -30,7 +29,7 @@ MOST_CONTRADICTED = 8
 
 def cycle_table(
     window: Window,
-    engine: Engine,
+    subject: Subject,
     cycles: Sequence[int] | None = None,
     pins: bool = False,
     marked: int | None = None,
@@ -50,23 +49,23 @@ def cycle_table(
     if not cycles:
         return []
     resets = bool(trace[RESET][cycles[0] - begin : cycles[-1] + 1 - begin].any())
-    met = _met(trace, engine) if engine.timing.latency_of_state and MET in trace.columns else None
+    met = _met(trace, subject) if subject.timing.latency_of_state and MET in trace.columns else None
     width = max(len("cycle"), len(str(cycles[-1])))
     no_mark = "" if marked is None else "  "
     free = [name for name in (others[0] if others else ()) if any(row[name] for row in others)]
     further = [*[RESET] * resets, *free]
-    rows = _headings(engine, pins, f"{no_mark}{'cycle':>{width}}", met is not None, further)
+    rows = _headings(subject, pins, f"{no_mark}{'cycle':>{width}}", met is not None, further)
     head = len(rows)
     for number in cycles:
         place = number - begin
         mark = "> " if number == marked else no_mark
-        cells = [_input(trace, engine, place, idle)]
+        cells = [_input(trace, subject, place, idle)]
         if met is not None:
             cells.append(met.get(place, ""))
         if trace.interface.state_width:
             states = trace["state"][place : place + (2 if met and place in met else 1)].tolist()
-            cells.append(" -> ".join(map(engine.state_name, states)))
-        cells.append(shown_output(trace, engine, place))
+            cells.append(" -> ".join(map(subject.state_name, states)))
+        cells.append(shown_output(trace, subject, place))
         if pins:
             i, o = (f"{trace[f'{s}.valid'][place]} {trace[f'{s}.ready'][place]}" for s in "io")
             cells.insert(-1, o)
@@ -101,11 +100,11 @@ def input_table(inputs: Sequence[Mapping[str, int]], marked: int) -> list[Text]:
 
 
 def _headings(
-    engine: Engine, pins: bool, cycle: str, meets: bool, more: list[str]
+    subject: Subject, pins: bool, cycle: str, meets: bool, more: list[str]
 ) -> list[list[str]]:
     """One line or two that say what the columns are."""
-    item, result = engine.component.item, engine.component.result
-    inside = [("", "state")] if engine.interface.state_width else []
+    item, result = subject.component.item, subject.component.result
+    inside = [("", "state")] if subject.interface.state_width else []
     if meets:
         inside.insert(0, ("", f"{item} meets"))
     columns = [("", f"{item} in"), *inside, ("", f"{result} out")]
@@ -127,22 +126,22 @@ def _aligned(rows: list[list[str]]) -> list[Text]:
     ]
 
 
-def _met(trace: Trace, engine: Engine) -> dict[int, str]:
+def _met(trace: Trace, subject: Subject) -> dict[int, str]:
     """Inputs by the place of the cycle in which they meet the state machine."""
     (cycles,) = np.nonzero(trace[MET] != NOTHING)
     accepted = cycles - trace[MET].take(cycles)
     is_here = accepted >= 0
     items = trace[accepted[is_here]].offered("i")
-    return dict(zip(cycles[is_here].tolist(), map(engine.component.show_item, items), strict=True))
+    return dict(zip(cycles[is_here].tolist(), map(subject.component.show_item, items), strict=True))
 
 
-def _input(trace: Trace, engine: Engine, place: int, idle: bool) -> str:
+def _input(trace: Trace, subject: Subject, place: int, idle: bool) -> str:
     pins = [pin.name for pin in trace.interface.inputs]
     levels = {name: trace[name][place].tolist() for name in pins}
     fields = _in_lines(show_fields(levels))
     if not trace["i.valid"][place]:
         return f"({fields})" if idle and fields else ""
-    shown = engine.component.show_item(levels)
+    shown = subject.component.show_item(levels)
     width = len("41 A") if trace.interface.inputs[0].width == 8 else 0  # so that all is in line
     waits = not trace["i.ready"][place]
     remarks = _with_remarks(f"{shown:<{width}}", bool(levels.get(LAST)), waits)
@@ -177,13 +176,13 @@ def _offered(trace: Trace, side: str, place: int) -> Fields:
     return next(trace[place : place + 1].offered(side))
 
 
-def shown_output(trace: Trace, engine: Engine, place: int) -> str:
+def shown_output(trace: Trace, subject: Subject, place: int) -> str:
     """The output at the pins in a cycle, for a person; nothing, if there is none."""
     row = _offered(trace, "o", place)
     if not row:
         return ""
     waits = not trace["o.ready"][place]
-    return _with_remarks(engine.component.show_result(row), bool(row.get("o.last")), waits)
+    return _with_remarks(subject.component.show_result(row), bool(row.get("o.last")), waits)
 
 
 def _with_remarks(shown: str, last: bool, waits: bool) -> str:

@@ -12,8 +12,6 @@ from utf8_sim.minimise import Found, is_item
 from utf8_sim.stimulus import LAST, Table
 from utf8_sim.trace import RESET, Columns, Trace, by_parts
 
-from ..components.entry import entry_of
-
 MOST_VALUES, MOST_SAID = 32, 200
 """Values of a text, and characters of what CPython says of it, that are shown."""
 
@@ -94,7 +92,7 @@ def opinions(engine: Engine, trace: Trace) -> Iterator[str]:
         return
     ended = int(life[OUTPUT_LAST][:-1][life.is_taken[:-1]].sum())
     for text in np.split(values, ends)[ended : ended + 1]:
-        said = entry_of(engine).opinion(text, engine.design)
+        said = engine.component.opinion(text, engine.design)
         if said and len(text):
             digits = 2 if text.dtype.itemsize == 1 else 4
             shown = " ".join(f"{value:0{digits}X}" for value in text[:MOST_VALUES].tolist())

@@ -7,25 +7,24 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from utf8_hdl import UNICODE
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.minimise import PATIENCE, Found, NotReproducible, attempt, is_item, minimised
 from utf8_sim.stimulus import LAST, FixedStalls, Stimulus
+from utf8_sim.subject import Subject
 from utf8_sim.tools.errors import Refused, ToolError
 from utf8_sim.tools.files import open_output
+from utf8_sim.tools.words import plural
 from utf8_sim.trace import RESET, Trace
 
-from ..components.entry import Variant, entry_of
-from ..terminal import Wrong, plural, print_lines, progress_bar, say
+from ..designs import DesignSpec
+from ..terminal import Wrong, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
 from .diagnosis import broken_rule, opinions
-from .report import overrides
 from .run import Run, agree
 from .waves import draw, write_wave
 
@@ -179,7 +178,7 @@ def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -
     values = plural(len(_values(engine, found.trace)[0]), engine.component.value)
     if words:
         say(show, f"shortest input found{remark}: {values}; to repeat it:")
-        say(show, simulation(engine, *words))
+        say(show, simulation(engine, engine.name, *words))
     else:
         say(show, f"shortest input found{remark}: {values}")
 
@@ -195,7 +194,9 @@ def _keep(show: Console, found: Found, file: str, engine: Engine) -> str:
     """Write a stimulus to a file, and give the file's name; nothing if it cannot be written."""
     try:
         with open_output(file) as stream:
-            replace(found.table, design=design_words(engine.design)).write(stream)
+            replace(found.table, design=shlex.join(DesignSpec.of(engine.design).words)).write(
+                stream
+            )
     except Refused as error:
         say(show, f"no stimulus: {error}")
         return ""
@@ -247,21 +248,10 @@ def _contents(trace: Trace) -> str:
     return ", ".join(plural(n, each, nouns[each]) for each, n in counts.items() if n)
 
 
-def design_words(design: Any) -> str:
-    """The options of the command line that make a design, as one text."""
-    words = [*Variant.of(design).options]
-    profile = getattr(design, "profile", UNICODE)
-    if profile.name != "unicode":
-        words += ["--profile", profile.name]
-    for rule, value in overrides(profile):
-        words += [f"--{rule}", value]
-    return shlex.join(words)
-
-
-def simulation(engine: Engine, *options: str) -> str:
+def simulation(subject: Subject, engine: str, *options: str) -> str:
     """The command that simulates a design with some options."""
-    words = ["utf8-hdl", "simulate", *shlex.split(design_words(engine.design))]
-    return shlex.join([*words, "--engine", engine.name, *options])
+    words = ["utf8-hdl", "simulate", *DesignSpec.of(subject.design).words]
+    return shlex.join([*words, "--engine", engine, *options])
 
 
 def as_text(engine: Engine, found: Found) -> list[str]:
@@ -284,7 +274,7 @@ def as_text(engine: Engine, found: Found) -> list[str]:
     else:
         return []
     shown = (" ".join(f"{value:0{width}X}" for value in text.tolist()) for text in texts)
-    words = [entry_of(engine).list_option, " / ".join(shown)]
+    words = [engine.component.list_option, " / ".join(shown)]
     for name, side_stalls in (("input", gaps), ("output", stalls)):
         if any(side_stalls.pattern):
             words += [f"--stall-{name}-cycles", _cycle_list(side_stalls.pattern)]

@@ -4,30 +4,28 @@ from collections import Counter
 
 from rich.console import Console
 
-from utf8_hdl import Profile
 from utf8_sim.campaign import Mode
 from utf8_sim.tools.cores import Workers
+from utf8_sim.tools.words import plural
 
-from ..components.entry import Variant
+from ..designs import DesignSpec
 from ..formal.mutation import Fate, Mutants, Trial, circuits, make_mutants
-from ..terminal import plural, progress_bar, say
-from .report import short_name
+from ..terminal import progress_bar, say
 
 
 def mutation_score(
     show: Console,
-    variant: Variant,
-    profile: Profile,
+    spec: DesignSpec,
     count: int,
     seed: int,
     modes: list[Mode],
     workers: Workers,
 ) -> bool:
     """Try the checks on mutants of a design, and print what noticed how many; whether all die."""
-    name = variant.label
+    name = spec.label
     with progress_bar() as progress:
         task = progress.add_task(f"{name}: making mutants", total=count)
-        mutants = make_mutants(variant, profile, count, seed)
+        mutants = make_mutants(spec, count, seed)
         trial = Trial(mutants, circuits(mutants), modes, seed)
         progress.update(task, description=f"{name}: mutants", total=1 + len(mutants.places))
         fates: dict[int, Fate] = {}
@@ -43,7 +41,7 @@ def mutation_score(
 def _tell(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) -> bool:
     """Print the table; whether no mutant survives."""
     tried = plural(len(fates), "mutant")
-    design = f"{mutants.variant.label}, {short_name(mutants.profile)}"
+    design = f"{mutants.spec.label}, {mutants.spec.rules}"
     say(show, f"{design}: {tried} of {mutants.gates} gates, seed {seed}", "bold")
     promises = Counter(fate.promise for fate in fates.values() if fate.promise)
     stimuli = Counter(fate.stimulus for fate in fates.values() if fate.stimulus)

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from functools import cache
 
 from utf8_hdl import UNICODE
+from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.words import plural
 
-from ..components.entry import ENTRIES, Variant, small_variants, variants
+from ..designs import DesignSpec, designs, small_designs
+from ..formal.properties import proofs_of, too_large_for
 from ..formal.theorems import THEOREMS, Assumption, Step
-from ..terminal import plural
 from .proof_results import UNDECIDED, Results, digest_of
 
 LANES = 8, 64
@@ -21,44 +23,44 @@ NOW, BEFORE, UNTRIED, ENDLESS = range(len(STATES))
 DASH = "–"
 
 
-def theorem_of(variant: Variant) -> str:
+def theorem_of(spec: DesignSpec) -> str:
     """The name of the theorem about a design."""
-    laned = " with lanes" if variant.lanes > 1 and ENTRIES[variant.component].laned else ""
-    return "compact " * variant.compact + variant.component + laned
+    laned = " with lanes" if spec.lanes > 1 and COMPONENTS[spec.component].laned else ""
+    return "compact " * spec.compact + spec.component + laned
 
 
-def shown_variants(results: Results) -> list[Variant]:
+def shown_designs(results: Results) -> list[DesignSpec]:
     """The designs of the tables: those that `prove` tries, large ones, and those with results."""
-    laned = [name for name, entry in ENTRIES.items() if "--lanes" in entry.options]
-    wide = [Variant(name, lanes=lanes) for name in laned for lanes in LANES]
-    found = {*variants(), *small_variants(), *wide, *(result.variant for result in results)}
+    laned = [name for name, entry in COMPONENTS.items() if "--lanes" in entry.command_line.options]
+    wide = [DesignSpec(name, lanes=lanes) for name in laned for lanes in LANES]
+    found = {*designs(), *small_designs(), *wide, *(result.spec for result in results)}
     return sorted(found, key=_order)
 
 
-def _order(variant: Variant) -> tuple[int, bool, int, str, int]:
-    own = str(variant.own)  # the plainest designs come first
-    name = list(ENTRIES).index(variant.component)
-    return name, variant.compact, len(own), own, variant.lanes
+def _order(spec: DesignSpec) -> tuple[int, bool, int, str, int]:
+    own = str(spec.own)  # the plainest designs come first
+    name = list(COMPONENTS).index(spec.component)
+    return name, spec.compact, len(own), own, spec.lanes
 
 
 @cache
-def _digests(variant: Variant) -> dict[str, str]:
+def _digests(spec: DesignSpec) -> dict[str, str]:
     """The digest of the present code for each property of a design."""
-    properties = (*variant.proofs, *variant.too_large_for)
-    return {what.name: digest_of(variant, what) for what in properties}
+    properties = (*proofs_of(spec), *too_large_for(spec))
+    return {what.name: digest_of(spec, what) for what in properties}
 
 
 @cache
-def _too_large(variant: Variant) -> frozenset[str]:
-    return frozenset(what.name for what in variant.too_large_for)
+def _too_large(spec: DesignSpec) -> frozenset[str]:
+    return frozenset(what.name for what in too_large_for(spec))
 
 
-def _state(results: Results, variant: Variant, profile: str, name: str) -> tuple[int, str]:
+def _state(results: Results, spec: DesignSpec, profile: str, name: str) -> tuple[int, str]:
     """The state of a property of a design, and the property with what is known of it."""
-    result = results.get((variant, profile, name))
+    result = results.get((spec, profile, name))
     if result is None:
-        return UNTRIED, f"`{name}`" + " (too large)" * (name in _too_large(variant))
-    is_current = result.digest == _digests(variant)[name]
+        return UNTRIED, f"`{name}`" + " (too large)" * (name in _too_large(spec))
+    is_current = result.digest == _digests(spec)[name]
     seconds = f"{max(1, round(result.seconds))} s"
     if result.is_proved:
         return NOW if is_current else BEFORE, f"`{name}` {seconds}"
@@ -68,19 +70,17 @@ def _state(results: Results, variant: Variant, profile: str, name: str) -> tuple
     return ENDLESS, f"`{name}` {verdict}"
 
 
-def status_tables(results: Results, chosen: list[Variant] | None) -> list[str]:
+def status_tables(results: Results, chosen: list[DesignSpec] | None) -> list[str]:
     """The state of every proof of designs, or of all of them if none are chosen, in Markdown.
 
     It is each property in `unicode`, and numbers elsewhere.
     """
-    shown = shown_variants(results) if chosen is None else chosen
-    rows: list[tuple[str, ...]] = [_row(results, variant) for variant in shown]
+    shown = shown_designs(results) if chosen is None else chosen
+    rows: list[tuple[str, ...]] = [_row(results, spec) for spec in shown]
     lines = ["In the profile `unicode`:", "", *_table("design", STATES, rows)]
     profiles = dict.fromkeys(result.profile for result in results)
     profiles.pop(UNICODE.name, None)
-    rows = [
-        (variant.label, *(_count(results, variant, each) for each in profiles)) for variant in shown
-    ]
+    rows = [(spec.label, *(_count(results, spec, each) for each in profiles)) for spec in shown]
     rows = [row for row in rows if {*row[1:]} - {DASH}]
     if rows:
         lines += ["", "In other profiles, how many properties are proved at this version:", ""]
@@ -94,21 +94,21 @@ def _table(first: str, heads: Iterable[str], rows: list[tuple[str, ...]]) -> lis
     return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
 
 
-def _row(results: Results, variant: Variant) -> tuple[str, ...]:
+def _row(results: Results, spec: DesignSpec) -> tuple[str, ...]:
     cells: list[list[str]] = [[] for _ in STATES]
-    for name in _digests(variant):
-        state, text = _state(results, variant, UNICODE.name, name)
+    for name in _digests(spec):
+        state, text = _state(results, spec, UNICODE.name, name)
         cells[state].append(text)
-    every = len(_digests(variant))
+    every = len(_digests(spec))
     if len(cells[UNTRIED]) == every:
         cells[UNTRIED] = [f"all {every}"]
     elif len(cells[NOW]) == every:
         cells[NOW][0] = f"all {every}: {cells[NOW][0]}"
-    return variant.label, *(", ".join(cell) or DASH for cell in cells)
+    return spec.label, *(", ".join(cell) or DASH for cell in cells)
 
 
-def _count(results: Results, variant: Variant, profile: str) -> str:
-    states = [_state(results, variant, profile, name)[0] for name in _digests(variant)]
+def _count(results: Results, spec: DesignSpec, profile: str) -> str:
+    states = [_state(results, spec, profile, name)[0] for name in _digests(spec)]
     if set(states) == {UNTRIED}:
         return DASH
     older = f", {states.count(BEFORE)} earlier" if BEFORE in states else ""
@@ -165,21 +165,21 @@ def _ran(name: str, properties: Iterable[str], results: Results | None) -> str:
     own = [each for each in properties if ": " not in each]
     if not own or results is None:
         return ""
-    found: dict[int, list[Variant]] = {NOW: [], BEFORE: []}
-    for variant in shown_variants(results):
-        if theorem_of(variant) == name:
-            state = max(_state(results, variant, UNICODE.name, each)[0] for each in own)
+    found: dict[int, list[DesignSpec]] = {NOW: [], BEFORE: []}
+    for spec in shown_designs(results):
+        if theorem_of(spec) == name:
+            state = max(_state(results, spec, UNICODE.name, each)[0] for each in own)
             if state in found:
-                found[state].append(variant)
+                found[state].append(spec)
     said = [f"at this version{_lanes(found[NOW])}"] if found[NOW] else []
     said += [f"at an earlier version{_lanes(found[BEFORE])}"] if found[BEFORE] else []
     return "; ".join(said) or "not at this version"
 
 
-def _lanes(designs: list[Variant]) -> str:
+def _lanes(specs: list[DesignSpec]) -> str:
     """How many lanes some designs of a theorem have, if any have several."""
-    counts = Counter(variant.lanes for variant in designs)
-    if set(counts) == {1} and ENTRIES[designs[0].component].lanes == 1:
+    counts = Counter(spec.lanes for spec in specs)
+    if set(counts) == {1} and COMPONENTS[specs[0].component].command_line.lanes == 1:
         return ""
     if max(counts.values()) == 1:
         numbers = ", ".join(map(str, sorted(counts)))

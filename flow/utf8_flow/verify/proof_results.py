@@ -2,22 +2,23 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from utf8_hdl import UNICODE, Profile, __version__
+from utf8_hdl import UNICODE, __version__
+from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output, refusing
 from utf8_sim.tools.yowasp import package_versions, versions_line
 
-from ..components.entry import ENTRIES, Variant
+from ..designs import DesignSpec
 from ..formal.abc_program import PACKAGE
 from ..formal.bench import Property
+from ..formal.properties import module_of, proofs_of, too_large_for
 from ..formal.prover import Proof
 from .code_digest import code_digest
-from .report import short_name
 
 PROVED, UNDECIDED = "proved", "UNDECIDED"
 
@@ -27,23 +28,23 @@ PACKAGES = frozenset({"utf8_hdl", "utf8_flow.formal"})
 WRITER = frozenset({"utf8_flow.export"})
 """and that of the Verilog writer, for the property `verilog`."""
 
-Key = tuple[Variant, str, str]
-"""A design, a profile and a property, the latter two by their names."""
+Key = tuple[DesignSpec, str, str]
+"""A design with the rules of `unicode`, a profile and a property, both by their names."""
 
 
-def digest_of(variant: Variant, what: Property) -> str:
+def digest_of(spec: DesignSpec, what: Property) -> str:
     """The digest of a component's gateware and of its properties, as far as these import it.
 
     That of the property `verilog` also covers the Verilog writer.
     """
     packages = PACKAGES | WRITER if what.name == "verilog" else PACKAGES
-    return code_digest(_modules(variant), packages)
+    return code_digest(_modules(spec), packages)
 
 
 @cache
-def _modules(variant: Variant) -> frozenset[str]:
+def _modules(spec: DesignSpec) -> frozenset[str]:
     """The modules of a design and of its properties."""
-    return frozenset({variant.entry.formal, type(variant.make(UNICODE)).__module__})
+    return frozenset({module_of(spec.entry), type(spec.make(UNICODE)).__module__})
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Result:
 
     Parameters
     ----------
-    variant : Variant
-        The design.
+    spec : DesignSpec
+        The design, with the rules of `unicode`, whatever rules it was tried with.
     profile, name : str
         The names of the profile and of the property.
     verdict : str
@@ -68,7 +69,7 @@ class Result:
         That of the code, when it was proved. It is empty if nobody recorded it.
     """
 
-    variant: Variant
+    spec: DesignSpec
     profile: str
     name: str
     verdict: str
@@ -79,15 +80,14 @@ class Result:
     digest: str
 
     @classmethod
-    def of(cls, variant: Variant, profile: Profile, name: str, digest: str, p: Proof) -> "Result":
+    def of(cls, key: Key, digest: str, p: Proof) -> "Result":
         """The result that a proof is."""
         seconds, tool = round(p.seconds, 1), versions_line(package_versions([PACKAGE]))
-        rules = short_name(profile)
-        return cls(variant, rules, name, p.verdict, p.method, seconds, __version__, tool, digest)
+        return cls(*key, p.verdict, p.method, seconds, __version__, tool, digest)
 
     @property
     def key(self) -> Key:
-        return self.variant, self.profile, self.name
+        return self.spec, self.profile, self.name
 
     @property
     def is_proved(self) -> bool:
@@ -99,21 +99,20 @@ class Result:
 
     def row(self) -> dict[str, Any]:
         """The result, as JSON can hold it."""
-        design = {**asdict(self.variant), "own": dict(self.variant.own)}
-        return design | {key: getattr(self, name) for key, name in _KEYS.items()}
+        return self.spec.row() | {key: getattr(self, name) for key, name in _KEYS.items()}
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> "Result":
         """The result of a row; a `KeyError`, `TypeError` or `ValueError` if it is none."""
-        variant = Variant(*(row[field.name] for field in fields(Variant)))
-        _modules(variant)  # refused if there is no such design
-        return cls(variant, *(row[key] for key in _KEYS))
+        spec = DesignSpec.of_row(row)
+        _modules(spec)  # refused if there is no such design
+        return cls(spec, *(row[key] for key in _KEYS))
 
 
 _KEYS = {
     "property" if field.name == "name" else field.name: field.name
     for field in fields(Result)
-    if field.name != "variant"
+    if field.name != "spec"
 }
 """The keys of a row beside those of the design, and the attributes that they hold."""
 
@@ -186,15 +185,14 @@ class Results:
 
 def _exists(result: Result) -> bool:
     """False if the property was renamed or removed."""
-    return result.name in _names(result.variant)
+    return result.name in _names(result.spec)
 
 
 @cache
-def _names(variant: Variant) -> frozenset[str]:
-    return frozenset(what.name for what in (*variant.proofs, *variant.too_large_for))
+def _names(spec: DesignSpec) -> frozenset[str]:
+    return frozenset(what.name for what in (*proofs_of(spec), *too_large_for(spec)))
 
 
 def _order(result: Result) -> tuple[Any, ...]:
-    variant = result.variant
-    component = list(ENTRIES).index(variant.component)
-    return component, str(variant), result.profile, result.name
+    component = list(COMPONENTS).index(result.spec.component)
+    return component, str(result.spec), result.profile, result.name

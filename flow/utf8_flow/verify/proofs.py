@@ -1,58 +1,58 @@
 """Proofs of many properties, on all cores, and what is said about them."""
 
 from collections import defaultdict
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from utf8_hdl import UNICODE, Profile
-from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.components import Component
 from utf8_sim.golden.model import MET
 from utf8_sim.lockstep import Golden, Window
 from utf8_sim.stimulus import Table
+from utf8_sim.subject import Subject
 from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.tools.words import plural
 from utf8_sim.trace import Trace
 
-from ..components.entry import Variant, possible, small_variants, variants
+from ..designs import DesignSpec, designs, possible, small_designs
 from ..formal.bench import Property
 from ..formal.certificate import Certificate
 from ..formal.counterexample import DesignRun
+from ..formal.properties import proofs_of, too_large_for
 from ..formal.prover import LONGEST_PROOF, Proof, prove
-from ..terminal import plural, print_lines, progress_bar, say
+from ..terminal import print_lines, progress_bar, say
 from .cycles import cycle_table, input_table, show_plain
 from .difference import simulation
 from .proof_results import Key, Result, Results, digest_of
-from .report import short_name
 from .waves import write_wave
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A property of a variant in a profile."""
+    """A property of a design."""
 
     property: Property
-    profile: Profile
-    variant: Variant
+    spec: DesignSpec
 
     def __str__(self) -> str:
-        return f"{self.variant.label}, {short_name(self.profile)}, {self.property.name}"
+        return f"{self.spec.label}, {self.spec.rules}, {self.property.name}"
 
     def key(self) -> Key:
         """Names it in the results of proofs."""
-        return self.variant, short_name(self.profile), self.property.name
+        return replace(self.spec, profile=UNICODE), self.spec.rules, self.property.name
 
     def digest(self) -> str:
         """The digest of the code that it is about."""
-        return digest_of(self.variant, self.property)
+        return digest_of(self.spec, self.property)
 
     def file_name(self) -> str:
         """For what is written about it, without an ending."""
@@ -60,7 +60,7 @@ class Goal:
 
 
 def choose_goals(
-    chosen: list[Variant], name: str | None, profiles: list[Profile], small: bool = False
+    chosen: list[DesignSpec], name: str | None, profiles: list[Profile], small: bool = False
 ) -> list[Goal]:
     """The goals for some designs: one property, or all.
 
@@ -68,12 +68,8 @@ def choose_goals(
     """
     wanted = [(each, rules) for rules, each in product(profiles, chosen)]
     if small and UNICODE in profiles:
-        wanted += [(each, UNICODE) for each in small_variants()]
-    goals = [
-        Goal(what, profile, variant)
-        for variant, profile in possible(wanted)
-        for what in variant.proofs
-    ]
+        wanted += [(each, UNICODE) for each in small_designs()]
+    goals = [Goal(what, spec) for spec in possible(wanted) for what in proofs_of(spec)]
     names = _names(goals)
     if name is not None and name not in names:
         raise WrongValue(f"property must be one of {', '.join(names)}, not {name!r}")
@@ -100,12 +96,12 @@ def _cost(goal: Goal, results: Results) -> tuple[bool, float]:
     before = results.get(goal.key())
     if before:
         return not before.is_proved, before.seconds
-    return goal.property.name in ("passes", "verilog"), goal.variant.lanes
+    return goal.property.name in ("passes", "verilog"), goal.spec.lanes
 
 
 def property_names() -> list[str]:
     """The names of all properties."""
-    return _names(choose_goals(variants(), None, [UNICODE]))
+    return _names(choose_goals(designs(), None, [UNICODE]))
 
 
 def _names(goals: list[Goal]) -> list[str]:
@@ -114,19 +110,19 @@ def _names(goals: list[Goal]) -> list[str]:
 
 def scope(goals: list[Goal]) -> list[str]:
     """What some goals are about, and what is left out, as lines."""
-    rules: dict[Variant, list[str]] = defaultdict(list)
+    rules: dict[DesignSpec, list[str]] = defaultdict(list)
     for goal in goals:
-        profile = short_name(goal.profile)
-        if profile not in rules[goal.variant]:
-            rules[goal.variant].append(profile)
-    designs: dict[str, list[str]] = defaultdict(list)
-    for variant, profiles in rules.items():
-        designs[", ".join(profiles)].append(variant.label)
-    lines = [f"proved in {profiles}: {'; '.join(labels)}" for profiles, labels in designs.items()]
+        design, profile, _ = goal.key()
+        if profile not in rules[design]:
+            rules[design].append(profile)
+    labels: dict[str, list[str]] = defaultdict(list)
+    for spec, profiles in rules.items():
+        labels[", ".join(profiles)].append(spec.label)
+    lines = [f"proved in {profiles}: {'; '.join(each)}" for profiles, each in labels.items()]
     skipped = [
-        f"{what.name} of {variant.label}, which does not end within minutes"
-        for variant in rules
-        for what in variant.too_large_for
+        f"{what.name} of {spec.label}, which does not end within minutes"
+        for spec in rules
+        for what in too_large_for(spec)
     ]
     others = "any other design, profile and combination of rules"
     return [*lines, f"left out: {'; '.join([*skipped, others])}"]
@@ -134,7 +130,7 @@ def scope(goals: list[Goal]) -> list[str]:
 
 def attempt(goal: Goal, certified: bool = False, limit: float = LONGEST_PROOF) -> Proof:
     """Prove it, or not, in so many seconds; with a certificate, if one can be found."""
-    bench = goal.property.bench(goal.profile, {goal.variant.component: goal.variant.make})
+    bench = goal.property.bench(goal.spec.profile, {goal.spec.component: goal.spec.make})
     return prove(bench, f"{goal}: {goal.property.statement}" if certified else "", limit)
 
 
@@ -158,7 +154,7 @@ def prove_all(
     covers = 0
     digests = {goal.key(): goal.digest() for goal in goals} if results else {}
     names = [("component", "profile")]
-    names += [(goal.variant.label, short_name(goal.profile)) for goal in goals]
+    names += [(goal.spec.label, goal.spec.rules) for goal in goals]
     first, second = (max(map(len, column)) + 2 for column in zip(*names, strict=True))
     heading = f"{'component':<{first}}{'profile':<{second}}{'property':<22}{'verdict':<11}"
     say(show, f"{heading}{'by':<26}{'reached':>9}{'time':>9}", "bold")
@@ -167,15 +163,14 @@ def prove_all(
         for goal, proof in workers.do(partial(attempt, certified=bool(folder), limit=limit), goals):
             reached = f"{proof.reached}/{proof.reached + len(proof.unreached)}"
             what = goal.property
-            line = Text(f"{goal.variant.label:<{first}}{short_name(goal.profile):<{second}}")
+            line = Text(f"{goal.spec.label:<{first}}{goal.spec.rules:<{second}}")
             line.append(f"{what.name:<22}")
             line.append(f"{proof.verdict:<11}", "green" if proof.verdict == "proved" else "red")
             line.append(f"{proof.method:<26}{reached:>9}{proof.seconds:>7.1f} s")
             print_lines(show, [line])
             covers += proof.reached
             if results:
-                name, digest = goal.property.name, digests[goal.key()]
-                results.add(Result.of(goal.variant, goal.profile, name, digest, proof))
+                results.add(Result.of(goal.key(), digests[goal.key()], proof))
             if proof.verdict != "proved":
                 wrong.append((goal, proof))
             elif folder and not proof.certificate:
@@ -240,27 +235,27 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
     for name, run in proof.counterexample.items():
         say(show, name)
         _show_start(show, run)
-        engine = shown_engine(goal, run)
-        expected = _expected(engine, run)
+        subject = shown_subject(goal, run)
+        expected = _expected(subject, run)
         if expected:
             run.trace.columns[MET] = expected[MET]
         window = Window(0, run.trace, expected or run.trace)
         difference = window.difference()
         marked = difference.cycle if difference else last
         cycles_shown = range(len(run.trace))
-        table = cycle_table(window, engine, cycles_shown, True, marked, True, others)
+        table = cycle_table(window, subject, cycles_shown, True, marked, True, others)
         print_lines(show, table)
         others = []
         if difference:
             say(show, f"the golden model differs: {difference}")
         file = vcd if name == goal.property.component else f"{vcd.removesuffix('.vcd')}-{name}.vcd"
-        write_wave(file, window, engine, expected is not None)
+        write_wave(file, window, subject, expected is not None)
         say(show, f"waveform: {file}")
         if run.replays and len(proof.counterexample) == 1:
             stimulus = f"{vcd.removesuffix('.vcd')}.json"
             with open_output(stimulus) as written:
                 Table.of(run.trace).write(written)
-            say(show, f"to repeat it: {simulation(engine, '--stimulus', stimulus)}")
+            say(show, f"to repeat it: {simulation(subject, 'amaranth', '--stimulus', stimulus)}")
 
 
 def _show_start(show: Console, run: DesignRun) -> None:
@@ -275,27 +270,30 @@ def _show_start(show: Console, run: DesignRun) -> None:
         say(show, f"no clock enable in {stalled}: {', '.join(map(str, run.stalled))}")
 
 
-def shown_engine(goal: Goal, run: DesignRun) -> Any:
-    """An engine that shows the pins of a design; of a part or a reference, field by field."""
+def shown_subject(goal: Goal, run: DesignRun) -> Subject:
+    """The subject whose pins are shown; of a part or a reference, field by field."""
+    subject, pins = Subject(goal.spec.make()), run.trace.interface
     if run.replays:
-        return AmaranthEngine(goal.variant.make(goal.profile))
-    engine = AmaranthEngine(goal.variant.make(goal.profile))
-    component, pins = engine.component, run.trace.interface
-    if (pins.inputs, pins.outputs) != (engine.interface.inputs, engine.interface.outputs):
-        component = replace(component, item="input", result="output", text=None)
-        component = replace(component, show_item=show_plain, show_result=show_plain)
-    return SimpleNamespace(
-        component=component,
-        interface=pins,
-        timing=SimpleNamespace(latency_of_state=None),
-        state_name=engine.state_name,
-    )
+        return subject
+    own = subject.interface
+    if (pins.inputs, pins.outputs) != (own.inputs, own.outputs):
+        subject.component = _field_by_field(subject.component)
+    subject.interface = pins
+    return subject
 
 
-def _expected(engine: Any, run: DesignRun) -> Trace | None:
+def _field_by_field(component: Component) -> Component:
+    """A component whose inputs and outputs are shown as they are."""
+    plain = copy(component)
+    plain.item, plain.result, plain.text = "input", "output", None
+    vars(plain).update(show_item=show_plain, show_result=show_plain)
+    return plain
+
+
+def _expected(subject: Subject, run: DesignRun) -> Trace | None:
     """The pins that the golden model expects, if the run begins in the initial state."""
     if not run.replays:
         return None
-    expected = Golden(engine).expected(run.trace)
-    columns = engine.component.as_far_as_it_matters(expected.columns, run.trace.columns)
+    expected = Golden(subject).expected(run.trace)
+    columns = subject.component.as_far_as_it_matters(expected.columns, run.trace.columns)
     return Trace(run.trace.interface, columns)

@@ -14,15 +14,14 @@ from rich.progress import Progress
 from rich.text import Text
 
 from utf8_sim.campaign import Sequences
+from utf8_sim.components.report import count_accepted
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import open_output, remove_file
 
-from ..components.entry import entry_of
 from ..terminal import GivenUp, Wrong, print_lines, progress_bar, say
 from .difference import conclude
-from .report import count_accepted
 from .run import Run, agree
 from .sources import ENDLESS, Campaign, Counted, Plan
 from .state import SEQUENCES, Outcome, State, coverage_lines, coverage_of, sequences_seen
@@ -243,7 +242,7 @@ def simulate_unit(
     if plan.counted >= Counted.SEQUENCES:
         outcome.counts[SEQUENCES] = sequences.seen
     if lines:
-        counters.append(entry_of(engine).report(lines))
+        counters.append(engine.component.report(lines))
     for window in run.simulate(plan.stimulus(unit)):
         outcome.cycles += len(window.actual)
         outcome.values += count_accepted(window.actual)

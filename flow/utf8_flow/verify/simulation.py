@@ -8,19 +8,19 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from utf8_sim.components.report import active_cycles, bytes_of
 from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.kernels import INTERPRETED, described
 from utf8_sim.golden.model import MET
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_binary_output, open_output
+from utf8_sim.tools.words import plural
 from utf8_sim.trace import Trace
 
-from ..components.entry import Variant, entry_of
-from ..terminal import plural, print_lines, say
+from ..terminal import print_lines, say
 from .cycles import cycle_table
 from .difference import conclude
-from .report import active_cycles, bytes_of
 from .runner import Runner
 from .waves import draw, open_wave
 
@@ -42,7 +42,7 @@ class Recording:
         no_cycles = engine.interface.columns(0) | {MET: np.zeros(0, dtype=np.int64)}
         nothing = Trace(engine.interface, no_cycles)
         self._beginning = self._drawing = nothing
-        self._summary = entry_of(engine).report(None)
+        self._summary = engine.component.report(None)
         self._writers: list[Callable[[Window], object]] = []
 
     def open(self, files: ExitStack) -> None:
@@ -50,7 +50,7 @@ class Recording:
         options = "--tokens", "--bytes", "--vcd"
         tokens, encoded, vcd = (self._outputs[option] for option in options)
         if tokens:
-            self._summary = entry_of(self._engine).report(files.enter_context(open_output(tokens)))
+            self._summary = self._engine.component.report(files.enter_context(open_output(tokens)))
         if encoded:
             file = files.enter_context(open_binary_output(encoded))
             self._writers.append(lambda w: file.write(bytes_of(w.actual.taken()).tobytes()))
@@ -74,7 +74,7 @@ class Recording:
 
         The waveform around a difference is kept in ``vcd``, unless all of it is written anyway.
         """
-        run, lanes = runner.run, Variant.of(self._engine.design).lanes
+        run, lanes = runner.run, self._engine.lanes
         with runner.reported():
             if run.wrong:
                 cycles = plural(run.cycles, "cycle")

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from utf8_hdl import Profile, __version__
+from utf8_hdl import __version__
 from utf8_sim.campaign import Mode, Part, runs
-from utf8_sim.components import component_of
 from utf8_sim.engines.compiled import design_rtlil
 from utf8_sim.engines.engine import Engine
 from utf8_sim.stimulus import ChangingStalls, RandomStalls, Stalls, Stimulus, Table
+from utf8_sim.subject import Subject
 from utf8_sim.tools.cache import contents
+from utf8_sim.tools.words import plural
 
-from ..components.entry import Variant
-from ..terminal import plural
+from ..designs import DesignSpec
 from .engines import ENGINES, keep_freed_memory
 
 LONGEST = 4
@@ -54,9 +54,8 @@ class Plan(ABC):
     It can be sent to other processes, each of which makes a simulator of its own.
     """
 
-    profile: Profile
+    spec: DesignSpec
     engine: str
-    variant: Variant
     seed: int
     _: KW_ONLY
     #: Cycles of a unit, at most.
@@ -73,21 +72,26 @@ class Plan(ABC):
         """The same plan on a simulator that exists: to elaborate a design may take seconds."""
         plan = replace(self, engine=simulator.name)
         vars(plan)["simulator"] = simulator
-        return plan
+        return plan.about(simulator)
 
-    def design(self) -> Any:
-        return self.variant.make(self.profile)
+    def about(self, subject: Subject) -> "Plan":
+        """This plan, whose design exists."""
+        vars(self)["subject"] = subject
+        return self
+
+    @cached_property
+    def subject(self) -> Subject:
+        return Subject(self.spec.make())
 
     @cached_property
     def simulator(self) -> Engine:
         keep_freed_memory()
-        return ENGINES[self.engine](self.design())
+        return ENGINES[self.engine](self.subject.design)
 
     def identity(self) -> str:
         """A digest of all that the verdict depends on: the plan, the design, the checks."""
         digest = hashlib.sha256(repr((__version__, np.__version__, self)).encode())
-        prepared = vars(self).get("simulator")
-        digest.update(design_rtlil(prepared.design if prepared else self.design()).encode())
+        digest.update(design_rtlil(self.subject.design).encode())
         for package in ("utf8_sim", "utf8_flow"):
             for source in contents(resources.files(package)):
                 digest.update(source)
@@ -127,8 +131,8 @@ class Campaign(Plan):
 
     @cached_property
     def parts(self) -> Sequence[Part]:
-        design = self.design()
-        return self.given or component_of(design).campaign(design, self.seed)
+        subject = self.subject
+        return self.given or subject.component.campaign(subject.design, self.seed)
 
     @cached_property
     def _pairs(self) -> list[tuple[Part, Mode]]:
@@ -244,8 +248,10 @@ class RandomUnits(Plan):
         return f"unit {unit}"
 
     def stimulus(self, unit: int) -> Stimulus:
-        design, component = self.simulator.design, self.simulator.component
-        pieces = component.hostile(design, np.random.default_rng((self.seed, unit, 0)))
+        subject = self.subject
+        pieces = subject.component.hostile(
+            subject.design, np.random.default_rng((self.seed, unit, 0))
+        )
         i, o = _random_stalls(self.rates, self.seed, unit)
         resets = ChangingStalls(RESETS, (self.seed, unit, len(self.rates) + 1))
         return Stimulus(pieces, i, o, self.cycles, resets, idle_seed=(self.seed, unit))

@@ -18,11 +18,10 @@ from utf8_sim.campaign import IN_A_ROW, Coverage
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.tools.words import plural
 from utf8_sim.trace import Columns
 
-from ..components.entry import entry_of
-from ..terminal import plural
-from .report import coverage_table
+from .coverage import coverage_table
 from .sources import Counted, Plan
 
 FORMAT = "utf8-hdl state 1"
@@ -141,7 +140,7 @@ def coverage_lines(plan: Plan, state: State, *, is_whole: bool = True) -> list[T
     if plan.counted < Counted.COVERAGE:
         return []
     engine, total, coverage = plan.simulator, state.total, coverage_of(plan, state)
-    more = entry_of(engine).coverage_lines(coverage)
+    more = engine.component.coverage_lines(coverage)
     lines = coverage_table(coverage, more, "NEVER" if is_whole and plan.is_campaign else "")
     if is_whole and plan.is_campaign:
         gaps = coverage.gaps()

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Window
+from utf8_sim.subject import Subject
 from utf8_sim.tools.files import open_output, refusing
 from utf8_sim.waves.diagram import timing_diagram
 from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
@@ -30,24 +30,24 @@ _MARK = SAVE_FILE_MARK.encode()
 
 @contextmanager
 def open_wave(
-    vcd: str, engine: Engine, first_cycle: int = 0, golden: bool = True
+    vcd: str, subject: Subject, first_cycle: int = 0, golden: bool = True
 ) -> Iterator[WaveWriter]:
     """A waveform to write, and beside it a save file for GTKWave, unless a foreign one exists."""
-    with open_output(vcd) as file, WaveWriter(file, engine, first_cycle, golden) as wave:
+    with open_output(vcd) as file, WaveWriter(file, subject, first_cycle, golden) as wave:
         yield wave
     save = save_file_name(vcd)
     if vcd != "-" and os.path.isfile(vcd) and not is_foreign(save):
         with open_output(save) as file:
-            file.write(save_file(engine, Path(vcd).name, golden))
+            file.write(save_file(subject, Path(vcd).name, golden))
 
 
-def draw(path: str, window: Window, engine: Engine) -> None:
+def draw(path: str, window: Window, subject: Subject) -> None:
     """A timing diagram of some cycles, as SVG."""
     with open_output(path) as file:
-        file.write(timing_diagram(window.actual, engine, window.first_cycle))
+        file.write(timing_diagram(window.actual, subject, window.first_cycle))
 
 
-def write_wave(vcd: str, window: Window, engine: Engine, golden: bool = True) -> None:
+def write_wave(vcd: str, window: Window, subject: Subject, golden: bool = True) -> None:
     """The waveform of some cycles."""
-    with open_wave(vcd, engine, window.first_cycle, golden) as wave:
+    with open_wave(vcd, subject, window.first_cycle, golden) as wave:
         wave.write(window)

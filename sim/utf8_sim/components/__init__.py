@@ -1,6 +1,6 @@
-"""What the project knows of each component: an entry, which its module registers."""
+"""All that is special about each component: an entry, which its module registers."""
 
-from .component import COMPONENTS, Component, component_of, register
+from .component import COMPONENTS, Component, Row, component_of, register
 from .decoder import DECODER
 from .encoder import ENCODER
 from .validator import VALIDATOR
@@ -20,6 +20,7 @@ __all__ = [
     "VALIDATOR",
     "WIDE_DECODER",
     "Component",
+    "Row",
     "component_of",
     "register",
 ]

@@ -1,7 +1,6 @@
 """What components with lanes have in common: their campaign, coverage, and how a beat is shown."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import count, groupby, product, takewhile
 from typing import Any
 
@@ -29,6 +28,7 @@ from ..shown import token_label
 from ..stimulus import LAST, Piece, beats
 from ..trace import Columns, Interface, Trace, by_parts, levels_of
 from .component import Component, Levels
+from .headers import beat_promises
 
 MOST_TEXTS = 2048
 """Of those that try things one by one in every lane; if there were more, some are left out."""
@@ -494,14 +494,22 @@ def show_verdict(output: Levels) -> str:
     return ": ".join(filter(None, [show_beat(output, "o"), verdict(output)]))
 
 
-BeatComponent = partial(
-    Component,
-    campaign=campaign,
-    hostile=hostile,
-    item="beat",
-    result="beat",
-    show_item=show_beat,
-    pack=beats,
-    kept=kept,
-)
-"""What all entries of components with lanes say."""
+class BeatComponent(Component):
+    """What all components with lanes have in common."""
+
+    item = result = "beat"
+    value = "byte"
+    campaign = staticmethod(campaign)
+    pack = staticmethod(beats)
+    promises = staticmethod(beat_promises)
+
+    def hostile(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+        return hostile(design, generator)
+
+    def show_item(self, item: Levels, /) -> str:
+        return show_beat(item)
+
+    def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
+        is_kept = kept(items)
+        counts = np.add.reduce(is_kept, axis=tuple(range(1, is_kept.ndim)), dtype=np.intp)
+        return items["i.data"][is_kept], counts

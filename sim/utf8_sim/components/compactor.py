@@ -1,24 +1,30 @@
 """The compactor's entry: its golden model, its campaign, its coverage, how it is shown."""
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, ClassVar, TextIO
 
 import numpy as np
+from rich.text import Text
 
 from utf8_hdl import Compactor, Profile
 
 from ..campaign import Coverage, Part
+from ..command_line import COMMAND_LINES
 from ..golden.compactor import CompactorModel
-from ..golden.timing import Packing
+from ..golden.timing import Packing, Timing
 from ..hostile import PIECE, text_ends
-from ..stimulus import LAST, Piece, anything, beats
+from ..stimulus import LAST, Piece, anything
+from ..tools.errors import Refused
+from ..tools.words import plural
 from ..trace import LARGEST_PART, Columns, Interface, Trace
 from .beats import (
     BEATS,
     FAR,
     KEEPS,
     PLACES,
+    BeatComponent,
     TextBeats,
     columns_of,
     keep_kinds,
@@ -26,7 +32,8 @@ from .beats import (
     made_part,
     show_beat,
 )
-from .component import Component, Lane, Levels, register
+from .component import Levels, hex_words, register
+from .report import BOOLEANS, Report, json_lines
 
 TIMING = Packing(stages=11)
 
@@ -43,6 +50,10 @@ MOST_ALIKE = 6
 
 MOST_EMPTY = 20
 """Beats without a value side by side: more than may be outstanding."""
+
+
+EMPTY = "--"
+"""A lane without a value, as it is typed."""
 
 
 class _Beats:
@@ -285,33 +296,131 @@ class CompactorCoverage(Coverage):
         self._kept_idle += np.bincount(kinds, minlength=4)[: len(self._kept_idle)]
 
 
-def make(profile: Profile, **options: Any) -> Compactor:
-    """A compactor, to which profiles are all the same."""
-    return Compactor(**options)
-
-
 def _show(side: str, beat: Levels) -> str:
     user = f", user {beat[f'{side}.user']}" if beat.get(f"{side}.user") else ""
     return show_beat(beat, side, "values") + user
 
 
-COMPACTOR = register(
-    Component(
-        name="compactor",
-        make=make,
-        model=lambda design: CompactorModel(design.lanes, -(-design.width // LARGEST_PART)),
-        timing=lambda design: TIMING,
-        campaign=campaign,
-        hostile=hostile,
-        coverage=CompactorCoverage,
-        item="beat",
-        result="beat",
-        show_item=lambda beat: _show("i", beat),
-        show_result=lambda beat: _show("o", beat),
-        lanes=(Lane("o.data", lambda beat: _show("o", beat)),),
-        pack=beats,
-        kept=kept,
-        kept_value="value",
-        matters={"o.data": "o.keep"},
-    )
-)
+class CompactorReport(Report):
+    """Dense beats, each with its values."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        super().__init__(file)
+        self._texts = self._beats_out = 0
+
+    def _count(self, taken: Columns) -> None:
+        lasts = taken["o.last"]
+        self._texts += int(np.count_nonzero(lasts))
+        self._beats_out += len(lasts)
+        if self._file:
+            lanes = (taken[pin].reshape(len(lasts) or 1, -1) for pin in ("o.data", "o.keep"))
+            values = np.empty(len(lasts), dtype=object)
+            values[:] = [data[keep != 0].tolist() for data, keep in zip(*lanes, strict=True)]
+            self._file.write(json_lines(_BEAT, values, BOOLEANS.take(lasts)))
+
+    def lines(self) -> list[Text]:
+        return [
+            Text(f"texts       {self._texts}"),
+            Text(f"values      {self.inputs} in {plural(self._beats, 'beat')}"),
+            Text(f"beats out   {self._beats_out}"),
+            self._pace(self.inputs),
+        ]
+
+
+_BEAT = '{"values": %s, "last": %s}\n'
+
+
+def values_in_hex(text: str, design: Any) -> Piece:
+    """A text by its lanes, of which some may be empty, as beats."""
+    words = hex_words(text)
+    lanes = max(1, -(-len(words) // design.lanes)) * design.lanes
+    data, keep = np.zeros(lanes, dtype=np.uint64), np.zeros(lanes, dtype=np.uint8)
+    for lane, word in enumerate(words):
+        if word == EMPTY:
+            continue
+        if not re.fullmatch("[0-9A-Fa-f]+", word) or int(word, 16) >> design.width:
+            raise Refused(
+                f"--hex takes hexadecimal values of {plural(design.width, 'bit')}, {EMPTY} for an "
+                f"empty lane, and / between texts, not {word!r}"
+            )
+        data[lane], keep[lane] = int(word, 16), 1
+    beats = lanes // design.lanes
+    shape = (beats, design.lanes) if design.lanes > 1 else beats
+    columns = {"i.data": data.reshape(shape), "i.keep": keep.reshape(shape)}
+    columns[LAST] = (np.arange(beats) == beats - 1).astype(np.uint8)
+    if design.user:
+        columns["i.user"] = np.zeros(beats, dtype=np.uint8)
+    return columns
+
+
+class CompactorComponent(BeatComponent):
+    """The compactor."""
+
+    name = "compactor"
+    formal = "utf8_flow.formal.compactor"
+    command_line = COMMAND_LINES["compactor"]
+    value = "value"
+    coverage = CompactorCoverage
+    report = CompactorReport
+    matters: ClassVar = {"o.data": "o.keep"}
+    campaign = staticmethod(campaign)
+    hostile = staticmethod(hostile)
+    from_hex = staticmethod(values_in_hex)
+
+    @staticmethod
+    def make(profile: Profile, **options: Any) -> Compactor:
+        """A compactor, to which profiles are all the same."""
+        return Compactor(**options)
+
+    def model(self, design: Any) -> CompactorModel:
+        return CompactorModel(design.lanes, -(-design.width // LARGEST_PART))
+
+    def timing(self, design: Any) -> Packing:
+        return TIMING
+
+    def show_item(self, item: Levels, /) -> str:
+        return _show("i", item)
+
+    def show_result(self, result: Levels, /) -> str:
+        return _show("o", result)
+
+    def opinion(self, values: np.ndarray, design: Any) -> str:
+        return ""
+
+    def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
+        """Bytes as values, if these are wide enough."""
+        for piece in text:
+            if not isinstance(piece, dict) and max(piece[0], default=0) >> design.width:
+                bits = plural(design.width, "bit")
+                raise Refused(
+                    f"values of {bits} are too narrow for these bytes: --hex takes others"
+                )
+            yield piece
+
+    def ports(self, design: Any) -> str:
+        user = """\
+//   tuser          with tlast what it was with the last beat in, else zero
+"""
+        return f"""\
+// s_axis_*         beats in, AXI4-Stream. A text begins in a new beat; tlast marks its last one.
+//   tdata          values of {plural(design.width, "bit")}, lane 0 lowest
+//   tkeep          a bit for each lane, whether there is a value: in any of them
+// m_axis_*         the same values, in order, in dense beats
+//   tkeep          a bit for each lane: all, or with tlast the first ones, perhaps none
+{user if design.user else ""}\
+//
+// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
+// m_axis_tdata has where m_axis_tkeep is low."""
+
+    def promises(self, timing: Timing) -> str:
+        return f"""\
+// Throughput: one beat in every cycle if the consumer never stalls; after a stall some are refused.
+// s_axis_tready is low in the first cycle after reset.
+// Latency: a full beat is at the output {timing.latency - 1} cycles after the beat was taken that \
+has the first
+// value behind it, a text's last one {timing.latency} cycles after its last beat was taken. \
+Cycles in which
+// m_axis_tvalid is high and m_axis_tready low are not counted."""
+
+
+COMPACTOR = register(CompactorComponent())

@@ -1,80 +1,76 @@
-"""What an entry of the registry says."""
+"""What an entry of the registry has: all that is special about a component."""
 
+import os
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, TextIO
 
 import numpy as np
+from rich.text import Text
 
 from ..campaign import Coverage, Part
+from ..command_line import COMMAND_LINES, CommandLine
 from ..golden.model import Transducer
 from ..golden.timing import Timing
 from ..hostile import any_inputs
 from ..stimulus import Piece, one_by_one
+from ..tools.cores import IMPORTED
+from ..tools.errors import Refused
 from ..trace import Columns, Interface, by_parts
+from .report import Report
 
 Levels = Mapping[str, Any]
 """Levels of an input's or an output's fields, by the names of their pins; lists for arrays."""
 
+Own = Mapping[str, Any]
+"""Values of a component's own options, by their names."""
+
 
 @dataclass(frozen=True)
-class Lane:
-    """A row of a timing diagram: its name, and what the box of an output says."""
+class Row:
+    """A row of a timing diagram: its name, and what the box of an output shows."""
 
     name: str
     label: Callable[[Levels], str]
 
 
-@dataclass(frozen=True)
-class Component:
-    """A component: its gateware, its golden model, its stimuli, and how it is shown.
+class Component(ABC):
+    """A component: its gateware, its golden model, its stimuli, and how people see all that.
 
-    ``make`` is given a profile and the component's own options. Of a design, the golden
-    ``model`` says what comes out, and ``timing`` says when. ``campaign`` is given
-    the design and the random seed, ``hostile`` the design and a random generator for inputs without
-    end, ``coverage`` an engine. An input is an ``item``, an output a
-    ``result``. A timing diagram has ``lanes`` for what comes out, and below them ``levels``, pins
-    of one bit. ``text`` is an output in a waveform, if that says more than its fields.
-
-    ``pack`` makes inputs of texts, one value in each if nothing else is said. Where the first field
-    of an input is an array, ``kept`` says where in some inputs there are values of a text, and
-    ``kept_value`` what one is. Output pins in ``matters`` only matter where another pin is set.
-
-    If designs with more than one lane are something else, ``laned`` is that.
+    An author derives a class from this one, overrides what differs, and registers an instance. What
+    is abstract has no default. An input is an ``item``, an output a ``result``.
     """
 
+    #: That of the class of its gateware, in lower case.
     name: str
-    make: Callable[..., Any]
-    model: Callable[[Any], Transducer]
-    timing: Callable[[Any], Timing]
-    campaign: Callable[[Any, int], list[Part]]
-    coverage: Callable[[Any], Coverage]
-    item: str
-    result: str
-    show_item: Callable[[Levels], str]
-    show_result: Callable[[Levels], str]
-    lanes: tuple[Lane, ...]
-    levels: tuple[str, ...] = ("o.last",)
-    text: Callable[[Levels], str] | None = None
-    pack: Callable[[Iterable[Piece], Interface], Iterator[Columns]] = one_by_one
-    kept: Callable[[Columns], np.ndarray] | None = None
-    kept_value: str = "byte"
-    matters: Mapping[str, str] = field(default_factory=dict, hash=False)
-    hostile: Callable[[Any, np.random.Generator], Iterator[Piece]] = any_inputs
+
+    #: Designs with more than one lane, if they are something else.
     laned: "Component | None" = None
 
-    @property
-    def value(self) -> str:
-        """What a value is."""
-        return self.item if self.kept is None else self.kept_value
+    # --- gateware -------------------------------------------------------------------------------
 
-    def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
-        """The values of texts that some inputs have, and how many each of them has."""
-        first = next(iter(items.values()))
-        if self.kept is None:
-            return first, np.ones(len(first), dtype=np.intp)
-        kept = self.kept(items)
-        return first[kept], np.add.reduce(kept, axis=tuple(range(1, kept.ndim)), dtype=np.intp)
+    #: Makes a design of a profile, ``compact=True``, ``lanes=N`` and the component's own options.
+    make: Callable[..., Any]
+
+    #: The module of its ``PROPERTIES``: those of the pipelined variant (``False``), and of the
+    #: compact one (``True``). It is imported when something is proved.
+    formal: str = ""
+
+    # --- golden model ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def model(self, design: Any) -> Transducer:
+        """The outputs of a design."""
+
+    @abstractmethod
+    def timing(self, design: Any) -> Timing:
+        """The cycles in which they are at the pins."""
+
+    #: Output pins that are compared only where another one is set, and that one. A pin with a part
+    #: for each lane is compared in the lanes that are set.
+    matters: ClassVar[Mapping[str, str]] = {}
 
     def as_far_as_it_matters(self, expected: Columns, actual: Columns) -> Columns:
         """The levels of output pins that are expected; where they do not matter, the actual ones.
@@ -87,13 +83,151 @@ class Component:
             columns[name] = np.where(by_parts(is_set, levels), levels, actual[name])
         return columns
 
+    # --- stimuli --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def campaign(self, design: Any, seed: int) -> list[Part]:
+        """The stimuli that `compare` tries."""
+
+    #: Counts what an engine's runs have exercised.
+    coverage: Callable[[Any], Coverage]
+
+    def hostile(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+        """Random inputs without end."""
+        return any_inputs(design, generator)
+
+    def pack(self, pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
+        """Inputs of some texts: by default, one value in each."""
+        return one_by_one(pieces, interface)
+
+    @property
+    def value(self) -> str:
+        """What a value of a text is."""
+        return self.item
+
+    def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
+        """The values of texts that some inputs have, and how many each of them has."""
+        first = next(iter(items.values()))
+        return first, np.ones(len(first), dtype=np.intp)
+
+    # --- how inputs and outputs are shown -------------------------------------------------------
+
+    item: str = "byte"
+    result: str = "byte"
+
+    @abstractmethod
+    def show_item(self, item: Levels, /) -> str:
+        """An input, for people."""
+
+    @abstractmethod
+    def show_result(self, result: Levels, /) -> str:
+        """An output, for people."""
+
+    #: An output in a waveform, if that is more than its fields.
+    text: Callable[[Levels], str] | None = None
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of a timing diagram for outputs."""
+        return (Row("o.data", self.show_result),)
+
+    #: Pins of one bit, the rows below.
+    levels: tuple[str, ...] = ("o.last",)
+
+    # --- reports --------------------------------------------------------------------------------
+
+    #: Summarises a run, and writes its outputs as lines of JSON if there is a file.
+    report: Callable[[TextIO | None], Report] = Report
+
+    def coverage_lines(self, coverage: Any) -> Iterable[Text]:
+        """What a comparison exercised besides what is counted for every component."""
+        return ()
+
+    def opinion(self, values: np.ndarray, design: Any) -> str:
+        """What CPython says of the values of a text, as a third opinion; nothing if it has none."""
+        return decoded_by_cpython(values)
+
+    # --- command line ---------------------------------------------------------------------------
+
+    #: The options that not every component has. Those of this project are declared apart, in
+    #: :mod:`utf8_sim.command_line`.
+    command_line: CommandLine = CommandLine()
+
+    #: Values of its own options, a design for each, that are tried where all designs are.
+    tried: tuple[Own, ...] = ({},)
+
+    #: Values of these, a design for each, that are proved with few lanes where all are proved.
+    proved_small: tuple[Own, ...] = ()
+
+    def idle_options(self, own: Own) -> frozenset[str]:
+        """The options that have no effect if its own have some values."""
+        return frozenset()
+
+    #: The option of ``simulate`` that takes its inputs as hexadecimal numbers.
+    list_option: str = "--hex"
+
+    def encode(self, text: str, design: Any) -> bytes:
+        """The bytes of a text that is typed."""
+        return os.fsencode(text)
+
+    def from_hex(self, text: str, design: Any) -> Piece:
+        """The text that ``--hex`` means."""
+        return bytes_in_hex(text), True
+
+    def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
+        """The inputs of a design for the bytes of texts."""
+        return text
+
+    # --- header of the Verilog ------------------------------------------------------------------
+
+    def ports(self, design: Any) -> str:
+        """What is at a design's ports; lines of a comment."""
+        return "//"
+
+    def promises(self, timing: Timing) -> str:
+        """Throughput and latency; lines of a comment."""
+        return "//"
+
+    # --- live page ------------------------------------------------------------------------------
+
+    #: The designs that the live page shows: by their names there, how they are made.
+    live: ClassVar[Mapping[str, Own]] = {}
+
+    #: True if the page shows them with other rules than those of Unicode, too.
+    has_live_rules: bool = True
+
+
+def hex_words(text: str) -> list[str]:
+    """The words of hexadecimal text; commas separate them too, and 0x and \\x may precede them."""
+    return re.sub(r"\\x(?=[0-9A-Fa-f])|,|\b0[xX](?=[0-9A-Fa-f])", " ", text).split()
+
+
+def bytes_in_hex(text: str) -> bytes:
+    """The bytes of a text in hexadecimal."""
+    try:
+        return b"".join(map(bytes.fromhex, hex_words(text)))
+    except ValueError:
+        raise Refused(
+            f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
+        ) from None
+
+
+def decoded_by_cpython(values: np.ndarray) -> str:
+    """What CPython's decoder says of bytes."""
+    text = values.astype(np.uint8).tobytes()
+    try:
+        return ascii(text.decode())
+    except UnicodeDecodeError as error:
+        replaced = ascii(text.decode(errors="replace"))
+        return f"{error.reason} at byte {error.start}; with replacement {replaced}"
+
 
 COMPONENTS: dict[str, Component] = {}
-"""The entries by name."""
+"""The components by name."""
 
 
 def register(component: Component) -> Component:
-    """Add a component.
+    """Add a component. Worker processes import its module, which has to register it there, too.
 
     It is a `ValueError` if there is one of this name already, or if the name cannot be that of its
     class in lower case.
@@ -105,6 +239,8 @@ def register(component: Component) -> Component:
     if component.name in COMPONENTS:
         raise ValueError(f"there is a component {component.name!r} already")
     COMPONENTS[component.name] = component
+    COMMAND_LINES[component.name] = component.command_line
+    IMPORTED.add(type(component).__module__)
     return component
 
 

@@ -1,7 +1,8 @@
 """The decoder's entry: its golden model, its campaign, its coverage, how it is shown."""
 
+from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,14 +20,18 @@ from ..campaign import (
     hostile_texts,
     toggled_values,
 )
+from ..command_line import COMMAND_LINES
 from ..golden.decoder import DecoderModel, is_continuation
 from ..golden.encoder import encode_as
 from ..golden.model import MET
-from ..golden.timing import NOTHING, Compact, Elastic
+from ..golden.timing import NOTHING, Compact, Elastic, Timing
 from ..hostile import bytes_of, texts
 from ..shown import show_token, shown_byte, token_label, token_text
+from ..stimulus import Piece
 from ..trace import Columns, Trace
-from .component import Component, Lane, register
+from .component import Component, Levels, Row, register
+from .headers import KINDS
+from .tokens import TokenReport, token_counts
 from .wide_decoder import WIDE_DECODER
 
 PIPELINED = Elastic(latency=7, latency_of_state=4)
@@ -101,24 +106,72 @@ class DecoderCoverage(Coverage):
         return rows[: len(cycles)], self._column_of_state.take(trace["state"].take(cycles))
 
 
-DECODER = register(
-    Component(
-        name="decoder",
-        make=Decoder,
-        model=lambda design: DecoderModel(design.profile),
-        timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
-        campaign=decoder_campaign,
-        hostile=lambda design, generator: texts(bytes_of(design.profile), generator),
-        coverage=DecoderCoverage,
-        item="byte",
-        result="token",
-        show_item=lambda item: shown_byte(item["i.data"]),
-        show_result=show_token,
-        lanes=(
-            Lane("token", token_label),
-            Lane("o.length", lambda token: str(token["o.length"])),
-        ),
-        text=token_text,
-        laned=WIDE_DECODER,
-    )
-)
+PORTS = f"""\
+// s_axis_*         bytes in, AXI4-Stream. tlast marks the last byte of a text.
+// m_axis_*         tokens out, AXI4-Stream. A token is a character or an error, and covers one or
+//                  more consecutive bytes; tokens cover every byte once, in order.
+//   tdata          code point, zero-extended (UTF-32); U+FFFD in an error
+//   tlast          the token covers the last byte of its text
+//   tuser[0]       error
+//   tuser[3:1]     kind of error:
+{KINDS}
+//   tuser[7:4]     length: how many bytes the token covers
+//
+// While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care."""
+
+
+class DecoderComponent(Component):
+    """The byte decoder; with lanes it is another one."""
+
+    name = "decoder"
+    make = Decoder
+    laned = WIDE_DECODER
+    formal = "utf8_flow.formal.decoder"
+    command_line = COMMAND_LINES["decoder"]
+    live: ClassVar = {
+        "decoder": {},
+        "compact-decoder": {"compact": True},
+        "decoder-8": {"lanes": 8},
+    }
+    result = "token"
+    coverage = DecoderCoverage
+    report = TokenReport
+    show_result = staticmethod(show_token)
+    text = staticmethod(token_text)
+    rows = (Row("token", token_label), Row("o.length", lambda token: str(token["o.length"])))
+    campaign = staticmethod(decoder_campaign)
+    coverage_lines = staticmethod(token_counts)
+
+    def model(self, design: Any) -> DecoderModel:
+        return DecoderModel(design.profile)
+
+    def timing(self, design: Any) -> Compact | Elastic:
+        return COMPACT if getattr(design, "compact", False) else PIPELINED
+
+    def hostile(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+        return texts(bytes_of(design.profile), generator)
+
+    def show_item(self, item: Levels, /) -> str:
+        return shown_byte(item["i.data"])
+
+    def ports(self, design: Any) -> str:
+        return PORTS
+
+    def promises(self, timing: Timing) -> str:
+        if timing.latency == timing.latency_of_cut:
+            latency = """\
+// Latency: a token is at the output 1 cycle after its last byte was taken, or after the byte that
+// cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
+// until one of them begins a sequence."""
+        else:
+            latency = f"""\
+// Latency: a token is at the output {timing.latency} cycles after its last byte was taken, or \
+{timing.latency_of_cut} after the byte
+// that cuts it short; one more while bytes follow reset, or a token that waited, without a gap."""
+        return f"""\
+// Line rate: s_axis_tready is high whenever m_axis_tready is.
+{latency}
+// Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted."""
+
+
+DECODER = register(DecoderComponent())

@@ -1,23 +1,28 @@
 """The encoder's entry: its golden model, its campaign, its coverage, how it is shown."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, ClassVar, TextIO
 
 import numpy as np
+from rich.text import Text
 
-from utf8_hdl import Encoder, Profile
+from utf8_hdl import EXTENDED, Decoder, Encoder, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from ..campaign import Coverage, Part, boundary_values, edges_of
-from ..golden.decoder import form_maximum
+from ..command_line import COMMAND_LINES
+from ..golden.decoder import DecoderModel, form, form_maximum
 from ..golden.encoder import EncoderModel
-from ..golden.timing import Compact, Serial
+from ..golden.model import feed_all
+from ..golden.timing import Compact, Serial, Timing
 from ..hostile import Fragment, Fragments, alone, texts, values_of
 from ..shown import named, shown_byte
-from ..stimulus import Piece
-from ..trace import Trace
-from .component import Component, Lane, Levels, register
+from ..stimulus import LAST, Piece, one_by_one
+from ..trace import Columns, Interface, Trace
+from .component import Component, Levels, Row, register
+from .report import BOOLEANS, LENGTHS, Beginning, Places, Report, json_lines
 
 RANDOM_VALUES = 1024
 
@@ -119,20 +124,119 @@ def show_byte(byte: Levels) -> str:
     return f"{byte['o.data']:02X}" + (" error" if byte["o.error"] else "")
 
 
-ENCODER = register(
-    Component(
-        name="encoder",
-        make=Encoder,
-        model=lambda design: EncoderModel(design.profile),
-        timing=lambda design: COMPACT if getattr(design, "compact", False) else PIPELINED,
-        campaign=encoder_campaign,
-        hostile=hostile,
-        coverage=ValueCoverage,
-        item="code point",
-        result="byte",
-        show_item=lambda item: named(item["i.code_point"]),
-        show_result=show_byte,
-        lanes=(Lane("o.data", lambda byte: shown_byte(byte["o.data"])),),
-        levels=("o.error", "o.last"),
-    )
-)
+class EncoderReport(Report):
+    """Bytes, numbered from the first."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        super().__init__(file)
+        self._bytes = Beginning()
+        self._refused = Places()
+
+    def _count(self, encoded: Columns) -> None:
+        data = encoded["o.data"]
+        if self._file:
+            offsets = self._bytes.count + np.arange(len(data))
+            flags = (BOOLEANS.take(encoded[pin]) for pin in ("o.error", "o.last"))
+            self._file.write(json_lines(_BYTE, offsets, data, *flags))
+        self._bytes.add(data)
+        leads = (data & 0xC0) != 0x80
+        self._refused.add(np.flatnonzero(encoded["o.error"][leads]) + int(self._lengths.sum()))
+        self._lengths += np.bincount(_FORMS.take(data[leads]), minlength=LENGTHS)
+
+    def lines(self) -> list[Text]:
+        lines = [
+            Text(f"begins      {self._bytes}".rstrip()),
+            Text(f"code points {self.inputs}"),
+            Text(f"bytes       {self._bytes.count}"),
+            self._pace(self._bytes.count),
+            self._characters(),
+        ]
+        refused = Text(f"refused     {self._refused.count}")
+        if self._refused.count:
+            refused.append(f", U+FFFD instead, at code point {self._refused}", "red")
+        return [*lines, refused]
+
+
+_FORMS = np.array([form(byte) for byte in range(256)])
+_BYTE = '{"offset": %d, "byte": %d, "error": %s, "last": %s}\n'
+
+
+ANYTHING = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
+INPUTS = {32: replace(ANYTHING, longest_form=7, highest=0xFFFF_FFFF), 64: ANYTHING}
+"""How a text is read, by the width of the input: all that fits may be offered to an encoder."""
+
+
+def encoded_by_cpython(values: np.ndarray) -> str:
+    """What CPython's encoder makes of code points."""
+    shown = []
+    for value in values.tolist():
+        try:
+            shown.append(chr(value).encode().hex(" ").upper())
+        except (UnicodeEncodeError, ValueError, OverflowError):
+            shown.append("refused")
+    return ", ".join(shown)
+
+
+PORTS = """\
+// s_axis_*         code points in, AXI4-Stream.
+//   tdata          UTF-32; a value that the profile refuses gives the bytes of U+FFFD
+//   tlast          the last code point of a text
+// m_axis_*         bytes out, AXI4-Stream.
+//   tlast          the last byte of a text
+//   tuser          error: the byte belongs to U+FFFD in place of a refused value
+//
+// While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care."""
+
+
+class EncoderComponent(Component):
+    """The encoder."""
+
+    name = "encoder"
+    make = Encoder
+    formal = "utf8_flow.formal.encoder"
+    command_line = COMMAND_LINES["encoder"]
+    list_option = "--code-points"
+    live: ClassVar = {"encoder": {}, "compact-encoder": {"compact": True}}
+    item = "code point"
+    coverage = ValueCoverage
+    report = EncoderReport
+    show_result = staticmethod(show_byte)
+    rows = (Row("o.data", lambda byte: shown_byte(byte["o.data"])),)
+    levels = ("o.error", "o.last")
+    campaign = staticmethod(encoder_campaign)
+    hostile = staticmethod(hostile)
+
+    def model(self, design: Any) -> EncoderModel:
+        return EncoderModel(design.profile)
+
+    def timing(self, design: Any) -> Compact | Serial:
+        return COMPACT if getattr(design, "compact", False) else PIPELINED
+
+    def show_item(self, item: Levels, /) -> str:
+        return named(item["i.code_point"])
+
+    def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
+        """The code points of a text."""
+        model = DecoderModel(INPUTS[design.profile.utf32_width])
+        for items in one_by_one(text, Interface.of("decoder", Decoder())):
+            code_points = feed_all(model, items)["o.code_point"]
+            yield code_points, bool(items[LAST][-1:].any())
+
+    def opinion(self, values: np.ndarray, design: Any) -> str:
+        return encoded_by_cpython(values)
+
+    def ports(self, design: Any) -> str:
+        return PORTS
+
+    def promises(self, timing: Timing) -> str:
+        cycles, sent = "1 cycle", ""
+        if timing.latency > 1:
+            cycles = f"{timing.latency} cycles"
+            sent = ", and those in which continuation bytes\n// of earlier code points are sent"
+        return f"""\
+// Throughput: one byte in every cycle while the consumer is ready and code points are offered.
+// Latency: the first byte is at the output {cycles} after its code point was taken. Not counted are
+// cycles in which m_axis_tvalid is high and m_axis_tready low{sent}."""
+
+
+ENCODER = register(EncoderComponent())

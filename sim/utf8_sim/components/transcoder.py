@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from utf8_hdl import Form, Profile, Transcoder
+from utf8_hdl import ByteOrder, Form, Profile, Transcoder
 from utf8_hdl.profile import NONCHARACTERS
 
 from ..campaign import Bins, Part, boundary_values, class_name, edges_of, toggled_values
+from ..command_line import COMMAND_LINES
 from ..golden.encoder import encode_as
 from ..golden.timing import Transcoding
 from ..golden.transcoder import BOM, FIRST_OF_PAIRS, HIGH, LOW, Conversion, TranscoderModel
@@ -28,7 +29,14 @@ from .beats import (
     show_beat,
     together,
 )
-from .component import Lane, Levels, register
+from .component import Levels, Own, Row, register
+from .transcoder_report import (
+    TranscoderReport,
+    encode,
+    ports,
+    promises,
+    transcoded_by_cpython,
+)
 
 TIMING = Transcoding(stages_of_reading=9, stages=11)
 
@@ -402,18 +410,67 @@ def show_text(beat: Levels) -> str:
     return show_beat(beat, "o") + " error" * beat["o.error"]
 
 
-TRANSCODER = register(
-    BeatComponent(
-        name="transcoder",
-        make=Transcoder,
-        model=lambda design: TranscoderModel(Conversion.of(design)),
-        timing=lambda design: TIMING,
-        campaign=campaign,
-        hostile=hostile,
-        coverage=TranscoderCoverage,
-        show_result=show_text,
-        lanes=(Lane("o.data", lambda beat: show_beat(beat, "o")),),
-        levels=("o.error", "o.last"),
-        matters={"o.data": "o.keep"},
-    )
+_TRIED = (
+    (Form.UTF_8, Form.UTF_16),
+    (Form.UTF_8, Form.UTF_32),
+    (Form.UTF_16, Form.UTF_8),
+    (Form.UTF_32, Form.UTF_8),
+    (Form.UTF_8, Form.UTF_8),
 )
+
+_BIG_ENDIAN = (
+    (Form.UTF_8, Form.UTF_16),
+    (Form.UTF_16, Form.UTF_8),
+    (Form.UTF_32, Form.UTF_16),
+)
+
+
+class TranscoderComponent(BeatComponent):
+    """The transcoder."""
+
+    name = "transcoder"
+    make = Transcoder
+    formal = "utf8_flow.formal.transcoder"
+    command_line = COMMAND_LINES["transcoder"]
+    tried = tuple({"from_form": taken, "to_form": given} for taken, given in _TRIED)
+    proved_small = (
+        *({"from_form": taken, "to_form": given} for taken, given in product(Form, repeat=2)),
+        *(
+            {"from_form": taken, "to_form": given, "byte_order": ByteOrder.BIG, "strip_bom": True}
+            for taken, given in _BIG_ENDIAN
+        ),
+    )
+    live: ClassVar = {
+        **{f"transcoder-{lanes}": {"lanes": lanes} for lanes in (4, 8, 16)},
+        "repair-4": {"lanes": 4, "from_form": Form.UTF_8, "to_form": Form.UTF_8},
+    }
+    has_live_rules = False
+    coverage = TranscoderCoverage
+    report = TranscoderReport
+    show_result = staticmethod(show_text)
+    rows = (Row("o.data", lambda beat: show_beat(beat, "o")),)
+    levels = ("o.error", "o.last")
+    matters: ClassVar = {"o.data": "o.keep"}
+    campaign = staticmethod(campaign)
+    hostile = staticmethod(hostile)
+    encode = staticmethod(encode)
+    opinion = staticmethod(transcoded_by_cpython)
+    ports = staticmethod(ports)
+    promises = staticmethod(promises)
+
+    def model(self, design: Any) -> TranscoderModel:
+        return TranscoderModel(Conversion.of(design))
+
+    def timing(self, design: Any) -> Transcoding:
+        return TIMING
+
+    def idle_options(self, own: Own) -> frozenset[str]:
+        one_form = own["from_form"] == own["to_form"] == Form.UTF_8.value
+        found = {
+            "--byte-order": one_form,
+            "--error-span": own["from_form"] != Form.UTF_8.value,
+        }
+        return frozenset(option for option, is_idle in found.items() if is_idle)
+
+
+TRANSCODER = register(TranscoderComponent())

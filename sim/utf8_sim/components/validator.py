@@ -1,18 +1,21 @@
 """The validator's entry: its golden model, its campaign, its coverage, how it is shown."""
 
-from typing import Any
+from typing import Any, ClassVar, TextIO
 
 import numpy as np
+from rich.text import Text
 
 from utf8_hdl import Kind, Validator
 
 from ..campaign import Bins, Part, beginnings, boundary_encodings
+from ..command_line import COMMAND_LINES
 from ..golden.decoder import decode, form_maximum
 from ..golden.encoder import encode_as
 from ..golden.timing import Credit
 from ..golden.validator import ValidatorModel
 from ..stimulus import Piece
-from ..trace import Trace
+from ..trace import Columns, Trace
+from . import headers
 from .beats import (
     BEATS,
     BeatComponent,
@@ -24,7 +27,8 @@ from .beats import (
     show_verdict,
     verdict,
 )
-from .component import Lane, register
+from .component import Row, register
+from .report import BOOLEANS, LABELS, Places, Report, Sizes, json_lines
 
 TIMING = Credit(stages=12)
 
@@ -111,23 +115,91 @@ class VerdictCoverage(BeatCoverage):
         self._after_empty += np.bincount(error[last][has_empty], minlength=2)
 
 
-def _parameters(design: Any) -> tuple[Any, int, int]:
-    return design.profile, design.lanes, design.offset_width
+class ValidatorReport(Report):
+    """Verdicts about texts, which are numbered from the first."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        super().__init__(file)
+        self._texts = 0
+        self._sizes = Sizes()
+        self._errors = {kind: Places("%d of text %d") for kind in Kind}
+
+    def _count(self, beats: Columns) -> None:
+        is_last = beats["o.last"].view(bool)
+        error, kinds, offsets = (beats[pin][is_last] for pin in ("o.error", "o.kind", "o.offset"))
+        lengths = self._sizes.ended(beats["o.keep"], is_last)
+        is_error = error.view(bool)
+        if self._file:
+            errors = LABELS.take(np.where(is_error, kinds, len(Kind)))
+            where = np.where(is_error, offsets.astype(object), "null")
+            verdicts = BOOLEANS.take(1 - error)
+            self._file.write(json_lines(_VERDICT, lengths, verdicts, errors, where))
+        numbers = self._texts + np.arange(len(lengths))
+        self._texts += len(lengths)
+        for kind, places in self._errors.items():
+            of_kind = is_error & (kinds == kind.value)
+            places.add(offsets[of_kind], numbers[of_kind])
+
+    def lines(self) -> list[Text]:
+        wrong = sum(places.count for places in self._errors.values())
+        return [
+            Text(f"texts       {self._texts}"),
+            self._accepted(),
+            self._pace(self.inputs),
+            Text(f"ill-formed  {wrong}"),
+            *self._error_lines(self._errors),
+        ]
 
 
-VALIDATOR = register(
-    BeatComponent(
-        name="validator",
-        make=Validator,
-        model=lambda design: ValidatorModel(*_parameters(design)),
-        timing=lambda design: TIMING,
-        campaign=validator_campaign,
-        coverage=VerdictCoverage,
-        show_result=show_verdict,
-        lanes=(
-            Lane("o.data", lambda beat: show_beat(beat, "o")),
-            Lane("verdict", verdict),
+_VERDICT = '{"length": %d, "valid": %s, "error": %s, "error_offset": %s}\n'
+
+
+def verdict_counts(coverage: VerdictCoverage) -> list[Text]:
+    """How many texts were well-formed, and how many had a first error of each kind."""
+    return [
+        Text("verdicts", style="bold"),
+        *(
+            Text(f"{'well-formed' if kind is Kind.NONE else kind.label:<24}{count:>8}")
+            for kind, count in zip(Kind, coverage.verdicts.tolist(), strict=True)
+            if count
         ),
-        text=verdict,
-    )
-)
+    ]
+
+
+class ValidatorComponent(BeatComponent):
+    """The validator."""
+
+    name = "validator"
+    make = Validator
+    formal = "utf8_flow.formal.validator"
+    command_line = COMMAND_LINES["validator"]
+    live: ClassVar = {"validator-8": {"lanes": 8}, "validator-16": {"lanes": 16}}
+    coverage = VerdictCoverage
+    report = ValidatorReport
+    show_result = staticmethod(show_verdict)
+    text = staticmethod(verdict)
+    rows = (Row("o.data", lambda beat: show_beat(beat, "o")), Row("verdict", verdict))
+    campaign = staticmethod(validator_campaign)
+    coverage_lines = staticmethod(verdict_counts)
+
+    def model(self, design: Any) -> ValidatorModel:
+        return ValidatorModel(design.profile, design.lanes, design.offset_width)
+
+    def timing(self, design: Any) -> Credit:
+        return TIMING
+
+    def ports(self, design: Any) -> str:
+        offset = f"tuser[{design.offset_width + 3}:4]"
+        return f"""\
+{headers.BEATS}
+// m_axis_*         the same beats out, and with tlast a verdict about their text
+//   tuser[0]       error: the text is not well-formed
+//   tuser[3:1]     kind of its first error:
+{headers.KINDS}
+//   {offset:<14} offset: how many bytes of the text are before it; all ones if they are more
+//
+// Without tlast, tuser is zero. While m_axis_tvalid is low, the other outputs but s_axis_tready
+// are don't care."""
+
+
+VALIDATOR = register(ValidatorComponent())

@@ -7,11 +7,14 @@ import numpy as np
 from utf8_hdl import Decoder, Kind
 
 from ..campaign import LONGEST_FORM, count
+from ..command_line import RULES, CommandLine
 from ..golden.decoder import WideDecoderModel
 from ..golden.timing import Credit
-from ..trace import Trace
+from ..trace import Columns, Trace
+from . import headers
 from .beats import BEATS, BeatComponent, BeatCoverage, show_slots
-from .component import Lane
+from .component import Row
+from .tokens import TokenReport, token_counts
 
 TIMING = Credit(stages=7)
 
@@ -40,13 +43,59 @@ class SlotsCoverage(BeatCoverage):
         self._errors_after += BEATS.counts(numbers[is_wrong])
 
 
-WIDE_DECODER = BeatComponent(
-    name="decoder",
-    make=Decoder,
-    model=lambda design: WideDecoderModel(design.profile, design.lanes),
-    timing=lambda design: TIMING,
-    coverage=SlotsCoverage,
-    show_result=show_slots,
-    lanes=(Lane("tokens", show_slots),),
-    text=show_slots,
-)
+class SlotsReport(TokenReport):
+    """The tokens of all slots that have one."""
+
+    def _count(self, slots: Columns) -> None:
+        has_token = slots["o.length"] != 0
+        fields = ("o.code_point", "o.error", "o.kind", "o.length")
+        super()._count({field: slots[field][has_token] for field in fields})
+
+
+PORTS = f"""\
+{headers.BEATS}
+// m_axis_*         for each beat one of slots, AXI4-Stream. Slot k has the token that ends with
+//                  the k-th byte of the beat, the first one being 1; slot 0 a truncated sequence
+//                  that ended with the beat before. A token is a character or an error, and covers
+//                  one or more consecutive bytes; tokens cover every byte once, in order.
+//   tdata          a code point in each slot, slot 0 lowest, zero-extended (UTF-32; to 64 bits if
+//                  32 are too few); U+FFFD in an error
+//   tkeep          a bit for each byte of tdata: whether there is a token in the slot
+//   tlast          the beat is the last one of its text
+//   tuser          8 bits for each slot, slot 0 lowest, all zero if there is no token:
+//     bit 0        error
+//     bits 3:1     kind of error:
+{headers.KINDS}
+//     bits 7:4     length: how many bytes the token covers
+//
+// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care."""
+
+
+class WideDecoder(BeatComponent):
+    """The decoder with lanes: tokens in slots."""
+
+    name = "decoder"
+    make = Decoder
+    formal = "utf8_flow.formal.wide_decoder"
+    command_line = CommandLine(RULES | {"--error-span", "--exhaustive", "--lanes"})
+    coverage = SlotsCoverage
+    report = SlotsReport
+    show_result = staticmethod(show_slots)
+    text = staticmethod(show_slots)
+    coverage_lines = staticmethod(token_counts)
+
+    def model(self, design: Any) -> WideDecoderModel:
+        return WideDecoderModel(design.profile, design.lanes)
+
+    def timing(self, design: Any) -> Credit:
+        return TIMING
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return (Row("tokens", show_slots),)
+
+    def ports(self, design: Any) -> str:
+        return PORTS
+
+
+WIDE_DECODER = WideDecoder()

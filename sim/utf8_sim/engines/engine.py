@@ -5,15 +5,13 @@ from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
 from importlib import resources
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from utf8_hdl import UNICODE, Profile
-
-from ..components import component_of
 from ..golden.timing import Timing, longest_gap
 from ..stimulus import LAST, Stimulus, Table, anything
+from ..subject import Subject
 from ..trace import RESET, Columns, Interface, Trace
 
 WATCHDOG = 96
@@ -143,36 +141,13 @@ class Simulation(Protocol):
         ...
 
 
-class Engine(ABC):
-    """Something that simulates a design, of which it says all that others ask."""
+class Engine(Subject, ABC):
+    """Something that simulates a design, its subject."""
 
     name: str
 
     window: int
     """Cycles in one window of a trace; fewer of a design with lanes, or in a short run."""
-
-    def __init__(self, design: Any) -> None:
-        self.design = design
-        self.component = component_of(design)
-        self.interface = interface_of(design)
-        self.timing = self.component.timing(design)
-        self.profile: Profile = getattr(design, "profile", UNICODE)
-        states = design.State if self.interface.state_width else ()
-        self.state_names: dict[int, str] = {state.value: state.name for state in states}
-
-    def state_name(self, state: int) -> str:
-        """Name of a value of the state register, also of an illegal one."""
-        return self.state_names.get(state, f"illegal {state}")
-
-    def items(self, stimulus: Stimulus) -> Iterator[Columns]:
-        """All inputs in order; a `ValueError` or `TypeError`, if one does not fit the pins."""
-        names = [pin.name for pin in self.interface.inputs]
-        for columns in self.component.pack(stimulus.pieces, self.interface):
-            sizes = set(map(len, columns.values()))
-            if set(names) != columns.keys() or len(sizes) > 1:
-                given = ", ".join(f"{name} ({len(column)})" for name, column in columns.items())
-                raise ValueError(f"columns must be {', '.join(names)}, of one length, not {given}")
-            yield {pin.name: pin.checked(columns[pin.name]) for pin in self.interface.inputs}
 
     @abstractmethod
     def start(self) -> AbstractContextManager[Simulation]:
@@ -295,14 +270,6 @@ class Engine(ABC):
             if ending.over:
                 return cycle + 1
         return len(trace)
-
-
-def interface_of(design: Any) -> Interface:
-    """The pins of a design."""
-    interface = Interface.of(component_of(design).name, design)
-    if LAST not in (pin.name for pin in interface.inputs):
-        raise ValueError("the payload of i must have a field 'last', for the end of a text")
-    return interface
 
 
 class _Inputs:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..components import Component
-from ..engines.engine import Engine
 from ..shown import has_error, shortened
+from ..subject import Subject
 from ..tools.errors import ToolError
 from ..trace import RESET, Trace
 
@@ -38,7 +38,7 @@ Lane = dict[str, Any]
 """A lane in WaveJSON, as all of it is."""
 
 
-def timing_diagram(trace: Trace, engine: Engine, first_cycle: int = 0) -> str:
+def timing_diagram(trace: Trace, subject: Subject, first_cycle: int = 0) -> str:
     """Draw every cycle of a trace: the handshakes, what is offered, the state, what comes out.
 
     What stays on offer for several cycles is one long box; what is offered next begins a new one,
@@ -50,7 +50,7 @@ def timing_diagram(trace: Trace, engine: Engine, first_cycle: int = 0) -> str:
         wavedrom = importlib.import_module("wavedrom")
     except ModuleNotFoundError as error:
         raise ToolError("drawing needs wavedrom: in a clone, pip install '.[wave]'") from error
-    drawing = wavedrom.render(json.dumps(_source(trace, engine, first_cycle)))
+    drawing = wavedrom.render(json.dumps(_source(trace, subject, first_cycle)))
     drawing.add(drawing.style(STYLE))
     return f"{drawing.tostring()}\n"
 
@@ -60,18 +60,18 @@ def groups_of(component: Component) -> tuple[str, str]:
     return f"{component.item}s in", f"{component.result}s out"
 
 
-def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
+def _source(trace: Trace, subject: Subject, first_cycle: int) -> Lane:
     """The diagram in WaveJSON."""
-    compact = "compact " if getattr(engine.design, "compact", False) else ""
-    lanes = getattr(engine.design, "lanes", 1)
+    compact = "compact " if getattr(subject.design, "compact", False) else ""
+    lanes = getattr(subject.design, "lanes", 1)
     component = f"{compact}{trace.interface.component}" + f", {lanes} lanes" * (lanes > 1)
-    title = f"utf8-hdl {component}, profile {engine.profile.name}"
+    title = f"utf8-hdl {component}, profile {subject.profile.name}"
     head: Lane = {"text": ["tspan", {"x": "0", "text-anchor": "start"}, title]}
     if len(trace) > 1:  # wavedrom fails if it has to number less
         head["tick"] = first_cycle
     clock = {"name": "clk", "wave": "p".ljust(len(trace), ".")}
-    inside = [_state_lane(trace, engine)] if trace.interface.state_width else []
-    inputs, results = _input_lanes(trace, engine), _output_lanes(trace, engine)
+    inside = [_state_lane(trace, subject)] if trace.interface.state_width else []
+    inputs, results = _input_lanes(trace, subject), _output_lanes(trace, subject)
     resets = [_level_lane(RESET, trace[RESET])] if trace[RESET].any() else []
     lanes = [*resets, *inputs, *inside, *results]
     stretch = max(
@@ -81,18 +81,18 @@ def _source(trace: Trace, engine: Engine, first_cycle: int) -> Lane:
     )
     for lane in lanes:
         _begin_with_an_edge(lane, stretch)
-    groups = groups_of(engine.component)
+    groups = groups_of(subject.component)
     signal = [clock, *resets, [groups[0], *inputs], *inside, [groups[1], *results]]
     return {"signal": signal, "head": head, "config": {"hscale": stretch}}
 
 
-def _state_lane(trace: Trace, engine: Engine) -> Lane:
-    return _lane("state", [(STATE, engine.state_name(n)) for n in trace["state"].tolist()])
+def _state_lane(trace: Trace, subject: Subject) -> Lane:
+    return _lane("state", [(STATE, subject.state_name(n)) for n in trace["state"].tolist()])
 
 
-def _input_lanes(trace: Trace, engine: Engine) -> list[Lane]:
+def _input_lanes(trace: Trace, subject: Subject) -> list[Lane]:
     valid, ready, (item, *others) = trace["i.valid"], trace["i.ready"], trace.interface.inputs
-    show = engine.component.show_item
+    show = subject.component.show_item
     cells = [(INPUT, shortened(show(row)) if row else "") for row in trace.offered("i")]
     return [
         _level_lane("i.valid", valid),
@@ -102,12 +102,12 @@ def _input_lanes(trace: Trace, engine: Engine) -> list[Lane]:
     ]
 
 
-def _output_lanes(trace: Trace, engine: Engine) -> list[Lane]:
-    valid, ready, component = trace["o.valid"], trace["o.ready"], engine.component
+def _output_lanes(trace: Trace, subject: Subject) -> list[Lane]:
+    valid, ready, component = trace["o.valid"], trace["o.ready"], subject.component
     rows = list(trace.offered("o"))
     colours = [ERROR if has_error(row) else RESULT for row in rows]
     lanes = [_level_lane("o.valid", valid), _level_lane("o.ready", ready)]
-    for lane in component.lanes:
+    for lane in component.rows:
         labels = [shortened(lane.label(row)) if row else "" for row in rows]
         cells = list(zip(colours, labels, strict=True))
         lanes.append(_offer_lane(lane.name, cells, valid, ready))

@@ -9,8 +9,8 @@ import numpy as np
 from vcd import VCDWriter
 from vcd.gtkw import GTKWSave
 
-from ..engines.engine import Engine
 from ..lockstep import Window
+from ..subject import Subject
 from ..trace import RESET
 from .diagram import groups_of
 
@@ -33,14 +33,14 @@ class WaveWriter:
     """
 
     def __init__(
-        self, file: TextIO, engine: Engine, first_cycle: int = 0, golden: bool = True
+        self, file: TextIO, subject: Subject, first_cycle: int = 0, golden: bool = True
     ) -> None:
-        self._engine = engine
+        self._subject = subject
         self._cycle = first_cycle
         self._writer = VCDWriter(
             file, timescale="1 ns", date="", version="utf8-hdl", init_timestamp=first_cycle * PERIOD
         )
-        interface = engine.interface
+        interface = subject.interface
         scope = interface.component
         self._clock = self._writer.register_var(scope, "clk", "wire", size=1, init=0)
         pins = (RESET, *interface.driven, *interface.observed)
@@ -49,14 +49,14 @@ class WaveWriter:
         self._state = self._text = None
         if interface.state_width:
             self._state = self._writer.register_var(scope, "state", "string", init="")
-        if engine.component.text:
-            name = engine.component.result
+        if subject.component.text:
+            name = subject.component.result
             self._text = self._writer.register_var(scope, name, "string", init="")
         observed = interface.observed if golden else ()
         self._expected = {pin: self._register(EXPECTED_SCOPE, pin) for pin in observed}
 
     def _register(self, scope: str, pin: str) -> Any:
-        width = self._engine.interface.pin(pin).width
+        width = self._subject.interface.pin(pin).width
         return self._writer.register_var(scope, _name(pin), "wire", size=width, init=0)
 
     def write(self, window: Window) -> None:
@@ -80,13 +80,13 @@ class WaveWriter:
         for variables, levels in ((self._pins, trace), (self._expected, window.expected)):
             for pin, variable in variables.items():
                 cycles = _changed(levels[pin])
-                number = self._engine.interface.pin(pin).number
+                number = self._subject.interface.pin(pin).number
                 yield variable, cycles, list(map(number, levels[pin][cycles].tolist()))
         if self._state:
             states = trace["state"]
             cycles = _changed(states)
-            yield self._state, cycles, list(map(self._engine.state_name, states[cycles]))
-        text = self._engine.component.text
+            yield self._state, cycles, list(map(self._subject.state_name, states[cycles]))
+        text = self._subject.component.text
         if self._text and text:
             cycles = _changed(*(trace[pin] for pin in trace.interface.observed))
             offered = trace[cycles].offered("o")
@@ -100,12 +100,12 @@ class WaveWriter:
             self._writer.close(self._cycle * PERIOD)
 
 
-def save_file(engine: Engine, vcd_name: str, golden: bool = True) -> str:
+def save_file(subject: Subject, vcd_name: str, golden: bool = True) -> str:
     """A save file for GTKWave, which shows nothing of a waveform until it is told what.
 
     It belongs into the folder of the waveform.
     """
-    interface = engine.interface
+    interface = subject.interface
     text, scope = io.StringIO(), interface.component
     text.write(f"{SAVE_FILE_MARK}\n")
     save = GTKWSave(text)
@@ -116,29 +116,29 @@ def save_file(engine: Engine, vcd_name: str, golden: bool = True) -> str:
     save.treeopen(scope)
     save.trace(f"{scope}.clk", datafmt="bin")
     save.trace(f"{scope}.{RESET}", datafmt="bin")
-    inputs, results = groups_of(engine.component)
+    inputs, results = groups_of(subject.component)
     with save.group(inputs):
-        _show_pins(save, engine, scope, ("i.valid", "i.ready"))
-        _show_pins(save, engine, scope, [pin.name for pin in interface.inputs])
+        _show_pins(save, subject, scope, ("i.valid", "i.ready"))
+        _show_pins(save, subject, scope, [pin.name for pin in interface.inputs])
     if interface.state_width:
         save.trace(f"{scope}.state", datafmt="ascii")
     with save.group(results):
-        _show_pins(save, engine, scope, ("o.valid", "o.ready"))
-        if engine.component.text:
-            save.trace(f"{scope}.{engine.component.result}", datafmt="ascii")
-        _show_pins(save, engine, scope, [pin.name for pin in interface.outputs])
+        _show_pins(save, subject, scope, ("o.valid", "o.ready"))
+        if subject.component.text:
+            save.trace(f"{scope}.{subject.component.result}", datafmt="ascii")
+        _show_pins(save, subject, scope, [pin.name for pin in interface.outputs])
     if interface.registers:
         with save.group("registers"):
-            _show_pins(save, engine, scope, [pin.name for pin in interface.registers])
+            _show_pins(save, subject, scope, [pin.name for pin in interface.registers])
     if golden:
         with save.group("golden model"):
-            _show_pins(save, engine, EXPECTED_SCOPE, interface.observed)
+            _show_pins(save, subject, EXPECTED_SCOPE, interface.observed)
     return text.getvalue()
 
 
-def _show_pins(save: GTKWSave, engine: Engine, scope: str, pins: Iterable[str]) -> None:
+def _show_pins(save: GTKWSave, subject: Subject, scope: str, pins: Iterable[str]) -> None:
     for pin in pins:
-        width = engine.interface.pin(pin).width
+        width = subject.interface.pin(pin).width
         bit_range = f"[{width - 1}:0]" if width > 1 else ""
         radix = "bin" if width == 1 else "hex"
         save.trace(f"{scope}.{_name(pin)}{bit_range}", datafmt=radix)

@@ -1,17 +1,15 @@
 """What decoders report: tokens, as lines of JSON and as a summary; and how many there were."""
 
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from rich.text import Text
 
 from utf8_hdl import Kind
-from utf8_sim.components.decoder import DecoderCoverage
-from utf8_sim.components.wide_decoder import SlotsCoverage
-from utf8_sim.shown import character
-from utf8_sim.trace import Columns
 
-from ..verify.report import LABELS, LENGTHS, PREVIEW, Places, Report, json_lines
+from ..shown import character
+from ..trace import Columns
+from .report import LABELS, LENGTHS, PREVIEW, Places, Report, json_lines
 
 
 class TokenReport(Report):
@@ -54,7 +52,7 @@ class TokenReport(Report):
 _TOKEN = '{"offset": %d, "length": %d, "code_point": %d, "error": %s}\n'
 
 
-def token_counts(coverage: DecoderCoverage | SlotsCoverage) -> list[Text]:
+def token_counts(coverage: Any) -> list[Text]:
     """How many tokens of each kind and length there were."""
     lengths = range(1, coverage.engine.profile.longest_form + 1)
     width = max(8, len(str(coverage.tokens.max())) + 2)

@@ -1,17 +1,15 @@
-"""What a person reads: tables of cycles, summaries, coverage."""
+"""The report of a run: a summary for people, and lines of JSON."""
 
 import json
-from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import PROFILES, Kind, Profile
-from utf8_sim.campaign import Coverage, class_name
-from utf8_sim.trace import Columns, Trace
+from utf8_hdl import Kind
 
-from ..terminal import plural
+from ..tools.words import plural
+from ..trace import Columns, Trace
 
 FIRST_ERRORS = 5
 """How many offsets a summary gives for each kind of error."""
@@ -22,34 +20,12 @@ PREVIEW = 60
 LENGTHS = 16
 """More than any character has bytes."""
 
-MAX_POINTS = 12
-"""If a group has more cover points, they are not shown one by one."""
-
 KEEP = "i.keep"
 """The pins that say, where inputs are beats, which bytes there are."""
 
 BOOLEANS = np.array(["false", "true"], dtype=object)
 LABELS = np.array([*(json.dumps(kind.label) for kind in Kind), "null"], dtype=object)
 """The kinds of errors in JSON, and that there is none."""
-
-
-def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
-    """The options that a profile needs besides the one of its name, and their values."""
-    usual = PROFILES[profile.name]
-    for rule in ("surrogates", "noncharacters"):
-        accepts = getattr(profile, f"accept_{rule}")
-        if accepts != getattr(usual, f"accept_{rule}"):
-            yield rule, "accept" if accepts else "reject"
-    if profile.error_span != usual.error_span:
-        yield "error-span", profile.error_span.value
-
-
-def short_name(profile: Profile) -> str:
-    """A profile by its name and the rules in which it differs from the one of that name."""
-    words = [profile.name]
-    for rule, value in overrides(profile):
-        words.append(value if rule == "error-span" else f"{rule} {value}ed")
-    return " ".join(words)
 
 
 def json_lines(form: str, *columns: np.ndarray) -> str:
@@ -129,7 +105,7 @@ class Places:
 
 
 class Report:
-    """What the hardware said: written as lines of JSON to a file, if any, and counted."""
+    """The hardware's output: written as lines of JSON to a file, if any, and counted."""
 
     def __init__(self, file: TextIO | None) -> None:
         #: Bytes or code points that were accepted; in so many beats, if it takes beats.
@@ -151,12 +127,16 @@ class Report:
         self._count(trace.taken())
 
     def _count(self, taken: Columns) -> None:
-        """Count what came out, and write it."""
-        raise NotImplementedError
+        """Count outputs, and write them: by default, their fields."""
+        if self._file:
+            names = [name.partition(".")[2] for name in taken]
+            rows = zip(*map(np.ndarray.tolist, taken.values()), strict=True)
+            rows_by_name = (dict(zip(names, row, strict=True)) for row in rows)
+            self._file.writelines(f"{json.dumps(row)}\n" for row in rows_by_name)
 
     def lines(self) -> list[Text]:
         """The summary, one fact a line."""
-        raise NotImplementedError
+        return [self._accepted(), self._pace(self.inputs)]
 
     def _pace(self, count: int) -> Text:
         count, what = (self._beats, "beat") if self._beats else (count, "byte")
@@ -181,44 +161,3 @@ class Report:
             if count
         )
         return Text(f"characters  {int(self._lengths.sum())}" + (f": {counts}" if counts else ""))
-
-
-def point_lines(coverage: Coverage) -> Iterator[Text]:
-    """A line for each group of cover points; of many points only how often each was reached."""
-    for name, labels in coverage.labels.items():
-        points = zip(labels, coverage.counts[name].tolist(), strict=True)
-        named = [(label, count) for label, count in points if label]
-        if len(named) > MAX_POINTS:
-            reached = sum(1 for _, count in named if count)
-            least = min(count for _, count in named)
-            yield Text(f"{name}: {reached} of {len(named)}, each {least} times or more")
-        elif named:
-            yield Text(f"{name}: " + ", ".join(f"{label} ({count})" for label, count in named))
-
-
-def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:
-    """How often each class met each case (``blank`` if never), and what came out."""
-    names = [class_name(members) for members in coverage.classes]
-    head = max(map(len, names)) + 2
-    width = max(map(len, [*coverage.columns, str(coverage.cells.max()), blank])) + 2
-    what = coverage.engine.component.value
-    lines = [
-        Text(f"{what}s accepted, by class and {coverage.title}", style="bold"),
-        Text(" " * head + "".join(f"{name:>{width}}" for name in coverage.columns)),
-    ]
-    for name, counts in zip(names, coverage.cells.tolist(), strict=True):
-        line = Text(f"{name:<{head}}")
-        for count in counts:
-            line.append(f"{count or blank:>{width}}", style="" if count else "bold red")
-        line.rstrip()
-        lines.append(line)
-    lines += more
-    if blank:
-        lines += point_lines(coverage)
-    lines.append(
-        Text(
-            f"input waited in {plural(coverage.waiting_inputs, 'cycle')}, "
-            f"output in {plural(coverage.waiting_outputs, 'cycle')}"
-        )
-    )
-    return lines

@@ -1,7 +1,8 @@
 """What the headers of several components' Verilog say."""
 
 from utf8_hdl import Kind
-from utf8_sim.golden.timing import Timing
+
+from ..golden.timing import Timing
 
 KINDS = "\n".join(f"//                  {kind.value} {kind.label}" for kind in Kind)
 

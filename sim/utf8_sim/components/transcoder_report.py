@@ -1,21 +1,19 @@
-"""The transcoder, for the tools: what its report says, and how a text is typed."""
+"""The transcoder's report, how a text for it is typed, and the header of its Verilog."""
 
 import os
-from collections.abc import Mapping
-from itertools import product
 from typing import Any, TextIO
 
 import numpy as np
 from rich.text import Text
 
 from utf8_hdl import ByteOrder, Form
-from utf8_sim.components import TRANSCODER
-from utf8_sim.golden.timing import Timing
-from utf8_sim.stimulus import LAST
-from utf8_sim.trace import Columns, Trace
 
-from ..terminal import plural
-from ..verify.report import (
+from ..golden.timing import Timing
+from ..stimulus import LAST
+from ..tools.words import plural
+from ..trace import Columns, Trace
+from .headers import BEATS
+from .report import (
     BOOLEANS,
     KEEP,
     Beginning,
@@ -25,10 +23,6 @@ from ..verify.report import (
     bytes_of,
     json_lines,
 )
-from .entry import RULES, Entry, Own, register
-from .headers import BEATS
-
-UTF_8 = Form.UTF_8.value
 
 
 class TranscoderReport(Report):
@@ -125,36 +119,6 @@ was taken, any
 // counted."""
 
 
-OWN = (
-    Own("from_form", "--from", Form.UTF_8, is_always_said=True),
-    Own("to_form", "--to", Form.UTF_16, is_always_said=True),
-    Own("byte_order", "--byte-order", ByteOrder.LITTLE),
-    Own("strip_bom", "--strip-bom", False),
-)
-
-_TRIED = (
-    (Form.UTF_8, Form.UTF_16),
-    (Form.UTF_8, Form.UTF_32),
-    (Form.UTF_16, Form.UTF_8),
-    (Form.UTF_32, Form.UTF_8),
-    (Form.UTF_8, Form.UTF_8),
-)
-
-_BIG_ENDIAN = (
-    (Form.UTF_8, Form.UTF_16),
-    (Form.UTF_16, Form.UTF_8),
-    (Form.UTF_32, Form.UTF_16),
-)
-
-_PROVED_SMALL: tuple[Mapping[str, Any], ...] = (
-    *({"from_form": taken, "to_form": given} for taken, given in product(Form, repeat=2)),
-    *(
-        {"from_form": taken, "to_form": given, "byte_order": ByteOrder.BIG, "strip_bom": True}
-        for taken, given in _BIG_ENDIAN
-    ),
-)
-
-
 def transcoded_by_cpython(values: np.ndarray, design: Any) -> str:
     """What CPython's codecs make of bytes."""
     taken, given = (codec_of(form, design) for form in (design.from_form, design.to_form))
@@ -162,31 +126,3 @@ def transcoded_by_cpython(values: np.ndarray, design: Any) -> str:
     if design.strip_bom:
         text = text.removeprefix("\ufeff")
     return text.encode(given).hex(" ").upper()
-
-
-def idle(own: Mapping[str, Any]) -> frozenset[str]:
-    """Options that have no effect between some forms."""
-    one_form = own["from_form"] == own["to_form"] == UTF_8
-    found = {"--byte-order": one_form, "--error-span": own["from_form"] != UTF_8}
-    return frozenset(option for option, is_idle in found.items() if is_idle)
-
-
-ENTRY = register(
-    Entry(
-        component=TRANSCODER,
-        report=TranscoderReport,
-        options=RULES
-        | {"--error-span", "--exhaustive", "--lanes", "--bytes"}
-        | {each.option for each in OWN},
-        own=OWN,
-        tried=tuple({"from_form": taken, "to_form": given} for taken, given in _TRIED),
-        proved_small=_PROVED_SMALL,
-        idle=idle,
-        encode=encode,
-        opinion=transcoded_by_cpython,
-        ports=ports,
-        promises=promises,
-        formal="utf8_flow.formal.transcoder",
-        lanes=8,
-    )
-)

@@ -1,86 +1,21 @@
-"""A toy component that the project does not know: ASCII upper-casing, with one register stage."""
+"""A toy component that the project does not have: four lanes, and a field too wide for numpy."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from amaranth.back import verilog
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8_hdl import UNICODE, AxiStream, Profile
+from utf8_hdl import UNICODE, Profile
 from utf8_sim.campaign import Coverage, Part
-from utf8_sim.components import Component
-from utf8_sim.components.component import Lane, Levels
+from utf8_sim.components import Component, register
+from utf8_sim.components.component import Levels
 from utf8_sim.golden.model import Outputs, one_for_one
 from utf8_sim.golden.timing import Compact
 from utf8_sim.stimulus import Piece
 from utf8_sim.trace import Columns, Interface
-
-LAYOUT = data.StructLayout({"data": 8, "last": 1})
-
-
-class Upper(wiring.Component):
-    """Bytes in, bytes out, with ``a`` to ``z`` as ``A`` to ``Z``.
-
-    Parameters
-    ----------
-    profile : Profile
-        Changes nothing.
-    flaw : str
-        The letter that stays as it is.
-    """
-
-    i: In(stream.Signature(LAYOUT))
-    o: Out(stream.Signature(LAYOUT))
-
-    def __init__(self, profile: Profile = UNICODE, flaw: str = "") -> None:
-        super().__init__()
-        self.profile = profile
-        self._flaw = flaw
-
-    def elaborate(self, platform: Any) -> Module:
-        m, i, o = Module(), self.i, self.o
-        letter = (i.p.data >= ord("a")) & (i.p.data <= ord("z"))
-        if self._flaw:
-            letter &= i.p.data != ord(self._flaw)
-        m.d.comb += i.ready.eq(~o.valid | o.ready)
-        with m.If(i.ready):
-            m.d.sync += [o.valid.eq(i.valid), o.p.eq(i.p)]
-            with m.If(letter):
-                m.d.sync += o.p.data.eq(i.p.data - 0x20)
-        return m
-
-
-class UpperModel:
-    """The golden model."""
-
-    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
-        upper = np.frombuffer(items["i.data"].tobytes().upper(), np.uint8)
-        return one_for_one({"o.data": upper, "o.last": items["i.last"]})
-
-
-def campaign(design: Any, seed: int) -> list[Part]:
-    random = np.random.default_rng(seed).bytes(500)
-    return [Part.of("every byte", [bytes(range(256))]), Part.of("random bytes", [random])]
-
-
-UPPER = Component(
-    name="upper",
-    make=Upper,
-    model=lambda design: UpperModel(),
-    timing=lambda design: Compact(spare=0),
-    campaign=campaign,
-    coverage=lambda engine: Coverage(engine, [range(0x61), range(0x61, 0x7B), range(0x7B, 0x100)]),
-    item="byte",
-    result="byte",
-    show_item=lambda item: f"{item['i.data']:02X}",
-    show_result=lambda output: f"{output['o.data']:02X}",
-    lanes=(Lane("o.data", lambda output: f"{output['o.data']:02X}"),),
-)
-
 
 LANE = data.StructLayout({"data": 8, "keep": 1})
 BEAT = data.StructLayout({"lanes": data.ArrayLayout(LANE, 4), "stamp": 100, "last": 1})
@@ -152,22 +87,36 @@ def shown_lanes(beat: Levels, side: str) -> str:
     return " ".join(f"{byte:02X}" if keep else "--" for byte, keep in lanes)
 
 
-BEATS = replace(
-    UPPER,
-    name="beats",
-    make=Beats,
-    model=lambda design: BeatsModel(),
-    pack=beats_of,
-    kept=lambda items: items["i.keep"] != 0,
-    item="beat",
-    result="beat",
-    show_item=lambda beat: shown_lanes(beat, "i"),
-    show_result=lambda beat: shown_lanes(beat, "o"),
-    lanes=(Lane("o.data", lambda beat: shown_lanes(beat, "o")),),
-)
+class BeatsComponent(Component):
+    """The entry."""
+
+    name = "beats"
+    make = Beats
+    item = result = "beat"
+    value = "byte"
+    pack = staticmethod(beats_of)
+
+    def model(self, design: Any) -> BeatsModel:
+        return BeatsModel()
+
+    def timing(self, design: Any) -> Compact:
+        return Compact(spare=0)
+
+    def campaign(self, design: Any, seed: int) -> list[Part]:
+        return [Part.of("every byte", [bytes(range(256))])]
+
+    def coverage(self, engine: Any) -> Coverage:
+        return Coverage(engine, [range(0x61), range(0x61, 0x7B), range(0x7B, 0x100)])
+
+    def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
+        is_kept = items["i.keep"] != 0
+        return items["i.data"][is_kept], is_kept.sum(axis=1)
+
+    def show_item(self, beat: Levels) -> str:
+        return shown_lanes(beat, "i")
+
+    def show_result(self, beat: Levels) -> str:
+        return shown_lanes(beat, "o")
 
 
-def verilog_of(design: Any) -> str:
-    """A module with AXI4-Stream ports."""
-    axi = AxiStream(design)
-    return verilog.convert(axi, name=f"utf8_{axi.name}", ports=axi.ports, emit_src=False)
+BEATS = register(BeatsComponent())

@@ -1,0 +1,217 @@
+"""The designs of all components: which there are, how they are named, how they are made."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
+from utf8_sim.command_line import RULES
+from utf8_sim.components import COMPONENTS, Component, component_of
+from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.words import plural
+
+LANES_TRIED = 8
+"""Lanes of components that may have any number of them, where all designs are tried."""
+
+LANES_OF_SMALL = 4
+"""Lanes of a design that is small and yet takes every encoding form."""
+
+
+@dataclass(frozen=True)
+class DesignSpec:
+    """A design: a component as one may have it, and its profile.
+
+    It has a single register stage if ``compact``. ``own`` are the values of the component's own
+    options, by name, as JSON can hold them. They may be given as a mapping, in which other names
+    are ignored, and ``None`` is the default.
+    """
+
+    component: str
+    compact: bool = False
+    lanes: int = 1
+    own: tuple[tuple[str, Any], ...] | Mapping[str, Any] = ()
+    profile: Profile = UNICODE
+
+    def __post_init__(self) -> None:
+        given, options = dict(self.own), COMPONENTS[self.component].command_line.own
+        own = tuple((each.name, each.plain(given.get(each.name))) for each in options)
+        object.__setattr__(self, "own", own)
+
+    @classmethod
+    def of(cls, design: Any) -> "DesignSpec":
+        """That of a design."""
+        name = component_of(design).name
+        options = COMPONENTS[name].command_line.own
+        return cls(
+            name,
+            getattr(design, "compact", False),
+            getattr(design, "lanes", 1),
+            {each.name: getattr(design, each.name) for each in options},
+            getattr(design, "profile", UNICODE),
+        )
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> "DesignSpec":
+        """That of :meth:`row`, with the rules of ``unicode``."""
+        names = "component", "compact", "lanes", "own"
+        return cls(**{name: row[name] for name in names if name in row})
+
+    def row(self) -> dict[str, Any]:
+        """All but the profile, as JSON can hold it."""
+        own = dict(self.own)
+        return {
+            "component": self.component,
+            "compact": self.compact,
+            "lanes": self.lanes,
+            "own": own,
+        }
+
+    @property
+    def entry(self) -> Component:
+        """What is special about the design."""
+        entry = COMPONENTS[self.component]
+        return (self.lanes > 1 and entry.laned) or entry
+
+    @property
+    def name(self) -> str:
+        """What reports call it, whatever lanes it has."""
+        own = ([option[2:].replace("-", " "), *value] for option, *value in self._own_words)
+        return " ".join(["compact"] * self.compact + [self.component, *chain(*own)])
+
+    @property
+    def label(self) -> str:
+        """What reports call it; for its rules see `rules`."""
+        return f"{self.name}, {plural(self.lanes, 'lane')}" if self._has_lanes else self.name
+
+    @property
+    def rules(self) -> str:
+        """The name of its profile."""
+        return short_name(self.profile)
+
+    @property
+    def options(self) -> list[str]:
+        """The words of the command line for it, without its profile."""
+        return self.options_but("")
+
+    def options_but(self, option: str) -> list[str]:
+        """The same without an option."""
+        is_first = self.component == next(iter(COMPONENTS))  # that needs no option
+        words = [] if is_first else [["--component", self.component]]
+        words += [["--compact"]] if self.compact else []
+        words += self._own_words
+        words += [["--lanes", str(self.lanes)]] if self._has_lanes else []
+        return list(chain(*(each for each in words if each[0] != option)))
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the command line for it and its profile."""
+        words = self.options
+        if self.profile.name != UNICODE.name:
+            words += ["--profile", self.profile.name]
+        for rule, value in overrides(self.profile):
+            words += [f"--{rule}", value]
+        return words
+
+    @property
+    def used_options(self) -> frozenset[str]:
+        """The options that not every component has, and that have an effect on this one."""
+        return self.entry.command_line.every_option - self.entry.idle_options(dict(self.own))
+
+    @property
+    def _own_words(self) -> list[list[str]]:
+        """The words on the command line for each of its own options that needs some."""
+        values = dict(self.own)
+        options = COMPONENTS[self.component].command_line.own
+        return [words for each in options if (words := each.words(values[each.name]))]
+
+    @property
+    def _has_lanes(self) -> bool:
+        """True if their number is part of its name: not that of a byte decoder."""
+        return max(self.lanes, COMPONENTS[self.component].command_line.lanes) > 1
+
+    def under(self, profile: Profile) -> "DesignSpec":
+        """The same with a profile, as far as that has an effect, and what is usual otherwise."""
+        if not self.used_options & RULES:
+            profile = UNICODE
+        elif "--error-span" not in self.used_options:
+            profile = replace(profile, error_span=ErrorSpan.MAXIMAL_SUBPART)
+        return replace(self, profile=profile)
+
+    def make(self, profile: Profile | None = None) -> Any:
+        """The design, perhaps with another profile; it is refused if there is none like that."""
+        entry = COMPONENTS[self.component]
+        options: dict[str, Any] = {"compact": True} if self.compact else {}
+        if self._has_lanes:
+            options["lanes"] = self.lanes
+        values = dict(self.own)
+        options |= {each.name: each.typed(values[each.name]) for each in entry.command_line.own}
+        try:
+            return entry.make(profile or self.profile, **options)
+        except ValueError as error:
+            raise Refused(str(error)) from error
+
+
+def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
+    """The options that a profile needs besides the one of its name, and their values."""
+    usual = PROFILES[profile.name]
+    for rule in ("surrogates", "noncharacters"):
+        accepts = getattr(profile, f"accept_{rule}")
+        if accepts != getattr(usual, f"accept_{rule}"):
+            yield rule, "accept" if accepts else "reject"
+    if profile.error_span != usual.error_span:
+        yield "error-span", profile.error_span.value
+
+
+def short_name(profile: Profile) -> str:
+    """A profile by its name and the rules in which it differs from the one of that name."""
+    words = [profile.name]
+    for rule, value in overrides(profile):
+        words.append(value if rule == "error-span" else f"{rule} {value}ed")
+    return " ".join(words)
+
+
+def designs() -> list[DesignSpec]:
+    """Each component as it is by default, compact, and with lanes; with the rules of `unicode`."""
+    found = []
+    for name, entry in COMPONENTS.items():
+        options, lanes = entry.command_line.options, entry.command_line.lanes
+        found += [DesignSpec(name, lanes=lanes, own=own) for own in entry.tried]
+        if "--compact" in options:
+            found.append(DesignSpec(name, compact=True))
+        if "--lanes" in options:
+            found += [DesignSpec(name, lanes=LANES_TRIED, own=own) for own in entry.tried]
+    return list(dict.fromkeys(found))
+
+
+def small_designs() -> list[DesignSpec]:
+    """The designs with few lanes that are proved where all are proved."""
+    return [
+        DesignSpec(name, lanes=LANES_OF_SMALL, own=own)
+        for name, entry in COMPONENTS.items()
+        for own in entry.proved_small
+    ]
+
+
+def possible(wanted: Iterable[tuple[DesignSpec, Profile]]) -> list[DesignSpec]:
+    """Designs with rules, as far as there are such; it is refused if there are none."""
+    found: dict[DesignSpec, None] = {}
+    refusals = []
+    for plain, profile in wanted:
+        spec = plain.under(profile)
+        try:
+            spec.make()
+        except Refused as refusal:
+            refusals.append(refusal)
+        else:
+            found[spec] = None
+    if refusals and not found:
+        raise refusals[0]
+    return list(found)
+
+
+def idle_options(chosen: Iterable[DesignSpec]) -> frozenset[str]:
+    """Options that have no effect on any of some designs; if there are none, all have."""
+    used = [spec.used_options for spec in chosen]
+    every = (entry.command_line.every_option for entry in COMPONENTS.values())
+    return frozenset().union(*every).difference(*used) if used else frozenset()

@@ -1,0 +1,52 @@
+"""What a comparison has exercised, for people."""
+
+from collections.abc import Iterable, Iterator
+
+from rich.text import Text
+
+from utf8_sim.campaign import Coverage, class_name
+from utf8_sim.tools.words import plural
+
+MAX_POINTS = 12
+"""If a group has more cover points, they are not shown one by one."""
+
+
+def point_lines(coverage: Coverage) -> Iterator[Text]:
+    """A line for each group of cover points; of many points only how often each was reached."""
+    for name, labels in coverage.labels.items():
+        points = zip(labels, coverage.counts[name].tolist(), strict=True)
+        named = [(label, count) for label, count in points if label]
+        if len(named) > MAX_POINTS:
+            reached = sum(1 for _, count in named if count)
+            least = min(count for _, count in named)
+            yield Text(f"{name}: {reached} of {len(named)}, each {least} times or more")
+        elif named:
+            yield Text(f"{name}: " + ", ".join(f"{label} ({count})" for label, count in named))
+
+
+def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:
+    """How often each class met each case (``blank`` if never), and what came out."""
+    names = [class_name(members) for members in coverage.classes]
+    head = max(map(len, names)) + 2
+    width = max(map(len, [*coverage.columns, str(coverage.cells.max()), blank])) + 2
+    what = coverage.engine.component.value
+    lines = [
+        Text(f"{what}s accepted, by class and {coverage.title}", style="bold"),
+        Text(" " * head + "".join(f"{name:>{width}}" for name in coverage.columns)),
+    ]
+    for name, counts in zip(names, coverage.cells.tolist(), strict=True):
+        line = Text(f"{name:<{head}}")
+        for count in counts:
+            line.append(f"{count or blank:>{width}}", style="" if count else "bold red")
+        line.rstrip()
+        lines.append(line)
+    lines += more
+    if blank:
+        lines += point_lines(coverage)
+    lines.append(
+        Text(
+            f"input waited in {plural(coverage.waiting_inputs, 'cycle')}, "
+            f"output in {plural(coverage.waiting_outputs, 'cycle')}"
+        )
+    )
+    return lines

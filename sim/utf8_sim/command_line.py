@@ -1,0 +1,119 @@
+"""What the command line has to know of each component before it imports any.
+
+Help and errors in the options come at once because nothing here imports a component, or numpy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pkgutil import resolve_name
+from typing import Any
+
+RULES = frozenset({"--profile", "--surrogates", "--noncharacters"})
+"""The options of components to which UTF-8 profiles matter."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """An option of a component's own: a parameter of its gateware, and an attribute."""
+
+    #: What the gateware calls it, and the command line its value.
+    name: str
+    #: What the user calls it.
+    option: str
+    #: A number, a boolean, or the user's word for a member of an enumeration.
+    default: Any
+    #: What it is, for the help.
+    help: str
+    #: The module and the name of the enumeration, as :func:`pkgutil.resolve_name` has it.
+    values: str = ""
+    #: The lowest and the highest number.
+    range: tuple[int, int] | None = None
+    #: True if the default appears in the names of designs too.
+    is_always_said: bool = False
+
+    def plain(self, value: Any) -> Any:
+        """A value, or ``None`` for the default, as JSON can hold it."""
+        value = self.default if value is None else value
+        return getattr(value, "value", value)
+
+    def typed(self, value: Any) -> Any:
+        """A plain value, as the gateware takes it."""
+        return resolve_name(self.values)(value) if self.values else value
+
+    def words(self, value: Any) -> list[str]:
+        """The words on the command line for a plain value, if they are needed."""
+        if value == self.default and not self.is_always_said:
+            return []
+        return [self.option] if value is True else [self.option, str(value)]
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """The options of the command line that a component has and others may not have."""
+
+    options: frozenset[str] = RULES
+    #: Parameters of this component alone, which are options as well.
+    own: tuple[Own, ...] = ()
+    #: Lanes by default.
+    lanes: int = 1
+    #: What the help of an option of every component adds about this one.
+    help: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def every_option(self) -> frozenset[str]:
+        """Its own options included."""
+        return self.options | {each.option for each in self.own}
+
+
+ENCODINGS = "utf8_hdl:Form"
+
+COMMAND_LINES: dict[str, CommandLine] = {
+    "decoder": CommandLine(RULES | {"--error-span", "--exhaustive", "--compact", "--lanes"}),
+    "encoder": CommandLine(RULES | {"--code-points", "--bytes", "--compact"}),
+    "validator": CommandLine(
+        RULES | {"--error-span", "--exhaustive", "--lanes"},
+        own=(
+            Own(
+                "offset_width",
+                "--offset-width",
+                32,
+                "bits of the offset, which saturates",
+                range=(4, 32),
+            ),
+        ),
+        lanes=8,
+    ),
+    "compactor": CommandLine(
+        frozenset({"--lanes"}),
+        own=(Own("width", "--width", 8, "bits of a value", range=(1, 64)),),
+        lanes=8,
+        help={"--hex": "a value for each lane, -- for an empty lane"},
+    ),
+    "transcoder": CommandLine(
+        RULES | {"--error-span", "--exhaustive", "--lanes", "--bytes"},
+        own=(
+            Own("from_form", "--from", "utf-8", "input encoding", ENCODINGS, is_always_said=True),
+            Own("to_form", "--to", "utf-16", "output encoding", ENCODINGS, is_always_said=True),
+            Own(
+                "byte_order",
+                "--byte-order",
+                "little",
+                "byte order of UTF-16 and UTF-32",
+                "utf8_hdl:ByteOrder",
+            ),
+            Own(
+                "strip_bom",
+                "--strip-bom",
+                False,
+                "remove U+FEFF at the beginning of each text",
+            ),
+        ),
+        lanes=8,
+    ),
+}
+"""By the components' names. Registering a component from outside adds its own."""
+
+
+def owners(option: str) -> list[str]:
+    """The components that have an option."""
+    return [name for name, each in COMMAND_LINES.items() if option in each.every_option]

@@ -1,0 +1,58 @@
+"""Components from outside, registered where a test needs them: the example, and another one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from amaranth.back import verilog
+from amaranth.hdl import Module
+
+from beats import BEATS
+from upper import UPPER, Upper
+from utf8_hdl import UNICODE, AxiStream, Profile
+from utf8_sim.command_line import COMMAND_LINES
+from utf8_sim.components import COMPONENTS, register
+from utf8_sim.tools.cores import IMPORTED
+
+TOYS = UPPER, BEATS
+
+
+@contextmanager
+def registered() -> Iterator[None]:
+    for toy in TOYS:
+        register(toy)
+    try:
+        yield
+    finally:
+        _forget()
+
+
+def _forget() -> None:
+    """Undo what importing them has done."""
+    for toy in TOYS:
+        for registry in (COMPONENTS, COMMAND_LINES):
+            del registry[toy.name]
+        IMPORTED.remove(type(toy).__module__)
+
+
+_forget()
+
+
+class Flawed(Upper):
+    """The example, in which one letter stays as it is."""
+
+    def __init__(self, flaw: str, profile: Profile = UNICODE) -> None:
+        super().__init__(profile)
+        self._flaw = flaw
+
+    def elaborate(self, platform: Any) -> Module:
+        m, i = super().elaborate(platform), self.i
+        with m.If(i.ready & (i.p.data == ord(self._flaw))):
+            m.d.sync += self.o.p.data.eq(i.p.data)
+        return m
+
+
+def verilog_of(design: Any) -> str:
+    """A module with AXI4-Stream ports."""
+    axi = AxiStream(design)
+    return verilog.convert(axi, name=f"utf8_{axi.name}", ports=axi.ports, emit_src=False)

@@ -56,8 +56,10 @@ class CommandLine:
     own: tuple[Own, ...] = ()
     #: Lanes by default.
     lanes: int = 1
-    #: What the help of an option of every component adds about this one.
+    #: What the help of options that every component has adds about this one.
     help: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: What its inputs are, if not the bytes of a text: a sentence for the help of `simulate`.
+    inputs: str = ""
 
     @property
     def every_option(self) -> frozenset[str]:
@@ -69,7 +71,11 @@ ENCODINGS = "utf8_hdl:Form"
 
 COMMAND_LINES: dict[str, CommandLine] = {
     "decoder": CommandLine(RULES | {"--error-span", "--exhaustive", "--compact", "--lanes"}),
-    "encoder": CommandLine(RULES | {"--code-points", "--bytes", "--compact"}),
+    "encoder": CommandLine(
+        RULES | {"--code-points", "--bytes", "--compact"},
+        inputs="An encoder gets the code points of the text, with surrogates and every other value "
+        "that its input can carry.",
+    ),
     "validator": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes"},
         own=(
@@ -88,6 +94,7 @@ COMMAND_LINES: dict[str, CommandLine] = {
         own=(Own("width", "--width", 8, "bits of a value", range=(1, 64)),),
         lanes=8,
         help={"--hex": "a value for each lane, -- for an empty lane"},
+        inputs="Each byte is a value for a compactor.",
     ),
     "transcoder": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes", "--bytes"},
@@ -109,6 +116,7 @@ COMMAND_LINES: dict[str, CommandLine] = {
             ),
         ),
         lanes=8,
+        inputs="For a transcoder, --text is first encoded as --from.",
     ),
 }
 """By the components' names. Registering a component from outside adds its own."""
@@ -117,3 +125,8 @@ COMMAND_LINES: dict[str, CommandLine] = {
 def owners(option: str) -> list[str]:
     """The components that have an option."""
     return [name for name, each in COMMAND_LINES.items() if option in each.every_option]
+
+
+def own_options() -> dict[str, Own]:
+    """All options of some component's own."""
+    return {own.option: own for each in COMMAND_LINES.values() for own in each.own}

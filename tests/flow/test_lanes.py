@@ -65,16 +65,19 @@ OF_FOUR_LANES = "compactor, 4 lanes", "transcoder from utf-8 to utf-16, 4 lanes"
     ("options", "chosen"),
     [
         (Designs(lanes="4"), [*("decoder, 4 lanes", "validator, 4 lanes"), *OF_FOUR_LANES]),
-        (Designs(lanes="4", width=12), ["compactor width 12, 4 lanes"]),
-        (Designs(offset_width=12), ["validator offset width 12, 8 lanes"]),
+        (Designs(lanes="4", own={"width": 12}), ["compactor width 12, 4 lanes"]),
+        (Designs(own={"offset_width": 12}), ["validator offset width 12, 8 lanes"]),
         (Designs(lanes="1", compact=True), ["compact decoder"]),
         (Designs(compact=True), ["compact decoder", "compact encoder"]),
         (Designs("validator"), ["validator, 8 lanes"]),
         (Designs("decoder"), ["decoder"]),
         (Designs("compactor"), ["compactor, 8 lanes"]),
-        (Designs("transcoder", from_form="utf-32"), ["transcoder from utf-32 to utf-16, 8 lanes"]),
         (
-            Designs(to_form="utf-8", byte_order="big", strip_bom=True),
+            Designs("transcoder", own={"from_form": "utf-32"}),
+            ["transcoder from utf-32 to utf-16, 8 lanes"],
+        ),
+        (
+            Designs(own={"to_form": "utf-8", "byte_order": "big", "strip_bom": True}),
             ["transcoder from utf-8 to utf-8 byte order big strip bom, 8 lanes"],
         ),
     ],

@@ -7,15 +7,16 @@ the refusal of a wrong command line need few of them.
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from utf8_sim.command_line import COMMAND_LINES, own_options, owners
 from utf8_sim.tools.errors import Refused
 
-from .options import choice, option, output_file
+from .options import LANES, OWN, OWNERS, choice, option, output_file
 
 if TYPE_CHECKING:
     from utf8_hdl import Profile
@@ -31,12 +32,11 @@ MAX_STALLED = 1 << 20
 VERDICTS = {"accept": True, "reject": False}
 """Whether code points are accepted, by the names of the options."""
 
-COMPONENTS = "utf8_sim.components:COMPONENTS"
+COMPONENTS = "utf8_sim.command_line:COMMAND_LINES"
 
-LANES_HELP = (
-    "For a decoder, validator, compactor or transcoder: bytes (compactor: values) per clock cycle. "
-    "Default: 1 for a decoder, 8 for the others."
-)
+ONE_OF_ONES_OWN = "; docs/python.md describes how to register another one"
+
+LANES_HELP = f"{OWNERS}: bytes, or values of another width, per clock cycle. Default: {LANES}."
 
 
 def _verdict(of: str) -> Any:
@@ -57,8 +57,7 @@ class AllRules:
     error_span: str | None = choice(
         None,
         "utf8_hdl:ErrorSpan",
-        "For a decoder, validator or transcoder: bytes that one error covers. Default: "
-        "maximal-subpart.",
+        f"{OWNERS}: bytes that one error covers. Default: maximal-subpart.",
     )
 
     def chosen(self) -> "Profile":
@@ -97,49 +96,25 @@ class Rules(AllRules):
 def _compact() -> Any:
     return option(
         False,
-        "For a decoder or encoder: one register stage instead of a pipeline. The latency is "
-        "1 cycle.",
+        f"{OWNERS}: one register stage instead of a pipeline. The latency is 1 cycle.",
     )
-
-
-def _strip_bom() -> Any:
-    return option(False, "For a transcoder: remove U+FEFF at the beginning of each text.")
 
 
 @dataclass
 class Designs:
     """Options that name components: all, with their compact variants, unless they choose.
 
-    Those of a component's own have the names that its entry gives them.
+    ``own`` are the values that were given for components' own options, by their names.
     """
 
     panel = "Component"
 
-    component: str | None = choice(None, COMPONENTS, "Component. Default: every component.")
+    component: str | None = choice(
+        None, COMPONENTS, "Component. Default: every component.", hint=ONE_OF_ONES_OWN
+    )
     compact: bool = _compact()
     lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP, also="all")
-    from_form: str | None = choice(
-        None, "utf8_hdl:Form", "For a transcoder: input encoding. Default: utf-8.", "--from"
-    )
-    to_form: str | None = choice(
-        None, "utf8_hdl:Form", "For a transcoder: output encoding. Default: utf-16.", "--to"
-    )
-    byte_order: str | None = choice(
-        None,
-        "utf8_hdl:ByteOrder",
-        "For a transcoder: byte order of UTF-16 and UTF-32. Default: little.",
-    )
-    strip_bom: bool = _strip_bom()
-    width: int | None = option(
-        None, "For a compactor: bits of a value. Default: 8.", metavar="N", min=1, max=64
-    )
-    offset_width: int | None = option(
-        None,
-        "For a validator: bits of the offset, which saturates. Default: 32.",
-        metavar="N",
-        min=4,
-        max=32,
-    )
+    own: dict[str, Any] = field(default_factory=dict, metadata=OWN)
 
     def specs(self, *, with_lanes: bool = True) -> list["DesignSpec"]:
         """All that they name, with the rules of ``unicode``.
@@ -147,29 +122,25 @@ class Designs:
         If they name nothing, it is perhaps not those that have several lanes.
         """
         from utf8_hdl import LANES
-        from utf8_sim.components import COMPONENTS
 
         from ..designs import DesignSpec, designs
 
-        lines = {name: entry.command_line for name, entry in COMPONENTS.items()}
-        parameters = {each for line in lines.values() for each in line.own}
-        own = {each.name: getattr(self, each.name, None) for each in parameters}
-        asked = {each.option for each in parameters if own[each.name] not in (None, False)}
+        asked = {each.option for each in own_options().values() if each.name in self.own}
         if self.component is None and self.lanes is None and not asked:
             found = [each for each in designs() if each.compact or not self.compact]
             return [each for each in found if with_lanes or each.lanes == 1]
         asked |= {"--lanes"} if self.lanes else set()
         asked |= {"--compact"} if self.compact else set()
-        names = [name for name, line in lines.items() if asked <= line.every_option]
+        names = [name for name, line in COMMAND_LINES.items() if asked <= line.every_option]
         if self.component is not None:
             names = [self.component]
         elif not names:
             raise Refused(f"no component has all of {', '.join(sorted(asked))}")
         counts = LANES if self.lanes == "all" else [int(self.lanes)] if self.lanes else []
         return [
-            DesignSpec(name, self.compact, lanes, own)
+            DesignSpec(name, self.compact, lanes, self.own)
             for name in names
-            for lanes in counts or [lines[name].lanes]
+            for lanes in counts or [COMMAND_LINES[name].lanes]
         ]
 
 
@@ -177,7 +148,9 @@ class Designs:
 class Design(Designs):
     """Options for one design."""
 
-    component: str | None = choice("decoder", COMPONENTS, "Component.")
+    component: str | None = choice(
+        next(iter(COMMAND_LINES)), COMPONENTS, "Component.", hint=ONE_OF_ONES_OWN
+    )
     lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP)
 
     def spec(self, profile: "Profile") -> "DesignSpec":
@@ -205,7 +178,7 @@ class Demo:
         "with its errors replaced. Default: utf-16.",
         "--to",
     )
-    strip_bom: bool = _strip_bom()
+    strip_bom: bool = option(False, f"{OWNERS}: remove U+FEFF at the beginning of each text.")
 
     def spec(self, profile: "Profile") -> "DesignSpec":
         """The design that they name."""
@@ -223,14 +196,13 @@ class Typed:
     text: str | None = option(None, "Characters to use as the input.", metavar="TEXT")
     hexadecimal: str | None = option(
         None,
-        "Bytes in hexadecimal: 'E2 82 AC', E2,82 or '\\xE2\\x82'. / separates texts. For a "
-        "compactor: a value for each lane, -- for an empty lane.",
+        "Bytes in hexadecimal: 'E2 82 AC', E2,82 or '\\xE2\\x82'. / separates texts.",
         "--hex",
         metavar="BYTES",
     )
     code_points: str | None = option(
         None,
-        "For an encoder: code points in hexadecimal, such as '20AC, D800 / 110000'.",
+        f"{OWNERS}: code points in hexadecimal, such as '20AC, D800 / 110000'.",
         metavar="LIST",
     )
 
@@ -386,8 +358,6 @@ def refuse_idle(
 
     The circumstances are those in which a parameter has none, by its name; false if it has one.
     """
-    from utf8_sim.command_line import COMMAND_LINES, owners
-
     from ..designs import idle_options
 
     for each in chosen:

@@ -1,8 +1,8 @@
 """Declarations of commands and their options."""
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import MISSING, field, fields, is_dataclass
-from functools import wraps
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from pkgutil import resolve_name
 from typing import Annotated, Any
@@ -10,11 +10,25 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from utf8_sim.command_line import COMMAND_LINES, Own, own_options, owners
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import is_standard_output
 
 OTHER = "Other options"
 """The panel of options that have no other."""
+
+
+OWNERS = "{owners}"
+"""In a help text, the components that have the option."""
+
+LANES = "{lanes}"
+"""In a help text, their numbers of lanes by default."""
+
+INPUTS = "{inputs}"
+"""In the help of a command, what the inputs of components are."""
+
+OWN = {"own": True}
+"""The metadata of a field whose value are those given for options of components' own."""
 
 
 def option(default: Any, help: str, *names: str, **settings: Any) -> Any:
@@ -32,13 +46,18 @@ def output_file(metavar: str, help: str, *names: str, default: str | None = None
 
 
 def choice(
-    default: Any, names: str | Collection[str], help: str, *options: str, also: str = ""
+    default: Any,
+    names: str | Collection[str],
+    help: str,
+    *options: str,
+    also: str = "",
+    hint: str = "",
 ) -> Any:
     """An option whose value is one of some names, which the shell completes.
 
     Where ``names`` is a string, it says where they are, as :func:`pkgutil.resolve_name` has it.
     They are looked up when they are needed: the module may take long to import, and a component
-    may be registered at any time.
+    may be registered at any time. ``hint`` is added to the refusal of another name.
     """
 
     def known() -> list[str]:
@@ -49,7 +68,7 @@ def choice(
         if name is None or name in known():
             return name
         choices = ", ".join(known())
-        raise Refused(f"unknown {parameter.opts[0]} {name!r}: choose from {choices}")
+        raise Refused(f"unknown {parameter.opts[0]} {name!r}: choose from {choices}{hint}")
 
     return option(default, help, *options, callback=check, autocompletion=known)
 
@@ -73,11 +92,19 @@ class Panels(TyperCommand):
                 raise Refused(f"{parameter.opts[0]} is given more than once: give it once")
         return super().parse_args(ctx, args)
 
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        inputs = " ".join(filter(None, (each.inputs for each in COMMAND_LINES.values())))
+        self.help = (self.help or "").replace(INPUTS, inputs)
+        super().format_help_text(ctx, formatter)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         panels: dict[str, list[tuple[str, str]]] = {}
+        parameter: Any
         for parameter in self.get_params(ctx):
             if names := [] if parameter.metavar else parameter.shell_complete(ctx, ""):
                 parameter.metavar = "|".join(each.value for each in names)
+            if help := getattr(parameter, "help", None):
+                parameter.help = _with_components(help, parameter.opts[0])
             if record := parameter.get_help_record(ctx):
                 panel = getattr(parameter, "rich_help_panel", None) or OTHER
                 panels.setdefault(panel, []).append(record)
@@ -95,33 +122,108 @@ def command(app: typer.Typer, *lines: str) -> Callable[[Callable[..., None]], Ca
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
-        given = signature(function).parameters
-        groups: dict[str, Any] = {
-            name: each.annotation for name, each in given.items() if is_dataclass(each.annotation)
-        }
-        parameters: list[Parameter] = []
-        for name, parameter in given.items():
-            parameters += _options_of(groups[name]) if name in groups else [parameter]
-
-        @wraps(function)
-        def grouped(**values: Any) -> None:
-            for name, group in groups.items():
-                values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
-            function(**values)
-
-        grouped.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        return app.command(cls=Panels, epilog=examples(*lines))(grouped)
+        return app.command(cls=Panels, epilog=examples(*lines))(Grouped(function))
 
     return declare
+
+
+class Grouped:
+    """A command whose options are in groups.
+
+    Typer asks for the parameters whenever it runs: a component may be registered at any time.
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        update_wrapper(self, function)
+        self._function, self._given = function, signature(function).parameters
+        self._groups: dict[str, Any] = {
+            name: each.annotation
+            for name, each in self._given.items()
+            if is_dataclass(each.annotation)
+        }
+
+    @property
+    def __signature__(self) -> Signature:
+        parameters: list[Parameter] = []
+        for name, parameter in self._given.items():
+            parameters += _options_of(self._groups[name]) if name in self._groups else [parameter]
+        return Signature(parameters)
+
+    def __call__(self, **values: Any) -> None:
+        for name, group in self._groups.items():
+            values[name] = group(**{each.name: _value(each, values) for each in fields(group)})
+        self._function(**values)
+
+
+def _value(declared: "Field[Any]", values: dict[str, Any]) -> Any:
+    """The value of a field, taken from those of all options."""
+    if declared.metadata != OWN:
+        return values.pop(declared.name)
+    given = {each.name: values.pop(each.name) for each in own_options().values()}
+    return {name: value for name, value in given.items() if value not in (None, False)}
 
 
 def _options_of(group: Any) -> Iterator[Parameter]:
     """The fields of a dataclass as parameters of a command."""
     for each in fields(group):
-        declared = each.metadata["option"]
-        declared.rich_help_panel = group.panel
-        if each.type is bool:  # without a second option, which is --no-...
-            declared.param_decls = (f"--{each.name.replace('_', '-')}",)
-        default = Parameter.empty if each.default is MISSING else each.default
-        annotation: Any = Annotated[each.type, declared]
-        yield Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        if each.metadata != OWN:
+            yield _parameter(group, each.name, each.type, each)
+            continue
+        for own in own_options().values():
+            yield _parameter(group, own.name, _type_of(own), _own_option(own))
+
+
+def _parameter(group: Any, name: str, type_: Any, field: "Field[Any]") -> Parameter:
+    declared = field.metadata["option"]
+    declared.rich_help_panel = group.panel
+    if type_ is bool and not declared.param_decls:  # else a second option would be --no-...
+        declared.param_decls = (f"--{name.replace('_', '-')}",)
+    default = Parameter.empty if field.default is MISSING else field.default
+    annotation: Any = Annotated[type_, declared]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _own_option(own: Own) -> Any:
+    """The declaration of an option of a component's own."""
+    if own.default is False:
+        flag = option(False, f"{OWNERS}: {own.help}.")
+        flag.metadata["option"].param_decls = (own.option,)
+        return flag
+    help = f"{OWNERS}: {own.help}. Default: {own.default}."
+    if own.values:
+        return choice(None, own.values, help, own.option)
+    lowest, highest = own.range or (None, None)
+    return option(None, help, own.option, metavar="N", min=lowest, max=highest)
+
+
+def _type_of(own: Own) -> Any:
+    """The type of such an option's value."""
+    if own.default is False:
+        return bool
+    return str | None if own.values else int | None
+
+
+def _with_components(help: str, option: str) -> str:
+    """A help text with the components that have the option, and what these add."""
+    names = owners(option)
+    if OWNERS in help:
+        help = help.replace(OWNERS, f"For {_any_of(names)}").replace(LANES, _defaults(names))
+    for name, each in COMMAND_LINES.items():
+        if option in each.help:
+            help += f" For {_any_of([name])}: {each.help[option]}."
+    return help
+
+
+def _any_of(names: list[str]) -> str:
+    """Names of components, as in "a decoder or encoder"."""
+    *others, last = names
+    words = f"{', '.join(others)} or {last}" if others else last
+    return f"an {words}" if words[0] in "aeiou" else f"a {words}"
+
+
+def _defaults(names: list[str]) -> str:
+    """How many lanes components have by default."""
+    found: dict[int, list[str]] = {}
+    for name in names:
+        found.setdefault(COMMAND_LINES[name].lanes, []).append(name)
+    return ", ".join(f"{lanes} for {_any_of(those)}" for lanes, those in found.items())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from utf8_sim.command_line import own_options
 from utf8_sim.tools.errors import Refused
 
 from .choices import AllRules, Designs, Rules, Stalling, Where, refuse_idle
@@ -137,7 +138,7 @@ _PROVING = (
 )
 """Parameters of `prove` that only a proof needs."""
 
-_CHOOSING = "compact", "lanes", "from_form", "to_form", "byte_order", "strip_bom", "width"
+_CHOOSING = "compact", "lanes"
 """Parameters that choose among the designs of a component, which have one theorem."""
 
 
@@ -145,7 +146,8 @@ def _idle(status: bool, theorem: bool) -> dict[str, str]:
     """The parameters that have no effect where nothing is proved."""
     if not (status or theorem):
         return {}
-    names = {*_PROVING, *(_CHOOSING if theorem else ())}
+    own = (each.name for each in own_options().values())
+    names = {*_PROVING, *((*_CHOOSING, *own) if theorem else ())}
     return dict.fromkeys(names, f"with {'--theorem' if theorem else '--status'}")
 
 

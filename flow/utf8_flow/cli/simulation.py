@@ -20,7 +20,7 @@ from .choices import (
     cycle_range,
     refuse_idle,
 )
-from .options import command, option, output_file
+from .options import OWNERS, command, option, output_file
 from .output import check_outputs
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ class Input(Typed):
 class Record(Kept):
     """Options for the output files of a simulation."""
 
-    encoded: str | None = output_file(
-        "OUT", "For an encoder or transcoder: write the bytes of its output.", "--bytes"
-    )
+    encoded: str | None = output_file("OUT", f"{OWNERS}: write the bytes of its output.", "--bytes")
     wave_cycles: str = option("0-31", "Cycles of the diagram of --wave.", metavar="FIRST-LAST")
 
 
@@ -86,7 +84,7 @@ class LongRuns:
 
     exhaustive: int | None = option(
         None,
-        "For a decoder, validator or transcoder: compare every text of N bytes.",
+        f"{OWNERS}: compare every text of N bytes.",
         metavar="N",
         min=1,
         max=4,
@@ -139,10 +137,7 @@ def simulate(
     The report shows the output, a summary, and for a short text a table of the cycles. The text is
     FILE, standard input (-), or the value of --text, --hex or --code-points.
 
-    The bytes of FILE and --hex are the input of a decoder, validator or transcoder. An encoder
-    gets the code points of the text, with surrogates and every other value that its input can
-    carry. For a transcoder, --text is first encoded as --from. Each byte is a value for a
-    compactor.
+    The bytes of FILE and --hex are the input. {inputs}
     """
     from utf8_sim.campaign import Mode
     from utf8_sim.subject import Subject

@@ -49,9 +49,8 @@ def _design(measured: Measured) -> dict[str, Any]:
         median = sorted(runs, key=lambda run: run.mhz)[(len(runs) - 1) // 2]
         found["median"] = median._asdict()
         found["usable_mhz"] = min(median.mhz, clock_tree)
-        # A component takes so many bytes in every cycle, and an encoder gives one. A compactor
-        # takes values, which may have fewer bits than a byte, or more.
-        bits = job.spec.lanes * dict(job.spec.own).get("width", BYTE)
+        # A component takes a value in each lane in every cycle; an encoder gives one byte.
+        bits = job.spec.lanes * job.spec.entry.bits_per_lane(dict(job.spec.own))
         found["bytes_per_second"] = round(found["usable_mhz"] * 1e6) * bits // BYTE
     return found
 

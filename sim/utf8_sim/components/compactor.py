@@ -32,7 +32,7 @@ from .beats import (
     made_part,
     show_beat,
 )
-from .component import Levels, hex_words, register
+from .component import Levels, Own, hex_words, register
 from .report import BOOLEANS, Report, json_lines
 
 TIMING = Packing(stages=11)
@@ -377,6 +377,10 @@ class CompactorComponent(BeatComponent):
 
     def timing(self, design: Any) -> Packing:
         return TIMING
+
+    def bits_per_lane(self, own: Own) -> int:
+        width: int = own["width"]
+        return width
 
     def show_item(self, item: Levels, /) -> str:
         return _show("i", item)

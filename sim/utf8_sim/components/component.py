@@ -96,6 +96,10 @@ class Component(ABC):
         """Random inputs without end."""
         return any_inputs(design, generator)
 
+    def bits_per_lane(self, own: Own) -> int:
+        """Bits of an input's value, for the throughput."""
+        return 8
+
     def pack(self, pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
         """Inputs of some texts: by default, one value in each."""
         return one_by_one(pieces, interface)

@@ -1,6 +1,7 @@
 """The texts that the repository ships are what they say they are, and the programs work."""
 
 import importlib.util
+import json
 import os
 import random
 import re
@@ -300,3 +301,23 @@ def test_the_filter_has_no_lint(tmp_path):
     sources = [EXAMPLES / "drop_bad_frames" / "utf8_filter.v", tmp_path / "utf8_validator.v"]
     lint = ["verilator", "--lint-only", "-Wall", "-Wno-UNUSEDSIGNAL", "--top", "utf8_filter"]
     subprocess.run([*lint, *sources], check=True)
+
+
+# --- component/ ---------------------------------------------------------------------------------
+
+
+def of_upper(*words: str, folder: Path) -> str:
+    """The output of the command with the component from outside."""
+    command = [sys.executable, EXAMPLES / "component", *words, "--component", "upper"]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_component_from_outside_is_simulated(tmp_path):
+    tokens = of_upper("simulate", "--text", "az{", "--tokens", "-", folder=tmp_path)
+    assert [json.loads(line)["data"] for line in tokens.splitlines()] == [*b"AZ{"]
+
+
+@pytest.mark.long
+@needs(modules=["pyosys"])
+def test_properties_of_a_component_from_outside_are_proved_in_other_processes(tmp_path):
+    assert "5 properties proved" in of_upper("prove", "--profile", "unicode", folder=tmp_path)

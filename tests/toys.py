@@ -39,15 +39,15 @@ _forget()
 
 
 class Flawed(Upper):
-    """The example, in which one letter stays as it is."""
+    """The example, in which one letter stays as it is: that of a number."""
 
-    def __init__(self, flaw: str, profile: Profile = UNICODE) -> None:
+    def __init__(self, profile: Profile = UNICODE, *, flaw: int) -> None:
         super().__init__(profile)
-        self._flaw = flaw
+        self.flaw = flaw
 
     def elaborate(self, platform: Any) -> Module:
         m, i = super().elaborate(platform), self.i
-        with m.If(i.ready & (i.p.data == ord(self._flaw))):
+        with m.If(i.ready & (i.p.data == self.flaw)):
             m.d.sync += self.o.p.data.eq(i.p.data)
         return m
 

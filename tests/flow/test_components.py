@@ -3,22 +3,25 @@
 import json
 import re
 import subprocess
+from functools import partial
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal
 
 from beats import Beats
-from command import assert_refused, replace_design, run
+from command import assert_refused, changed_entry, replace_design, run, squeezed
 from needs import needs
 from rtl import verilog_ports
 from toys import Flawed, registered
+from upper import UPPER as UPPER_ENTRY
 from upper import Upper
 from utf8_flow.designs import DesignSpec
 from utf8_flow.export.module import ports_of
 from utf8_flow.formal.streams import EVERY
 from utf8_flow.verify.runner import outcome_of
 from utf8_flow.verify.sources import RandomUnits
+from utf8_sim.command_line import COMMAND_LINES, RULES, CommandLine, Own
 from utf8_sim.components import COMPONENTS, register
 
 UPPER = "--component", "upper"
@@ -51,7 +54,7 @@ def test_compare():
 
 def test_compare_finds_a_flaw(monkeypatch):
     with monkeypatch.context() as patch:  # undone before the entry is removed
-        replace_design(patch, "upper", lambda profile: Flawed("q", profile))
+        replace_design(patch, "upper", partial(Flawed, flaw=ord("q")))
         result = run("compare", *UPPER)
     assert result.status == 1
     assert "o.data" in result.out
@@ -208,11 +211,30 @@ def test_an_entry_is_registered_once():
         register(COMPONENTS["upper"])
 
 
+def test_an_option_of_its_own_comes_with_its_entry(monkeypatch):
+    own = Own("flaw", "--flaw", 0, "letter that stays as it is", range=(0, 127))
+    line = CommandLine(RULES, own=(own,))
+    with monkeypatch.context() as patch:  # undone before the entry is removed
+        changed = changed_entry(UPPER_ENTRY, make=Flawed, command_line=line)
+        patch.setitem(COMPONENTS, "upper", changed)
+        patch.setitem(COMMAND_LINES, "upper", line)
+        shown = " ".join(squeezed(run("simulate", "--help").out))
+        assert "--flaw N For an upper: letter that stays as it is. Default: 0. [0<=x<=127]" in shown
+        assert run("compare", *UPPER).status == 0
+        wrong = run("compare", *UPPER, "--flaw", "113")
+        assert_refused(run("generate", "--flaw", "1"), "no effect without --component upper")
+        assert_refused(run("generate", *UPPER, "--flaw", "128"), "'--flaw'")
+    assert wrong.status == 1
+    assert "simulate --component upper --flaw 113 --engine amaranth --hex 71" in wrong.out
+
+
 def test_help_and_refusals_name_it():
     assert (
         "--component decoder|encoder|validator|compactor|transcoder|upper"
         in run("simulate", "--help").out
     )
     refused = run("simulate", "--component", "lower", "--text", "A")
-    assert_refused(refused, "validator, compactor, transcoder, upper")
+    assert_refused(
+        refused, "validator, compactor, transcoder, upper, beats; docs/python.md describes how"
+    )
     assert_refused(run("generate", *UPPER, "--compact"), "--compact has no effect with")

@@ -1,6 +1,7 @@
 """The golden model with a fault, held against a design or a model that has none."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from altered import Edit, altered_golden
 from command import changed_entry
 from rtl import STALLS, quick_engine
+from utf8_hdl import Compactor, Decoder, Encoder, Transcoder, Validator
 from utf8_sim.components import Component, component_of
 from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.model import Outputs, Transducer
@@ -18,6 +20,18 @@ from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
 from utf8_sim.subject import interface_of
 from utf8_sim.trace import Columns
+
+DESIGNS = {
+    "decoder": Decoder,
+    "compact decoder": partial(Decoder, compact=True),
+    "decoder of 2 lanes": partial(Decoder, lanes=2),
+    "encoder": Encoder,
+    "compact encoder": partial(Encoder, compact=True),
+    "validator": partial(Validator, lanes=2),
+    "compactor": partial(Compactor, lanes=2, width=100, user=3),
+    "transcoder": partial(Transcoder, lanes=4),
+}
+"""A small design of each kind."""
 
 
 class Fed:

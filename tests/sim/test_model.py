@@ -4,7 +4,7 @@ import os
 import random
 import subprocess
 import sys
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hostile import LEADS
+from modelled import DESIGNS
 from rtl import ALL_RULES, ODD_PROFILES
-from utf8_hdl import PROFILES, Compactor, Decoder, Encoder, Transcoder, Validator
+from utf8_hdl import PROFILES
 from utf8_sim.campaign import boundary_encodings, boundary_values
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.engine import Engine
@@ -26,16 +27,6 @@ from utf8_sim.lockstep import HANDSHAKE, Golden, Lockstep, Window
 from utf8_sim.stimulus import RandomStalls, Stimulus
 from utf8_sim.trace import Columns, Trace
 
-DESIGNS = {
-    "decoder": Decoder,
-    "compact decoder": partial(Decoder, compact=True),
-    "decoder of 2 lanes": partial(Decoder, lanes=2),
-    "encoder": Encoder,
-    "compact encoder": partial(Encoder, compact=True),
-    "validator": partial(Validator, lanes=2),
-    "compactor": partial(Compactor, lanes=2, width=100, user=3),
-    "transcoder": partial(Transcoder, lanes=4),
-}
 each_design = pytest.mark.parametrize("name", DESIGNS)
 each_rule = pytest.mark.parametrize(
     "profile", (ALL_RULES | ODD_PROFILES).values(), ids=ALL_RULES | ODD_PROFILES

@@ -1,13 +1,11 @@
 """Resets in any cycle: hardware and golden model say the same."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
+from modelled import DESIGNS
 from needs import ENGINES
 from utf8_flow.export.verilog import generate
-from utf8_hdl import Compactor, Decoder, Encoder, Transcoder, Validator
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine
@@ -15,17 +13,6 @@ from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import HANDSHAKE, Lockstep
 from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus, Table
 from utf8_sim.trace import RESET, Trace
-
-DESIGNS = {
-    "decoder": Decoder,
-    "compact decoder": partial(Decoder, compact=True),
-    "decoder of 2 lanes": partial(Decoder, lanes=2),
-    "encoder": Encoder,
-    "compact encoder": partial(Encoder, compact=True),
-    "validator": partial(Validator, lanes=2),
-    "compactor": partial(Compactor, lanes=2),
-    "transcoder": partial(Transcoder, lanes=4),
-}
 
 RESETS = {
     "rare": RandomStalls(0.01, 3),

@@ -11,6 +11,9 @@ from utf8_sim.components import COMPONENTS, Component, component_of
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.words import plural
 
+ROW = "component", "compact", "lanes", "own"
+"""What results of proofs and of synthesis have of a design, beside the name of its profile."""
+
 LANES_TRIED = 8
 """Lanes of components that may have any number of them, where all designs are tried."""
 
@@ -54,18 +57,12 @@ class DesignSpec:
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> "DesignSpec":
         """That of :meth:`row`, with the rules of ``unicode``."""
-        names = "component", "compact", "lanes", "own"
-        return cls(**{name: row[name] for name in names if name in row})
+        return cls(**{name: row[name] for name in ROW if name in row})
 
     def row(self) -> dict[str, Any]:
         """All but the profile, as JSON can hold it."""
-        own = dict(self.own)
-        return {
-            "component": self.component,
-            "compact": self.compact,
-            "lanes": self.lanes,
-            "own": own,
-        }
+        row = {name: getattr(self, name) for name in ROW}
+        return row | {"own": dict(self.own)}
 
     @property
     def entry(self) -> Component:
@@ -193,12 +190,11 @@ def small_designs() -> list[DesignSpec]:
     ]
 
 
-def possible(wanted: Iterable[tuple[DesignSpec, Profile]]) -> list[DesignSpec]:
-    """Designs with rules, as far as there are such; it is refused if there are none."""
+def possible(wanted: Iterable[DesignSpec]) -> list[DesignSpec]:
+    """The designs that can be made, each once; it is refused if none can."""
     found: dict[DesignSpec, None] = {}
     refusals = []
-    for plain, profile in wanted:
-        spec = plain.under(profile)
+    for spec in wanted:
         try:
             spec.make()
         except Refused as refusal:

@@ -16,20 +16,24 @@ RULES = frozenset({"--profile", "--surrogates", "--noncharacters"})
 class Own:
     """An option of a component's own: a parameter of its gateware, and an attribute."""
 
-    #: What the gateware calls it, and the command line its value.
+    #: What the gateware calls it.
     name: str
-    #: What the user calls it.
-    option: str
     #: A number, a boolean, or the user's word for a member of an enumeration.
     default: Any
     #: What it is, for the help.
     help: str
+    #: What the user calls it, if not by its name.
+    option: str = ""
     #: The module and the name of the enumeration, as :func:`pkgutil.resolve_name` has it.
     values: str = ""
     #: The lowest and the highest number.
     range: tuple[int, int] | None = None
-    #: True if the default appears in the names of designs too.
+    #: True if the default is part of the names of designs too.
     is_always_said: bool = False
+
+    def __post_init__(self) -> None:
+        option = self.option or f"--{self.name.replace('_', '-')}"
+        object.__setattr__(self, "option", option)
 
     def plain(self, value: Any) -> Any:
         """A value, or ``None`` for the default, as JSON can hold it."""
@@ -58,7 +62,7 @@ class CommandLine:
     lanes: int = 1
     #: What the help of options that every component has adds about this one.
     help: Mapping[str, str] = field(default_factory=dict, hash=False)
-    #: What its inputs are, if not the bytes of a text: a sentence for the help of `simulate`.
+    #: Its inputs, if they are not the bytes of a text: a sentence for the help of `simulate`.
     inputs: str = ""
 
     @property
@@ -67,7 +71,7 @@ class CommandLine:
         return self.options | {each.option for each in self.own}
 
 
-ENCODINGS = "utf8_hdl:Form"
+_FORMS, _ORDERS = "utf8_hdl:Form", "utf8_hdl:ByteOrder"
 
 COMMAND_LINES: dict[str, CommandLine] = {
     "decoder": CommandLine(RULES | {"--error-span", "--exhaustive", "--compact", "--lanes"}),
@@ -78,42 +82,23 @@ COMMAND_LINES: dict[str, CommandLine] = {
     ),
     "validator": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes"},
-        own=(
-            Own(
-                "offset_width",
-                "--offset-width",
-                32,
-                "bits of the offset, which saturates",
-                range=(4, 32),
-            ),
-        ),
+        (Own("offset_width", 32, "bits of the offset, which saturates", range=(4, 32)),),
         lanes=8,
     ),
     "compactor": CommandLine(
         frozenset({"--lanes"}),
-        own=(Own("width", "--width", 8, "bits of a value", range=(1, 64)),),
+        (Own("width", 8, "bits of a value", range=(1, 64)),),
         lanes=8,
         help={"--hex": "a value for each lane, -- for an empty lane"},
         inputs="Each byte is a value for a compactor.",
     ),
     "transcoder": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes", "--bytes"},
-        own=(
-            Own("from_form", "--from", "utf-8", "input encoding", ENCODINGS, is_always_said=True),
-            Own("to_form", "--to", "utf-16", "output encoding", ENCODINGS, is_always_said=True),
-            Own(
-                "byte_order",
-                "--byte-order",
-                "little",
-                "byte order of UTF-16 and UTF-32",
-                "utf8_hdl:ByteOrder",
-            ),
-            Own(
-                "strip_bom",
-                "--strip-bom",
-                False,
-                "remove U+FEFF at the beginning of each text",
-            ),
+        (
+            Own("from_form", "utf-8", "input encoding", "--from", _FORMS, is_always_said=True),
+            Own("to_form", "utf-16", "output encoding", "--to", _FORMS, is_always_said=True),
+            Own("byte_order", "little", "byte order of UTF-16 and UTF-32", values=_ORDERS),
+            Own("strip_bom", False, "remove U+FEFF at the beginning of each text"),
         ),
         lanes=8,
         inputs="For a transcoder, --text is first encoded as --from.",

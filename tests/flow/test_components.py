@@ -212,7 +212,7 @@ def test_an_entry_is_registered_once():
 
 
 def test_an_option_of_its_own_comes_with_its_entry(monkeypatch):
-    own = Own("flaw", "--flaw", 0, "letter that stays as it is", range=(0, 127))
+    own = Own("flaw", 0, "letter that stays as it is", range=(0, 127))
     line = CommandLine(RULES, own=(own,))
     with monkeypatch.context() as patch:  # undone before the entry is removed
         changed = changed_entry(UPPER_ENTRY, make=Flawed, command_line=line)

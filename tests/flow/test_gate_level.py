@@ -110,9 +110,12 @@ def test_whole_campaign_agrees_with_the_golden_model(folder, level, component):
 @pytest.mark.parametrize(
     ("profile", "component", "level"),
     [
-        (profile.name, variant.component, list(LEVELS)[number % len(LEVELS)])
-        for number, (variant, profile) in enumerate(
-            possible(product(map(DesignSpec, COMPONENTS), PROFILES.values()))
+        (spec.profile.name, spec.component, list(LEVELS)[number % len(LEVELS)])
+        for number, spec in enumerate(
+            possible(
+                DesignSpec(name).under(profile)
+                for name, profile in product(COMPONENTS, PROFILES.values())
+            )
         )
     ],
 )

@@ -127,10 +127,10 @@ def test_what_is_said_of_an_option_is_taken_from_any_mapping():
 
 def test_designs_that_cannot_be_are_left_out():
     both = DesignSpec("decoder", lanes=8), DesignSpec("transcoder", lanes=8)
-    found = possible(product(both, [UNICODE, UCS4]))
+    found = possible(spec.under(profile) for spec, profile in product(both, [UNICODE, UCS4]))
     assert found == [both[0], replace(both[0], profile=UCS4), both[1]]
     with pytest.raises(Refused, match="a transcoder needs a profile up to"):
-        possible([(both[1], UCS4)])
+        possible([both[1].under(UCS4)])
     assert possible([]) == []
 
 

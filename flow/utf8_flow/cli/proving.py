@@ -186,7 +186,7 @@ def mutate(
     need_packages("mutate", [PROVER], "formal")
     chosen, profile = designs.specs(with_lanes=False), rules.chosen()
     refuse_idle(context, chosen)
-    tried = possible((spec, profile) for spec in chosen)
+    tried = possible(spec.under(profile) for spec in chosen)
     seed, mutants = astuple(mutation)
     modes = Stalling(seed).modes()
     show, version = report_console(), tool_version()

@@ -79,7 +79,8 @@ def choose_jobs(
     """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
-    for spec, device in product(possible(product(chosen, profiles)), devices):
+    specs = possible(spec.under(profile) for spec, profile in product(chosen, profiles))
+    for spec, device in product(specs, devices):
         known = list(spec.make().o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:

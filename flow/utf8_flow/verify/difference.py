@@ -192,11 +192,10 @@ def _explain_shortest(show: Console, engine: Engine, found: Found) -> None:
 
 def _keep(show: Console, found: Found, file: str, engine: Engine) -> str:
     """Write a stimulus to a file, and give the file's name; nothing if it cannot be written."""
+    design = shlex.join(DesignSpec.of(engine.design).words)
     try:
         with open_output(file) as stream:
-            replace(found.table, design=shlex.join(DesignSpec.of(engine.design).words)).write(
-                stream
-            )
+            replace(found.table, design=design).write(stream)
     except Refused as error:
         say(show, f"no stimulus: {error}")
         return ""

@@ -66,9 +66,9 @@ def choose_goals(
 
     The small designs are added for the profile ``unicode``, if asked for.
     """
-    wanted = [(each, rules) for rules, each in product(profiles, chosen)]
+    wanted = [each.under(rules) for rules, each in product(profiles, chosen)]
     if small and UNICODE in profiles:
-        wanted += [(each, UNICODE) for each in small_designs()]
+        wanted += small_designs()
     goals = [Goal(what, spec) for spec in possible(wanted) for what in proofs_of(spec)]
     names = _names(goals)
     if name is not None and name not in names:

@@ -149,7 +149,12 @@ class Component(ABC):
 
     def opinion(self, values: np.ndarray, design: Any) -> str:
         """What CPython says of the values of a text, as a third opinion; nothing if it has none."""
-        return decoded_by_cpython(values)
+        text = values.astype(np.uint8).tobytes()
+        try:
+            return ascii(text.decode())
+        except UnicodeDecodeError as error:
+            replaced = ascii(text.decode(errors="replace"))
+            return f"{error.reason} at byte {error.start}; with replacement {replaced}"
 
     # --- command line ---------------------------------------------------------------------------
 
@@ -176,7 +181,12 @@ class Component(ABC):
 
     def from_hex(self, text: str, design: Any) -> Piece:
         """The text that ``--hex`` means."""
-        return bytes_in_hex(text), True
+        try:
+            return b"".join(map(bytes.fromhex, hex_words(text))), True
+        except ValueError:
+            raise Refused(
+                f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
+            ) from None
 
     def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
         """The inputs of a design for the bytes of texts."""
@@ -204,26 +214,6 @@ class Component(ABC):
 def hex_words(text: str) -> list[str]:
     """The words of hexadecimal text; commas separate them too, and 0x and \\x may precede them."""
     return re.sub(r"\\x(?=[0-9A-Fa-f])|,|\b0[xX](?=[0-9A-Fa-f])", " ", text).split()
-
-
-def bytes_in_hex(text: str) -> bytes:
-    """The bytes of a text in hexadecimal."""
-    try:
-        return b"".join(map(bytes.fromhex, hex_words(text)))
-    except ValueError:
-        raise Refused(
-            f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
-        ) from None
-
-
-def decoded_by_cpython(values: np.ndarray) -> str:
-    """What CPython's decoder says of bytes."""
-    text = values.astype(np.uint8).tobytes()
-    try:
-        return ascii(text.decode())
-    except UnicodeDecodeError as error:
-        replaced = ascii(text.decode(errors="replace"))
-        return f"{error.reason} at byte {error.start}; with replacement {replaced}"
 
 
 COMPONENTS: dict[str, Component] = {}

@@ -13,7 +13,7 @@ RULES = frozenset({"--profile", "--surrogates", "--noncharacters"})
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnOption:
     """An option of a component's own: a parameter of its gateware, and an attribute."""
 
     #: What the gateware calls it.
@@ -29,7 +29,7 @@ class Own:
     #: The lowest and the highest number.
     range: tuple[int, int] | None = None
     #: True if the default is part of the names of designs too.
-    is_always_said: bool = False
+    is_always_named: bool = False
 
     def __post_init__(self) -> None:
         option = self.option or f"--{self.name.replace('_', '-')}"
@@ -46,7 +46,7 @@ class Own:
 
     def words(self, value: Any) -> list[str]:
         """The words on the command line for a plain value, if they are needed."""
-        if value == self.default and not self.is_always_said:
+        if value == self.default and not self.is_always_named:
             return []
         return [self.option] if value is True else [self.option, str(value)]
 
@@ -57,7 +57,7 @@ class CommandLine:
 
     options: frozenset[str] = RULES
     #: Parameters of this component alone, which are options as well.
-    own: tuple[Own, ...] = ()
+    own: tuple[OwnOption, ...] = ()
     #: Lanes by default.
     lanes: int = 1
     #: What the help of options that every component has adds about this one.
@@ -82,12 +82,12 @@ COMMAND_LINES: dict[str, CommandLine] = {
     ),
     "validator": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes"},
-        (Own("offset_width", 32, "bits of the offset, which saturates", range=(4, 32)),),
+        (OwnOption("offset_width", 32, "bits of the offset, which saturates", range=(4, 32)),),
         lanes=8,
     ),
     "compactor": CommandLine(
         frozenset({"--lanes"}),
-        (Own("width", 8, "bits of a value", range=(1, 64)),),
+        (OwnOption("width", 8, "bits of a value", range=(1, 64)),),
         lanes=8,
         help={"--hex": "a value for each lane, -- for an empty lane"},
         inputs="Each byte is a value for a compactor.",
@@ -95,10 +95,12 @@ COMMAND_LINES: dict[str, CommandLine] = {
     "transcoder": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes", "--bytes"},
         (
-            Own("from_form", "utf-8", "input encoding", "--from", _FORMS, is_always_said=True),
-            Own("to_form", "utf-16", "output encoding", "--to", _FORMS, is_always_said=True),
-            Own("byte_order", "little", "byte order of UTF-16 and UTF-32", values=_ORDERS),
-            Own("strip_bom", False, "remove U+FEFF at the beginning of each text"),
+            OwnOption(
+                "from_form", "utf-8", "input encoding", "--from", _FORMS, is_always_named=True
+            ),
+            OwnOption("to_form", "utf-16", "output encoding", "--to", _FORMS, is_always_named=True),
+            OwnOption("byte_order", "little", "byte order of UTF-16 and UTF-32", values=_ORDERS),
+            OwnOption("strip_bom", False, "remove U+FEFF at the beginning of each text"),
         ),
         lanes=8,
         inputs="For a transcoder, --text is first encoded as --from.",
@@ -112,6 +114,6 @@ def owners(option: str) -> list[str]:
     return [name for name, each in COMMAND_LINES.items() if option in each.every_option]
 
 
-def own_options() -> dict[str, Own]:
+def own_options() -> dict[str, OwnOption]:
     """All options of some component's own."""
     return {own.option: own for each in COMMAND_LINES.values() for own in each.own}

@@ -21,7 +21,7 @@ from utf8_flow.export.module import ports_of
 from utf8_flow.formal.streams import EVERY
 from utf8_flow.verify.runner import outcome_of
 from utf8_flow.verify.sources import RandomUnits
-from utf8_sim.command_line import COMMAND_LINES, RULES, CommandLine, Own
+from utf8_sim.command_line import COMMAND_LINES, RULES, CommandLine, OwnOption
 from utf8_sim.components import COMPONENTS, register
 
 UPPER = "--component", "upper"
@@ -212,7 +212,7 @@ def test_an_entry_is_registered_once():
 
 
 def test_an_option_of_its_own_comes_with_its_entry(monkeypatch):
-    own = Own("flaw", 0, "letter that stays as it is", range=(0, 127))
+    own = OwnOption("flaw", 0, "letter that stays as it is", range=(0, 127))
     line = CommandLine(RULES, own=(own,))
     with monkeypatch.context() as patch:  # undone before the entry is removed
         changed = changed_entry(UPPER_ENTRY, make=Flawed, command_line=line)

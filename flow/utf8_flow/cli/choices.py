@@ -34,7 +34,7 @@ VERDICTS = {"accept": True, "reject": False}
 
 COMPONENTS = "utf8_sim.command_line:COMMAND_LINES"
 
-ONE_OF_ONES_OWN = "; docs/python.md describes how to register another one"
+REGISTERING = "; docs/python.md describes how to register another one"
 
 LANES_HELP = f"{OWNERS}: bytes, or values of another width, per clock cycle. Default: {LANES}."
 
@@ -110,7 +110,7 @@ class Designs:
     panel = "Component"
 
     component: str | None = choice(
-        None, COMPONENTS, "Component. Default: every component.", hint=ONE_OF_ONES_OWN
+        None, COMPONENTS, "Component. Default: every component.", hint=REGISTERING
     )
     compact: bool = _compact()
     lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP, also="all")
@@ -149,7 +149,7 @@ class Design(Designs):
     """Options for one design."""
 
     component: str | None = choice(
-        next(iter(COMMAND_LINES)), COMPONENTS, "Component.", hint=ONE_OF_ONES_OWN
+        next(iter(COMMAND_LINES)), COMPONENTS, "Component.", hint=REGISTERING
     )
     lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP)
 

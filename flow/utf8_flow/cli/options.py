@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from utf8_sim.command_line import COMMAND_LINES, Own, own_options, owners
+from utf8_sim.command_line import COMMAND_LINES, OwnOption, own_options, owners
 from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.files import is_standard_output
 
@@ -160,7 +160,7 @@ def _value(declared: "Field[Any]", values: dict[str, Any]) -> Any:
     if declared.metadata != OWN:
         return values.pop(declared.name)
     given = {each.name: values.pop(each.name) for each in own_options().values()}
-    return {name: value for name, value in given.items() if value not in (None, False)}
+    return {name: value for name, value in given.items() if not (value is None or value is False)}
 
 
 def _options_of(group: Any) -> Iterator[Parameter]:
@@ -183,7 +183,7 @@ def _parameter(group: Any, name: str, type_: Any, field: "Field[Any]") -> Parame
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _own_option(own: Own) -> Any:
+def _own_option(own: OwnOption) -> Any:
     """The declaration of an option of a component's own."""
     if own.default is False:
         flag = option(False, f"{OWNERS}: {own.help}.")
@@ -196,7 +196,7 @@ def _own_option(own: Own) -> Any:
     return option(None, help, own.option, metavar="N", min=lowest, max=highest)
 
 
-def _type_of(own: Own) -> Any:
+def _type_of(own: OwnOption) -> Any:
     """The type of such an option's value."""
     if own.default is False:
         return bool

@@ -32,7 +32,7 @@ from .beats import (
     made_part,
     show_beat,
 )
-from .component import Levels, Own, hex_words, register
+from .component import Levels, OwnValues, hex_words, register
 from .report import BOOLEANS, Report, json_lines
 
 TIMING = Packing(stages=11)
@@ -378,7 +378,7 @@ class CompactorComponent(BeatComponent):
     def timing(self, design: Any) -> Packing:
         return TIMING
 
-    def bits_per_lane(self, own: Own) -> int:
+    def bits_per_lane(self, own: OwnValues) -> int:
         width: int = own["width"]
         return width
 

@@ -24,7 +24,7 @@ from .report import Report
 Levels = Mapping[str, Any]
 """Levels of an input's or an output's fields, by the names of their pins; lists for arrays."""
 
-Own = Mapping[str, Any]
+OwnValues = Mapping[str, Any]
 """Values of a component's own options, by their names."""
 
 
@@ -96,7 +96,7 @@ class Component(ABC):
         """Random inputs without end."""
         return any_inputs(design, generator)
 
-    def bits_per_lane(self, own: Own) -> int:
+    def bits_per_lane(self, own: OwnValues) -> int:
         """Bits of an input's value, for the throughput."""
         return 8
 
@@ -163,12 +163,12 @@ class Component(ABC):
     command_line: CommandLine = CommandLine()
 
     #: Values of its own options, a design for each, that are tried where all designs are.
-    tried: tuple[Own, ...] = ({},)
+    tried: tuple[OwnValues, ...] = ({},)
 
     #: Values of these, a design for each, that are proved with few lanes where all are proved.
-    proved_small: tuple[Own, ...] = ()
+    proved_small: tuple[OwnValues, ...] = ()
 
-    def idle_options(self, own: Own) -> frozenset[str]:
+    def idle_options(self, own: OwnValues) -> frozenset[str]:
         """The options that have no effect if its own have some values."""
         return frozenset()
 
@@ -205,7 +205,7 @@ class Component(ABC):
     # --- live page ------------------------------------------------------------------------------
 
     #: The designs that the live page shows: by their names there, how they are made.
-    live: ClassVar[Mapping[str, Own]] = {}
+    live: ClassVar[Mapping[str, OwnValues]] = {}
 
     #: True if the page shows them with other rules than those of Unicode, too.
     has_live_rules: bool = True

@@ -29,7 +29,7 @@ from .beats import (
     show_beat,
     together,
 )
-from .component import Levels, Own, Row, register
+from .component import Levels, OwnValues, Row, register
 from .transcoder_report import (
     TranscoderReport,
     encode,
@@ -464,7 +464,7 @@ class TranscoderComponent(BeatComponent):
     def timing(self, design: Any) -> Transcoding:
         return TIMING
 
-    def idle_options(self, own: Own) -> frozenset[str]:
+    def idle_options(self, own: OwnValues) -> frozenset[str]:
         one_form = own["from_form"] == own["to_form"] == Form.UTF_8.value
         found = {
             "--byte-order": one_form,

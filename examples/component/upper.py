@@ -20,7 +20,7 @@ from utf8_hdl import BYTE_LAYOUT, UNICODE, Profile
 from utf8_sim.campaign import Coverage, Part
 from utf8_sim.components import Component, register
 from utf8_sim.golden.model import Outputs, one_for_one
-from utf8_sim.golden.timing import Compact
+from utf8_sim.golden.timing import Compact, Timing
 from utf8_sim.trace import Columns
 
 
@@ -84,7 +84,7 @@ class UpperComponent(Component):
         """A comment in the Verilog."""
         return "// s_axis_*         bytes in\n// m_axis_*         bytes out"
 
-    def promises(self, timing: Compact) -> str:
+    def promises(self, timing: Timing) -> str:
         """Another one."""
         return f"// Latency: {timing.latency} cycle."
 

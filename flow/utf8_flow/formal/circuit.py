@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -109,22 +108,6 @@ class Circuit:
         numbers = {n: n for n in range(self._signals)}
         numbers |= {places[n]: places[m] for n, m in inputs.items() if places.keys() >= {n, m}}
         return self._renumbered(self.inputs, numbers)
-
-    def within(self, cycles: int) -> "Circuit":
-        """The same, but its outputs are low once so many cycles are over, which registers count."""
-        first = len(self.inputs) + len(self.registers) + 1
-        counter = range(2 * first, 2 * (first + cycles), 2)
-        numbers = {n: n + cycles if n >= first else n for n in range(self._signals)}
-        moved = self._renumbered(self.inputs, numbers)
-        pairs = [(literal, counter[-1] ^ 1) for literal in moved.outputs.values()]
-        behind = count(2 * (self._signals + cycles), 2)
-        return replace(
-            moved,
-            registers=(*moved.registers, 1, *counter[:-1]),
-            outputs=dict(zip(moved.outputs, behind, strict=False)),
-            gates=(*moved.gates, *((max(pair), min(pair)) for pair in pairs)),
-            names=(*self.names, *(f"cycles-over-{n}" for n in range(1, cycles + 1))),
-        )
 
     @property
     def _signals(self) -> int:

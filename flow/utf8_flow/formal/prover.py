@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 from utf8_hdl import __version__
 from utf8_sim.tools.errors import OutOfTime, ToolError
@@ -156,8 +156,7 @@ def prove(bench: Bench, title: str = "", limit: float = LONGEST_PROOF) -> Proof:
         verdict = "VACUOUS"
     certificate = None
     if title and verdict == "proved":
-        bounded = asked.within(bench.cycles) if bench.cycles else asked
-        certificate = certify(bounded, LONGEST_SEARCH, title, *_remarks(bounded))
+        certificate = certify(asked, LONGEST_SEARCH, title, *_remarks(asked))
     seconds = time.monotonic() - begin
     return Proof(verdict, method, seconds, reached, unreached, counterexample, inputs, certificate)
 
@@ -208,7 +207,7 @@ def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
 @lru_cache(maxsize=1)
 def _rtlil_of(bench: Bench) -> str:
     """The bench in RTLIL. Amaranth elaborates the same modules only once."""
-    asked = {WRONG: bench.wrong}
+    asked = {WRONG: _wrong(bench)}
     asked |= {f"reached{number}": value for number, value in enumerate(bench.reached.values())}
     asked |= {f"cut{number}": value for number, value in enumerate(bench.cut)}
     for name, component in bench.components.items():
@@ -222,6 +221,15 @@ def _rtlil_of(bench: Bench) -> str:
         top.d.comb += outputs[-1].eq(value)
     ports = [bench.clock, *bench.inputs.values(), *outputs]
     return to_rtlil(top, ports)
+
+
+def _wrong(bench: Bench) -> Value:
+    """What must never be high. If a proof is about some first cycles, it is low after them."""
+    if not bench.cycles:
+        return bench.wrong
+    over = Signal(bench.cycles, name="cycles_over")
+    bench.m.d.sync += over.eq(Cat(Const(1), over))
+    return bench.wrong & ~over[-1]
 
 
 def _check_inputs(bench: Bench, circuit: Circuit) -> None:

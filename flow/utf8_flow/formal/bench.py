@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import (
+    Array,
     Cat,
     ClockDomain,
     DomainRenamer,
@@ -264,6 +265,15 @@ def delayed(m: Module, value: Value, cycles: int = 1) -> Value:
         m.d.sync += register.eq(value)
         value = register
     return value
+
+
+def memory(m: Module, size: int, writes: Value, address: Value, value: Value) -> Array:
+    """A memory, written in the cycles of ``writes``; a reset does not change it."""
+    words = [Signal(len(value), name=f"word_{n}", reset_less=True) for n in range(size)]
+    for n, word in enumerate(words):
+        with m.If(writes & (address == n)):
+            m.d.sync += word.eq(value)
+    return Array(words)
 
 
 def input_name(design: str, pin: str) -> str:

@@ -13,7 +13,7 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 
 from utf8_hdl.credit import PLACE_WIDTH
 
-from .bench import Bench, accepts, delayed, gives, waits
+from .bench import Bench, accepts, delayed, gives, memory, waits
 from .lanes import Stored
 from .streams import EVERY, drains, properties_of
 from .timing import CreditTiming
@@ -81,13 +81,8 @@ class PackingTiming(CreditTiming):
         before_last = self.stages - 1
         stored = delayed(m, Cat(design.gives, newest_given[:-1]), before_last - self.given_in)
         up_to_slot = delayed(m, newest, before_last)
-        with_it = [
-            Signal(NUMBER, name=f"accepted_{n}", reset_less=True) for n in range(self.places)
-        ]
-        for n, number in enumerate(with_it):
-            with m.If(stored == Cat(Const(1), Const(n, NUMBER - 1))):
-                m.d.sync += number.eq(up_to_slot)
-        oldest = delayed(m, Array(with_it)[next_following[:-1]])
+        with_it = memory(m, self.places, stored[0], stored[1:], up_to_slot)
+        oldest = delayed(m, with_it[next_following[:-1]])
         too_many = delayed(m, design.o.valid & (self._left(accepted, oldest) > MOST))
         self.ready = delayed(m, ~too_many)
 
@@ -391,13 +386,7 @@ def at_output(b: Bench, design: Any) -> Callable[[Value, Value, Value], Value]:
     b.model.d.sync += following.eq(following + gives(design))
 
     def read(value: Value, writes: Value, place: Value) -> Value:
-        memory = [
-            Signal(len(value), name=f"place_{n}", reset_less=True) for n in range(1 << PLACE_WIDTH)
-        ]
-        for n, kept in enumerate(memory):
-            with b.model.If(writes & (place == n)):
-                b.model.d.sync += kept.eq(value)
-        return Array(memory)[following]
+        return memory(b.model, 1 << PLACE_WIDTH, writes, place, value)[following]
 
     return read
 

@@ -259,6 +259,18 @@ def _marks(form: int) -> str:
     return FORMS[form].replace(" ", "")[::-1]
 
 
+def encode(m: Module, value: Value, sequence: list[Signal], count: Signal) -> None:
+    """Encode a value in the shortest form that fits, with zeros after its bytes; count these."""
+    longest = len(sequence)
+    for form in range(longest, 0, -1):
+        marks, bits = _marks(form), iter(value)
+        encoded = Cat(next(bits) if mark == "x" else Const(int(mark), 1) for mark in marks)
+        # The shortest form that fits is assigned last, so that it holds.
+        with m.If(value < 1 << marks.count("x")):
+            m.d.comb += count.eq(form)
+            m.d.comb += Cat(*reversed(sequence)).eq(encoded << 8 * (longest - form))
+
+
 class EncoderSpecification:
     """Which bytes a code point gives, and one of them after the other.
 
@@ -296,11 +308,4 @@ class EncoderSpecification:
         value = Signal.like(given)
         m.d.comb += [self.refused.eq(refused), value.eq(Mux(refused, 0xFFFD, given))]
 
-        longest = profile.longest_form
-        for form in range(longest, 0, -1):
-            marks, bits = _marks(form), iter(value)
-            encoded = Cat(next(bits) if mark == "x" else Const(int(mark), 1) for mark in marks)
-            # The shortest form that fits is assigned last, so that it holds.
-            with m.If(value < 1 << marks.count("x")):
-                m.d.comb += self.count.eq(form)
-                m.d.comb += Cat(*reversed(self.sequence)).eq(encoded << 8 * (longest - form))
+        encode(m, value, self.sequence, self.count)

@@ -10,9 +10,9 @@ timing model says from when a result is at the output. Together they say every p
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, unsigned
 
-from .bench import Bench, accepts, delayed, gives, input_of, output_of, waits
+from .bench import Bench, accepts, delayed, gives, input_of, memory, output_of, waits
 
 
 class Timing:
@@ -279,13 +279,8 @@ class CreditTiming(Timing):
 
         kept = []
         for part, stage in specification.parts(m, self.stages):
-            memory = [
-                Signal(len(part), name=f"place_{n}", reset_less=True) for n in range(self.places)
-            ]
-            for n, place in enumerate(memory):
-                with m.If(behind[stage][0] & (behind[stage][1:-1] == n)):
-                    m.d.sync += place.eq(part)
-            kept.append(Array(memory)[following[:-1]])
+            stored, address = behind[stage][0], behind[stage][1:-1]
+            kept.append(memory(m, self.places, stored, address, part)[following[:-1]])
         counts = [self._left(stage[1:], following) for stage in behind]
         self.known, self.valid, self.result = Const(1), counts[-1] != 0, Cat(kept)
 

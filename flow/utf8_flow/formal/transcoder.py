@@ -26,7 +26,7 @@ from . import streams
 from .bench import Bench, accepts, delayed, gives, input_of, output_of
 from .compactor import PACKING, PackingTiming, at_output, room
 from .lanes import begins, gaps, in_windows, windows
-from .specification import FORMS
+from .specification import encode
 from .streams import properties_of
 from .windows import SlotsSpecification
 
@@ -217,13 +217,7 @@ def in_utf8(m: Module, token: Token) -> list[Unit]:
     """One to four bytes, the shortest form that fits (Unicode Table 3-6)."""
     value, length = token.code_point, Signal(3)
     sequence = [Signal(8, name=f"byte_{n}") for n in range(4)]
-    for form in (4, 3, 2, 1):
-        marks, bits = FORMS[form].replace(" ", "")[::-1], iter(value)
-        encoded = Cat(next(bits) if mark == "x" else Const(int(mark), 1) for mark in marks)
-        # The shortest form that fits is assigned last, so that it holds.
-        with m.If(value < 1 << marks.count("x")):
-            m.d.comb += length.eq(form)
-            m.d.comb += Cat(*reversed(sequence)).eq(encoded << 8 * (4 - form))
+    encode(m, value, sequence, length)
     return [Unit(token.there & (length > n), byte) for n, byte in enumerate(sequence)]
 
 

@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from command import (
     assert_no_traceback,
     both_commands,
     break_design,
+    changed_entry,
     each_design,
     names,
     run,
@@ -107,7 +107,7 @@ def test_compare_says_never_only_of_what_the_campaign_has_to_meet(folder, monkey
     assert {"00..7F 4", "E0"} <= set(squeezed(result.out))
     assert "NEVER" not in result.out
     part = Part("one", 1, lambda: iter([(b"A", True)]))
-    changed = replace(DECODER, campaign=lambda *_: [part])
+    changed = changed_entry(DECODER, campaign=lambda *_: [part])
     monkeypatch.setitem(COMPONENTS, "decoder", changed)
     result = run("compare")
     assert result.status == 1

@@ -104,7 +104,7 @@ def test_every_override_is_in_the_command(folder, monkeypatch):
     lockstep = Lockstep(engine, stimulus)
     difference_at_end = lockstep.run()
     found = minimise.Found(difference_at_end, lockstep.history.trace())
-    command = difference.simulation(engine, *difference.as_text(engine, found))
+    command = difference.simulation(engine, engine.name, *difference.as_text(engine, found))
     assert command.startswith(
         "utf8-hdl simulate --profile ucs2 --surrogates accept --noncharacters accept "
         "--error-span whole-sequence --engine amaranth --hex '41 / 42 43' "

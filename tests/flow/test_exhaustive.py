@@ -208,7 +208,7 @@ def test_impatience_ends_the_workers_too(folder):
         for _ in range(2):
             os.killpg(running.process.pid, signal.SIGINT)
             time.sleep(0.01)
-        wait_until(lambda: not running.alive(), seconds=5)
+        wait_until(lambda: not running.alive())
         status, out, err = running.end()
     assert status in (130, -signal.SIGINT)
     assert_no_traceback(err.encode())

@@ -108,7 +108,7 @@ def test_one_property(folder):
         (
             "--component codec",
             "unknown --component 'codec': choose from decoder, encoder, validator, compactor, "
-            "transcoder\n",
+            "transcoder; docs/python.md describes how to register another one\n",
         ),
         ("--profile utf7", "unknown --profile 'utf7': choose from unicode, ucs2, ucs4, extended\n"),
         ("--error-span byte", "'byte': choose from maximal-subpart, whole-sequence\n"),

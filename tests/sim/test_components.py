@@ -109,6 +109,14 @@ def test_lanes_and_wide_fields_have_columns_of_two_axes(engine, stalls):
     assert (taken["o.stamp"] == beats["i.stamp"]).all()
 
 
+@pytest.mark.parametrize("member", ["name", "make", "coverage"])
+def test_a_component_that_lacks_a_member_is_refused(member):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(type(UPPER), member)
+        with pytest.raises(TypeError, match=f"UpperComponent must have a member '{member}'"):
+            register(changed_entry(UPPER))
+
+
 def test_a_component_names_the_numbers_of_its_own_enumerations():
     class Case(enum.Enum, shape=1):
         SMALL = 0

@@ -223,9 +223,12 @@ COMPONENTS: dict[str, Component] = {}
 def register(component: Component) -> Component:
     """Add a component. Worker processes import its module, which has to register it there, too.
 
-    It is a `ValueError` if there is one of this name already, or if the name cannot be that of its
-    class in lower case.
+    It is a `TypeError` if it lacks a member without a default, and a `ValueError` if there is one
+    of this name already, or if the name cannot be that of its class in lower case.
     """
+    for member in ("name", "make", "coverage"):
+        if not hasattr(component, member):
+            raise TypeError(f"{type(component).__name__} must have a member {member!r}")
     if not (component.name.isidentifier() and component.name.islower()):
         raise ValueError(
             f"a component's name must be its class's in lower case: {component.name!r}"

@@ -211,6 +211,13 @@ def test_an_entry_is_registered_once():
         register(COMPONENTS["upper"])
 
 
+def test_an_option_of_its_own_is_no_other_components():
+    for own in OwnOption("width", 1, "letters"), OwnOption("size", 1, "letters", "--width"):
+        changed = changed_entry(UPPER_ENTRY, name="wide", command_line=CommandLine(own=(own,)))
+        with pytest.raises(ValueError, match="--width of 'wide' must have another name: --width"):
+            register(changed)
+
+
 def test_an_option_of_its_own_comes_with_its_entry(monkeypatch):
     own = OwnOption("flaw", 0, "letter that stays as it is", range=(0, 127))
     line = CommandLine(RULES, own=(own,))

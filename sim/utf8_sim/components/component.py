@@ -11,7 +11,7 @@ import numpy as np
 from rich.text import Text
 
 from ..campaign import Coverage, Part
-from ..command_line import COMMAND_LINES, CommandLine
+from ..command_line import COMMAND_LINES, CommandLine, own_options, owners
 from ..golden.model import Transducer
 from ..golden.timing import Timing
 from ..hostile import any_inputs
@@ -223,8 +223,9 @@ COMPONENTS: dict[str, Component] = {}
 def register(component: Component) -> Component:
     """Add a component. Worker processes import its module, which has to register it there, too.
 
-    It is a `TypeError` if it lacks a member without a default, and a `ValueError` if there is one
-    of this name already, or if the name cannot be that of its class in lower case.
+    It is a `TypeError` if it lacks a member without a default. It is a `ValueError` if there is one
+    of this name already, if the name cannot be that of its class in lower case, or if an option of
+    its own is also another component's, with another meaning.
     """
     for member in ("name", "make", "coverage"):
         if not hasattr(component, member):
@@ -235,6 +236,13 @@ def register(component: Component) -> Component:
         )
     if component.name in COMPONENTS:
         raise ValueError(f"there is a component {component.name!r} already")
+    for own in component.command_line.own:
+        for other in own_options().values():
+            if own != other and (own.name == other.name or own.option == other.option):
+                raise ValueError(
+                    f"the option {own.option} of {component.name!r} must have another name: "
+                    f"{other.option} is an option of {' and '.join(owners(other.option))}"
+                )
     COMPONENTS[component.name] = component
     COMMAND_LINES[component.name] = component.command_line
     IMPORTED.add(type(component).__module__)

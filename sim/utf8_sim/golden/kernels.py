@@ -20,7 +20,7 @@ import numpy as np
 from ..tools.cache import KERNELS, contents, prepare_cache
 
 INTERPRETED = 100_000
-"""So many steps are interpreted in a process before the kernels are compiled."""
+"""Steps that a process interprets before it compiles the kernels."""
 
 COMPILED = "UTF8_HDL_COMPILED"
 """The variable of the environment that says ``never`` or ``always``."""
@@ -74,7 +74,7 @@ _counted = {"steps": 0}
 
 
 def expect(steps: int) -> None:
-    """So many steps will be run in this process."""
+    """Count steps that this process is about to run."""
     _counted["steps"] += steps
 
 
@@ -84,7 +84,7 @@ def _is_worth_compiling(steps: int) -> bool:
 
 
 def is_compiled_after(steps: int) -> bool:
-    """Whether kernels are compiled after so many steps in this process."""
+    """True if kernels are compiled after so many steps in this process."""
     wish = os.environ.get(COMPILED, "")
     is_long = steps > INTERPRETED or wish == "always"
     return is_long and wish != "never" and bool(numba_version())

@@ -70,6 +70,12 @@ def form(lead):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def first_bits(lead):  # type: ignore[no-untyped-def]
+    """The bits of the value that are in the first byte of a sequence."""
+    return lead & (0x7F if lead < 0xC0 else 0x7F >> form(lead))
+
+
+@kernel
 def form_maximum(length):  # type: ignore[no-untyped-def]
     """The highest value that fits into ``length`` bytes."""
     lead_bits = 7 if length == 1 else max(0, 7 - length)
@@ -133,7 +139,7 @@ def decode_byte(state, byte, last, rules, tokens):  # type: ignore[no-untyped-de
         state[VALUE] = state[VALUE] << 6 | byte & 0x3F
     else:
         state[LEAD], state[FAULT] = byte, NONE
-        state[VALUE] = byte & (0x7F if byte < 0xC0 else 0x7F >> form(byte))
+        state[VALUE] = first_bits(byte)
     state[PENDING] += 1
     if state[FAULT] == NONE:
         state[FAULT] = fault(state[LEAD], state[PENDING], state[VALUE], rules)
@@ -142,6 +148,18 @@ def decode_byte(state, byte, last, rules, tokens):  # type: ignore[no-untyped-de
         _end_token(state, state[FAULT], tokens, OWN)
     elif last:
         _end_token(state, _cut_short(state), tokens, OWN)
+
+
+@kernel
+def decode_lane(state, byte, kept, rules, tokens):  # type: ignore[no-untyped-def]
+    """The same for a lane of a beat, whose ``byte`` is 00 where nothing is ``kept``.
+
+    A lane without ``keep`` is no byte. It ends the sequence before it, as the end of a text does:
+    that is what a byte 00 does too, whose own token is left out.
+    """
+    decode_byte(state, byte, 0, rules, tokens)
+    if not kept:
+        tokens[OWN + LENGTH] = 0
 
 
 @kernel
@@ -212,7 +230,7 @@ def decode_bytes(rules, state, two, begins, data, last, tokens):  # type: ignore
     return count
 
 
-class _Reader:
+class Reader:
     """What models that read UTF-8 have in common."""
 
     def __init__(self, profile: Profile) -> None:
@@ -222,7 +240,7 @@ class _Reader:
         self._two = np.zeros(TWO_TOKENS, dtype=np.int64)
 
 
-class DecoderModel(_Reader):
+class DecoderModel(Reader):
     """Bytes to tokens."""
 
     @property
@@ -250,11 +268,10 @@ class DecoderModel(_Reader):
 def decode_beats(rules, state, two, lanes, begins, data, keep, last, slots):  # type: ignore[no-untyped-def]
     """Fill in the slots of some beats, a row of `TOKEN_SIZE` for each slot.
 
-    A lane without ``keep`` is no byte. It ends the sequence before it, as the end of a text does:
-    so a byte 00 is put there, and behind the last lane of a text, and its own token is left out.
-    The token of a sequence belongs to the beat of the lane that decides it: that of its last byte,
-    or if it is cut, the one after that. Its *slot* is the number of the lane of its last byte,
-    counted from 1; it is 0 if that byte was in the beat before.
+    Behind the last lane of a text is one more without ``keep``. The token of a sequence belongs to
+    the beat of the lane that decides it: that of its last byte, or if it is cut, the one after
+    that. Its *slot* is the number of the lane of its last byte, counted from 1; it is 0 if that
+    byte was in the beat before.
     """
     for beat in range(len(last)):
         if begins[beat]:
@@ -262,17 +279,15 @@ def decode_beats(rules, state, two, lanes, begins, data, keep, last, slots):  # 
         for lane in range(lanes + last[beat]):
             at = beat * lanes + lane
             kept = lane < lanes and keep[at]
-            decode_byte(state, data[at] if kept else 0, 0, rules, two)
-            slot = (beat * (lanes + 1) + lane) * TOKEN_SIZE
-            if two[CUT + LENGTH]:
-                for field in range(TOKEN_SIZE):
-                    slots[slot + field] = two[CUT + field]
-            if kept and two[OWN + LENGTH]:
-                for field in range(TOKEN_SIZE):
-                    slots[slot + TOKEN_SIZE + field] = two[OWN + field]
+            decode_lane(state, data[at] if kept else 0, kept, rules, two)
+            for slot, token in ((lane, CUT), (lane + 1, OWN)):
+                if two[token + LENGTH]:
+                    for field in range(TOKEN_SIZE):
+                        row = beat * (lanes + 1) + slot
+                        slots[row * TOKEN_SIZE + field] = two[token + field]
 
 
-class WideDecoderModel(_Reader):
+class WideDecoderModel(Reader):
     """Beats to slots of tokens."""
 
     def __init__(self, profile: Profile, lanes: int) -> None:
@@ -394,7 +409,7 @@ def _fed(model: DecoderModel, data: bytes, is_whole: bool) -> Columns:
 def fault_of(sequence: bytes, profile: Profile) -> Kind:
     """Why a lead byte and the continuation bytes after it begin no character; NONE if they do."""
     lead = sequence[0]
-    value = lead & (0x7F if lead < 0xC0 else 0x7F >> form(lead))
+    value = first_bits(lead)
     for byte in sequence[1:]:
         value = value << 6 | byte & 0x3F
     return Kind(fault(lead, len(sequence), value, Rules.of(profile)))

@@ -47,7 +47,7 @@ class Kernel:
 
         One whose source is in no file is never compiled: that could not be cached.
         """
-        if Path(self.function.__code__.co_filename).is_file() and _is_worth_compiling(steps):
+        if _is_worth_compiling(steps) and Path(self.function.__code__.co_filename).is_file():
             return self.compiled(*arguments)
         lists = tuple(map(_as_lists, arguments))
         result = self.function(*lists)

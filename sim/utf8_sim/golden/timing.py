@@ -88,8 +88,8 @@ def elastic(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     departed, known, item = 0, queue.first[0], 0
     for now in range(len(cycles.reset)):
         enabled, skid, accepted = state[ENABLED], state[SKID], cycles.accepted[now]
-        offered = departed < known and queue.due[departed] <= state[TIME]
-        cycles.at_pins[now] = departed if offered else NOTHING
+        output = _at_pins(queue, departed, known, state[TIME])
+        cycles.at_pins[now] = output
         cycles.ready[now] = 1 if cycles.o_ready[now] or (enabled and not skid) else 0
 
         if accepted:
@@ -108,7 +108,7 @@ def elastic(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         state[SKID_AGE] = 2 if accepted else 0
         state[SKID] = 1 if accepted and (skid or not enabled) else 0
         state[TIME] += enabled
-        state[ENABLED] = 0 if offered and not cycles.o_ready[now] else 1
+        state[ENABLED] = 0 if output != NOTHING and not cycles.o_ready[now] else 1
         departed = min(departed + cycles.taken[now], known)
         if cycles.reset[now]:
             departed = known
@@ -116,6 +116,12 @@ def elastic(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
                 if place != TIME:
                     state[place] = 0
     return departed
+
+
+@kernel
+def _at_pins(queue, departed, known, time):  # type: ignore[no-untyped-def]
+    """The oldest output that has not departed, if it is due; else NOTHING."""
+    return departed if departed < known and queue.due[departed] <= time else NOTHING
 
 
 @kernel
@@ -296,8 +302,7 @@ def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     departed, known, item = 0, queue.first[0], 0
     for now in range(len(cycles.reset)):
         cycle = state[CYCLE]
-        offered = departed < known and queue.due[departed] <= cycle
-        cycles.at_pins[now] = departed if offered else NOTHING
+        cycles.at_pins[now] = _at_pins(queue, departed, known, cycle)
         cycles.ready[now] = 1 if cycle and state[BEFORE_THAT] <= MOST_OUTSTANDING else 0
         cycles.met[now] = cycles.accepted[now] - 1
         state[BEFORE_THAT] = state[LATELY]
@@ -374,11 +379,11 @@ def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     departed, known, item = 0, queue.first[0], 0
     for now in range(len(cycles.reset)):
         cycle = state[CYCLE]
-        offered = departed < known and queue.due[departed] <= cycle
-        cycles.at_pins[now] = departed if offered else NOTHING
+        output = _at_pins(queue, departed, known, cycle)
+        cycles.at_pins[now] = output
         cycles.ready[now] = _is_open(state, 0, cycle)
         cycles.met[now] = cycles.accepted[now] - 1
-        number = queue.number[departed] if offered else NOTHING
+        number = NOTHING if output == NOTHING else queue.number[output]
         up_to = _slot(state, 0, cycle, timing.stages, number, cycles.accepted[now])
         due = cycle + timing.stages + 1
         if state[ENDING]:
@@ -486,8 +491,8 @@ def transcoding(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     placed = state[PLACED]
     for now in range(len(cycles.reset)):
         cycle = state[CYCLE]
-        offered = departed < placed and queue.due[departed] <= cycle
-        cycles.at_pins[now] = departed if offered else NOTHING
+        output = _at_pins(queue, departed, placed, cycle)
+        cycles.at_pins[now] = output
         cycles.ready[now] = _is_open(state, 0, cycle)
         cycles.met[now] = cycles.accepted[now] - 1
 
@@ -495,7 +500,7 @@ def transcoding(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         is_read = state[LEFT_FIRST] < state[IN_FIRST] and state[DUE + oldest] <= cycle
         number_of_read = state[NUMBER + oldest] if is_read else NOTHING
         moves = 1 if is_read and _is_open(state, SECOND, cycle) else 0
-        number = queue.number[departed] if offered else NOTHING
+        number = NOTHING if output == NOTHING else queue.number[output]
         placed = _second_slot(timing, state, queue, placed, number, moves)
         placed = min(placed, known)
 

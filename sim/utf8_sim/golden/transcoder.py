@@ -26,10 +26,8 @@ from .decoder import (
     NONE,
     OWN,
     PENDING,
-    STATE_SIZE,
-    TWO_TOKENS,
-    Rules,
-    decode_byte,
+    Reader,
+    decode_lane,
 )
 from .encoder import byte_of, is_refused, shortest_form
 from .kernels import integers, kernel
@@ -226,14 +224,13 @@ def _check(rules, state, number, place, value):  # type: ignore[no-untyped-def]
 
 @kernel
 def _read_8(rules, state, place, byte, kept):  # type: ignore[no-untyped-def]
-    """UTF-8: as :func:`utf8_sim.golden.decoder.decode_beats` says."""
-    decode_byte(state.decoder, byte if kept else 0, 0, rules, state.two)
+    """UTF-8, a lane in each place."""
+    decode_lane(state.decoder, byte if kept else 0, kept, rules, state.two)
     number = 0
-    for at in (CUT, OWN):
-        if state.two[at + LENGTH] and (kept or at == CUT):
-            error = 0 if state.two[at + KIND] == NONE else 1
-            where = place - 1 if at == CUT else place
-            number = _found(state, number, where, state.two[at + CODE_POINT], error)
+    for where, token in ((place - 1, CUT), (place, OWN)):
+        if state.two[token + LENGTH]:
+            error = 0 if state.two[token + KIND] == NONE else 1
+            number = _found(state, number, where, state.two[token + CODE_POINT], error)
     return number
 
 
@@ -305,20 +302,22 @@ def _put_unit(forms, state, unit):  # type: ignore[no-untyped-def]
         _put(state, unit >> 8 * number & 0xFF)
 
 
-class TranscoderModel:
+class TranscoderModel(Reader):
     """Beats in one form to dense beats in another."""
 
     def __init__(self, conversion: Conversion) -> None:
-        self._forms, self._rules = Forms.of(conversion), Rules.of(conversion.profile)
-        sizes = STATE_SIZE, TWO_TOKENS, MOST_FOUND, 4 * conversion.out_lanes, 5
-        self._state = State(*(np.zeros(size, dtype=np.int64) for size in sizes))
+        super().__init__(conversion.profile)
+        self._forms = Forms.of(conversion)
+        sizes = MOST_FOUND, 4 * conversion.out_lanes, 5
+        others = (np.zeros(size, dtype=np.int64) for size in sizes)
+        self._all = State(self._state, self._two, *others)
 
     def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
         beats, out_lanes = len(begins), self._forms.out_lanes
         dense = Dense.of(3 * beats, out_lanes)
         given = [integers(items[name]) for name in ("i.data", "i.keep", "i.last")]
         steps = beats * out_lanes
-        arguments = self._forms, self._rules, self._state, integers(begins), *given, dense
+        arguments = self._forms, self._rules, self._all, integers(begins), *given, dense
         count = transcode.run(steps, *arguments)
         columns = dense_columns(dense, count, (out_lanes, out_lanes), np.dtype(np.uint8))
         columns["o.error"] = dense.error[:count].astype(np.uint8)

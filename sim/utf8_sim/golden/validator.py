@@ -12,10 +12,8 @@ from .decoder import (
     NONE,
     OWN,
     PENDING,
-    STATE_SIZE,
-    TWO_TOKENS,
-    Rules,
-    decode_byte,
+    Reader,
+    decode_lane,
 )
 from .kernels import integers, kernel
 from .model import Outputs, one_for_one
@@ -28,7 +26,7 @@ BYTES_BEFORE, FIRST_KIND, FIRST_OFFSET = range(3)
 def validate(rules, state, two, text, lanes, highest, begins, data, keep, last, kind, offset):  # type: ignore[no-untyped-def]
     """Fill in the kind and the offset of the first error of each text, at its last beat.
 
-    A lane without ``keep`` is as in :func:`utf8_sim.golden.decoder.decode_beats`.
+    Behind the last lane of a text is one more without ``keep``.
     """
     for beat in range(len(last)):
         if begins[beat]:
@@ -36,13 +34,12 @@ def validate(rules, state, two, text, lanes, highest, begins, data, keep, last, 
         for lane in range(lanes + last[beat]):
             at = beat * lanes + lane
             kept = lane < lanes and keep[at]
-            decode_byte(state, data[at] if kept else 0, 0, rules, two)
-            if text[FIRST_KIND] == NONE and two[CUT + LENGTH] and two[CUT + KIND] != NONE:
-                text[FIRST_KIND] = two[CUT + KIND]
-                text[FIRST_OFFSET] = text[BYTES_BEFORE] + lane - two[CUT + LENGTH]
-            if text[FIRST_KIND] == NONE and kept and two[OWN + LENGTH] and two[OWN + KIND] != NONE:
-                text[FIRST_KIND] = two[OWN + KIND]
-                text[FIRST_OFFSET] = text[BYTES_BEFORE] + lane + 1 - two[OWN + LENGTH]
+            decode_lane(state, data[at] if kept else 0, kept, rules, two)
+            for end, token in ((lane, CUT), (lane + 1, OWN)):
+                is_error = two[token + LENGTH] and two[token + KIND] != NONE
+                if is_error and text[FIRST_KIND] == NONE:
+                    text[FIRST_KIND] = two[token + KIND]
+                    text[FIRST_OFFSET] = text[BYTES_BEFORE] + end - two[token + LENGTH]
         text[BYTES_BEFORE] += lanes
         kind[beat] = offset[beat] = 0
         if last[beat]:
@@ -51,15 +48,15 @@ def validate(rules, state, two, text, lanes, highest, begins, data, keep, last, 
             text[BYTES_BEFORE] = text[FIRST_KIND] = text[FIRST_OFFSET] = 0
 
 
-class ValidatorModel:
+class ValidatorModel(Reader):
     """Beats to the same beats, with a verdict where a text ends."""
 
     def __init__(self, profile: Profile, lanes: int, offset_width: int = 32) -> None:
-        self._rules = Rules.of(profile)
+        super().__init__(profile)
         self._lanes = lanes
         self._highest_offset = 2**offset_width - 1
         self._offsets = np.uint8 if offset_width <= 8 else np.uint32
-        self._state = tuple(np.zeros(size, dtype=np.int64) for size in (STATE_SIZE, TWO_TOKENS, 3))
+        self._text = np.zeros(3, dtype=np.int64)
 
     def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
         beats = len(begins)
@@ -67,7 +64,7 @@ class ValidatorModel:
         given = [integers(items[name]) for name in ("i.data", "i.keep", "i.last")]
         validate.run(
             beats * self._lanes,
-            *(self._rules, *self._state, self._lanes, self._highest_offset),
+            *(self._rules, self._state, self._two, self._text, self._lanes, self._highest_offset),
             *(integers(begins), *given, kind, offset),
         )
         return one_for_one(

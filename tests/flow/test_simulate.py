@@ -9,10 +9,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from vcd.reader import TokenKind, tokenize
 
-from command import ENCODER, each_design, in_hex, run, run_for_bytes, squeezed, told
+from command import ENCODER, changed_entry, each_design, in_hex, run, run_for_bytes, squeezed, told
 from hostile import HOSTILE, TEXTS
 from reference import ref_tokens
 from utf8_sim import stimulus
+from utf8_sim.components import COMPONENTS, DECODER
+from utf8_sim.golden import kernels
 
 SURROGATE = b"\xed\xa0\x80"
 REPLACEMENT = b"\xef\xbf\xbd"
@@ -461,3 +463,21 @@ def test_the_waveform_is_the_same_on_every_run(folder):
     assert result.status == 0
     assert Path("file.vcd").read_text() == result.out
     assert "agree" in result.err
+
+
+class Failing:
+    """A golden model with a mistake."""
+
+    def feed(self, items, begins):
+        raise ZeroDivisionError("by nothing")
+
+
+@pytest.mark.parametrize("steps", [kernels.INTERPRETED, 0], ids=["short run", "long run"])
+def test_a_golden_model_that_fails_is_reported(steps, folder, monkeypatch):
+    monkeypatch.setattr(kernels, "INTERPRETED", steps)
+    changed = changed_entry(DECODER, model=lambda design: Failing())
+    monkeypatch.setitem(COMPONENTS, "decoder", changed)
+    result = run("simulate", "--text", "A", "--engine", "amaranth")
+    assert result.status == 1
+    assert "GOLDEN MODEL: it failed with ZeroDivisionError: by nothing" in result.out
+    assert "Traceback" not in result.out + result.err

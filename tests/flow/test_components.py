@@ -22,7 +22,7 @@ from utf8_flow.formal.streams import EVERY
 from utf8_flow.verify.runner import outcome_of
 from utf8_flow.verify.sources import RandomUnits
 from utf8_sim.command_line import COMMAND_LINES, RULES, CommandLine, OwnOption
-from utf8_sim.components import COMPONENTS, register
+from utf8_sim.components import COMPONENTS
 
 UPPER = "--component", "upper"
 BEATS = "--component", "beats"
@@ -204,18 +204,6 @@ def test_synthesize(folder):
     assert design["component"] == "upper"
     assert design["registers"] == 10
     assert 10 <= design["logic_cells"] <= 35
-
-
-def test_an_entry_is_registered_once():
-    with pytest.raises(ValueError, match="there is a component 'upper' already"):
-        register(COMPONENTS["upper"])
-
-
-def test_an_option_of_its_own_is_no_other_components():
-    for own in OwnOption("width", 1, "letters"), OwnOption("size", 1, "letters", "--width"):
-        changed = changed_entry(UPPER_ENTRY, name="wide", command_line=CommandLine(own=(own,)))
-        with pytest.raises(ValueError, match="--width of 'wide' must have another name: --width"):
-            register(changed)
 
 
 def test_an_option_of_its_own_comes_with_its_entry(monkeypatch):

@@ -14,6 +14,7 @@ from rtl import STALLS
 from toys import registered, verilog_of
 from upper import UPPER, Upper
 from utf8_hdl import Decoder
+from utf8_sim.command_line import CommandLine, OwnOption
 from utf8_sim.components import DECODER, component_of, register
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
@@ -107,6 +108,13 @@ def test_lanes_and_wide_fields_have_columns_of_two_axes(engine, stalls):
     assert (taken["o.data"] == np.roll(beats["i.data"], -1, axis=1)).all()
     assert (taken["o.keep"] == np.roll(beats["i.keep"], -1, axis=1)).all()
     assert (taken["o.stamp"] == beats["i.stamp"]).all()
+
+
+def test_an_option_of_its_own_is_no_other_components():
+    for own in OwnOption("width", 1, "letters"), OwnOption("size", 1, "letters", "--width"):
+        changed = changed_entry(UPPER, name="wide", command_line=CommandLine(own=(own,)))
+        with pytest.raises(ValueError, match="--width of 'wide' must have another name: --width"):
+            register(changed)
 
 
 @pytest.mark.parametrize("member", ["name", "make", "coverage"])

@@ -11,7 +11,7 @@ import pytest
 from command import assert_refused, names, run
 from utf8_flow.cli.choices import AllRules
 from utf8_flow.designs import DesignSpec, designs, small_designs
-from utf8_flow.formal.properties import proofs_of, too_large_for
+from utf8_flow.formal.properties import every_property, proofs_of
 from utf8_flow.formal.prover import Proof
 from utf8_flow.formal.theorems import THEOREMS
 from utf8_flow.verify import code_digest, proofs
@@ -263,7 +263,7 @@ def test_the_results_on_the_page_are_of_real_properties_and_of_the_present_code(
     proved = 0
     for result in Results(PAGE_RESULTS):
         spec = result.spec
-        known = {what.name: what for what in (*proofs_of(spec), *too_large_for(spec))}
+        known = {what.name: what for what in every_property(spec)}
         assert result.name in known
         if result.profile == UNICODE.name:
             row = rf"^\| {re.escape(spec.label)} \| ([^|]*) \|"

@@ -15,21 +15,21 @@ def module_of(component: Component) -> str:
     return component.formal or streams.__name__
 
 
+def every_property(spec: DesignSpec) -> list[Property]:
+    """The properties of a design, tried or not."""
+    if not spec.entry.formal:
+        return streams.properties_of(spec.component, None, {}, {})
+    found: list[Property] = import_module(spec.entry.formal).PROPERTIES[spec.compact]
+    return found
+
+
 def proofs_of(spec: DesignSpec) -> list[Property]:
-    """The properties that are tried."""
-    return [each for each, is_tried in _properties(spec) if is_tried]
+    """The properties that are tried: their proofs end within minutes."""
+    design = spec.make(UNICODE)
+    return [each for each in every_property(spec) if each.ends(design)]
 
 
 def too_large_for(spec: DesignSpec) -> list[Property]:
     """The properties that are not tried, as the design is too large for them."""
-    return [each for each, is_tried in _properties(spec) if not is_tried]
-
-
-def _properties(spec: DesignSpec) -> list[tuple[Property, bool]]:
-    """The properties, each with whether its proof ends within minutes."""
-    if spec.entry.formal:
-        found: list[Property] = import_module(spec.entry.formal).PROPERTIES[spec.compact]
-    else:
-        found = streams.properties_of(spec.component, None, {}, {})
     design = spec.make(UNICODE)
-    return [(each, each.ends(design)) for each in found]
+    return [each for each in every_property(spec) if not each.ends(design)]

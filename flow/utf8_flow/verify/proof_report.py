@@ -10,7 +10,7 @@ from utf8_sim.tools.errors import Refused
 from utf8_sim.tools.words import plural
 
 from ..designs import DesignSpec, designs, small_designs
-from ..formal.properties import proofs_of, too_large_for
+from ..formal.properties import every_property, too_large_for
 from ..formal.theorems import THEOREMS, Assumption, Step
 from .proof_results import UNDECIDED, Results, digest_of
 
@@ -46,8 +46,7 @@ def _order(spec: DesignSpec) -> tuple[int, bool, int, str, int]:
 @cache
 def _digests(spec: DesignSpec) -> dict[str, str]:
     """The digest of the present code for each property of a design."""
-    properties = (*proofs_of(spec), *too_large_for(spec))
-    return {what.name: digest_of(spec, what) for what in properties}
+    return {what.name: digest_of(spec, what) for what in every_property(spec)}
 
 
 @cache

@@ -16,7 +16,7 @@ from utf8_sim.tools.yowasp import package_versions, versions_line
 from ..designs import DesignSpec
 from ..formal.abc_program import PACKAGE
 from ..formal.bench import Property
-from ..formal.properties import module_of, proofs_of, too_large_for
+from ..formal.properties import every_property, module_of
 from ..formal.prover import Proof
 from .code_digest import code_digest
 
@@ -190,7 +190,7 @@ def _exists(result: Result) -> bool:
 
 @cache
 def _names(spec: DesignSpec) -> frozenset[str]:
-    return frozenset(what.name for what in (*proofs_of(spec), *too_large_for(spec)))
+    return frozenset(what.name for what in every_property(spec))
 
 
 def _order(result: Result) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ import typer
 from utf8_sim.command_line import COMMAND_LINES, own_options, owners
 from utf8_sim.tools.errors import Refused
 
-from .options import LANES, OWN, OWNERS, choice, option, output_file
+from .options import LANES, OWN, OWNERS, choice, option, output_file, own_option
 
 if TYPE_CHECKING:
     from utf8_hdl import Profile
@@ -178,7 +178,7 @@ class Demo:
         "with its errors replaced. Default: utf-16.",
         "--to",
     )
-    strip_bom: bool = option(False, f"{OWNERS}: remove U+FEFF at the beginning of each text.")
+    strip_bom: bool = own_option(own_options()["--strip-bom"])
 
     def spec(self, profile: "Profile") -> "DesignSpec":
         """The design that they name."""

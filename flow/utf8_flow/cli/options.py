@@ -33,7 +33,8 @@ OWN = {"own": True}
 
 def option(default: Any, help: str, *names: str, **settings: Any) -> Any:
     """A field of a group: an option, with Typer's settings; without a default it is required."""
-    return field(default=default, metadata={"option": typer.Option(*names, help=help, **settings)})
+    declared = typer.Option(..., *names, help=help, **settings)
+    return field(default=default, metadata={"option": declared})
 
 
 def output_file(metavar: str, help: str, *names: str, default: str | None = None) -> Any:
@@ -170,7 +171,7 @@ def _options_of(group: Any) -> Iterator[Parameter]:
             yield _parameter(group, each.name, each.type, each)
             continue
         for own in own_options().values():
-            yield _parameter(group, own.name, _type_of(own), _own_option(own))
+            yield _parameter(group, own.name, _type_of(own), own_option(own))
 
 
 def _parameter(group: Any, name: str, type_: Any, field: "Field[Any]") -> Parameter:
@@ -183,12 +184,10 @@ def _parameter(group: Any, name: str, type_: Any, field: "Field[Any]") -> Parame
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _own_option(own: OwnOption) -> Any:
+def own_option(own: OwnOption) -> Any:
     """The declaration of an option of a component's own."""
     if own.default is False:
-        flag = option(False, f"{OWNERS}: {own.help}.")
-        flag.metadata["option"].param_decls = (own.option,)
-        return flag
+        return option(False, f"{OWNERS}: {own.help}.", own.option)
     help = f"{OWNERS}: {own.help}. Default: {own.default}."
     if own.values:
         return choice(None, own.values, help, own.option)

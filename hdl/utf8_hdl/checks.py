@@ -1,12 +1,11 @@
 """Checks of arguments: one that is wrong is refused where it is given, in one line."""
 
 import operator
-from functools import partial
-from inspect import signature
 from reprlib import repr as shortened
 from typing import Any
 
-from amaranth.lib import wiring
+LANES = (1, 2, 4, 8, 16, 32, 64, 128)
+"""The supported numbers of bytes in a beat."""
 
 
 def checked_integer(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
@@ -39,12 +38,8 @@ def checked_type(name: str, value: Any, kind: type, such_as: str = "") -> Any:
     return value
 
 
-class Design(wiring.Component):
-    """A component whose attributes have the names of its parameters.
-
-    A copy of it, or a pickled one, is another one with the same parameters.
-    """
-
-    def __reduce__(self) -> Any:
-        parameters = {name: getattr(self, name) for name in signature(type(self)).parameters}
-        return partial(type(self), **parameters), ()
+def checked_lanes(lanes: int) -> int:
+    """A number of lanes, if it is supported; otherwise a `ValueError`."""
+    if checked_integer("lanes", lanes) not in LANES:
+        raise ValueError(f"lanes must be a power of two from 1 to {LANES[-1]}, not {lanes!r}")
+    return int(lanes)

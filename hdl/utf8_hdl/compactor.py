@@ -8,11 +8,12 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from .checks import Design
+from .checks import checked_lanes
 from .counter import LOW, at_least, compared, majority, plus, up
 from .credit import CHUNK, NUMBER_WIDTH, PLACE_WIDTH, Credit, Step
+from .design import Design
 from .gates import select
-from .layouts import checked_lanes, sparse_layout
+from .layouts import sparse_layout
 
 GROUP, PAIR, BLOCK = 4, 8, 16
 """How many lanes are counted in stages 1, 2 and 3."""

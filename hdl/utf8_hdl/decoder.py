@@ -9,11 +9,12 @@ from amaranth.lib.wiring import In, Out
 
 from . import tables
 from .byte_sets import ByteSets
-from .checks import Design, checked_type
+from .checks import checked_lanes, checked_type
 from .compact_decoder import CompactDecoder
+from .design import Design
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
-from .layouts import BYTE_LAYOUT, Kind, beat_layout, checked_lanes, slots_layout, token_layout
+from .layouts import BYTE_LAYOUT, Kind, beat_layout, slots_layout, token_layout
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile, form_of_bit
 from .wide_decoder import WideDecoder
 

@@ -7,8 +7,9 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
-from .checks import Design, checked_type
+from .checks import checked_type
 from .compact_encoder import CompactEncoder
+from .design import Design
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
 from .layouts import ENCODED_LAYOUT, code_point_layout

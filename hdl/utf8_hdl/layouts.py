@@ -87,9 +87,6 @@ def code_point_layout(profile: Profile) -> data.StructLayout:
 ENCODED_LAYOUT = data.StructLayout({"data": 8, "error": 1, "last": 1})
 """An encoder's output. ``error``: the byte belongs to U+FFFD in place of a refused code point."""
 
-LANES = (1, 2, 4, 8, 16, 32, 64, 128)
-"""How many bytes a beat may have."""
-
 OFFSET_WIDTH = 32
 """Bits of an offset in a text, by default and at most."""
 
@@ -98,13 +95,6 @@ MIN_OFFSET_WIDTH = 4
 
 A validator counts units of eight bytes, or of a beat, if that has more; at least one bit does.
 """
-
-
-def checked_lanes(lanes: int) -> int:
-    """A number of lanes, if there are components with so many; else it is a `ValueError`."""
-    if checked_integer("lanes", lanes) not in LANES:
-        raise ValueError(f"lanes must be a power of two from 1 to {LANES[-1]}, not {lanes!r}")
-    return int(lanes)
 
 
 def beat_layout(lanes: int) -> data.StructLayout:

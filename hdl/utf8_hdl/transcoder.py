@@ -6,12 +6,13 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .checks import Design, checked_type
+from .checks import checked_lanes, checked_type
 from .compactor import Compactor
 from .credit import CHUNK, NUMBER_WIDTH, Credit, Step
+from .design import Design
 from .forms import ByteOrder, Form
 from .gates import select
-from .layouts import beat_layout, checked_lanes, sparse_layout, text_layout
+from .layouts import beat_layout, sparse_layout, text_layout
 from .profile import UNICODE, Profile, checked_profile
 from .readers import READERS, any_of_fours
 from .writers import WRITERS, write_pairs

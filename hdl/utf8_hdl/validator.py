@@ -8,12 +8,13 @@ from amaranth.lib.wiring import In, Out
 
 from . import tables
 from .byte_sets import ByteSets
-from .checks import Design
+from .checks import checked_lanes
 from .counter import minus, saturating_counter, up
 from .credit import Credit, Step
+from .design import Design
 from .gates import any_of, select
 from .lanes import Lanes, bit_of_count
-from .layouts import OFFSET_WIDTH, Kind, beat_layout, checked_lanes, verdict_layout
+from .layouts import OFFSET_WIDTH, Kind, beat_layout, verdict_layout
 from .profile import UNICODE, ErrorSpan, Profile, checked_profile
 
 UNIT_BITS = 3

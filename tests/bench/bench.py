@@ -27,7 +27,8 @@ import numpy as np
 from amaranth.hdl import UnusedElaboratable
 
 from utf8_flow.export.verilog import generate
-from utf8_flow.verify.engines import ENGINES, keep_freed_memory
+from utf8_flow.verify.engine_choice import keep_freed_memory
+from utf8_flow.verify.engines import ENGINES
 from utf8_hdl import Decoder, Validator, __version__
 from utf8_sim.components import DECODER, component_of
 from utf8_sim.engines.engine import Engine

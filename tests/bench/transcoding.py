@@ -28,7 +28,7 @@ from bench import FailedError, processor, progress
 from utf8_flow.fpga.chart import drawn
 from utf8_flow.fpga.families import DEVICES
 from utf8_flow.fpga.results import table
-from utf8_flow.verify.engines import keep_freed_memory
+from utf8_flow.verify.engine_choice import keep_freed_memory
 
 HERE = Path(__file__).parent
 SYNTHESIS = HERE.parents[1] / "docs" / "synthesis-transcoder.json"

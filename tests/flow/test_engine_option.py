@@ -11,7 +11,7 @@ import pytest
 from command import Run, assert_refused, both_commands, names, run
 from needs import ENGINES, each_engine, needs_compiler, needs_verilator
 from reference import ref_tokens
-from utf8_flow.verify import engines
+from utf8_flow.verify import engine_choice, engines
 
 COMPILER_MISSING = "no C++ compiler is installed: install g++ or clang++"
 
@@ -57,7 +57,7 @@ FAILING = "failing-c++ failed (exit status 3): error: no room"
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch):
-    monkeypatch.setattr(engines, "WORTH_COMPILING", WORTH)
+    monkeypatch.setattr(engine_choice, "WORTH_COMPILING", WORTH)
 
 
 def test_every_engine_is_tried_here():

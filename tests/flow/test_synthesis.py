@@ -36,7 +36,7 @@ from utf8_flow.fpga.placement import (
 from utf8_flow.fpga.results import document, summary
 from utf8_flow.fpga.synthesis import synthesize
 from utf8_hdl import PROFILES, UCS2, UNICODE, Decoder, Encoder, ErrorSpan
-from utf8_hdl.layouts import LANES
+from utf8_hdl.checks import LANES
 from utf8_sim.components import COMPONENTS
 from utf8_sim.tools import yowasp as tools
 from utf8_sim.tools.errors import ToolError

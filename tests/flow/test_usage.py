@@ -283,7 +283,7 @@ def fail_in_a_worker(*_: object, **__: object) -> None:
     [(fail, "RuntimeError: no such luck"), (fail_in_a_worker, "ValueError: factorial() not ")],
 )
 def test_an_error_that_nobody_expects_is_no_difference(folder, monkeypatch, failing, what):
-    monkeypatch.setattr("utf8_flow.verify.engines.prepare_engine", failing)
+    monkeypatch.setattr("utf8_flow.verify.engine_choice.prepare_engine", failing)
     failed = run("simulate", "text.txt")
     assert (failed.status, failed.out) == (70, "")
     assert failed.err.startswith(f"utf8-hdl: unexpected error: {what}")

@@ -143,7 +143,7 @@ def simulate(
     from utf8_sim.subject import Subject
 
     from ..terminal import report_console
-    from ..verify.engines import prepare_engine
+    from ..verify.engine_choice import prepare_engine
     from ..verify.runner import Runner
     from ..verify.simulation import Recording
     from ..verify.sources import Campaign, Counted, Replay
@@ -215,7 +215,8 @@ def compare(
     from utf8_sim.subject import Subject
 
     from ..terminal import report_console, say
-    from ..verify.engines import prepare_engine, tools_of
+    from ..verify.engine_choice import prepare_engine
+    from ..verify.engines import tools_of
     from ..verify.runner import Budget, Runner
     from ..verify.sources import Campaign, Exhaustive, RandomUnits
     from .texts import typed_part

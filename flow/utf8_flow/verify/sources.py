@@ -21,7 +21,8 @@ from utf8_sim.tools.cache import contents
 from utf8_sim.tools.words import plural
 
 from ..designs import DesignSpec
-from .engines import ENGINES, keep_freed_memory
+from .engine_choice import keep_freed_memory
+from .engines import ENGINES
 
 LONGEST = 4
 """Bytes of the longest text that :class:`Exhaustive` drives."""

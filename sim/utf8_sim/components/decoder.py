@@ -158,16 +158,16 @@ class DecoderComponent(Component):
         return PORTS
 
     def promises(self, timing: Timing) -> str:
-        if timing.latency == timing.latency_of_cut:
-            latency = """\
-// Latency: a token is at the output 1 cycle after its last byte was taken, or after the byte that
-// cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
-// until one of them begins a sequence."""
-        else:
+        if isinstance(timing, Elastic):
             latency = f"""\
 // Latency: a token is at the output {timing.latency} cycles after its last byte was taken, or \
 {timing.latency_of_cut} after the byte
 // that cuts it short; one more while bytes follow reset, or a token that waited, without a gap."""
+        else:
+            latency = """\
+// Latency: a token is at the output 1 cycle after its last byte was taken, or after the byte that
+// cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
+// until one of them begins a sequence."""
         return f"""\
 // Line rate: s_axis_tready is high whenever m_axis_tready is.
 {latency}

@@ -156,14 +156,6 @@ class Compact(NamedTuple):
         return 1
 
     @property
-    def latency_of_cut(self) -> int:
-        return 1
-
-    @property
-    def latency_of_state(self) -> int:
-        return 0
-
-    @property
     def kernel(self) -> Kernel:
         return compact
 
@@ -203,14 +195,6 @@ class Serial(NamedTuple):
     @property
     def latency(self) -> int:
         return self.before + self.after + 2
-
-    @property
-    def latency_of_state(self) -> int:
-        return self.before
-
-    @property
-    def latency_of_cut(self) -> int:
-        return self.latency
 
     @property
     def kernel(self) -> Kernel:
@@ -276,16 +260,8 @@ class Credit(NamedTuple):
     stages: int
 
     @property
-    def latency_of_state(self) -> int:
-        return 0
-
-    @property
     def latency(self) -> int:
         return self.stages + 1
-
-    @property
-    def latency_of_cut(self) -> int:
-        return self.latency
 
     @property
     def kernel(self) -> Kernel:
@@ -342,10 +318,6 @@ class Packing(NamedTuple):
     stages: int
 
     @property
-    def latency_of_state(self) -> int:
-        return 0
-
-    @property
     def latency_of_full(self) -> int:
         return self.stages + 1
 
@@ -353,10 +325,6 @@ class Packing(NamedTuple):
     def latency(self) -> int:
         """That of a text's last output."""
         return self.latency_of_full + 1
-
-    @property
-    def latency_of_cut(self) -> int:
-        return self.latency_of_full
 
     @property
     def kernel(self) -> Kernel:
@@ -436,10 +404,6 @@ class Transcoding(NamedTuple):
 
     stages_of_reading: int
     stages: int
-
-    @property
-    def latency_of_state(self) -> int:
-        return 0
 
     @property
     def reading(self) -> Packing:
@@ -577,8 +541,7 @@ def _first_slot(timing, state, queue, number, accepted, begin, end):  # type: ig
 Timing = Elastic | Compact | Serial | Credit | Packing | Transcoding
 """How a component behaves in time, by its parameters.
 
-The latencies are the cycles from an input to its output, to the output that it cuts, and to the
-cycle in which it meets the state machine.
+``latency`` is the cycles from an input to its output. ``kernel`` is what runs it.
 """
 
 

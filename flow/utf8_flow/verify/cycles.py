@@ -11,7 +11,7 @@ from rich.text import Text
 
 from utf8_sim.components.report import active_cycles
 from utf8_sim.golden.model import MET
-from utf8_sim.golden.timing import NOTHING, Elastic, Serial
+from utf8_sim.golden.timing import NOTHING, meets_state_later
 from utf8_sim.lockstep import HANDSHAKE, Window
 from utf8_sim.shown import has_error
 from utf8_sim.stimulus import LAST
@@ -49,8 +49,7 @@ def cycle_table(
     if not cycles:
         return []
     resets = bool(trace[RESET][cycles[0] - begin : cycles[-1] + 1 - begin].any())
-    # Elsewhere an input meets the state machine in the cycle in which it is accepted.
-    is_later = isinstance(subject.timing, Elastic | Serial) and MET in trace.columns
+    is_later = MET in trace.columns and meets_state_later(subject.timing)
     met = _met(trace, subject) if is_later else None
     width = max(len("cycle"), len(str(cycles[-1])))
     no_mark = "" if marked is None else "  "

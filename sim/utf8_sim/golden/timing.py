@@ -541,8 +541,13 @@ def _first_slot(timing, state, queue, number, accepted, begin, end):  # type: ig
 Timing = Elastic | Compact | Serial | Credit | Packing | Transcoding
 """How a component behaves in time, by its parameters.
 
-``latency`` is the cycles from an input to its output. ``kernel`` is what runs it.
+``latency`` is the number of cycles from an input to its output. ``kernel`` loops over the cycles.
 """
+
+
+def meets_state_later(timing: Timing) -> bool:
+    """True if the state machine sees an input some cycles after its handshake."""
+    return isinstance(timing, Elastic | Serial)
 
 
 def longest_gap(timing: Timing) -> int:

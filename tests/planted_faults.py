@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from utf8_flow.designs import DesignSpec
-from utf8_hdl import UCS4, UNICODE, ByteOrder, ErrorSpan, Form, Profile
+from utf8_hdl import UCS4, UNICODE, ErrorSpan, Profile
 
 RESETS = "the campaign with resets"
 
@@ -63,29 +63,20 @@ NARROW_4, NARROW_8 = (
 COMPACTOR_2, COMPACTOR_4 = (DesignSpec("compactor", lanes=lanes) for lanes in (2, 4))
 
 
-def transcoder(
-    from_form: Form, to_form: Form, lanes: int = 4, big: bool = False, strip_bom: bool = False
-) -> DesignSpec:
-    order = ByteOrder.BIG if big else ByteOrder.LITTLE
-    own = {
-        "from_form": from_form,
-        "to_form": to_form,
-        "byte_order": order,
-        "strip_bom": strip_bom,
-    }
+def transcoder(source: str, target: str, lanes: int = 4, strip_bom: bool = False) -> DesignSpec:
+    own = {"source": source, "target": target, "strip_bom": strip_bom}
     return DesignSpec("transcoder", lanes=lanes, own=own)
 
 
-UTF_8, UTF_16, UTF_32 = Form
-UTF_8_TO_16 = transcoder(UTF_8, UTF_16)
-UTF_16_TO_8 = transcoder(UTF_16, UTF_8)
-UTF_32_TO_8 = transcoder(UTF_32, UTF_8)
-UTF_32_TO_16 = transcoder(UTF_32, UTF_16)
-UTF_16_TO_32 = transcoder(UTF_16, UTF_32)
-MARK_FROM_8 = transcoder(UTF_8, UTF_16, lanes=2, strip_bom=True)
-MARK_FROM_16 = transcoder(UTF_16, UTF_8, lanes=2, strip_bom=True)
-BIG_16_TO_8 = transcoder(UTF_16, UTF_8, big=True)
-BIG_8_TO_32 = transcoder(UTF_8, UTF_32, lanes=2, big=True)
+UTF_8_TO_16 = transcoder("utf-8", "utf-16le")
+UTF_16_TO_8 = transcoder("utf-16le", "utf-8")
+UTF_32_TO_8 = transcoder("utf-32le", "utf-8")
+UTF_32_TO_16 = transcoder("utf-32le", "utf-16le")
+UTF_16_TO_32 = transcoder("utf-16le", "utf-32le")
+MARK_FROM_8 = transcoder("utf-8", "utf-16le", lanes=2, strip_bom=True)
+MARK_FROM_16 = transcoder("utf-16le", "utf-8", lanes=2, strip_bom=True)
+BIG_16_TO_8 = transcoder("utf-16be", "utf-8")
+BIG_8_TO_32 = transcoder("utf-8", "utf-32be", lanes=2)
 
 WHOLE_UCS4 = replace(UCS4, error_span=ErrorSpan.WHOLE_SEQUENCE)
 

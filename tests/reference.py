@@ -60,20 +60,15 @@ BOUNDARY_BYTES = bytes.fromhex(
 """First and last byte of every row and column of Unicode Table 3-7, and their neighbours."""
 
 
-def codec(form: str, order: str = "little") -> str:
-    """What CPython calls an encoding form."""
-    return form if form == "utf-8" else f"{form}-{order[0]}e"
-
-
 def ref_transcoded(
-    text: bytes, taken: str, given: str, order: str = "little", strip_bom: bool = False
+    text: bytes, source: str, target: str, strip_bom: bool = False
 ) -> tuple[bytes, bool]:
-    """A text in another form, and whether it had an error."""
-    found = text.decode(codec(taken, order), "replace")
+    """A text in another encoding, by the names of CPython's codecs; whether it had an error."""
+    found = text.decode(source, "replace")
     try:
-        text.decode(codec(taken, order))
+        text.decode(source)
     except UnicodeDecodeError:
         error = True
     else:
         error = False
-    return found.removeprefix("\ufeff" * strip_bom).encode(codec(given, order)), error
+    return found.removeprefix("\ufeff" * strip_bom).encode(target), error

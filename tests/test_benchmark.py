@@ -66,7 +66,7 @@ def test_hardware_is_what_was_placed_and_routed(tmp_path):
     others = [
         DESIGN | {"component": "decoder"},
         DESIGN | {"lanes": 2},
-        DESIGN | {"from_form": "utf-16", "to_form": "utf-8"},
+        DESIGN | {"source": "utf-16le", "target": "utf-8"},
         {name: value for name, value in DESIGN.items() if name != "usable_mhz"},
     ]
     file.write_text(json.dumps({"designs": [*others, DESIGN]}))

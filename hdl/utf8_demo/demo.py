@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8_hdl.decoder import Decoder
-from utf8_hdl.forms import Form
+from utf8_hdl.encoding_scheme import EncodingScheme
 from utf8_hdl.profile import UNICODE, Profile
 from utf8_hdl.transcoder import Transcoder
 
@@ -25,7 +25,7 @@ BUFFER = 2048
 """How many bytes wait at most while the longer answers to those before them are sent."""
 
 
-GIVEN_FORMS = (Form.UTF_16, Form.UTF_8)
+TARGETS = (EncodingScheme.UTF_16LE, EncodingScheme.UTF_8)
 """What a demo's transcoder may give."""
 
 
@@ -69,8 +69,8 @@ class Demo(wiring.Component):
         How many bytes the buffer holds, the notice of an overrun included.
     compact : bool
         Whether the decoder is the compact one; with a transcoder it is anyway.
-    to_form : Form, optional
-        What a transcoder gives that takes the decoder's place: UTF-16, or UTF-8 to repair.
+    target : EncodingScheme, optional
+        Output encoding of the transcoder that replaces the decoder: UTF-16LE, or UTF-8 to repair.
     strip_bom : bool
         Whether the transcoder leaves U+FEFF out at the beginning of a text.
 
@@ -103,7 +103,7 @@ class Demo(wiring.Component):
         pause: float = PAUSE,
         buffer: int = BUFFER,
         compact: bool = False,
-        to_form: Form | None = None,
+        target: EncodingScheme | None = None,
         strip_bom: bool = False,
     ) -> None:
         self.profile = profile
@@ -112,15 +112,15 @@ class Demo(wiring.Component):
         if buffer < ReceiveBuffer.SMALLEST:
             raise ValueError(f"buffer must be {ReceiveBuffer.SMALLEST} or more, not {buffer!r}")
         self._buffer_depth = buffer
-        self._compact = compact or to_form is not None
+        self._compact = compact or target is not None
         self._transcoder = None
-        if to_form is not None:
-            if to_form not in GIVEN_FORMS:
-                raise ValueError(f"to_form must be UTF-16 or UTF-8, not {to_form!r}")
-            self._transcoder = Transcoder(profile, 1, to_form=to_form, strip_bom=strip_bom)
+        if target is not None:
+            if target not in TARGETS:
+                raise ValueError(f"target must be UTF-16LE or UTF-8, not {target!r}")
+            self._transcoder = Transcoder(profile, lanes=1, target=target, strip_bom=strip_bom)
             # Amaranth warns of the whole if it is not used.
             self._transcoder._MustUse__silence = True
-        self._writes_losses = to_form is not Form.UTF_8
+        self._writes_losses = target is not EncodingScheme.UTF_8
         super().__init__()
 
     def elaborate(self, platform: Any) -> Module:
@@ -217,14 +217,14 @@ class Demo(wiring.Component):
 
         Nothing else is written at that time: a notice waits for the end of the text.
         """
-        form = transcoder.to_form
-        m.submodules.units = units = UnitSplitter(transcoder.out_lanes, form.unit_bytes)
+        target = transcoder.target
+        m.submodules.units = units = UnitSplitter(transcoder.out_lanes, target.unit_bytes)
         wiring.connect(m, transcoder.o, units.i)
-        taker: Any = transmitter if form is Form.UTF_8 else writer
+        taker: Any = transmitter if target is EncodingScheme.UTF_8 else writer
         m.d.comb += units.o.ready.eq(taker.i.ready)
         with m.If(units.o.valid):
             m.d.comb += taker.i.valid.eq(1)
-            if form is Form.UTF_8:
+            if target is EncodingScheme.UTF_8:
                 m.d.comb += transmitter.i.payload.eq(units.o.payload)
             else:
                 m.d.comb += writer.i.p.line.eq(UNIT_LINE)

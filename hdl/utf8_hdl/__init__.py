@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .decoder import Decoder
     from .elastic import Pipeline
     from .encoder import Encoder
-    from .forms import ByteOrder, Form
+    from .encoding_scheme import EncodingScheme
     from .layouts import (
         BYTE_LAYOUT,
         ENCODED_LAYOUT,
@@ -39,12 +39,11 @@ __all__ = [
     "UCS4",
     "UNICODE",
     "AxiStream",
-    "ByteOrder",
     "Compactor",
     "Decoder",
     "Encoder",
+    "EncodingScheme",
     "ErrorSpan",
-    "Form",
     "Kind",
     "Pipeline",
     "Profile",
@@ -70,12 +69,11 @@ _HOMES = {
     "UCS4": "profile",
     "UNICODE": "profile",
     "AxiStream": "axi",
-    "ByteOrder": "forms",
     "Compactor": "compactor",
     "Decoder": "decoder",
     "Encoder": "encoder",
+    "EncodingScheme": "encoding_scheme",
     "ErrorSpan": "profile",
-    "Form": "forms",
     "Kind": "layouts",
     "Pipeline": "elastic",
     "Profile": "profile",

@@ -17,7 +17,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Value
 
 from .credit import Credit, Step
-from .forms import ByteOrder, Form
+from .encoding_scheme import EncodingScheme
 from .gates import any_of, select
 from .lanes import Lanes
 from .profile import REPLACEMENT, SURROGATES, Profile
@@ -31,7 +31,7 @@ MOST_BYTES = 4
 """Bytes of the longest form in UTF-8, as far as UTF-16 knows it."""
 
 
-def read_utf8(credit: Credit, i: Any, profile: Profile, byte_order: ByteOrder) -> Step:
+def read_utf8(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Step:
     """Of UTF-8, where each byte is a unit: the logic of :class:`~utf8_hdl.lanes.Lanes`."""
     lanes = Lanes(credit, i, profile)
     named = lanes.named()
@@ -43,14 +43,14 @@ def read_utf8(credit: Credit, i: Any, profile: Profile, byte_order: ByteOrder) -
     return _made(credit, token, error, code_points, longer)
 
 
-def read_utf16(credit: Credit, i: Any, profile: Profile, byte_order: ByteOrder) -> Step:
+def read_utf16(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Step:
     """Of UTF-16 (Unicode D91): a pair of surrogates, or any other unit, is a code point.
 
     A surrogate alone is an error, unless the profile accepts surrogates. So is a byte that is left
     over at the end of a text; behind a high surrogate alone it is part of the same error, as
     it is to WHATWG's decoder and CPython's.
     """
-    units = _units(credit, i, 2, byte_order)
+    units = _units(credit, i, scheme)
     there = units["there"]
     classify = credit.step("classify", "what a unit is by itself")
     surrogate = there & _all(units, 15, 14, 12, 11) & ~units["unit_13"]
@@ -95,12 +95,12 @@ def read_utf16(credit: Credit, i: Any, profile: Profile, byte_order: ByteOrder) 
     return _made(credit, step["token"], error, code_points, longer)
 
 
-def read_utf32(credit: Credit, i: Any, profile: Profile, byte_order: ByteOrder) -> Step:
+def read_utf32(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Step:
     """Of UTF-32 (Unicode D90): each unit is a code point, or an error if the profile refuses it.
 
     So are one to three bytes that are left over at the end of a text.
     """
-    units = _units(credit, i, 4, byte_order)
+    units = _units(credit, i, scheme)
     refuse = credit.step("refuse", "which units are no code points")
     width = profile.code_point_width
     there = units["there"]
@@ -121,15 +121,13 @@ def read_utf32(credit: Credit, i: Any, profile: Profile, byte_order: ByteOrder) 
     return _made(credit, _slots(token), _slots(token & error), code_points, longer)
 
 
-def _units(credit: Credit, i: Any, size: int, byte_order: ByteOrder) -> Step:
+def _units(credit: Credit, i: Any, scheme: EncodingScheme) -> Step:
     """Stage 1: the bits of units, of each place; whether it is there, or only a part of it."""
     step = credit.step("units", "the units that bytes make")
-    lanes = range(len(i.p.keep))
-    places = [lanes[begin : begin + size] for begin in lanes[::size]]
-    keeps = [Cat(i.p.keep[lane] for lane in place) for place in places]
-    if byte_order is ByteOrder.BIG:
-        places = [place[::-1] for place in places]
-    units = [Cat(i.p.data[lane] for lane in place) for place in places]
+    size = scheme.unit_bytes
+    firsts = range(0, len(i.p.keep), size)
+    keeps = [Cat(i.p.keep[first + byte] for byte in range(size)) for first in firsts]
+    units = [Cat(i.p.data[first + byte] for byte in scheme.byte_order) for first in firsts]
     for bit in range(8 * size):
         step.keep(f"unit_{bit}", Cat(unit[bit] for unit in units))
     step.keep("there", Cat(keep.all() for keep in keeps))
@@ -205,9 +203,9 @@ def _up(planes: list[Value]) -> list[Value]:
     return [*result, flips]
 
 
-READERS: dict[Form, Callable[[Credit, Any, Profile, ByteOrder], Step]] = {
-    Form.UTF_8: read_utf8,
-    Form.UTF_16: read_utf16,
-    Form.UTF_32: read_utf32,
+READERS: dict[int, Callable[[Credit, Any, Profile, EncodingScheme], Step]] = {
+    1: read_utf8,
+    2: read_utf16,
+    4: read_utf32,
 }
-"""The reader of each form."""
+"""The readers, by the bytes of a code unit."""

@@ -1,4 +1,4 @@
-"""The transcoder: text in one encoding form to text in another, with errors replaced by U+FFFD."""
+"""The transcoder: text in one encoding scheme to text in another, errors replaced by U+FFFD."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from .checks import checked_lanes, checked_type
 from .compactor import Compactor
 from .credit import CHUNK, NUMBER_WIDTH, Credit, Step
 from .design import Design
-from .forms import ByteOrder, Form
+from .encoding_scheme import EncodingScheme
 from .gates import select
 from .layouts import beat_layout, sparse_layout, text_layout
 from .profile import UNICODE, Profile, checked_profile
@@ -30,7 +30,7 @@ HIGHEST = 0x10FFFF
 
 
 class Transcoder(Design):
-    """Turns text into another encoding form; what is wrong with it becomes U+FFFD.
+    """Converts text to another encoding scheme and replaces each error by U+FFFD.
 
     It is made of two parts with a flow control each. The first, :class:`.Units`, reads code points
     and writes their units, which are in the places of a beat where they end. The second is a
@@ -48,10 +48,10 @@ class Transcoder(Design):
        after the beat was accepted that follows the one with that unit, or 23 cycles after that one
        itself if it is its text's last. The last beat of a text is at the output 24 cycles after the
        last one of the input was accepted. Cycles in which the output waits are not counted.
-    3. What comes out is what CPython's ``bytes.decode(form, "replace").encode(form)`` gives, and
-       from UTF-8 and UTF-16 WHATWG's decoders. Beats are full but with ``last``; that comes with
-       each text, if need be in a beat without bytes. With it ``error`` says whether there was an
-       error.
+    3. The output is that of CPython's ``bytes.decode(source, "replace").encode(target)``, and from
+       UTF-8 and UTF-16 also that of WHATWG's decoders. All beats are full except those with
+       ``last``. Each text ends with ``last``, if need be in a beat without bytes, and there
+       ``error`` is high if the text had an error.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care, and so is what is in a lane without ``keep``.
@@ -70,10 +70,8 @@ class Transcoder(Design):
     lanes : int
         How many bytes a beat of the input may have: a power of two up to 128, and one unit's at
         least.
-    from_form, to_form : Form
-        What the input is, and the output. They may be the same: then it is repaired.
-    byte_order : ByteOrder
-        Of UTF-16 and UTF-32, on both sides.
+    source, target : EncodingScheme
+        Encoding schemes of input and output. If they are the same, ill-formed text is repaired.
     strip_bom : bool
         Whether a byte order mark, U+FEFF at the beginning of a text, is left out.
 
@@ -86,7 +84,7 @@ class Transcoder(Design):
 
     Attributes
     ----------
-    profile, lanes, from_form, to_form, byte_order, strip_bom
+    profile, lanes, source, target, strip_bom
         As given.
     out_lanes : int
         How many bytes a beat of the output may have: for each unit that a beat of the input may
@@ -109,30 +107,28 @@ class Transcoder(Design):
         self,
         profile: Profile = UNICODE,
         lanes: int = 8,
-        from_form: Form = Form.UTF_8,
-        to_form: Form = Form.UTF_16,
-        byte_order: ByteOrder = ByteOrder.LITTLE,
+        source: EncodingScheme = EncodingScheme.UTF_8,
+        target: EncodingScheme = EncodingScheme.UTF_16LE,
         strip_bom: bool = False,
     ) -> None:
         self.profile, lanes = checked_profile(profile), checked_lanes(lanes)
         self.lanes = lanes
-        self.from_form, self.to_form = Form(from_form), Form(to_form)
-        self.byte_order = ByteOrder(byte_order)
+        self.source, self.target = EncodingScheme(source), EncodingScheme(target)
         self.strip_bom = checked_type("strip_bom", strip_bom, bool)
         if profile.highest > HIGHEST:
             raise ValueError(
                 f"a transcoder needs a profile up to U+10FFFF, unicode or ucs2, not {profile.name}"
             )
-        size = self.from_form.unit_bytes
+        size = self.source.unit_bytes
         if lanes < size:
-            raise ValueError(f"from {self.from_form.value} there must be {size} lanes or more")
+            raise ValueError(f"from {self.source.value} there must be {size} lanes or more")
         self.places = lanes // size
         self._units = self.places * self._in_slot
         if self._units > MOST_UNITS:
             most = lanes * MOST_UNITS // self._units
-            names = f"{self.from_form.value} to {self.to_form.value}"
+            names = f"{self.source.value} to {self.target.value}"
             raise ValueError(f"from {names} there may be up to {most} lanes, not {lanes}")
-        self.out_lanes = self._units * self.to_form.unit_bytes
+        self.out_lanes = self._units * self.target.unit_bytes
         super().__init__(
             {
                 "i": In(stream.Signature(beat_layout(lanes))),
@@ -147,15 +143,13 @@ class Transcoder(Design):
     @property
     def _in_slot(self) -> int:
         """How many units a slot has."""
-        if self.to_form is Form.UTF_8:
-            return 4
-        return 2 if self.to_form is Form.UTF_16 and self.from_form is Form.UTF_32 else 1
+        sizes = self.source.unit_bytes, self.target.unit_bytes
+        return 4 if sizes[1] == 1 else 2 if sizes == (4, 2) else 1
 
     @property
     def _width(self) -> int:
         """Bits of a unit, as far as any is ever set."""
-        widths = {Form.UTF_8: 8, Form.UTF_16: 16, Form.UTF_32: self.profile.code_point_width}
-        return widths[self.to_form]
+        return min(8 * self.target.unit_bytes, self.profile.code_point_width)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -167,14 +161,12 @@ class Transcoder(Design):
 
     def _deliver(self, m: Module, dense: Any) -> None:
         """The bytes of units."""
-        size, o = self.to_form.unit_bytes, self.o
-        order = range(size) if self.byte_order is ByteOrder.LITTLE else reversed(range(size))
+        size, order, o = self.target.unit_bytes, self.target.byte_order, self.o
         wide = [Cat(value, Const(0, 8 * size))[: 8 * size] for value in dense.p.data]
-        places = [*order]
         m.d.comb += [
             dense.ready.eq(o.ready),
             o.valid.eq(dense.valid),
-            o.p.data.eq(Cat(value.word_select(place, 8) for value in wide for place in places)),
+            o.p.data.eq(Cat(value.word_select(byte, 8) for value in wide for byte in order)),
             o.p.keep.eq(Cat(keep.replicate(size) for keep in dense.p.keep)),
             o.p.last.eq(dense.p.last),
             o.p.error.eq(dense.p.user),
@@ -242,11 +234,12 @@ class Units(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         transcoder = self.transcoder
-        profile, forms = transcoder.profile, (transcoder.from_form, transcoder.to_form)
+        profile, source = transcoder.profile, transcoder.source
+        sizes = source.unit_bytes, transcoder.target.unit_bytes
         credit = Credit(m, self.i, self.o, waits=True)
-        make = READERS[forms[0]](credit, self.i, profile, transcoder.byte_order)
-        pairs = forms == (Form.UTF_32, Form.UTF_16)
-        units = (write_pairs if pairs else WRITERS[forms[1]])(make, profile.code_point_width)
+        make = READERS[sizes[0]](credit, self.i, profile, source)
+        writer = write_pairs if sizes == (4, 2) else WRITERS[sizes[1]]
+        units = writer(make, profile.code_point_width)
         write = credit.step("write", "the units")
         slots = range(len(make["token"]))
         bits = (bit[slot] for slot in slots for unit in units for bit in unit.bits)
@@ -308,7 +301,7 @@ class Units(wiring.Component):
     def _byte_order_mark(self, make: Step) -> tuple[int, Value]:
         """In which slot a byte order mark is, and whether there is one in this beat."""
         transcoder, last = self.transcoder, make["last"]
-        unit = 2 if transcoder.from_form is Form.UTF_8 else 0  # it is EF BB BF
+        unit = 2 if transcoder.source.unit_bytes == 1 else 0  # in UTF-8 it is EF BB BF
         beat, place = divmod(unit, transcoder.places)
         slot, number = place + 1, make.register("beat_of_text", 2)
         with make.m.If(make.comes):

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from amaranth.hdl import Cat, Const, Value
 
 from .credit import Step
-from .forms import Form
 from .gates import any_of
 
 SURROGATE_BITS = 0b11011
@@ -94,9 +93,5 @@ def _one_less(planes: list[Value]) -> list[Value]:
 
 Writer = Callable[[Step, int], list[Unit]]
 
-WRITERS: dict[Form, Writer] = {
-    Form.UTF_8: write_utf8,
-    Form.UTF_16: write_utf16,
-    Form.UTF_32: write_utf32,
-}
-"""The writer of each form."""
+WRITERS: dict[int, Writer] = {1: write_utf8, 2: write_utf16, 4: write_utf32}
+"""The writers, by the bytes of a code unit."""

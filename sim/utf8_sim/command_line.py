@@ -26,10 +26,11 @@ class OwnOption:
     option: str = ""
     #: The module and the name of the enumeration, as :func:`pkgutil.resolve_name` has it.
     values: str = ""
+    #: Names of members whose byte order is that of ``--byte-order``. If there are any, the default
+    #: is part of the names of designs too.
+    forms: tuple[str, ...] = ()
     #: The lowest and the highest number.
     range: tuple[int, int] | None = None
-    #: True if the default is part of the names of designs too.
-    is_always_named: bool = False
 
     def __post_init__(self) -> None:
         option = self.option or f"--{self.name.replace('_', '-')}"
@@ -46,8 +47,9 @@ class OwnOption:
 
     def words(self, value: Any) -> list[str]:
         """The words on the command line for a plain value, if they are needed."""
-        if value == self.default and not self.is_always_named:
+        if value == self.default and not self.forms:
             return []
+        value = next((form for form in self.forms if value == f"{form}le"), value)
         return [self.option] if value is True else [self.option, str(value)]
 
 
@@ -71,7 +73,10 @@ class CommandLine:
         return self.options | {each.option for each in self.own}
 
 
-_FORMS, _ORDERS = "utf8_hdl:Form", "utf8_hdl:ByteOrder"
+_SCHEMES = "utf8_hdl:EncodingScheme"
+
+_FORMS = "utf-16", "utf-32"
+"""Names of encodings whose byte order is that of ``--byte-order``."""
 
 COMMAND_LINES: dict[str, CommandLine] = {
     "decoder": CommandLine(RULES | {"--error-span", "--exhaustive", "--compact", "--lanes"}),
@@ -93,13 +98,10 @@ COMMAND_LINES: dict[str, CommandLine] = {
         inputs="Each byte is a value for a compactor.",
     ),
     "transcoder": CommandLine(
-        RULES | {"--error-span", "--exhaustive", "--lanes", "--bytes"},
+        RULES | {"--error-span", "--exhaustive", "--lanes", "--bytes", "--byte-order"},
         (
-            OwnOption(
-                "from_form", "utf-8", "input encoding", "--from", _FORMS, is_always_named=True
-            ),
-            OwnOption("to_form", "utf-16", "output encoding", "--to", _FORMS, is_always_named=True),
-            OwnOption("byte_order", "little", "byte order of UTF-16 and UTF-32", values=_ORDERS),
+            OwnOption("source", "utf-8", "input encoding", "--from", _SCHEMES, _FORMS),
+            OwnOption("target", "utf-16le", "output encoding", "--to", _SCHEMES, _FORMS),
             OwnOption("strip_bom", False, "remove U+FEFF at the beginning of each text"),
         ),
         lanes=8,

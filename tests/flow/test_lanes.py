@@ -73,12 +73,12 @@ OF_FOUR_LANES = "compactor, 4 lanes", "transcoder from utf-8 to utf-16, 4 lanes"
         (Designs("decoder"), ["decoder"]),
         (Designs("compactor"), ["compactor, 8 lanes"]),
         (
-            Designs("transcoder", own={"from_form": "utf-32"}),
+            Designs("transcoder", own={"source": "utf-32"}),
             ["transcoder from utf-32 to utf-16, 8 lanes"],
         ),
         (
-            Designs(own={"to_form": "utf-8", "byte_order": "big", "strip_bom": True}),
-            ["transcoder from utf-8 to utf-8 byte order big strip bom, 8 lanes"],
+            Designs(byte_order="big", own={"strip_bom": True}),
+            ["transcoder from utf-8 to utf-16be strip bom, 8 lanes"],
         ),
     ],
 )
@@ -107,8 +107,8 @@ def chosen_by(*words: str) -> DesignSpec:
         DesignSpec("validator", lanes=2),
         DesignSpec("validator", lanes=2, own={"offset_width": 12}),
         DesignSpec("compactor", lanes=64, own={"width": 40}),
-        DesignSpec("transcoder", lanes=4, own={"from_form": "utf-32", "byte_order": "big"}),
-        DesignSpec("transcoder", lanes=4, own={"to_form": "utf-32", "strip_bom": True}),
+        DesignSpec("transcoder", lanes=4, own={"source": "utf-32be"}),
+        DesignSpec("transcoder", lanes=4, own={"target": "utf-32le", "strip_bom": True}),
     ],
     ids=lambda spec: spec.label,
 )
@@ -118,8 +118,8 @@ def test_a_design_is_named_by_what_it_is_and_by_its_options(spec):
 
 
 def test_what_is_said_of_an_option_is_taken_from_any_mapping():
-    one = DesignSpec("transcoder", own={"to_form": "utf-8", "strip_bom": None, "other": 1})
-    assert one == DesignSpec("transcoder", own={"to_form": "utf-8"})
+    one = DesignSpec("transcoder", own={"target": "utf-8", "strip_bom": None, "other": 1})
+    assert one == DesignSpec("transcoder", own={"target": "utf-8"})
     assert one == DesignSpec("transcoder", own=one.own)
     same = DesignSpec("transcoder"), DesignSpec("transcoder", own={"strip_bom": False})
     assert len({one, *same}) == 2

@@ -38,7 +38,7 @@ from utf8_demo.demo import Demo
 from utf8_demo.receive_buffer import Mark, ReceiveBuffer
 from utf8_demo.statistics import Statistics
 from utf8_demo.uart import cycles_per_bit
-from utf8_hdl import EXTENDED, PROFILES, UCS2, UNICODE, Decoder, Form
+from utf8_hdl import EXTENDED, PROFILES, UCS2, UNICODE, Decoder, EncodingScheme
 
 BAUD = 100_000
 PAUSE = 30
@@ -94,8 +94,8 @@ def make_demo(cycles: float = 8, make=Demo, **options) -> tuple[Demo, float, flo
 
 SHOWN = {
     "tokens": (None, None),
-    "units": (Form.UTF_16, unit_lines),
-    "repaired": (Form.UTF_8, repaired),
+    "units": (EncodingScheme.UTF_16LE, unit_lines),
+    "repaired": (EncodingScheme.UTF_8, repaired),
 }
 """What a demo may show: the form that its transcoder gives, if it has one, and what is expected."""
 
@@ -106,7 +106,7 @@ def check(case: str, make=Demo, shown="tokens") -> None:
     """A demo answers as it must to one of the `CASES`, to one of the `RATES`, or to an overrun."""
     form, given = SHOWN[shown]
     if form:
-        make = partial(make, to_form=form)
+        make = partial(make, target=form)
     if case == "overrun":
         written = answer(*make_demo(make=make, buffer=SMALL_BUFFER), [OVERRUN])
         check_only_overruns_are_missing(written)
@@ -165,7 +165,7 @@ def test_answer_of_a_transcoder(case, shown):
 @pytest.mark.parametrize(("form", "given"), [SHOWN[name] for name in TRANSCODED], ids=TRANSCODED)
 def test_byte_order_marks_left_out(form, given):
     parts = CASES["byte order marks"]
-    written = answer(*make_demo(to_form=form, strip_bom=True), parts)
+    written = answer(*make_demo(target=form, strip_bom=True), parts)
     assert written == expected_answer(parts, PAUSE, given=partial(given, codec="utf-8-sig"))
     assert written != expected_answer(parts, PAUSE, given=given)
 
@@ -186,7 +186,7 @@ def check_enquiries_while_bytes_are_lost(make, shown) -> None:
     """Some enquiries are lost. The others count what was answered before them, and the gaps."""
     form, _ = SHOWN[shown]
     sent = b"AB" + ENQUIRY + OVERRUN[:60] + ENQUIRY * 3 + OVERRUN[60:90]
-    hardware = make_demo(make=make, to_form=form, buffer=SMALL_BUFFER)
+    hardware = make_demo(make=make, target=form, buffer=SMALL_BUFFER)
     reports = reports_of(answer(*hardware, [sent, Silence(5000), ENQUIRY]))
     assert 2 <= len(reports) < 5
     for text, counts in reports:
@@ -301,7 +301,7 @@ def test_any_bytes_gaps_and_damage(parts, error, cycles, shown):
     parts = [piece for part in parts for piece in (part, Silence(2))]
     scaled = PAUSE * (1 + error)
     form, given = SHOWN[shown]
-    written = answer(*make_demo(cycles, to_form=form), parts, error)
+    written = answer(*make_demo(cycles, target=form), parts, error)
     assert written == expected_answer(parts, scaled, given=given)
 
 
@@ -541,7 +541,7 @@ def test_verilog_of_the_demo_on_another_bench(tmp_path, clock, error, shown):
     """The demo of a board, complete, in Icarus Verilog: real clock, rate, pause and buffer."""
     text = "naïve €😀".encode() + b"\xc0\xaf\xed\xa0\x80|\x05\x05A\xf0\x9f\x98"
     form, given = SHOWN[shown]
-    hardware = Demo(clock_hz=clock, baud=115_200, to_form=form)
+    hardware = Demo(clock_hz=clock, baud=115_200, target=form)
     source = tmp_path / "demo.v"
     source.write_text(verilog.convert(hardware, name="utf8_demo", emit_src=False))
     written = bench_output(tmp_path, text, clock, 115_200 * (1 + error), "-g2001", source)
@@ -569,6 +569,6 @@ def test_conversation_in_the_docs(shown):
     assert len(chosen) == {"tokens": 4, "units": 1, "repaired": 1}[shown]
     for sent, answered in chosen:
         text = sent.encode("ascii").decode("unicode_escape").encode("latin-1")
-        written = answer(*make_demo(to_form=SHOWN[shown][0]), [text])
+        written = answer(*make_demo(target=SHOWN[shown][0]), [text])
         found = written.encode("latin-1").decode("utf-8").replace("\r\n", "\n")
         assert found == answered

@@ -13,7 +13,7 @@ from utf8_hdl import (
     Compactor,
     Decoder,
     Encoder,
-    Form,
+    EncodingScheme,
     Transcoder,
     Validator,
 )
@@ -116,8 +116,12 @@ WITH_LANES = {
     "validator of a byte": partial(Validator, lanes=1),
     "compactor": partial(Compactor, lanes=2),
     "UTF-8 to UTF-16": partial(Transcoder, lanes=4, strip_bom=True),
-    "UTF-16 to UTF-8": partial(Transcoder, lanes=4, from_form=Form.UTF_16, to_form=Form.UTF_8),
-    "UTF-32 to UTF-8": partial(Transcoder, lanes=4, from_form=Form.UTF_32, to_form=Form.UTF_8),
+    "UTF-16 to UTF-8": partial(
+        Transcoder, lanes=4, source=EncodingScheme.UTF_16LE, target=EncodingScheme.UTF_8
+    ),
+    "UTF-32 to UTF-8": partial(
+        Transcoder, lanes=4, source=EncodingScheme.UTF_32LE, target=EncodingScheme.UTF_8
+    ),
 }
 
 

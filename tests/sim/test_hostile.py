@@ -12,11 +12,10 @@ from upper import UPPER, Upper
 from utf8_hdl import (
     UCS4,
     UNICODE,
-    ByteOrder,
     Compactor,
     Decoder,
     Encoder,
-    Form,
+    EncodingScheme,
     Kind,
     Transcoder,
     Validator,
@@ -35,8 +34,8 @@ from utf8_sim.subject import interface_of
 from utf8_sim.trace import Columns, Trace
 
 from_16, from_32 = (
-    partial(Transcoder, from_form=Form.UTF_16),
-    partial(Transcoder, from_form=Form.UTF_32),
+    partial(Transcoder, source=EncodingScheme.UTF_16LE),
+    partial(Transcoder, source=EncodingScheme.UTF_32LE),
 )
 
 EVERY = DESIGNS | {
@@ -46,9 +45,9 @@ EVERY = DESIGNS | {
     "compactor": lambda profile: Compactor(lanes=4),
     "wide compactor": lambda profile: Compactor(lanes=16, width=40),
     "transcoder": partial(Transcoder, lanes=4),
-    "transcoder from UTF-16": partial(from_16, to_form=Form.UTF_8, lanes=4),
+    "transcoder from UTF-16": partial(from_16, target=EncodingScheme.UTF_8, lanes=4),
     "transcoder from UTF-32": partial(
-        from_32, to_form=Form.UTF_16, byte_order=ByteOrder.BIG, lanes=8
+        Transcoder, source=EncodingScheme.UTF_32BE, target=EncodingScheme.UTF_16LE, lanes=8
     ),
 }
 """Designs of all components, as they take a profile."""
@@ -146,16 +145,18 @@ def test_values_are_in_some_lanes():
     assert max(longest_runs(patterns).values()) > 20
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
-@pytest.mark.parametrize(("form", "size"), [(Form.UTF_16, 2), (Form.UTF_32, 4)])
-def test_units_are_of_all_kinds(form, size, order):
-    byte_order = ByteOrder.LITTLE if order == "<" else ByteOrder.BIG
-    design = Transcoder(from_form=form, to_form=Form.UTF_8, byte_order=byte_order, lanes=8)
+@pytest.mark.parametrize(
+    ("source", "unit"),
+    [("utf-16le", "<u2"), ("utf-16be", ">u2"), ("utf-32le", "<u4"), ("utf-32be", ">u4")],
+)
+def test_units_are_of_all_kinds(source, unit):
+    design = Transcoder(source=EncodingScheme(source), target=EncodingScheme.UTF_8, lanes=8)
+    size = np.dtype(unit).itemsize
     items = drawn(design, 60)
     keep, last = items["i.keep"], items[LAST] != 0
     assert {*(keep.sum(axis=1)[last] % size).tolist()} == {*range(size)}  # bytes left over
     full = keep.all(axis=1)
-    units = items["i.data"][full].copy().view(f"{order}u{size}").ravel()
+    units = items["i.data"][full].copy().view(unit).ravel()
     is_high, is_low = units >> 10 == 0xD8 >> 2, units >> 10 == 0xDC >> 2
     for first in (is_high, is_low):
         for second in (is_high, is_low, ~is_high & ~is_low):

@@ -1,6 +1,7 @@
 """The transcoder's golden model: what comes out, and when."""
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 
@@ -14,7 +15,7 @@ from hostile import hostile_bytes
 from modelled import agrees, edited, misled, mistimed, tells_apart, timed
 from reference import BOUNDARY_BYTES
 from rtl import STALLS, quick_engine
-from utf8_hdl import UCS2, UNICODE, ByteOrder, ErrorSpan, Form, Transcoder
+from utf8_hdl import UCS2, UNICODE, EncodingScheme, ErrorSpan, Profile, Transcoder
 from utf8_sim.components import TRANSCODER, component_of
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.golden.timing import Transcoding
@@ -22,12 +23,19 @@ from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.trace import Trace
 
-LITTLE, BIG = ByteOrder.LITTLE, ByteOrder.BIG
-PAIRS = list(product(Form, Form))
+PAIRS = list(product(EncodingScheme, EncodingScheme))
 each_pair = pytest.mark.parametrize(
     ("source", "target"), PAIRS, ids=[f"{a.value} to {b.value}" for a, b in PAIRS]
 )
-each_order = pytest.mark.parametrize("order", ByteOrder, ids=lambda order: order.value)
+each_source = pytest.mark.parametrize("source", EncodingScheme, ids=lambda scheme: scheme.value)
+UTF_8, UTF_16LE, UTF_32LE = (
+    EncodingScheme.UTF_8,
+    EncodingScheme.UTF_16LE,
+    EncodingScheme.UTF_32LE,
+)
+each_form = pytest.mark.parametrize(
+    "source", [UTF_8, UTF_16LE, UTF_32LE], ids=lambda scheme: scheme.value
+)
 PROFILES = [
     UNICODE,
     UCS2,
@@ -36,9 +44,14 @@ PROFILES = [
 ]
 
 
-def codec(form: Form, order: ByteOrder) -> str:
-    """What CPython calls it."""
-    return form.value if form is Form.UTF_8 else f"{form.value}-{order.value[0]}e"
+def transcoder(
+    lanes: int,
+    source: EncodingScheme,
+    target: EncodingScheme,
+    profile: Profile = UNICODE,
+    strip_bom: bool = False,
+) -> Transcoder:
+    return Transcoder(profile, lanes=lanes, source=source, target=target, strip_bom=strip_bom)
 
 
 def is_wrong(text: bytes, name: str) -> bool:
@@ -51,7 +64,7 @@ def is_wrong(text: bytes, name: str) -> bool:
 
 def expected(design: Transcoder, texts: list[bytes]) -> list[tuple[bytes, int]]:
     """What CPython makes of texts, and whether it finds an error."""
-    source, target = (codec(form, design.byte_order) for form in (design.from_form, design.to_form))
+    source, target = design.source.value, design.target.value
     return [
         (text.decode(source, "replace").encode(target), int(is_wrong(text, source)))
         for text in texts
@@ -75,8 +88,12 @@ def plain(outputs: list[tuple]) -> list[tuple[bytes, int]]:
     return texts
 
 
-def units(values: list[int], size: int, order: ByteOrder) -> bytes:
-    return b"".join(value.to_bytes(size, order.value) for value in values)
+def units(values: Iterable[int], scheme: EncodingScheme) -> bytes:
+    size, order = SIZES[scheme.value[4:6]], "big" if scheme.value.endswith("be") else "little"
+    return b"".join(value.to_bytes(size, order) for value in values)
+
+
+SIZES = {"8": 1, "16": 2, "32": 4}
 
 
 UTF_16 = [0, 0x41, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000]
@@ -84,44 +101,40 @@ UTF_16 += [0xFEFF, 0xFFFD, 0xFFFE, 0xFFFF]
 UTF_32 = [*UTF_16, 0x10000, 0x10FFFF, 0x110000, 0x10041, 0x200041, 0x80000041, 0xFFFFFFFF]
 
 
-def short_texts(source: Form, order: ByteOrder) -> list[bytes]:
+def short_texts(source: EncodingScheme) -> list[bytes]:
     """All of one or two bytes, or units at all edges with bytes left over."""
-    if source is Form.UTF_8:
+    if source is UTF_8:
         pairs = [bytes(pair) for pair in product(range(256), repeat=2)]
         rng, leads = random.Random(0), bytes.fromhex("C2 E0 E1 ED EF F0 F1 F4 F5")
         edges = [bytes([lead, *two]) for lead in leads for two in product(BOUNDARY_BYTES, repeat=2)]
         longer = [bytes([*rng.choices(leads), *rng.choices(BOUNDARY_BYTES, k=3)]) for _ in edges]
         return [bytes([byte]) for byte in range(256)] + pairs + edges + longer
     size = source.unit_bytes
-    edges = UTF_16 if source is Form.UTF_16 else UTF_32
-    wholes = [
-        units(list(some), size, order) for count in (1, 2) for some in product(edges, repeat=count)
-    ]
-    if source is Form.UTF_16:
-        wholes += [units(list(some), size, order) for some in product(UTF_16[6:], repeat=3)]
+    edges = UTF_16 if source.unit_bytes == 2 else UTF_32
+    wholes = [units(some, source) for count in (1, 2) for some in product(edges, repeat=count)]
+    if source.unit_bytes == 2:
+        wholes += [units(some, source) for some in product(UTF_16[6:], repeat=3)]
     ends = [b"", *(bytes([0xD8] * count) for count in range(1, size))]
     return [whole + end for whole in wholes for end in ends] + ends[1:]
 
 
-@each_order
 @each_pair
-def test_short_texts_are_those_of_cpython(source, target, order):
-    texts = short_texts(source, order)
-    for lanes in {4, 8 if source is Form.UTF_32 else 2}:
-        design = Transcoder(UNICODE, lanes, source, target, order)
+def test_short_texts_are_those_of_cpython(source, target):
+    texts = short_texts(source)
+    for lanes in {4, 8 if source.unit_bytes == 4 else 2}:
+        design = transcoder(lanes, source, target)
         items = packed(design, texts_as_piece(texts))
         assert plain(fed(design, items)) == expected(design, texts)
 
 
-def some_text(source: Form, order: ByteOrder) -> st.SearchStrategy[bytes]:
+def some_text(source: EncodingScheme) -> st.SearchStrategy[bytes]:
     """Units at edges, characters, and any bytes."""
-    if source is Form.UTF_8:
+    if source is UTF_8:
         return hostile_bytes(UNICODE).map(bytes)
-    size = source.unit_bytes
-    edges = st.sampled_from(UTF_16 if source is Form.UTF_16 else UTF_32)
-    unit = edges.map(lambda value: units([value], size, order))
+    edges = st.sampled_from(UTF_16 if source.unit_bytes == 2 else UTF_32)
+    unit = edges.map(lambda value: units([value], source))
     character = st.characters(exclude_categories=["Cs"])
-    right = character.map(lambda text: text.encode(codec(source, order)))
+    right = character.map(lambda text: text.encode(source.value))
     return st.lists(st.one_of(unit, unit, right, st.binary(max_size=3)), max_size=20).map(b"".join)
 
 
@@ -129,12 +142,11 @@ def some_text(source: Form, order: ByteOrder) -> st.SearchStrategy[bytes]:
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_texts_are_those_of_cpython(source, target, data):
-    order = data.draw(st.sampled_from(ByteOrder))
     lanes = data.draw(
         st.sampled_from([lanes for lanes in (1, 2, 4, 8, 16) if lanes >= source.unit_bytes])
     )
-    design = Transcoder(UNICODE, lanes, source, target, order)
-    texts = data.draw(st.lists(some_text(source, order), max_size=4))
+    design = transcoder(lanes, source, target)
+    texts = data.draw(st.lists(some_text(source), max_size=4))
     pieces = []
     for text in texts:
         empty = data.draw(st.booleans())  # its last beat has no byte
@@ -145,7 +157,7 @@ def test_texts_are_those_of_cpython(source, target, data):
 
 def result(source, target, text, profile=UNICODE, lanes=4, **options) -> bytes:
     """What a text becomes."""
-    design = Transcoder(profile, lanes, source, target, **options)
+    design = transcoder(lanes, source, target, profile, **options)
     [(found, _)] = plain(fed(design, packed(design, (text, True))))
     return found
 
@@ -153,36 +165,33 @@ def result(source, target, text, profile=UNICODE, lanes=4, **options) -> bytes:
 def test_profiles_decide_what_is_an_error():
     lone, pair = "\ud800".encode("utf-16-le", "surrogatepass"), "😀".encode("utf-16-le")
     accepts = replace(UNICODE, accept_surrogates=True)
-    to_16 = Form.UTF_16, Form.UTF_16
+    to_16 = UTF_16LE, UTF_16LE
     assert result(*to_16, lone + b"A\0" + pair, accepts) == lone + b"A\0" + pair
     assert result(*to_16, lone + b"A", accepts) == lone + b"\xfd\xff"
     assert result(*to_16, lone + b"A") == b"\xfd\xff"
     assert result(*to_16, pair + b"A\0", UCS2) == b"\xfd\xffA\0"
     assert result(*to_16, b"\xfe\xff", UCS2) == b"\xfd\xff"
-    assert result(Form.UTF_16, Form.UTF_8, lone, accepts) == b"\xed\xa0\x80"
-    assert result(Form.UTF_32, Form.UTF_16, lone + b"\0\0", accepts) == lone
+    assert result(UTF_16LE, UTF_8, lone, accepts) == b"\xed\xa0\x80"
+    assert result(UTF_32LE, UTF_16LE, lone + b"\0\0", accepts) == lone
 
 
-@pytest.mark.parametrize("source", Form, ids=lambda form: form.value)
+@each_source
 @pytest.mark.parametrize("lanes", [4, 16])
-@each_order
-def test_a_byte_order_mark_is_left_out_if_it_is_first(source, lanes, order):
-    name = codec(source, order)
+def test_a_byte_order_mark_is_left_out_if_it_is_first(source, lanes):
     for text in "\ufeff", "\ufeffA", "\ufeff\ufeff", "A\ufeff", "", "\ufffe":
         for strips in True, False:
             found = result(
                 source,
-                Form.UTF_8,
-                text.encode(name),
+                UTF_8,
+                text.encode(source.value),
                 lanes=lanes,
-                byte_order=order,
                 strip_bom=strips,
             )
             assert found.decode() == (text.removeprefix("\ufeff") if strips else text)
 
 
 def test_a_byte_order_mark_behind_a_lane_without_a_byte_stays():
-    design = Transcoder(UNICODE, 4, Form.UTF_16, Form.UTF_8, strip_bom=True)
+    design = transcoder(4, UTF_16LE, UTF_8, strip_bom=True)
     rows = {
         "i.data": [[9, 9, 0xFF, 0xFE], [0xFF, 0xFE, 9, 9]],
         "i.keep": [[0, 0, 1, 1], [1, 1, 0, 0]],
@@ -194,7 +203,7 @@ def test_a_byte_order_mark_behind_a_lane_without_a_byte_stays():
 
 def test_a_high_surrogate_belongs_to_the_place_before():
     """It fills the output beat of the input beat before, which is known with the next one."""
-    design = Transcoder(UNICODE, 4, Form.UTF_8, Form.UTF_16)
+    design = transcoder(4, UTF_8, UTF_16LE)
     outputs = fed(design, packed(design, (b"ABCDEFG" + "😀".encode(), True)))
     assert [(n, cut, bytes(data[: sum(keep)])) for n, cut, data, keep, *_ in outputs] == [
         (2, True, "ABCD".encode("utf-16-le")),
@@ -207,7 +216,7 @@ def test_a_high_surrogate_belongs_to_the_place_before():
 
 
 def events(pieces, stalls=STALLS["full rate"], lanes: int = 4) -> Trace:
-    engine = AmaranthEngine(Transcoder(UNICODE, lanes, Form.UTF_8, Form.UTF_16))
+    engine = AmaranthEngine(transcoder(lanes, UTF_8, UTF_16LE))
     lockstep = Lockstep(engine, Stimulus(pieces, *stalls))
     trace = Trace.join(list(lockstep))
     assert lockstep.difference is None
@@ -234,7 +243,7 @@ def test_nothing_is_lost_while_nothing_is_taken():
 
 
 def narrow() -> Transcoder:
-    return Transcoder(UNICODE, 2, Form.UTF_8, Form.UTF_16)
+    return transcoder(2, UTF_8, UTF_16LE)
 
 
 @pytest.mark.parametrize("timing", [Transcoding(10, 11), Transcoding(9, 12)], ids=str)
@@ -291,10 +300,10 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("source", Form, ids=lambda form: form.value)
+@each_form
 @pytest.mark.parametrize("change", CHANGES)
 def test_campaign_finds_a_model_that_is_misled(source, change):
-    design = Transcoder(UNICODE, 4, source, Form.UTF_16)
+    design = transcoder(4, source, UTF_16LE)
     assert tells_apart(design, misled(design, change))
 
 
@@ -316,7 +325,7 @@ WRONG_READER = {
 
 @pytest.mark.parametrize("edit", WRONG_READER.values(), ids=WRONG_READER)
 def test_campaign_finds_a_wrong_reader(edit):
-    design = Transcoder(UNICODE, 4, Form.UTF_16, Form.UTF_8)
+    design = transcoder(4, UTF_16LE, UTF_8)
     assert tells_apart(design, edited(design, edit, "transcoder"))
 
 
@@ -339,30 +348,30 @@ WRONG_RESULT = {
 }
 
 
-@pytest.mark.parametrize("source", Form, ids=lambda form: form.value)
+@each_form
 @pytest.mark.parametrize("edit", WRONG_RESULT.values(), ids=WRONG_RESULT)
 def test_campaign_finds_what_is_wrong_with_a_result(source, edit):
-    design = Transcoder(UNICODE, 8, source, Form.UTF_8, strip_bom=True)
+    design = transcoder(8, source, UTF_8, strip_bom=True)
     assert tells_apart(design, edited(design, edit, "transcoder"))
 
 
 def test_campaign_finds_a_high_surrogate_in_another_beat():
-    edit = "            int(conversion.early_high),", "            0,"
-    design = Transcoder(UNICODE, 4, Form.UTF_8, Form.UTF_16)
+    edit = "            int(early_high),", "            0,"
+    design = transcoder(4, UTF_8, UTF_16LE)
     assert tells_apart(design, edited(design, edit, "transcoder"))
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        (UNICODE, 2, Form.UTF_8, Form.UTF_16),
-        (UCS2, 4, Form.UTF_16, Form.UTF_8, BIG, True),
-        (PROFILES[2], 4, Form.UTF_32, Form.UTF_16),
+        (2, UTF_8, UTF_16LE),
+        (4, EncodingScheme.UTF_16BE, UTF_8, UCS2, True),
+        (4, UTF_32LE, EncodingScheme.UTF_16BE, PROFILES[2]),
     ],
-    ids=["utf-8 to utf-16", "utf-16 to utf-8", "utf-32 to utf-16"],
+    ids=["utf-8 to utf-16le", "utf-16be to utf-8", "utf-32le to utf-16be"],
 )
 def test_gateware_agrees(options):
-    assert agrees(quick_engine(Transcoder(*options)))
+    assert agrees(quick_engine(transcoder(*options)))
 
 
 def test_outputs_are_shown_byte_by_byte():

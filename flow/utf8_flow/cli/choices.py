@@ -32,6 +32,9 @@ MAX_STALLED = 1 << 20
 VERDICTS = {"accept": True, "reject": False}
 """Whether code points are accepted, by the names of the options."""
 
+_SUFFIXES = {"little": "le", "big": "be"}
+"""How names of encoding schemes end, by byte order."""
+
 COMPONENTS = "utf8_sim.command_line:COMMAND_LINES"
 
 REGISTERING = "; docs/python.md describes how to register another one"
@@ -113,7 +116,10 @@ class Designs:
         None, COMPONENTS, "Component. Default: every component.", hint=REGISTERING
     )
     compact: bool = _compact()
-    lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP, also="all")
+    lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP, also=["all"])
+    byte_order: str | None = choice(
+        None, _SUFFIXES, f"{OWNERS}: byte order of utf-16 and utf-32. Default: little."
+    )
     own: dict[str, Any] = field(default_factory=dict, metadata=OWN)
 
     def specs(self, *, with_lanes: bool = True) -> list["DesignSpec"]:
@@ -126,6 +132,7 @@ class Designs:
         from ..designs import DesignSpec, designs
 
         asked = {each.option for each in own_options().values() if each.name in self.own}
+        asked |= {"--byte-order"} if self.byte_order else set()
         if self.component is None and self.lanes is None and not asked:
             found = [each for each in designs() if each.compact or not self.compact]
             return [each for each in found if with_lanes or each.lanes == 1]
@@ -136,12 +143,25 @@ class Designs:
             names = [self.component]
         elif not names:
             raise Refused(f"no component has all of {', '.join(sorted(asked))}")
+        own = self._own_with_byte_order()
         counts = LANES if self.lanes == "all" else [int(self.lanes)] if self.lanes else []
         return [
-            DesignSpec(name, self.compact, lanes, self.own)
+            DesignSpec(name, self.compact, lanes, own)
             for name in names
             for lanes in counts or [COMMAND_LINES[name].lanes]
         ]
+
+    def _own_with_byte_order(self) -> dict[str, Any]:
+        """The own options, in which ``utf-16`` and ``utf-32`` have the suffix of a byte order."""
+        own, schemes = dict(self.own), [each for each in own_options().values() if each.forms]
+        for each in schemes:
+            name = own.get(each.name) or each.default.removesuffix(_SUFFIXES["little"])
+            if name in each.forms:
+                own[each.name] = name + _SUFFIXES[self.byte_order or "little"]
+        if self.byte_order and own == self.own:
+            words = (f"{each.option} {own.get(each.name, each.default)}" for each in schemes)
+            raise Refused(f"--byte-order has no effect with {' '.join(words)}")
+        return own
 
 
 @dataclass
@@ -171,9 +191,9 @@ class Demo:
         "Component between the board's receiver and transmitter.",
     )
     compact: bool = _compact()
-    to_form: str | None = choice(
+    target: str | None = choice(
         None,
-        "utf8_demo.demo:GIVEN_FORMS",
+        ("utf-16", "utf-8"),
         "For a transcoder: output encoding. utf-16 sends each unit as text, utf-8 sends the text "
         "with its errors replaced. Default: utf-16.",
         "--to",
@@ -184,7 +204,9 @@ class Demo:
         """The design that they name."""
         from ..designs import DesignSpec
 
-        return DesignSpec(self.component, self.compact, own=vars(self), profile=profile)
+        target = "utf-8" if self.target == "utf-8" else None
+        own = {"target": target, "strip_bom": self.strip_bom}
+        return DesignSpec(self.component, self.compact, own=own, profile=profile)
 
 
 @dataclass
@@ -271,7 +293,7 @@ class Simulator:
         "auto",
         "utf8_flow.verify.engines:ENGINES",
         "Simulator of the hardware; auto: the fastest one that is installed.",
-        also="auto",
+        also=["auto"],
     )
 
 

@@ -1,6 +1,6 @@
 """Declarations of commands and their options."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
@@ -51,7 +51,7 @@ def choice(
     names: str | Collection[str],
     help: str,
     *options: str,
-    also: str = "",
+    also: Sequence[str] = (),
     hint: str = "",
 ) -> Any:
     """An option whose value is one of some names, which the shell completes.
@@ -63,7 +63,7 @@ def choice(
 
     def known() -> list[str]:
         found = resolve_name(names) if isinstance(names, str) else names
-        return [also] * bool(also) + [str(getattr(each, "value", each)) for each in found]
+        return [*also] + [str(getattr(each, "value", each)) for each in found]
 
     def check(parameter: typer.CallbackParam, name: str | None) -> str | None:
         if name is None or name in known():
@@ -190,7 +190,7 @@ def own_option(own: OwnOption) -> Any:
         return option(False, f"{OWNERS}: {own.help}.", own.option)
     help = f"{OWNERS}: {own.help}. Default: {own.default}."
     if own.values:
-        return choice(None, own.values, help, own.option)
+        return choice(None, own.values, help, own.option, also=own.forms)
     lowest, highest = own.range or (None, None)
     return option(None, help, own.option, metavar="N", min=lowest, max=highest)
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from utf8_hdl import ByteOrder, Form, Profile
+from utf8_hdl import EncodingScheme, Profile
 from utf8_hdl.credit import PLACE_WIDTH
 from utf8_hdl.layouts import beat_layout
 
@@ -39,8 +39,10 @@ VALUE_BITS = 21
 MARK = 0xFEFF
 """The byte order mark."""
 
-MARK_BYTES = {Form.UTF_8: 3, Form.UTF_16: 2, Form.UTF_32: 4}
-"""How many bytes it has."""
+MARK_BYTES = {1: 3, 2: 2, 4: 4}
+"""Bytes of a byte order mark, by the bytes of a code unit."""
+
+BIG_ENDIAN = EncodingScheme.UTF_16BE, EncodingScheme.UTF_32BE
 
 MOST_IN_VERILOG = 16
 """Units of a beat. With more, the proof that Verilog does the same does not end within minutes."""
@@ -98,7 +100,7 @@ class WordTokens:
         for begin in range(0, design.lanes, self.size):
             lanes = [*range(begin, begin + self.size)]
             keep = Cat(beat.keep[lane] for lane in lanes)
-            if design.transcoder.byte_order is ByteOrder.BIG:
+            if design.transcoder.source in BIG_ENDIAN:
                 lanes.reverse()
             unit = Cat(beat.data[lane] for lane in lanes)
             own.append(Signal(shape, name=f"place_{len(own)}"))
@@ -192,11 +194,8 @@ def refused(profile: Profile, value: Value) -> Value:
     return wrong
 
 
-TOKENS: dict[Form, Any] = {
-    Form.UTF_8: Utf8Tokens,
-    Form.UTF_16: Utf16Tokens,
-    Form.UTF_32: Utf32Tokens,
-}
+TOKENS: dict[int, Any] = {1: Utf8Tokens, 2: Utf16Tokens, 4: Utf32Tokens}
+"""By the bytes of a code unit."""
 
 
 def in_utf32(m: Module, token: Token) -> list[Unit]:
@@ -221,11 +220,8 @@ def in_utf8(m: Module, token: Token) -> list[Unit]:
     return [Unit(token.there & (length > n), byte) for n, byte in enumerate(sequence)]
 
 
-WRITTEN: dict[Form, Callable[[Module, Token], list[Unit]]] = {
-    Form.UTF_8: in_utf8,
-    Form.UTF_16: in_utf16,
-    Form.UTF_32: in_utf32,
-}
+WRITTEN: dict[int, Callable[[Module, Token], list[Unit]]] = {1: in_utf8, 2: in_utf16, 4: in_utf32}
+"""By the bytes of a code unit."""
 
 
 class UnitsSpecification:
@@ -247,7 +243,7 @@ class UnitsSpecification:
 
     def __init__(self, m: Module, design: Any) -> None:
         transcoder = design.transcoder
-        read = TOKENS[transcoder.from_form](m, design)
+        read = TOKENS[transcoder.source.unit_bytes](m, design)
         self.accept, self.item = read.accept, read.item
         beat: Any = data.View(beat_layout(design.lanes), self.item)
         self.last = beat.last
@@ -257,7 +253,7 @@ class UnitsSpecification:
         if transcoder.strip_bom:
             self._strip(m, design, tokens)
         self.clash: Value = Const(0)
-        if transcoder.to_form is Form.UTF_16 and transcoder.from_form is not Form.UTF_32:
+        if transcoder.target.unit_bytes == 2 and transcoder.source.unit_bytes != 4:
             self._high_before()
 
     @staticmethod
@@ -270,14 +266,14 @@ class UnitsSpecification:
     @staticmethod
     def _written(m: Module, transcoder: Any, token: Token) -> list[Unit]:
         """The units of a slot."""
-        units = WRITTEN[transcoder.to_form](m, token)
+        units = WRITTEN[transcoder.target.unit_bytes](m, token)
         return [Unit(unit.there, Mux(unit.there, unit.bits, 0)) for unit in units]
 
     def _strip(self, m: Module, design: Any, tokens: list[Token]) -> None:
         """Leave out the mark that ends with a certain byte of the text."""
-        form = design.transcoder.from_form
-        beat, lane = divmod(MARK_BYTES[form] - 1, design.lanes)
-        slot = lane // form.unit_bytes + 1
+        size = design.transcoder.source.unit_bytes
+        beat, lane = divmod(MARK_BYTES[size] - 1, design.lanes)
+        slot = lane // size + 1
         is_mark = self._number(m)[beat] & ~tokens[slot].error & (tokens[slot].code_point == MARK)
         self.slots[slot] = [Unit(unit.there & ~is_mark, unit.bits) for unit in self.slots[slot]]
 
@@ -335,7 +331,7 @@ def _exact(design: Any) -> Callable[[int, Unit], Value]:
     and also those of the last slot if something may have to be added to them.
     """
     some, every = units_of_slot(design), len(design.arriving.keep)
-    last = every if design.transcoder.from_form is Form.UTF_32 else every - some
+    last = every if design.transcoder.source.unit_bytes == 4 else every - some
 
     def compared(number: int, unit: Unit) -> Value:
         exact = number < some or number >= last
@@ -510,16 +506,16 @@ def delivers(b: Bench, name: str) -> None:
     What the first part gives is at the input of the compactor, and is taken if that takes it. And
     what is at the input is at that of the first part, and is taken if that takes it."""
     design = b.design(name)
-    compactor, first, o, to = design.compactor, design.units, design.o, design.to_form
+    compactor, first, o = design.compactor, design.units, design.o
     dense, own = compactor.o, design.i
     b.cut += [dense.valid, output_of(compactor), compactor.i.ready]
     b.cut += [first.i.ready, first.o.valid, output_of(first)]
-    size = to.unit_bytes
+    size = design.target.unit_bytes
     for number, unit in enumerate(_units(dense.p)):
         value = Signal(8 * size, name=f"unit_{number}")
         b.m.d.comb += value.eq(unit.bits)
         for byte in range(size):
-            shift = 8 * (byte if design.byte_order is ByteOrder.LITTLE else size - 1 - byte)
+            shift = 8 * (size - 1 - byte if design.target in BIG_ENDIAN else byte)
             place = number * size + byte
             b.never(o.p.data[place] != (value >> shift)[:8], o.p.keep[place] != unit.there)
     b.never(
@@ -545,7 +541,7 @@ def verilog(b: Bench, name: str) -> None:
 
 def has_few_units(design: Any) -> bool:
     """Whether a beat of the output has few units."""
-    few: bool = design.out_lanes <= MOST_IN_VERILOG * design.to_form.unit_bytes
+    few: bool = design.out_lanes <= MOST_IN_VERILOG * design.target.unit_bytes
     return few
 
 

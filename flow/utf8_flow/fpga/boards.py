@@ -12,7 +12,7 @@ from amaranth.lib import io
 
 from utf8_demo.demo import Demo
 from utf8_demo.uart import cycles_per_bit
-from utf8_hdl import Form
+from utf8_hdl import EncodingScheme
 from utf8_sim.tools.errors import Refused, WrongValue
 from utf8_sim.tools.files import check_output, open_binary_output
 from utf8_sim.tools.yowasp import (
@@ -129,7 +129,7 @@ def write_bitstream(name: str, spec: DesignSpec, baud: float, output: str | None
         clock_hz=clock_hz,
         baud=baud,
         compact=spec.compact,
-        to_form=Form(own["to_form"]) if "to_form" in own else None,
+        target=EncodingScheme(own["target"]) if "target" in own else None,
         strip_bom=own.get("strip_bom", False),
     )
     # Without the places in the source, which depend on where it is installed. A frequency that is

@@ -2,18 +2,29 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from utf8_hdl import ByteOrder, Form, Profile, Transcoder
+from utf8_hdl import EncodingScheme, Profile, Transcoder
 from utf8_hdl.profile import NONCHARACTERS
 
 from ..campaign import Bins, Part, boundary_values, class_name, edges_of, toggled_values
 from ..command_line import COMMAND_LINES
 from ..golden.encoder import encode_as
 from ..golden.timing import Transcoding
-from ..golden.transcoder import BOM, FIRST_OF_PAIRS, HIGH, LOW, Conversion, TranscoderModel
+from ..golden.transcoder import (
+    BIG_ENDIAN,
+    BOM,
+    FIRST_OF_PAIRS,
+    HIGH,
+    LOW,
+    UNIT_BYTES,
+    UTF_8,
+    UTF_16,
+    UTF_32,
+    TranscoderModel,
+)
 from ..hostile import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
 from ..stimulus import LAST, Piece
 from ..trace import Columns, Trace
@@ -45,41 +56,41 @@ HOSTILE_UNITS = 2048
 OUT_BEATS = Bins((1, 2, 4, 8, 16, 32, 64, 128))
 """Beats of a text of the output, as coverage counts them."""
 
-SWAPPED = {Form.UTF_16: 0xFFFE, Form.UTF_32: 0xFFFE_0000}
-"""A byte order mark in the other byte order, as a unit."""
+SWAPPED = {UTF_16: 0xFFFE, UTF_32: 0xFFFE_0000}
+"""A byte order mark in the other byte order, as a unit, by the bytes of one."""
 
 
 class Units:
-    """What texts in the input's form are made of."""
+    """The parts of texts in the encoding scheme of the input."""
 
     def __init__(self, design: Any) -> None:
-        self.form: Form = design.from_form
+        self.size = UNIT_BYTES[design.source]
         self.profile: Profile = design.profile
-        self._order = Conversion.of(design).order
+        self.order: Literal["little", "big"] = "big" if design.source in BIG_ENDIAN else "little"
 
     def unit(self, value: int) -> bytes:
         """A unit, which may be anything."""
-        return value.to_bytes(self.form.unit_bytes, self._order)
+        return value.to_bytes(self.size, self.order)
 
     def text(self, value: int) -> bytes:
         """The units of a value, which need be no character."""
-        if self.form is Form.UTF_8:
+        if self.size == UTF_8:
             return encode_as(value)
-        if self.form is Form.UTF_32 or value < FIRST_OF_PAIRS:
+        if self.size == UTF_32 or value < FIRST_OF_PAIRS:
             return self.unit(value)
         high, low = divmod(value - FIRST_OF_PAIRS, len(LOW))
         return self.unit(HIGH.start + high) + self.unit(LOW.start + low)
 
     def fragment(self, text: bytes) -> Fragment:
         """The units of a text."""
-        size = self.form.unit_bytes
-        begins = range(0, len(text), size)
-        return alone_in_order(int.from_bytes(text[at : at + size], self._order) for at in begins)
+        begins = range(0, len(text), self.size)
+        units = (text[begin : begin + self.size] for begin in begins)
+        return alone_in_order(int.from_bytes(unit, self.order) for unit in units)
 
     def cut(self, values: Any, ends: Any, generator: np.random.Generator) -> Piece:
         """The bytes of some units; of some of the texts the last unit is not whole."""
-        size = self.form.unit_bytes
-        data = values.astype(f"{'<' if self._order == 'little' else '>'}u{size}").view(np.uint8)
+        size = self.size
+        data = values.astype(f"{'<' if self.order == 'little' else '>'}u{size}").view(np.uint8)
         (last,) = np.nonzero(ends)
         rate = generator.choice(beats.RATES)
         missing = generator.integers(size, size=len(last)) * (generator.random(len(last)) < rate)
@@ -92,12 +103,12 @@ class Units:
     @property
     def highest(self) -> int:
         """The highest value that a text may have."""
-        return 0xFFFF_FFFF if self.form is Form.UTF_32 else 0x10FFFF
+        return 0xFFFF_FFFF if self.size == UTF_32 else 0x10FFFF
 
     @property
     def classes(self) -> list[range]:
         """All units, cut where their meaning changes."""
-        highest = min(self.highest, (1 << 8 * self.form.unit_bytes) - 1)
+        highest = min(self.highest, (1 << 8 * self.size) - 1)
         cuts = {0, 0x80, 0x800, HIGH.start, LOW.start, LOW.stop, NONCHARACTERS[0]}
         cuts |= {FIRST_OF_PAIRS, self.profile.highest + 1, 0x110000, highest + 1}
         return [range(*pair) for pair in pairwise(sorted(n for n in cuts if n <= highest + 1))]
@@ -117,14 +128,14 @@ class Units:
     def toggled(self) -> list[bytes]:
         """Values with each of their bits inverted; also those that are too high."""
         values = {*toggled_values(self.profile)}
-        if self.form is Form.UTF_32:
+        if self.size == UTF_32:
             values |= {0x41 | 1 << bit for bit in range(7, 32)}
         return [self.text(value) for value in sorted(values)]
 
     @property
     def starts(self) -> list[bytes]:
         """What can be unfinished before a unit: in UTF-16 a high surrogate; first, nothing."""
-        high = [HIGH[0], HIGH[-1]] if self.form is Form.UTF_16 else []
+        high = [HIGH[0], HIGH[-1]] if self.size == UTF_16 else []
         return [b"", *map(self.unit, high)]
 
 
@@ -135,7 +146,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
         "output of every length up to three beats": _every_output(design, units),
         "byte order marks": _byte_order_marks(design, units),
     }
-    if units.form is Form.UTF_8:
+    if units.size == UTF_8:
         parts = beats.campaign(design, seed)
     else:
         parts = []
@@ -197,10 +208,10 @@ def _hostile(units: Units, seed: int) -> list[bytes]:
             elif kind < 0.9:
                 text += boundaries[generator.integers(len(boundaries))]
             else:
-                text += generator.bytes(units.form.unit_bytes)
-        rest = int(generator.integers(units.form.unit_bytes))
+                text += generator.bytes(units.size)
+        rest = int(generator.integers(units.size))
         texts.append(text[: len(text) - rest])
-        size += len(text) // units.form.unit_bytes
+        size += len(text) // units.size
     return texts
 
 
@@ -210,19 +221,19 @@ def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     Many of them begin with a byte order mark, or are nothing else.
     """
     units = Units(design)
-    if units.form is Form.UTF_8:
+    if units.size == UTF_8:
         return beats.hostile(design, generator, units.text(BOM))
     right: list[list[Fragment]] = [[[range(HIGH.start)]], [[alone(BOM)]]]
-    right += [[[HIGH, LOW]]] * (units.form is Form.UTF_16)
+    right += [[[HIGH, LOW]]] * (units.size == UTF_16)
     kinds: list[list[Fragment]] = [
         *right,
         *values_of(units.classes),
         [units.fragment(text) for text in units.boundaries],
-        [[range(1 << bits)] for bits in range(1, 8 * units.form.unit_bytes + 1)],
-        [[range(1 << 8 * units.form.unit_bytes)]],
-        [[alone(SWAPPED[units.form])]],
+        [[range(1 << bits)] for bits in range(1, 8 * units.size + 1)],
+        [[range(1 << 8 * units.size)]],
+        [[alone(SWAPPED[units.size])]],
     ]
-    if units.form is Form.UTF_16:
+    if units.size == UTF_16:
         kinds += [*many([[HIGH, LOW]], [[HIGH]], [[LOW]])]
     drawn = texts(Fragments(kinds, np.uint32, len(right)), generator)
     pieces = (units.cut(*some, generator) for some in drawn)
@@ -255,7 +266,7 @@ def _holes(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[P
 
 def _every_output(design: Any, units: Units) -> Iterator[Piece]:
     """Texts of which the output is so long: letters, and behind them what is longer."""
-    most = 3 * design.out_lanes // design.to_form.unit_bytes
+    most = 3 * design.out_lanes // UNIT_BYTES[design.target]
     letter = units.unit(0x41)
     values = [value for value in (0xE9, 0x20AC, 0x1F600) if value <= design.profile.highest]
     for length in range(most + 1):
@@ -277,9 +288,9 @@ def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
     texts += [mark[:count] for count in range(1, len(mark))]
     texts += [mark[:count] + mark for count in range(1, len(mark))]
     texts += [mark[:-1] + b"\x00" + letter, mark + mark[:1], mark + units.text(0xD7FF)]
-    if units.form in SWAPPED:
-        texts.append(units.unit(SWAPPED[units.form]) + letter)
-    if units.form is Form.UTF_8:
+    if units.size in SWAPPED:
+        texts.append(units.unit(SWAPPED[units.size]) + letter)
+    if units.size == UTF_8:
         texts.append(encode_as(BOM, 4) + letter)
     for text, end in product(texts, (b"", letter)):
         yield text + end, True
@@ -326,18 +337,19 @@ class TranscoderCoverage(BeatCoverage):
     def __init__(self, engine: Any) -> None:
         design = engine.design
         units = Units(design)
-        self._size = units.form.unit_bytes
-        self._order = Conversion.of(design).order
+        self._size = units.size
+        orders = (scheme in BIG_ENDIAN for scheme in (design.source, design.target))
+        self._source_order, self._target_order = (">" if is_big else "<" for is_big in orders)
         if self._size == 1:
             super().__init__(engine)
         else:
             super().__init__(engine, units.classes, design.lanes // self._size)
             self.column = self.title = "place"
-        self._out_size = design.to_form.unit_bytes
+        self._out_size = UNIT_BYTES[design.target]
         self.errors = self.points("text", ["without an error", "with an error"])
         rests = range(design.out_lanes // self._out_size + 1)
         self.rests = self.points("last output", (f"{count} units" for count in rests))
-        self.written_classes = _written(design.to_form, design.profile)
+        self.written_classes = _written(self._out_size, design.profile)
         self.written = self.points("output", map(class_name, self.written_classes))
         mark = np.frombuffer(units.text(BOM), dtype=np.uint8)
         self._mark = mark if len(mark) <= design.lanes else None
@@ -350,31 +362,25 @@ class TranscoderCoverage(BeatCoverage):
     def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
         if self._size == 1:
             return super().accepted(items)
-        units, is_whole = self._units(items["i.data"], items["i.keep"], self._size)
+        units, is_whole = self._units_in(items)
         return self.rows(units[is_whole]), np.count_nonzero(is_whole, axis=1)
 
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         if self._size == 1:
             return super().met(trace)
         items = trace.accepted()
-        _, is_whole = self._units(items["i.data"], items["i.keep"], self._size)
+        _, is_whole = self._units_in(items)
         places = np.nonzero(is_whole)[1]
         return self.accepted(items)[0], self._column_of_lane.take(places)
 
-    def _units(
-        self, data: np.ndarray, keep: np.ndarray, size: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Units by beat and place, and where all bytes of them are."""
-        order = "<" if self._order == "little" else ">"
-        shape = len(data), data.shape[1] // size
-        units = np.ascontiguousarray(data).ravel().view(f"{order}u{size}")
-        kept = np.logical_and.reduce(keep.reshape(*shape, size), axis=2)
-        return units.reshape(shape), kept
+    def _units_in(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
+        return _units(items["i.data"], items["i.keep"], f"{self._source_order}u{self._size}")
 
     def count_life(self, trace: Trace) -> None:
         super().count_life(trace)
         taken = trace.taken()
-        units, is_there = self._units(taken["o.data"], taken["o.keep"], self._out_size)
+        unit = f"{self._target_order}u{self._out_size}"
+        units, is_there = _units(taken["o.data"], taken["o.keep"], unit)
         rows = np.searchsorted(self._first_written, units[is_there], "right") - 1
         self.written += np.bincount(rows, minlength=len(self.written))
         is_last = taken["o.last"] != 0
@@ -393,13 +399,21 @@ class TranscoderCoverage(BeatCoverage):
             self._marks += BEATS.counts(numbers[is_mark])
 
 
-def _written(form: Form, profile: Profile) -> list[range]:
-    """The units of a form, cut where their meaning changes, as far as any is ever written."""
+def _units(data: np.ndarray, keep: np.ndarray, unit: str) -> tuple[np.ndarray, np.ndarray]:
+    """Units by beat and place, as numpy's type ``unit``, and where all of their bytes are kept."""
+    size = np.dtype(unit).itemsize
+    shape = len(data), data.shape[1] // size
+    units = np.ascontiguousarray(data).ravel().view(unit)
+    return units.reshape(shape), np.logical_and.reduce(keep.reshape(*shape, size), axis=2)
+
+
+def _written(size: int, profile: Profile) -> list[range]:
+    """The units of so many bytes that are ever written, cut where their meaning changes."""
     highest = profile.highest
-    if form is Form.UTF_8:
+    if size == UTF_8:
         classes = [range(0x80), range(0x80, 0xC0), range(0xC2, 0xE0), range(0xE0, 0xF0)]
         return classes + [range(0xF0, 0xF5)] * (highest >= FIRST_OF_PAIRS)
-    if form is Form.UTF_16:
+    if size == UTF_16:
         surrogates = [HIGH, LOW] * (highest >= FIRST_OF_PAIRS or profile.accept_surrogates)
         return [range(HIGH.start), *surrogates, range(LOW.stop, FIRST_OF_PAIRS)]
     return [range(FIRST_OF_PAIRS), range(FIRST_OF_PAIRS, highest + 1)][: 1 + (highest > 0xFFFF)]
@@ -411,17 +425,17 @@ def show_text(beat: Levels) -> str:
 
 
 _TRIED = (
-    (Form.UTF_8, Form.UTF_16),
-    (Form.UTF_8, Form.UTF_32),
-    (Form.UTF_16, Form.UTF_8),
-    (Form.UTF_32, Form.UTF_8),
-    (Form.UTF_8, Form.UTF_8),
+    (EncodingScheme.UTF_8, EncodingScheme.UTF_16LE),
+    (EncodingScheme.UTF_8, EncodingScheme.UTF_32LE),
+    (EncodingScheme.UTF_16LE, EncodingScheme.UTF_8),
+    (EncodingScheme.UTF_32LE, EncodingScheme.UTF_8),
+    (EncodingScheme.UTF_8, EncodingScheme.UTF_8),
 )
 
 _BIG_ENDIAN = (
-    (Form.UTF_8, Form.UTF_16),
-    (Form.UTF_16, Form.UTF_8),
-    (Form.UTF_32, Form.UTF_16),
+    (EncodingScheme.UTF_8, EncodingScheme.UTF_16BE),
+    (EncodingScheme.UTF_16BE, EncodingScheme.UTF_8),
+    (EncodingScheme.UTF_32BE, EncodingScheme.UTF_16BE),
 )
 
 
@@ -432,17 +446,21 @@ class TranscoderComponent(BeatComponent):
     make = Transcoder
     formal = "utf8_flow.formal.transcoder"
     command_line = COMMAND_LINES["transcoder"]
-    tried = tuple({"from_form": taken, "to_form": given} for taken, given in _TRIED)
+    tried = tuple({"source": source, "target": target} for source, target in _TRIED)
     proved_small = (
-        *({"from_form": taken, "to_form": given} for taken, given in product(Form, repeat=2)),
         *(
-            {"from_form": taken, "to_form": given, "byte_order": ByteOrder.BIG, "strip_bom": True}
-            for taken, given in _BIG_ENDIAN
+            {"source": source, "target": target}
+            for source, target in product(EncodingScheme, repeat=2)
+            if not {source, target} & {*BIG_ENDIAN}
+        ),
+        *(
+            {"source": source, "target": target, "strip_bom": True}
+            for source, target in _BIG_ENDIAN
         ),
     )
     live: ClassVar = {
         **{f"transcoder-{lanes}": {"lanes": lanes} for lanes in (4, 8, 16)},
-        "repair-4": {"lanes": 4, "from_form": Form.UTF_8, "to_form": Form.UTF_8},
+        "repair-4": {"lanes": 4, "target": EncodingScheme.UTF_8},
     }
     has_live_rules = False
     coverage = TranscoderCoverage
@@ -459,18 +477,14 @@ class TranscoderComponent(BeatComponent):
     promises = staticmethod(promises)
 
     def model(self, design: Any) -> TranscoderModel:
-        return TranscoderModel(Conversion.of(design))
+        return TranscoderModel(design)
 
     def timing(self, design: Any) -> Transcoding:
         return TIMING
 
     def idle_options(self, own: OwnValues) -> frozenset[str]:
-        one_form = own["from_form"] == own["to_form"] == Form.UTF_8.value
-        found = {
-            "--byte-order": one_form,
-            "--error-span": own["from_form"] != Form.UTF_8.value,
-        }
-        return frozenset(option for option, is_idle in found.items() if is_idle)
+        is_utf8 = own["source"] == EncodingScheme.UTF_8.value
+        return frozenset() if is_utf8 else frozenset({"--error-span"})
 
 
 TRANSCODER = register(TranscoderComponent())

@@ -6,7 +6,7 @@ from typing import Any, TextIO
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import ByteOrder, Form
+from utf8_hdl import EncodingScheme
 
 from ..golden.timing import Timing
 from ..stimulus import LAST
@@ -74,32 +74,21 @@ _TEXT = '{"length": %d, "bytes": %d, "error": %s}\n'
 
 
 def encode(text: str, design: Any) -> bytes:
-    """A text that is typed, in the form that the design takes."""
-    if design.from_form is Form.UTF_8:
+    """A text from the command line, in the encoding scheme of the input."""
+    if design.source is EncodingScheme.UTF_8:
         return os.fsencode(text)
-    return text.encode(codec_of(design.from_form, design), "surrogatepass")
-
-
-def codec_of(form: Form, design: Any) -> str:
-    """What CPython calls an encoding form, in the byte order of a design."""
-    return form.value if form is Form.UTF_8 else f"{form.value}-{design.byte_order.value[0]}e"
-
-
-def described(form: Form, order: ByteOrder) -> str:
-    """An encoding form, as prose has it."""
-    name = form.value.upper()
-    return name if form is Form.UTF_8 else f"{name}, {order.value}-endian"
+    return text.encode(design.source.value, "surrogatepass")
 
 
 def ports(design: Any) -> str:
     """What is at the ports."""
-    taken, given = (described(f, design.byte_order) for f in (design.from_form, design.to_form))
+    source, target = (scheme.value.upper() for scheme in (design.source, design.target))
     mark = " A U+FEFF at its beginning is left out." if design.strip_bom else ""
     return f"""\
 {BEATS}
-//                  The text is {taken}.{mark}
+//                  The text is {source}.{mark}
 //                  Only tlast flushes: without it the newest beat waits for the next one.
-// m_axis_*         the text in {given}: dense beats
+// m_axis_*         the text in {target}: dense beats
 //   tdata          bytes, the first one lowest
 //   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
 //   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed
@@ -121,8 +110,7 @@ was taken, any
 
 def transcoded_by_cpython(values: np.ndarray, design: Any) -> str:
     """What CPython's codecs make of bytes."""
-    taken, given = (codec_of(form, design) for form in (design.from_form, design.to_form))
-    text = values.astype(np.uint8).tobytes().decode(taken, "replace")
+    text = values.astype(np.uint8).tobytes().decode(design.source.value, "replace")
     if design.strip_bom:
         text = text.removeprefix("\ufeff")
-    return text.encode(given).hex(" ").upper()
+    return text.encode(design.target.value).hex(" ").upper()

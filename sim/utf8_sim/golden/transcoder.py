@@ -1,4 +1,4 @@
-"""The golden model of the transcoder: text in one encoding form to text in another.
+"""The golden model of the transcoder: text in one encoding scheme to text in another.
 
 The bytes of a beat belong to *places*, one for each unit. A *reader* finds the code points of a
 text, with U+FFFD for each error, and in which place each ends. A *writer* says what their units
@@ -8,12 +8,11 @@ What a beat's places have is only known when the next beat of its text is there,
 last. So a beat brings about what belongs to the beat before, and with ``last`` also its own.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from utf8_hdl import ByteOrder, Form, Profile
+from utf8_hdl import EncodingScheme
 from utf8_hdl.profile import REPLACEMENT
 
 from ..trace import Columns
@@ -43,71 +42,51 @@ FIRST_HIGH, LAST_HIGH, FIRST_LOW, LAST_LOW = HIGH[0], HIGH[-1], LOW[0], LOW[-1]
 FIRST_OF_PAIRS = 0x10000
 """The lowest code point that is a pair."""
 
-UTF_8, UTF_16, UTF_32 = (form.unit_bytes for form in (Form.UTF_8, Form.UTF_16, Form.UTF_32))
-"""Encoding forms, by the bytes of a unit."""
+UTF_8, UTF_16, UTF_32 = 1, 2, 4
+"""Encoding forms, by the bytes of a code unit (Unicode D90 to D92)."""
 
-
-@dataclass(frozen=True)
-class Conversion:
-    """What is converted to what: the parameters of a transcoder."""
-
-    profile: Profile
-    lanes: int
-    from_form: Form
-    to_form: Form
-    byte_order: ByteOrder = ByteOrder.LITTLE
-    strip_bom: bool = False
-
-    @classmethod
-    def of(cls, design: Any) -> "Conversion":
-        """That of a design."""
-        return cls(*(getattr(design, name) for name in cls.__dataclass_fields__))
-
-    @property
-    def places(self) -> int:
-        """How many units a beat has."""
-        return self.lanes // self.from_form.unit_bytes
-
-    @property
-    def order(self) -> Literal["little", "big"]:
-        """What Python calls the order of bytes."""
-        return "little" if self.byte_order is ByteOrder.LITTLE else "big"
-
-    @property
-    def early_high(self) -> bool:
-        """Whether a high surrogate belongs to the place before the one in which its pair ends.
-
-        Its pair is at least two units there: bytes, or surrogates.
-        """
-        return self.to_form is Form.UTF_16 and self.from_form is not Form.UTF_32
-
-    @property
-    def out_lanes(self) -> int:
-        """How many bytes an output beat has: as many as can belong to a beat's places."""
-        return self.places * (2 if self.early_high else 4)
+UNIT_BYTES = {
+    EncodingScheme.UTF_8: UTF_8,
+    EncodingScheme.UTF_16LE: UTF_16,
+    EncodingScheme.UTF_16BE: UTF_16,
+    EncodingScheme.UTF_32LE: UTF_32,
+    EncodingScheme.UTF_32BE: UTF_32,
+}
+BIG_ENDIAN = EncodingScheme.UTF_16BE, EncodingScheme.UTF_32BE
 
 
 class Forms(NamedTuple):
-    """A conversion as numbers."""
+    """The parameters of a transcoder, as numbers.
+
+    ``early_high`` is 1 if a high surrogate belongs to the place before the one in which its pair
+    ends: if the pair is at least two units of the input. ``out_lanes``: as many bytes as can belong
+    to the places of a beat.
+    """
 
     from_unit: int
     to_unit: int
+    from_big_endian: int
+    to_big_endian: int
     places: int
-    big_endian: int
     strip_bom: int
     early_high: int
     out_lanes: int
 
     @classmethod
-    def of(cls, conversion: Conversion) -> "Forms":
+    def of(cls, design: Any) -> "Forms":
+        """Those of a design, by its attributes."""
+        from_unit, to_unit = UNIT_BYTES[design.source], UNIT_BYTES[design.target]
+        places = design.lanes // from_unit
+        early_high = to_unit == UTF_16 and from_unit != UTF_32
         return cls(
-            conversion.from_form.unit_bytes,
-            conversion.to_form.unit_bytes,
-            conversion.places,
-            int(conversion.byte_order is ByteOrder.BIG),
-            int(conversion.strip_bom),
-            int(conversion.early_high),
-            conversion.out_lanes,
+            from_unit,
+            to_unit,
+            int(design.source in BIG_ENDIAN),
+            int(design.target in BIG_ENDIAN),
+            places,
+            int(design.strip_bom),
+            int(early_high),
+            places * (2 if early_high else 4),
         )
 
 
@@ -194,7 +173,7 @@ def _read(forms, rules, state, data, keep, begin, place):  # type: ignore[no-unt
         for byte in range(size):
             at = begin + place * size
             kept += keep[at + byte]
-            unit = unit << 8 | data[at + (byte if forms.big_endian else size - 1 - byte)]
+            unit = unit << 8 | data[at + (byte if forms.from_big_endian else size - 1 - byte)]
     if size == UTF_8:
         return _read_8(rules, state, place, unit, kept)
     if size == UTF_16:
@@ -298,17 +277,17 @@ def _put(state, byte):  # type: ignore[no-untyped-def]
 @kernel
 def _put_unit(forms, state, unit):  # type: ignore[no-untyped-def]
     for byte in range(forms.to_unit):
-        number = forms.to_unit - 1 - byte if forms.big_endian else byte
+        number = forms.to_unit - 1 - byte if forms.to_big_endian else byte
         _put(state, unit >> 8 * number & 0xFF)
 
 
 class TranscoderModel(Reader):
-    """Beats in one form to dense beats in another."""
+    """Beats in one encoding scheme to dense beats in another."""
 
-    def __init__(self, conversion: Conversion) -> None:
-        super().__init__(conversion.profile)
-        self._forms = Forms.of(conversion)
-        sizes = MOST_FOUND, 4 * conversion.out_lanes, 5
+    def __init__(self, design: Any) -> None:
+        super().__init__(design.profile)
+        self._forms = Forms.of(design)
+        sizes = MOST_FOUND, 4 * self._forms.out_lanes, 5
         others = (np.zeros(size, dtype=np.int64) for size in sizes)
         self._all = State(self._state, self._two, *others)
 

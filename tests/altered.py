@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-SHARED = {"checks", "forms", "layouts", "profile"}
+SHARED = {"checks", "encoding_scheme", "layouts", "profile"}
 """Modules that are not copied: their types are those of the tools and of the golden model."""
 
 GOLDEN = "utf8_sim.golden"

@@ -106,7 +106,7 @@ def test_the_reference_has_every_public_name(site):
     [
         "class Decoder(profile=UNICODE, compact=False, lanes=1)",  # not what UNICODE is made of
         "class AxiStream(component)",  # not what Amaranth passes on
-        "How many bytes a unit has: 1, 2 or 4.",  # no type in front of the colon
+        "Bytes in a code unit: 1, 2 or 4.",  # no type in front of the colon
         "error: the byte belongs to U+FFFD",
     ],
 )

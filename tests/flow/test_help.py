@@ -193,7 +193,7 @@ def test_numbers_in_the_declarations_of_options_are_those_of_the_code():
         ("compare --engine c", ["cxxrtl"]),
         ("mutate --component ", ["decoder", "encoder", "validator", "compactor", "transcoder"]),
         ("simulate --byte", ["--byte-order", "--bytes"]),
-        ("generate --from utf-1", ["utf-16"]),
+        ("generate --from utf-1", ["utf-16", "utf-16le", "utf-16be"]),
         ("simulate --error-span w", ["whole-sequence"]),
         ("simulate --noncharacters ", ["accept", "reject"]),
         ("generate --reset-polarity l", ["low"]),

@@ -263,8 +263,8 @@ COMMANDS = ["simulate text.txt", "compare", "generate", "prove", "synthesize", "
         ("--to utf-8 --lanes 64", "from utf-8 to utf-8 there may be up to 32 lanes, not 64\n"),
         (
             "--from latin-1",
-            "unknown --from 'latin-1': choose from utf-16, utf-32, utf-8, utf-16le, utf-16be, utf-32le, "
-            "utf-32be\n",
+            "unknown --from 'latin-1': choose from utf-16, utf-32, utf-8, utf-16le, utf-16be, "
+            "utf-32le, utf-32be\n",
         ),
         ("--byte-order middle", "unknown --byte-order 'middle': choose from little, big\n"),
         ("--compact", "--compact has no effect with --component transcoder\n"),

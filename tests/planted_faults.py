@@ -1027,8 +1027,8 @@ FAULTS = (
         FORMS,
         BIG_8_TO_32,
         "transcoder",
-        "else reversed(range(size))",
-        "else [n ^ 1 for n in range(size)]",
+        "self.target.byte_order, self.o",
+        "[byte ^ 2 for byte in self.target.byte_order], self.o",
     ),
     Fault(
         "two bytes that are left over are no error",

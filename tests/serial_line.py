@@ -212,7 +212,5 @@ def bench_output(folder: Path, text: bytes, clock_hz: int, baud: float, *argumen
     subprocess.run(
         ["iverilog", *options, "-o", "bench", bench, *map(str, arguments)], cwd=folder, check=True
     )
-    run = subprocess.run(
-        ["vvp", "-n", "bench"], cwd=folder, check=True, capture_output=True, timeout=120
-    )
+    run = subprocess.run(["vvp", "-n", "bench"], cwd=folder, check=True, capture_output=True)
     return run.stdout.decode("latin-1")

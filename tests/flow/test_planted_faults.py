@@ -58,6 +58,11 @@ def identifier(fault: Fault) -> str:
     return f"{fault.spec.label}: {fault.name}"
 
 
+def altered_by(fault: Fault) -> Altered:
+    """The gateware with a fault."""
+    return Altered((fault.old, fault.new), within=[fault.module])
+
+
 QUICK = {fault.spec.component: fault for fault in FAULTS if fault.fault_class == RESET}
 """One fault of each component, which is found within two seconds, is no long test."""
 
@@ -71,7 +76,7 @@ QUICK = {fault.spec.component: fault for fault in FAULTS if fault.fault_class ==
     ids=map(identifier, FAULTS),
 )
 def test_a_planted_fault_is_found(fault):
-    altered = Altered((fault.old, fault.new), within=[fault.module])
+    altered = altered_by(fault)
 
     def made(profile):
         return altered.like(fault.spec.make(profile))
@@ -92,6 +97,11 @@ def test_a_planted_fault_is_found(fault):
 )
 def test_nothing_is_found_in_an_unaltered_design(spec, found_by):
     assert first_difference(spec.make(), spec, found_by) == ""
+
+
+def test_the_text_that_each_fault_replaces_is_in_the_source():
+    for fault in FAULTS:
+        altered_by(fault)
 
 
 def test_faults_are_of_every_class_and_component_and_none_is_there_twice():

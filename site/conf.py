@@ -40,7 +40,7 @@ toc_object_entries_show_parents = "hide"
 CONTENTS = {
     "Begin": ["site/live", "docs/learn", "docs/choose"],
     "Use": [
-        *("decoder", "lanes", "transcoding", "profiles", "integration"),
+        *("decoder", "lanes", "transcoding", "composition", "profiles", "integration"),
         *("simulate", "python", "engines", "demo"),
     ],
     "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark", "docs/cluster"],

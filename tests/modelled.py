@@ -11,7 +11,16 @@ import pytest
 from altered import Edit, altered_golden
 from command import changed_entry
 from rtl import STALLS, quick_engine
-from utf8_hdl import Compactor, Decoder, Encoder, Transcoder, Validator
+from utf8_hdl import (
+    CompactDecoder,
+    CompactEncoder,
+    Compactor,
+    Decoder,
+    Encoder,
+    Transcoder,
+    Validator,
+    WideDecoder,
+)
 from utf8_sim.components import Component, component_of
 from utf8_sim.engines.engine import Engine
 from utf8_sim.golden.model import Outputs, Transducer
@@ -23,12 +32,12 @@ from utf8_sim.trace import Columns
 
 DESIGNS = {
     "decoder": Decoder,
-    "compact decoder": partial(Decoder, compact=True),
-    "decoder of 2 lanes": partial(Decoder, lanes=2),
+    "compact decoder": CompactDecoder,
+    "decoder of 2 lanes": partial(WideDecoder, lanes=2),
     "encoder": Encoder,
-    "compact encoder": partial(Encoder, compact=True),
+    "compact encoder": CompactEncoder,
     "validator": partial(Validator, lanes=2),
-    "compactor": partial(Compactor, lanes=2, width=100, user=3),
+    "compactor": partial(Compactor, lanes=2, shape=100, user=3),
     "transcoder": partial(Transcoder, lanes=4),
 }
 """A small design of each kind."""

@@ -4,7 +4,7 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise, product
 from typing import Any
 
@@ -19,6 +19,8 @@ from utf8_hdl import (
     PROFILES,
     UCS4,
     UNICODE,
+    CompactDecoder,
+    CompactEncoder,
     Decoder,
     Encoder,
     ErrorSpan,
@@ -45,11 +47,15 @@ STALLS = {
 
 DESIGNS = {
     "decoder": Decoder,
-    "compact decoder": partial(Decoder, compact=True),
+    "compact decoder": CompactDecoder,
     "encoder": Encoder,
-    "compact encoder": partial(Encoder, compact=True),
+    "compact encoder": CompactEncoder,
 }
 """Every component and its variants: makers of designs for a profile."""
+
+DECODERS = {False: Decoder, True: CompactDecoder}
+ENCODERS = {False: Encoder, True: CompactEncoder}
+"""By whether they are compact."""
 
 BOTH = pytest.mark.parametrize("compact", [False, True], ids=["pipelined", "compact"])
 
@@ -101,7 +107,7 @@ def rtl_tokens(
     compact: bool = False,
 ) -> list[RefToken]:
     """Tokens of one text, in the form of `ref_tokens`."""
-    engine = engine_of(Decoder, profile, compact)
+    engine = engine_of(DECODERS[compact], profile)
     tokens = taken(rtl_trace([data] if data else [], stalls, engine))
     ends = np.cumsum(tokens["o.length"], dtype=int)
     return [
@@ -122,7 +128,7 @@ def rtl_encode(
     compact: bool = False,
 ) -> tuple[bytes, list[int]]:
     """The bytes of one text of code points, and the indices of those flagged as errors."""
-    engine = engine_of(Encoder, profile, compact)
+    engine = engine_of(ENCODERS[compact], profile)
     encoded = taken(rtl_trace([values] if len(values) else [], stalls, engine))
     return bytes(encoded["o.data"].tolist()), np.flatnonzero(encoded["o.error"]).tolist()
 
@@ -518,7 +524,7 @@ COMPACT_ENCODER_BREAKS = {
     "compact: last with every byte": ("last if count == 1 else 0", "last"),
     "compact: last with the lead byte": ("self.i.p.last & ~more", "self.i.p.last"),
     "compact: last forgotten": (" last.eq(self.i.p.last),", " last.eq(0),"),
-    "compact: no error flag": ("self.o.p.error.eq(refused)", "self.o.p.error.eq(0)"),
+    "compact: no error flag": ("self.o.p.user.error.eq(refused)", "self.o.p.user.error.eq(0)"),
     "compact: refused value sent": (
         "Mux(refused, REPLACEMENT, self.i.p.code_point)",
         "self.i.p.code_point",
@@ -532,10 +538,10 @@ COMPACT_ENCODER_BREAKS = {
 }
 
 
-def altered(component: str, edits: Iterable[Edit]) -> type[Decoder] | type[Encoder]:
-    """The class of a component whose source is edited, or that of the modules which it uses."""
-    modules = "tables", "elastic", component, f"compact_{component}"
-    return getattr(Altered(*edits, within=modules), component.capitalize())
+def altered(which: str, edits: Iterable[Edit]) -> type:
+    """The class of one of the `DESIGNS` whose source is edited, or that of modules it uses."""
+    modules = "tables", "elastic", which.replace(" ", "_")
+    return getattr(Altered(*edits, within=modules), DESIGNS[which].__name__)
 
 
 LANE_MODULES = "counter", "credit", "lanes", "wide_decoder", "decoder", "validator"
@@ -578,12 +584,13 @@ def broken(name: str) -> Decoder | Encoder:
         profile, *edit = BREAKS_OF_OTHER_RULES[name]
         return altered("decoder", [edit])(profile)
     if name in COMPACT_DECODER_BREAKS:
-        return altered("decoder", [COMPACT_DECODER_BREAKS[name]])(UCS4, compact=True)
+        return altered("compact decoder", [COMPACT_DECODER_BREAKS[name]])(UCS4)
     plain = name.removeprefix("compact: ")
+    compact = "compact " * (plain != name)
     if plain in BREAKS:
-        return altered("decoder", [BREAKS[plain]])(compact=plain != name)
+        return altered(f"{compact}decoder", [BREAKS[plain]])()
     edit = (ENCODER_BREAKS | COMPACT_ENCODER_BREAKS)[name]
-    return altered("encoder", [edit])(compact=plain != name)
+    return altered(f"{compact}encoder", [edit])()
 
 
 def verilog_ports(verilog: str) -> dict[str, int]:

@@ -43,7 +43,14 @@ def test_every_line_names_a_design(line, tmp_path, monkeypatch):
 
     monkeypatch.setattr(verilog, "generate", elaborate)
     monkeypatch.chdir(tmp_path)
-    assert generated(line, tmp_path) == f"utf8_{component_of(line)}"
+    assert generated(line, tmp_path) == module_of(line)
+
+
+def module_of(line: str) -> str:
+    """The name of the module that a command generates."""
+    lanes = re.search(r"--lanes (\d+)", line)
+    words = ["compact"] * ("--compact" in line) + [component_of(line)]
+    return "_".join(["utf8", *words, *([lanes[1]] if lanes else [])])
 
 
 def component_of(line: str) -> str:
@@ -62,4 +69,4 @@ ONE_EACH = {
 def test_a_line_of_each_component_makes_verilog(component, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = generated(ONE_EACH[component], tmp_path)
-    assert re.search(rf"^module utf8_{component} ", text, re.M)
+    assert re.search(rf"^module {module_of(ONE_EACH[component])} ", text, re.M)

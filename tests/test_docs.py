@@ -19,7 +19,7 @@ from needs import needs
 from utf8_flow.designs import DesignSpec, designs
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal.properties import proofs_of
-from utf8_hdl import Decoder, Encoder
+from utf8_hdl import CompactDecoder, Decoder, Encoder
 from utf8_sim.components import DECODER, ENCODER
 from utf8_sim.components.decoder import PIPELINED
 
@@ -74,7 +74,7 @@ def test_latencies_are_those_of_the_timing():
         for text in texts:
             words = " ".join(text.split())
             assert f"{timing.latency} cycles {begins[component]}" in words
-    compact = DECODER.timing(Decoder(compact=True))
+    compact = DECODER.timing(CompactDecoder())
     assert f"| latency | {PIPELINED.latency} cycles | {compact.latency} cycle" in page
     cut = f"{PIPELINED.latency_of_cut} cycles after the byte that cuts it"
     assert cut in page
@@ -198,7 +198,7 @@ def test_verilog_example_fits_the_generated_module(tmp_path):
 
 def test_python_examples_run():
     for language, block in BLOCKS:
-        if language == "python":
+        if language == "python" and not block.startswith("m."):  # see test_composition.py
             exec(block, {})
 
 

@@ -297,7 +297,7 @@ def test_bench_passes_in_verilator(name, passes, tmp_path, monkeypatch):
 
 @needs("verilator")
 def test_the_filter_has_no_lint(tmp_path):
-    (tmp_path / "utf8_validator.v").write_text(generate(Validator(lanes=8)))
+    (tmp_path / "utf8_validator.v").write_text(generate(Validator(lanes=8), "utf8_validator"))
     sources = [EXAMPLES / "drop_bad_frames" / "utf8_filter.v", tmp_path / "utf8_validator.v"]
     lint = ["verilator", "--lint-only", "-Wall", "-Wno-UNUSEDSIGNAL", "--top", "utf8_filter"]
     subprocess.run([*lint, *sources], check=True)

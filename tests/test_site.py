@@ -104,10 +104,10 @@ def test_the_reference_has_every_public_name(site):
 @pytest.mark.parametrize(
     "said",
     [
-        "class Decoder(profile=UNICODE, compact=False, lanes=1)",  # not what UNICODE is made of
+        "class WideDecoder(profile=UNICODE, *, lanes=DEFAULT_LANES)",  # not what UNICODE is made of
         "class AxiStream(component)",  # not what Amaranth passes on
         "Bytes in a code unit: 1, 2 or 4.",  # no type in front of the colon
-        "error: the byte belongs to U+FFFD",
+        "user.error: it belongs to U+FFFD",
     ],
 )
 def test_the_reference_says_what_the_source_says(site, said):

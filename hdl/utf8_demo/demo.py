@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8_hdl.compact_decoder import CompactDecoder
 from utf8_hdl.decoder import Decoder
 from utf8_hdl.encoding_scheme import EncodingScheme
 from utf8_hdl.profile import UNICODE, Profile
@@ -125,9 +126,10 @@ class Demo(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
+        made = CompactDecoder if self._compact else Decoder
         m.submodules.receiver = receiver = UartReceiver(self._bit_cycles)
         m.submodules.buffer = buffer = ReceiveBuffer(self._buffer_depth, self._pause_cycles)
-        m.submodules.decoder = decoder = Decoder(self.profile, self._compact)
+        m.submodules.decoder = decoder = made(self.profile)
         m.submodules.statistics = statistics = Statistics()
         m.submodules.writer = writer = LineWriter(self.profile)
         m.submodules.transmitter = transmitter = UartTransmitter(self._bit_cycles)

@@ -6,7 +6,7 @@ from amaranth.hdl import Array, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8_hdl.layouts import text_layout
+from utf8_hdl.layouts import TEXT_STATUS, beat_layout
 
 
 class UnitSplitter(wiring.Component):
@@ -21,7 +21,7 @@ class UnitSplitter(wiring.Component):
 
     Members
     -------
-    i : ``In(stream.Signature(text_layout(lanes)))``
+    i : ``In(stream.Signature(beat_layout(lanes, user=TEXT_STATUS)))``
         Beats; each is taken with its last unit, and at once if it has none.
     o : ``Out(stream.Signature(8 * unit_bytes))``
         Their units, in order.
@@ -34,7 +34,7 @@ class UnitSplitter(wiring.Component):
         self.lanes, self.unit_bytes = lanes, unit_bytes
         super().__init__(
             {
-                "i": In(stream.Signature(text_layout(lanes))),
+                "i": In(stream.Signature(beat_layout(lanes, user=TEXT_STATUS))),
                 "o": Out(stream.Signature(8 * unit_bytes)),
             }
         )

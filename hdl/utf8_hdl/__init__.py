@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .axi import AxiStream
     from .checks import LANES
+    from .compact_decoder import CompactDecoder
+    from .compact_encoder import CompactEncoder
     from .compactor import Compactor
+    from .composition import (
+        BeatsToBytes,
+        BytesToBeats,
+        SlotsToCodePoints,
+        TokensToCodePoints,
+        join,
+    )
     from .decoder import Decoder
     from .elastic import Pipeline
     from .encoder import Encoder
@@ -14,18 +23,18 @@ if TYPE_CHECKING:
     from .layouts import (
         BYTE_LAYOUT,
         ENCODED_LAYOUT,
+        TEXT_STATUS,
         Kind,
         beat_layout,
         code_point_layout,
         slots_layout,
-        sparse_layout,
-        text_layout,
         token_layout,
         verdict_layout,
     )
     from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
     from .transcoder import Transcoder
     from .validator import Validator
+    from .wide_decoder import WideDecoder
 
 __version__ = "0.1.0"
 
@@ -35,10 +44,15 @@ __all__ = [
     "EXTENDED",
     "LANES",
     "PROFILES",
+    "TEXT_STATUS",
     "UCS2",
     "UCS4",
     "UNICODE",
     "AxiStream",
+    "BeatsToBytes",
+    "BytesToBeats",
+    "CompactDecoder",
+    "CompactEncoder",
     "Compactor",
     "Decoder",
     "Encoder",
@@ -47,14 +61,16 @@ __all__ = [
     "Kind",
     "Pipeline",
     "Profile",
+    "SlotsToCodePoints",
+    "TokensToCodePoints",
     "Transcoder",
     "Validator",
+    "WideDecoder",
     "__version__",
     "beat_layout",
     "code_point_layout",
+    "join",
     "slots_layout",
-    "sparse_layout",
-    "text_layout",
     "token_layout",
     "verdict_layout",
 ]
@@ -65,10 +81,15 @@ _HOMES = {
     "EXTENDED": "profile",
     "LANES": "checks",
     "PROFILES": "profile",
+    "TEXT_STATUS": "layouts",
     "UCS2": "profile",
     "UCS4": "profile",
     "UNICODE": "profile",
     "AxiStream": "axi",
+    "BeatsToBytes": "composition",
+    "BytesToBeats": "composition",
+    "CompactDecoder": "compact_decoder",
+    "CompactEncoder": "compact_encoder",
     "Compactor": "compactor",
     "Decoder": "decoder",
     "Encoder": "encoder",
@@ -77,13 +98,15 @@ _HOMES = {
     "Kind": "layouts",
     "Pipeline": "elastic",
     "Profile": "profile",
+    "SlotsToCodePoints": "composition",
+    "TokensToCodePoints": "composition",
     "Transcoder": "transcoder",
     "Validator": "validator",
+    "WideDecoder": "wide_decoder",
     "beat_layout": "layouts",
     "code_point_layout": "layouts",
+    "join": "composition",
     "slots_layout": "layouts",
-    "sparse_layout": "layouts",
-    "text_layout": "layouts",
     "token_layout": "layouts",
     "verdict_layout": "layouts",
 }

@@ -15,6 +15,18 @@ SIDEBAND = {"keep": "tkeep", "last": "tlast"}
 """Fields of a payload that have a port of their own."""
 
 
+def module_name(component: Any) -> str:
+    """The name of a component's Verilog module, such as ``utf8_decoder_8``.
+
+    It has the component's name, ``compact`` before it and the number of lanes after it, so that
+    several variants fit into one design.
+    """
+    name = getattr(component, "component_name", type(component).__name__.lower())
+    words = [*(["compact"] if getattr(component, "compact", False) else []), name]
+    lanes = getattr(component, "lanes", None)
+    return "_".join(["utf8", *words, *([] if lanes is None else [str(lanes)])])
+
+
 class Part(NamedTuple):
     """Some bits of a port, and the pins that go with them."""
 
@@ -58,7 +70,7 @@ class AxiStream(Elaboratable):
     Attributes
     ----------
     name : str
-        The name of the component's class in lower case.
+        That of the Verilog module, ``module_name``, without ``utf8_``.
     ports : list of Signal
         All ports of the streams, in order.
     parts : list of Part
@@ -85,7 +97,7 @@ class AxiStream(Elaboratable):
                 f"component must be a design with the streams i and o, not {shortened(component)}"
             )
         self.component = component
-        self.name = type(component).__name__.lower()
+        self.name = module_name(component).removeprefix("utf8_")
         widths = getattr(component, "axi_widths", {})
         self.parts = [
             part

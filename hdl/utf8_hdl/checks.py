@@ -7,6 +7,9 @@ from typing import Any
 LANES = (1, 2, 4, 8, 16, 32, 64, 128)
 """The supported numbers of bytes in a beat."""
 
+DEFAULT_LANES = 8
+"""Lanes of a component that has lanes, if none are given."""
+
 
 def checked_integer(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
     """An integer of Python or numpy in a range.
@@ -38,8 +41,9 @@ def checked_type(name: str, value: Any, kind: type, such_as: str = "") -> Any:
     return value
 
 
-def checked_lanes(lanes: int) -> int:
+def checked_lanes(lanes: int, least: int = 1) -> int:
     """A number of lanes, if it is supported; otherwise a `ValueError`."""
-    if checked_integer("lanes", lanes) not in LANES:
-        raise ValueError(f"lanes must be a power of two from 1 to {LANES[-1]}, not {lanes!r}")
-    return int(lanes)
+    number = checked_integer("lanes", lanes)
+    if number not in LANES or number < least:
+        raise ValueError(f"lanes must be a power of two from {least} to {LANES[-1]}, not {lanes!r}")
+    return number

@@ -4,17 +4,19 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, enum, stream
+from amaranth.lib.wiring import In, Out
 
 from . import tables
+from .design import Design
 from .elastic import Section
-from .layouts import BYTE_LAYOUT, Kind
-from .profile import REPLACEMENT, ErrorSpan, Profile
+from .layouts import BYTE_LAYOUT, Kind, token_layout
+from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile
 
 
-class CompactDecoder(Elaboratable):
-    """What is inside a decoder in little space: its token is out one cycle after a byte.
+class CompactDecoder(Design):
+    """Decode one byte per cycle in half the area of the pipeline, with a latency of one cycle.
 
     It is a state machine with an output register::
 
@@ -58,16 +60,55 @@ class CompactDecoder(Elaboratable):
 
     Parameters
     ----------
-    decoder : Decoder
-        Whose ports and state register it uses.
+    profile : Profile
+        The UTF-8 profile. Rules that a profile does not need cost no gates.
+
+    Raises
+    ------
+    TypeError
+        If ``profile`` is not a profile.
+
+    Attributes
+    ----------
+    profile
+        As given.
+    State : enum.Enum
+        The states of this profile's machine, in binary; ``HELD`` has a bit of its own.
+    state : Signal
+        The state register, for waveforms and coverage.
+
+    Members
+    -------
+    i : ``In(stream.Signature(BYTE_LAYOUT))``
+        Bytes of the text, as for :class:`~utf8_hdl.Decoder`.
+    o : ``Out(stream.Signature(token_layout(profile)))``
+        Tokens.
     """
 
-    def __init__(self, decoder: Any) -> None:
-        self.profile: Profile = decoder.profile
-        self.State, self.state = decoder.State, decoder.state
-        self.i, self.o = decoder.i, decoder.o
-        self._whole_sequence = self.profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-        self._refusals = tables.refusals(self.profile)
+    i: Any
+    o: Any
+    component_name = "decoder"
+    compact = True
+    #: Cycles from the last byte of a token to the token, without stalls.
+    latency = 1
+
+    def __init__(self, profile: Profile = UNICODE) -> None:
+        self.profile = checked_profile(profile)
+        self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+        self._refusals = tables.refusals(profile)
+        names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
+        codes = {name: n for n, name in enumerate(names)}
+        codes["HELD"] = 1 << (profile.longest_form - 1).bit_length()  # a bit of its own
+        self.State: Any = enum.Enum("State", codes)
+        super().__init__(
+            {
+                "i": In(stream.Signature(BYTE_LAYOUT)),
+                "o": Out(stream.Signature(token_layout(profile))),
+            }
+        )
+        #: Ports of AXI4-Stream that are wider than their fields.
+        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
+        self.state = Signal(self.State, init=self.State.START)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

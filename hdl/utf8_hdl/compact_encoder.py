@@ -2,17 +2,21 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import enum, stream
+from amaranth.lib.wiring import In, Out
 
+from .design import Design
 from .elastic import Section
-from .profile import FORM_BITS, REPLACEMENT, Profile
+from .layouts import ENCODED_LAYOUT, code_point_layout
+from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile, checked_profile
 
 REPLACEMENT_FORM = 3
 """Bytes of U+FFFD."""
 
 
-class CompactEncoder(Elaboratable):
-    """What is inside an encoder with one register stage, latency 1 and half the area.
+class CompactEncoder(Design):
+    """Encode code points to one byte per cycle in half the area, with a latency of one cycle.
 
     A code point is taken apart when it is accepted: its lead byte goes to the output register, the
     rest waits in a register from which the continuation bytes follow::
@@ -34,14 +38,49 @@ class CompactEncoder(Elaboratable):
 
     Parameters
     ----------
-    encoder : Encoder
-        Whose ports and state register it uses.
+    profile : Profile
+        The UTF-8 profile. Its ``error_span`` has no effect.
+
+    Raises
+    ------
+    TypeError
+        If ``profile`` is not a profile.
+
+    Attributes
+    ----------
+    profile
+        As given.
+    State : enum.Enum
+        The states of this profile's machine, in binary.
+    state : Signal
+        The state register, for waveforms and coverage.
+
+    Members
+    -------
+    i : ``In(stream.Signature(code_point_layout(profile)))``
+        Code points, as for :class:`~utf8_hdl.Encoder`.
+    o : ``Out(stream.Signature(ENCODED_LAYOUT))``
+        Bytes.
     """
 
-    def __init__(self, encoder: Any) -> None:
-        self.profile: Profile = encoder.profile
-        self.State, self.state = encoder.State, encoder.state
-        self.i, self.o = encoder.i, encoder.o
+    i: Any
+    o: Any
+    component_name = "encoder"
+    compact = True
+    #: Cycles from a code point to its lead byte, without stalls.
+    latency = 1
+
+    def __init__(self, profile: Profile = UNICODE) -> None:
+        self.profile = checked_profile(profile)
+        names = ["START", *(f"SEND_{count}" for count in range(1, profile.longest_form))]
+        self.State: Any = enum.Enum("State", {name: n for n, name in enumerate(names)})
+        super().__init__(
+            {
+                "i": In(stream.Signature(code_point_layout(profile))),
+                "o": Out(stream.Signature(ENCODED_LAYOUT)),
+            }
+        )
+        self.state = Signal(self.State, init=self.State.START)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -92,7 +131,7 @@ class CompactEncoder(Elaboratable):
                     ]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
-                self.o.p.error.eq(refused),
+                self.o.p.user.error.eq(refused),
                 bits.eq(Mux(refused, REPLACEMENT, self.i.p.code_point)),
                 last.eq(self.i.p.last),
             ]

@@ -4,16 +4,16 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Shape, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from .checks import checked_lanes
+from .checks import DEFAULT_LANES, checked_lanes
 from .counter import LOW, at_least, compared, majority, plus, up
 from .credit import CHUNK, NUMBER_WIDTH, PLACE_WIDTH, Credit, Step
 from .design import Design
 from .gates import select
-from .layouts import sparse_layout
+from .layouts import beat_layout
 
 GROUP, PAIR, BLOCK = 4, 8, 16
 """How many lanes are counted in stages 1, 2 and 3."""
@@ -76,10 +76,10 @@ class Compactor(Design):
     ----------
     lanes : int
         How many values a beat may have: a power of two up to 128.
-    width : int
-        Bits of a value.
-    user : int
-        Bits that go with the last beat of a text.
+    shape : ShapeLike
+        Shape of a value; a number is its bits.
+    user : ShapeLike
+        Shape of what comes with the last beat of a text.
 
     Raises
     ------
@@ -90,8 +90,10 @@ class Compactor(Design):
 
     Attributes
     ----------
-    lanes, width, user
+    lanes, shape, user
         As given.
+    width, user_width : int
+        Bits of a value, and of ``user``.
     tops, swaps, gives, stored : View or Signal
         For proofs: the registers that say how many values wait, each from its own stage; which
         pairs are swapped, by level; whether there is a dense beat, in stage 6; and what goes to the
@@ -99,27 +101,30 @@ class Compactor(Design):
 
     Members
     -------
-    i : ``In(stream.Signature(sparse_layout(lanes, width, user)))``
+    i : ``In(stream.Signature(beat_layout(lanes, shape, user)))``
         Beats in which any of the lanes have a value.
-    o : ``Out(stream.Signature(sparse_layout(lanes, width, user)))``
+    o : ``Out(stream.Signature(beat_layout(lanes, shape, user)))``
         Dense beats.
     """
 
     i: Any
     o: Any
+    component_name = "compactor"
 
-    def __init__(self, lanes: int = 8, width: int = 8, user: int = 0) -> None:
+    def __init__(self, *, lanes: int = DEFAULT_LANES, shape: Any = 8, user: Any = 0) -> None:
         self.lanes = lanes = checked_lanes(lanes)
-        layout = sparse_layout(lanes, width, user)
-        self.width, self.user = int(width), int(user)
+        layout = beat_layout(lanes, shape, user)
+        self.shape, self.user = shape, user
+        self.width, self.user_width = Shape.cast(shape).width, Shape.cast(user).width
         super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
         levels = self.lanes.bit_length() - 1
         of_levels = {f"level_{level}": level + 1 for level in range(2, levels)}
         tops = {"bit_0": 1, "bit_1": 1, **of_levels, "lane": levels, "empty": 1}
         at_end = {"lane_at_end": levels, "empty_at_end": 1}
-        each = {"writes": 1, "place": PLACE_WIDTH, "value": width}
+        each = {"writes": 1, "place": PLACE_WIDTH, "value": self.width}
         lists = {what: data.ArrayLayout(bits, self.lanes) for what, bits in each.items()}
-        facts = {"gives": 1, "newest": NUMBER_WIDTH, "keep": self.lanes, "last": 1, "user": user}
+        facts = {"gives": 1, "newest": NUMBER_WIDTH, "keep": self.lanes, "last": 1}
+        facts["user"] = self.user_width
         self.tops: Any = Signal(data.StructLayout({**tops, **at_end}))
         self.swaps: Any = Signal(data.ArrayLayout(self.lanes // 2, levels))
         self.gives = Signal()
@@ -164,7 +169,7 @@ class Compactor(Design):
         step.keep("groups", Cat(_extended(group, width) for group in groups))
         step.keep("data", p.data)
         step.keep("last", p.last)
-        step.keep("user", p.user if self.user else Const(0, 0))
+        step.keep("user", Value.cast(p.user) if self.user_width else Const(0, 0))
         return step
 
     def _route(self, stage: int, before: Step, step: Step) -> None:

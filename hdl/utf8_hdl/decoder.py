@@ -9,18 +9,15 @@ from amaranth.lib.wiring import In, Out
 
 from . import tables
 from .byte_sets import ByteSets
-from .checks import checked_lanes, checked_type
-from .compact_decoder import CompactDecoder
 from .design import Design
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
-from .layouts import BYTE_LAYOUT, Kind, beat_layout, slots_layout, token_layout
+from .layouts import BYTE_LAYOUT, Kind, token_layout
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile, form_of_bit
-from .wide_decoder import WideDecoder
 
 
 class Decoder(Design):
-    """UTF-8 decoder that takes one byte a cycle and says what is wrong, and where.
+    """Decode one byte per cycle, and classify and locate every error.
 
     An elastic pipeline (see :mod:`utf8_hdl.elastic`) of six stages and an output buffer, each of
     them one or two lookup tables deep::
@@ -55,87 +52,62 @@ class Decoder(Design):
        give a freshly reset decoder. Without input and with a ready consumer, it is empty and
        ready after 9 cycles, in which at most 8 tokens of bytes that never came are taken.
 
+    :class:`~utf8_hdl.CompactDecoder` has half the area; :class:`~utf8_hdl.WideDecoder` decodes up
+    to 128 bytes per cycle.
+
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken. Rules that a profile does not need cost no gates.
-    compact : bool
-        Whether it is half as large instead, and slower: all of it in one stage, with a latency of 1
-        (see :class:`~utf8_hdl.compact_decoder.CompactDecoder`).
-    lanes : int
-        How many bytes it takes in a cycle: a power of two up to 128. With more than one it takes
-        beats and gives slots of tokens (see :class:`~utf8_hdl.wide_decoder.WideDecoder`).
+        The UTF-8 profile. Rules that a profile does not need cost no gates.
 
     Raises
     ------
     TypeError
-        If a parameter is not of its type.
-    ValueError
-        If there is no decoder with so many lanes, or no compact one.
+        If ``profile`` is not a profile.
 
     Attributes
     ----------
-    profile, compact, lanes
+    profile
         As given.
     State : enum.Enum
-        The states of this profile's machine; in the pipeline each has a bit of its own. A decoder
-        with lanes has none.
+        The states of this profile's machine, one-hot.
     state : Signal
         The state register, for waveforms and coverage.
     skid_taken : Signal
-        Whether there is a byte in the skid register, for proofs.
-    arrives, arriving : Signal
-        With lanes: whether there is a beat in the last stage, and its slots, for proofs.
+        High while a byte is in the skid register, for proofs.
 
     Members
     -------
     i : ``In(stream.Signature(BYTE_LAYOUT))``
-        Bytes of the text. ``last`` ends a text: what is unfinished then is ``TRUNCATED``, and the
-        next byte begins a new text. With lanes, ``beat_layout(lanes)``.
+        Bytes of the text. ``last`` ends a text: an unfinished sequence is then ``TRUNCATED``, and
+        the next byte begins a new text.
     o : ``Out(stream.Signature(token_layout(profile)))``
-        Tokens. With lanes, ``slots_layout(profile, lanes)``.
+        Tokens.
     """
 
     i: Any
     o: Any
+    component_name = "decoder"
+    #: Cycles from the last byte of a token to the token, without stalls.
+    latency = 7
 
-    def __init__(self, profile: Profile = UNICODE, compact: bool = False, lanes: int = 1) -> None:
+    def __init__(self, profile: Profile = UNICODE) -> None:
         self.profile = checked_profile(profile)
-        self.compact = checked_type("compact", compact, bool)
-        self.lanes = lanes = checked_lanes(lanes)
-        #: Ports of AXI4-Stream that are wider than what they carry, or their part for a slot.
-        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
-        if lanes > 1:
-            if compact:
-                raise ValueError(f"a compact decoder has one lane, not {lanes}")
-            i, o = beat_layout(lanes), slots_layout(profile, lanes)
-            super().__init__({"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))})
-            bytes_kept = profile.utf32_width // 8
-            keep = Cat(slot.length.any().replicate(bytes_kept) for slot in self.o.p.slots)
-            #: Ports of AXI4-Stream that follow from others.
-            self.axi_outputs = {"m_axis_tkeep": keep}
-            self.arrives, self.arriving = Signal(), Signal(o.members["slots"])
-            return
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
-        codes = {name: n if compact else 1 << n for n, name in enumerate(names)}
-        if compact:
-            codes["HELD"] = 1 << (profile.longest_form - 1).bit_length()  # a bit of its own
-        self.State: Any = enum.Enum("State", codes)
+        self.State: Any = enum.Enum("State", {name: 1 << n for n, name in enumerate(names)})
         super().__init__(
             {
                 "i": In(stream.Signature(BYTE_LAYOUT)),
                 "o": Out(stream.Signature(token_layout(profile))),
             }
         )
+        #: Ports of AXI4-Stream that are wider than their fields.
+        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
         self.state = Signal(self.State, init=self.State.START)
         self.skid_taken = Signal()
 
-    def elaborate(self, platform: Any) -> Any:
-        if self.lanes > 1:
-            return WideDecoder(self)
-        if self.compact:
-            return CompactDecoder(self)
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         pipeline = Pipeline(m, self.o)
         take = pipeline.take(self.i, self.skid_taken)

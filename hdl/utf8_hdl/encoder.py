@@ -7,8 +7,6 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
-from .checks import checked_type
-from .compact_encoder import CompactEncoder
 from .design import Design
 from .elastic import Pipeline, Stage
 from .gates import any_of, select
@@ -17,7 +15,7 @@ from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile, checked_profile
 
 
 class Encoder(Design):
-    """UTF-8 encoder that gives one byte a cycle, always in the shortest form.
+    """Encode code points to one byte per cycle, always in the shortest form.
 
     A pipeline of seven stages; in ``unicode`` each of them is one lookup table deep, but for the
     state machine. The clock enable of the stages up to *send* is a register, and it is ``i.ready``
@@ -65,28 +63,24 @@ class Encoder(Design):
        it is as in the initial state after ``4 * longest_form + 16`` cycles (32 in ``unicode``). In
        each of these cycles a byte of a code point that never came may be taken.
 
-    The compact encoder, :class:`~utf8_hdl.compact_encoder.CompactEncoder`, gives the same bytes
-    with a latency of 1. Its ``i.ready`` depends on ``o.ready``.
+    :class:`~utf8_hdl.CompactEncoder` has half the area, and a lower clock frequency.
 
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken. An encoder has no use for its ``error_span``.
-    compact : bool
-        Whether there is one register stage instead of the pipeline: half the area, and a lower
-        clock frequency.
+        The UTF-8 profile. Its ``error_span`` has no effect.
 
     Raises
     ------
     TypeError
-        If a parameter is not of its type.
+        If ``profile`` is not a profile.
 
     Attributes
     ----------
-    profile, compact
+    profile
         As given.
     State : enum.Enum
-        The states of this profile's machine; in the pipeline each has a bit of its own.
+        The states of this profile's machine, one-hot.
     state : Signal
         The state register, for waveforms and coverage.
 
@@ -100,13 +94,14 @@ class Encoder(Design):
 
     i: Any
     o: Any
+    component_name = "encoder"
+    #: Cycles from a code point to its lead byte, without stalls.
+    latency = 7
 
-    def __init__(self, profile: Profile = UNICODE, compact: bool = False) -> None:
+    def __init__(self, profile: Profile = UNICODE) -> None:
         self.profile = checked_profile(profile)
-        self.compact = checked_type("compact", compact, bool)
         names = ["START", *(f"SEND_{count}" for count in range(1, profile.longest_form))]
-        codes = {name: n if compact else 1 << n for n, name in enumerate(names)}
-        self.State: Any = enum.Enum("State", codes)
+        self.State: Any = enum.Enum("State", {name: 1 << n for n, name in enumerate(names)})
         super().__init__(
             {
                 "i": In(stream.Signature(code_point_layout(profile))),
@@ -116,9 +111,7 @@ class Encoder(Design):
         self.state = Signal(self.State, init=self.State.START)
         self._shorter = range(1, profile.longest_form)  # forms
 
-    def elaborate(self, platform: Any) -> Any:
-        if self.compact:
-            return CompactEncoder(self)
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         pipeline = Pipeline(m, self.o)
         advance = pipeline.register("advance")
@@ -274,7 +267,7 @@ class Encoder(Design):
         return form.load(
             data=any_of(bits[n : n + 6] for n in range(0, len(bits), 6))
             | Cat(Const(0, lowest), choose.p.marker),
-            error=choose.p.error,
+            user=choose.p.error,
             last=choose.p.last,
         )
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from amaranth.hdl import Shape, ShapeLike
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for
 
@@ -84,8 +85,9 @@ def code_point_layout(profile: Profile) -> data.StructLayout:
     return data.StructLayout({"code_point": profile.utf32_width, "last": 1})
 
 
-ENCODED_LAYOUT = data.StructLayout({"data": 8, "error": 1, "last": 1})
-"""An encoder's output. ``error``: the byte belongs to U+FFFD in place of a refused code point."""
+ENCODED_LAYOUT = data.StructLayout({"data": 8, "last": 1, "user": data.StructLayout({"error": 1})})
+"""A byte of an encoder's output. ``user.error``: it belongs to U+FFFD in place of a refused code
+point."""
 
 OFFSET_WIDTH = 32
 """Bits of an offset in a text, by default and at most."""
@@ -97,24 +99,48 @@ A validator counts units of eight bytes, or of a beat, if that has more; at leas
 """
 
 
-def beat_layout(lanes: int) -> data.StructLayout:
-    """Layout of a beat: some bytes of a text at once.
+def beat_layout(lanes: int, shape: Any = 8, user: Any = 0) -> data.StructLayout:
+    """Layout of a beat: several values of a text in one cycle, bytes by default.
 
     Parameters
     ----------
     lanes : int
-        How many bytes it may have.
+        Values in a beat, at most.
+    shape : ShapeLike
+        Shape of a value.
+    user : ShapeLike
+        Shape of the sideband field ``user``; with 0 bits there is no such field.
 
     Returns
     -------
     data.StructLayout
-        ``data`` is an array of bytes, the first of them in lane 0; ``keep`` an array of bits, set
-        where there is a byte: in all lanes, or in a text's last beat in the first ones. ``last``
-        (1) marks that. It may have no byte at all, and then only ends the text.
+        ``data`` is an array of values, the first of them in lane 0. ``keep`` is an array of bits:
+        a lane has a value if its bit is set. ``last`` (1) marks the last beat of a text. Components
+        require ``keep`` to be all ones, except with ``last``, where the lowest bits are set,
+        perhaps none; a compactor accepts any ``keep``. The producer states what ``user`` means.
+
+    Raises
+    ------
+    TypeError
+        If ``shape`` or ``user`` is not a shape.
+    ValueError
+        If values have no bits, or ``user`` is negative.
     """
-    return data.StructLayout(
-        {"data": data.ArrayLayout(8, lanes), "keep": data.ArrayLayout(1, lanes), "last": 1}
-    )
+    fields: dict[str, Any] = {
+        "data": data.ArrayLayout(_checked_shape("shape", shape, 1), lanes),
+        "keep": data.ArrayLayout(1, lanes),
+        "last": 1,
+    }
+    user = _checked_shape("user", user, 0)
+    return data.StructLayout(fields | ({"user": user} if Shape.cast(user).width else {}))
+
+
+def _checked_shape(name: str, shape: Any, least: int) -> Any:
+    """A shape of at least some bits; a number of bits is one, too."""
+    if isinstance(shape, int) or not isinstance(shape, ShapeLike):
+        return checked_integer(name, shape, least)
+    checked_integer(f"the width of {name}", Shape.cast(shape).width, least)
+    return shape
 
 
 def slots_layout(profile: Profile, lanes: int) -> data.StructLayout:
@@ -140,22 +166,26 @@ def slots_layout(profile: Profile, lanes: int) -> data.StructLayout:
     return data.StructLayout({"slots": data.ArrayLayout(slot, lanes + 1), "last": 1})
 
 
+TEXT_STATUS = data.StructLayout({"error": 1})
+"""``user`` of a transcoder's output: with ``last``, U+FFFD is in the text in place of an error."""
+
+
 def verdict_layout(lanes: int, offset_width: int = OFFSET_WIDTH) -> data.StructLayout:
-    """Layout of a validator's output: a beat as it came, and what is known of its text.
+    """Layout of ``user`` in a validator's output: the verdict on a text.
 
     Parameters
     ----------
     lanes : int
-        How many bytes it may have.
+        Bytes in a beat.
     offset_width : int
         Bits of ``offset``: 4 to 32 for up to 8 lanes, from 5 for 16, from 6 for 32, and so on.
 
     Returns
     -------
     data.StructLayout
-        The fields of :func:`beat_layout`, and then, zero except with ``last``: ``error`` (1), the
-        text is not well-formed; ``kind`` (:class:`Kind`, 3) and ``offset`` are those of its first
-        error: how many bytes of the text come before its token. The offset saturates at all ones.
+        All zero except with ``last``: ``error`` (1), the text is not well-formed; ``kind``
+        (:class:`Kind`, 3) and ``offset`` of its first error: the number of bytes of the text before
+        its token. The offset saturates at all ones.
 
     Raises
     ------
@@ -166,55 +196,4 @@ def verdict_layout(lanes: int, offset_width: int = OFFSET_WIDTH) -> data.StructL
     """
     least = max(MIN_OFFSET_WIDTH, bits_for(lanes))
     width = checked_integer(f"offset_width (lanes={lanes})", offset_width, least, OFFSET_WIDTH)
-    fields = dict(beat_layout(lanes).members)
-    return data.StructLayout({**fields, "error": 1, "kind": Kind, "offset": width})
-
-
-def sparse_layout(lanes: int, width: int, user: int = 0) -> data.StructLayout:
-    """Layout of a compactor's input and output: some values at once.
-
-    Parameters
-    ----------
-    lanes, width : int
-        How many values there may be, and the bits of each.
-    user : int
-        Bits that go with the last beat of a text.
-
-    Returns
-    -------
-    data.StructLayout
-        ``data`` is an array of values, the first of them in lane 0; ``keep`` an array of bits, set
-        where there is a value. ``last`` (1) marks the last beat of a text; with it comes ``user``,
-        if there is such a thing.
-
-    Raises
-    ------
-    TypeError
-        If a number is not an integer.
-    ValueError
-        If values have no bits.
-    """
-    width, user = checked_integer("width", width, 1), checked_integer("user", user)
-    fields: dict[str, Any] = {
-        "data": data.ArrayLayout(width, lanes),
-        "keep": data.ArrayLayout(1, lanes),
-        "last": 1,
-    }
-    return data.StructLayout(fields | ({"user": user} if user else {}))
-
-
-def text_layout(lanes: int) -> data.StructLayout:
-    """Layout of a transcoder's output: some bytes of a text at once.
-
-    Parameters
-    ----------
-    lanes : int
-        How many there may be.
-
-    Returns
-    -------
-    data.StructLayout
-        The fields of :func:`beat_layout`, and ``error`` (1) with ``last``: U+FFFD is in the text in
-        place of an error.
-    """
-    return data.StructLayout({**dict(beat_layout(lanes).members), "error": 1})
+    return data.StructLayout({"error": 1, "kind": Kind, "offset": width})

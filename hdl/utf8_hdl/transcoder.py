@@ -6,13 +6,13 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from .checks import checked_lanes, checked_type
+from .checks import DEFAULT_LANES, checked_lanes, checked_type
 from .compactor import Compactor
 from .credit import CHUNK, NUMBER_WIDTH, Credit, Step
 from .design import Design
 from .encoding_scheme import EncodingScheme
 from .gates import select
-from .layouts import beat_layout, sparse_layout, text_layout
+from .layouts import TEXT_STATUS, beat_layout
 from .profile import UNICODE, Profile, checked_profile
 from .readers import READERS, any_of_fours
 from .writers import WRITERS, write_pairs
@@ -96,17 +96,19 @@ class Transcoder(Design):
     -------
     i : ``In(stream.Signature(beat_layout(lanes)))``
         Beats of bytes.
-    o : ``Out(stream.Signature(text_layout(out_lanes)))``
+    o : ``Out(stream.Signature(beat_layout(out_lanes, user=TEXT_STATUS)))``
         Beats of bytes, and whether their text had an error.
     """
 
     i: Any
     o: Any
+    component_name = "transcoder"
 
     def __init__(
         self,
         profile: Profile = UNICODE,
-        lanes: int = 8,
+        *,
+        lanes: int = DEFAULT_LANES,
         source: EncodingScheme = EncodingScheme.UTF_8,
         target: EncodingScheme = EncodingScheme.UTF_16LE,
         strip_bom: bool = False,
@@ -132,11 +134,11 @@ class Transcoder(Design):
         super().__init__(
             {
                 "i": In(stream.Signature(beat_layout(lanes))),
-                "o": Out(stream.Signature(text_layout(self.out_lanes))),
+                "o": Out(stream.Signature(beat_layout(self.out_lanes, user=TEXT_STATUS))),
             }
         )
         self.units = Units(self, self._units, self._in_slot, self._width)
-        self.compactor = Compactor(self._units, self._width, user=1)
+        self.compactor = Compactor(lanes=self._units, shape=self._width, user=1)
         for part in (self.units, self.compactor):
             part._MustUse__silence = True  # Amaranth warns of the whole if it is not used.
 
@@ -169,7 +171,7 @@ class Transcoder(Design):
             o.p.data.eq(Cat(value.word_select(byte, 8) for value in wide for byte in order)),
             o.p.keep.eq(Cat(keep.replicate(size) for keep in dense.p.keep)),
             o.p.last.eq(dense.p.last),
-            o.p.error.eq(dense.p.user),
+            o.p.user.error.eq(dense.p.user),
         ]
 
 
@@ -205,7 +207,7 @@ class Units(wiring.Component):
     -------
     i : ``In(stream.Signature(beat_layout(lanes)))``
         Beats of bytes.
-    o : ``Out(stream.Signature(sparse_layout(units, width, 1)))``
+    o : ``Out(stream.Signature(beat_layout(units, width, 1)))``
         For each of them, in order, the units of its places; in the last place also what slot 0 of
         the next one of its text has. With ``last`` comes as ``user`` whether there was an error in
         the text.
@@ -218,8 +220,8 @@ class Units(wiring.Component):
         self.transcoder, self._in_slot = transcoder, in_slot
         self.profile, self.lanes = transcoder.profile, transcoder.lanes
         self._width = width
-        dense = sparse_layout(units, width, 1)
-        slots = dict(sparse_layout(units + in_slot, width).members)
+        dense = beat_layout(units, width, 1)
+        slots = dict(beat_layout(units + in_slot, width).members)
         super().__init__(
             {
                 "i": In(stream.Signature(beat_layout(transcoder.lanes))),

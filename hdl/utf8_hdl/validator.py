@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from . import tables
 from .byte_sets import ByteSets
-from .checks import checked_lanes
+from .checks import DEFAULT_LANES, checked_lanes
 from .counter import minus, saturating_counter, up
 from .credit import Credit, Step
 from .design import Design
@@ -96,28 +96,36 @@ class Validator(Design):
     -------
     i : ``In(stream.Signature(beat_layout(lanes)))``
         Beats.
-    o : ``Out(stream.Signature(verdict_layout(lanes, offset_width)))``
-        The same beats, and what is known of their texts.
+    o : ``Out(stream.Signature(beat_layout(lanes, user=verdict_layout(lanes, offset_width))))``
+        The same beats. ``user`` is the verdict on their text.
     """
 
     i: Any
     o: Any
+    component_name = "validator"
+    #: Cycles from a beat to the same beat with its verdict, without stalls.
+    latency = 13
 
     def __init__(
-        self, profile: Profile = UNICODE, lanes: int = 8, *, offset_width: int = OFFSET_WIDTH
+        self,
+        profile: Profile = UNICODE,
+        *,
+        lanes: int = DEFAULT_LANES,
+        offset_width: int = OFFSET_WIDTH,
     ) -> None:
         self.profile = checked_profile(profile)
         self.lanes = lanes = checked_lanes(lanes)
         verdict = verdict_layout(lanes, offset_width)
+        beat, judged = beat_layout(lanes), beat_layout(lanes, user=verdict)
         self.offset_width = int(offset_width)
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         super().__init__(
             {
-                "i": In(stream.Signature(beat_layout(lanes))),
-                "o": Out(stream.Signature(verdict)),
+                "i": In(stream.Signature(beat)),
+                "o": Out(stream.Signature(judged)),
             }
         )
-        self.arrives, self.arriving = Signal(), Signal(verdict.size - beat_layout(lanes).size)
+        self.arrives, self.arriving = Signal(), Signal(verdict.size)
         more = len(self._of_length)
         self.found: Any = Signal(
             data.StructLayout(

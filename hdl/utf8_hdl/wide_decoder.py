@@ -2,15 +2,20 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Elaboratable, Module, Value
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
 
+from .checks import DEFAULT_LANES, checked_lanes
 from .credit import Credit, Step
+from .design import Design
 from .lanes import Lanes, bit_of_count
-from .profile import Profile
+from .layouts import beat_layout, slots_layout
+from .profile import UNICODE, Profile, checked_profile
 
 
-class WideDecoder(Elaboratable):
-    """What is inside a decoder with lanes: for each beat of bytes it gives a beat of slots.
+class WideDecoder(Design):
+    """Decode beats of up to 128 bytes: one beat of token slots for each beat of bytes.
 
     The logic of :class:`~utf8_hdl.lanes.Lanes`, one more stage that makes the tokens, and the flow
     control of :mod:`utf8_hdl.credit`. So seven stages, and a latency of eight cycles.
@@ -36,19 +41,57 @@ class WideDecoder(Elaboratable):
 
     Parameters
     ----------
-    decoder : Decoder
-        Whose ports it uses.
+    profile : Profile
+        The UTF-8 profile. Rules that a profile does not need cost no gates.
+    lanes : int
+        Bytes in a beat: 2, 4, 8, 16, 32, 64 or 128. :class:`~utf8_hdl.Decoder` has one lane.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is not of its type.
+    ValueError
+        If the number of lanes is not supported.
+
+    Attributes
+    ----------
+    profile, lanes
+        As given.
+    arrives, arriving : Signal
+        The valid bit of the last stage, and its slots, for proofs.
+
+    Members
+    -------
+    i : ``In(stream.Signature(beat_layout(lanes)))``
+        Beats.
+    o : ``Out(stream.Signature(slots_layout(profile, lanes)))``
+        Token slots.
     """
 
-    def __init__(self, decoder: Any) -> None:
-        self._decoder = decoder
-        self._profile: Profile = decoder.profile
+    i: Any
+    o: Any
+    component_name = "decoder"
+    #: Cycles from a beat to its slots, without stalls.
+    latency = 8
+
+    def __init__(self, profile: Profile = UNICODE, *, lanes: int = DEFAULT_LANES) -> None:
+        self.profile = checked_profile(profile)
+        self.lanes = lanes = checked_lanes(lanes, 2)
+        i, o = beat_layout(lanes), slots_layout(profile, lanes)
+        super().__init__({"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))})
+        #: Ports of AXI4-Stream whose part for a slot is wider than its fields.
+        self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
+        bytes_kept = profile.utf32_width // 8
+        keep = Cat(slot.length.any().replicate(bytes_kept) for slot in self.o.p.slots)
+        #: Ports of AXI4-Stream that follow from others.
+        self.axi_outputs = {"m_axis_tkeep": keep}
+        self.arrives, self.arriving = Signal(), Signal(o.members["slots"])
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        i, o = self._decoder.i, self._decoder.o
+        i, o = self.i, self.o
         credit = Credit(m, i, o)
-        lanes = Lanes(credit, i, self._profile)
+        lanes = Lanes(credit, i, self.profile)
         named = lanes.named()
         make = credit.step("make", "the tokens")
         fields: dict[str, list[Value]] = {
@@ -64,8 +107,8 @@ class WideDecoder(Elaboratable):
         ]
         in_slots = Cat(plane[slot] for slot in range(len(o.p.slots)) for plane in planes)
         m.d.comb += [
-            self._decoder.arrives.eq(make.valid),
-            self._decoder.arriving.eq(in_slots),
+            self.arrives.eq(make.valid),
+            self.arriving.eq(in_slots),
             o.p.slots.eq(credit.store(make, in_slots)),
             o.p.last.eq(credit.store(lanes.paired, lanes.paired["last"])),
         ]
@@ -77,6 +120,6 @@ class WideDecoder(Elaboratable):
         ends = named["ends"]
         at_least = [
             ends,
-            *(named[f"at_least_{n}"] for n in range(2, self._profile.longest_form + 1)),
+            *(named[f"at_least_{n}"] for n in range(2, self.profile.longest_form + 1)),
         ]
         return [ends & bit_of_count(at_least, n) for n in range(len(at_least).bit_length())]

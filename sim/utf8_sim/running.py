@@ -56,9 +56,9 @@ def simulate(
 
     Examples
     --------
-    >>> from utf8_hdl import Decoder
+    >>> from utf8_hdl import CompactDecoder
     >>> from utf8_sim import simulate
-    >>> trace = simulate(Decoder(compact=True), "a€".encode())
+    >>> trace = simulate(CompactDecoder(), "a€".encode())
     >>> [hex(token["code_point"]) for token in trace.outputs()]
     ['0x61', '0x20ac']
     """

@@ -223,9 +223,9 @@ class Trace:
 
     Examples
     --------
-    >>> from utf8_hdl import Decoder
+    >>> from utf8_hdl import CompactDecoder
     >>> from utf8_sim import simulate
-    >>> trace = simulate(Decoder(compact=True), b"Hi")
+    >>> trace = simulate(CompactDecoder(), b"Hi")
     >>> trace["o.valid"][:4]
     array([0, 1, 1, 0], dtype=uint8)
     >>> trace.outputs()[1]

@@ -29,7 +29,7 @@ from amaranth.hdl import UnusedElaboratable
 from utf8_flow.export.verilog import generate
 from utf8_flow.verify.engine_choice import keep_freed_memory
 from utf8_flow.verify.engines import ENGINES
-from utf8_hdl import Decoder, Validator, __version__
+from utf8_hdl import Decoder, Validator, WideDecoder, __version__
 from utf8_sim.components import DECODER, component_of
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Lockstep
@@ -340,7 +340,7 @@ def measure_engines(texts: Texts, folder: Path) -> bool:
 def measure_lanes(texts: Texts) -> None:
     """Print whether comparing is as fast as simulating, where a cycle has many bytes."""
     say(f"\n{LANES} lanes, Verilator, random bytes at full rate; best of {ENGINE_ROUNDS} rounds")
-    for design in (Decoder(lanes=LANES), Validator(lanes=LANES)):
+    for design in (WideDecoder(lanes=LANES), Validator(lanes=LANES)):
         name = component_of(design).name
         progress(f"building a {name} with {LANES} lanes")
         try:

@@ -28,7 +28,8 @@ needs_cocotb = needs("iverilog", modules=["cocotb", "cocotbext"])
 def run_texts(folder: Path, component: str, verilog: str, own: dict[str, str]) -> str:
     """What cocotb says."""
     (folder / "design.v").write_text(verilog)
-    arguments = [sys.executable, "-c", RUN, "design.v", f"utf8_{component}", str(folder)]
+    [module] = re.findall(r"^module (\w+)", verilog, re.M)
+    arguments = [sys.executable, "-c", RUN, "design.v", module, str(folder)]
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     environment = {"PYTHONPATH": path, "COMPONENT": component, "COCOTB_ANSI_OUTPUT": "0"}
     environment |= {"SOURCE": own.get("source", "utf-8"), "TARGET": own.get("target", "utf-16le")}

@@ -27,7 +27,7 @@ from reference import ref_tokens
 from rtl import ALL_RULES, broken
 from utf8_flow.live import build
 from utf8_flow.live.wasm import COMPILER, write_page_module
-from utf8_hdl import EXTENDED, Decoder, Encoder
+from utf8_hdl import EXTENDED, CompactDecoder, Decoder, Encoder
 from utf8_sim import FixedStalls, Trace
 from utf8_sim.campaign import boundary_encodings
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -46,7 +46,7 @@ PICTURES = ROOT / "build" / "live"
 COMPONENTS = "decoder", "compact-decoder", "encoder", "validator-8", "transcoder-4"
 MISSING = "transcoder-16"
 """A component that a page with few designs does not have."""
-DECODERS = {"decoder": Decoder(), "compact-decoder": Decoder(compact=True)}
+DECODERS = {"decoder": Decoder(), "compact-decoder": CompactDecoder()}
 SIZE = 1200, 900
 TELEPHONE = 390, 844
 

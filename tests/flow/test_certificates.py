@@ -242,9 +242,9 @@ def test_a_circuit_changed_is_refused_before_the_solver_is_asked(folder):
 
 def test_a_broken_design_gets_no_certificate_and_cannot_use_that_of_a_right_one(folder):
     flaw = COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]
-    hasty = altered("encoder", [flaw])
+    hasty = altered("compact encoder", [flaw])
     what = goal_of("compact encoder", "output-stream").property
-    bench = what.bench(UNICODE, {"encoder": lambda profile: hasty(profile, compact=True)})
+    bench = what.bench(UNICODE, {"encoder": hasty})
     proof = prover.prove(bench, "a broken design")
     assert (proof.verdict, proof.certificate) == ("FAILED", None)
     circuit = prover.to_circuit(bench, pins=False).only("wrong")

@@ -20,7 +20,7 @@ from utf8_flow.formal.bench import Bench, accepts, waits
 from utf8_flow.formal.properties import proofs_of
 from utf8_flow.formal.prover import prove
 from utf8_flow.formal.timing import CreditTiming, Passing
-from utf8_hdl import UNICODE, credit, decoder, validator
+from utf8_hdl import UNICODE, Validator, WideDecoder, credit
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -31,6 +31,8 @@ def bench_of(
     [what] = (w for w in proofs_of(DesignSpec(component, lanes=lanes, own=own)) if w.name == name)
     return what.bench(UNICODE, {component: lambda profile: made(profile, lanes=lanes, **own)})
 
+
+CLASSES = {"decoder": WideDecoder, "validator": Validator}
 
 LOST_IN_A_GAP = "what is carried is lost in a gap"
 REFUSED = "what is carried is lost when a beat is refused"
@@ -258,7 +260,7 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
 @pytest.mark.sample(5)
 @pytest.mark.parametrize(("component", "name", "flaw"), list(FLAWS))
 def test_a_flaw_is_found_out(component, name, flaw):
-    made = getattr(altered_lanes(FLAWS[component, name, flaw]), component.capitalize())
+    made = getattr(altered_lanes(FLAWS[component, name, flaw]), CLASSES[component].__name__)
     assert is_refuted(bench_of(component, name, made))
 
 
@@ -275,7 +277,7 @@ def test_a_wrong_carry_or_saturation_is_found_out_in_a_narrow_offset(flaw):
 @pytest.mark.parametrize("name", ["verdict", "self-synchronisation"])
 @pytest.mark.parametrize(("lanes", "offset_width"), [(4, 6), (8, 12)])
 def test_a_narrow_offset_is_proved(name, lanes, offset_width):
-    bench = bench_of("validator", name, validator.Validator, lanes, offset_width=offset_width)
+    bench = bench_of("validator", name, Validator, lanes, offset_width=offset_width)
     assert prove(bench).verdict == "proved"
 
 
@@ -288,10 +290,11 @@ def test_for_every_property_there_is_a_flaw(component):
 @pytest.mark.long
 @pytest.mark.parametrize("component", ["decoder", "validator"])
 def test_other_verilog_is_found_out(monkeypatch, component):
-    made = getattr(altered_lanes(FLAWS[component, "gaps", LOST_IN_A_GAP]), component.capitalize())
+    made = getattr(
+        altered_lanes(FLAWS[component, "gaps", LOST_IN_A_GAP]), CLASSES[component].__name__
+    )
     monkeypatch.setattr(streams, "generate", lambda _: generate(made(UNICODE, lanes=2)))
-    good = {"decoder": decoder.Decoder, "validator": validator.Validator}[component]
-    assert is_refuted(bench_of(component, "verilog", good, lanes=2))
+    assert is_refuted(bench_of(component, "verilog", CLASSES[component], lanes=2))
 
 
 def test_with_too_much_credit_what_waits_is_overwritten():
@@ -306,12 +309,12 @@ def test_with_too_much_credit_what_waits_is_overwritten():
 def test_a_specification_with_a_flaw_is_no_function_of_windows(monkeypatch, edit):
     wrong = edited(specification, edit)
     monkeypatch.setattr(formal_lanes, "DecoderSpecification", wrong.DecoderSpecification)
-    assert prove(bench_of("decoder", "windows", decoder.Decoder)).verdict == "FAILED"
+    assert prove(bench_of("decoder", "windows", WideDecoder)).verdict == "FAILED"
 
 
 def test_source_that_is_not_edited_has_the_properties():
     made = altered_lanes()
-    assert prove(bench_of("decoder", "slots", made.Decoder)).verdict == "proved"
+    assert prove(bench_of("decoder", "slots", made.WideDecoder)).verdict == "proved"
     assert prove(bench_of("validator", "first-error", made.Validator)).verdict == "proved"
 
 

@@ -28,7 +28,7 @@ from utf8_flow.cli import options as declarations
 from utf8_flow.cli.choices import Design, Designs
 from utf8_flow.designs import DesignSpec, designs, possible
 from utf8_flow.verify.cycles import cycle_table
-from utf8_hdl import UCS4, UNICODE, Decoder, Validator
+from utf8_hdl import UCS4, UNICODE, Validator, WideDecoder
 from utf8_sim import simulate
 from utf8_sim.components.validator import ValidatorReport
 from utf8_sim.components.wide_decoder import SlotsReport
@@ -215,7 +215,7 @@ def test_the_report_of_slots_is_that_of_tokens():
 @pytest.mark.parametrize(
     ("design", "report"),
     [(Validator(lanes=1), ValidatorReport), (Validator(lanes=4), ValidatorReport),
-     (Decoder(lanes=4), SlotsReport)],
+     (WideDecoder(lanes=4), SlotsReport)],
     ids=["validator, 1 lane", "validator, 4 lanes", "decoder, 4 lanes"],
 )  # fmt: skip
 def test_a_report_does_not_depend_on_windows(design, report):

@@ -24,7 +24,7 @@ from utf8_flow.live.wasm import (
     whole_interface,
     write_page_module,
 )
-from utf8_hdl import EXTENDED, Decoder, Encoder, Transcoder, Validator
+from utf8_hdl import EXTENDED, CompactDecoder, Decoder, Encoder, Transcoder, Validator
 from utf8_sim import RandomStalls
 from utf8_sim.engines.compiled import CxxrtlEngine, cxxrtl_library, design_code
 from utf8_sim.engines.engine import Plan
@@ -42,7 +42,7 @@ needs_zig = needs(modules=[wasm.COMPILER])
 
 DESIGNS = {
     "decoder": Decoder,
-    "compact decoder": partial(Decoder, compact=True),
+    "compact decoder": CompactDecoder,
     "decoder of 42 bits": partial(Decoder, EXTENDED),
     "encoder": Encoder,
     "validator of 4 lanes": partial(Validator, lanes=4),

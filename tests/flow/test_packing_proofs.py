@@ -32,7 +32,9 @@ def bench_of(
 ) -> Bench:
     """A property, of a design with few bits."""
     [what] = (what for what in proofs_of(DesignSpec("compactor", lanes=lanes)) if what.name == name)
-    return what.bench(UNICODE, {"compactor": lambda profile: made(lanes, width, USER)})
+    return what.bench(
+        UNICODE, {"compactor": lambda profile: made(lanes=lanes, shape=width, user=USER)}
+    )
 
 
 def verdict_of(name: str, *arguments: Any) -> str:
@@ -200,7 +202,9 @@ def test_a_flaw_is_found_out(name, flaw):
 
 
 def test_other_verilog_is_found_out(monkeypatch):
-    other = altered(FLAWS["given", "user comes with every beat"]).Compactor(2, 2, USER)
+    other = altered(FLAWS["given", "user comes with every beat"]).Compactor(
+        lanes=2, shape=2, user=USER
+    )
     monkeypatch.setattr(streams, "generate", lambda _: generate(other))
     assert is_refuted(bench_of("verilog"), 50)
 

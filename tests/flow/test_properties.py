@@ -4,11 +4,10 @@ import signal
 import subprocess
 import tempfile
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Signal
+from amaranth.hdl import Cat, Const, Signal, Value
 from amaranth.sim import Simulator
 
 from altered import edited
@@ -75,8 +74,7 @@ def flawed(which: str, flaw: str | Edits) -> Any:
     """A maker of designs that have one of the flaws of `rtl`, or edits to their source."""
     if isinstance(flaw, str):
         return lambda profile: broken(flaw)
-    component = which.removeprefix("compact ")
-    return partial(altered(component, flaw), compact=component != which)
+    return altered(which, flaw)
 
 
 def of_properties(keys: Any) -> Any:
@@ -143,7 +141,7 @@ def stuck(definition: str, which: str = "decoder") -> Edits:
     begin = "        free = Signal()\n"
     return [
         (begin, f"{begin}        i = self.i\n        {definition}\n"),
-        ("self.o.p.error.eq(refused)", "self.o.p.error.eq(refused & ~stuck)"),
+        ("self.o.p.user.error.eq(refused)", "self.o.p.user.error.eq(refused & ~stuck)"),
     ]
 
 
@@ -186,7 +184,7 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
     ("decoder", "valid-independent"): "valid depends on ready",
     ("decoder", "input-stream"): "byte taken that was not offered",
     ("decoder", "reset"): [
-        ("init=self.State.START)\n        self.skid", "reset_less=True)\n        self.skid")
+        ("self.state = Signal(self.State", "self.state = Signal(self.State, reset_less=True")
     ],
     ("decoder", "verilog"): "range: F5 is in range",
     ("compact decoder", "tokens"): "compact: interrupting byte swallowed",
@@ -205,7 +203,7 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
     ],
     ("compact decoder", "input-stream"): "compact: valid in a gap",
     ("compact decoder", "reset"): [
-        ("init=self.State.START)\n        self.skid", "reset_less=True)\n        self.skid")
+        ("self.state = Signal(self.State", "self.state = Signal(self.State, reset_less=True")
     ],
     ("compact decoder", "verilog"): "compact: kind of a refused byte",
     ("encoder", "bytes"): "no error flag",
@@ -361,12 +359,15 @@ ATTEMPTS: dict[tuple[str, str, str], Edits] = {
         (
             "        with m.If(self.i.valid & self.i.ready):",
             "        with m.If(~self.i.valid & free & ~sending):\n"
-            "            m.d.sync += self.o.p.error.eq(0)\n"
+            "            m.d.sync += self.o.p.user.error.eq(0)\n"
             "        with m.If(self.i.valid & self.i.ready):",
         )
     ],
     ("compact encoder", "bytes", "no error after an error"): [
-        ("self.o.p.error.eq(refused)", "self.o.p.error.eq(refused & ~self.o.p.error)")
+        (
+            "self.o.p.user.error.eq(refused)",
+            "self.o.p.user.error.eq(refused & ~self.o.p.user.error)",
+        )
     ],
     ("compact encoder", "bytes", "the end of the code point that is offered"): [
         ("last if count == 1 else 0", "self.i.p.last if count == 1 else 0")
@@ -403,7 +404,10 @@ def replayed(design: Any, trace: Trace) -> list[tuple[int, ...]]:
     i, o = design.i, design.o
     fields = (i.p[pin.field] for pin in trace.interface.inputs)
     driven = i.valid, *fields, o.ready
-    results = [o.p[pin.field] for pin in trace.interface.outputs]
+    results = [
+        Cat(Value.cast(o.p)[lowest : lowest + width] for lowest, width in pin.parts)
+        for pin in trace.interface.outputs
+    ]
     simulator = Simulator(design)
     simulator.add_clock(10e-9)
     cycles = []

@@ -2,7 +2,6 @@
 
 import os
 import re
-from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -188,7 +187,8 @@ def test_a_counterexample_is_shown(folder, monkeypatch):
 def test_a_counterexample_from_any_state(folder, monkeypatch):
     """The table has reset, and the only register that matters; the twin begins as after reset."""
     flaw = "self.state = Signal(self.State", "self.state = Signal(self.State, reset_less=True"
-    replace_design(monkeypatch, "encoder", partial(altered("encoder", [flaw]), compact=True))
+    broken = altered("compact encoder", [flaw])
+    replace_design(monkeypatch, "encoder", lambda profile, compact: broken(profile))
     result = run(
         "prove", "--component", "encoder", "--compact", "--property", "reset", "--profile", "ucs2"
     )
@@ -212,8 +212,10 @@ def test_a_counterexample_from_any_state(folder, monkeypatch):
 
 def test_every_property_that_fails_has_its_counterexample(folder, monkeypatch):
     """The first keeps the waveform's name, whichever is found first."""
-    hasty = altered("encoder", [COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]])
-    replace_design(monkeypatch, "encoder", partial(hasty, compact=True))
+    hasty = altered(
+        "compact encoder", [COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]]
+    )
+    replace_design(monkeypatch, "encoder", lambda profile, compact: hasty(profile))
     monkeypatch.setattr(
         Cores, "do", lambda _, work, goals: ((goal, work(goal)) for goal in goals[::-1])
     )
@@ -290,14 +292,14 @@ def test_all_properties_of_a_component_on_all_cores(folder, tmp_path_factory):
 SURROGATES_IN_VERILOG = """\
 from dataclasses import replace
 from utf8_flow.formal import streams
-from utf8_hdl import Encoder
+from utf8_hdl import CompactEncoder
 
 generate = streams.generate
 
 
 def altered(design):
-    if isinstance(design, Encoder):
-        design = Encoder(replace(design.profile, accept_surrogates=True), compact=True)
+    if isinstance(design, CompactEncoder):
+        design = CompactEncoder(replace(design.profile, accept_surrogates=True))
     return generate(design)
 
 

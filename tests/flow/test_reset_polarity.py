@@ -11,15 +11,16 @@ from command import run
 from needs import needs
 from rtl import verilog_ports
 from utf8_flow.export import verilog
-from utf8_hdl import EXTENDED, UCS2, Decoder, Encoder
+from utf8_hdl import EXTENDED, UCS2, CompactDecoder, CompactEncoder, Decoder, Encoder
+from utf8_hdl.axi import module_name
 
 generate = cache(verilog.generate)
 BENCH = Path(__file__).with_name("reset_polarity.v")
 DESIGNS = [
     *(Decoder(), Encoder(UCS2)),
-    *(Decoder(EXTENDED, compact=True), Encoder(compact=True)),
+    *(CompactDecoder(EXTENDED), CompactEncoder()),
 ]
-NAMES = [f"{'compact ' * d.compact}{type(d).__name__.lower()} {d.profile.name}" for d in DESIGNS]
+NAMES = [f"{module_name(d)} {d.profile.name}" for d in DESIGNS]
 
 
 def side_by_side(folder: Path, high: str, low: str) -> str:

@@ -35,7 +35,7 @@ from utf8_flow.fpga.placement import (
 )
 from utf8_flow.fpga.results import document, summary
 from utf8_flow.fpga.synthesis import synthesize
-from utf8_hdl import PROFILES, UCS2, UNICODE, Decoder, Encoder, ErrorSpan
+from utf8_hdl import PROFILES, UCS2, UNICODE, CompactEncoder, Decoder, Encoder, ErrorSpan
 from utf8_hdl.checks import LANES
 from utf8_sim.components import COMPONENTS
 from utf8_sim.tools import yowasp as tools
@@ -480,7 +480,7 @@ def test_command_measures_draws_and_writes(folder):
     for design in results["designs"]:
         assert design["fields"] == fields
         assert [run["seed"] for run in design["runs"]] == [3, 4]
-    harness = synthesize(Encoder(UCS2, compact=True), HX8K, fields, registered=True)
+    harness = synthesize(CompactEncoder(UCS2), HX8K, fields, registered=True)
     assert results["designs"][0]["runs"][1] == place_and_route(harness, 4)._asdict()
 
 
@@ -508,7 +508,7 @@ def test_command_only_counts_if_that_is_wanted(folder):
         (["--profile", "utf7"], "--profile 'utf7'"),
         (["--device", "hx1k"], "--device 'hx1k': choose from ice40-hx8k, ecp5-25f"),
         (["--fields", "error,size"], "--fields of the decoder must be among code_point"),
-        (["--component=encoder", "--fields=error,kind"], "among data, error, last, not 'kind'"),
+        (["--component=encoder", "--fields=user,kind"], "among data, last, user, not 'kind'"),
         (["--fields", ""], "not ''"),
         (["--seeds", "-1"], "'--seeds': Input should be greater than or equal to 0"),
         (["--seed", "2147483644", "--seeds", "5"], "together at most 2147483648"),

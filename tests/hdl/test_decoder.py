@@ -13,6 +13,7 @@ from rtl import (
     BREAKS,
     BREAKS_OF_OTHER_RULES,
     COMPACT_DECODER_BREAKS,
+    DECODERS,
     STALLS,
     broken,
     campaign_catches,
@@ -21,7 +22,7 @@ from rtl import (
     rtl_tokens,
     rtl_trace,
 )
-from utf8_hdl import UCS4, UNICODE, Decoder
+from utf8_hdl import UCS4, UNICODE, CompactDecoder, Decoder
 from utf8_sim.stimulus import FixedStalls
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -49,13 +50,13 @@ def test_every_pair_of_boundary_bytes_decodes_as_in_cpython(stalls, compact):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(HOSTILE, max_size=4), PATTERN, PATTERN)
 def test_every_pin_is_as_predicted_under_any_stalls(compact, texts, input_stalls, output_stalls):
-    engine = engine_of(Decoder, UNICODE, compact)
+    engine = engine_of(DECODERS[compact], UNICODE)
     assert lockstep(texts, (input_stalls, output_stalls), engine) is None
 
 
 @BOTH
 def test_texts_follow_each_other_without_a_gap(compact):
-    engine = engine_of(Decoder, UNICODE, compact)
+    engine = engine_of(DECODERS[compact], UNICODE)
     assert not rtl_trace([], design=engine)["o.valid"].any()
     trace = rtl_trace([b"\xe2\x82", b"\xac", b"\xe2\x82\xac"], design=engine)
     shown = trace[trace["o.valid"] == 1][["o.length", "o.error", "o.last"]].tolist()
@@ -78,7 +79,7 @@ def test_texts_do_not_touch_each_other(stalls, compact):
         b"\xef",
         b"\xbf\xbf",
     ]
-    assert lockstep(texts, stalls, engine_of(Decoder, UCS4, compact)) is None
+    assert lockstep(texts, stalls, engine_of(DECODERS[compact], UCS4)) is None
 
 
 @pytest.mark.parametrize("name", [*BREAKS, *BREAKS_OF_OTHER_RULES, *COMPACT_DECODER_BREAKS])
@@ -89,5 +90,5 @@ def test_campaign_catches_a_broken_decoder(name):
 def test_a_state_for_each_number_of_missing_bytes():
     states = {state.name: state.value for state in Decoder(UNICODE).State}
     assert states == {"START": 1, "NEED_1": 2, "NEED_2": 4, "NEED_3": 8}
-    compact = {state.name: state.value for state in Decoder(UNICODE, compact=True).State}
+    compact = {state.name: state.value for state in CompactDecoder(UNICODE).State}
     assert compact == {"START": 0, "NEED_1": 1, "NEED_2": 2, "NEED_3": 3, "HELD": 4}

@@ -371,8 +371,8 @@ def test_a_pause_is_at_least_the_time_of_a_byte():
 class SlowDecoder(wiring.Component):
     """A decoder with some cycles more of latency."""
 
-    def __init__(self, profile, compact):
-        self._decoder = Decoder(profile, compact)
+    def __init__(self, profile):
+        self._decoder = Decoder(profile)
         super().__init__(self._decoder.signature)
 
     def elaborate(self, platform):

@@ -14,6 +14,7 @@ from rtl import (
     BOTH,
     COMPACT_ENCODER_BREAKS,
     ENCODER_BREAKS,
+    ENCODERS,
     ODD_PROFILES,
     STALLS,
     altered,
@@ -66,7 +67,7 @@ def test_any_text_is_encoded_as_in_cpython_under_any_stalls(
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=12), PATTERN, PATTERN)
 def test_every_pin_is_as_predicted_under_any_stalls(compact, values, input_stalls, output_stalls):
     texts = [values] if values else []
-    engine = engine_of(Encoder, UNICODE, compact)
+    engine = engine_of(ENCODERS[compact], UNICODE)
     assert lockstep(texts, (input_stalls, output_stalls), engine) is None
 
 
@@ -93,7 +94,7 @@ def check_rate(trace: np.ndarray) -> None:
 @BOTH
 def test_one_byte_a_cycle_while_there_is_work(compact):
     trace = rtl_trace(
-        [[ord(c) for c in OF_ALL_LENGTHS * 5]], design=engine_of(Encoder, UNICODE, compact)
+        [[ord(c) for c in OF_ALL_LENGTHS * 5]], design=engine_of(ENCODERS[compact], UNICODE)
     )
     check_rate(trace)
     assert trace["o.valid"].argmax() - trace["i.ready"].argmax() == LATENCY[compact]
@@ -103,7 +104,7 @@ def test_one_byte_a_cycle_while_there_is_work(compact):
 @pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 def test_stream_rules_and_last(compact, stalls):
     texts = [[ord(c) for c in OF_ALL_LENGTHS], [0x20AC], [0x41], [0xD800]]
-    trace = rtl_trace(texts, stalls, engine_of(Encoder, UNICODE, compact))
+    trace = rtl_trace(texts, stalls, engine_of(ENCODERS[compact], UNICODE))
     check_stream_rules(trace)
     last = np.flatnonzero(taken(trace)["o.last"]) + 1
     first_text = len(OF_ALL_LENGTHS.encode("utf-8"))
@@ -133,7 +134,7 @@ def check_upset(design: Encoder, upset: int) -> None:
 @BOTH
 def test_no_state_lasts(compact):
     for upset in range(16):
-        check_upset(Encoder(compact=compact), upset)
+        check_upset(ENCODERS[compact](), upset)
 
 
 def test_check_fails_on_an_encoder_in_which_a_state_lasts():
@@ -146,7 +147,7 @@ def test_check_fails_on_an_encoder_in_which_a_state_lasts():
 def test_every_pin_in_every_cycle_for_all_rules(compact, profile):
     values = [*boundary_values(profile), *range(0xD7F0, 0xE010, 15)]
     values = [value for value in values if value < 1 << profile.utf32_width]
-    design = Encoder(profile, compact)
+    design = ENCODERS[compact](profile)
     assert lockstep([values, values[::-1]], STALLS["both slow"], design) is None
 
 

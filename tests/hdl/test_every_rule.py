@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from naive import naive_tokens
-from rtl import ALL_RULES, BOTH, ODD_PROFILES, STALLS, engine_of, lockstep, rtl_tokens
-from utf8_hdl import PROFILES, Decoder
+from rtl import ALL_RULES, BOTH, DECODERS, ODD_PROFILES, STALLS, engine_of, lockstep, rtl_tokens
+from utf8_hdl import PROFILES
 
 RULES = ALL_RULES | ODD_PROFILES
 every_rule = pytest.mark.parametrize("profile", RULES.values(), ids=RULES)
@@ -52,7 +52,7 @@ def test_hostile_bytes(profile, compact):
 @every_rule
 def test_every_pin_with_stalls(profile, compact):
     texts = [hostile_bytes(size, seed=size) for size in (1, 2, 3, 5, 8, 200)]
-    assert lockstep(texts, STALLS["both slow"], engine_of(Decoder, profile, compact)) is None
+    assert lockstep(texts, STALLS["both slow"], engine_of(DECODERS[compact], profile)) is None
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)

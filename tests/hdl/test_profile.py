@@ -15,6 +15,7 @@ from utf8_hdl import (
     UCS2,
     UCS4,
     UNICODE,
+    CompactDecoder,
     Compactor,
     Decoder,
     Encoder,
@@ -24,6 +25,7 @@ from utf8_hdl import (
     Profile,
     Transcoder,
     Validator,
+    WideDecoder,
     token_layout,
 )
 
@@ -97,10 +99,8 @@ def test_a_name_that_cannot_stand_in_generated_files_is_refused(name):
             )
             for design in (Decoder, Encoder, Validator, Transcoder)
         ),
-        (lambda: Decoder(compact="no"), "compact must be a bool, not 'no'"),
-        (lambda: Encoder(compact=0), "compact must be a bool, not 0"),
         (lambda: Transcoder(strip_bom="no"), "strip_bom must be a bool, not 'no'"),
-        (lambda: Decoder(lanes=8.0), "lanes must be an integer, 0 or more, not 8.0"),
+        (lambda: WideDecoder(lanes=8.0), "lanes must be an integer, 0 or more, not 8.0"),
         (lambda: Validator(lanes=True), "lanes must be an integer, 0 or more, not True"),
         (
             lambda: Validator(offset_width="12"),
@@ -118,8 +118,8 @@ def test_a_name_that_cannot_stand_in_generated_files_is_refused(name):
             lambda: Validator(lanes=64, offset_width=6),
             "offset_width (lanes=64) must be 7 to 32, not 6",
         ),
-        (lambda: Compactor(width=8.5), "width must be an integer, 1 or more, not 8.5"),
-        (lambda: Compactor(width=0), "width must be 1 or more, not 0"),
+        (lambda: Compactor(shape=8.5), "shape must be an integer, 1 or more, not 8.5"),
+        (lambda: Compactor(shape=0), "shape must be 1 or more, not 0"),
         (lambda: Compactor(user=-1), "user must be 0 or more, not -1"),
     ],
 )
@@ -131,10 +131,10 @@ def test_parameters_of_another_type_are_refused(make, message):
 @pytest.mark.parametrize(
     "design",
     [
-        Decoder(UCS2, compact=True),
+        CompactDecoder(UCS2),
         Encoder(UCS2),
-        Validator(UCS2, 4, offset_width=6),
-        Compactor(4, 5, 1),
+        Validator(UCS2, lanes=4, offset_width=6),
+        Compactor(lanes=4, shape=5, user=1),
         Transcoder(
             UCS2,
             lanes=4,

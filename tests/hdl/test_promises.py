@@ -13,16 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import BOUNDARY_BYTES, ref_tokens
-from rtl import (
-    BOTH,
-    NO_STALLS,
-    STALLS,
-    broken,
-    check_stream_rules,
-    engine_of,
-    rtl_trace,
+from rtl import BOTH, DECODERS, NO_STALLS, STALLS, broken, check_stream_rules, engine_of, rtl_trace
+from utf8_hdl import (
+    UNICODE,
+    CompactDecoder,
+    CompactEncoder,
+    Decoder,
+    Encoder,
+    Validator,
+    WideDecoder,
 )
-from utf8_hdl import UNICODE, Decoder
+from utf8_sim.components import component_of
 from utf8_sim.engines.engine import HangError
 from utf8_sim.stimulus import FixedStalls
 
@@ -90,8 +91,17 @@ def decisions(texts: Sequence[bytes]) -> Iterator[tuple[int, int]]:
         begin += len(text)
 
 
+@pytest.mark.parametrize(
+    "design",
+    [Decoder(), CompactDecoder(), WideDecoder(), Encoder(), CompactEncoder(), Validator()],
+    ids=lambda design: type(design).__name__,
+)
+def test_the_latency_of_the_gateware_is_that_of_the_golden_timing(design):
+    assert design.latency == component_of(design).timing(design).latency
+
+
 def check_promises(texts: Sequence[bytes], stalls, compact: bool) -> None:
-    trace = rtl_trace(texts, stalls, engine_of(Decoder, UNICODE, compact))
+    trace = rtl_trace(texts, stalls, engine_of(DECODERS[compact], UNICODE))
     for check in (check_line_rate, check_stream_rules, check_lengths):
         check(trace)
     check_latency(texts, trace, compact)

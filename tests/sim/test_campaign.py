@@ -16,6 +16,7 @@ from utf8_hdl import (
     EncodingScheme,
     Transcoder,
     Validator,
+    WideDecoder,
 )
 from utf8_sim.campaign import (
     beginnings,
@@ -111,7 +112,7 @@ def campaign_coverage(engine, modes=None, left_out=(), seed=0):
 
 
 WITH_LANES = {
-    "wide decoder": partial(Decoder, lanes=4),
+    "wide decoder": partial(WideDecoder, lanes=4),
     "validator": partial(Validator, lanes=2),
     "validator of a byte": partial(Validator, lanes=1),
     "compactor": partial(Compactor, lanes=2),

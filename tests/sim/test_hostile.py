@@ -12,6 +12,7 @@ from upper import UPPER, Upper
 from utf8_hdl import (
     UCS4,
     UNICODE,
+    CompactDecoder,
     Compactor,
     Decoder,
     Encoder,
@@ -19,6 +20,7 @@ from utf8_hdl import (
     Kind,
     Transcoder,
     Validator,
+    WideDecoder,
 )
 from utf8_sim.campaign import IN_A_ROW, Coverage, Sequences, byte_classes
 from utf8_sim.components import component_of
@@ -39,11 +41,11 @@ from_16, from_32 = (
 )
 
 EVERY = DESIGNS | {
-    "decoder, 4 lanes": partial(Decoder, lanes=4),
+    "decoder, 4 lanes": partial(WideDecoder, lanes=4),
     "validator, 1 lane": partial(Validator, lanes=1),
     "validator, 16 lanes": partial(Validator, lanes=16),
     "compactor": lambda profile: Compactor(lanes=4),
-    "wide compactor": lambda profile: Compactor(lanes=16, width=40),
+    "wide compactor": lambda profile: Compactor(lanes=16, shape=40),
     "transcoder": partial(Transcoder, lanes=4),
     "transcoder from UTF-16": partial(from_16, target=EncodingScheme.UTF_8, lanes=4),
     "transcoder from UTF-32": partial(
@@ -216,7 +218,7 @@ def test_changing_stalls_do_not_depend_on_the_windows():
 
 @pytest.mark.parametrize("cycles", [1, 4096, 10_000])
 def test_a_run_is_over_after_its_cycles(cycles):
-    engine = AmaranthEngine(Decoder(compact=True))
+    engine = AmaranthEngine(CompactDecoder())
     stalls = RandomStalls(0.3, 1), RandomStalls(0.3, 2)
     data = np.random.default_rng(0).bytes(20_000)
     cut = Trace.join([*engine.run(Stimulus([(data, True)], *stalls, cycles=cycles))])

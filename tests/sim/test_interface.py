@@ -16,7 +16,18 @@ from beats import BEAT, Beats
 from rtl import broken
 from toys import registered
 from utf8_flow import engine, generate
-from utf8_hdl import EXTENDED, PROFILES, UNICODE, Compactor, Decoder, Encoder, ErrorSpan, Kind
+from utf8_hdl import (
+    EXTENDED,
+    PROFILES,
+    UNICODE,
+    CompactDecoder,
+    Compactor,
+    Decoder,
+    Encoder,
+    ErrorSpan,
+    Kind,
+    WideDecoder,
+)
 from utf8_sim import (
     DesignError,
     FixedStalls,
@@ -46,7 +57,7 @@ def accepting(design, text) -> Scoreboard:
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_simulated_outputs_are_those_of_the_golden_model(profile):
-    outputs = simulate(Decoder(profile, compact=True), *TEXTS, **STALLS).outputs()
+    outputs = simulate(CompactDecoder(profile), *TEXTS, **STALLS).outputs()
     tokens = [token for text in TEXTS for token in decode(text, profile)]
     names = "code_point", "error", "length", "last"
     assert [[o[name] for name in (*names, "kind")] for o in outputs] == [
@@ -135,7 +146,9 @@ def test_what_cannot_be_simulated_raises():
             "data must be an integer, not True",
         ),
         (
-            lambda: Scoreboard(Decoder(lanes=2)).accept({"data": [65], "keep": [1, 1], "last": 0}),
+            lambda: Scoreboard(WideDecoder(lanes=2)).accept(
+                {"data": [65], "keep": [1, 1], "last": 0}
+            ),
             "data must be a list of 2 integers, not [65]",
         ),
         (lambda: RandomStalls("0.5"), "probability must be a number, not '0.5'"),
@@ -163,7 +176,7 @@ def test_integers_of_numpy_are_integers():
 def test_values_need_no_type_in_common():
     """numpy makes floats of these."""
     values = [(1 << 63) + 1, 5]
-    [beat] = simulate(Compactor(lanes=2, width=64), values).outputs()
+    [beat] = simulate(Compactor(lanes=2, shape=64), values).outputs()
     assert beat["data"] == values
 
 
@@ -314,7 +327,7 @@ TEXT = b"A\xed\xb0\x80\xff\xe2\x82\xac\xc3" * 3
 
 
 def test_scoreboard_agrees_with_the_hardware_in_a_bench_of_ones_own():
-    for design in (Decoder(), Decoder(compact=True)):
+    for design in (Decoder(), CompactDecoder()):
         watch(design, TEXT)
 
 

@@ -15,7 +15,7 @@ from rtl import (
     altered_lanes,
     quick_engine,
 )
-from utf8_hdl import EXTENDED, UNICODE, Decoder, Kind, Validator
+from utf8_hdl import EXTENDED, UNICODE, Kind, Validator, WideDecoder
 from utf8_sim.components import component_of
 from utf8_sim.components.beats import show_beat, show_slots, show_verdict
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -90,7 +90,7 @@ HOSTILE = st.lists(hostile_bytes(UNICODE).map(bytes), max_size=3)
 @settings(deadline=None)
 def test_slots_have_the_tokens_of_cpython(lanes, texts, empty):
     """With ``empty``, texts that fill their last beat are ended by one without a byte."""
-    design, pieces, expected, begin = Decoder(lanes=lanes), [], {}, 0
+    design, pieces, expected, begin = WideDecoder(lanes=lanes), [], {}, 0
     for text in texts:
         pieces += [(text, False), (b"", True)] if empty else [(text, True)]
         for token in ref_tokens(text):
@@ -190,7 +190,7 @@ def test_a_wrong_carry_or_saturation_is_found(flaw):
 
 def test_credit_as_its_docstring_says():
     """Nothing is taken: 16 beats are accepted, the one at the output among them."""
-    engine = AmaranthEngine(Decoder(lanes=2))
+    engine = AmaranthEngine(WideDecoder(lanes=2))
     assert engine.timing == Credit(7)
     stalls = FixedStalls(), FixedStalls((True,) * 60)
     lockstep = Lockstep(engine, Stimulus([(bytes(80), True)], *stalls))
@@ -218,7 +218,7 @@ def drops_the_last_lane(items):
     items["i.keep"][:, 3] &= items["i.last"]
 
 
-@pytest.mark.parametrize("make", [Validator, Decoder])
+@pytest.mark.parametrize("make", [Validator, WideDecoder])
 @pytest.mark.parametrize(
     "change",
     [looks_at_garbage, wrong_in_lane_2, forgets_the_end_of_a_text, drops_the_last_lane],
@@ -230,7 +230,7 @@ def test_campaign_finds_a_model_that_is_misled(make, change):
 
 EDITS = {
     "carry lost": (
-        Decoder,
+        WideDecoder,
         "decoder",
         (
             "            state[PENDING] = 0\n        for lane in range(lanes",
@@ -238,7 +238,7 @@ EDITS = {
         ),
     ),
     "slot 0 empty": (
-        Decoder,
+        WideDecoder,
         "decoder",
         ("if two[token + LENGTH]:", "if two[token + LENGTH] and (lane or token == OWN):"),
     ),
@@ -272,7 +272,7 @@ def test_campaign_finds_what_is_wrong_with_a_model(make, module, edit):
     assert tells_apart(design, edited(design, edit, module))
 
 
-@pytest.mark.parametrize("make", [Validator, Decoder])
+@pytest.mark.parametrize("make", [Validator, WideDecoder])
 def test_campaign_finds_wrong_credit(make):
     design = make(lanes=2)
     stages = component_of(design).timing(design).stages
@@ -281,7 +281,7 @@ def test_campaign_finds_wrong_credit(make):
 
 @pytest.mark.parametrize(
     ("make", "lanes", "profile"),
-    [(Validator, 1, WHOLE_UCS4), (Decoder, 2, UNICODE), (Validator, 4, EXTENDED)],
+    [(Validator, 1, WHOLE_UCS4), (WideDecoder, 2, UNICODE), (Validator, 4, EXTENDED)],
 )
 def test_gateware_agrees(make, lanes, profile):
     assert agrees(quick_engine(make(profile, lanes=lanes)))
@@ -298,7 +298,9 @@ def test_beats_are_shown_byte_by_byte():
 
 
 def test_slots_are_shown_by_their_numbers():
-    outputs = fed(Decoder(lanes=8), packed(Decoder(lanes=8), (b"Hey \xe2\x82\xac\xf0!\xff", True)))
+    outputs = fed(
+        WideDecoder(lanes=8), packed(WideDecoder(lanes=8), (b"Hey \xe2\x82\xac\xf0!\xff", True))
+    )
     names = "o.code_point", "o.error", "o.kind", "o.length", "o.last"
     shown = [show_slots(dict(zip(names, output, strict=True))) for output in outputs]
     assert shown == [

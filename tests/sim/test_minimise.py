@@ -7,7 +7,7 @@ import pytest
 
 from needs import CXX
 from rtl import broken, quick_engine
-from utf8_hdl import Decoder, Validator
+from utf8_hdl import CompactDecoder, Validator
 from utf8_sim import minimise
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine
@@ -156,7 +156,7 @@ def shortest(engine, lockstep: Lockstep) -> Found:
 
 @pytest.mark.parametrize(("steps", "rows"), FAULTS.values(), ids=FAULTS)
 def test_what_is_needed_stays_and_nothing_else(steps, rows):
-    engine = Planted(Decoder(compact=True), seen(*steps))
+    engine = Planted(CompactDecoder(), seen(*steps))
     texts = [(BYTES[:7], True), (BYTES, True)]
     lockstep = shown(engine, texts, resets=RandomStalls(0.1, 3))
     assert rows_of(shortest(engine, lockstep)) == rows
@@ -164,7 +164,7 @@ def test_what_is_needed_stays_and_nothing_else(steps, rows):
 
 @pytest.mark.parametrize("step", [a_lead_byte, idle_lead_byte])
 def test_a_value_that_matters_stays(step):
-    engine = Planted(Decoder(compact=True), seen(step))
+    engine = Planted(CompactDecoder(), seen(step))
     [(reset, valid, data, last, ready)] = rows_of(shortest(engine, shown(engine, [(BYTES, True)])))
     assert data >= 0xC0
     assert (reset, valid, last, ready) == (0, step is a_lead_byte, 0, 1)
@@ -211,7 +211,7 @@ def test_the_shortest_stimulus_of_a_broken_design(name, most, stalls):
 
 def test_only_the_last_cycles_of_a_long_run_are_looked_at(monkeypatch):
     monkeypatch.setattr("utf8_sim.lockstep.MOST_HISTORY", 1000)
-    engine = Planted(Decoder(compact=True), seen(*[a_byte] * 900, a_lead_byte))
+    engine = Planted(CompactDecoder(), seen(*[a_byte] * 900, a_lead_byte))
     engine.window = 500
     lockstep = Lockstep(engine, Stimulus([(b"A" * 1400 + b"\xed\xbf", True)]))
     assert lockstep.run().cycle == 1400
@@ -228,7 +228,7 @@ def test_another_outcome_of_the_same_stimulus_is_not_reproducible():
             self._fault = seen(*[a_byte] * (len(runs) + 3))
             return super().run(stimulus)
 
-    engine = Moody(Decoder(compact=True), None)
+    engine = Moody(CompactDecoder(), None)
     with pytest.raises(NotReproducible):
         next(minimised(engine, shown(engine, [(BYTES, True)])))
 
@@ -237,7 +237,7 @@ def test_another_outcome_of_the_same_stimulus_is_not_reproducible():
 def test_more_outputs_than_the_model_has_are_a_difference(window):
     for begin in (0, 1, 30, 31, 32, 33, 63, 64, 70):
         engine = Planted(
-            Decoder(compact=True),
+            CompactDecoder(),
             lambda trace, begin=begin: (trace["o.valid"] == 0) & (np.arange(len(trace)) >= begin),
         )
         engine.window = window

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from utf8_hdl import EXTENDED, Compactor, Decoder, Encoder, Transcoder, Validator
+from utf8_hdl import EXTENDED, Compactor, Decoder, Encoder, Transcoder, Validator, WideDecoder
 from utf8_sim.components import DECODER
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.engine import WATCHDOG, Ending
@@ -86,12 +86,12 @@ def test_a_hang_is_noticed(i_ready, o_valid, message):
 DESIGNS = {
     "decoder": Decoder,
     "decoder of 42 bits": lambda: Decoder(EXTENDED),
-    "decoder of 8 lanes": lambda: Decoder(lanes=8),
+    "decoder of 8 lanes": lambda: WideDecoder(lanes=8),
     "encoder": Encoder,
     "encoder of 42 bits": lambda: Encoder(EXTENDED),
     "validator": lambda: Validator(lanes=4),
     "compactor": lambda: Compactor(lanes=2, user=70),
-    "compactor of wide lanes": lambda: Compactor(lanes=2, width=64),
+    "compactor of wide lanes": lambda: Compactor(lanes=2, shape=64),
     "transcoder": Transcoder,
 }
 

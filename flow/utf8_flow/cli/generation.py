@@ -69,6 +69,7 @@ def generate(
     context: typer.Context, *, verilog: Verilog, design: Design, rules: Rules, beside: Beside
 ) -> None:
     """Generate Verilog with AXI4-Stream ports."""
+    from utf8_hdl.axi import module_name
     from utf8_sim.tools.files import open_output
 
     from ..export import blocks, fusesoc, vhdl
@@ -77,7 +78,7 @@ def generate(
     spec = design.spec(rules.chosen())
     refuse_idle(context, [spec])
     made = spec.make()
-    module = f"utf8_{design.component}" if verilog.module is None else verilog.module
+    module = module_name(made) if verilog.module is None else verilog.module
     added = {
         option: _name_beside(verilog.output, end, option)
         for (option, end), is_wanted in zip(ENDS.items(), astuple(beside), strict=True)

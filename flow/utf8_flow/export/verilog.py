@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from utf8_hdl import __version__
-from utf8_hdl.axi import AxiModule
+from utf8_hdl.axi import AxiModule, module_name
 from utf8_hdl.checks import checked_type
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.rtlil import to_rtlil
@@ -88,7 +88,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     component : wiring.Component
         The design.
     module : str or None
-        Name of the module, instead of ``utf8_`` and the component's.
+        Name of the module, instead of :func:`utf8_hdl.axi.module_name`.
     active_low_reset : bool
         Whether clock and reset are ``aclk`` and ``aresetn``, instead of ``clk`` and ``rst``.
 
@@ -107,15 +107,15 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     Examples
     --------
     >>> from utf8_flow import generate
-    >>> from utf8_hdl import Decoder
-    >>> "module utf8_decoder (" in generate(Decoder(compact=True))
+    >>> from utf8_hdl import CompactDecoder
+    >>> "module utf8_compact_decoder (" in generate(CompactDecoder())
     True
     """
     checked_type("active_low_reset", active_low_reset, bool)
     design = AxiModule(component, active_low_reset)
     spec = DesignSpec.of(component)
     if module is None:
-        module = f"utf8_{spec.component}"
+        module = module_name(component)
     elif not _is_name(checked_type("module", module, str, "'utf8_decoder'")):
         raise WrongValue(
             "module must be letters, digits and underscores, no digit first, and no keyword of "

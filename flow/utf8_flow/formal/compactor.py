@@ -223,7 +223,7 @@ def given(b: Bench, name: str) -> None:
     gives = following.fills | ends
     kept = Cat(slot.rest > lane for lane in range(design.lanes))
     all_kept = Const(1).replicate(design.lanes)
-    user = slot.beat.user if design.user else Const(0, 0)
+    user = slot.beat.user if design.user_width else Const(0, 0)
     expected = Cat(Mux(ends, kept, all_kept), ends, Mux(ends, user, 0))
     b.never(
         agreed & (stored.gives != gives),
@@ -405,7 +405,7 @@ def passes(b: Bench, name: str) -> None:
     ]
     known = read(facts, stored.gives, stored.newest[:PLACE_WIDTH])
     p = design.o.p
-    facts_out = Cat(Value.cast(p.keep), p.last, p.user if design.user else Const(0, 0))
+    facts_out = Cat(Value.cast(p.keep), p.last, p.user if design.user_width else Const(0, 0))
     b.never(
         design.o.valid & (Value.cast(p.data) != Cat(written_to)),
         design.o.valid & (facts_out != known),

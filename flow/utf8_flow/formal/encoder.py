@@ -90,7 +90,7 @@ def covers(b: Bench, name: str) -> None:
         for value in (end - 1, end):
             if 0 <= value < 1 << profile.utf32_width:
                 b.reaches(f"{value:X}", done & (source.code_point == value))
-    b.reaches("a code point refused", done & encoder.o.p.error)
+    b.reaches("a code point refused", done & encoder.o.p.user.error)
     b.reaches("a code point that ends its text", done & source.last)
     b.reaches("a code point that does not", done & ~source.last)
     reach_states(b, encoder)

@@ -295,7 +295,7 @@ class EncoderSpecification:
         self.item = Cat(self.code_point, self.last)
         self.finishes = self.index + 1 == self.count
         byte, last = Array(self.sequence)[self.index], self.last & self.finishes
-        self.results = (Cat(byte, self.refused, last, self.finishes, self.item),)
+        self.results = (Cat(byte, last, self.refused, self.finishes, self.item),)
         self._describe(m, profile)
 
     def _describe(self, m: Module, profile: Profile) -> None:

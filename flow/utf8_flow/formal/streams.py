@@ -5,7 +5,7 @@ from typing import Any
 
 from amaranth.hdl import ClockSignal, Const, Instance, Module, Signal, Value
 
-from utf8_hdl.axi import AxiStream
+from utf8_hdl.axi import AxiStream, module_name
 
 from ..export.verilog import generate
 from .bench import (
@@ -102,7 +102,7 @@ def verilog(b: Bench, name: str) -> None:
     design = b.design(name, reset=rst)
     b.sources.append(generate(design))
     top = AxiStream(design)
-    shown = axi_instance(b.m, f"utf8_{top.name}", top, i_rst=rst)
+    shown = axi_instance(b.m, module_name(design), top, i_rst=rst)
     b.never(*(shown[port] != pin for port, pin in top.outputs.items()))
     b.reaches("an output of the Verilog", shown["m_axis_tvalid"] & shown["m_axis_tlast"])
 

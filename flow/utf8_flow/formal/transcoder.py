@@ -522,7 +522,7 @@ def delivers(b: Bench, name: str) -> None:
         o.valid != dense.valid,
         o.ready != dense.ready,
         o.p.last != dense.p.last,
-        o.p.error != dense.p.user,
+        o.p.user.error != dense.p.user,
         compactor.i.valid != first.o.valid,
         first.o.ready != compactor.i.ready,
         input_of(compactor) != output_of(first),

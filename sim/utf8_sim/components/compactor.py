@@ -348,7 +348,7 @@ def values_in_hex(text: str, design: Any) -> Piece:
     shape = (beats, design.lanes) if design.lanes > 1 else beats
     columns = {"i.data": data.reshape(shape), "i.keep": keep.reshape(shape)}
     columns[LAST] = (np.arange(beats) == beats - 1).astype(np.uint8)
-    if design.user:
+    if design.user_width:
         columns["i.user"] = np.zeros(beats, dtype=np.uint8)
     return columns
 
@@ -368,9 +368,9 @@ class CompactorComponent(BeatComponent):
     from_hex = staticmethod(values_in_hex)
 
     @staticmethod
-    def make(profile: Profile, **options: Any) -> Compactor:
+    def make(profile: Profile, *, width: int = 8, **options: Any) -> Compactor:
         """A compactor, to which profiles are all the same."""
-        return Compactor(**options)
+        return Compactor(shape=width, **options)
 
     def model(self, design: Any) -> CompactorModel:
         return CompactorModel(design.lanes, -(-design.width // LARGEST_PART))
@@ -411,7 +411,7 @@ class CompactorComponent(BeatComponent):
 //   tkeep          a bit for each lane, whether there is a value: in any of them
 // m_axis_*         the same values, in order, in dense beats
 //   tkeep          a bit for each lane: all, or with tlast the first ones, perhaps none
-{user if design.user else ""}\
+{user if design.user_width else ""}\
 //
 // While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
 // m_axis_tdata has where m_axis_tkeep is low."""

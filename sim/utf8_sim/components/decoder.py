@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from utf8_hdl import Decoder, Kind
+from utf8_hdl import UNICODE, CompactDecoder, Decoder, Kind, Profile, WideDecoder
 
 from ..campaign import (
     LONGEST_FORM,
@@ -124,7 +124,6 @@ class DecoderComponent(Component):
     """The byte decoder; with lanes it is another one."""
 
     name = "decoder"
-    make = Decoder
     laned = WIDE_DECODER
     formal = "utf8_flow.formal.decoder"
     command_line = COMMAND_LINES["decoder"]
@@ -141,6 +140,15 @@ class DecoderComponent(Component):
     rows = (Row("token", token_label), Row("o.length", lambda token: str(token["o.length"])))
     campaign = staticmethod(decoder_campaign)
     coverage_lines = staticmethod(token_counts)
+
+    @staticmethod
+    def make(profile: Profile = UNICODE, *, compact: bool = False, lanes: int = 1) -> Any:
+        """The decoder of that class."""
+        if lanes > 1:
+            if compact:
+                raise ValueError(f"a compact decoder has one lane, not {lanes}")
+            return WideDecoder(profile, lanes=lanes)
+        return CompactDecoder(profile) if compact else Decoder(profile)
 
     def model(self, design: Any) -> DecoderModel:
         return DecoderModel(design.profile)

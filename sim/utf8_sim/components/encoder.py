@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TextIO
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import EXTENDED, Decoder, Encoder, Profile
+from utf8_hdl import EXTENDED, UNICODE, CompactEncoder, Decoder, Encoder, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from ..campaign import Coverage, Part, boundary_values, edges_of
@@ -192,7 +192,6 @@ class EncoderComponent(Component):
     """The encoder."""
 
     name = "encoder"
-    make = Encoder
     formal = "utf8_flow.formal.encoder"
     command_line = COMMAND_LINES["encoder"]
     list_option = "--code-points"
@@ -205,6 +204,11 @@ class EncoderComponent(Component):
     levels = ("o.error", "o.last")
     campaign = staticmethod(encoder_campaign)
     hostile = staticmethod(hostile)
+
+    @staticmethod
+    def make(profile: Profile = UNICODE, *, compact: bool = False) -> Any:
+        """The encoder of that class."""
+        return CompactEncoder(profile) if compact else Encoder(profile)
 
     def model(self, design: Any) -> EncoderModel:
         return EncoderModel(design.profile)

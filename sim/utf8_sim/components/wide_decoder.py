@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from utf8_hdl import Decoder, Kind
+from utf8_hdl import Kind
 
 from ..campaign import LONGEST_FORM, count
 from ..command_line import RULES, CommandLine
@@ -75,7 +75,6 @@ class WideDecoder(BeatComponent):
     """The decoder with lanes: tokens in slots."""
 
     name = "decoder"
-    make = Decoder
     formal = "utf8_flow.formal.wide_decoder"
     command_line = CommandLine(RULES | {"--error-span", "--exhaustive", "--lanes"})
     coverage = SlotsCoverage

@@ -15,6 +15,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from amaranth.hdl import Value
 
+from utf8_hdl.axi import module_name
+
 from ..tools.cache import built, contents
 from ..tools.errors import ToolError
 from ..tools.programs import compiler, need, run_tool, version_of
@@ -163,7 +165,7 @@ class VerilatorEngine(Engine):
         verilator, command = need("verilator", "Verilator 5 or newer"), compiler()
         root = run_tool([verilator, "--getenv", "VERILATOR_ROOT"]).strip()
         version = version_of(verilator)
-        module = f"utf8_{self.component.name}"
+        module = module_name(design)
         visible = f'`verilator_config\npublic_flat_rd -module "{module}" -var "state"\n'
         state = f"rootp->{module}__DOT__state"
         header = ports_header(

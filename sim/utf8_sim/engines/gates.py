@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from ..components import component_of
+from utf8_hdl.axi import module_name
+
 from ..tools.cache import built
 from ..tools.yowasp import YOSYS, need_packages, package_versions, run_yowasp
 from .compiled import VerilatorEngine
@@ -59,7 +60,7 @@ def with_models(design: Any, netlist: str, models: str) -> str:
 
 def _run(script: str, verilog: str, design: Any, **settings: str) -> str:
     """What a script of Yosys makes of Verilog; kept for the next time."""
-    commands = script.format(module=f"utf8_{component_of(design).name}", **settings)
+    commands = script.format(module=module_name(design), **settings)
 
     def build(folder: Path) -> Path:
         (folder / "input.v").write_text(verilog)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from utf8_hdl.axi import module_name
+
 from ..stimulus import LAST
 from ..tools.cache import built
 from ..tools.errors import ToolError
@@ -37,7 +39,7 @@ class IcarusEngine(Engine):
         iverilog = need("iverilog", "Icarus Verilog")
         self._vvp = need("vvp", "Icarus Verilog")
         self._bench = _Bench(design, self.interface)
-        ports = self._bench.ports_vh(f"utf8_{self.component.name}")
+        ports = self._bench.ports_vh(module_name(design))
         item_bits = FIELD * len(self._bench.driven)
         settings = [f"-DWINDOW={WINDOW}", f"-DITEM_BITS={item_bits}"]
         options = ["-g2001", "-s", "bench", "-I", ".", *settings]

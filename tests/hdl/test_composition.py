@@ -1,0 +1,340 @@
+"""The pairs of `docs/composition.md`, each run as it is written there, against CPython's codecs."""
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import stream, wiring
+from amaranth.sim import Simulator
+
+import utf8_hdl
+from utf8_hdl import (
+    UCS2,
+    BeatsToBytes,
+    BytesToBeats,
+    CompactDecoder,
+    Decoder,
+    Encoder,
+    Transcoder,
+    Validator,
+    WideDecoder,
+    beat_layout,
+    join,
+)
+
+PAGE = (Path(__file__).parents[2] / "docs" / "composition.md").read_text()
+BLOCKS = dict(re.findall(r"^## (.+?)\n[^#]*?```python\n(.*?)```", PAGE, re.M | re.S))
+COMPLETE = BLOCKS.pop("A complete component")
+
+TEXTS = [
+    "Aé€😀, Zoë".encode(),
+    b"\xe2\x82",
+    b"\xf0\x9f\x98",
+    b"\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80\xff",
+    b"A",
+    b"abcd\xe2\x82\xac" * 3,
+    b"\xf0\x9fabc\xe2\x82\xe2\x82\xac\xf0\x90\x8d\x88",
+    "€€€".encode() + b"\xf0",
+]
+"""Texts that are well-formed or not; of all lengths modulo the lanes."""
+
+
+def hostile(seed: int, count: int = 12) -> list[bytes]:
+    """Random texts of bytes that matter to UTF-8."""
+    generator = random.Random(seed)
+    pool = b"A\x7f\x80\x8f\x90\x9f\xa0\xbf\xc1\xc2\xdf\xe0\xe1\xed\xef\xf0\xf1\xf4\xf5\xff"
+    return [
+        bytes(generator.choice(pool) for _ in range(generator.randint(1, 40))) for _ in range(count)
+    ]
+
+
+def beats(texts: list[bytes], lanes: int) -> Iterator[dict[str, Any]]:
+    """The beats of texts."""
+    for text in texts:
+        for begin in range(0, max(1, len(text)), lanes):
+            part = text[begin : begin + lanes]
+            data, keep = [*part, *[0] * (lanes - len(part))], [n < len(part) for n in range(lanes)]
+            yield {"data": data, "keep": keep, "last": begin + lanes >= len(text)}
+
+
+def single(texts: list[Any], name: str = "data") -> Iterator[dict[str, Any]]:
+    """The items of texts, one in each."""
+    for text in texts:
+        for n, value in enumerate(text):
+            yield {name: value, "last": n == len(text) - 1}
+
+
+def run(
+    design: Any, source: Any, sink: Any, items: Iterator, stalls: float, watched: Any = None
+) -> list[Any]:
+    """The outputs of a design for some inputs; both sides stall at random.
+
+    ``watched`` is a signal and a list, to which its value in each cycle is added.
+    """
+    taken, generator = [], random.Random(1)
+    reader, offered = random.Random(2), list(items)
+
+    async def drive(ctx):
+        for item in offered:
+            while generator.random() < stalls:
+                await ctx.tick()
+            ctx.set(source.payload, item)
+            ctx.set(source.valid, 1)
+            await ctx.tick().until(source.ready)
+            ctx.set(source.valid, 0)
+
+    async def take(ctx):
+        idle, previous = 0, None
+        while idle < 200:
+            ready = reader.random() >= stalls
+            ctx.set(sink.ready, ready)
+            _, _, valid, payload = await ctx.tick().sample(sink.valid, sink.payload)
+            idle = 0 if valid else idle + 1
+            if watched:
+                watched[1].append(ctx.get(watched[0]))
+            assert previous is None or (valid and payload == previous), "the output must hold"
+            previous = payload if valid and not ready else None
+            if valid and ready:
+                taken.append(payload)
+
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(drive)
+    simulator.add_testbench(take)
+    simulator.run()
+    return taken
+
+
+def texts_of(taken: list[Any], values: Callable[[Any], list[int]]) -> list[list[int]]:
+    """The values of each text."""
+    texts: list[list[int]] = [[]]
+    for payload in taken:
+        texts[-1] += values(payload)
+        if payload.last:
+            texts.append([])
+    assert texts.pop() == []
+    return texts
+
+
+def of_beat(beat: Any) -> list[int]:
+    return [value for value, keep in zip(beat.data, beat.keep, strict=True) if keep]
+
+
+def of_byte(payload: Any) -> list[int]:
+    return [payload.data]
+
+
+def of_tokens(payload: Any) -> list[int]:
+    return [payload.code_point]
+
+
+def of_slots(payload: Any) -> list[int]:
+    return [slot.code_point for slot in payload.slots if slot.length]
+
+
+def repaired(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+def values(text: str) -> list[int]:
+    return list(map(ord, text))
+
+
+PAIRS: dict[str, Any] = {
+    "Decoder to Encoder": (1, of_byte, lambda text: list(repaired(text).encode())),
+    "Encoder to Decoder": (0, of_tokens, lambda text: values(repaired(text))),
+    "Validator to WideDecoder": (4, of_slots, lambda text: values(repaired(text))),
+    "Validator to Transcoder": (8, of_beat, lambda text: list(repaired(text).encode("utf-16-le"))),
+    "Transcoder to Validator": (2, of_beat, lambda text: list(repaired(text).encode())),
+    "Transcoder to Transcoder": (4, of_beat, lambda text: list(repaired(text).encode("utf-32-be"))),
+    "WideDecoder to Compactor": (8, of_beat, lambda text: values(repaired(text))),
+    "Bytes to beats to bytes": (1, of_byte, lambda text: list(repaired(text).encode("utf-16-le"))),
+}
+"""Lanes of the input (0: code points), the values of an output, and those expected of a text."""
+
+
+def pair(block: str) -> tuple[Module, Any, Any]:
+    """The module of a block of the page, its first input and its last output."""
+    m = Module()
+    names = {name: getattr(utf8_hdl, name) for name in utf8_hdl.__all__}
+    found = {"m": m, "wiring": wiring, **names}
+    before = set(found)
+    exec(block, found)
+    made = [value for name, value in found.items() if name not in before and hasattr(value, "i")]
+    return m, made[0].i, made[-1].o
+
+
+def items_of(lanes: int, texts: list[bytes]) -> Iterator[dict[str, Any]]:
+    if lanes == 0:
+        return single([values(repaired(text)) for text in texts], "code_point")
+    return single(texts) if lanes == 1 else beats(texts, lanes)
+
+
+def result_of(name: str, texts: list[bytes], stalls: float, block: str = "") -> list[list[int]]:
+    lanes, values_of, _ = PAIRS[name]
+    m, source, sink = pair(block or BLOCKS[name])
+    return texts_of(run(m, source, sink, items_of(lanes, texts), stalls), values_of)
+
+
+def test_the_page_has_a_block_for_each_pair():
+    assert BLOCKS.keys() == PAIRS.keys()
+
+
+@pytest.mark.parametrize("stalls", [0, 0.4], ids=["full rate", "stalls"])
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_pair_gives_what_codecs_of_cpython_give(name, stalls):
+    texts = [*TEXTS, *hostile(seed=3)]
+    assert result_of(name, texts, stalls) == [PAIRS[name][2](text) for text in texts]
+
+
+@pytest.mark.parametrize("name", ["Decoder to Encoder", "WideDecoder to Compactor"])
+def test_another_result_is_found_out(name):
+    wrong = {
+        "Decoder to Encoder": (
+            "wiring.connect(m, decoder.o, tokens.i)",
+            "decoder.o.payload.length",
+        ),
+        "WideDecoder to Compactor": ("wiring.connect(m, decoder.o, code_points.i)", ""),
+    }[name]
+    assert wrong[0] in BLOCKS[name]
+    block = BLOCKS[name].replace(wrong[0], "m.d.comb += decoder.o.ready.eq(1)")
+    with pytest.raises(AssertionError):
+        assert result_of(name, TEXTS, 0, block) == [PAIRS[name][2](text) for text in TEXTS]
+
+
+def test_a_verdict_passes_a_transcoder_that_repairs():
+    m, source, sink = pair(BLOCKS["Transcoder to Validator"])
+    taken = run(m, source, sink, beats(TEXTS, 2), 0)
+    assert [beat.user.error for beat in taken if beat.last] == [0] * len(TEXTS)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 8])
+@pytest.mark.parametrize("stalls", [0, 0.4], ids=["full rate", "stalls"])
+def test_bytes_are_packed_and_unpacked(lanes, stalls):
+    texts = [*TEXTS, *hostile(seed=4)]
+    packed = run(pack := BytesToBeats(lanes=lanes), pack.i, pack.o, single(texts), stalls)
+    assert [(of_beat(beat), beat.last) for beat in packed] == [
+        (beat["data"][: sum(beat["keep"])], beat["last"]) for beat in beats(texts, lanes)
+    ]
+    unpack = BeatsToBytes(lanes=lanes)
+    taken = run(unpack, unpack.i, unpack.o, beats(texts, lanes), stalls)
+    assert texts_of(taken, of_byte) == [list(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("made", "items"),
+    [
+        (lambda: BytesToBeats(lanes=1), list(single([b"A" * 50]))),
+        (lambda: BytesToBeats(lanes=4), list(single([b"A" * 50]))),
+        (lambda: BeatsToBytes(lanes=1), list(beats([b"A" * 50], 1))),
+        (lambda: BeatsToBytes(lanes=4), list(beats([b"A" * 48], 4))),
+    ],
+)
+def test_an_adapter_moves_a_byte_in_every_cycle(made, items):
+    design, cycles = made(), []
+
+    async def drive(ctx):
+        ctx.set(design.i.valid, 1)
+        for item in items:
+            ctx.set(design.i.payload, item)
+            await ctx.tick().until(design.i.ready)
+        ctx.set(design.i.valid, 0)
+
+    async def take(ctx):
+        ctx.set(design.o.ready, 1)
+        for cycle in range(80):
+            _, _, valid, payload = await ctx.tick().sample(design.o.valid, design.o.payload)
+            cycles.extend([cycle] * valid)
+            if valid and payload.last:
+                return
+
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(drive)
+    simulator.add_testbench(take)
+    simulator.run()
+    steps = {after - before for before, after in pairwise(cycles)}
+    is_packer = isinstance(design, BytesToBeats)
+    rest = {50 % design.lanes} - {0} if is_packer else set()
+    assert steps == {design.lanes if is_packer else 1} | rest
+
+
+def test_empty_beats_and_late_ends():
+    """The last byte waits for the end of its text; a text without bytes disappears."""
+    given = [
+        {"data": [0x41, 0x42], "keep": [1, 1], "last": 0},
+        {"data": [0, 0], "keep": [0, 0], "last": 1},
+        {"data": [0, 0], "keep": [0, 0], "last": 1},
+        {"data": [0, 0], "keep": [0, 0], "last": 0},
+        {"data": [0x43, 0], "keep": [1, 0], "last": 0},
+        {"data": [0, 0], "keep": [0, 0], "last": 0},
+        {"data": [0x44, 0], "keep": [1, 0], "last": 1},
+    ]
+    for stalls in (0, 0.5):
+        unpack = BeatsToBytes(lanes=2)
+        taken = run(unpack, unpack.i, unpack.o, iter(given), stalls)
+        assert texts_of(taken, of_byte) == [[0x41, 0x42], [0x43, 0x44]]
+
+
+def test_the_complete_component():
+    found: dict[str, Any] = {}
+    exec(COMPLETE, found)
+    design = found["Checked"]()
+    errors: list[int] = []
+    taken = run(design, design.i, design.o, single(TEXTS), 0, (design.errors, errors))
+    assert texts_of(taken, of_byte) == [list(text) for text in TEXTS]
+    assert errors[-1] == sum("\ufffd" in repaired(text) for text in TEXTS)
+
+
+# --- what `join` refuses -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "sink", "options", "message"),
+    [
+        (Encoder, Decoder, {}, "'user' of the source .* has no counterpart; drop must name it"),
+        (Decoder, Encoder, {"drop": ["error", "kind", "length"]}, "'code_point' is .*; drop must"),
+        (Encoder, Decoder, {"drop": ["user", "last"]}, "'last'.*; constants must have it"),
+        (Encoder, Decoder, {"drop": ["user", "keep"]}, r"drop has 'keep', but .*\['data', 'last'"),
+        (Encoder, Decoder, {"drop": ["user"], "constants": {"x": 1}}, "constants has 'x', but"),
+        (
+            lambda: Validator(lanes=8),
+            lambda: WideDecoder(lanes=4),
+            {"drop": ["user"]},
+            "'data' is .* in the source, .* in the sink",
+        ),
+    ],
+)
+def test_join_refuses_a_field_that_is_not_named(source, sink, options, message):
+    with pytest.raises(ValueError, match=message):
+        join(Module(), source().o, sink().i, **options)
+
+
+def test_join_refuses_what_is_no_structure():
+    source = stream.Signature(8).create()
+    with pytest.raises(TypeError, match="payload of the source must be a structure"):
+        join(Module(), source, Decoder().i)
+
+
+def test_constants_are_values_of_the_sink():
+    m = Module()
+    m.submodules.transcoder = transcoder = Transcoder(lanes=1)
+    m.submodules.source = source = Encoder()
+    constants = {"keep": [1], "data": source.o.p.data}
+    with pytest.raises(TypeError):
+        join(m, source.o, transcoder.i, drop=["data", "user"], constants=constants)
+    join(m, source.o, transcoder.i, drop=["data", "user"], constants=constants | {"keep": 1})
+    made = run(m, source.i, transcoder.o, single([[0x20AC, 0x41]], "code_point"), 0)
+    assert texts_of(made, of_beat) == [list("€A".encode("utf-16-le"))]
+
+
+def test_equal_payloads_connect():
+    for decoder in (Decoder(UCS2), CompactDecoder(UCS2)):
+        wiring.connect(Module(), utf8_hdl.TokensToCodePoints(UCS2).i, decoder.o)
+    shape = beat_layout(8, 21)
+    assert utf8_hdl.Compactor(shape=21).i.payload.shape() == shape

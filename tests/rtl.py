@@ -165,7 +165,7 @@ ALL_RULES = {
 """Every named profile with every combination of overrides."""
 
 MOVES = "moves_on = ~pipeline.will_stall & byte.next_valid"
-READY = "m.d.comb += i.ready.eq(self._o.ready | (enable & ~skid_taken))"
+READY = "i.ready.eq(~taken_next)"
 
 # What is wrong with a decoder, and the edit to its source that makes it so.
 BREAKS = {
@@ -295,33 +295,28 @@ BREAKS = {
     ),
     "enabled at once": ('self.enable = self.register("enable")', "self.enable = Signal(init=1)"),
     # What is accepted, and the skid register.
-    "byte taken without room": (READY, "m.d.comb += i.ready.eq(1)"),
-    "half rate": (
-        READY,
-        "half = Signal()\n"
-        "        m.d.sync += half.eq(~half)\n"
-        "        m.d.comb += i.ready.eq(half & (self._o.ready | (enable & ~skid_taken)))",
-    ),
-    "rate: a cycle lost after every pause": (
-        READY,
-        "m.d.comb += i.ready.eq(enable & ~skid_taken)",
-    ),
-    "never ready": (READY, "m.d.comb += i.ready.eq(0)"),
+    "byte taken without room": (READY, "i.ready.eq(1)"),
+    "half rate": (READY, "i.ready.eq(~taken_next & ~i.ready)"),
+    "rate: a cycle lost after every pause": (READY, "i.ready.eq(~taken_next & ~skid_taken)"),
+    "never ready": (READY, "i.ready.eq(0)"),
     "byte taken that was not offered": (
         "valid = i.valid | skid_taken",
         "valid = i.ready | skid_taken",
     ),
-    "skid: two bytes in it": (READY, "m.d.comb += i.ready.eq(self._o.ready | enable)"),
-    "skid: taken by what was not offered": (
-        "skid_taken.eq(i.valid & i.ready &",
-        "skid_taken.eq(i.ready &",
+    "skid: overwritten while it is taken": (
+        "        with m.If(i.ready):\n            m.d.sync += skid",
+        "        with m.If(1):\n            m.d.sync += skid",
     ),
+    "skid: taken by what was not offered": ("accepts = i.valid & i.ready", "accepts = i.ready"),
     "skid: byte lost in it": (
         "valid = i.valid | skid_taken",
         "valid = i.valid",
     ),
-    "skid: byte behind it lost": ("(skid_taken | ~enable)),", "~enable),"),
-    "skid: never taken": ("(skid_taken | ~enable)),", "skid_taken),"),
+    "skid: emptied by a stall of two cycles": ("accepts, skid_taken | accepts", "accepts, accepts"),
+    "skid: never taken": (
+        "select(enable, skid_taken & accepts, skid_taken | accepts)",
+        "skid_taken & ~enable",
+    ),
     "skid: the later byte goes first": (
         "select(skid_taken, Value.cast(skid), Value.cast(i.p))",
         "Value.cast(i.p)",
@@ -497,7 +492,7 @@ COMPACT_DECODER_BREAKS = {
     "compact: noncharacters pass": ('matches("1011111-")', 'matches("10111111")'),
     "compact: moves while it is stalled": ("step.eq(~stalled & (i.valid", "step.eq((i.valid"),
     "compact: gaps count": ("(i.valid | ~unfinished)", "1"),
-    "compact: half rate": ("i.ready.eq(~stalled)", "i.ready.eq(~o.valid)"),
+    "compact: half rate": ("i.ready.eq(~stalled & runs)", "i.ready.eq(~o.valid & runs)"),
     "compact: valid in a gap": ("ends.eq(i.valid & ~begins)", "ends.eq(~begins)"),
     "compact: value of an error": (
         "code_point.eq(REPLACEMENT)",
@@ -530,10 +525,13 @@ COMPACT_ENCODER_BREAKS = {
         "self.i.p.code_point",
     ),
     "compact: taken while sending": ("self.i.ready.eq(free & ~sending)", "self.i.ready.eq(free)"),
-    "compact: byte changes under stall": ("free.eq(~self.o.valid | self.o.ready)", "free.eq(1)"),
+    "compact: byte changes under stall": (
+        "~self.o.valid | self.o.ready",
+        "~self.o.valid | self.o.ready | self.i.valid",
+    ),
     "compact: bubble after every byte": (
-        "free.eq(~self.o.valid | self.o.ready)",
-        "free.eq(~self.o.valid)",
+        "runs & (~self.o.valid | self.o.ready)",
+        "runs & ~self.o.valid",
     ),
 }
 

@@ -168,6 +168,7 @@ def test_amaranth_example_counts_characters():
 
     async def bench(ctx):
         stream = counter.decoder.i
+        await ctx.tick()  # nothing is accepted in the first cycle
         ctx.set(stream.valid, 1)
         for byte in "a€😀".encode() + b"\xff\xc2":
             ctx.set(stream.p.data, byte)
@@ -210,6 +211,7 @@ def test_pipeline_example_makes_letters_upper_case():
 
     async def bench(ctx):
         ctx.set(upper.o.ready, 1)
+        await ctx.tick()  # nothing is accepted in the first cycle
         for byte in b"aZ{`z" + bytes(3):
             ctx.set(upper.i.valid, byte > 0)
             ctx.set(upper.i.p.data, byte)
@@ -220,7 +222,7 @@ def test_pipeline_example_makes_letters_upper_case():
     simulator.add_clock(10e-9)
     simulator.add_testbench(bench)
     simulator.run()
-    assert taken == ["", "", "", "", *"AZ{`"]  # one more: the first byte meets the skid register
+    assert taken == ["", "", "", *"AZ{`Z"]
 
 
 # --- the Python interface -----------------------------------------------------------------------

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from . import tables
 from .design import Design
 from .elastic import Section
+from .gates import running
 from .layouts import BYTE_LAYOUT, Kind, token_layout
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile
 
@@ -45,15 +46,16 @@ class CompactDecoder(Design):
     While a sequence is unfinished nothing is on offer, and the output register has its value and
     length so far.
 
-    1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input; and while ``o.valid``
-       is low.
+    1. Line rate: except during reset and in the first cycle after it, ``i.ready`` is high whenever
+       ``o.ready`` is, on any input; and while ``o.valid`` is low.
     2. Latency: a token is at the output 1 cycle after the byte that decides it: its last byte, or
        the byte that cuts it. From a byte that cuts a sequence and begins none, it is 2 cycles,
        until a byte begins one, or none comes in a cycle. Cycles in which the output waits are not
        counted.
 
-    The promises 3 to 5 are those of :class:`~utf8_hdl.Decoder`; but it is empty and ready after 2
-    cycles, with at most 2 such tokens. Only ``state`` and ``o.valid`` are reset.
+    The promises 3 to 5 are those of :class:`~utf8_hdl.Decoder`, with two differences: ``i.ready``
+    depends on ``o.ready`` within a cycle; and it is empty and ready after 3 cycles, with at most 2
+    such tokens. Only ``state``, ``o.valid`` and a register that gates ``i.ready`` are reset.
 
     The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b: an
     error covers the longest prefix of a well-formed sequence (``maximal-subpart``), or one byte.
@@ -183,8 +185,12 @@ class CompactDecoder(Design):
         # The registers. What is stalled keeps its contents.
         stalled = o.valid & ~o.ready
         step = Signal()
-        m.d.comb += [i.ready.eq(~stalled), step.eq(~stalled & (i.valid | ~unfinished))]
-        m.d.sync += at_output.adopt(o.valid).eq(stalled | ends)
+        runs = Section(m, "Whether a cycle has passed since reset").adopt(running(m))
+        m.d.comb += [
+            i.ready.eq(~stalled & runs),
+            step.eq(~stalled & (i.valid | ~unfinished) & runs),
+        ]
+        m.d.sync += at_output.adopt(o.valid).eq(stalled | (ends & runs))
         with m.If(step):
             m.d.sync += [state.eq(next_state), before.eq(now), shown.eq(token)]
             if self._whole_sequence:

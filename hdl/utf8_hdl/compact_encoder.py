@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from .design import Design
 from .elastic import Section
+from .gates import running
 from .layouts import ENCODED_LAYOUT, code_point_layout
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile, checked_profile
 
@@ -31,7 +32,8 @@ class CompactEncoder(Design):
     States: ``START``, a code point may come; ``SEND_n``, n continuation bytes have still to go to
     the output register.
 
-    1. Rate: ``i.ready`` is high when the last byte of a character is taken, or none waits.
+    1. Rate: ``i.ready`` is high when the last byte of a character is taken, or none waits; but not
+       during reset and in the first cycle after it.
     2. Latency: the lead byte is at the output 1 cycle after its code point was accepted.
     3. Stream rules: ``i.ready`` depends on ``o.ready`` within a cycle.
     4. Self-synchronisation: as that of :class:`~utf8_hdl.Encoder`.
@@ -102,11 +104,12 @@ class CompactEncoder(Design):
         # Codes that no state has, to which only an upset leads. They must not last.
         width = len(Value.cast(state))
         unnamed = [f"{code:0{width}b}" for code in range(longest, 1 << width)]
+        runs = Section(m, "Whether a cycle has passed since reset").adopt(running(m))
         sending = Signal()
         free = Signal()
         m.d.comb += [
             sending.eq(state != START),
-            free.eq(~self.o.valid | self.o.ready),
+            free.eq(runs & (~self.o.valid | self.o.ready)),
             self.i.ready.eq(free & ~sending),
         ]
         with m.If(free):

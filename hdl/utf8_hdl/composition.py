@@ -16,6 +16,7 @@ from amaranth.lib.wiring import In, Out
 
 from .checks import DEFAULT_LANES, checked_lanes
 from .design import Design
+from .gates import running
 from .layouts import (
     BYTE_LAYOUT,
     beat_layout,
@@ -186,9 +187,7 @@ class BytesToBeats(Design):
         i, o = self.i, self.o
         beat = Signal(o.p.shape())  # as far as its bytes were accepted
         complete, empties = Signal(), Signal()
-        running = Signal()  # low during reset
-        m.d.sync += running.eq(1)
-        m.d.comb += [i.ready.eq(running & ~complete), empties.eq(~o.valid | o.ready)]
+        m.d.comb += [i.ready.eq(running(m) & ~complete), empties.eq(~o.valid | o.ready)]
         extended = Signal(o.p.shape())
         m.d.comb += extended.eq(beat)
         accepts = i.valid & i.ready
@@ -361,13 +360,12 @@ class _Queue:
     def __init__(self, m: Module, i: Any) -> None:
         layout = i.p.shape()
         m.submodules.queue = fifo = SyncFIFO(width=layout.size, depth=QUEUED)
-        running = Signal()
-        m.d.sync += running.eq(1)
+        runs = running(m)
         self.valid, self.ready = fifo.r_rdy, Signal()
         self.p: Any = data.View(layout, fifo.r_data)
         m.d.comb += [
-            i.ready.eq(running & fifo.w_rdy),
-            fifo.w_en.eq(i.valid & running),
+            i.ready.eq(runs & fifo.w_rdy),
+            fifo.w_en.eq(i.valid & runs),
             fifo.w_data.eq(i.p),
             fifo.r_en.eq(self.ready),
         ]

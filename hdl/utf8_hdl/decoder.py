@@ -38,19 +38,20 @@ class Decoder(Design):
 
     No byte ends more than one token, so there is never more than one to make. What it promises:
 
-    1. Line rate: ``i.ready`` is high whenever ``o.ready`` is, on any input.
+    1. Line rate: on any input, ``i.ready`` is high two cycles after each cycle in which ``o`` did
+       not wait. While the consumer is ready, a byte is accepted in every cycle.
     2. Latency: a token is at the output 7 cycles after its last byte was accepted, and if it is cut
-       short, 6 cycles after the byte that cuts it; 1 cycle later if that byte went through the
-       skid register, as each byte does in a stream that runs on from reset without a gap. Cycles in
-       which ``o`` waits are not counted. No token waits for a byte that it does not need.
-    3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
-       depends on ``o.ready`` within a cycle; ``i.ready`` does. While ``o.valid`` is low the
-       payload is a don't care.
+       short, 6 cycles after the byte that cuts it; 1 cycle later if that byte was accepted in the
+       cycle after one in which ``o`` waited. Cycles in which ``o`` waits are not counted. No token
+       waits for a byte that it does not need.
+    3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
+       output depends on an input within a cycle. ``i.ready`` is low during reset and in the first
+       cycle after it. While ``o.valid`` is low the payload is a don't care.
     4. Nothing is lost or invented: the lengths of the tokens add up to the bytes accepted.
     5. Self-synchronisation: from any register contents, once ``longest_form - 1`` bytes (3 in
        ``unicode``) or one byte outside 80..BF are accepted, later bytes give the tokens that they
        give a freshly reset decoder. Without input and with a ready consumer, it is empty and
-       ready after 9 cycles, in which at most 8 tokens of bytes that never came are taken.
+       ready after 10 cycles, in which at most 9 tokens of bytes that never came are taken.
 
     :class:`~utf8_hdl.CompactDecoder` has half the area; :class:`~utf8_hdl.WideDecoder` decodes up
     to 128 bytes per cycle.

@@ -15,8 +15,9 @@ A component is what happens in the stages. What surrounds them is the same for a
                                                               output buffer
 
 All stages share a clock enable. It is a register, so that it reaches many flip-flops in a cycle:
-the pipeline is stalled in the cycle *after* one in which the output waits. The skid register takes
-what is accepted meanwhile, and the output buffer what was in flight.
+the pipeline is stalled in the cycle *after* one in which the output waits. ``i.ready`` is a
+register as well. The skid register takes the item that is accepted before ``i.ready`` falls, and
+the output buffer the one that leaves the last stage.
 
 The golden timing
 -----------------
@@ -26,27 +27,27 @@ the number of stages, *take* included and the output buffer not.
 
 1. Cycle 0 is not enabled. Any other cycle is *enabled* if the output did not wait in the cycle
    before; else it is *stalled*.
-2. The skid register is empty in cycle 0. In any other cycle it is taken if an item was accepted in
-   the cycle before, and that cycle was not enabled or the skid register was taken in it.
-3. ``i.ready`` is high if ``o.ready`` is, or if the cycle is enabled and the skid register empty.
-4. An item that is accepted in an enabled cycle while the skid register is empty *enters* in this
-   cycle. Any other one is in the skid register in the next cycle, which is always enabled, and
-   enters then.
-5. It moves on by one stage in each further enabled cycle, and into the output buffer in the Nth
+2. ``i.ready`` is low during reset, in cycle 0, and while the skid register is taken. In any other
+   cycle it is high.
+3. An item that is accepted in an enabled cycle *enters* the first stage in this cycle. One that is
+   accepted in a stalled cycle is in the skid register from the next cycle on, and enters in the
+   next enabled cycle, after which the skid register is empty.
+4. It moves on by one stage in each further enabled cycle, and into the output buffer in the Nth
    enabled cycle after the one in which it entered. A component may drop items, or make one of
    several; not more than one item comes out of a stage in a cycle.
-6. In the cycle after it has moved into the output buffer an item is at the output, or if there is
+5. In the cycle after it has moved into the output buffer an item is at the output, or if there is
    one before it, in the cycle after that one is taken. It stays until it is taken.
 
 What follows from it:
 
 - Latency: N + 1 cycles from acceptance to output, and one more if the item was in the skid
   register. Cycles in which the output waits are not counted.
-- Throughput: one item in every cycle. ``i.ready`` is high whenever ``o.ready`` is.
+- Throughput: one item in every cycle. ``i.ready`` is high two cycles after each cycle in which the
+  output did not wait.
 - Nothing is lost: the output buffer has room for the item that moves in the cycle in which the
-  output begins to wait; the skid register only takes an item if it is empty in the next cycle.
-- ``o.valid`` and ``o.payload`` hold until ``o.ready``, and do not depend on it within a cycle.
-  ``i.ready`` does. While ``o.valid`` is low the payload is a don't care.
+  output begins to wait, and the skid register for the one that is accepted in the cycle after it.
+- ``o.valid`` and ``o.payload`` hold until ``o.ready``. No output depends on an input within a
+  cycle. While ``o.valid`` is low the payload is a don't care.
 - Reset: valid bits and what controls them have one; payloads have not.
 - From any register contents, the rules hold for the items that are accepted after the first cycle.
 """
@@ -181,7 +182,8 @@ class Pipeline(Section):
     def take(self, i: Any, skid_taken: Signal | None = None) -> Stage:
         """The first stage, behind a skid register. Its payload is that of the input.
 
-        ``skid_taken`` is the register for whether there is an item in that, if it exists already.
+        ``i.ready`` becomes a register. ``skid_taken`` is the register for whether there is an item
+        in the skid register, if it exists already.
         """
         m, enable = self.m, self.enable
         section = Section(
@@ -189,13 +191,13 @@ class Pipeline(Section):
         )
         skid = section.register("skid", i.p.shape(), reset_less=True)
         skid_taken = section.adopt(Signal(name="skid_taken") if skid_taken is None else skid_taken)
-        # An item leaves it in the next cycle: one is only put into it while o is ready, and then
-        # the next cycle is enabled.
-        m.d.comb += i.ready.eq(self._o.ready | (enable & ~skid_taken))
-        m.d.sync += [
-            skid.eq(i.p),
-            skid_taken.eq(i.valid & i.ready & (skid_taken | ~enable)),
-        ]
+        accepts = i.valid & i.ready
+        # Taken and ready at once happens only if an upset made the two differ. It must not last.
+        taken_next = select(enable, skid_taken & accepts, skid_taken | accepts)
+        section.adopt(i.ready)
+        m.d.sync += [skid_taken.eq(taken_next), i.ready.eq(~taken_next)]
+        with m.If(i.ready):
+            m.d.sync += skid.eq(i.p)
         valid = i.valid | skid_taken
         what = "the item that is offered, or the one in the skid register"
         take = self.stage("take", what, valid, i.p.shape(), enable=enable)

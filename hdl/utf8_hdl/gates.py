@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Const, Value
+from amaranth.hdl import Const, Module, Signal, Value
 
 
 def select(condition: Value, then: Value, otherwise: Value) -> Value:
@@ -23,6 +23,13 @@ def unmerged(value: Value, register: Value) -> Value:
     What it holds has a part in that, and makes no difference.
     """
     return value | (value & register)
+
+
+def running(m: Module) -> Signal:
+    """A register that is low during reset and in the first cycle after it."""
+    register = Signal(name="running")
+    m.d.sync += register.eq(1)
+    return register
 
 
 def any_of(terms: Iterable[Value]) -> Value:

@@ -227,7 +227,7 @@ class Trace:
     >>> from utf8_sim import simulate
     >>> trace = simulate(CompactDecoder(), b"Hi")
     >>> trace["o.valid"][:4]
-    array([0, 1, 1, 0], dtype=uint8)
+    array([0, 0, 1, 1], dtype=uint8)
     >>> trace.outputs()[1]
     {'code_point': 105, 'error': 0, 'kind': 0, 'length': 1, 'last': 1}
     """

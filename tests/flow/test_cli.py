@@ -234,7 +234,7 @@ DIFFERENCES = {
     ),
     "compact: range: ED BF is no surrogate": (
         b"\xed\xbf\xbf",
-        "DIFFERENCE: cycle 2, pin o.valid: expected 1, actual 0",
+        "DIFFERENCE: cycle 3, pin o.valid: expected 1, actual 0",
     ),
     "range: DFFF is no surrogate": (
         b"A\xed\xbf\xbf",
@@ -242,7 +242,7 @@ DIFFERENCES = {
     ),
     "compact: range: DFFF is no surrogate": (
         b"A\xed\xbf\xbf",
-        "DIFFERENCE: cycle 2, pin o.data: expected EF, actual ED",
+        "DIFFERENCE: cycle 3, pin o.data: expected EF, actual ED",
     ),
 }
 

@@ -171,7 +171,8 @@ def test_what_was_compared_until_then_is_said(folder, monkeypatch, command, said
     result = run(command, zeros(20_000), *outputs)
     assert result.status == 130
     assert f"interrupted after {4096 * windows} cycles, which agree" in result.out.splitlines()
-    assert said.format(4096 * windows) in result.out
+    accepted = max(4096 * windows - 1, 0)  # none in the first cycle
+    assert said.format(accepted) in result.out
     assert "in all" not in result.out
     assert names(folder) == {"text.txt", "zeros.bin"}
 

@@ -195,9 +195,9 @@ FLAWS: dict[tuple[str, str], str | Edits] = {
     ("compact decoder", "output-stream"): "compact: moves while it is stalled",
     ("compact decoder", "valid-independent"): [
         (
-            "m.d.sync += at_output.adopt(o.valid).eq(stalled | ends)",
+            "m.d.sync += at_output.adopt(o.valid).eq(stalled | (ends & runs))",
             "present = Signal()\n"
-            "        m.d.sync += present.eq((present & ~o.ready) | ends)\n"
+            "        m.d.sync += present.eq((present & ~o.ready) | (ends & runs))\n"
             "        m.d.comb += o.valid.eq(present & o.ready)",
         )
     ],
@@ -306,16 +306,27 @@ ATTEMPTS: dict[tuple[str, str, str], Edits] = {
         ("{START: ~(byte.", "{START: Value.cast(self.state).any() & ~(byte.")
     ],
     ("decoder", "input-stream", "the skid register takes what is only offered"): [
-        ("skid_taken.eq(i.valid & i.ready &", "skid_taken.eq(i.valid &")
+        ("accepts = i.valid & i.ready", "accepts = i.valid")
+    ],
+    ("decoder", "valid-independent", "ready depends on the consumer"): [
+        (
+            "m.d.sync += [skid_taken.eq(taken_next), i.ready.eq(~taken_next)]",
+            "free = Signal()\n"
+            "        m.d.sync += [skid_taken.eq(taken_next), free.eq(~taken_next)]\n"
+            "        m.d.comb += i.ready.eq(free & self._o.ready)",
+        )
+    ],
+    ("encoder", "valid-independent", "ready depends on the consumer"): [
+        ("i.ready.eq(advance)", "i.ready.eq(advance & self.o.ready)")
     ],
     ("decoder", "tokens", "the end of a text of one byte is lost"): [
         ("last=sequence.p.last,", "last=sequence.p.last & sequence.p.has[0],")
     ],
     ("compact decoder", "reset", "valid is not reset"): [
         (
-            "m.d.sync += at_output.adopt(o.valid).eq(stalled | ends)",
+            "m.d.sync += at_output.adopt(o.valid).eq(stalled | (ends & runs))",
             "present = Signal(reset_less=True)\n"
-            "        m.d.sync += present.eq(stalled | ends)\n"
+            "        m.d.sync += present.eq(stalled | (ends & runs))\n"
             "        m.d.comb += o.valid.eq(present)",
         )
     ],
@@ -464,7 +475,11 @@ LEMMA_FLAWS: dict[tuple[str, str, str], Edit] = {
         "Mux(decided.valid, decided.result, cut)",
         "decided.result",
     ),
-    ("decoder", "line-rate", ""): (timing, "design.o.ready | (enable & ~self.", "(enable & ~self."),
+    ("decoder", "line-rate", ""): (
+        timing,
+        "~enable & (self.backlog | ",
+        "(~enable & self.backlog | ",
+    ),
     ("decoder", "latency", ""): (timing, "stages = 6", "stages = 7"),
     ("decoder", "latency", "late from the third byte on"): (
         timing,
@@ -499,7 +514,11 @@ LEMMA_FLAWS: dict[tuple[str, str, str], Edit] = {
         "ends & (self.backlog | first), own",
     ),
     ("compact decoder", "in-order", "that comes first"): (timing, "Mux(cuts, cut, own)", "own"),
-    ("compact decoder", "line-rate", ""): (timing, " = ~waits(design)", " = ~design.o.valid"),
+    ("compact decoder", "line-rate", ""): (
+        timing,
+        "~waits(design) & self._running(m)",
+        "~design.o.valid & self._running(m)",
+    ),
     ("compact decoder", "latency", ""): (
         timing,
         "self.backlog | cuts | ends,",

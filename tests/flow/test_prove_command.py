@@ -195,17 +195,17 @@ def test_a_counterexample_from_any_state(folder, monkeypatch):
     assert (result.status, result.err) == (1, "")
     assert "golden" not in result.out
     _, own, twin = result.out.split("\nencoder")
-    begins, valid, state, _, columns, reset, marked, _ = squeezed(own.strip())
+    begins, *registers, _, columns, reset, _, marked, _ = squeezed(own.strip())
     assert begins == "the run begins in any state: the registers are as after reset, except:"
-    assert valid == "o__valid is 1, not 0"
-    assert re.fullmatch("state is [1-9], not 0", state)
+    assert all(register.endswith(", not 0") for register in registers), registers
+    assert any(register.startswith("state is ") for register in registers)
     assert columns.startswith("cycle reset | i.ready ")
     assert reset.startswith("0 1 0 0 SEND_")
-    assert marked.startswith("> 1 0 0 0 SEND_")
+    assert marked.startswith("> 2 0 0 0 SEND_")
     assert squeezed(twin)[1] == "no clock enable in 1 cycle: 0"
     wave = Path(VCD).read_text()
     assert " reset " in wave
-    assert " o__valid " in wave
+    assert " state " in wave
     assert "golden" not in wave
     assert {each for each in names(folder) if each.endswith(".json")} == set()
 

@@ -112,7 +112,7 @@ def test_one_module_with_the_ports_of_the_contract_and_a_header(variant):
 
 @pytest.mark.parametrize(
     ("variant", "lines"),
-    list(zip(PIPELINED + COMPACT, [420, 300, 200, 110], strict=True)),
+    list(zip(PIPELINED + COMPACT, [420, 300, 210, 120], strict=True)),
     ids=lambda value: str(value) if isinstance(value, Case) else "",
 )
 def test_it_can_be_reviewed(variant, lines):
@@ -137,8 +137,14 @@ STAGES = {
         "Skid register: an item that was accepted while the stages were stalled",
         *(f"Stage {number}" for number in range(1, 8)),
     ],
-    COMPACT[0]: ["The byte before", "The state", "The token at the output, or the sequence so far"],
-    COMPACT[1]: ["The byte at the output", "The bytes that still have to follow"],
+    COMPACT[0]: [
+        *("The byte before", "The state", "The token at the output, or the sequence so far"),
+        "Whether a cycle has passed since reset",
+    ],
+    COMPACT[1]: [
+        *("The byte at the output", "The bytes that still have to follow"),
+        "Whether a cycle has passed since reset",
+    ],
 }
 
 

@@ -112,12 +112,12 @@ def test_a_decoder_cycle_by_cycle():
     diagram, _trace = draw("decoder", b"\xe2\x82\xacA\xe0\x80")
     assert diagram.names == DECODER_LANES
     assert diagram.boxes("i.data") == [
-        Box("E2", INPUT, 0, 1),
-        Box("82", INPUT, 1, 1),
-        Box("AC", INPUT, 2, 1),
-        Box("41 A", INPUT, 3, 1),
-        Box("E0", INPUT, 4, 1),
-        Box("80", INPUT, 5, 1),
+        Box("E2", INPUT, 0, 2),  # nothing is accepted in the first cycle
+        Box("82", INPUT, 2, 1),
+        Box("AC", INPUT, 3, 1),
+        Box("41 A", INPUT, 4, 1),
+        Box("E0", INPUT, 5, 1),
+        Box("80", INPUT, 6, 1),
     ]
     assert diagram.boxes("state") == [
         Box("START", STATE, 0, 6),
@@ -181,10 +181,10 @@ def test_what_waits_is_one_box_and_what_follows_another():
         *(Box("U+0041 A", RESULT, cycle, 1) for cycle in range(11, 21)),
     ]
     assert diagram.boxes("i.data") == [
-        *(Box("41 A", INPUT, cycle, 1) for cycle in range(8)),
-        Box("41 A", INPUT, 8, 3),
-        Box("41 A", INPUT, 11, 1),
-        Box("41 A", INPUT, 12, 1),
+        Box("41 A", INPUT, 0, 2),
+        *(Box("41 A", INPUT, cycle, 1) for cycle in range(2, 10)),
+        Box("41 A", INPUT, 10, 3),
+        Box("41 A", INPUT, 13, 1),
     ]
 
 

@@ -48,7 +48,7 @@ def test_difference_far_into_a_run():
     data = b"A" * (size + 100) + b"\xed\xb0\x80" + b"A" * 100
     lockstep = run(broken("range: ED BF is no surrogate"), data)
     trace = lockstep.recording().actual
-    assert bytes(trace["i.data"][: len(data)].tolist()) == data
+    assert bytes(trace["i.data"][1 : 1 + len(data)].tolist()) == data
     assert lockstep.difference.cycle == size + 100 + 8
     assert [window.first_cycle for window in lockstep.recent] == [0, size]
     assert len(lockstep.recent[-1].actual) > 100 + 9

@@ -6,8 +6,8 @@ and of nothing else, so that every tool takes it the same way in every language 
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -136,6 +136,20 @@ class Cell:
         return (self.pins[pin][0], "1" in polarity) if pin in self.pins else None
 
 
+def _with_reset(cell: Cell, choices: Mapping[Bits, Cell]) -> Cell:
+    """A register that is 1 unless it is reset, with the reset that Yosys made a choice.
+
+    As a choice it would be unknown in simulation while the reset is, like no other register.
+    """
+    choice = choices.get(cell.pins["D"]) if cell.type == "$dff" else None
+    if choice is None or {choice.pins["A"], choice.pins["B"]} != {("0",), ("1",)}:
+        return cell
+    polarity = "1" if choice.pins["B"] == ("0",) else "0"
+    parameters = cell.parameters | {"SRST_POLARITY": polarity, "SRST_VALUE": "0"}
+    pins = cell.pins | {"D": ("1",), "SRST": choice.pins["S"]}
+    return replace(cell, type="$sdff", parameters=parameters, pins=pins)
+
+
 class Run(NamedTuple):
     """Neighbouring bits of a vector or of a cell's result; constants; or one bit repeated."""
 
@@ -186,6 +200,8 @@ class Netlist:
         ]
         for cell in cells:
             cell.check()
+        choices = {cell.result: cell for cell in cells if cell.type == "$mux"}
+        cells = [_with_reset(cell, choices) for cell in cells]
         self._registers = [cell for cell in cells if cell.is_register]
         self._memories = {
             _flat(cell.parameters["MEMID"].removeprefix(f"\\{scope}.")): cell

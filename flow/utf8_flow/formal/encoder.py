@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Mux, Signal, Value, unsigned
 from . import timing
 from .bench import Bench, driven_pins, gives, output_of, pins_differ, waits
 from .specification import DecoderSpecification, EncoderSpecification, is_continuation
-from .streams import properties_of, reach_states
+from .streams import REGISTERED, properties_of, reach_states
 from .timing import NEAR, WATCHED, CompactSerialTiming, Repeating, SerialTiming, watch
 
 
@@ -235,7 +235,7 @@ _TIMING = {"in-order": in_order, "rate": rate, "latency": latency, "last-arrives
 _SPECIFICATION = {"shortest-form": shortest_form, "round-trip": round_trip, "order": order}
 
 PROPERTIES = {
-    False: properties_of("encoder", SerialTiming, _DESIGN, _TIMING | _SPECIFICATION),
+    False: properties_of("encoder", SerialTiming, _DESIGN, _TIMING | _SPECIFICATION, REGISTERED),
     True: properties_of(
         "encoder", CompactSerialTiming, _DESIGN | {"idle-output": idle_output}, _TIMING
     ),

@@ -37,10 +37,20 @@ def stays(b: Bench, design: Any) -> None:
 
 def valid_independent(b: Bench, name: str) -> None:
     """What is offered in a cycle does not depend on `o.ready` in that cycle."""
+    _independent(b, name, offers_differ)
+
+
+def pins_independent(b: Bench, name: str) -> None:
+    """No output pin depends on `o.ready` in the same cycle, and `i.ready` does not either."""
+    _independent(b, name, pins_differ)
+
+
+def _independent(b: Bench, name: str, differ: Callable[[Any, Any], Value]) -> None:
+    """What is compared is the same in a twin whose `o.ready` is the same in all cycles before."""
     design, flip = b.design(name), b.free(1, "flip")
     twin = b.design(f"{name}_twin", driven_pins(design) | {"o.ready": design.o.ready ^ flip})
     same = ~b.since(flip)
-    b.never(same & offers_differ(design, twin))
+    b.never(same & differ(design, twin))
     b.reaches("an output with the consumer ready and not", same & flip & design.o.valid)
 
 
@@ -139,6 +149,9 @@ EVERY = {
     "verilog": verilog,
 }
 """The properties that every component has."""
+
+REGISTERED = EVERY | {"valid-independent": pins_independent}
+"""Those of a component whose ``i.ready`` is a register."""
 
 
 def properties_of(

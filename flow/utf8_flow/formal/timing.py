@@ -76,6 +76,10 @@ class Timing:
         """Say what the attributes are."""
         raise NotImplementedError
 
+    def _running(self, m: Module) -> Value:
+        """Whether it is not the first cycle after reset; of any start it is not known which is."""
+        return delayed(m, Const(1)) if self._begins_known else Const(1)
+
     @property
     def more(self) -> Value:
         """What the specification has to say of the result beside the payload."""
@@ -118,8 +122,8 @@ class ElasticTiming(Timing):
 
     Items pass through stages, are then taken by the specification, and its results pass through two
     more, and an output buffer of two entries. All stages are stalled in the cycle after one in
-    which the output waits. An item that is accepted then goes to a skid register before the first
-    stage, and so does the next one, behind it, as long as there is one in every cycle.
+    which the output waits. An item that is accepted then is in a skid register before the first
+    stage until they move, and no other one is accepted meanwhile.
     """
 
     stages = 6
@@ -127,8 +131,8 @@ class ElasticTiming(Timing):
 
     @classmethod
     def most_held(cls) -> int:
-        """One in each stage, and two in the output buffer."""
-        return cls.stages + 2
+        """One in each stage, two in the output buffer, one in the skid register."""
+        return cls.stages + 3
 
     @classmethod
     def drain_cycles(cls) -> int:
@@ -139,8 +143,8 @@ class ElasticTiming(Timing):
         enable = Signal(init=not self._begins_known)
         m.d.sync += enable.eq(~waits(design))
         self.backlog = Signal() if self._begins_known else design.skid_taken
-        self.ready = design.o.ready | (enable & ~self.backlog)
-        backlog_next = accepts(design) & (self.backlog | ~enable)
+        self.ready = self._running(m) & ~self.backlog
+        backlog_next = ~enable & (self.backlog | accepts(design))
         second_cycle: Value = Const(0)
         if self._begins_known:
             m.d.sync += self.backlog.eq(backlog_next)
@@ -153,7 +157,8 @@ class ElasticTiming(Timing):
         # What moves is an item, whether there is one, and whether that is known.
         offered = Cat(input_of(design), accepts(design), self._heeds)
         skid = Signal.like(offered)
-        m.d.sync += skid.eq(offered)
+        with m.If(design.i.ready):
+            m.d.sync += skid.eq(offered)
         item: Any = Mux(self.backlog, skid, offered)
         for number in range(self.stages - 2):
             if number == 1:
@@ -162,6 +167,9 @@ class ElasticTiming(Timing):
             stage = Signal(len(offered), init=int(self._begins_known) << len(offered) - 1)
             with m.If(enable):
                 m.d.sync += stage.eq(item)
+            if number == 0:
+                with m.Elif(second_cycle & self.backlog):
+                    m.d.sync += stage[-1].eq(0)
             item = stage
         valid, known = item[-2], item[-1]
         m.d.comb += [
@@ -182,9 +190,10 @@ class ElasticTiming(Timing):
 class CompactTiming(Timing):
     """Of one register stage between input and output.
 
-    Nothing moves while the output waits. In any other cycle the output register takes the next
-    result. If an item cuts one and ends another, the latter waits behind it for a cycle, and so do
-    those of the items that come then, as long as each of them ends one.
+    No item is accepted in the first cycle. Nothing moves while the output waits. In any other
+    cycle the output register takes the next result. If an item cuts one and ends another, the
+    latter waits behind it for a cycle, and so do those of the items that come then, as long as each
+    of them ends one.
     """
 
     @classmethod
@@ -194,8 +203,8 @@ class CompactTiming(Timing):
 
     @classmethod
     def drain_cycles(cls) -> int:
-        """One cycle for each."""
-        return 2
+        """One cycle for each, and the one in which no item is accepted."""
+        return 3
 
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
         shown, behind = self._place("shown"), self._place("behind")
@@ -211,7 +220,7 @@ class CompactTiming(Timing):
         self.backlog = behind.valid & ~follows
         self.known, self.valid = shown.known | follows, shown.valid | follows
         self.result = Mux(follows, behind.result, shown.result)
-        self.ready = ~waits(design)
+        self.ready = ~waits(design) & self._running(m)
 
         own, cut = specification.results
         cuts, ends = specification.cuts, specification.ends
@@ -337,7 +346,8 @@ class CompactSerialTiming(Timing):
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
         self.valid, self.known = Signal(), Const(1)
         [self.result] = specification.results
-        self.ready = ~self.valid | (design.o.ready & specification.finishes)
+        free = ~self.valid | (design.o.ready & specification.finishes)
+        self.ready = free & self._running(m)
         item = Signal.like(specification.item)
         m.d.comb += specification.item.eq(item)
         with m.If(accepts(design)):

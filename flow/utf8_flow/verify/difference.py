@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, product
 
 import numpy as np
 from rich.console import Console
@@ -256,17 +256,18 @@ def simulation(subject: Subject, engine: str, *options: str) -> str:
 def as_text(engine: Engine, found: Found) -> list[str]:
     """The options that give the values and stalls of a stimulus; none, if these do not suffice.
 
-    A text ends behind the last value. If it must not, another value follows.
+    A text ends behind the last value. If it must not, another value follows. Where no input could
+    be accepted, one that waits usually does the same as none, and takes no option.
     """
     trace, side = found.trace, found.difference.pin.partition(".")[0]
     values, ends = _values(engine, trace)
     if _is_hidden(trace) or values.ndim > 1 or len(values) > MOST_TYPED:
         return []
     last_item = int(np.flatnonzero(np.append(True, is_item(trace)))[-1])  # nothing comes after it
-    marks = trace["i.valid"][:last_item] == 0, trace["o.ready"] == 0
-    gaps, stalls = (FixedStalls(tuple(np.trim_zeros(side, "b").tolist())) for side in marks)
+    idle, stalls = trace["i.valid"][:last_item] == 0, _pattern(trace["o.ready"] == 0)
+    sides = _pattern(idle & (trace["i.ready"][:last_item] == 1)), _pattern(idle)
     width = digits(engine)
-    for given in values, np.append(values, values[-1:]):
+    for gaps, given in product(sides, (values, np.append(values, values[-1:]))):
         texts = np.split(given, ends[ends < len(given)])
         if attempt(engine, Stimulus([(text, True) for text in texts], gaps, stalls), side):
             break
@@ -278,6 +279,11 @@ def as_text(engine: Engine, found: Found) -> list[str]:
         if any(side_stalls.pattern):
             words += [f"--stall-{name}-cycles", _cycle_list(side_stalls.pattern)]
     return words
+
+
+def _pattern(marks: np.ndarray) -> FixedStalls:
+    """Stalls in some cycles."""
+    return FixedStalls(tuple(np.trim_zeros(marks, "b").tolist()))
 
 
 def _cycle_list(stalls: tuple[bool, ...]) -> str:

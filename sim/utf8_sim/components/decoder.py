@@ -35,7 +35,7 @@ from .tokens import TokenReport, token_counts
 from .wide_decoder import WIDE_DECODER
 
 PIPELINED = Elastic(latency=7, latency_of_state=4)
-COMPACT = Compact(spare=1)
+COMPACT = Compact(spare=1, starts_late=True)
 
 
 def decoder_campaign(design: Any, seed: int) -> list[Part]:
@@ -167,17 +167,24 @@ class DecoderComponent(Component):
 
     def promises(self, timing: Timing) -> str:
         if isinstance(timing, Elastic):
+            rate = """\
+// Throughput: s_axis_tready is a register. It is high two cycles after each cycle in which the
+// output did not wait, so a byte is accepted in every cycle while m_axis_tready is high."""
             latency = f"""\
-// Latency: a token is at the output {timing.latency} cycles after its last byte was taken, or \
-{timing.latency_of_cut} after the byte
-// that cuts it short; one more while bytes follow reset, or a token that waited, without a gap."""
+// Latency: a token is at the output {timing.latency} cycles after its last byte was accepted, or \
+{timing.latency_of_cut} after the
+// byte that cuts it short; one more if that byte was accepted in the cycle after one in which the
+// output waited."""
         else:
+            rate = """\
+// Throughput: s_axis_tready is high whenever m_axis_tready is, except during reset and in the first
+// cycle after it. It depends on m_axis_tready within the cycle."""
             latency = """\
-// Latency: a token is at the output 1 cycle after its last byte was taken, or after the byte that
-// cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
+// Latency: a token is at the output 1 cycle after its last byte was accepted, or after the byte
+// that cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
 // until one of them begins a sequence."""
         return f"""\
-// Line rate: s_axis_tready is high whenever m_axis_tready is.
+{rate}
 {latency}
 // Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted."""
 

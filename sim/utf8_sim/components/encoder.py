@@ -30,7 +30,7 @@ LOW_HALVES = 0, 1, 0xD800, 0xDFFF, 0xFDD0, 0xFFFE, 0xFFFF
 """What the 16 low bits of a value are in each plane."""
 
 PIPELINED = Serial(before=3, after=2)
-COMPACT = Compact(spare=0)
+COMPACT = Compact(spare=0, starts_late=True)
 
 
 def value_classes(profile: Profile) -> list[range]:

@@ -57,11 +57,10 @@ class Elastic(NamedTuple):
 
     It is enabled in every cycle but the first after reset, and those after a cycle in which an
     output was stalled. An input accepted while it is enabled enters it at once. One accepted while
-    it is not waits in the skid register, and so does the next one, behind it, until none is
-    accepted in a cycle. An input is accepted if the output is ready, or if the pipeline is enabled
-    and the skid register empty. An output is at the pins ``latency`` enabled cycles after its input
-    entered; one that the next input cuts, one fewer after that. The state machine is
-    behind ``latency_of_state`` stages.
+    it is not waits in the skid register until it is. An input is accepted while the skid register
+    is empty, but not in the first cycle after reset. An output is at the pins ``latency`` enabled
+    cycles after its input entered; one that the next input cuts, one fewer after that. The state
+    machine is behind ``latency_of_state`` stages.
     """
 
     latency: int
@@ -76,9 +75,10 @@ class Elastic(NamedTuple):
         return elastic
 
 
-ENABLED, SKID, SKID_AGE, TIME, ENTERED = range(5)
-"""Numbers of the state: of the time, so many enabled cycles; from the last on, the ages of inputs
-in the stages, from 1 on.
+ENABLED, RUNNING, SKID, TIME, ENTERED = range(5)
+"""Numbers of the state: of `RUNNING`, whether there was a cycle since reset; of the time, how many
+enabled cycles there were. `SKID`, and from the last number on the stages, have the ages of inputs,
+from 1 on.
 """
 
 
@@ -90,23 +90,27 @@ def elastic(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         enabled, skid, accepted = state[ENABLED], state[SKID], cycles.accepted[now]
         output = _at_pins(queue, departed, known, state[TIME])
         cycles.at_pins[now] = output
-        cycles.ready[now] = 1 if cycles.o_ready[now] or (enabled and not skid) else 0
+        cycles.ready[now] = 1 if state[RUNNING] and not skid else 0
 
         if accepted:
-            enters = state[TIME] + (enabled & skid)
             item += 1
             while known < queue.first[item]:
-                queue.due[known] = enters + timing.latency - queue.cut[known]
+                queue.due[known] = state[TIME] + timing.latency - queue.cut[known]
                 known += 1
 
         cycles.met[now] = NOTHING
         if enabled:
-            entering = state[SKID_AGE] if skid else accepted
+            entering = skid if skid else accepted
             cycles.met[now] = _through(state, ENTERED, timing.latency_of_state, entering) - 1
         _grow_older(state, ENTERED, timing.latency_of_state)
 
-        state[SKID_AGE] = 2 if accepted else 0
-        state[SKID] = 1 if accepted and (skid or not enabled) else 0
+        if enabled:
+            state[SKID] = 0
+        elif skid:
+            state[SKID] += 1
+        elif accepted:
+            state[SKID] = 2
+        state[RUNNING] = 1
         state[TIME] += enabled
         state[ENABLED] = 0 if output != NOTHING and not cycles.o_ready[now] else 1
         departed = min(departed + cycles.taken[now], known)
@@ -146,10 +150,12 @@ class Compact(NamedTuple):
     """One register between input and output, in which the next output of an input appears.
 
     Nothing moves while the output is stalled. An input is accepted in any other cycle in which at
-    most ``spare`` outputs wait behind the one at the pins.
+    most ``spare`` outputs wait behind the one at the pins; if it ``starts_late``, not in the first
+    cycle after reset.
     """
 
     spare: int
+    starts_late: bool = False
 
     @property
     def latency(self) -> int:
@@ -167,15 +173,18 @@ def compact(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     for now in range(len(cycles.reset)):
         waiting = known - departed
         cycles.at_pins[now] = departed if waiting else NOTHING
+        starts = timing.starts_late and not state[RUNNING]
         may_move = cycles.o_ready[now] and waiting <= 1 + timing.spare
-        cycles.ready[now] = 1 if may_move or not waiting else 0
+        cycles.ready[now] = 1 if not starts and (may_move or not waiting) else 0
         cycles.met[now] = cycles.accepted[now] - 1
         departed = min(departed + cycles.taken[now], known)
         if cycles.accepted[now]:
             item += 1
             known = queue.first[item]
+        state[RUNNING] = 1
         if cycles.reset[now]:
             departed = known
+            state[RUNNING] = 0
     return departed
 
 

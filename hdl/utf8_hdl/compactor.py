@@ -12,7 +12,7 @@ from .checks import DEFAULT_LANES, checked_lanes
 from .counter import LOW, at_least, compared, majority, plus, up
 from .credit import CHUNK, NUMBER_WIDTH, PLACE_WIDTH, Credit, Step
 from .design import Design
-from .gates import select
+from .gates import named, select
 from .layouts import beat_layout
 
 GROUP, PAIR, BLOCK = 4, 8, 16
@@ -34,7 +34,7 @@ _WHAT = {
     GIVEN: "whether there is a dense beat",
 }
 
-_COMPARED = "higher", "same", "not_lower"
+_COMPARED = "low", "high"
 
 
 class Compactor(Design):
@@ -328,7 +328,7 @@ class Sums:
 
     def _local(self, before: Step, lane: int) -> list[Value]:
         """What is known of how many values there are in a block before a lane."""
-        parts: list[Value] = [Const(0, 1)]
+        parts: list[Value] = []
         lane_in_block = lane % BLOCK
         for name, size in ("pairs", PAIR), ("groups", GROUP), ("full", 1):
             width = self._width(size)
@@ -457,7 +457,7 @@ class Sums:
                 reached = at_least(*(before[f"{name}_{middle}"] for name in _COMPARED))
             else:
                 reached = at_least(*compared(found[:level]))
-            swaps += [~(found[level] ^ one) for one in _parts(reached, 1)]
+            swaps.append(~(reached ^ found[level].replicate(len(reached))))
         step.keep(f"swaps_{level}", Cat(swaps))
 
     def _compare(self, level: int, before: Step, step: Step) -> None:
@@ -472,7 +472,7 @@ class Sums:
         if middle in self._whole:
             return before[f"sum_{middle}"]
         bits = Cat(before[f"bit_{bit}"][middle // BLOCK] for bit in range(level + 1))
-        return plus(bits, before[f"local_{middle}"])[: level + 1]
+        return _sum(before.m, [bits, before[f"local_{middle}"]])[: level + 1]
 
     def _width(self, size: int) -> int:
         """Bits of a count of so many lanes, or of all."""
@@ -551,15 +551,10 @@ class Fill:
 
 def _sum(m: Module, numbers: list[Value]) -> Value:
     """A sum of some numbers, with bits enough for it."""
-
-    def signal(one: Value, other: Value) -> Value:
-        # With a name for each, a sum of sums is not written out in full again for each of its bits.
-        whole = plus(one, other)
-        result = Signal(len(whole))
-        m.d.comb += result.eq(whole)
-        return result
-
-    return reduce(signal, numbers, Const(0, 1))
+    total, *others = numbers or [Const(0, 1)]
+    for number in others:
+        total = named(m, "sum", plus(total, number))
+    return total
 
 
 def _total(numbers: list[Value]) -> Value:

@@ -1,6 +1,7 @@
 """Arithmetic for high clock frequencies: in plain gates, without carry chains."""
 
 from functools import cache
+from itertools import pairwise
 
 from amaranth.hdl import Cat, Const, Signal, Value
 
@@ -8,7 +9,7 @@ from .elastic import Section
 from .gates import any_of, select
 
 LOW = 3
-"""Of numbers that are compared, so many bits are a part of their own: the lowest ones."""
+"""The low bits of a number that is compared; the others are its high bits."""
 
 PART = 4
 """Bits of the counter that a lookup table takes."""
@@ -42,7 +43,7 @@ def minus(number: Value, other: Value) -> Value:
         bit = number[n]
         taken = other[n] if n < len(other) else Const(0, 1)
         bits.append(bit ^ taken ^ borrow)
-        borrow = (~bit & (taken | borrow)) | (taken & borrow)
+        borrow = (~bit & taken) | (borrow & (~bit | taken))
     return Cat(bits, borrow)
 
 
@@ -52,7 +53,10 @@ def plus(number: Value, other: Value) -> Value:
     Carries do not ripple: each is known from those of two parts of the bits below it.
     """
     width = max(len(number), len(other))
-    one, more = (Cat(each, Const(0, width))[:width] for each in (number, other))
+    one, more = (
+        [each[n] if n < len(each) else Const(0, 1) for n in range(width)]
+        for each in (number, other)
+    )
 
     @cache
     def carries(begin: int, end: int) -> tuple[Value, Value]:
@@ -63,7 +67,7 @@ def plus(number: Value, other: Value) -> Value:
         (low, low_passed), (high, high_passed) = carries(begin, middle), carries(middle, end)
         return high | (high_passed & low), high | (high_passed & low_passed)
 
-    return one ^ more ^ Cat(Const(0, 1), (carries(0, n)[0] for n in range(1, width + 1)))
+    return number ^ other ^ Cat(Const(0, 1), (carries(0, n)[0] for n in range(1, width + 1)))
 
 
 def moved(number: Value, by: int, more: Value) -> Value:
@@ -91,27 +95,26 @@ def majority(one: Value, other: Value, third: Value) -> Value:
     return (one & other) | (third & (one | other))
 
 
-def compared(number: Value) -> tuple[Value, Value, Value]:
-    """How a number compares with all that have so many bits, in two parts.
-
-    Of each number that the bits above the lowest :data:`LOW` may be: whether they are higher, and
-    whether they are the same. Of each one that the lowest may be: whether they are not lower.
-    """
-    low, high = number[:LOW], number[LOW:]
-    lows, highs = range(1 << len(low)), range(1 << len(high))
-    return (
-        Cat(any_of(high == n for n in highs[least + 1 :]) for least in highs),
-        Cat(high == n for n in highs),
-        Cat(any_of(low == n for n in lows[least:]) for least in lows),
-    )
+def thermometer(number: Value) -> Value:
+    """Whether a number is at least 1, at least 2, and so on up to the highest with its bits."""
+    code = Const(0, 0)
+    for bit in number:
+        above = bit.replicate(len(code))
+        code = Cat(code | above, bit, code & above) if len(code) else Cat(bit)
+    return code
 
 
-def at_least(higher: Value, same: Value, not_lower: Value) -> Value:
-    """Of each number with so many bits, whether a number that was :func:`compared` is not lower."""
+def compared(number: Value) -> tuple[Value, Value]:
+    """A number's low bits and its high bits as thermometer codes, for :func:`at_least`."""
+    return thermometer(number[:LOW]), thermometer(number[LOW:])
+
+
+def at_least(low: Value, high: Value) -> Value:
+    """Whether a number that was :func:`compared` is at least 0, at least 1, and so on."""
+    lows, highs = Cat(Const(1, 1), low), [Const(1, 1), *iter(high), Const(0, 1)]
     return Cat(
-        higher[high] | (same[high] & not_lower[low])
-        for high in range(len(same))
-        for low in range(len(not_lower))
+        above.replicate(len(lows)) | (lows & same_or_above.replicate(len(lows)))
+        for same_or_above, above in pairwise(highs)
     )
 
 

@@ -17,12 +17,21 @@ def select(condition: Value, then: Value, otherwise: Value) -> Value:
     return (then & mask) | (otherwise & ~mask)
 
 
-def unmerged(value: Value, register: Value) -> Value:
-    """What a register is to take, so that synthesis does not make one of those that take the same.
+def unmerged(value: Value, register: Signal) -> Value:
+    """The next value of a register that synthesis must not merge with others that take the same.
 
-    What it holds has a part in that, and makes no difference.
+    The value that it has is part of the expression, without a difference, so that Yosys sees none
+    to merge. The Verilog has attributes for Vivado and Quartus, which may see through that.
     """
+    register.attrs["unmerged"] = 1
     return value | (value & register)
+
+
+def named(m: Module, name: str, value: Value) -> Signal:
+    """A signal with a value. Amaranth writes an expression out again wherever it is used."""
+    signal = Signal(len(value), name=name)
+    m.d.comb += signal.eq(value)
+    return signal
 
 
 def running(m: Module) -> Signal:

@@ -29,7 +29,7 @@ from . import tables
 from .byte_sets import ByteSets
 from .credit import Credit, Step
 from .gates import any_of, select
-from .layouts import Kind
+from .layouts import Kind, elements
 from .profile import REPLACEMENT, ErrorSpan, Profile, form_of_bit
 
 
@@ -110,12 +110,13 @@ class Lanes:
     def _split(self, i: Any) -> Step:
         """Stage 1: the sets that nibbles are in."""
         split = self._credit.step("split", "the sets that the nibbles are in")
-        self._sets = ByteSets(split, *i.p.data)
+        data = elements(i.p, "data")
+        self._sets = ByteSets(split, *data)
         split.keep("beat", i.p)
         split.keep("last", i.p.last)
         split.keep("there", Value.cast(i.p.keep))
         for bit in range(7):
-            split.keep(f"data_{bit}", Value.cast(i.p.data)[bit::8])
+            split.keep(f"data_{bit}", Cat(byte[bit] for byte in data))
         return split
 
     def _pair(self, split: Step) -> Step:

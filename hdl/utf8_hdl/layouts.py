@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Shape, ShapeLike
+from amaranth.hdl import Shape, ShapeLike, Value
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for
 
@@ -133,6 +133,18 @@ def beat_layout(lanes: int, shape: Any = 8, user: Any = 0) -> data.StructLayout:
     }
     user = _checked_shape("user", user, 0)
     return data.StructLayout(fields | ({"user": user} if Shape.cast(user).width else {}))
+
+
+def elements(payload: Any, field: str) -> list[Value]:
+    """The elements of an array in a payload, as slices of the payload itself.
+
+    Amaranth copies a slice of a slice bit by bit whenever it is used. With many lanes that takes
+    most of the time of an elaboration.
+    """
+    array, bits = payload.shape()[field], Value.cast(payload)
+    width = Shape.cast(array.shape.elem_shape).width
+    begins = (array.offset + width * number for number in range(array.shape.length))
+    return [bits[begin : begin + width] for begin in begins]
 
 
 def _checked_shape(name: str, shape: Any, least: int) -> Any:

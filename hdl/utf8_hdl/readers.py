@@ -20,6 +20,7 @@ from .credit import Credit, Step
 from .encoding_scheme import EncodingScheme
 from .gates import any_of, select
 from .lanes import Lanes
+from .layouts import elements
 from .profile import REPLACEMENT, SURROGATES, Profile
 
 STAGES = 7
@@ -125,11 +126,12 @@ def _units(credit: Credit, i: Any, scheme: EncodingScheme) -> Step:
     """Stage 1: the bits of units, of each place; whether it is there, or only a part of it."""
     step = credit.step("units", "the units that bytes make")
     size = scheme.unit_bytes
-    firsts = range(0, len(i.p.keep), size)
-    keeps = [Cat(i.p.keep[first + byte] for byte in range(size)) for first in firsts]
-    units = [Cat(i.p.data[first + byte] for byte in scheme.byte_order) for first in firsts]
+    data, keep = elements(i.p, "data"), elements(i.p, "keep")
+    firsts = range(0, len(keep), size)
+    keeps = [Cat(keep[first : first + size]) for first in firsts]
+    units = [[data[first + byte] for byte in scheme.byte_order] for first in firsts]
     for bit in range(8 * size):
-        step.keep(f"unit_{bit}", Cat(unit[bit] for unit in units))
+        step.keep(f"unit_{bit}", Cat(unit[bit // 8][bit % 8] for unit in units))
     step.keep("there", Cat(keep.all() for keep in keeps))
     step.keep("part", Cat(keep.any() & ~keep.all() for keep in keeps))
     step.keep("last", i.p.last)

@@ -11,8 +11,8 @@ from .compactor import Compactor
 from .credit import CHUNK, NUMBER_WIDTH, Credit, Step
 from .design import Design
 from .encoding_scheme import EncodingScheme
-from .gates import select
-from .layouts import TEXT_STATUS, beat_layout
+from .gates import named, select
+from .layouts import TEXT_STATUS, beat_layout, elements
 from .profile import UNICODE, Profile, checked_profile
 from .readers import READERS, any_of_fours
 from .writers import WRITERS, write_pairs
@@ -164,15 +164,21 @@ class Transcoder(Design):
     def _deliver(self, m: Module, dense: Any) -> None:
         """The bytes of units."""
         size, order, o = self.target.unit_bytes, self.target.byte_order, self.o
-        wide = [Cat(value, Const(0, 8 * size))[: 8 * size] for value in dense.p.data]
+        values = elements(dense.p, "data")
         m.d.comb += [
             dense.ready.eq(o.ready),
             o.valid.eq(dense.valid),
-            o.p.data.eq(Cat(value.word_select(byte, 8) for value in wide for byte in order)),
-            o.p.keep.eq(Cat(keep.replicate(size) for keep in dense.p.keep)),
+            o.p.data.eq(Cat(_byte(value, number) for value in values for number in order)),
+            o.p.keep.eq(Cat(keep.replicate(size) for keep in elements(dense.p, "keep"))),
             o.p.last.eq(dense.p.last),
             o.p.user.error.eq(dense.p.user),
         ]
+
+
+def _byte(value: Value, number: int) -> Value:
+    """A byte of a value, with zeros above its highest bit."""
+    bits = value[8 * number : 8 * number + 8]
+    return Cat(bits, Const(0, 8 - len(bits)))
 
 
 class Units(wiring.Component):
@@ -243,9 +249,15 @@ class Units(wiring.Component):
         writer = write_pairs if sizes == (4, 2) else WRITERS[sizes[1]]
         units = writer(make, profile.code_point_width)
         write = credit.step("write", "the units")
+        planes, where = [], []
+        for number, unit in enumerate(units):
+            planes += [
+                named(m, f"unit_{number}_{bit}", plane) for bit, plane in enumerate(unit.bits)
+            ]
+            where.append(named(m, f"unit_{number}_kept", unit.kept))
         slots = range(len(make["token"]))
-        bits = (bit[slot] for slot in slots for unit in units for bit in unit.bits)
-        kept = [Cat(unit.kept[slot] for unit in units) for slot in slots]
+        bits = (plane[slot] for slot in slots for plane in planes)
+        kept = [Cat(kept[slot] for kept in where) for slot in slots]
         if transcoder.strip_bom:
             slot, is_mark = self._byte_order_mark(make)
             kept[slot] = kept[slot] & ~is_mark.replicate(self._in_slot)
@@ -266,7 +278,12 @@ class Units(wiring.Component):
         join = credit.step("join", "a beat, and what the next one of its text adds to it")
         held: Any = join.adopt(Signal(self.o.p.shape(), name="held", reset_less=True))
         bits, coming = Value.cast(held), self.arriving
-        own = Cat(*coming.data[some:], *coming.keep[some:], coming.last, coming.error)
+        own = Cat(
+            elements(coming, "data")[some:],
+            elements(coming, "keep")[some:],
+            coming.last,
+            coming.error,
+        )
         for number, begin in enumerate(range(0, len(bits), CHUNK)):
             chunk = slice(begin, begin + CHUNK)
             with m.If(write.copy(f"comes_{number}", make.comes)):

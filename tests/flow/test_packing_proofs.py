@@ -72,8 +72,8 @@ FLAWS: dict[tuple[str, str], tuple[str, str] | list[tuple[str, str]]] = {
         'step.keep("user_of_text", user)',
     ),
     ("sums", "a pair is swapped the wrong way"): (
-        "swaps += [~(found[level] ^ one) for",
-        "swaps += [(found[level] ^ one) for",
+        "swaps.append(~(reached ^",
+        "swaps.append((reached ^",
     ),
     ("routes", "a lane is not swapped"): (
         "select(swaps[pair], lanes[lane ^ half], lanes[lane])",

@@ -26,6 +26,12 @@ STAGE = "stage"
 POWER_UP = "power_up"
 """The attribute of a register that is to have no initial level."""
 
+UNMERGED = "unmerged"
+"""The attribute of a register that must not be merged with others that take the same value."""
+
+_UNMERGED = '(* keep = "true", dont_merge *) '
+"""The same for Vivado (and Yosys), and for Quartus."""
+
 Bit = int | str
 """A bit of a netlist: its number, or its level if it is constant."""
 
@@ -226,6 +232,7 @@ class Netlist:
         self._origins: dict[Bit, tuple[str, int, int]] = {}
         self._levels: dict[Bit, str] = {}
         self._without_level: set[Bit] = set()
+        self._unmerged: set[Bit] = set()
         for name in structures_first:
             bits, attributes = nets[name]
             rank = order.index(name) if name in order else len(order)
@@ -234,26 +241,32 @@ class Netlist:
             self._levels |= dict(zip(bits, reversed(attributes.get("init", "")), strict=False))
             if POWER_UP in attributes:
                 self._without_level.update(bits)
+            if UNMERGED in attributes:
+                self._unmerged.update(bits)
         self._places: dict[Bit, tuple[Vector, int]] = {}
+        # The name of a register comes before that of a wire that only repeats it.
+        names = [name for name in reversed(structures_first) if name not in ports]
+        repeats_last = sorted(
+            names, key=lambda name: "." not in name and "init" not in nets[name][1]
+        )
         self._name_bits(
-            [
-                Vector(_flat(name), self._up_to_used(nets[name][0]))
-                for name in reversed(structures_first)
-                if name not in ports
-            ]
+            *(
+                [Vector(_flat(name), self._up_to_used(nets[name][0])) for name in each]
+                for each in (repeats_last, names)
+            )
         )
         self._assigned: set[Vector] = set()
         self._wires: list[str] = []
         self._unnamed = 0
 
-    def _name_bits(self, signals: list[Vector]) -> None:
+    def _name_bits(self, of_registers: list[Vector], signals: list[Vector]) -> None:
         """Choose the vector that each bit is called by: that of a field, not of its structure."""
         stored = {bit for cell in self._registers for bit in cell.result}
         computed = set(self._drivers) - stored
         aliases = {port.bits for port in self._outputs}
         for vector in [
             *self._inputs,
-            *(signal for signal in signals if stored.issuperset(_variable(signal.bits))),
+            *(each for each in of_registers if stored.issuperset(_variable(each.bits))),
             *(Vector(f"{name}_word", cell.result) for name, cell in self._memories.items()),
             *(port for port in self._outputs if computed.issuperset(port.bits)),
             *(s for s in signals if computed.issuperset(s.bits) and s.bits not in aliases),
@@ -322,7 +335,13 @@ class Netlist:
             if self._without_level.isdisjoint(state.bits)
         ]
         levels = ["initial begin", *_indented(_filled(initial, LINE - 4)), "end"] if initial else []
-        return [*(f"reg {state.declaration};" for state in registers), *levels]
+        copies = [state for state in registers if not self._unmerged.isdisjoint(state.bits)]
+        comment = ["// With attributes: copies near their loads, which must not be merged."]
+        return [
+            *(comment if copies else []),
+            *(f"{_UNMERGED * (state in copies)}reg {state.declaration};" for state in registers),
+            *levels,
+        ]
 
     def _memory_declarations(self, names: list[str]) -> Iterator[str]:
         """Memories, and zeros for all that is in them."""

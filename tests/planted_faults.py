@@ -407,8 +407,8 @@ FAULTS = (
         FLOW,
         DECODER_4,
         "credit",
-        "self._give_credit(number, MOST_STAGES, Const(0))",
-        "self._give_credit(number, MOST_STAGES + 1, Const(0))",
+        "self._give_credit(number, PLACES, Const(0))",
+        "self._give_credit(number, PLACES + 1, Const(0))",
     ),
     Fault(
         "a full memory looks empty",
@@ -420,12 +420,12 @@ FAULTS = (
         RANDOM,
     ),
     Fault(
-        "a borrow of the number of outstanding beats is lost",
+        "the beat that may be accepted meanwhile is not counted",
         FLOW,
         DECODER_4,
         "credit",
-        "upper = minus(high, borrow)[: len(high)]",
-        "upper = high",
+        "self._steps[0].newest - oldest + ready",
+        "self._steps[0].newest - oldest",
     ),
     Fault(
         "the beat after the next is looked up under the wrong number",
@@ -871,8 +871,8 @@ FAULTS = (
         FLOW,
         COMPACTOR_4,
         "credit",
-        "MOST_STAGES - 1, ~o.valid)",
-        "MOST_STAGES - 1, Const(0))",
+        "PLACES - 1, ~o.valid)",
+        "PLACES - 1, Const(0))",
     ),
     Fault(
         "pairs are swapped from the lane after the sum on",

@@ -54,8 +54,8 @@ class AxiStream(Elaboratable):
     It is a submodule like any other: its registers are in the domain ``sync`` of the design
     around it, which ``DomainRenamer`` and ``ResetInserter``
     change as usual. Converted alone, it has two more ports, ``clk`` and ``rst``, as Amaranth adds
-    them. During reset ``s_axis_tready`` may be high, and nothing is taken; AXI4-Stream has
-    ``tvalid`` low then.
+    them. ``s_axis_tready`` and ``m_axis_tvalid`` are low from the first clock edge with reset to
+    the first one without it.
 
     Parameters
     ----------

@@ -54,10 +54,11 @@ class Compactor(Design):
 
     What it promises:
 
-    1. Throughput: one beat in every cycle but the first after reset, whatever is in it, if the
-       consumer never stalls. After a single cycle without ``o.ready``, three beats may be refused.
-       A text never has more beats out than in. The last one comes out one slot behind what its last
-       beat fills; there is always room for it, as the first beat of a text never fills one.
+    1. Throughput: one beat in every cycle but the first after reset, whatever is in it, while the
+       consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at the
+       output in every cycle, as long as a full one is offered in every cycle. A text never has
+       more beats out than in. The last one comes out one slot behind what its last beat fills;
+       there is always room for it, as the first beat of a text never fills one.
     2. Latency: a beat that is full is at the output 12 cycles after the beat was accepted that has
        the first value behind it; a text's last one, 13 cycles after its last beat was accepted.
        Cycles in which the output waits are not counted.

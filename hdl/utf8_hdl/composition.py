@@ -1,9 +1,9 @@
 """Composition: a call that joins two streams, and adapters between payloads that differ.
 
-Where the payloads of two components are equal, `amaranth.lib.wiring.connect` joins them. Where
-fields of one are missing in the other, :func:`join` does. Where widths or slots must change, an
-adapter stands between them: a component like the others, whose outputs and ``i.ready`` depend on
-registers only, except for :class:`TokensToCodePoints`, which has no registers.
+Where the payloads of two components are equal, `amaranth.lib.wiring.connect` joins them. Where one
+payload has extra fields, :func:`join` does. Where widths or slots must change, use an adapter: a
+component like the others, whose outputs and ``i.ready`` depend on registers only, except for
+:class:`TokensToCodePoints`, which has no registers.
 """
 
 from collections.abc import Collection, Mapping
@@ -51,7 +51,7 @@ def join(
         The streams; their payloads are structures. ``source`` may be an input of the component
         whose module ``m`` is, and ``sink`` an output of it.
     drop : collection of str
-        Fields of the source that are left unconnected.
+        Fields of the source that are left unconnected; not a single string.
     constants : mapping of str to ValueLike
         Values of the sink's fields that do not come from the source.
 
@@ -62,7 +62,7 @@ def join(
     Raises
     ------
     TypeError
-        If a payload is not a structure.
+        If a payload is not a structure, or ``drop`` is a string.
     ValueError
         If a field is neither connected nor named, or if a name is not that of such a field.
 
@@ -73,6 +73,8 @@ def join(
     >>> m, encoder, decoder = Module(), Encoder(), Decoder()
     >>> join(m, encoder.o, decoder.i, drop=["user"])
     """
+    if isinstance(drop, str):
+        raise TypeError(f"join: drop must be a collection of names, such as [{drop!r}]")
     constants = {} if constants is None else constants
     of_source, of_sink = _shapes("source", source), _shapes("sink", sink)
     joined = [
@@ -120,7 +122,7 @@ class TokensToCodePoints(Design):
     Parameters
     ----------
     profile : Profile
-        That of the decoder and of the encoder.
+        The profile of the decoder and the encoder.
 
     Members
     -------
@@ -212,13 +214,14 @@ class BytesToBeats(Design):
 class BeatsToBytes(Design):
     """Unpack beats into bytes.
 
-    A text ends with its last byte. The last byte of a beat without ``last`` is therefore output
-    with the next beat, which may be empty and only end the text. A text without bytes has no last
-    byte, and disappears: give it one, or count texts before this adapter.
+    A beat without bytes can end a text; a stream of bytes cannot. The last byte of a beat without
+    ``last`` is therefore held until the next beat. A text without bytes is dropped: count texts
+    before this adapter, if that matters.
 
     1. Throughput: one byte in every cycle while the consumer is ready and beats are offered.
-    2. Latency: the first byte is at the output 2 cycles after its beat was accepted. Cycles in
-       which the output waits, or bytes before it are output, are not counted.
+    2. Latency: the first byte is at the output 2 cycles after its beat was accepted, a byte that is
+       held 1 cycle after the next beat was. Cycles in which the output waits, or bytes before it
+       are output, are not counted.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle.
     4. Bytes after a lane without ``keep``, which break the rules of the input, are dropped.
@@ -287,21 +290,22 @@ class BeatsToBytes(Design):
 class SlotsToCodePoints(Design):
     """Convert the token slots of a wide decoder to beats of code points, for a compactor.
 
-    An error is U+FFFD. The token in slot 0 ended with the beat before, and goes into the last lane
-    of that beat, which is empty then. So a beat without ``last`` is output with the next one.
+    An error is U+FFFD. Slot 0 holds a sequence that is truncated at the end of the previous beat.
+    It goes to that beat's last lane, which is free. A beat without ``last`` is therefore held until
+    the next one.
 
     1. Throughput: one beat in every cycle while the consumer is ready and beats are offered.
-    2. Latency: 2 cycles after the beat was accepted, or after the next one if it has no ``last``.
-       Cycles in which the output waits are not counted.
+    2. Latency: 2 cycles after the beat was accepted; without ``last``, also 1 cycle after the next
+       one was, whichever is later. Cycles in which the output waits are not counted.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle.
 
     Parameters
     ----------
     profile : Profile
-        That of the decoder.
+        The decoder's profile.
     lanes : int
-        That of the decoder.
+        The decoder's number of lanes.
 
     Members
     -------
@@ -347,7 +351,7 @@ class SlotsToCodePoints(Design):
 
 
 class _Queue:
-    """Two places after an input, so that its ``ready`` is a register; low during reset.
+    """Two-entry FIFO after an input. Its ``ready`` depends on registers only; low during reset.
 
     Attributes
     ----------

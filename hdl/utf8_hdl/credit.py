@@ -18,15 +18,16 @@ Cycles are counted from 0, the first one after reset. A beat is *accepted* if ``
    it then, in the cycle after that one is taken. It stays until it is taken.
 2. A beat is *outstanding* in a cycle if it was accepted in an earlier one and not taken in an
    earlier one. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later one it is high if
-   not more than 13 beats were outstanding two cycles before: while it is seen that there are too
-   many, three more may be accepted.
+   the beats outstanding two cycles before, and one for each of the two cycles since in which it
+   was high, are not more than 15.
 
 What follows from it:
 
 - Latency: S + 1 cycles from acceptance to output, not counting cycles in which the output waits.
-- Throughput: if the consumer never stalls, S + 1 beats are outstanding, so S may be up to 12 for
-  one beat in every cycle. It is 4 at least. With 12, one cycle without ``o.ready`` makes 14 of
-  them: three beats are refused, and two bubbles come out.
+- Throughput: one beat in every cycle in which the consumer is ready, as long as the source has
+  offered one in every cycle, whatever the stalls were. The memory covers the round trip: a beat
+  that is taken in cycle t lets another one in in cycle t + 3, which is at the output in cycle
+  t + S + 4. S may be up to 12; it is 4 at least.
 - Nothing is lost: 16 beats are outstanding at most.
 - No output depends on an input within a cycle, ``i.ready`` neither.
 
@@ -45,8 +46,9 @@ cycles later. Then the timing is:
 1. A beat that is given in slot t is at the output in cycle t + S + 1, or behind those before it.
 2. With a beat goes the number of the newest one that was accepted up to its slot. If there is a
    beat at the output, those accepted with lower numbers are *done*; if there is none, those
-   accepted S + 1 cycles before or earlier. ``i.ready`` is high from cycle 2 on if not more than 12
-   of those that had been accepted were not done, two cycles before. So S may be up to 11.
+   accepted S + 1 cycles before or earlier. ``i.ready`` is high from cycle 2 on if the beats that
+   were accepted and not done two cycles before, and one for each of the two cycles since in which
+   it was high, are not more than 14. So S may be up to 11.
 
 Nothing is lost if from any number of beats accepted in a row not more than one more are given.
 """
@@ -57,7 +59,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from .counter import flips_next, minus, moved, up
+from .counter import flips_next, moved, up
 from .elastic import Section
 from .gates import any_of, select, unmerged
 
@@ -387,10 +389,10 @@ class Credit(Section):
             self._flips.eq(flips_next(is_valid, valid_and_odd, number)),
         ]
         if one_for_one:
-            self._give_credit(number, MOST_STAGES, Const(0))
+            self._give_credit(number, PLACES, Const(0))
         else:
             # While nothing is at the output, there are not more than are in the stages.
-            self._give_credit(self._oldest(), MOST_STAGES - 1, ~o.valid)
+            self._give_credit(self._oldest(), PLACES - 1, ~o.valid)
 
     def _oldest(self) -> Value:
         """The number of the newest beat that was accepted up to the slot of the one at the output.
@@ -425,37 +427,30 @@ class Credit(Section):
         return found
 
     def _give_credit(self, oldest: Value, most: int, free: Value) -> None:
-        """Be ready in the cycle after the next, if few enough beats are outstanding.
+        """Be ready if not more beats are outstanding than ``most`` with the one that may come then.
 
-        The oldest of them has a number, which is that of the next to come if there is none. There
-        may be one more than the most; or any number if it is known that there are few.
+        Two cycles pass between a count and the ``ready`` that follows from it. A beat that may be
+        accepted in them is counted as if it was: so there are never more, and none is refused
+        without need while the source offers one in every cycle.
+
+        Parameters
+        ----------
+        oldest : Value
+            The number of the oldest beat outstanding, or of the next one, if there is none.
+        most : int
+            The most beats outstanding.
+        free : Value
+            Whether few beats are outstanding, whatever the number is.
         """
-        m, newest, low = self.m, self._steps[0].newest, 2
-        # One less than the beats outstanding; of its high bits, without what the low ones borrow.
-        spread, high = (
-            self.register("spread", low),
-            self.register("spread_high", NUMBER_WIDTH - low),
-        )
-        borrow, ready = self.register("spread_borrow"), self.register("ready")
-        m.d.sync += [
-            Cat(spread, borrow).eq(minus(newest[:low], oldest[:low])),
-            high.eq(minus(newest[low:], oldest[low:])),
-        ]
+        m, ready = self.m, self.register("ready")
+        # One less than the beats outstanding and the one that may be accepted in this cycle.
+        outstanding = self.register("outstanding", NUMBER_WIDTH)
+        m.d.sync += outstanding.eq(self._steps[0].newest - oldest + ready)
         with m.If(free):
-            m.d.sync += [spread.eq(0), high.eq(0), borrow.eq(0)]
-        # So there is credit with -1, too. The high bits decide it; or else two facts of them, each
-        # behind one lookup table, and the low ones.
-        fours, more = divmod(most + 1, 1 << low)
-        upper = minus(high, borrow)[: len(high)]
-        few = any_of(upper == n for n in range(fours))
-        few_or_none, few_or_most = few | upper.all(), few | (upper == fours)
-        ready_next = any_of(
-            [
-                few_or_none & few_or_most,
-                few_or_none & spread.all(),
-                few_or_most & any_of(spread == n for n in range(more)),
-            ]
-        )
+            m.d.sync += outstanding.eq(0)
+        none, up_to = (1 << NUMBER_WIDTH) - 1, range(most - 2)
+        few = any_of(outstanding == number for number in (none, *up_to))
+        ready_next = few | ((outstanding == most - 2) & ~ready)
         accepts = self.adopt(self._accepts)
         m.d.sync += [ready.eq(ready_next), accepts.eq(unmerged(ready_next, accepts))]
-        self.m.d.comb += self._i.ready.eq(ready)
+        m.d.comb += self._i.ready.eq(ready)

@@ -38,15 +38,16 @@ class Decoder(Design):
 
     No byte ends more than one token, so there is never more than one to make. What it promises:
 
-    1. Line rate: on any input, ``i.ready`` is high two cycles after each cycle in which ``o`` did
-       not wait. While the consumer is ready, a byte is accepted in every cycle.
-    2. Latency: a token is at the output 7 cycles after its last byte was accepted, and if it is cut
-       short, 6 cycles after the byte that cuts it; 1 cycle later if that byte was accepted in the
-       cycle after one in which ``o`` waited. Cycles in which ``o`` waits are not counted. No token
-       waits for a byte that it does not need.
+    1. Line rate: on any input, ``i.ready`` is high two cycles after each cycle in which the output
+       was not stalled (``o.valid`` high, ``o.ready`` low). While the consumer is ready, a byte is
+       accepted in every cycle.
+    2. Latency: a token is at the output 7 cycles after its last byte was accepted. A truncated
+       token is at the output 6 cycles after the byte that truncates it was accepted. Either is 1
+       cycle later if that byte was accepted in the cycle after a stalled one. Stalled cycles are
+       not counted. No token waits for a byte that it does not need.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
-       output depends on an input within a cycle. ``i.ready`` is low during reset and in the first
-       cycle after it. While ``o.valid`` is low the payload is a don't care.
+       output depends on an input within a cycle. ``i.ready`` is low from the first clock edge with
+       reset to the first one without it. While ``o.valid`` is low the payload is a don't care.
     4. Nothing is lost or invented: the lengths of the tokens add up to the bytes accepted.
     5. Self-synchronisation: from any register contents, once ``longest_form - 1`` bytes (3 in
        ``unicode``) or one byte outside 80..BF are accepted, later bytes give the tokens that they

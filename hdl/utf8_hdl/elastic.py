@@ -1,6 +1,6 @@
 """Flow control on its own: an elastic pipeline for any structure, of any number of stages.
 
-A component is what happens in the stages. What surrounds them is the same for all::
+A component defines its stages. The flow control around them is shared::
 
               +---------------+
          +--> | skid register | --+
@@ -14,29 +14,29 @@ A component is what happens in the stages. What surrounds them is the same for a
                                                                +---------+
                                                               output buffer
 
-All stages share a clock enable. It is a register, so that it reaches many flip-flops in a cycle:
-the pipeline is stalled in the cycle *after* one in which the output waits. ``i.ready`` is a
-register as well. The skid register takes the item that is accepted before ``i.ready`` falls, and
-the output buffer the one that leaves the last stage.
+All stages share a clock enable. It is registered because its fan-out is high: the pipeline is
+stalled in the cycle *after* one in which the output waits. ``i.ready`` is a register as well. The
+skid register holds the item that is accepted before ``i.ready`` falls, and the output buffer the
+one that leaves the last stage.
 
 The golden timing
 -----------------
 Cycles are counted from 0, the first one after reset. The output *waits* in a cycle if ``o.valid``
-is high and ``o.ready`` is low. An item is *accepted* if ``i.valid`` and ``i.ready`` are high. N is
-the number of stages, *take* included and the output buffer not.
+is high and ``o.ready`` is low. An item is *accepted* if ``i.valid`` and ``i.ready`` are high. The
+number of stages N counts *take*, but not the output buffer.
 
 1. Cycle 0 is not enabled. Any other cycle is *enabled* if the output did not wait in the cycle
    before; else it is *stalled*.
-2. ``i.ready`` is low during reset, in cycle 0, and while the skid register is taken. In any other
-   cycle it is high.
+2. ``i.ready`` is low in cycle 0, from the first clock edge with reset on, and while the skid
+   register is occupied. In any other cycle it is high.
 3. An item that is accepted in an enabled cycle *enters* the first stage in this cycle. One that is
    accepted in a stalled cycle is in the skid register from the next cycle on, and enters in the
    next enabled cycle, after which the skid register is empty.
 4. It moves on by one stage in each further enabled cycle, and into the output buffer in the Nth
    enabled cycle after the one in which it entered. A component may drop items, or make one of
    several; not more than one item comes out of a stage in a cycle.
-5. In the cycle after it has moved into the output buffer an item is at the output, or if there is
-   one before it, in the cycle after that one is taken. It stays until it is taken.
+5. In the cycle after it has moved into the output buffer an item is at the output. If an earlier
+   item is still there, it appears in the cycle after that item's transfer. It stays until its own.
 
 What follows from it:
 
@@ -45,10 +45,10 @@ What follows from it:
 - Throughput: one item in every cycle. ``i.ready`` is high two cycles after each cycle in which the
   output did not wait.
 - Nothing is lost: the output buffer has room for the item that moves in the cycle in which the
-  output begins to wait, and the skid register for the one that is accepted in the cycle after it.
+  output begins to wait, and the skid register for the one that is accepted one cycle later.
 - ``o.valid`` and ``o.payload`` hold until ``o.ready``. No output depends on an input within a
   cycle. While ``o.valid`` is low the payload is a don't care.
-- Reset: valid bits and what controls them have one; payloads have not.
+- Reset: control registers are reset, payload registers are not.
 - From any register contents, the rules hold for the items that are accepted after the first cycle.
 """
 
@@ -63,7 +63,7 @@ from .gates import select
 
 
 class Section:
-    """Registers of a module that generated files, which sort by it, have under one heading."""
+    """Registers that are grouped under one heading in the generated Verilog."""
 
     def __init__(self, m: Module, heading: str) -> None:
         self.m = m
@@ -117,10 +117,10 @@ class Stage(Section):
         return register
 
     def load(self, *, when: Value | None = None, **fields: Any) -> "Stage":
-        """Say what the payload takes in every enabled cycle, or ``when`` something is so.
+        """Assign the payload's next value in enabled cycles, or while ``when`` is high.
 
-        Every field of the payload has to be there. If the stage has no layout, its fields are
-        these, as wide as the values.
+        Every field of the payload must be given. If the stage has no layout, its fields are these,
+        as wide as the values.
         """
         if self.p is None:
             widths = {name: len(Value.cast(value)) for name, value in fields.items()}
@@ -147,8 +147,8 @@ class Pipeline(Section):
         twice.load(data=take.p.data << 1, last=take.p.last)
         pipeline.deliver(twice)
 
-    A component that makes several items of one has an input of its own instead of :meth:`take`: the
-    stages in front of the one where that happens have another clock enable.
+    A component that outputs several items for one input has an input stage of its own instead of
+    :meth:`take`: the stages upstream of the expansion have another clock enable.
 
     Parameters
     ----------
@@ -229,8 +229,8 @@ class Pipeline(Section):
         enable : Signal or None
             Its clock enable, instead of the one of the pipeline.
         wide : bool
-            Whether ``valid`` is too much for a lookup table that has to keep the valid bit as well.
-            Then the valid bit has an enable, which is slower together with a reset.
+            True if ``valid`` and the hold path do not fit one lookup table. Then the valid bit has
+            an enable, which is slower together with a reset.
         """
         m, heading = self.m, self._heading_of(name, what)
         stage = Stage(m, name, heading, layout, self.enable if enable is None else enable)

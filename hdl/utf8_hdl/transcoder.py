@@ -41,9 +41,9 @@ class Transcoder(Design):
 
     What it promises:
 
-    1. Throughput: one beat in every cycle but the first after reset, on any input, if the consumer
-       never stalls. After a single cycle without ``o.ready``, three beats may be refused. A text
-       never has more beats out than in.
+    1. Throughput: one beat in every cycle but the first after reset, on any input, while the
+       consumer is ready. A stalled cycle costs at most one cycle. A text never has more beats out
+       than in.
     2. Latency: a full beat comes out once there is a unit behind it. It is at the output 22 cycles
        after the beat was accepted that follows the one with that unit, or 23 cycles after that one
        itself if it is its text's last. The last beat of a text is at the output 24 cycles after the

@@ -46,8 +46,9 @@ class Validator(Design):
 
     What it promises:
 
-    1. Line rate: one beat in every cycle but the first after reset, on any input, if the consumer
-       never stalls. After a single cycle without ``o.ready``, three beats may be refused.
+    1. Line rate: one beat in every cycle but the first after reset, on any input, while the
+       consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at the
+       output in every cycle, as long as one is offered in every cycle.
     2. Latency: a beat is at the output 13 cycles after it was accepted. Cycles in which the output
        waits are not counted.
     3. Beats come out as they went in. With ``last``, ``error`` says that the text is not

@@ -22,8 +22,9 @@ class WideDecoder(Design):
 
     What it promises:
 
-    1. Line rate: one beat in every cycle but the first after reset, on any input, if the consumer
-       never stalls. After a stall some beats may be refused; the output has no bubble.
+    1. Line rate: one beat in every cycle but the first after reset, on any input, while the
+       consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at the
+       output in every cycle, as long as one is offered in every cycle.
     2. Latency: the slots are at the output 8 cycles after their beat was accepted. Cycles in which
        the output waits are not counted.
     3. Slot k, from 1 on, has the token whose last byte is in lane k - 1. Slot 0 has the sequence

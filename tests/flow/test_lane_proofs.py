@@ -117,8 +117,8 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'carried = step.register(f"before_{name}", self._most, reset_less=True)',
     ),
     ("decoder", "timing", "too much credit"): (
-        "in range(more)",
-        "in range(more + 1)",
+        "(outstanding == most - 2) & ~ready",
+        "(outstanding == most - 2)",
     ),
     ("decoder", "drains", "credit that does not come back"): (
         "step.take(previous.valid, previous.newest)",
@@ -183,8 +183,8 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         "phase_now = phase",
     ),
     ("validator", "timing", "too much credit"): (
-        "in range(more)",
-        "in range(more + 1)",
+        "(outstanding == most - 2) & ~ready",
+        "(outstanding == most - 2)",
     ),
     ("validator", "timing", "a register of the flow control without a reset"): (
         'self.register("flips_if_ready", NUMBER_WIDTH)',
@@ -299,7 +299,7 @@ def test_other_verilog_is_found_out(monkeypatch, component):
 
 def test_with_too_much_credit_what_waits_is_overwritten():
     [what] = (w for w in proofs_of(DesignSpec("decoder", lanes=4)) if w.name == "output-stream")
-    generous = type("Generous", (what.timing,), {"spare": 2})
+    generous = type("Generous", (what.timing,), {"room": 17})
     assert prove(replace(what, timing=generous).bench(UNICODE, {})).verdict == "FAILED"
 
 

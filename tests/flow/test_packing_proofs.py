@@ -104,8 +104,8 @@ FLAWS: dict[tuple[str, str], tuple[str, str] | list[tuple[str, str]]] = {
         "(0, -1, -2, -3, -4)",
     ),
     ("credit", "too much credit"): (
-        "in range(more)",
-        "in range(more + 1)",
+        "(outstanding == most - 2) & ~ready",
+        "(outstanding == most - 2)",
     ),
     ("credit", "credit of the beat behind"): (
         "oldest.eq(chunk.memory(step.accepted, writes, place, chunk.coming))",
@@ -142,8 +142,8 @@ FLAWS: dict[tuple[str, str], tuple[str, str] | list[tuple[str, str]]] = {
         'Signal(name="accepts", reset_less=True)',
     ),
     ("credit", "the beats outstanding survive a reset"): (
-        'self.register("spread_high", NUMBER_WIDTH - low)',
-        'self.register("spread_high", NUMBER_WIDTH - low, reset_less=True)',
+        'self.register("outstanding", NUMBER_WIDTH)',
+        'self.register("outstanding", NUMBER_WIDTH, reset_less=True)',
     ),
     ("begins", "a beat in a stage survives a reset"): (
         'self.valid = self.register(f"{name}_valid")',
@@ -174,10 +174,10 @@ FLAWS: dict[tuple[str, str], tuple[str, str] | list[tuple[str, str]]] = {
         'step.keep("full", Value.cast(p.keep) & Value.cast(p.keep)[-1].replicate(self.lanes))',
     ),
     ("credit", "credit while the output waits"): (
-        "MOST_STAGES - 1, ~o.valid)",
-        "MOST_STAGES - 1, ~o.valid | ~o.ready)",
+        "PLACES - 1, ~o.valid)",
+        "PLACES - 1, ~o.valid | ~o.ready)",
     ),
-    ("credit", "a beat less"): ("divmod(most + 1, 1 << low)", "divmod(most, 1 << low)"),
+    ("credit", "a beat less"): ("PLACES - 1, ~o.valid)", "PLACES - 2, ~o.valid)"),
     ("timing", "a beat that waits is gone"): (
         "taken, odd = o.valid & o.ready, number[0]",
         "taken, odd = o.valid, number[0]",
@@ -247,7 +247,7 @@ def test_each_value_is_written_where_it_belongs(lanes):
 
 def test_with_more_credit_a_value_is_written_where_one_waits(monkeypatch):
     assert verdict_of("room") == "proved"
-    monkeypatch.setattr(formal_compactor, "MOST", formal_compactor.MOST + 1)
+    monkeypatch.setattr(formal_compactor, "ROOM", formal_compactor.ROOM + 1)
     assert verdict_of("room") == "FAILED"
 
 

@@ -201,8 +201,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         'self.register("flips_if_ready", NUMBER_WIDTH, reset_less=True)',
     ),
     ("credit", "utf-32 to utf-32", "too much credit"): (
-        "in range(more)",
-        "in range(more + 1)",
+        "(outstanding == most - 2) & ~ready",
+        "(outstanding == most - 2)",
     ),
     ("idle", "utf-32 to utf-32", "no credit while nothing is at the output"): (
         "with m.If(free):",
@@ -294,8 +294,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "waits",
     ),
     ("credit", "utf-32 to utf-32", "one beat too many"): (
-        "self._give_credit(self._oldest(), MOST_STAGES - 1, ~o.valid)",
-        "self._give_credit(self._oldest(), MOST_STAGES, ~o.valid)",
+        "self._give_credit(self._oldest(), PLACES - 1, ~o.valid)",
+        "self._give_credit(self._oldest(), PLACES, ~o.valid)",
     ),
     ("begins", "utf-16 to utf-32", "a beat in the pipeline survives a reset"): (
         'self.register(f"{name}_valid")',

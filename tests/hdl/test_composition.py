@@ -192,6 +192,25 @@ def test_a_pair_gives_what_codecs_of_cpython_give(name, stalls):
     assert result_of(name, texts, stalls) == [PAIRS[name][2](text) for text in texts]
 
 
+@pytest.mark.parametrize("stalls", [0, 0.4], ids=["full rate", "stalls"])
+@pytest.mark.parametrize("which", ["Decoder", "Encoder", "both"])
+@pytest.mark.parametrize("name", ["Decoder to Encoder", "Encoder to Decoder"])
+def test_compact_components_connect_like_the_others(name, which, stalls):
+    block = BLOCKS[name]
+    for component in ("Decoder", "Encoder") if which == "both" else (which,):
+        block = block.replace(f"= {component}()", f"= Compact{component}()")
+    texts = [*TEXTS, *hostile(seed=5)]
+    assert result_of(name, texts, stalls, block) == [PAIRS[name][2](text) for text in texts]
+
+
+@pytest.mark.parametrize("stalls", [0, 0.4], ids=["full rate", "stalls"])
+def test_a_transcoder_connects_to_a_wide_decoder(stalls):
+    block = BLOCKS["Transcoder to Validator"].replace("= Validator(", "= WideDecoder(")
+    m, source, sink = pair(block)
+    taken = run(m, source, sink, beats(TEXTS, 2), stalls)
+    assert texts_of(taken, of_slots) == [values(repaired(text)) for text in TEXTS]
+
+
 @pytest.mark.parametrize("name", ["Decoder to Encoder", "WideDecoder to Compactor"])
 def test_another_result_is_found_out(name):
     wrong = {
@@ -281,12 +300,13 @@ def test_empty_beats_and_late_ends():
         assert texts_of(taken, of_byte) == [[0x41, 0x42], [0x43, 0x44]]
 
 
-def test_the_complete_component():
+@pytest.mark.parametrize("stalls", [0, 0.4], ids=["full rate", "stalls"])
+def test_the_complete_component(stalls):
     found: dict[str, Any] = {}
     exec(COMPLETE, found)
     design = found["Checked"]()
     errors: list[int] = []
-    taken = run(design, design.i, design.o, single(TEXTS), 0, (design.errors, errors))
+    taken = run(design, design.i, design.o, single(TEXTS), stalls, (design.errors, errors))
     assert texts_of(taken, of_byte) == [list(text) for text in TEXTS]
     assert errors[-1] == sum("\ufffd" in repaired(text) for text in TEXTS)
 
@@ -313,6 +333,11 @@ def test_the_complete_component():
 def test_join_refuses_a_field_that_is_not_named(source, sink, options, message):
     with pytest.raises(ValueError, match=message):
         join(Module(), source().o, sink().i, **options)
+
+
+def test_join_refuses_a_single_string():
+    with pytest.raises(TypeError, match=r"drop must be a collection of names, such as \['user'\]"):
+        join(Module(), Validator().o, Transcoder().i, drop="user")
 
 
 def test_join_refuses_what_is_no_structure():

@@ -36,8 +36,8 @@ GIVEN = 7
 NUMBER = 5
 """Bits of a beat's number."""
 
-MOST = 12
-"""Beats accepted and not done, so that one more may be accepted."""
+ROOM = 15
+"""Beats accepted and not done, at most: one more may be given."""
 
 
 class PackingTiming(CreditTiming):
@@ -83,8 +83,9 @@ class PackingTiming(CreditTiming):
         up_to_slot = delayed(m, newest, before_last)
         with_it = memory(m, self.places, stored[0], stored[1:], up_to_slot)
         oldest = delayed(m, with_it[next_following[:-1]])
-        too_many = delayed(m, design.o.valid & (self._left(accepted, oldest) > MOST))
-        self.ready = delayed(m, ~too_many)
+        self.ready = ready = Signal()
+        before = delayed(m, Mux(design.o.valid, self._left(accepted + ready, oldest), 0))
+        m.d.sync += ready.eq(before + ready < ROOM)
 
 
 class Heeding(Stored):
@@ -437,8 +438,8 @@ def room(b: Bench, name: str) -> None:
         m.d.sync += [came.eq(came + takes), more.eq(more + gives_one)]
     arrived = delayed(m, begins_now | watched, b.timing.stages + 1)
     m.d.sync += taken.eq(taken | (arrived & b.free(1, "takes")))
-    too_many = arrived & ~taken & (came + 1 > MOST)
-    m.d.sync += ready.eq(~delayed(m, too_many))
+    before = delayed(m, Mux(arrived & ~taken, came + 1, 0) + ready)
+    m.d.sync += ready.eq(before + ready < ROOM)
     # Beats behind it up to the one to which values go.
     begun = more + gives_one + (takes | unfinished)
     waits_there = watched & ~taken

@@ -134,6 +134,7 @@ def timing(b: Bench, name: str) -> None:
     design = b.design(name, any_start=True, reset=~heeds)
     expected = b.timing(b, design, Stored(design, []), heeds)
     b.never(heeds & ((design.i.ready != expected.ready) | (design.o.valid != expected.valid)))
+    b.never(heeds & ~expected.in_order)
     b.reaches("a beat that waits", heeds & waits(design))
     b.reaches("a beat that cannot be taken", b.since(heeds & design.i.ready) & ~design.i.ready)
 

@@ -244,21 +244,24 @@ class CreditTiming(Timing):
 
     What an item gives moves on in every cycle, through all stages and into a memory, each of the
     ``parts`` behind the stage in which it is known, and from there to the output. Items have
-    numbers. An item's number goes along with it, and is its place in the memory; it may be accepted
-    if there is one for it in any case.
+    numbers. An item's number goes along with it, and is its place in the memory. One may be
+    accepted if there is a place for it behind those that were outstanding two cycles before, and
+    those that could be accepted since.
 
     Attributes
     ----------
     in_order : Value
         Behind no stage there are more items that were not taken than in front of it, nowhere more
-        than places, and not more than one more in each cycle. That is always so. Where it is said,
-        a proof need not find it.
+        than places, and only one more after a cycle in which one could be accepted. That is always
+        so. Where it is said, a proof need not find it.
     """
 
     in_order: Value
 
     stages = 2
-    places, spare = 16, 3
+    places = 16
+    room = 16
+    """The most items outstanding."""
 
     @classmethod
     def most_held(cls) -> int:
@@ -294,16 +297,19 @@ class CreditTiming(Timing):
         self.known, self.valid, self.result = Const(1), counts[-1] != 0, Cat(kept)
 
         outstanding = self._left(accepted, following)
-        before = delayed(m, outstanding)
-        self.ready = delayed(m, self._heeds & (before <= self.places - self.spare))
+        ready = Signal()
+        before = delayed(m, self._left(accepted + ready, following))
+        m.d.sync += ready.eq(self._heeds & (before + ready < self.room))
+        self.ready = ready
         self.backlog = Const(0)
         in_order = (later <= count for count, later in pairwise([Const(self.places), *counts]))
-        self.in_order = Cat(in_order, outstanding <= before + 1).all()
+        has_place = ~ready | (outstanding < self.places)
+        self.in_order = Cat(in_order, outstanding <= before, has_place).all()
 
     @staticmethod
     def _left(number: Value, following: Value) -> Value:
         """How many items up to a number were not taken."""
-        return (number + 1 - following)[: len(number)]
+        return (number + 1 - following)[: len(following)]
 
 
 class SerialTiming(Timing):

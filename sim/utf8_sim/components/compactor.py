@@ -418,8 +418,8 @@ class CompactorComponent(BeatComponent):
 
     def promises(self, timing: Timing) -> str:
         return f"""\
-// Throughput: one beat in every cycle if the consumer never stalls; after a stall some are refused.
-// s_axis_tready is low in the first cycle after reset.
+// Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
+// s_axis_tready is low during reset and in the first cycle after it.
 // Latency: a full beat is at the output {timing.latency - 1} cycles after the beat was taken that \
 has the first
 // value behind it, a text's last one {timing.latency} cycles after its last beat was taken. \

@@ -15,8 +15,8 @@ BEATS = """\
 def beat_promises(timing: Timing) -> str:
     """Throughput and latency of what takes beats, as a comment."""
     return f"""\
-// Throughput: one beat in every cycle if the consumer never stalls; after a stall some are refused.
-// s_axis_tready is low in the first cycle after reset.
+// Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
+// s_axis_tready is low during reset and in the first cycle after it.
 // Latency: what is known of a beat is at the output {timing.latency} cycles after the beat was \
 taken. Cycles in
 // which m_axis_tvalid is high and m_axis_tready low are not counted."""

@@ -253,17 +253,17 @@ def serial(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     return departed
 
 
-MOST_OUTSTANDING = 13
-"""With more outputs outstanding, no input is accepted two cycles later."""
+MOST_OUTSTANDING = 16
+"""Outputs for which there is room."""
 
 
 class Credit(NamedTuple):
     """A pipeline that never stalls, between credit and a memory: see :mod:`utf8_hdl.credit`.
 
     Every input brings about one output. It is at the pins ``stages + 1`` cycles after its input was
-    accepted, behind those before it. Until it is taken it is *outstanding*. An input is accepted if
-    not too many were so two cycles before; in the first cycle after reset none is, in the second
-    one any is.
+    accepted, behind those before it. Until it is taken it is *outstanding*. How many are is known
+    two cycles late. An input is accepted if there is room for its output behind these and those of
+    the inputs that could be accepted since. In the first cycle after reset none is accepted.
     """
 
     stages: int
@@ -277,8 +277,10 @@ class Credit(NamedTuple):
         return credit
 
 
-CYCLE, LATELY, BEFORE_THAT = range(3)
-"""Numbers of the state: cycles since reset; how many were outstanding one and two cycles ago."""
+CYCLE, LATELY, BEFORE_THAT, WAS_READY = range(4)
+"""Numbers of the state: cycles since reset; how many were outstanding one and two cycles ago, with
+the one of an input that could be accepted then; and whether one could one cycle ago.
+"""
 
 
 @kernel
@@ -288,10 +290,12 @@ def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     for now in range(len(cycles.reset)):
         cycle = state[CYCLE]
         cycles.at_pins[now] = _at_pins(queue, departed, known, cycle)
-        cycles.ready[now] = 1 if cycle and state[BEFORE_THAT] <= MOST_OUTSTANDING else 0
+        ready = _is_open(state, 0, cycle, MOST_OUTSTANDING)
+        cycles.ready[now] = ready
         cycles.met[now] = cycles.accepted[now] - 1
         state[BEFORE_THAT] = state[LATELY]
-        state[LATELY] = known - departed
+        state[LATELY] = known - departed + ready
+        state[WAS_READY] = ready
         if cycles.accepted[now]:
             item += 1
             while known < queue.first[item]:
@@ -301,12 +305,12 @@ def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         state[CYCLE] += 1
         if cycles.reset[now]:
             departed = known
-            state[CYCLE] = state[LATELY] = state[BEFORE_THAT] = 0
+            state[CYCLE] = state[LATELY] = state[BEFORE_THAT] = state[WAS_READY] = 0
     return departed
 
 
-MOST_IN_PACKING = 12
-"""With more inputs that are not done, a packing accepts none two cycles later."""
+MOST_IN_PACKING = 15
+"""Inputs that are not done for whose outputs there is room: one output more may come."""
 
 
 class Packing(NamedTuple):
@@ -320,8 +324,9 @@ class Packing(NamedTuple):
 
     An output has the number of inputs that were accepted up to its slot. So in a cycle it is known
     which inputs are *done*: if an output is at the pins, those with a lower number; else all that
-    were accepted up to ``stages + 1`` cycles before. An input is accepted if two cycles before not
-    too many were not done; in the first cycle after reset none is, in the second one any is.
+    were accepted up to ``stages + 1`` cycles before. How many are not done is known two cycles
+    late. An input is accepted if there is room behind these and the inputs that could be accepted
+    since. In the first cycle after reset none is accepted.
     """
 
     stages: int
@@ -340,8 +345,8 @@ class Packing(NamedTuple):
         return packing
 
 
-COUNT, ENDING, UP_TO, RING = 3, 4, 8, 64
-"""Numbers of the state, after `BEFORE_THAT`, which are about inputs that are not done here: how
+COUNT, ENDING, UP_TO, RING = 4, 5, 8, 64
+"""Numbers of the state, after `WAS_READY`, which are about inputs that are not done here: how
 many were accepted; whether the next slot brings about the last output; from one on, how many were
 accepted up to each of the last cycles, in a ring.
 """
@@ -358,7 +363,7 @@ def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         cycle = state[CYCLE]
         output = _at_pins(queue, departed, known, cycle)
         cycles.at_pins[now] = output
-        cycles.ready[now] = _is_open(state, 0, cycle)
+        cycles.ready[now] = _is_open(state, 0, cycle, MOST_IN_PACKING)
         cycles.met[now] = cycles.accepted[now] - 1
         number = NOTHING if output == NOTHING else queue.number[output]
         up_to = _slot(state, 0, cycle, timing.stages, number, cycles.accepted[now])
@@ -384,9 +389,9 @@ def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _is_open(state, at, cycle):  # type: ignore[no-untyped-def]
-    """Whether a packing, whose state begins somewhere, accepts an input."""
-    return 1 if cycle and state[at + BEFORE_THAT] <= MOST_IN_PACKING else 0
+def _is_open(state, at, cycle, room):  # type: ignore[no-untyped-def]
+    """Whether an input is accepted by a flow control whose state begins somewhere."""
+    return 1 if cycle and state[at + BEFORE_THAT] + state[at + WAS_READY] < room else 0
 
 
 @kernel
@@ -394,8 +399,10 @@ def _slot(state, at, cycle, stages, number, accepted):  # type: ignore[no-untype
     """Go on by a cycle, in which the output at the pins has a number. That of its slot."""
     place = at + UP_TO + cycle % (stages + 1)
     done = state[place] if number == NOTHING else number - 1
+    ready = _is_open(state, at, cycle, MOST_IN_PACKING)
     state[at + BEFORE_THAT] = state[at + LATELY]
-    state[at + LATELY] = state[at + COUNT] - done
+    state[at + LATELY] = state[at + COUNT] - done + ready
+    state[at + WAS_READY] = ready
     state[at + COUNT] += accepted
     state[place] = state[at + COUNT]
     return state[at + COUNT]
@@ -466,13 +473,13 @@ def transcoding(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         cycle = state[CYCLE]
         output = _at_pins(queue, departed, placed, cycle)
         cycles.at_pins[now] = output
-        cycles.ready[now] = _is_open(state, 0, cycle)
+        cycles.ready[now] = _is_open(state, 0, cycle, MOST_IN_PACKING)
         cycles.met[now] = cycles.accepted[now] - 1
 
         oldest = state[LEFT_FIRST] % RING
         is_read = state[LEFT_FIRST] < state[IN_FIRST] and state[DUE + oldest] <= cycle
         number_of_read = state[NUMBER + oldest] if is_read else NOTHING
-        moves = 1 if is_read and _is_open(state, SECOND, cycle) else 0
+        moves = 1 if is_read and _is_open(state, SECOND, cycle, MOST_IN_PACKING) else 0
         number = NOTHING if output == NOTHING else queue.number[output]
         placed = _second_slot(timing, state, queue, placed, number, moves)
         placed = min(placed, known)

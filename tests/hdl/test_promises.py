@@ -12,17 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from altered import Altered
 from reference import BOUNDARY_BYTES, ref_tokens
 from rtl import BOTH, DECODERS, NO_STALLS, STALLS, broken, check_stream_rules, engine_of, rtl_trace
 from utf8_hdl import (
     UNICODE,
     CompactDecoder,
     CompactEncoder,
+    Compactor,
     Decoder,
     Encoder,
+    Transcoder,
     Validator,
     WideDecoder,
 )
+from utf8_sim import simulate
 from utf8_sim.components import component_of
 from utf8_sim.engines.engine import HangError
 from utf8_sim.stimulus import FixedStalls
@@ -141,6 +145,46 @@ def test_promises_under_any_stalls(compact, texts, input_stalls, output_stalls):
 def test_latency_in_numbers(data, pauses, cycles):
     trace = rtl_trace([data], (FixedStalls(pauses), NO_STALLS))
     assert np.flatnonzero(trace["o.valid"]).tolist() == cycles
+
+
+# --- components with lanes ----------------------------------------------------------------------
+
+STALLED = st.lists(st.booleans(), min_size=1, max_size=40)
+"""Stalls of the output from cycle 30 on, repeated."""
+
+WITH_LANES = [WideDecoder(lanes=2), Validator(lanes=2), Compactor(lanes=2), Transcoder(lanes=2)]
+
+
+def cycles_without_output(design, stalled: Sequence[bool]) -> int:
+    """Cycles with a ready consumer between the first output and the last one.
+
+    Full beats are offered in every cycle, and give full beats.
+    """
+    stalls = FixedStalls((False,) * 30 + tuple(stalled) * 2)
+    trace = simulate(design, b"ab" * 120, output_stalls=stalls)
+    first, *_, last = np.flatnonzero(trace["o.valid"])
+    return int(((trace["o.valid"] == 0) & (trace["o.ready"] == 1))[first:last].sum())
+
+
+@pytest.mark.parametrize("design", WITH_LANES, ids=lambda design: type(design).__name__)
+@settings(max_examples=12, deadline=None)
+@given(STALLED)
+def test_after_any_stalls_there_is_an_output_in_every_cycle(design, stalled):
+    assert cycles_without_output(design, stalled) == 0
+
+
+@pytest.mark.parametrize(
+    ("design", "good", "bad"),
+    [
+        (Validator(lanes=2), "(number, PLACES, Const(0))", "(number, PLACES - 1, Const(0))"),
+        (Compactor(lanes=2), "PLACES - 1, ~o.valid)", "PLACES - 2, ~o.valid)"),
+        (Validator(lanes=2), "newest - oldest + ready", "newest - oldest + 1"),
+    ],
+)
+def test_credit_that_is_too_low_is_found_out(design, good, bad):
+    wrong = Altered((good, bad)).like(design)
+    patterns = ([True] * stalled + [False] * 9 for stalled in (1, 2, 9))
+    assert any(cycles_without_output(wrong, pattern) for pattern in patterns)
 
 
 # --- the checks themselves ----------------------------------------------------------------------

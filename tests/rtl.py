@@ -538,11 +538,11 @@ COMPACT_ENCODER_BREAKS = {
 
 def altered(which: str, edits: Iterable[Edit]) -> type:
     """The class of one of the `DESIGNS` whose source is edited, or that of modules it uses."""
-    modules = "tables", "elastic", which.replace(" ", "_")
+    modules = "tables", "pipeline", which.replace(" ", "_")
     return getattr(Altered(*edits, within=modules), DESIGNS[which].__name__)
 
 
-LANE_MODULES = "counter", "credit", "lanes", "wide_decoder", "decoder", "validator"
+LANE_MODULES = "logic", "credit", "lanes", "wide_decoder", "decoder", "validator"
 
 
 def altered_lanes(*edits: Edit) -> Altered:

@@ -1,4 +1,18 @@
-"""UTF-8 gateware for FPGAs: decoders, encoder, validator, transcoder; every error is found."""
+"""UTF-8 gateware for FPGAs: decoders, encoders, a validator, a transcoder, a compactor.
+
+Where to find what:
+
+- `profile`, `layouts`, `encoding_scheme`: the rules of a UTF-8, the payloads, the encodings
+- `tables`: what each byte may be, from the rules of a profile
+- `decoder`, `encoder`: a pipeline for one byte per cycle, with the flow control of `pipeline`
+- `compact_decoder`, `compact_encoder`: the same with one register stage
+- `lanes`: the tokens of a beat, which `wide_decoder`, `validator` and `transcoder` share
+- `transcoder`: `readers` and `writers` of each encoding, then `compactor`, which packs lanes
+- `credit`: flow control of all components with lanes
+- `composition`, `axi`: streams of components joined, and ports of AXI4-Stream
+- `logic`, `byte_class`: logic that synthesis maps as written, and sets of bytes
+- `design`, `checks`: the base class, and checks of parameters
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,7 +31,6 @@ if TYPE_CHECKING:
         join,
     )
     from .decoder import Decoder
-    from .elastic import Pipeline
     from .encoder import Encoder
     from .encoding_scheme import EncodingScheme
     from .layouts import (
@@ -31,6 +44,7 @@ if TYPE_CHECKING:
         token_layout,
         verdict_layout,
     )
+    from .pipeline import Pipeline
     from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
     from .transcoder import Transcoder
     from .validator import Validator
@@ -96,7 +110,7 @@ _HOMES = {
     "EncodingScheme": "encoding_scheme",
     "ErrorSpan": "profile",
     "Kind": "layouts",
-    "Pipeline": "elastic",
+    "Pipeline": "pipeline",
     "Profile": "profile",
     "SlotsToCodePoints": "composition",
     "TokensToCodePoints": "composition",

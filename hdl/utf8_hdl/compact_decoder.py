@@ -10,9 +10,9 @@ from amaranth.lib.wiring import In, Out
 
 from . import tables
 from .design import Design
-from .elastic import Section
-from .gates import running
 from .layouts import BYTE_LAYOUT, Kind, token_layout
+from .logic import running
+from .pipeline import Section
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile
 
 

@@ -7,9 +7,9 @@ from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
 from .design import Design
-from .elastic import Section
-from .gates import running
 from .layouts import ENCODED_LAYOUT, code_point_layout
+from .logic import running
+from .pipeline import Section
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile, checked_profile
 
 REPLACEMENT_FORM = 3

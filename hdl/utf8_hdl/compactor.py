@@ -9,11 +9,10 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from .checks import DEFAULT_LANES, checked_lanes
-from .counter import LOW, at_least, compared, majority, plus, up
 from .credit import CHUNK, NUMBER_WIDTH, PLACE_WIDTH, Credit, Step
 from .design import Design
-from .gates import named, select
 from .layouts import beat_layout
+from .logic import LOW, at_least, compared, majority, named, plus, select, up
 
 GROUP, PAIR, BLOCK = 4, 8, 16
 """How many lanes are counted in stages 1, 2 and 3."""

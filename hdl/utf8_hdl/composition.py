@@ -16,7 +16,6 @@ from amaranth.lib.wiring import In, Out
 
 from .checks import DEFAULT_LANES, checked_lanes
 from .design import Design
-from .gates import running
 from .layouts import (
     BYTE_LAYOUT,
     beat_layout,
@@ -24,6 +23,7 @@ from .layouts import (
     slots_layout,
     token_layout,
 )
+from .logic import running
 from .profile import UNICODE, Profile, checked_profile
 
 QUEUED = 2

@@ -59,9 +59,8 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from .counter import flips_next, moved, up
-from .elastic import Section
-from .gates import any_of, select, unmerged
+from .logic import any_of, flips_next, moved, select, unmerged, up
+from .pipeline import Section
 
 PLACES = 16
 """How many beats the memory holds: as many as a table of distributed memory in an FPGA."""

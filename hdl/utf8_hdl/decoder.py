@@ -8,18 +8,18 @@ from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
 from . import tables
-from .byte_sets import ByteSets
+from .byte_class import ByteClasses
 from .design import Design
-from .elastic import Pipeline, Stage
-from .gates import any_of, select
 from .layouts import BYTE_LAYOUT, Kind, token_layout
+from .logic import any_of, select
+from .pipeline import Pipeline, Stage
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile, form_of_bit
 
 
 class Decoder(Design):
     """Decode one byte per cycle, and classify and locate every error.
 
-    An elastic pipeline (see :mod:`utf8_hdl.elastic`) of six stages and an output buffer, each of
+    An elastic pipeline (see :mod:`utf8_hdl.pipeline`) of six stages and an output buffer, each of
     them one or two lookup tables deep::
 
         i ----> take -> split -> pair -> classify -> count -> make -> deliver ----> o
@@ -117,13 +117,13 @@ class Decoder(Design):
             "split", "the sets that the nibbles of the byte are in", take.valid, BYTE_LAYOUT
         )
         split.load(data=take.p.data, last=take.p.last)
-        pair = self._pair(pipeline, split, ByteSets(split, take.p.data))
+        pair = self._pair(pipeline, split, ByteClasses(split, take.p.data))
         byte = self._classify(pipeline, pair)
         sequence = self._count(pipeline, byte)
         pipeline.deliver(self._make(pipeline, byte, sequence))
         return m
 
-    def _pair(self, pipeline: Pipeline, split: Stage, sets: ByteSets) -> Stage:
+    def _pair(self, pipeline: Pipeline, split: Stage, sets: ByteClasses) -> Stage:
         """Stage 3: what a byte is by itself, and to the one or two before it."""
         profile, among, counts = self.profile, sets.among, range(1, self.profile.longest_form)
         refusals = tables.refusals(profile)

@@ -8,9 +8,9 @@ from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
 from .design import Design
-from .elastic import Pipeline, Stage
-from .gates import any_of, select
 from .layouts import ENCODED_LAYOUT, code_point_layout
+from .logic import any_of, select
+from .pipeline import Pipeline, Stage
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile, checked_profile
 
 
@@ -43,8 +43,8 @@ class Encoder(Design):
     is set with each of the three bytes EF BF BD. Every value of ``code_point`` may be offered; none
     is cut to fit.
 
-    From *send* on the timing is that of the elastic pipeline (rules 1, 5 and 6 of
-    :mod:`utf8_hdl.elastic`). ``i.ready`` is high in an enabled cycle if *send* is empty or has the
+    From *send* on the timing is that of the elastic pipeline (rules 1, 4 and 5 of
+    :mod:`utf8_hdl.pipeline`). ``i.ready`` is high in an enabled cycle if *send* is empty or has the
     last byte of its character. Then the stages up to *send* advance, and what is offered goes into
     *take*: a code point or, if ``i.valid`` is low, nothing, which also takes one cycle in *send*.
     What follows from it:

@@ -26,10 +26,10 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Mux, Value
 
 from . import tables
-from .byte_sets import ByteSets
+from .byte_class import ByteClasses
 from .credit import Credit, Step
-from .gates import any_of, select
 from .layouts import Kind, elements
+from .logic import any_of, select
 from .profile import REPLACEMENT, ErrorSpan, Profile, form_of_bit
 
 
@@ -80,7 +80,7 @@ class Lanes:
         self._profile = profile
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._most = profile.longest_form - 1
-        self._sets: ByteSets
+        self._sets: ByteClasses
         self._named: Step
         self._carried: dict[tuple[Step, str], Value] = {}
         self.paired = self._pair(self._split(i))
@@ -111,7 +111,7 @@ class Lanes:
         """Stage 1: the sets that nibbles are in."""
         split = self._credit.step("split", "the sets that the nibbles are in")
         data = elements(i.p, "data")
-        self._sets = ByteSets(split, *data)
+        self._sets = ByteClasses(split, *data)
         split.keep("beat", i.p)
         split.keep("last", i.p.last)
         split.keep("there", Value.cast(i.p.keep))

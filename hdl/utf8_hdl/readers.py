@@ -18,9 +18,9 @@ from amaranth.hdl import Cat, Const, Value
 
 from .credit import Credit, Step
 from .encoding_scheme import EncodingScheme
-from .gates import any_of, select
 from .lanes import Lanes
 from .layouts import elements
+from .logic import any_of, select
 from .profile import REPLACEMENT, SURROGATES, Profile
 
 STAGES = 7

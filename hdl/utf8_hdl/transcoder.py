@@ -11,8 +11,8 @@ from .compactor import Compactor
 from .credit import CHUNK, NUMBER_WIDTH, Credit, Step
 from .design import Design
 from .encoding_scheme import EncodingScheme
-from .gates import named, select
 from .layouts import TEXT_STATUS, beat_layout, elements
+from .logic import named, select
 from .profile import UNICODE, Profile, checked_profile
 from .readers import READERS, any_of_fours
 from .writers import WRITERS, write_pairs

@@ -7,14 +7,13 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from . import tables
-from .byte_sets import ByteSets
+from .byte_class import ByteClasses
 from .checks import DEFAULT_LANES, checked_lanes
-from .counter import minus, saturating_counter, up
 from .credit import Credit, Step
 from .design import Design
-from .gates import any_of, select
 from .lanes import Lanes, bit_of_count
 from .layouts import OFFSET_WIDTH, Kind, beat_layout, verdict_layout
+from .logic import any_of, minus, saturating_counter, select, up
 from .profile import UNICODE, ErrorSpan, Profile, checked_profile
 
 UNIT_BITS = 3
@@ -306,7 +305,7 @@ class Validator(Design):
         if self._whole_sequence:
             return counted["of_kind"]
         noncharacter, cut, beyond = (counted["of_kind"][n] for n in range(3))
-        sets = ByteSets(counted, Cat(located["of_kind"][3:], Const(1, 1)))
+        sets = ByteClasses(counted, Cat(located["of_kind"][3:], Const(1, 1)))
         bits = []
         for bit in range(3):
             of_byte = sets.among(tables.with_kind_bit(self.profile, bit))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from amaranth.hdl import Cat, Const, Value
 
 from .credit import Step
-from .gates import any_of
+from .logic import any_of
 
 SURROGATE_BITS = 0b11011
 """The five highest bits of a surrogate. The next one says whether it is a low one."""

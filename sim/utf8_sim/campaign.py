@@ -34,8 +34,8 @@ IN_A_ROW = 4
 STALL = 0.25
 """Probability of stalls on either side in the modes of a campaign that have some."""
 
-WITH_RESETS = 1024
-"""Cycles of each part in the mode with resets."""
+WITH_RESETS = 4096
+"""The most cycles of a part in the mode with resets."""
 
 MAX_IDLE = 1024
 """Idle cycles of a window whose values are counted; with lanes, fewer."""

@@ -123,7 +123,7 @@ def test_it_can_be_reviewed(variant, lines):
     assert max(map(len, code.splitlines())) <= 100
     name = f"compact_{variant.component}" if variant.compact else variant.component
     folder = Path(utf8_hdl.__file__).parent
-    source = "".join((folder / f"{module}.py").read_text() for module in (name, "elastic"))
+    source = "".join((folder / f"{module}.py").read_text() for module in (name, "pipeline"))
     names = re.findall(r"^  (?:reg|wire) (?:\[\d+:0\] )?(\w+)(?:;| = )", code, re.M)
     assert len(names) > 5
     for name in names:

@@ -1,18 +1,60 @@
-"""Arithmetic for high clock frequencies: in plain gates, without carry chains."""
+"""Logic that synthesis should map as written: choices, and arithmetic without carry chains."""
 
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, reduce
 from itertools import pairwise
+from operator import or_
+from typing import TYPE_CHECKING
 
-from amaranth.hdl import Cat, Const, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-from .elastic import Section
-from .gates import any_of, select
+if TYPE_CHECKING:
+    from .pipeline import Section
 
 LOW = 3
 """The low bits of a number that is compared; the others are its high bits."""
 
 PART = 4
 """Bits of the counter that a lookup table takes."""
+
+
+def select(condition: Value, then: Value, otherwise: Value) -> Value:
+    """A choice in plain gates, for all bits or, if there are more conditions, for each.
+
+    Synthesis makes an enable or a reset of a choice that keeps or clears a register. Where that
+    would be slower than a gate, it is written so.
+    """
+    mask = condition.replicate(len(then)) if len(condition) == 1 else condition
+    return (then & mask) | (otherwise & ~mask)
+
+
+def unmerged(value: Value, register: Signal) -> Value:
+    """The next value of a register that synthesis must not merge with others that take the same.
+
+    The value that it has is part of the expression, without a difference, so that Yosys sees none
+    to merge. The Verilog has attributes for Vivado and Quartus, which may see through that.
+    """
+    register.attrs["unmerged"] = 1
+    return value | (value & register)
+
+
+def named(m: Module, name: str, value: Value) -> Signal:
+    """A signal with a value. Amaranth writes an expression out again wherever it is used."""
+    signal = Signal(len(value), name=name)
+    m.d.comb += signal.eq(value)
+    return signal
+
+
+def running(m: Module) -> Signal:
+    """A register that is low during reset and in the first cycle after it."""
+    register = Signal(name="running")
+    m.d.sync += register.eq(1)
+    return register
+
+
+def any_of(terms: Iterable[Value]) -> Value:
+    """Whether one of some bits is set."""
+    return reduce(or_, terms, Const(0, 1))
 
 
 def flips(number: Value) -> Value:
@@ -119,7 +161,7 @@ def at_least(low: Value, high: Value) -> Value:
 
 
 def saturating_counter(
-    section: Section, name: str, width: int, clear: Value, step: Value
+    section: "Section", name: str, width: int, clear: Value, step: Value
 ) -> tuple[Value, Signal]:
     """How many steps there were, and whether there were too many; then it saturates at all ones.
 

@@ -11,7 +11,7 @@ from altered import edited
 from utf8_flow.formal.bench import Bench, waits
 from utf8_flow.formal.prover import prove
 from utf8_flow.formal.timing import ElasticTiming, Passing
-from utf8_hdl import UNICODE, elastic
+from utf8_hdl import UNICODE, pipeline
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -34,7 +34,7 @@ class Pipeline(wiring.Component):
     i: Any
     o: Any
 
-    def __init__(self, stages: int, flow: Any = elastic) -> None:
+    def __init__(self, stages: int, flow: Any = pipeline) -> None:
         super().__init__({"i": In(stream.Signature(TAG)), "o": Out(stream.Signature(TAG))})
         self._stages, self._flow = stages, flow
         self.skid_taken = Signal()
@@ -51,7 +51,9 @@ class Pipeline(wiring.Component):
         return m
 
 
-def verdict(stages: int, *, any_start: bool = False, flow: Any = elastic, expected: Any = 0) -> str:
+def verdict(
+    stages: int, *, any_start: bool = False, flow: Any = pipeline, expected: Any = 0
+) -> str:
     b = Bench(UNICODE, {"pipeline": lambda _: Pipeline(stages, flow)})
     design = b.design("pipeline", any_start=any_start)
     timing = type("Timing", (ElasticTiming,), {"stages": expected or stages})
@@ -72,7 +74,7 @@ def test_every_pin_in_every_cycle_is_that_of_the_timing(stages):
 
 @pytest.mark.parametrize("edit", FLAWS.values(), ids=FLAWS)
 def test_a_pipeline_with_a_flaw_is_found_out(edit):
-    assert verdict(3, flow=edited(elastic, edit)) == "FAILED"
+    assert verdict(3, flow=edited(pipeline, edit)) == "FAILED"
 
 
 def test_a_stage_more_is_found_out():

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from amaranth.hdl import Cat, Const, Signal, Value
 
 from .credit import Step
-from .elastic import Stage
-from .gates import any_of
+from .logic import any_of
+from .pipeline import Stage
 
 
-class ByteSets:
+class ByteClasses:
     """Membership of bytes in sets, one stage after the bytes.
 
     A set of bytes is a union of products, some high nibbles times some low nibbles. A register for

@@ -16,7 +16,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 
 from rtl import BREAKS, READY
-from utf8_hdl import elastic
+from utf8_hdl import pipeline
 
 PAIR = data.StructLayout({"number": 12, "last": 1})
 DEPTHS = 1, 2, 5
@@ -28,7 +28,7 @@ class Passing(wiring.Component):
     i: Any
     o: Any
 
-    def __init__(self, shape: Any, depth: int, flow: Any = elastic) -> None:
+    def __init__(self, shape: Any, depth: int, flow: Any = pipeline) -> None:
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
         self._depth, self._flow = depth, flow
 
@@ -186,12 +186,12 @@ def test_from_any_register_contents_what_is_accepted_later_comes_out(depth, seed
 
 def test_a_stage_without_a_field_is_refused():
     m, design = Module(), Passing(PAIR, 1)
-    stage = elastic.Pipeline(m, design.o).stage("half", "half of it", design.i.valid, PAIR)
+    stage = pipeline.Pipeline(m, design.o).stage("half", "half of it", design.i.valid, PAIR)
     with pytest.raises(TypeError, match=r"fields \['number', 'last'\], not \['number'\]"):
         stage.load(number=1)
 
 
-FLAWS = {name: edit for name, edit in BREAKS.items() if edit[0] in inspect.getsource(elastic)}
+FLAWS = {name: edit for name, edit in BREAKS.items() if edit[0] in inspect.getsource(pipeline)}
 """The flaws of a decoder that are in the pipeline,"""
 
 MORE_FLAWS = {
@@ -216,7 +216,7 @@ UNSEEN = {
 
 def flawed(good: str, bad: str) -> SimpleNamespace:
     """A copy of the module with an edit."""
-    source = inspect.getsource(elastic)
+    source = inspect.getsource(pipeline)
     assert source.count(good) == 1
     names = {"__name__": "utf8_hdl.flawed", "__package__": "utf8_hdl"}
     exec(compile(source.replace(good, bad), "<flawed>", "exec"), names)

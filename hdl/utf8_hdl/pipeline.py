@@ -59,7 +59,7 @@ from typing import Any
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from .gates import select
+from .logic import select
 
 
 class Section:

@@ -609,10 +609,11 @@ def test_a_profile_takes_what_its_rules_need(spec):
     assert cells["unicode surrogates accepted"] <= cells["unicode"]
     assert cells["unicode"] <= cells["unicode noncharacters rejected"]
     if spec == DesignSpec("encoder", compact=True):
-        for profile in PROFILES.values():  # state, the bits that wait with their last, the output
+        # State, the bits that wait with their last, the output with valid, a cycle since reset.
+        for profile in PROFILES.values():
             state = (profile.longest_form - 1).bit_length()
             waiting = 6 * (profile.longest_form - 1) + 1
-            assert found[profile.name]["registers"] == state + waiting + 10 + 1
+            assert found[profile.name]["registers"] == state + waiting + 10 + 1 + 1
 
 
 PATH = {"from": "posedge clk", "to": "posedge clk", "path": []}

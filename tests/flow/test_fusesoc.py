@@ -114,7 +114,8 @@ def test_a_core_of_the_user_depends_on_two_of_them(folder):
 @needs_fusesoc
 @needs("iverilog", "verilator")
 def test_the_commands_and_the_core_on_the_page_about_integration(folder):
-    instances = "wire clk;\nwide_decoder wide (.aclk(clk));\nutf8_encoder encoder (.clk(clk));\n"
+    instances = "wire clk;\nwide_decoder wide (.aclk(clk));\n"
+    instances += "utf8_compact_encoder encoder (.clk(clk));\n"
     write_user(GENERATING_USER, instances)
     assert run("generate", "-o", "utf8_decoder.v", "--fusesoc").status == 0
     for line in COMMANDS:

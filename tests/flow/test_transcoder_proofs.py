@@ -143,8 +143,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "carried.eq(fact[-1])",
     ),
     ("units", "utf-16 to utf-16, big", "the other order"): (
-        "for byte in scheme.byte_order)",
-        "for byte in scheme.byte_order[::-1])",
+        "for byte in scheme.byte_order]",
+        "for byte in scheme.byte_order[::-1]]",
     ),
     ("units", "utf-16 to utf-8", "07FF has three bytes"): ("(3, 11):\n", "(3, 10):\n"),
     ("units", "utf-32 to utf-8", "FFFF has four bytes"): ("(4, 16):", "(4, 15):"),

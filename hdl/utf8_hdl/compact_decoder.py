@@ -185,7 +185,7 @@ class CompactDecoder(Design):
         # The registers. What is stalled keeps its contents.
         stalled = o.valid & ~o.ready
         step = Signal()
-        runs = Section(m, "Whether a cycle has passed since reset").adopt(running(m))
+        runs = running(m)
         m.d.comb += [
             i.ready.eq(~stalled & runs),
             step.eq(~stalled & (i.valid | ~unfinished) & runs),

@@ -104,7 +104,7 @@ class CompactEncoder(Design):
         # Codes that no state has, to which only an upset leads. They must not last.
         width = len(Value.cast(state))
         unnamed = [f"{code:0{width}b}" for code in range(longest, 1 << width)]
-        runs = Section(m, "Whether a cycle has passed since reset").adopt(running(m))
+        runs = running(m)
         sending = Signal()
         free = Signal()
         m.d.comb += [

@@ -47,7 +47,8 @@ def named(m: Module, name: str, value: Value) -> Signal:
 
 def running(m: Module) -> Signal:
     """A register that is low during reset and in the first cycle after it."""
-    register = Signal(name="running")
+    heading = "Whether a cycle has passed since reset"  # as of a `Section`
+    register = Signal(name="running", attrs={"stage": heading})
     m.d.sync += register.eq(1)
     return register
 

@@ -347,7 +347,7 @@ def test_a_replacement_that_was_asked_for_is_no_error():
 
 def test_the_table_of_a_compact_decoder_shows_each_cycle():
     report = run("simulate", "--compact", "--hex", "41 C2 A9 E2 42").out
-    assert squeezed(report)[:9] == [
+    assert squeezed(report)[:10] == [
         "cycle byte in state token out",
         "0 41 A waits START",
         "1 41 A START",
@@ -357,6 +357,7 @@ def test_the_table_of_a_compact_decoder_shows_each_cycle():
         "5 42 B last NEED_2",
         "6 HELD error truncated (1 byte)",
         "7 START U+0042 B (1 byte) last",
+        "",
     ]
 
 

@@ -41,7 +41,7 @@ def valid_independent(b: Bench, name: str) -> None:
 
 
 def pins_independent(b: Bench, name: str) -> None:
-    """No output pin depends on `o.ready` in the same cycle, and `i.ready` does not either."""
+    """No output pin, `i.ready` included, depends on `o.ready` in the same cycle."""
     _independent(b, name, pins_differ)
 
 

@@ -33,6 +33,7 @@ from .beats import (
     show_beat,
 )
 from .component import Levels, OwnValues, hex_words, register
+from .headers import THROUGHPUT
 from .report import BOOLEANS, Report, json_lines
 
 TIMING = Packing(stages=11)
@@ -418,8 +419,7 @@ class CompactorComponent(BeatComponent):
 
     def promises(self, timing: Timing) -> str:
         return f"""\
-// Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
-// s_axis_tready is low during reset and in the first cycle after it.
+{THROUGHPUT}
 // Latency: a full beat is at the output {timing.latency - 1} cycles after the beat was taken that \
 has the first
 // value behind it, a text's last one {timing.latency} cycles after its last beat was taken. \

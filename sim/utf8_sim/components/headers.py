@@ -6,6 +6,11 @@ from ..golden.timing import Timing
 
 KINDS = "\n".join(f"//                  {kind.value} {kind.label}" for kind in Kind)
 
+THROUGHPUT = """\
+// Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
+// s_axis_tready is low during reset and in the first cycle after it."""
+"""Of all components with lanes."""
+
 BEATS = """\
 // s_axis_*         beats in, AXI4-Stream. A text begins in a new beat; tlast marks its last one.
 //   tdata          bytes, the first one lowest
@@ -15,8 +20,7 @@ BEATS = """\
 def beat_promises(timing: Timing) -> str:
     """Throughput and latency of what takes beats, as a comment."""
     return f"""\
-// Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
-// s_axis_tready is low during reset and in the first cycle after it.
+{THROUGHPUT}
 // Latency: what is known of a beat is at the output {timing.latency} cycles after the beat was \
 taken. Cycles in
 // which m_axis_tvalid is high and m_axis_tready low are not counted."""

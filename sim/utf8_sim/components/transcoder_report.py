@@ -12,7 +12,7 @@ from ..golden.timing import Timing
 from ..stimulus import LAST
 from ..tools.words import plural
 from ..trace import Columns, Trace
-from .headers import BEATS
+from .headers import BEATS, THROUGHPUT
 from .report import (
     BOOLEANS,
     KEEP,
@@ -100,8 +100,7 @@ def ports(design: Any) -> str:
 def promises(timing: Timing) -> str:
     """Throughput and latency, as a comment."""
     return f"""\
-// Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
-// s_axis_tready is low during reset and in the first cycle after it.
+{THROUGHPUT}
 // Latency: the last beat of a text is at the output {timing.latency} cycles after its last beat \
 was taken, any
 // other one before that. Cycles in which m_axis_tvalid is high and m_axis_tready low are not

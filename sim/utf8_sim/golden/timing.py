@@ -293,9 +293,7 @@ def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         ready = _is_open(state, 0, cycle, MOST_OUTSTANDING)
         cycles.ready[now] = ready
         cycles.met[now] = cycles.accepted[now] - 1
-        state[BEFORE_THAT] = state[LATELY]
-        state[LATELY] = known - departed + ready
-        state[WAS_READY] = ready
+        _remember(state, 0, known - departed, ready)
         if cycles.accepted[now]:
             item += 1
             while known < queue.first[item]:
@@ -395,14 +393,20 @@ def _is_open(state, at, cycle, room):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _remember(state, at, outstanding, ready):  # type: ignore[no-untyped-def]
+    """Go on by a cycle in which so many were outstanding, for :func:`_is_open`."""
+    state[at + BEFORE_THAT] = state[at + LATELY]
+    state[at + LATELY] = outstanding + ready
+    state[at + WAS_READY] = ready
+
+
+@kernel
 def _slot(state, at, cycle, stages, number, accepted):  # type: ignore[no-untyped-def]
     """Go on by a cycle, in which the output at the pins has a number. That of its slot."""
     place = at + UP_TO + cycle % (stages + 1)
     done = state[place] if number == NOTHING else number - 1
     ready = _is_open(state, at, cycle, MOST_IN_PACKING)
-    state[at + BEFORE_THAT] = state[at + LATELY]
-    state[at + LATELY] = state[at + COUNT] - done + ready
-    state[at + WAS_READY] = ready
+    _remember(state, at, state[at + COUNT] - done, ready)
     state[at + COUNT] += accepted
     state[place] = state[at + COUNT]
     return state[at + COUNT]

@@ -9,7 +9,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from .checks import DEFAULT_LANES, checked_lanes
-from .credit import CHUNK, NUMBER_WIDTH, PLACE_WIDTH, Credit, Step
+from .credit import PLACE_WIDTH, Credit, Step
 from .design import Design
 from .layouts import beat_layout
 from .logic import LOW, at_least, compared, majority, named, plus, select, up
@@ -33,6 +33,12 @@ _WHAT = {
     GIVEN: "whether there is a dense beat",
 }
 
+TOGETHER = 128
+"""So many bits of values share the registers that control their memory."""
+
+BANKS = "even", "odd"
+"""Of the memory: which numbers a bank has."""
+
 _COMPARED = "low", "high"
 
 
@@ -49,7 +55,9 @@ class Compactor(Design):
     The two lowest bits of the sums are made one bit a stage, as levels need them; the whole sums
     follow in stage 6. So the longest feedback loop there is an adder of as many bits as a lane's
     number. No register holds values until those after them come: each lane has its own memory, and
-    a value is at once written where it will come out.
+    a value is at once written where it will come out. The memory has two banks of 16 beats, for
+    even and for odd numbers: so the beat that is being filled and the next one are in different
+    banks.
 
     What it promises:
 
@@ -58,8 +66,8 @@ class Compactor(Design):
        output in every cycle, as long as a full one is offered in every cycle. A text never has
        more beats out than in. The last one comes out one slot behind what its last beat fills;
        there is always room for it, as the first beat of a text never fills one.
-    2. Latency: a beat that is full is at the output 12 cycles after the beat was accepted that has
-       the first value behind it; a text's last one, 13 cycles after its last beat was accepted.
+    2. Latency: a beat that is full is at the output 13 cycles after the beat was accepted that has
+       the first value behind it; a text's last one, 14 cycles after its last beat was accepted.
        Cycles in which the output waits are not counted.
     3. Values come out in order, none lost and none twice. All lanes have one but in a text's last
        beat; there the first ones do, or none. It comes with ``last``. A text with U values has as
@@ -70,7 +78,7 @@ class Compactor(Design):
        care, and so is what is in a lane without ``keep``.
     5. Self-synchronisation: from any register contents, once what is in it is out and a beat with
        ``last`` was accepted, later texts are right. Without input and with a ready consumer, it is
-       empty and ready after 50 cycles, in which at most 43 beats that never came are taken.
+       empty and ready after 85 cycles, in which at most 76 beats that never came are taken.
 
     Parameters
     ----------
@@ -94,10 +102,10 @@ class Compactor(Design):
         As given.
     width, user_width : int
         Bits of a value, and of ``user``.
-    tops, swaps, gives, stored : View or Signal
-        For proofs: the registers that say how many values wait, each from its own stage; which
-        pairs are swapped, by level; whether there is a dense beat, in stage 6; and what goes to the
-        memory from the last stage.
+    packing : Packing
+        Its stages.
+    dense : View
+        For proofs: the dense beat at the output.
 
     Members
     -------
@@ -115,24 +123,67 @@ class Compactor(Design):
         self.lanes = lanes = checked_lanes(lanes)
         layout = beat_layout(lanes, shape, user)
         self.shape, self.user = shape, user
-        self.width, self.user_width = Shape.cast(shape).width, Shape.cast(user).width
         super().__init__({"i": In(stream.Signature(layout)), "o": Out(stream.Signature(layout))})
+        self.width, self.user_width = Shape.cast(shape).width, Shape.cast(user).width
+        self.packing = Packing(lanes, self.width, self.user_width)
+        self.dense = self.o.p
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        p, packing = self.i.p, self.packing
+        credit = Credit(m, self.i, self.o, more=1)
+        m.d.comb += packing.comes.eq(self.i.valid & self.i.ready)
+        user = p.user if packing.user_width else Const(0, 0)
+        payload = packing.add(credit, p.data, p.keep, p.last, user)
+        m.d.comb += Value.cast(self.o.p).eq(payload)
+        credit.finish()
+        return m
+
+
+class Packing:
+    """The stages of a compactor, behind any others of a pipeline.
+
+    Parameters
+    ----------
+    lanes, width, user_width : int
+        How many values a beat may have, and bits of a value, and of what comes with the last one.
+
+    Attributes
+    ----------
+    comes, sparse : Signal, View
+        For proofs, and so are the others: whether a beat comes into the first stage in the next
+        cycle, and the beat.
+    tops, swaps, gives, stored, number, next : View or Signal
+        The registers that say how many values wait, each from its own stage; which pairs are
+        swapped, by level; whether there is a dense beat, in stage 6; what goes to the memory from
+        the last stage; how many dense beats were given, in stage 7; and the number of the one that
+        is next at the output.
+    """
+
+    def __init__(self, lanes: int, width: int, user_width: int) -> None:
+        self.lanes, self.width, self.user_width = lanes, width, user_width
+        self.comes = Signal()
+        self.sparse: Any = Signal(beat_layout(lanes, width, user_width))
         levels = self.lanes.bit_length() - 1
         of_levels = {f"level_{level}": level + 1 for level in range(2, levels)}
         tops = {"bit_0": 1, "bit_1": 1, **of_levels, "lane": levels, "empty": 1}
         at_end = {"lane_at_end": levels, "empty_at_end": 1}
-        each = {"writes": 1, "place": PLACE_WIDTH, "value": self.width}
+        banks = len(BANKS)
+        each = {"writes": banks, "places": PLACE_WIDTH * banks, "value": self.width}
         lists = {what: data.ArrayLayout(bits, self.lanes) for what, bits in each.items()}
-        facts = {"gives": 1, "newest": NUMBER_WIDTH, "keep": self.lanes, "last": 1}
+        number = PLACE_WIDTH + banks
+        self.number, self.next = Signal(number), Signal(number)
+        facts = {"gives": 1, "newest": number, "keep": self.lanes, "last": 1}
         facts["user"] = self.user_width
         self.tops: Any = Signal(data.StructLayout({**tops, **at_end}))
         self.swaps: Any = Signal(data.ArrayLayout(self.lanes // 2, levels))
         self.gives = Signal()
         self.stored: Any = Signal(data.StructLayout({**lists, **facts}))
 
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        credit = Credit(m, self.i, self.o)
+    def add(self, credit: Credit, values: Any, keep: Any, last: Any, user: Any) -> Value:
+        """Add the stages, behind which sparse beats are dense: what is at the output."""
+        m = credit.m
+        m.d.comb += Value.cast(self.sparse).eq(Cat(values, keep, last, user))
         sums = Sums(self.lanes)
         fill = Fill(m, self.lanes, sums)
         before = step = self._take(credit)
@@ -140,6 +191,7 @@ class Compactor(Design):
             what = _WHAT.get(stage, "values go to their lanes")
             if stage == GIVEN:
                 step = credit.give("give", what, fill.gives)
+                m.d.comb += self.number.eq(step.newest)
             else:
                 step = credit.step(f"stage_{stage}", what)
             sums.add(stage, before, step)
@@ -149,27 +201,27 @@ class Compactor(Design):
                 self._aim(before, step)
             before, last_but_one = step, before
         payload = Cat(self._values(credit, last_but_one, step), self._facts(credit, step))
-        m.d.comb += Value.cast(self.o.p).eq(payload)
         for what, top in (sums.tops | fill.tops).items():
             m.d.comb += self.tops[what].eq(top)
         m.d.comb += [
+            self.next.eq(credit.next),
             self.gives.eq(fill.gives),
             self.stored.gives.eq(step.valid),
             self.stored.newest.eq(step.newest),
         ]
-        credit.finish()
-        return m
+        return payload
 
     def _take(self, credit: Credit) -> Step:
         """Stage 1: what comes in."""
-        p, step = self.i.p, credit.step("stage_1", _WHAT[1])
-        step.keep("full", p.keep)
-        groups = (_sum(step.m, _parts(part, 1)) for part in _parts(Value.cast(p.keep), GROUP))
+        sparse, step = self.sparse, credit.step("stage_1", _WHAT[1])
+        keep = Value.cast(sparse.keep)
+        step.keep("full", keep)
+        groups = (_sum(step.m, _parts(part, 1)) for part in _parts(keep, GROUP))
         width = min(GROUP, self.lanes).bit_length()
         step.keep("groups", Cat(_extended(group, width) for group in groups))
-        step.keep("data", p.data)
-        step.keep("last", p.last)
-        step.keep("user", Value.cast(p.user) if self.user_width else Const(0, 0))
+        step.keep("data", sparse.data)
+        step.keep("last", sparse.last)
+        step.keep("user", Value.cast(sparse.user) if self.user_width else Const(0, 0))
         return step
 
     def _route(self, stage: int, before: Step, step: Step) -> None:
@@ -193,35 +245,46 @@ class Compactor(Design):
         """The last stage but one: to which beat each lane's value is written, and whether it is.
 
         That is the one that is full with this, if there is one, in the lanes behind those that had
-        a value already. It is the one behind in these, and in all lanes if none is full.
+        a value already. It is the one behind in these, and in all lanes if none is full. The two
+        have numbers that follow each other: so one is in each bank.
         """
-        fills, held = before["fills"].replicate(self.lanes), before["held"]
-        step.keep("here", fills & ~held)
-        step.keep("writes", before.comes.replicate(self.lanes) & (fills | ~held))
-        numbers = Cat(before.newest[:PLACE_WIDTH], up(before.newest)[:PLACE_WIDTH])
-        for first in range(0, self.lanes, self._together):
-            step.copy(f"numbers_{first}", numbers)
+        comes, fills, number = before.comes, before["fills"], before.newest
+        odd, half = number[0], number[1 : 1 + PLACE_WIDTH]
+        step.keep("even_place", select(odd, up(half), half))
+        step.keep("odd_place", half)
+        for chunk in range(0, self.lanes, self._together):
+            for bank, full, behind in ("even", ~odd, odd), ("odd", odd, ~odd):
+                free = comes & select(fills, full, behind)
+                step.copy(f"{bank}_if_held_{chunk}", comes & fills & behind)
+                step.copy(f"{bank}_if_free_{chunk}", free)
 
     def _values(self, credit: Credit, before: Step, step: Step) -> Value:
         """The values at the output."""
-        places = []
-        for lane in range(self.lanes):
-            numbers = before[f"numbers_{lane - lane % self._together}"]
-            place = select(before["here"][lane], *_parts(numbers, PLACE_WIDTH))
-            places.append(step.keep(f"place_{lane}", place))
-        values, writes = _parts(step["data"], self.width), step["writes"]
-        for lane, place in enumerate(places):
-            step.m.d.comb += [
-                self.stored.writes[lane].eq(writes[lane]),
-                self.stored.place[lane].eq(place),
-                self.stored.value[lane].eq(values[lane]),
-            ]
-        return credit.store_each(values, _parts(writes, 1), places)
+        values, held, parts = _parts(step["data"], self.width), before["held"], []
+        for first in range(0, self.lanes, self._together):
+            chunk = credit.chunk()
+            places = [chunk.copy(f"{bank}_place", before[f"{bank}_place"]) for bank in BANKS]
+            for lane in range(first, min(first + self._together, self.lanes)):
+                ways = [
+                    [before[f"{bank}_if_{what}_{first}"] for what in ("held", "free")]
+                    for bank in BANKS
+                ]
+                writes = [
+                    step.keep(f"{bank}_writes_{lane}", select(held[lane], *way))
+                    for bank, way in zip(BANKS, ways, strict=True)
+                ]
+                parts.append(chunk.memory(values[lane], writes, places))
+                step.m.d.comb += [
+                    self.stored.writes[lane].eq(Cat(writes)),
+                    self.stored.places[lane].eq(Cat(places)),
+                    self.stored.value[lane].eq(values[lane]),
+                ]
+        return Cat(parts)
 
     @property
     def _together(self) -> int:
-        """How many lanes share a number's register."""
-        return max(1, CHUNK // self.width)
+        """How many lanes share the registers that control their memory."""
+        return max(1, TOGETHER // self.width)
 
     def _facts(self, credit: Credit, step: Step) -> Value:
         """What comes out with the values: where they are, and about the end of the text."""

@@ -38,19 +38,25 @@ once what was in the pipeline and in the memory is out. A wrong number in a regi
 
 Where beats are not one for one
 -------------------------------
-A component may give other beats than it takes, at most one in a cycle. From the stage on in which
-it is known whether there is one (:meth:`Credit.give`), numbers are those of the beats given. What
-is accepted in a cycle t, a beat or nothing, is in *slot* t, and so is what the component gives S
-cycles later. Then the timing is:
+A component may give other beats than it takes, at most one in a cycle. What is accepted in cycle t,
+a beat or nothing, is in *slot* t, and so is what the component gives for it. In stage G it is known
+whether there is a beat in a slot (:meth:`Credit.give`), and numbers are those of the beats given.
+The memory has two banks of 16 places, one for even numbers and one for odd ones, with registers
+behind them. Then the timing is:
 
-1. A beat that is given in slot t is at the output in cycle t + S + 1, or behind those before it.
-2. With a beat goes the number of the newest one that was accepted up to its slot. If there is a
-   beat at the output, those accepted with lower numbers are *done*; if there is none, those
-   accepted S + 1 cycles before or earlier. ``i.ready`` is high from cycle 2 on if the beats that
-   were accepted and not done two cycles before, and one for each of the two cycles since in which
-   it was high, are not more than 14. So S may be up to 11.
+1. A beat that is given in slot t is at the output in cycle t + S + 2, or behind those before it.
+2. Outstanding are the beats that were accepted in the last G + 1 cycles, and those that were given
+   in an earlier slot and not taken. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later
+   one it is high if the beats outstanding two cycles before, and one for each of the two cycles
+   since in which it was high, are fewer than 32 less M. In some slots in a row, M beats more may be
+   begun than are accepted: 1 where a beat that is not full waits for more values, and 2 where a
+   beat also waits for the next one of its text.
 
-Nothing is lost if from any number of beats accepted in a row not more than one more are given.
+S may be up to 25. So many beats are begun at most as there are places, and again no cycle is
+without a beat that need not be. A wrong number may claim up to 64 beats.
+
+A single table of 32 places would be slower: a table of distributed memory has 16. As beats are in
+the banks in turn, a bank's address has a cycle more to follow ``o.ready``.
 """
 
 from itertools import pairwise
@@ -59,35 +65,26 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from .logic import any_of, flips_next, moved, select, unmerged, up
+from .logic import any_of, flips, flips_next, moved, select, unmerged, up
 from .pipeline import Section
 
 PLACES = 16
-"""How many beats the memory holds: as many as a table of distributed memory in an FPGA."""
-
-MOST_STAGES = PLACES - 4
-"""With more there would not be a beat in every cycle. It is one less if one more may be given."""
+"""How many beats a bank of the memory holds: as many as a table of distributed memory."""
 
 PLACE_WIDTH = (PLACES - 1).bit_length()
-"""Bits of a place in the memory."""
-
-NUMBER_WIDTH = PLACES.bit_length()
-"""Bits of a beat's number: one more than that of a place in the memory has."""
+"""Bits of a place in a bank."""
 
 BEFORE_MEMORY = 4
-"""So many stages before the memory, beats are looked for that are to come out."""
+"""So many stages before the memory, beats are looked for that are to come out.
 
-WAITED = 4
-"""The stage from which on beats are given, if each waits for the next one of its text."""
+It is one less with two banks, which are read a cycle earlier.
+"""
 
 CHUNK = 160
 """So many bits of memory share the registers that control them.
 
 One register for all of them would be far from most.
 """
-
-EACH_CHUNK = 128
-"""The same where each value has a place of its own."""
 
 
 class Step(Section):
@@ -99,15 +96,20 @@ class Step(Section):
 
     Attributes
     ----------
-    valid, newest : Signal
-        Whether there is a beat in it; and the number of the newest one that has been in it.
-    comes, accepted : Signal
-        The same of beats as they were accepted, where others are given.
+    valid : Signal
+        Whether there is a beat in it.
+    newest : Signal
+        The number of the newest one that has been in it, or if none are counted there yet, of the
+        newest one that was accepted.
+    comes : Signal
+        Whether there is a beat as there was before beats were counted.
     next_valid, next_newest : Value
-        What they are in the next cycle.
+        What ``valid`` and ``newest`` are in the next cycle.
     """
 
-    def __init__(self, m: Module, name: str, heading: str, previous: "Step | None") -> None:
+    def __init__(
+        self, m: Module, name: str, heading: str, previous: "Step | None", width: int
+    ) -> None:
         super().__init__(m, heading)
         self._name = name
         self._previous = previous
@@ -115,8 +117,8 @@ class Step(Section):
         self._newest_before: Value
         self._counts: Value
         self.valid = self.register(f"{name}_valid")
-        self.newest = self.register(f"{name}_newest", NUMBER_WIDTH)
-        self.comes, self.accepted = self.valid, self.newest
+        self.newest = self.register(f"{name}_newest", width)
+        self.comes = self.valid
         self.next_valid: Value
         self.next_newest: Value
 
@@ -126,11 +128,10 @@ class Step(Section):
         self._newest_before, self._counts = newest, Const(0, 1)
         self.m.d.sync += [self.valid.eq(valid), self.newest.eq(newest)]
 
-    def follow(self, previous: "Step") -> None:
-        """Know of beats that are accepted what the stage before does."""
+    def follow(self, comes: Value) -> None:
+        """Know of beats as they were before they were counted."""
         self.comes = self.register(f"{self._name}_comes")
-        self.accepted = self.register(f"{self._name}_accepted", NUMBER_WIDTH)
-        self.m.d.sync += [self.comes.eq(previous.comes), self.accepted.eq(previous.accepted)]
+        self.m.d.sync += self.comes.eq(comes)
 
     def count(self, gives: Value) -> None:
         """Say whether a beat comes into it, and count those that do."""
@@ -178,25 +179,48 @@ class Step(Section):
 
 
 class Chunk(Section):
-    """Some bits of memory that share the registers with which they are read.
+    """Some bits of memory that share the registers with which they are written and read.
 
-    Attributes
+    Parameters
     ----------
-    own : Signal
-        The place that is read.
-    coming : Value
-        What it is in the next cycle.
+    credit : Credit
+        The flow control.
+    name : str
+        How it is called.
+    reads : dict of str to (Value, Value)
+        By the names of banks: the place that is read, and which of its bits change in this cycle if
+        ``o.ready`` is high.
+    odd : (Value, Value), optional
+        With two banks, the same of whether the second one has the beat at the output.
     """
 
-    def __init__(self, m: Module, name: str, address: Value) -> None:
+    def __init__(
+        self,
+        m: Module,
+        name: str,
+        ready: Value,
+        reads: dict[str, tuple[Value, Value]],
+        odd: tuple[Value, Value] | None,
+    ) -> None:
         super().__init__(m, f"Memory, {name}")
         self._name = name
+        self._ready = ready
         self._memories = 0
-        # For Verilog and synthesis it has no initial level, as the address registers of block RAM
-        # have none: so a device without distributed memory can take such a one.
-        own = Signal(len(address), name=f"{name}_next", reset_less=True, attrs={"power_up": "any"})
-        self.own = self.adopt(own)
-        self.coming: Value
+        self._reads = {
+            bank: self._follow(f"{bank}next", *own, power_up="any") for bank, own in reads.items()
+        }
+        self._odd = None if odd is None else self._follow("is_odd", *odd)
+
+    def _follow(self, of: str, now: Value, flips: Value, **attrs: str) -> Signal:
+        """A register of its own with what is read.
+
+        For Verilog and synthesis an address has no initial level, as the address registers of block
+        RAM have none: so a device without distributed memory can take such a one.
+        """
+        own = Signal(len(now), name=f"{self._name}_{of}", reset_less=True, attrs=attrs)
+        waits = select(flips, own, now)
+        self.m.d.sync += self.adopt(own).eq(select(self._ready, now ^ flips, waits))
+        return own
 
     def copy(self, of: str, coming: Value) -> Signal:
         """A register of this chunk's own."""
@@ -204,23 +228,35 @@ class Chunk(Section):
         self.m.d.sync += register.eq(unmerged(coming, register))
         return register
 
-    def memory(
-        self, value: Value, writes: Value, place: Value, address: Value | None = None
-    ) -> Value:
-        """What was written last to the place that is read: to its own, if no other is named."""
+    def memory(self, value: Value, writes: list[Value], places: list[Value]) -> Value:
+        """What was written last to the place of the beat at the output.
+
+        Of each bank: whether the value is written to it now, and to which place.
+        """
         number, self._memories = self._memories, self._memories + 1
-        table = memory.Memory(
-            shape=len(value), depth=PLACES, init=[], attrs={"stage": f"Memory, {self._name}"}
-        )
-        self.m.submodules[f"{self._name}_memory" + f"_{number}" * (number > 0)] = table
-        write, read = table.write_port(), table.read_port(domain="comb")
-        self.m.d.comb += [
-            write.en.eq(writes),
-            write.addr.eq(place),
-            write.data.eq(value),
-            read.addr.eq(self.own if address is None else address),
+        name = f"{self._name}_memory" + f"_{number}" * (number > 0)
+        found = []
+        for (bank, own), writes_now, place in zip(self._reads.items(), writes, places, strict=True):
+            table = memory.Memory(
+                shape=len(value), depth=PLACES, init=[], attrs={"stage": f"Memory, {self._name}"}
+            )
+            self.m.submodules[f"{name}_{bank}".rstrip("_")] = table
+            write, read = table.write_port(), table.read_port(domain="comb")
+            self.m.d.comb += [
+                write.en.eq(writes_now),
+                write.addr.eq(place),
+                write.data.eq(value),
+                read.addr.eq(own),
+            ]
+            found.append(read.data)
+        if self._odd is None:
+            return found[0]
+        registers = [
+            self.register(f"{name}_{bank}read", len(value), reset_less=True) for bank in self._reads
         ]
-        return read.data
+        self.m.d.sync += [own.eq(read) for own, read in zip(registers, found, strict=True)]
+        even, odd = registers
+        return select(self._odd, odd, even)
 
 
 class Credit(Section):
@@ -235,79 +271,70 @@ class Credit(Section):
         Where all of it is.
     i, o : stream
         Input and output.
-    waits : bool
-        Whether each beat waits for the next one of its text. It is given when that is in the stage
-        before :data:`WAITED`, or if it ended its text, in the slot behind it.
+    more : int
+        How many beats more may be begun than were accepted, in slots in a row. If it is not 0, the
+        component calls :meth:`give`, and the memory has two banks.
 
     Attributes
     ----------
-    gives : Value
-        Whether a beat is given, in the stage before that in which it is known, where others are
-        given than accepted.
+    next : Signal
+        The number of the beat that is at the output, or the next to be there.
     """
 
-    def __init__(self, m: Module, i: Any, o: Any, *, waits: bool = False) -> None:
+    def __init__(self, m: Module, i: Any, o: Any, *, more: int = 0) -> None:
         super().__init__(m, "Flow control: which beat is the next to come out, and credit")
-        self._i, self._o = i, o
+        self._i, self._o, self._more = i, o, more
+        self._banks = 2 if more else 1
+        self._width = (PLACES * self._banks).bit_length()
         self._steps: list[Step] = []
+        self._counted: Step | None = None
         self._chunks = 0
-        self._waits = waits
-        self.gives: Value = Const(0, 1)
         # The same as `i.ready`, near what counts: that one has a long way to what gives beats.
         self._accepts = Signal(name="accepts")
-        # The number of the beat that is at the output, or the next to be there.
-        self._next = self.register("next", NUMBER_WIDTH, init=1)
+        self.next = self.register("next", self._width, init=1)
         # Which of its bits change in this cycle if `o.ready` is high: none while nothing is there.
         # So a copy of a bit is one lookup table, and only `ready` has a long way to it.
-        self._flips = self.register("flips_if_ready", NUMBER_WIDTH)
+        self._flips = self.register("flips_if_ready", self._width)
+        if more:
+            # The place of the next even number, and the same of its bits.
+            self._even = self.register("next_even", PLACE_WIDTH, init=1)
+            self._even_flips = self.register("even_flips_if_ready", PLACE_WIDTH)
 
     @property
     def stages(self) -> int:
         """How many there are so far."""
         return len(self._steps)
 
-    def step(self, name: str, what: str) -> Step:
-        """The next stage, and what happens in it, for the heading."""
-        if self._waits and self.stages == WAITED - 1:
-            return self.give(name, what, self._follows(self._steps[-2]))
+    def step(self, name: str, what: str, valid: Value | None = None) -> Step:
+        """The next stage, and what happens in it, for the heading.
+
+        There are the beats of the stage before in it, or others that ``valid`` tells.
+        """
         step, previous = self._new_step(name, what)
         if previous is None:
             step.accept(self._i.valid & self._i.ready, self._i.valid & self._accepts)
         else:
-            step.take(previous.valid, previous.newest)
+            step.take(previous.valid if valid is None else valid, previous.newest)
             if previous.comes is not previous.valid:
-                step.follow(previous)
+                step.follow(previous.comes)
         return step
-
-    def _follows(self, step: Step) -> Value:
-        """Whether the beat before is given in this slot: it ended its text, or this one comes.
-
-        It is known in the stage behind this one.
-        """
-        holds, ends, last = step.register("holds"), step.register("holds_last"), step["last"]
-        gives = step.register("gives")
-        step.m.d.sync += gives.eq(holds & (ends | step.valid))
-        with step.m.If(step.valid):
-            step.m.d.sync += [holds.eq(1), ends.eq(last)]
-        with step.m.Elif(ends):
-            step.m.d.sync += holds.eq(0)
-        return gives
 
     def give(self, name: str, what: str, gives: Value) -> Step:
         """The next stage, from which on beats are those that the component gives, and numbers, too.
 
         Whether there is one is known in the stage before.
         """
-        self.gives = gives
         step, previous = self._new_step(name, what)
         assert previous is not None
         step.count(gives)
-        step.follow(previous)
+        step.follow(previous.valid)
+        self._counted = step
         return step
 
     def _new_step(self, name: str, what: str) -> tuple[Step, Step | None]:
         previous = self._steps[-1] if self._steps else None
-        step = Step(self.m, name, f"Stage {self.stages + 1}, {name}: {what}", previous)
+        heading = f"Stage {self.stages + 1}, {name}: {what}"
+        step = Step(self.m, name, heading, previous, self._width)
         self._steps.append(step)
         return step, previous
 
@@ -317,34 +344,32 @@ class Credit(Section):
         It is kept in the beat's place in the memory, in chunks of a size.
         """
         bits, parts = Value.cast(value), []
+        valid, number = step.next_valid, step.next_newest
         for begin in range(0, len(bits), size):
-            chunk = self._chunk()
-            writes = chunk.copy("writes", step.next_valid)
-            place = chunk.copy("place", step.next_newest[:PLACE_WIDTH])
-            parts.append(chunk.memory(bits[begin : begin + size], writes, place))
+            chunk = self.chunk()
+            if self._banks == 1:
+                writes = [chunk.copy("writes", valid)]
+                place = chunk.copy("place", number[:PLACE_WIDTH])
+            else:
+                writes = [
+                    chunk.copy("even_writes", valid & ~number[0]),
+                    chunk.copy("odd_writes", valid & number[0]),
+                ]
+                place = chunk.copy("place", number[1 : 1 + PLACE_WIDTH])
+            places = [place] * self._banks
+            parts.append(chunk.memory(bits[begin : begin + size], writes, places))
         return Cat(parts)
 
-    def store_each(self, values: list[Value], writes: list[Value], places: list[Value]) -> Value:
-        """Some values, each in a place of its own, when the beat with that place is at the output.
-
-        Registers have what is written, in the same cycle as the values.
-        """
-        together, parts = max(1, EACH_CHUNK // len(values[0])), []
-        for number, one in enumerate(zip(values, writes, places, strict=True)):
-            if number % together == 0:
-                chunk = self._chunk()
-            parts.append(chunk.memory(*one))
-        return Cat(parts)
-
-    def _chunk(self) -> Chunk:
+    def chunk(self) -> Chunk:
         """The next chunk, with the place of the beat that is at the output, or the next there."""
-        number, flips = self._next[:PLACE_WIDTH], self._flips[:PLACE_WIDTH]
-        chunk = Chunk(self.m, f"chunk_{self._chunks}", number)
+        name, number, flips = f"chunk_{self._chunks}", self.next, self._flips
         self._chunks += 1
-        waits = select(flips, chunk.own, number)
-        chunk.coming = select(self._o.ready, number ^ flips, waits)
-        self.m.d.sync += chunk.own.eq(chunk.coming)
-        return chunk
+        if self._banks == 1:
+            reads = {"": (number[:PLACE_WIDTH], flips[:PLACE_WIDTH])}
+            return Chunk(self.m, name, self._o.ready, reads, None)
+        half = slice(1, 1 + PLACE_WIDTH)
+        reads = {"even_": (self._even, self._even_flips), "odd_": (number[half], flips[half])}
+        return Chunk(self.m, name, self._o.ready, reads, (number[0], flips[0]))
 
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
@@ -352,10 +377,11 @@ class Credit(Section):
         No register here is behind more than two lookup tables. So it is known some cycles early
         whether a beat is there, for each of the numbers that may be the next then.
         """
-        m, o, number = self.m, self._o, self._next
-        last = self._steps[-1]
-        one_for_one = last.comes is last.valid
-        assert BEFORE_MEMORY <= self.stages <= MOST_STAGES - (not one_for_one)
+        m, o, number = self.m, self._o, self.next
+        # A beat that is taken lets another one in, which is at the output `latency` + 3 later.
+        latency = self.stages + self._banks
+        assert self.stages >= BEFORE_MEMORY
+        assert latency + 3 <= PLACES * self._banks - self._more
         taken, odd = o.valid & o.ready, number[0]
         was_taken = self.register("was_taken")
         m.d.sync += was_taken.eq(taken)
@@ -365,46 +391,36 @@ class Credit(Section):
         for ahead, (same, more) in enumerate(pairwise(self._compared())):
             there.append(self.register(f"there_{ahead}"))
             m.d.sync += there[-1].eq(select(was_taken, more.any(), same.any()))
-        # The same of the number of this cycle. In the next one `first` says it of the number then,
-        # and `second` of the one behind; and two say whether that is there and odd, which is so
-        # behind a number that is even.
+        # The same of the number of this cycle.
         known = [select(was_taken, more, same) for same, more in pairwise(there)]
-        first, second = self.register("first_there"), self.register("second_there")
-        odd_first = self.register("odd_first_there")
-        even_second = self.register("even_second_there")
+
+        def is_there(name: str, one: Value, other: Value) -> Value:
+            """Whether the next beat is there in the next cycle: if it is odd, or even, or either.
+
+            One register says it of the number then, and one of the number behind that.
+            """
+            first, second = self.register(f"{name}first"), self.register(f"{name}second")
+            m.d.sync += [
+                first.eq(select(taken, known[1] & other, known[0] & one)),
+                second.eq(select(taken, known[2] & one, known[1] & other)),
+            ]
+            return select(taken, second, first)
+
+        is_valid = is_there("", Const(1, 1), Const(1, 1))
+        is_odd = is_there("odd_", odd, ~odd)
         m.d.sync += [
-            first.eq(select(taken, known[1], known[0])),
-            second.eq(select(taken, known[2], known[1])),
-            odd_first.eq(select(taken, known[1] & ~odd, known[0] & odd)),
-            even_second.eq(select(taken, known[2] & odd, known[1] & ~odd)),
             number.eq(select(o.ready, number ^ self._flips, number)),
-        ]
-        is_valid, valid_and_odd = (
-            select(taken, second, first),
-            select(taken, even_second, odd_first),
-        )
-        m.d.sync += [
             self.adopt(o.valid).eq(is_valid),
-            self._flips.eq(flips_next(is_valid, valid_and_odd, number)),
+            self._flips.eq(flips_next(is_valid, is_odd, number)),
         ]
-        if one_for_one:
-            self._give_credit(number, PLACES, Const(0))
-        else:
-            # While nothing is at the output, there are not more than are in the stages.
-            self._give_credit(self._oldest(), PLACES - 1, ~o.valid)
-
-    def _oldest(self) -> Value:
-        """The number of the newest beat that was accepted up to the slot of the one at the output.
-
-        It is known early. So it is in the memory when the beat is next to be at the output, and can
-        be read a cycle before it is.
-        """
-        step, chunk = self._steps[-2], self._chunk()
-        writes = chunk.copy("writes", step.next_valid)
-        place = chunk.copy("place", step.next_newest[:PLACE_WIDTH])
-        oldest = chunk.register("oldest", NUMBER_WIDTH, reset_less=True)
-        self.m.d.sync += oldest.eq(chunk.memory(step.accepted, writes, place, chunk.coming))
-        return oldest
+        if self._banks == 2:
+            # The next even number changes behind an even one: with that it is the same.
+            even, is_even = self._even, is_there("even_", ~odd, odd)
+            m.d.sync += [
+                even.eq(select(o.ready, even ^ self._even_flips, even)),
+                self._even_flips.eq(is_even.replicate(len(even)) & flips(even)),
+            ]
+        self._give_credit()
 
     def _compared(self) -> list[Value]:
         """Of five numbers in order: with what the beat is in the memory in three cycles.
@@ -413,41 +429,50 @@ class Credit(Section):
         number only counts if the beat before it is there. So either that beat is the newest one, or
         the beat itself has arrived.
         """
-        step = self._steps[-BEFORE_MEMORY]
+        step = self._steps[self._banks - 1 - BEFORE_MEMORY]
         befores = [step.next_newest_and(by) for by in (1, 0, -1, -2, -3)]
-        pairs = [slice(n, n + 2) for n in range(0, NUMBER_WIDTH, 2)]
+        pairs = [slice(n, n + 2) for n in range(0, self._width, 2)]
         found: list[Value] = []
         for ahead, before in enumerate(befores):
-            name, init = f"arriving_{ahead}", (1 - ahead) % (1 << NUMBER_WIDTH)
-            arriving = self.register(name, NUMBER_WIDTH, init=init)
+            name, init = f"arriving_{ahead}", (1 - ahead) % (1 << self._width)
+            arriving = self.register(name, self._width, init=init)
             found.append(self.register(f"differs_{ahead}", len(pairs)))
-            differs = Cat(arriving[pair] != self._next[pair] for pair in pairs)
+            differs = Cat(arriving[pair] != self.next[pair] for pair in pairs)
             self.m.d.sync += [arriving.eq(before), found[-1].eq(differs)]
         return found
 
-    def _give_credit(self, oldest: Value, most: int, free: Value) -> None:
-        """Be ready if not more beats are outstanding than ``most`` with the one that may come then.
+    def _newest(self) -> Value:
+        """The number of the newest beat outstanding.
+
+        Where others are given than are accepted, these are the beats that were given up to the
+        stage behind the one behind that in which they are counted, and those that were accepted
+        behind these slots.
+        """
+        first, counted = self._steps[0], self._counted
+        if counted is None:
+            return first.newest
+        given, newest = self.register("given", self._width), self.register("newest", self._width)
+        before = self._steps[self._steps.index(counted) - 1]
+        accepted = self.register("accepted_before", self._width)
+        self.m.d.sync += [
+            accepted.eq(before.newest),
+            given.eq(counted.newest - accepted),
+            newest.eq(first.newest + given + (self._i.valid & self._accepts)),
+        ]
+        return newest
+
+    def _give_credit(self) -> None:
+        """Be ready if not more beats are outstanding than there is room for, with the next one.
 
         Two cycles pass between a count and the ``ready`` that follows from it. A beat that may be
         accepted in them is counted as if it was: so there are never more, and none is refused
         without need while the source offers one in every cycle.
-
-        Parameters
-        ----------
-        oldest : Value
-            The number of the oldest beat outstanding, or of the next one, if there is none.
-        most : int
-            The most beats outstanding.
-        free : Value
-            Whether few beats are outstanding, whatever the number is.
         """
-        m, ready = self.m, self.register("ready")
+        m, ready, most = self.m, self.register("ready"), PLACES * self._banks - self._more
         # One less than the beats outstanding and the one that may be accepted in this cycle.
-        outstanding = self.register("outstanding", NUMBER_WIDTH)
-        m.d.sync += outstanding.eq(self._steps[0].newest - oldest + ready)
-        with m.If(free):
-            m.d.sync += outstanding.eq(0)
-        none, up_to = (1 << NUMBER_WIDTH) - 1, range(most - 2)
+        outstanding = self.register("outstanding", self._width)
+        m.d.sync += outstanding.eq(self._newest() - self.next + ready)
+        none, up_to = (1 << self._width) - 1, range(most - 2)
         few = any_of(outstanding == number for number in (none, *up_to))
         ready_next = few | ((outstanding == most - 2) & ~ready)
         accepts = self.adopt(self._accepts)

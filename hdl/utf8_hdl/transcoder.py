@@ -3,12 +3,12 @@
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from .checks import DEFAULT_LANES, checked_lanes, checked_type
-from .compactor import Compactor
-from .credit import CHUNK, NUMBER_WIDTH, Credit, Step
+from .compactor import Packing
+from .credit import CHUNK, Credit, Step
 from .design import Design
 from .encoding_scheme import EncodingScheme
 from .layouts import TEXT_STATUS, beat_layout, elements
@@ -20,9 +20,6 @@ from .writers import WRITERS, write_pairs
 MOST_UNITS = 128
 """How many units a beat of the output may have."""
 
-COUNTED_CHUNK = 32
-"""So many bits of memory share registers where something is done with them at once."""
-
 BYTE_ORDER_MARK = 0xFEFF
 
 HIGHEST = 0x10FFFF
@@ -32,18 +29,21 @@ HIGHEST = 0x10FFFF
 class Transcoder(Design):
     """Converts text to another encoding scheme and replaces each error by U+FFFD.
 
-    It is made of two parts with a flow control each. The first, :class:`.Units`, reads code points
-    and writes their units, which are in the places of a beat where they end. The second is a
-    :class:`~utf8_hdl.compactor.Compactor`. A beat waits in the last stage of the first part until
-    the next one of its text is there, or for no other one if it has ``last``: only then is it known
-    what is in its last place. A sequence may go on in the next beat, or be cut by it; or a
-    character ends there, of which the high surrogate is in this beat.
+    It is one pipeline of 20 stages, behind credit as in :mod:`utf8_hdl.credit`, with one memory at
+    its end. Seven stages read code points. Stage 8 writes their units, which are in the places of a
+    beat where they end. Stages 10 to 20 pack the units: they are
+    :class:`~utf8_hdl.compactor.Packing`, as in a :class:`~utf8_hdl.compactor.Compactor`.
+
+    Stage 9, the join, holds a beat until the next one of its text comes, or for one cycle if it has
+    ``last``: only then are the units of its last place complete. A sequence may continue in the
+    next beat, or be cut by it; or a character ends there whose high surrogate is in this beat.
 
     What it promises:
 
     1. Throughput: one beat in every cycle but the first after reset, on any input, while the
-       consumer is ready. A stalled cycle costs at most one cycle. A text never has more beats out
-       than in.
+       consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at the
+       output in every cycle, as long as a beat whose units fill one is offered in every cycle. A
+       text never has more beats out than in.
     2. Latency: a full beat comes out once there is a unit behind it. It is at the output 22 cycles
        after the beat was accepted that follows the one with that unit, or 23 cycles after that one
        itself if it is its text's last. The last beat of a text is at the output 24 cycles after the
@@ -58,9 +58,8 @@ class Transcoder(Design):
     5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
        byte of the same text, it ends what is unfinished before it, as the end of a text does.
     6. Self-synchronisation: from any register contents, once what is in it is out and a beat with
-       ``last`` was accepted, later texts are right. Without input, its first part is empty
-       and ready after 48 cycles in which its compactor is ready; the compactor is, after 50 cycles
-       without a beat from the first part and with a ready consumer.
+       ``last`` was accepted, later texts are right. Without input and with a ready consumer, it is
+       empty and ready after 95 cycles, in which at most 86 beats that never came are taken.
 
     Parameters
     ----------
@@ -89,8 +88,15 @@ class Transcoder(Design):
     out_lanes : int
         How many bytes a beat of the output may have: for each unit that a beat of the input may
         have, two to UTF-16 (four from UTF-32), and four to UTF-8 and UTF-32.
-    units, compactor : Units, Compactor
-        Its two parts, for proofs.
+    packing : Packing
+        Stages 10 to 20.
+    dense : View
+        For proofs, and so are the others: the beat of units whose bytes are at the output.
+    wrong : Signal
+        Whether there is an error in the beat in stage 8, slot 0 included.
+    arrives, arriving : Signal, View
+        Whether there is a beat in stage 8, and the beat: units, those of slot 0 first, ``last``,
+        and with that ``error``.
 
     Members
     -------
@@ -137,16 +143,21 @@ class Transcoder(Design):
                 "o": Out(stream.Signature(beat_layout(self.out_lanes, user=TEXT_STATUS))),
             }
         )
-        self.units = Units(self, self._units, self._in_slot, self._width)
-        self.compactor = Compactor(lanes=self._units, shape=self._width, user=1)
-        for part in (self.units, self.compactor):
-            part._MustUse__silence = True  # Amaranth warns of the whole if it is not used.
+        self.packing = Packing(self._units, self._width, 1)
+        self.dense: Any = Signal(beat_layout(self._units, self._width, 1))
+        self.wrong, self.arrives = Signal(), Signal()
+        slots = dict(beat_layout(self._units + self._in_slot, self._width).members)
+        self.arriving: Any = Signal(data.StructLayout({**slots, "error": 1}))
+
+    @property
+    def _has_pairs(self) -> bool:
+        """Whether a slot has both surrogates of a pair, as a unit of the input may be a pair."""
+        return (self.source.unit_bytes, self.target.unit_bytes) == (4, 2)
 
     @property
     def _in_slot(self) -> int:
         """How many units a slot has."""
-        sizes = self.source.unit_bytes, self.target.unit_bytes
-        return 4 if sizes[1] == 1 else 2 if sizes == (4, 2) else 1
+        return 4 if self.target.unit_bytes == 1 else 2 if self._has_pairs else 1
 
     @property
     def _width(self) -> int:
@@ -155,129 +166,54 @@ class Transcoder(Design):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.units, m.submodules.compactor = units, compactor = self.units, self.compactor
-        wiring.connect(m, wiring.flipped(self.i), units.i)
-        wiring.connect(m, units.o, compactor.i)
-        self._deliver(m, compactor.o)
+        credit = Credit(m, self.i, self.o, more=2)
+        make = READERS[self.source.unit_bytes](credit, self.i, self.profile, self.source)
+        write = self._write(credit, make)
+        join = self._join(credit, make, write)
+        m.d.comb += self.packing.comes.eq(join.valid)
+        beat = (join[name] for name in ("data", "keep", "last", "error"))
+        self._deliver(m, self.packing.add(credit, *beat))
+        credit.finish()
         return m
 
-    def _deliver(self, m: Module, dense: Any) -> None:
-        """The bytes of units."""
-        size, order, o = self.target.unit_bytes, self.target.byte_order, self.o
-        values = elements(dense.p, "data")
-        m.d.comb += [
-            dense.ready.eq(o.ready),
-            o.valid.eq(dense.valid),
-            o.p.data.eq(Cat(_byte(value, number) for value in values for number in order)),
-            o.p.keep.eq(Cat(keep.replicate(size) for keep in elements(dense.p, "keep"))),
-            o.p.last.eq(dense.p.last),
-            o.p.user.error.eq(dense.p.user),
-        ]
-
-
-def _byte(value: Value, number: int) -> Value:
-    """A byte of a value, with zeros above its highest bit."""
-    bits = value[8 * number : 8 * number + 8]
-    return Cat(bits, Const(0, 8 - len(bits)))
-
-
-class Units(wiring.Component):
-    """The first part of a transcoder: for each beat of bytes one of units, in slots.
-
-    A pipeline of nine stages, behind credit as in :mod:`utf8_hdl.credit`: seven of the reader, one
-    that writes, and one in which a beat waits for the next one of its text.
-
-    Parameters
-    ----------
-    transcoder : Transcoder
-        Of which it is a part.
-    units, in_slot, width : int
-        How many units there are in all slots but slot 0, and in each; and the bits of a unit.
-
-    Attributes
-    ----------
-    transcoder : Transcoder
-        As given; also its ``profile`` and ``lanes``.
-    wrong : Signal
-        For proofs, and so are the others: whether there is an error in the beat in stage 8,
-        slot 0 included.
-    arrives, arriving : Signal, View
-        Whether there is a beat in stage 8, and what it is: units, those of slot 0 first, ``last``,
-        and with that ``error``.
-    gives, stored : Signal, View
-        Whether a beat is given, known in stage 3: one that waits, when the next one comes, or if it
-        ended its text, in the slot behind it. And what goes to the memory from the last stage: the
-        beat, whether one is given, and the number of the newest one given.
-
-    Members
-    -------
-    i : ``In(stream.Signature(beat_layout(lanes)))``
-        Beats of bytes.
-    o : ``Out(stream.Signature(beat_layout(units, width, 1)))``
-        For each of them, in order, the units of its places; in the last place also what slot 0 of
-        the next one of its text has. With ``last`` comes as ``user`` whether there was an error in
-        the text.
-    """
-
-    i: Any
-    o: Any
-
-    def __init__(self, transcoder: Transcoder, units: int, in_slot: int, width: int) -> None:
-        self.transcoder, self._in_slot = transcoder, in_slot
-        self.profile, self.lanes = transcoder.profile, transcoder.lanes
-        self._width = width
-        dense = beat_layout(units, width, 1)
-        slots = dict(beat_layout(units + in_slot, width).members)
-        super().__init__(
-            {
-                "i": In(stream.Signature(beat_layout(transcoder.lanes))),
-                "o": Out(stream.Signature(dense)),
-            }
-        )
-        self.wrong, self.arrives, self.gives = Signal(), Signal(), Signal()
-        self.arriving: Any = Signal(data.StructLayout({**slots, "error": 1}))
-        to_memory = {"beat": dense, "gives": 1, "newest": NUMBER_WIDTH}
-        self.stored: Any = Signal(data.StructLayout(to_memory))
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        transcoder = self.transcoder
-        profile, source = transcoder.profile, transcoder.source
-        sizes = source.unit_bytes, transcoder.target.unit_bytes
-        credit = Credit(m, self.i, self.o, waits=True)
-        make = READERS[sizes[0]](credit, self.i, profile, source)
-        writer = write_pairs if sizes == (4, 2) else WRITERS[sizes[1]]
-        units = writer(make, profile.code_point_width)
-        write = credit.step("write", "the units")
+    def _write(self, credit: Credit, make: Step) -> Step:
+        """Stage 8: the units of code points."""
+        m, write = credit.m, credit.step("write", "the units")
+        writer = write_pairs if self._has_pairs else WRITERS[self.target.unit_bytes]
         planes, where = [], []
-        for number, unit in enumerate(units):
+        for number, unit in enumerate(writer(make, self.profile.code_point_width)):
             planes += [
                 named(m, f"unit_{number}_{bit}", plane) for bit, plane in enumerate(unit.bits)
             ]
             where.append(named(m, f"unit_{number}_kept", unit.kept))
         slots = range(len(make["token"]))
-        bits = (plane[slot] for slot in slots for plane in planes)
         kept = [Cat(kept[slot] for kept in where) for slot in slots]
-        if transcoder.strip_bom:
+        if self.strip_bom:
             slot, is_mark = self._byte_order_mark(make)
             kept[slot] = kept[slot] & ~is_mark.replicate(self._in_slot)
-        write.keep("units", Cat(bits))
+        write.keep("units", Cat(plane[slot] for slot in slots for plane in planes))
         write.keep("kept", Cat(*kept))
         error = self._error(make, write)
         facts = Cat(write["units"], write["kept"], write["last"], error)
-        m.d.comb += [self.arrives.eq(write.comes), Value.cast(self.arriving).eq(facts)]
-        self._join(credit, make, write)
-        return m
+        m.d.comb += [self.arrives.eq(write.valid), Value.cast(self.arriving).eq(facts)]
+        return write
 
-    def _join(self, credit: Credit, make: Step, write: Step) -> None:
-        """The last stage: a beat goes on with slot 0 of the next one of its text in its last place.
+    def _join(self, credit: Credit, make: Step, write: Step) -> Step:
+        """Stage 9: a beat goes on with slot 0 of the next one of its text in its last place.
 
         It is held until that comes. If it ended its text, it goes on in the slot behind its own.
         """
-        m, some = credit.m, self._in_slot
-        join = credit.step("join", "a beat, and what the next one of its text adds to it")
-        held: Any = join.adopt(Signal(self.o.p.shape(), name="held", reset_less=True))
-        bits, coming = Value.cast(held), self.arriving
+        m, some, coming = credit.m, self._in_slot, self.arriving
+        holds, ends = write.register("holds"), write.register("holds_last")
+        with m.If(write.valid):
+            m.d.sync += [holds.eq(1), ends.eq(coming.last)]
+        with m.Elif(ends):
+            m.d.sync += holds.eq(0)
+        what = "a beat, and what the next one of its text adds to it"
+        join = credit.step("join", what, holds & (ends | write.valid))
+        layout = beat_layout(self._units, self._width, 1)
+        held: Any = join.adopt(Signal(layout, name="held", reset_less=True))
+        bits = Value.cast(held)
         own = Cat(
             elements(coming, "data")[some:],
             elements(coming, "keep")[some:],
@@ -286,45 +222,52 @@ class Units(wiring.Component):
         )
         for number, begin in enumerate(range(0, len(bits), CHUNK)):
             chunk = slice(begin, begin + CHUNK)
-            with m.If(write.copy(f"comes_{number}", make.comes)):
+            with m.If(write.copy(f"comes_{number}", make.valid)):
                 m.d.sync += bits[chunk].eq(own[chunk])
-        added = [
-            Cat(coming[part][n] for n in range(some)) & ~held.last.replicate(some * width)
-            for part, width in (("data", self._width), ("keep", 1))
-        ]
-        values, kept = (
-            Cat(whole[: -len(more)], whole[-len(more) :] | more)
-            for whole, more in zip(map(Value.cast, (held.data, held.keep)), added, strict=True)
-        )
-        stored = join.keep("joined", Cat(values, kept, held.last, held.user))
-        # Behind its memory, the compactor counts `keep` at once.
-        data, others = stored[: len(values)], stored[len(values) :]
+        for name, width in ("data", self._width), ("keep", 1):
+            whole = Value.cast(held[name])
+            more = Cat(coming[name][n] for n in range(some)) & ~ends.replicate(some * width)
+            join.keep(name, Cat(whole[: -len(more)], whole[-len(more) :] | more))
+        join.keep("last", held.last)
+        join.keep("error", held.user)
+        return join
+
+    def _deliver(self, m: Module, payload: Value) -> None:
+        """The bytes of units."""
+        dense = self.dense
+        size, order, p = self.target.unit_bytes, self.target.byte_order, self.o.p
+        values = elements(dense, "data")
         m.d.comb += [
-            Value.cast(self.o.p).eq(
-                Cat(credit.store(join, data), credit.store(join, others, COUNTED_CHUNK))
-            ),
-            self.gives.eq(credit.gives),
-            Value.cast(self.stored).eq(Cat(stored, join.valid, join.newest)),
+            Value.cast(dense).eq(payload),
+            p.data.eq(Cat(_byte(value, number) for value in values for number in order)),
+            p.keep.eq(Cat(keep.replicate(size) for keep in elements(dense, "keep"))),
+            p.last.eq(dense.last),
+            p.user.error.eq(dense.user),
         ]
-        credit.finish()
 
     def _error(self, make: Step, write: Step) -> Value:
         """With the last beat of a text, whether there was an error in it."""
         last, seen = write["last"], write.register("error_seen")
         write.m.d.comb += self.wrong.eq(write.keep("errors", any_of_fours(make["errors"])).any())
         seen_now = seen | self.wrong
-        with write.m.If(write.comes):
+        with write.m.If(write.valid):
             write.m.d.sync += seen.eq(seen_now & ~last)
         return seen_now & last
 
     def _byte_order_mark(self, make: Step) -> tuple[int, Value]:
         """In which slot a byte order mark is, and whether there is one in this beat."""
-        transcoder, last = self.transcoder, make["last"]
-        unit = 2 if transcoder.source.unit_bytes == 1 else 0  # in UTF-8 it is EF BB BF
-        beat, place = divmod(unit, transcoder.places)
+        last = make["last"]
+        unit = 2 if self.source.unit_bytes == 1 else 0  # in UTF-8 it is EF BB BF
+        beat, place = divmod(unit, self.places)
         slot, number = place + 1, make.register("beat_of_text", 2)
-        with make.m.If(make.comes):
+        with make.m.If(make.valid):
             make.m.d.sync += number.eq(select(last, Const(0, 2), number + ~number.all()))
-        width = transcoder.profile.code_point_width
+        width = self.profile.code_point_width
         value = Cat(make[f"code_point_{bit}"][slot] for bit in range(width))
         return slot, make["token"][slot] & (number == beat) & (value == BYTE_ORDER_MARK)
+
+
+def _byte(value: Value, number: int) -> Value:
+    """A byte of a value, with zeros above its highest bit."""
+    bits = value[8 * number : 8 * number + 8]
+    return Cat(bits, Const(0, 8 - len(bits)))

@@ -121,12 +121,12 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         "(outstanding == most - 2)",
     ),
     ("decoder", "drains", "credit that does not come back"): (
-        "step.take(previous.valid, previous.newest)",
-        "step.take(previous.valid, select(previous.valid, up(step.newest), step.newest))",
+        "previous.valid if valid is None else valid, previous.newest)",
+        "previous.valid, select(previous.valid, up(step.newest), step.newest))",
     ),
     ("decoder", "passes", "the place of the beat before"): (
-        'copy("place", step.next_newest[:PLACE_WIDTH])\n            parts',
-        'copy("place", step.newest[:PLACE_WIDTH])\n            parts',
+        'copy("place", number[:PLACE_WIDTH])',
+        'copy("place", step.newest[:PLACE_WIDTH])',
     ),
     ("decoder", "gaps", REFUSED): clears_what_is_carried("i.valid & ~i.ready"),
     ("validator", "gaps", REFUSED): clears_what_is_carried("i.valid & ~i.ready"),
@@ -187,24 +187,24 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         "(outstanding == most - 2)",
     ),
     ("validator", "timing", "a register of the flow control without a reset"): (
-        'self.register("flips_if_ready", NUMBER_WIDTH)',
-        'self.register("flips_if_ready", NUMBER_WIDTH, reset_less=True)',
+        'self.register("flips_if_ready", self._width)',
+        'self.register("flips_if_ready", self._width, reset_less=True)',
     ),
     ("decoder", "timing", "the next number survives a reset"): (
-        'self.register("next", NUMBER_WIDTH, init=1)',
-        'self.register("next", NUMBER_WIDTH, init=1, reset_less=True)',
+        'self.register("next", self._width, init=1)',
+        'self.register("next", self._width, init=1, reset_less=True)',
     ),
     ("decoder", "timing", "a beat comes out late"): (
         "(1, 0, -1, -2, -3)",
         "(0, -1, -2, -3, -4)",
     ),
     ("validator", "drains", "credit that does not come back"): (
-        "step.take(previous.valid, previous.newest)",
-        "step.take(previous.valid, select(previous.valid, up(step.newest), step.newest))",
+        "previous.valid if valid is None else valid, previous.newest)",
+        "previous.valid, select(previous.valid, up(step.newest), step.newest))",
     ),
     ("validator", "passes", "the place of the beat before"): (
-        'copy("place", step.next_newest[:PLACE_WIDTH])\n            parts',
-        'copy("place", step.newest[:PLACE_WIDTH])\n            parts',
+        'copy("place", number[:PLACE_WIDTH])',
+        'copy("place", step.newest[:PLACE_WIDTH])',
     ),
     ("decoder", "slots", "slot 0 reports a sequence that is complete"): (
         "reported = Cat(needs[0], ",
@@ -227,7 +227,7 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'credit.store(lanes.paired, lanes.paired._previous["last"])',
     ),
     ("decoder", "passes", "the memory's address stays when the output is taken"): (
-        "select(self._o.ready, number ^ flips, waits)",
+        "select(self._ready, now ^ flips, waits)",
         "waits",
     ),
     ("decoder", "timing", "`ready` survives a reset"): (

@@ -176,9 +176,9 @@ def test_after_any_stalls_there_is_an_output_in_every_cycle(design, stalled):
 @pytest.mark.parametrize(
     ("design", "good", "bad"),
     [
-        (Validator(lanes=2), "(number, PLACES, Const(0))", "(number, PLACES - 1, Const(0))"),
-        (Compactor(lanes=2), "PLACES - 1, ~o.valid)", "PLACES - 2, ~o.valid)"),
-        (Validator(lanes=2), "newest - oldest + ready", "newest - oldest + 1"),
+        (Validator(lanes=2), '"ready"), PLACES', '"ready"), PLACES - 1'),
+        (Compactor(lanes=2), '"ready"), PLACES * self._banks', '"ready"), PLACES'),
+        (Validator(lanes=2), "self.next + ready", "self.next + 1"),
     ],
 )
 def test_credit_that_is_too_low_is_found_out(design, good, bad):

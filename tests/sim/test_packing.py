@@ -111,18 +111,18 @@ def test_latency_is_as_its_docstring_says():
     """Accepted in cycles 1 to 3; the first beat is full when the value behind it is there."""
     trace = events([(b"abcde", True)], lanes=2)
     assert np.flatnonzero(trace.is_accepted).tolist() == [1, 2, 3]
-    assert np.flatnonzero(trace["o.valid"]).tolist() == [2 + 12, 3 + 12, 3 + 13]
+    assert np.flatnonzero(trace["o.valid"]).tolist() == [2 + 13, 3 + 13, 3 + 14]
     assert trace["o.last"][trace.is_taken].tolist() == [0, 0, 1]
     trace = events([(b"ab", True), (b"c", True)], lanes=2)
-    assert np.flatnonzero(trace["o.valid"]).tolist() == [1 + 13, 2 + 13]
+    assert np.flatnonzero(trace["o.valid"]).tolist() == [1 + 14, 2 + 14]
 
 
 def test_credit_is_as_its_docstring_says():
-    """Nothing is taken. The full beat at the output has number 2: one input is done."""
+    """Nothing is taken. 31 beats are outstanding, and one more is not full."""
     nothing_taken = FixedStalls(), FixedStalls((True,) * 60)
     trace = events([(bytes(100), True)], nothing_taken, lanes=2)
-    assert trace["i.ready"][:20].tolist() == [0] + 16 * [1] + [0] * 3
-    # Beats without a value are done in time, whatever the output does.
+    assert np.count_nonzero(trace.is_accepted[:60]) == 31 + 1
+    # Beats without a value are not outstanding for long, whatever the output does.
     empty = {"i.keep": np.zeros((40, 2)), "i.data": np.zeros((40, 2)), "i.last": np.zeros(40)}
     columns = {name: column.astype(np.uint8) for name, column in empty.items()}
     assert events([columns], nothing_taken, lanes=2)["i.ready"][1:41].all()
@@ -130,12 +130,12 @@ def test_credit_is_as_its_docstring_says():
 
 WRONG_TIMING = {
     "an end in the slot of its input": (
-        "                if queue.ends[known]:\n                    queue.due[known] = NEVER",
-        "                if False:\n                    queue.due[known] = NEVER",
+        "waits * (1 - queue.cut[known]) + queue.ends[known]",
+        "waits * (1 - queue.cut[known])",
     ),
-    "the number of the last input": (
-        "queue.due[known - 1], queue.number[known - 1] = due, up_to",
-        "queue.due[known - 1], queue.number[known - 1] = due, up_to - cycles.accepted[now]",
+    "an input is outstanding a cycle less": (
+        "waits, window = 0, 1 if timing.waits else 0, timing.counted + 1",
+        "waits, window = 0, 1 if timing.waits else 0, timing.counted",
     ),
 }
 
@@ -146,7 +146,7 @@ def test_campaign_finds_a_wrong_timing(edit):
 
 
 def test_campaign_finds_a_stage_too_many():
-    assert not agrees(timed(Compactor(lanes=2), Packing(12)))
+    assert not agrees(timed(Compactor(lanes=2), Packing(12, 7)))
 
 
 WRONG_RESULT = {

@@ -52,9 +52,6 @@ class Property:
         The component's timing model.
     is_lemma : bool
         Whether it is about the specification or the timing model, with no design in it.
-    part : str
-        The attribute of the component with the part of it that it is about; nothing if it is about
-        the whole.
     ends : callable
         Whether a proof of it ends within minutes for a design. It is not tried for any other one.
     """
@@ -64,7 +61,6 @@ class Property:
     state: Callable[["Bench", str], None]
     timing: Any
     is_lemma: bool = False
-    part: str = ""
     ends: Callable[[Any], bool] = for_any
 
     @property
@@ -75,7 +71,6 @@ class Property:
     def bench(self, profile: Profile, designs: Designs) -> "Bench":
         """A bench on which it is said of designs."""
         bench = Bench(profile, designs, self.timing)
-        bench.part = self.part
         self.state(bench, self.component)
         return bench
 
@@ -102,9 +97,9 @@ class Bench(Elaboratable):
     inputs : dict of str to Signal
         What is free in every cycle.
     components : dict of str to Component
-        The designs, parts of designs and references on the bench, by name.
+        The designs and references on the bench, by name.
     designs : set of str
-        Names of the whole designs among them.
+        Names of the designs among them.
     resets, enables : dict of str to Value
         The reset and the clock enable of a design, by its name, if it has them.
     any_start : list of str
@@ -122,8 +117,6 @@ class Bench(Elaboratable):
         anything at first, these may be any cycles of any run.
     reach : int
         In so many cycles everything is reached that can be; as usual if it is 0.
-    part : str
-        The attribute of designs of which a part is put on the bench in their place.
     cut : list of Value
         What designs drive and is yet free in every cycle, so that nothing of what drives it counts.
     model_reset : Value
@@ -150,7 +143,6 @@ class Bench(Elaboratable):
         self.sources: list[str] = []
         self.cycles = 0
         self.reach = 0
-        self.part = ""
         self.cut: list[Value] = []
         self.same_start: dict[str, str] = {}
         self.model_reset: Value = Value.cast(0)
@@ -192,11 +184,7 @@ class Bench(Elaboratable):
         reset in the cycles of ``reset``, or keep what they hold in those without ``enable``.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
-        if self.part:
-            component._MustUse__silence = True  # Amaranth need not warn of the whole.
-            component = getattr(component, self.part)
-        else:
-            self.designs.add(name)
+        self.designs.add(name)
         if any_start:
             self.any_start.append(name)
         if isinstance(any_start, str):

@@ -6,15 +6,12 @@ has. So what is proved of one slot, whatever the registers hold but for the tops
 over all slots of any run: `begins` is where it begins, and `counted` its step.
 """
 
-from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value, signed
 
-from utf8_hdl.credit import PLACE_WIDTH
-
-from .bench import Bench, accepts, delayed, gives, memory, waits
-from .lanes import Stored
+from .bench import Bench, gives, memory, waits
 from .streams import EVERY, drains, properties_of
 from .timing import CreditTiming
 
@@ -33,72 +30,89 @@ GIVEN = 7
 """From that stage on there are dense beats."""
 
 
-NUMBER = 5
-"""Bits of a beat's number."""
-
-ROOM = 15
-"""Beats accepted and not done, at most: one more may be given."""
-
-
 class PackingTiming(CreditTiming):
-    """Of the compactor, and of what has other stages: the documented timing where other beats are
-    given than are accepted.
-
-    The design tells in a stage whether one is given, and the pins whether it is taken.
+    """Of the compactor, and of what has other stages: where other beats are given than are
+    accepted.
 
     Attributes
     ----------
-    stages, given_in : int
-        How many stages there are, and which one tells it.
-    valid : Value
-        There is a beat at the output.
-    ready : Value
-        One can be taken, if a beat is at the output in those cycles in which the pin says so.
-    fits : Value
-        So far there were never more beats given and not taken than places.
+    stages, counted : int
+        How many stages there are, and from which one on beats that are given are counted.
+    waits : bool
+        Whether a beat waits for the next one of its text before it is packed.
     """
 
-    stages, given_in = STAGES, GIVEN - 1
-    fits: Value
+    stages, counted, waits = STAGES, GIVEN, False
+    places = 32
 
-    def _describe(self, b: Bench, m: Any, design: Any, specification: Any) -> None:
-        self.known, self.result, self.backlog = Const(1), Const(0), Const(0)
-        # Numbers of the newest beat accepted and given, and of the next to be at the output.
-        accepted, given = Signal(NUMBER), Signal(NUMBER)
-        following = Signal(NUMBER, init=1)
-        taken = specification.heeds & gives(design)
-        newest = (accepted + accepts(design))[:NUMBER]
-        newest_given = (given + (specification.heeds & design.gives))[:NUMBER]
-        next_following = (following + taken)[:NUMBER]
-        m.d.sync += accepted.eq(newest)
-        m.d.sync += [given.eq(newest_given), following.eq(next_following)]
-        arrived = delayed(m, newest_given, self.stages + 1 - self.given_in)
-        self.valid = self._left(arrived, following) != 0
-        self.fits = ~b.since(self._left(newest_given, following) > self.places)
+    @classmethod
+    def drain_cycles(cls) -> int:
+        """One more behind the registers of the memory, and one more for credit."""
+        return super().drain_cycles() + 2
 
-        # With each beat goes the number of the newest one that was accepted up to its slot. It is
-        # in the last but one stage that it goes to the memory, and it is read in the cycle before.
-        before_last = self.stages - 1
-        stored = delayed(m, Cat(design.gives, newest_given[:-1]), before_last - self.given_in)
-        up_to_slot = delayed(m, newest, before_last)
-        with_it = memory(m, self.places, stored[0], stored[1:], up_to_slot)
-        oldest = delayed(m, with_it[next_following[:-1]])
-        self.ready = ready = Signal()
-        before = delayed(m, Mux(design.o.valid, self._left(accepted + ready, oldest), 0))
-        m.d.sync += ready.eq(before + ready < ROOM)
+    @classmethod
+    def most_held(cls) -> int:
+        """Also those that are to be given although nothing comes."""
+        return super().most_held() + cls.ahead()
+
+    @classmethod
+    def ahead(cls) -> int:
+        """So many beats more may be begun than were accepted, in slots in a row."""
+        return 1 + cls.waits
 
 
-class Heeding(Stored):
-    """The specification of what has the timing, from some cycle on."""
+class Numbers:
+    """What the documented timing says in any cycle, by the numbers of beats and the pins before.
 
-    def __init__(self, design: Any, heeds: Value) -> None:
-        super().__init__(design, [])
-        self.heeds = heeds
+    Parameters
+    ----------
+    b : Bench
+        Where.
+    design : Component
+        The design.
+    first : Value
+        Whether it is reset in this cycle. Then there is nothing, and was nothing before.
+
+    Attributes
+    ----------
+    valid, ready : Value
+        There must be a beat at the output, and one can be accepted.
+    fits : Value
+        There are not more beats given and not taken than places.
+    in_order : Value
+        Behind no stage there are more beats that were not taken than in front of it.
+    counts : Value
+        The number of the next beat at the output is that of the cycle before, or if a beat was
+        taken then, the number behind it.
+    """
+
+    def __init__(self, b: Bench, design: Any, first: Value) -> None:
+        timing, packing = b.timing, design.packing
+        width = len(packing.next)
+        following, given = Mux(first, 1, packing.next), Mux(first, 0, packing.number)[:width]
+        taken, ready = ~first & gives(design), ~first & design.i.ready
+        accepted = ready & design.i.valid
+
+        def left(number: Value, following: Value) -> Value:
+            return (number + 1 - following)[:width]
+
+        behind = [b.before(given, n) for n in range(timing.stages + 3 - timing.counted)]
+        counts = [left(number, following) for number in behind]
+        self.valid = counts[-1] != 0
+        self.fits = counts[0] <= timing.places
+        self.in_order = Cat(later <= count for count, later in pairwise(counts)).all()
+        self.counts = following == b.before((following + taken)[:width])
+
+        inside = sum(b.before(accepted, 3 + n) for n in range(timing.counted + 1))
+        waiting = left(b.before(given, 4), b.before(following, 2))
+        outstanding = (inside + waiting + b.before(ready, 2))[:width]
+        room = timing.places - timing.ahead()
+        self.ready = ~b.before(first) & (outstanding + b.before(ready) < room)
 
 
 def levels_of(design: Any) -> int:
     """Bits of a lane's number."""
-    levels: int = design.lanes.bit_length() - 1
+    levels: int = design.packing.lanes.bit_length() - 1
     return levels
 
 
@@ -124,8 +138,8 @@ class Waiting:
 
     def __init__(self, b: Bench, design: Any, age: int) -> None:
         tops: Any = {
-            what: b.before(Value.cast(design.tops[what]), age - TOLD_IN.get(what, WHOLE))
-            for what in design.tops.shape().members
+            what: b.before(Value.cast(design.packing.tops[what]), age - TOLD_IN.get(what, WHOLE))
+            for what in design.packing.tops.shape().members
         }
         lane, empty = tops["lane"], tops["empty"]
         self.count = Mux(empty, 0, lane + 1)
@@ -157,14 +171,14 @@ class Slot:
     design : Component
         The compactor, with any start.
     age : int
-        How many cycles ago a beat may have been accepted in it.
+        How many cycles ago a beat may have come in it.
 
     Attributes
     ----------
     comes, last : Value
-        Whether a beat was, and one with `last`.
+        Whether a beat came in it, and one with `last`. What comes is free.
     beat : View
-        It, or what was offered.
+        It, or what there was without one.
     before, behind : Waiting
         What the tops say in front of the slot and behind it.
     agreed : Value
@@ -182,16 +196,19 @@ class Slot:
 
     def __init__(self, b: Bench, design: Any, age: int = STAGES + 1) -> None:
         self._b, self._age = b, age
-        self.beat: Any = design.i.p.shape()(self.at(design.i.p, 0))
-        self.comes = self.at(accepts(design), 0)
+        packing = design.packing
+        if not b.cut:
+            b.cut += [packing.comes, Value.cast(packing.sparse)]
+        self.beat: Any = packing.sparse.shape()(self.at(packing.sparse, 0))
+        self.comes = self.at(packing.comes, 0)
         self.last = self.comes & self.beat.last
         self.before, self.behind = Waiting(b, design, age), Waiting(b, design, age - 1)
         self.agreed = self.at(Const(1), 0) & self.before.agreed
-        self.stored: Any = design.stored.shape()(self.at(design.stored, STAGES))
-        self.keep = Value.cast(self.beat.keep) & self.comes.replicate(design.lanes)
+        self.stored: Any = design.packing.stored.shape()(self.at(design.packing.stored, STAGES))
+        self.keep = Value.cast(self.beat.keep) & self.comes.replicate(design.packing.lanes)
         *self.goes_to, total = (self.before.count + count for count in counts(self.keep))
-        self.fills = total > design.lanes
-        self.rest = Mux(self.fills, total - design.lanes, total)
+        self.fills = total > design.packing.lanes
+        self.rest = Mux(self.fills, total - design.packing.lanes, total)
 
     def at(self, value: Any, stage: int) -> Value:
         """What something was when the slot was in a stage."""
@@ -222,9 +239,9 @@ def given(b: Bench, name: str) -> None:
     stored, ends = following.stored, slot.last
     agreed = slot.agreed & following.agreed
     gives = following.fills | ends
-    kept = Cat(slot.rest > lane for lane in range(design.lanes))
-    all_kept = Const(1).replicate(design.lanes)
-    user = slot.beat.user if design.user_width else Const(0, 0)
+    kept = Cat(slot.rest > lane for lane in range(design.packing.lanes))
+    all_kept = Const(1).replicate(design.packing.lanes)
+    user = slot.beat.user if design.packing.user_width else Const(0, 0)
     expected = Cat(Mux(ends, kept, all_kept), ends, Mux(ends, user, 0))
     b.never(
         agreed & (stored.gives != gives),
@@ -236,6 +253,15 @@ def given(b: Bench, name: str) -> None:
     b.cycles = STAGES + 3
 
 
+def is_written(stored: Any, lane: Value, number: Value) -> Value:
+    """Whether the place of a dense beat is written in a lane."""
+    both = stored.places[lane]
+    even, odd = both[: len(both) // 2], both[len(both) // 2 :]
+    half = number[1 : 1 + len(even)]
+    writes = stored.writes[lane]
+    return Mux(number[0], writes[1] & (odd == half), writes[0] & (even == half))
+
+
 def places(b: Bench, name: str) -> None:
     """For each value of a beat that is accepted when the tops agree, the lane in which it belongs
     is written: that behind the value before it, of the dense beat in which values wait, and from
@@ -245,22 +271,24 @@ def places(b: Bench, name: str) -> None:
     slot = Slot(b, design)
     stored, comes = slot.stored, slot.agreed & slot.comes
     # The dense beat in which values wait: it is given in this slot if it becomes full.
-    waiting = stored.newest + ~slot.fills
+    waiting = (stored.newest + ~slot.fills)[: len(stored.newest)]
     # Any lane of the beat, and any lane of the memory.
-    lane, into = b.free(range(design.lanes), "lane"), b.free(range(design.lanes), "into")
+    lane, into = (
+        b.free(range(design.packing.lanes), "lane"),
+        b.free(range(design.packing.lanes), "into"),
+    )
     levels = levels_of(design)
     goes_to = Array(slot.goes_to)[lane]
     here = comes & Array(slot.keep)[lane] & (goes_to[:levels] == into)
     b.never(
-        here & ~stored.writes[into],
-        here & (stored.place[into] != (waiting + goes_to[levels])[:PLACE_WIDTH]),
+        here & ~is_written(stored, into, waiting + goes_to[levels]),
     )
     is_held = into < slot.before.count
-    place = (waiting + is_held)[:PLACE_WIDTH]
-    unharmed = slot.comes & (~is_held | slot.fills) & (stored.place[into] == place)
-    b.never(slot.agreed & stored.writes[into] & ~unharmed)
+    unharmed = slot.comes & (~is_held | slot.fills)
+    others = stored.writes[into].all() | ~is_written(stored, into, waiting + is_held)
+    b.never(slot.agreed & stored.writes[into].any() & (~unharmed | others))
     b.reaches("a value in the next dense beat", here & goes_to[levels])
-    b.reaches("a lane that is not written", comes & ~stored.writes[into])
+    b.reaches("a lane that is not written", comes & ~stored.writes[into].any())
     b.cycles = STAGES + 2
 
 
@@ -288,9 +316,9 @@ def sums(b: Bench, name: str) -> None:
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
     for level in range(levels_of(design)):
-        middles = range(1 << level, design.lanes, 2 << level)
+        middles = range(1 << level, design.packing.lanes, 2 << level)
         expected = Cat(Cat(swapped(slot.goes_to[middle], level)) for middle in middles)
-        told = slot.at(design.swaps[level], known_in(level))
+        told = slot.at(design.packing.swaps[level], known_in(level))
         b.never(slot.agreed & slot.comes & (told != expected))
     b.reaches("a full beat", slot.agreed & slot.fills)
     b.cycles = STAGES + 2
@@ -301,8 +329,8 @@ def routes(b: Bench, name: str) -> None:
     block are swapped that `sums` says: the first value of the upper half goes as many lanes before
     or behind it as there are values in between, which are not more than lanes."""
     design = b.design(name, any_start=True)
-    b.cut += [Value.cast(design.swaps[level]) for level in range(levels_of(design))]
-    lane, goes_to = (b.free(range(design.lanes), what) for what in ("lane", "goes_to"))
+    b.cut += [Value.cast(design.packing.swaps[level]) for level in range(levels_of(design))]
+    lane, goes_to = (b.free(range(design.packing.lanes), what) for what in ("lane", "goes_to"))
     swapped_so: Value = Const(1)
     for level in range(levels_of(design)):
         between = b.free(level + 1, f"between_{level}")
@@ -311,11 +339,13 @@ def routes(b: Bench, name: str) -> None:
         # before the middle.
         possible = Mux(is_upper, between <= low, (between > 0) & (between + low <= 1 << level))
         middle_goes_to = Mux(is_upper, goes_to - between, goes_to + between)[: level + 1]
-        told = b.before(Value.cast(design.swaps[level]), STAGES - known_in(level))
+        told = b.before(Value.cast(design.packing.swaps[level]), STAGES - known_in(level))
         own = told.word_select(block, 1 << level)
         swapped_so &= possible & (own == Cat(swapped(middle_goes_to, level)))
-    taken = b.before(Value.cast(design.i.p.data), STAGES).word_select(lane, design.width)
-    stored = Value.cast(design.stored.value).word_select(goes_to, design.width)
+    taken = b.before(Value.cast(design.packing.sparse.data), STAGES).word_select(
+        lane, design.packing.width
+    )
+    stored = Value.cast(design.packing.stored.value).word_select(goes_to, design.packing.width)
     there = b.before(Const(1), STAGES) & swapped_so
     b.never(there & (stored != taken))
     b.reaches("a value", there)
@@ -342,54 +372,80 @@ def begins(b: Bench, name: str) -> None:
     behind_reset = b.before(first, STAGES + 2)
     b.never(behind_reset & ~(slot.before.agreed & (slot.before.count == 0)))
     in_stages = b.since(first) & ~b.since(b.before(first, STAGES + 1))
-    b.never(in_stages & design.stored.gives)
-    b.reaches("a beat behind it", b.since(first) & accepts(design))
-    b.reaches("values that waited at reset", first & ~design.tops.empty)
+    b.never(in_stages & design.packing.stored.gives)
+    b.reaches("a beat behind it", b.since(first) & design.packing.comes)
+    b.reaches("values that waited at reset", first & ~design.packing.tops.empty)
     b.cycles = STAGES + 3
 
 
+NEAR = 8
+"""In so many cycles it is decided whether a beat is at the output."""
+
+
 def timing(b: Bench, name: str) -> None:
-    """Behind a cycle of reset, whatever the registers hold, there is a beat at the output in
-    exactly the cycles of the documented timing, under any stalls and whatever dense beats are
-    given, as long as there are places for them."""
-    heeds = b.since(Const(1))
-    design = b.design(name, any_start=True, reset=~heeds)
-    b.cut.append(design.gives)
-    expected = b.timing(b, design, Heeding(design, heeds))
-    b.never(heeds & expected.fits & (design.o.valid != expected.valid))
-    b.reaches("a beat that waits", heeds & expected.fits & waits(design))
+    """There is a beat at the output in exactly the cycles of the documented timing, under any
+    stalls and whatever dense beats are given, as long as there are places for them.
+
+    That is an induction. Behind a cycle of reset, whatever the registers held, it is so in the
+    first cycles. And in any run, whatever the registers hold at first, if it is so in some cycles,
+    and the numbers of beats are in order, it is so in the next one.
+    """
+    never = Const(0, 1)
+    design = b.design(name, any_start=True)
+    first = ~b.since(Const(1))
+    after_reset = b.design(f"{name}_after_reset", any_start=True, reset=first)
+    b.cut += [design.packing.gives, after_reset.packing.gives]
+    depth = b.timing.stages + 3 - b.timing.counted  # of the numbers that are looked at
+
+    numbers = Numbers(b, design, never)
+    right = numbers.in_order & numbers.counts & (design.o.valid == numbers.valid)
+    so_far, fit = b.before(Const(1), depth), b.since(~numbers.fits)
+    for _ in range(NEAR):
+        so_far = b.before(so_far & right)
+    b.never(so_far & ~fit & ~right)
+    b.reaches("a beat that waits", so_far & right & ~fit & waits(design))
+
+    numbers = Numbers(b, after_reset, first)
+    right = numbers.in_order & numbers.counts & (after_reset.o.valid == numbers.valid)
+    b.never(b.since(first) & ~b.since(~numbers.fits) & ~right)
+    b.cycles = depth + NEAR + 2
 
 
 def credit(b: Bench, name: str) -> None:
-    """A beat can be taken in exactly the cycles of the documented timing, under any stalls,
-    whatever dense beats are given and are at the output, and after a reset in any cycle."""
-    design = b.resettable(name)
-    b.cut.append(design.gives)
-    expected = b.timing(b, design, Heeding(design, Const(1)))
-    b.never(design.i.ready != expected.ready)
-    b.reaches("a beat that cannot be taken", b.since(design.i.ready) & ~design.i.ready)
-
-
-def idle(b: Bench, name: str) -> None:
-    """Whatever the registers hold: a beat can be taken in the second cycle after one in which
-    nothing is at the output. So credit does not depend on numbers of beats that never came."""
+    """A beat can be accepted in exactly the cycles of the documented timing, by the numbers of
+    beats and the pins in the cycles before, whatever the registers hold; and behind a cycle of
+    reset, as if there had been nothing before."""
     design = b.design(name, any_start=True)
-    second_after = b.before(Const(1), 2) & ~b.before(design.o.valid, 2)
-    b.never(second_after & ~design.i.ready)
-    b.reaches("a beat at the output then", second_after & design.o.valid)
-    b.cycles = 3
+    first = ~b.since(Const(1))
+    after_reset = b.design(f"{name}_after_reset", any_start=True, reset=first)
+    b.cut += [design.packing.gives, after_reset.packing.gives]
+    window = b.timing.counted + 4
+    expected = Numbers(b, design, Const(0, 1)).ready
+    known = b.before(Const(1), window)
+    b.never(known & (design.i.ready != expected))
+    b.reaches("a beat that cannot be accepted", known & ~design.i.ready)
+    b.reaches("a beat that can be accepted", known & design.i.ready)
+    expected = Numbers(b, after_reset, first).ready
+    b.never(b.since(first) & (after_reset.i.ready != expected))
+    b.cycles = window + 2
 
 
-def at_output(b: Bench, design: Any) -> Callable[[Value, Value, Value], Value]:
-    """A function: of what is written to places, what was last written to that of the beat which is
-    at the output, by its number, or the next to be there."""
-    following = Signal(PLACE_WIDTH, init=1)
-    b.model.d.sync += following.eq(following + gives(design))
+def written(b: Bench, following: Value, value: Value, writes: Value, places: list[Value]) -> Value:
+    """What was written last to the place of the beat at the output, by its number: it is read in
+    the cycle before. Of each bank: whether the value is written to it, and to which place."""
 
-    def read(value: Value, writes: Value, place: Value) -> Value:
-        return memory(b.model, 1 << PLACE_WIDTH, writes, place, value)[following]
+    def earlier(now: Value) -> Value:
+        register = Signal(len(now), reset_less=True)  # as a reset does not change the memory
+        b.model.d.sync += register.eq(now)
+        return register
 
-    return read
+    before = earlier(Cat(value))
+    even, odd = (
+        memory(b.model, 1 << len(place), earlier(writes[bank]), earlier(place), before)
+        for bank, place in enumerate(places)
+    )
+    half = following[1:]
+    return Mux(following[0], odd[half], even[half])
 
 
 def passes(b: Bench, name: str) -> None:
@@ -397,69 +453,74 @@ def passes(b: Bench, name: str) -> None:
     to the place of its number in that lane's memory, and the rest is what was known of the beat in
     the last stage, whatever all that is. A reset in any cycle changes nothing but the numbers."""
     design = b.resettable(name)
-    stored = design.stored
+    packing, p = design.packing, design.dense
+    stored = packing.stored
     facts = Cat(Value.cast(stored.keep), stored.last, stored.user)
-    b.cut += [*map(Value.cast, (stored.writes, stored.place, stored.value)), facts, design.gives]
-    read = at_output(b, design)
-    written_to = [
-        read(stored.value[n], stored.writes[n], stored.place[n]) for n in range(design.lanes)
-    ]
-    known = read(facts, stored.gives, stored.newest[:PLACE_WIDTH])
-    p = design.o.p
-    facts_out = Cat(Value.cast(p.keep), p.last, p.user if design.user_width else Const(0, 0))
+    lists = map(Value.cast, (stored.writes, stored.places, stored.value))
+    b.cut += [*lists, facts, packing.gives]
+    following = Signal(range(b.timing.places), init=1)
+    b.model.d.sync += following.eq(following + gives(design))
+    values = []
+    for lane in range(packing.lanes):
+        both = stored.places[lane]
+        places = [both[: len(both) // 2], both[len(both) // 2 :]]
+        values.append(written(b, following, stored.value[lane], stored.writes[lane], places))
+    number = stored.newest
+    writes, place = Cat(stored.gives & ~number[0], stored.gives & number[0]), number[1:-1]
+    known = written(b, following, facts, writes, [place, place])
+    facts_out = Cat(Value.cast(p.keep), p.last, p.user if packing.user_width else Const(0, 0))
     b.never(
-        design.o.valid & (Value.cast(p.data) != Cat(written_to)),
+        design.o.valid & (Value.cast(p.data) != Cat(values)),
         design.o.valid & (facts_out != known),
     )
     b.reaches("a beat behind another one", b.since(gives(design)) & gives(design))
 
 
 def room(b: Bench, name: str) -> None:
-    """With the documented timing no value is written to the place of a dense beat that is not
-    taken, and there are never more beats given and not taken than places. That is said of any
-    single beat. From when it can be at the output until it is taken, it is there itself or one with
-    a number that is not higher; so a beat can only be taken if few enough that came behind its slot
-    had been accepted."""
+    """In slots in a row, not more dense beats are given and begun than beats were accepted, and one
+    more, or two more if a beat waits for the next one of its text.
+
+    So a value is never written to the place of a dense beat that is not taken. As long as beats are
+    accepted by the documented timing, outstanding beats, those that can be accepted in the two
+    cycles since, and so many more, are never more than places. What is outstanding is what was
+    given up to a slot and not taken, and what was accepted in the slots behind it. And these are
+    the slots of which this is said.
+    """
     m = b.model
-    may, last, fills_too = (b.free(1, name) for name in ("may", "last", "fills"))
-    ready, unfinished, ended = Signal(), Signal(), Signal()
+    accepted, last, fills = (b.free(1, name) for name in ("accepted", "last", "fills"))
+    comes, ends = accepted, last
+    if b.timing.waits:
+        holds, ends = Signal(), Signal()
+        comes = holds & (ends | accepted)
+        with m.If(accepted):
+            m.d.sync += [holds.eq(1), ends.eq(last)]
+        with m.Elif(ends):
+            m.d.sync += holds.eq(0)
     # What is given in a slot: no text's first beat fills one.
-    takes = may & ready
-    gives_one = (takes & fills_too & unfinished) | ended
-    m.d.sync += ended.eq(takes & last)
-    with m.If(takes):
-        m.d.sync += unfinished.eq(~last)
-    # The one that is watched, what comes behind its slot, and when it can be at the output.
-    watched, taken = Signal(), Signal()
-    begins_now = gives_one & ~watched & b.free(1, "watch")
-    came, more = Signal(NUMBER), Signal(NUMBER)
-    m.d.sync += watched.eq(watched | begins_now)
-    with m.If(watched):
-        m.d.sync += [came.eq(came + takes), more.eq(more + gives_one)]
-    arrived = delayed(m, begins_now | watched, b.timing.stages + 1)
-    m.d.sync += taken.eq(taken | (arrived & b.free(1, "takes")))
-    before = delayed(m, Mux(arrived & ~taken, came + 1, 0) + ready)
-    m.d.sync += ready.eq(before + ready < ROOM)
-    # Beats behind it up to the one to which values go.
-    begun = more + gives_one + (takes | unfinished)
-    waits_there = watched & ~taken
-    b.never(waits_there & (begun > b.timing.places - 1))
-    b.reaches("all places", waits_there & (begun == b.timing.places - 1))
+    unfinished, ended = Signal(), Signal()
+    given = (comes & fills & unfinished) | ended
+    m.d.sync += ended.eq(comes & ends)
+    with m.If(comes):
+        m.d.sync += unfinished.eq(~ends)
+    # What is given more than accepted since some slot. Any slot may be the first one, so also the
+    # one in which there are as few as can be counted here.
+    counts, more = Signal(), Signal(signed(4))
+    m.d.sync += counts.eq(counts | b.free(1, "begins"))
+    now = more + given - accepted
+    with m.If(counts):
+        m.d.sync += more.eq(Mux(now < -4, -4, now))
+    begun = now + (comes | unfinished)
+    b.never(counts & (begun > b.timing.ahead()))
+    b.reaches("as many more", counts & (begun == b.timing.ahead()))
 
 
-PACKING = {"timing": timing, "credit": credit, "idle": idle, "drains": drains}
-"""What is proved of the flow control of all that has such a timing."""
+PACKING = {"timing": timing, "credit": credit, "passes": passes, "drains": drains}
+"""What is proved of the flow control and the memory of all that has such a timing."""
 
-_OWN = {
-    "counted": counted,
-    "given": given,
-    "sums": sums,
-    "routes": routes,
-    "places": places,
-    "begins": begins,
-    "self-synchronisation": self_synchronisation,
-    "passes": passes,
-} | PACKING
+SLOTS = {"counted": counted, "given": given, "sums": sums, "routes": routes, "places": places}
+"""What is proved of packing, from slot to slot."""
+
+_OWN = {**SLOTS, "begins": begins, "self-synchronisation": self_synchronisation} | PACKING
 
 _LEMMAS = {"room": room}
 

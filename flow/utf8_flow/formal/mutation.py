@@ -200,7 +200,7 @@ def circuits(mutants: Mutants) -> dict[str, Circuit]:
     """
     found = {}
     for what in proofs_of(mutants.spec):
-        if not (what.is_lemma or what.part or what.name == "verilog"):
+        if not (what.is_lemma or what.name == "verilog"):
             # The twin in `reset` has no clock edge in one cycle; an instance of Verilog has one.
             state = _reset if what.name == "reset" else what.state
             with suppress(BeyondMutants):

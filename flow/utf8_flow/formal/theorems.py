@@ -2,7 +2,7 @@
 
 A step is proved by properties, or it is an argument, which no tool has checked. Each assumption of
 a step names the properties that discharge it, or is an argument as well. A property of another
-component is named with that component, as in ``compactor: given``.
+component is named with that component, as in ``decoder: conservation``.
 """
 
 from dataclasses import dataclass
@@ -251,20 +251,32 @@ def _laned(logic: tuple[Step, ...], claim: str) -> Theorem:
     )
 
 
-_MUTUAL = Assumption(
-    "The other two of `timing`, `credit` and `room` hold in earlier cycles.",
-    ("timing", "credit", "room"),
-    "Each of the three is about one cycle, so an induction over cycles combines them.",
-)
 _FLOW_CONTROL = (
-    Step("`o.valid` is that of the documented timing after a reset.", ("timing",), (_MUTUAL,)),
     Step(
-        "`i.ready` is that of the documented timing, also after a reset in any cycle.",
-        ("credit",),
-        (_MUTUAL,),
+        "`o.valid` is that of the documented timing, after a reset from any register contents.",
+        ("timing",),
+        (
+            Assumption(
+                "There are places for the beats that are given.",
+                ("room", "credit"),
+                "`timing` holds up to a cycle in which there are not, `credit` and `room` in every "
+                "cycle; so an induction over cycles combines them.",
+            ),
+        ),
     ),
-    Step("The credit does not depend on old numbers.", ("idle",)),
-    Step("No dense beat overwrites one that was not taken.", ("room",), (_MUTUAL,)),
+    Step("`i.ready` is that of the documented timing, also after a reset.", ("credit",)),
+    Step(
+        "No dense beat overwrites one that was not taken.",
+        ("room",),
+        (
+            Assumption(
+                "A beat is accepted only while the outstanding beats leave room.",
+                ("credit",),
+                "The step is about slots in a row. That there are places then is an argument: its "
+                "statement has it.",
+            ),
+        ),
+    ),
 )
 
 THEOREMS = {
@@ -424,55 +436,32 @@ THEOREMS = {
                 ),
             ),
             Step(
-                "The output of the first part is what was last written for its beat, also after a "
+                "The stages behind the join make the beats dense, in the steps of the compactor's "
+                "theorem.",
+                ("packing-begins", "counted", "given", "sums", "routes", "places"),
+                (Assumption("The beats that come to them leave the join.", ("joins",)),),
+            ),
+            Step(
+                "Each unit of the output is what was last written for its dense beat, also after a "
                 "reset in any cycle.",
                 ("passes",),
                 (Assumption("Nothing overwrites a waiting beat.", ("room",)),),
             ),
             *_FLOW_CONTROL,
-            Step(
-                "The compactor makes the beats dense: its theorem.",
-                (
-                    "compactor: counted",
-                    "compactor: given",
-                    "compactor: sums",
-                    "compactor: routes",
-                    "compactor: places",
-                    "compactor: passes",
-                ),
-                (
-                    Assumption(
-                        "The theorem holds for the transcoder's width of 8, 16 or 21 bits and one "
-                        "bit of `user`.",
-                        (),
-                        "The compactor is proved for the width of `--width`, without `user`.",
-                    ),
-                ),
-            ),
-            Step("The two parts are connected to each other and to the pins.", ("delivers",)),
+            Step("The bytes at the output are those of the dense beats.", ("delivers",)),
             Step(
                 "The steps compose: the units of a text are those of its code points and errors, "
                 "in order. Each step assumes only signals that another step is about."
             ),
             Step(
-                "From any register contents, the whole is right as soon as each part is: the units "
-                "after the beats of a window, `error` and the compactor after a `last`."
+                "From any register contents, all is right as soon as each step is: the units "
+                "after the beats of a window, `error` and the dense beats after a `last`.",
+                ("packing-self-synchronisation",),
             ),
-            Step(
-                "From any register contents, the flow control of the first part becomes empty and "
-                "ready after a bounded number of cycles without input.",
-                ("drains",),
-            ),
-            Step(
-                "Both parts together drain: the compactor becomes ready again, and the first part "
-                "has no more beats than numbers."
-            ),
+            _DRAINS,
             _VERILOG,
         ),
-        (
-            "Any number of lanes and any pair of forms for which the steps did not run.",
-            "That the whole accepts a beat in every cycle: this is proved of each part.",
-        ),
+        ("Any number of lanes and any pair of forms for which the steps did not run.",),
     ),
 }
 """The theorems, by component; one with lanes has its own if one without lanes exists."""

@@ -1,9 +1,9 @@
-"""What is proved of the transcoder but for its compactor.
+"""What is proved of the transcoder: from a beat to its units, and from units to dense beats.
 
-Its first part, `Units`, is looked at alone: it has a flow control of its own, that of
-:class:`~.compactor.PackingTiming`, as each beat waits for the next one of its text. What it says of
-a beat is a function of a window of places, as in the decoder with lanes. The join in its last stage
-is looked at with what arrives there free.
+What is known of a beat in front of the join is a function of a window of places, as in the decoder
+with lanes. The join is looked at with what arrives there free, and packing, as in the compactor,
+with what comes to it free. The flow control is that of :class:`~.compactor.PackingTiming`, where
+each beat waits for the next one of its text.
 
 The specification is made of the Unicode Standard's tables and definitions: Table 3-5 for UTF-16,
 Table 3-6 for UTF-8, D90 for UTF-32. It says of each place which code point or error ends in it, of
@@ -19,12 +19,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8_hdl import EncodingScheme, Profile
-from utf8_hdl.credit import PLACE_WIDTH
 from utf8_hdl.layouts import beat_layout
 
-from . import streams
-from .bench import Bench, accepts, delayed, gives, input_of, output_of
-from .compactor import PACKING, PackingTiming, at_output, room
+from . import compactor, streams
+from .bench import Bench, accepts, delayed, input_of
+from .compactor import PACKING, SLOTS, PackingTiming, room
 from .lanes import begins, gaps, in_windows, windows
 from .specification import encode
 from .streams import properties_of
@@ -100,7 +99,7 @@ class WordTokens:
         for begin in range(0, design.lanes, self.size):
             lanes = [*range(begin, begin + self.size)]
             keep = Cat(beat.keep[lane] for lane in lanes)
-            if design.transcoder.source in BIG_ENDIAN:
+            if design.source in BIG_ENDIAN:
                 lanes.reverse()
             unit = Cat(beat.data[lane] for lane in lanes)
             own.append(Signal(shape, name=f"place_{len(own)}"))
@@ -242,18 +241,17 @@ class UnitsSpecification:
     """
 
     def __init__(self, m: Module, design: Any) -> None:
-        transcoder = design.transcoder
-        read = TOKENS[transcoder.source.unit_bytes](m, design)
+        read = TOKENS[design.source.unit_bytes](m, design)
         self.accept, self.item = read.accept, read.item
         beat: Any = data.View(beat_layout(design.lanes), self.item)
         self.last = beat.last
         self.error = Cat(token.there & token.error for token in read.tokens).any()
         tokens = [Token(own.there, own.error, self._value(m, own)) for own in read.tokens]
-        self.slots = [self._written(m, transcoder, token) for token in tokens]
-        if transcoder.strip_bom:
+        self.slots = [self._written(m, design, token) for token in tokens]
+        if design.strip_bom:
             self._strip(m, design, tokens)
         self.clash: Value = Const(0)
-        if transcoder.target.unit_bytes == 2 and transcoder.source.unit_bytes != 4:
+        if design.target.unit_bytes == 2 and design.source.unit_bytes != 4:
             self._high_before()
 
     @staticmethod
@@ -264,14 +262,14 @@ class UnitsSpecification:
         return value
 
     @staticmethod
-    def _written(m: Module, transcoder: Any, token: Token) -> list[Unit]:
+    def _written(m: Module, design: Any, token: Token) -> list[Unit]:
         """The units of a slot."""
-        units = WRITTEN[transcoder.target.unit_bytes](m, token)
+        units = WRITTEN[design.target.unit_bytes](m, token)
         return [Unit(unit.there, Mux(unit.there, unit.bits, 0)) for unit in units]
 
     def _strip(self, m: Module, design: Any, tokens: list[Token]) -> None:
         """Leave out the mark that ends with a certain byte of the text."""
-        size = design.transcoder.source.unit_bytes
+        size = design.source.unit_bytes
         beat, lane = divmod(MARK_BYTES[size] - 1, design.lanes)
         slot = lane // size + 1
         is_mark = self._number(m)[beat] & ~tokens[slot].error & (tokens[slot].code_point == MARK)
@@ -298,11 +296,11 @@ class UnitsSpecification:
         ]
 
 
-class UnitsTiming(PackingTiming):
-    """Of the transcoder's first part: what a beat has is known in the stage before the join."""
+class TranscoderTiming(PackingTiming):
+    """Of the transcoder: what a beat has is known in the stage before the join."""
 
-    stages, given_in, told_in = 9, 3, 8
-    errors_in = 8
+    stages, counted, waits = 20, 16, True
+    told_in = errors_in = 8
     """In which stage it is known whether there is an error in a beat."""
 
     @classmethod
@@ -310,8 +308,7 @@ class UnitsTiming(PackingTiming):
         """What is known in that stage: units, `last`, and whether there is an error."""
         p = design.arriving
         units = map(_exact(design), range(len(p.keep)), _units(p))
-        wrong = b.before(design.wrong, cls.told_in - cls.errors_in)
-        return Cat(design.arrives, p.last, wrong, *units)
+        return Cat(design.arrives, p.last, design.wrong, *units)
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
@@ -331,7 +328,7 @@ def _exact(design: Any) -> Callable[[int, Unit], Value]:
     and also those of the last slot if something may have to be added to them.
     """
     some, every = units_of_slot(design), len(design.arriving.keep)
-    last = every if design.transcoder.source.unit_bytes == 4 else every - some
+    last = every if design.source.unit_bytes == 4 else every - some
 
     def compared(number: int, unit: Unit) -> Value:
         exact = number < some or number >= last
@@ -342,7 +339,7 @@ def _exact(design: Any) -> Callable[[int, Unit], Value]:
 
 def units_of_slot(design: Any) -> int:
     """How many units each slot has; there is one more slot than places in a beat."""
-    slots: int = design.transcoder.places + 1
+    slots: int = design.places + 1
     return len(design.arriving.keep) // slots
 
 
@@ -402,12 +399,12 @@ def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value], heeds:
 def joins(b: Bench, name: str) -> None:
     """Whatever units beats have in the stage before the join: each beat that is accepted is given
     once, in order, the units of slot 0 of the next one of its text added to its last place. It is
-    given in the slot in which the next one comes, or if it has `last`, in the one behind its own;
-    numbers count those that are given. Nothing is left of what was there before a reset; and from
-    any register contents, it is so of all beats that come."""
+    given in the slot in which the next one comes, or if it has `last`, in the one behind its own.
+    Nothing is left of what was there before a reset; and from any register contents, it is so of
+    all beats that come."""
     rst = b.free(1, "rst")
     design = b.design(name, any_start=True, reset=rst)
-    arriving, stored = design.arriving, design.stored
+    arriving, packing = design.arriving, design.packing
     b.cut += [Cat(Value.cast(arriving.data), Value.cast(arriving.keep), arriving.error)]
 
     def stages(value: Value, cycles: int) -> Value:
@@ -419,7 +416,7 @@ def joins(b: Bench, name: str) -> None:
     # The newest beat that came to the join, and whether it has not yet gone.
     newest: Any = Signal.like(arriving)
     here, known = Signal(), Signal()
-    told_in, left = b.timing.told_in, b.timing.stages - b.timing.given_in
+    told_in = b.timing.told_in
     comes = stages(accepts(design), told_in)
     last = b.before(design.i.p.last, told_in)
     goes = here & (newest.last | comes)
@@ -433,28 +430,12 @@ def joins(b: Bench, name: str) -> None:
     possible = beat.possible | ~follows
     possible &= ~b.since(~possible)
     sure, is_given = possible & b.before(known | rst), stages(goes, 1)
-    number = Mux(b.before(rst), 0, b.before(stored.newest) + is_given)
     b.never(
-        sure & (stored.gives != is_given),
-        sure & (stored.gives != stages(design.gives, left)),
-        sure & (stored.newest != number[: len(stored.newest)]),
-        sure & is_given & beat.differs(stored.beat),
+        sure & (packing.comes != is_given),
+        sure & is_given & beat.differs(packing.sparse),
     )
     b.reaches("a beat with something added", sure & is_given & beat.added)
     b.reaches("a text's last beat, and none behind it", sure & is_given & ~b.before(comes))
-
-
-def passes(b: Bench, name: str) -> None:
-    """Whenever there is a beat at the output of the first part, it is what was last written to the
-    place of its number in the last stage, whatever that is, also after a reset in any cycle."""
-    design = b.resettable(name)
-    stored = design.stored
-    b.cut += [Value.cast(stored.beat), design.gives]
-    written = at_output(b, design)(
-        Value.cast(stored.beat), stored.gives, stored.newest[:PLACE_WIDTH]
-    )
-    b.never(design.o.valid & (output_of(design) != written))
-    b.reaches("a beat behind another one", b.since(gives(design)) & gives(design))
 
 
 class Joined:
@@ -501,36 +482,20 @@ def _units(p: Any) -> list[Unit]:
 
 
 def delivers(b: Bench, name: str) -> None:
-    """At the output is what the compactor gives, in the same cycle: of each unit its bytes, in
-    order, and for each of these whether it is there; `last` and `error`. It is taken if that is.
-    What the first part gives is at the input of the compactor, and is taken if that takes it. And
-    what is at the input is at that of the first part, and is taken if that takes it."""
+    """At the output is what the packing gives: of each unit its bytes, in order, and for each of
+    these whether it is there; `last` and `error`."""
     design = b.design(name)
-    compactor, first, o = design.compactor, design.units, design.o
-    dense, own = compactor.o, design.i
-    b.cut += [dense.valid, output_of(compactor), compactor.i.ready]
-    b.cut += [first.i.ready, first.o.valid, output_of(first)]
-    size = design.target.unit_bytes
-    for number, unit in enumerate(_units(dense.p)):
+    dense, p, size = design.dense, design.o.p, design.target.unit_bytes
+    b.cut.append(Value.cast(dense))
+    for number, unit in enumerate(_units(dense)):
         value = Signal(8 * size, name=f"unit_{number}")
         b.m.d.comb += value.eq(unit.bits)
         for byte in range(size):
             shift = 8 * (size - 1 - byte if design.target in BIG_ENDIAN else byte)
             place = number * size + byte
-            b.never(o.p.data[place] != (value >> shift)[:8], o.p.keep[place] != unit.there)
-    b.never(
-        o.valid != dense.valid,
-        o.ready != dense.ready,
-        o.p.last != dense.p.last,
-        o.p.user.error != dense.p.user,
-        compactor.i.valid != first.o.valid,
-        first.o.ready != compactor.i.ready,
-        input_of(compactor) != output_of(first),
-        own.ready != first.i.ready,
-        first.i.valid != own.valid,
-        input_of(design) != input_of(first),
-    )
-    b.reaches("a last byte", o.valid & o.p.keep[-1])
+            b.never(p.data[place] != (value >> shift)[:8], p.keep[place] != unit.there)
+    b.never(p.last != dense.last, p.user.error != dense.user)
+    b.reaches("a last byte", p.keep[-1])
 
 
 def verilog(b: Bench, name: str) -> None:
@@ -545,7 +510,7 @@ def has_few_units(design: Any) -> bool:
     return few
 
 
-_UNITS = {
+_OWN = {
     "units": units,
     "gaps": gaps,
     "begins": begins,
@@ -553,22 +518,21 @@ _UNITS = {
     "error": error,
     "self-synchronisation": self_synchronisation,
     "joins": joins,
-    "passes": passes,
+    "delivers": delivers,
+    **SLOTS,
+    "packing-begins": compactor.begins,
+    "packing-self-synchronisation": compactor.self_synchronisation,
 } | PACKING
 
 _LEMMAS = {"windows": windows, "room": room}
 
 PROPERTIES = {
     False: [
-        *(
-            replace(what, part="units")
-            for what in properties_of("transcoder", UnitsTiming, _UNITS, {}, {})
-        ),
-        *properties_of("transcoder", UnitsTiming, {"delivers": delivers}, _LEMMAS, {}),
+        *properties_of("transcoder", TranscoderTiming, _OWN, _LEMMAS, {}),
         replace(
-            *properties_of("transcoder", UnitsTiming, {}, {}, {"verilog": verilog}),
+            *properties_of("transcoder", TranscoderTiming, {}, {}, {"verilog": verilog}),
             ends=has_few_units,
         ),
     ]
 }
-"""What is proved of it: of the first part, and of all of it."""
+"""What is proved of it."""

@@ -36,7 +36,7 @@ from .component import Levels, OwnValues, hex_words, register
 from .headers import THROUGHPUT
 from .report import BOOLEANS, Report, json_lines
 
-TIMING = Packing(stages=11)
+TIMING = Packing(stages=11, counted=7)
 
 MOST_LANES = 8
 """With more, not all patterns of lanes are tried."""

@@ -12,7 +12,7 @@ from utf8_hdl.profile import NONCHARACTERS
 from ..campaign import Bins, Part, boundary_values, class_name, edges_of, toggled_values
 from ..command_line import COMMAND_LINES
 from ..golden.encoder import encode_as
-from ..golden.timing import Transcoding
+from ..golden.timing import Packing
 from ..golden.transcoder import (
     BIG_ENDIAN,
     BOM,
@@ -49,7 +49,7 @@ from .transcoder_report import (
     transcoded_by_cpython,
 )
 
-TIMING = Transcoding(stages_of_reading=9, stages=11)
+TIMING = Packing(stages=20, counted=16, waits=True)
 
 HOSTILE_UNITS = 2048
 
@@ -479,7 +479,7 @@ class TranscoderComponent(BeatComponent):
     def model(self, design: Any) -> TranscoderModel:
         return TranscoderModel(design)
 
-    def timing(self, design: Any) -> Transcoding:
+    def timing(self, design: Any) -> Packing:
         return TIMING
 
     def idle_options(self, own: OwnValues) -> frozenset[str]:

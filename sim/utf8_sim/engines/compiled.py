@@ -54,6 +54,10 @@ COMMIT = r"if \((p_\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.n
 and a processor guesses wrongly too often whether it did."""
 
 
+NOT_SETTLED = "bool converged = false;"
+"""What CXXRTL writes if a wire depends on itself, or on one that is evaluated later."""
+
+
 class CxxrtlEngine(Engine):
     """The Amaranth design, compiled by way of Yosys's CXXRTL."""
 
@@ -127,12 +131,14 @@ def cxxrtl_code(
     runtime = module / "share/include/backends/cxxrtl/runtime"
 
     def write_all(folder: Path) -> None:
-        (folder / "design.h").write_text(re.sub(*COMMIT, write()))
+        code = re.sub(*COMMIT, write())
+        settles = f"#define SETTLES {int(NOT_SETTLED not in code)}\n"
+        (folder / "design.h").write_text(code + settles)
         (folder / "ports.h").write_text(header)
 
     header = ports_header(interface, places, _cxxrtl_name)
     version = metadata.version(package)
-    whole_key: list[str | bytes] = ["cxxrtl", *key, header, *macros, *COMMIT, version]
+    whole_key: list[str | bytes] = ["cxxrtl", *key, header, *macros, *COMMIT, NOT_SETTLED, version]
     whole_key += _headers(Path(str(runtime)))
     return CxxrtlCode(whole_key, write_all, [*macros, "-I", str(runtime)])
 

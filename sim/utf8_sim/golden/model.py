@@ -49,7 +49,7 @@ class Model:
         self._state = np.zeros(STATE_SIZE, dtype=np.int64)
         self._nothing = {pin.name: np.zeros_like(pin.column(1)) for pin in interface.outputs}
         self._waiting: Columns = {pin.name: pin.column(0) for pin in interface.outputs}
-        self._queue = np.zeros((4, 0), dtype=np.int64)
+        self._queue = np.zeros((3, 0), dtype=np.int64)
         """Of the outputs that wait what :class:`Queue` says of each."""
         self._was_reset = False  # since the last input
 

@@ -48,8 +48,6 @@ class Queue(NamedTuple):
     """Whether it ends a text."""
     due: np.ndarray
     """When it is at the pins, if nothing is before it: as a timing counts."""
-    number: np.ndarray
-    """How many inputs had been accepted when it was complete, for :class:`Packing`."""
 
 
 class Elastic(NamedTuple):
@@ -290,10 +288,10 @@ def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     for now in range(len(cycles.reset)):
         cycle = state[CYCLE]
         cycles.at_pins[now] = _at_pins(queue, departed, known, cycle)
-        ready = _is_open(state, 0, cycle, MOST_OUTSTANDING)
+        ready = _is_open(state, cycle, MOST_OUTSTANDING)
         cycles.ready[now] = ready
         cycles.met[now] = cycles.accepted[now] - 1
-        _remember(state, 0, known - departed, ready)
+        _remember(state, known - departed, ready)
         if cycles.accepted[now]:
             item += 1
             while known < queue.first[item]:
@@ -307,31 +305,37 @@ def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     return departed
 
 
-MOST_IN_PACKING = 15
-"""Inputs that are not done for whose outputs there is room: one output more may come."""
-
-
 class Packing(NamedTuple):
     """Sparse beats become dense: a pipeline that never stalls, between credit and a memory.
 
-    Not every input brings about an output, and one may bring about two. An input that is accepted
-    in a cycle is in the *slot* of this cycle. If it brings about a full beat, this is at the pins
-    ``stages + 1`` cycles after the slot, behind those before it. The last beat of a text comes as
-    if the slot after it brought it about. It does not meet another one, as the first input of a
-    text never brings about a full beat.
+    An input that is accepted in a cycle is in the *slot* of this cycle. The outputs that it brings
+    about are given in that slot, but the last one of a text in the slot behind. If an input
+    ``waits`` for the next one of its text, it is as if it was in the slot of that; if it ends its
+    text, in the slot behind its own. Then an output that is *cut* is one of the input before.
 
-    An output has the number of inputs that were accepted up to its slot. So in a cycle it is known
-    which inputs are *done*: if an output is at the pins, those with a lower number; else all that
-    were accepted up to ``stages + 1`` cycles before. How many are not done is known two cycles
+    An output is at the pins ``stages + 2`` cycles after its slot, behind those before it. Two never
+    meet, as the first input of a text brings about none but the last one of a text.
+
+    *Outstanding* are the inputs that were accepted in the last ``counted + 1`` cycles, and the
+    outputs that were given in slots before these and not taken. How many are is known two cycles
     late. An input is accepted if there is room behind these and the inputs that could be accepted
     since. In the first cycle after reset none is accepted.
     """
 
     stages: int
+    counted: int
+    """The stage from which on outputs are counted."""
+    waits: bool = False
+
+    @property
+    def latency_of_cut(self) -> int:
+        """From the input that shows that an output is full, if each waits for the next."""
+        return self.stages + 2
 
     @property
     def latency_of_full(self) -> int:
-        return self.stages + 1
+        """From the input that fills an output."""
+        return self.latency_of_cut + self.waits
 
     @property
     def latency(self) -> int:
@@ -343,222 +347,65 @@ class Packing(NamedTuple):
         return packing
 
 
-COUNT, ENDING, UP_TO, RING = 4, 5, 8, 64
-"""Numbers of the state, after `WAS_READY`, which are about inputs that are not done here: how
-many were accepted; whether the next slot brings about the last output; from one on, how many were
-accepted up to each of the last cycles, in a ring.
-"""
+MOST_IN_PACKING = 32
+"""Outputs for which there is room, those included that are not full yet."""
 
-NEVER = 1 << 62
-"""When an output is at the pins whose slot is yet to come."""
+INSIDE, RING = 4, 8
+"""Numbers of the state, after `WAS_READY`: how many inputs were accepted in the last cycles; and
+from one on whether one was in each of them, in a ring.
+"""
 
 
 @kernel
 def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     """:class:`Packing`."""
     departed, known, item = 0, queue.first[0], 0
+    given, waits, window = 0, 1 if timing.waits else 0, timing.counted + 1
+    # Of inputs in a row that are accepted, not more outputs come than there are inputs, and one;
+    # or two, if an input before them waits. One of them is not full yet.
+    room = MOST_IN_PACKING - 1 - waits
     for now in range(len(cycles.reset)):
-        cycle = state[CYCLE]
-        output = _at_pins(queue, departed, known, cycle)
-        cycles.at_pins[now] = output
-        cycles.ready[now] = _is_open(state, 0, cycle, MOST_IN_PACKING)
-        cycles.met[now] = cycles.accepted[now] - 1
-        number = NOTHING if output == NOTHING else queue.number[output]
-        up_to = _slot(state, 0, cycle, timing.stages, number, cycles.accepted[now])
-        due = cycle + timing.stages + 1
-        if state[ENDING]:
-            queue.due[known - 1], queue.number[known - 1] = due, up_to
-            state[ENDING] = 0
-        if cycles.accepted[now]:
+        cycle, accepted = state[CYCLE], cycles.accepted[now]
+        cycles.at_pins[now] = _at_pins(queue, departed, known, cycle)
+        ready = _is_open(state, cycle, room)
+        cycles.ready[now] = ready
+        cycles.met[now] = accepted - 1
+        while given < known and queue.due[given] <= cycle + timing.stages - timing.counted:
+            given += 1
+        _remember(state, state[INSIDE] + given - departed, ready)
+        oldest = RING + cycle % window
+        state[INSIDE] += accepted - state[oldest]
+        state[oldest] = accepted
+        if accepted:
             item += 1
             while known < queue.first[item]:
-                queue.due[known], queue.number[known] = due, up_to
-                if queue.ends[known]:
-                    queue.due[known] = NEVER
-                    state[ENDING] = 1
+                behind = waits * (1 - queue.cut[known]) + queue.ends[known]
+                queue.due[known] = cycle + behind + timing.stages + 2
                 known += 1
         departed = min(departed + cycles.taken[now], known)
         state[CYCLE] += 1
         if cycles.reset[now]:
-            departed = known
+            departed = given = known
             for place in range(len(state)):
                 state[place] = 0
     return departed
 
 
 @kernel
-def _is_open(state, at, cycle, room):  # type: ignore[no-untyped-def]
-    """Whether an input is accepted by a flow control whose state begins somewhere."""
-    return 1 if cycle and state[at + BEFORE_THAT] + state[at + WAS_READY] < room else 0
+def _is_open(state, cycle, room):  # type: ignore[no-untyped-def]
+    """Whether an input is accepted."""
+    return 1 if cycle and state[BEFORE_THAT] + state[WAS_READY] < room else 0
 
 
 @kernel
-def _remember(state, at, outstanding, ready):  # type: ignore[no-untyped-def]
+def _remember(state, outstanding, ready):  # type: ignore[no-untyped-def]
     """Go on by a cycle in which so many were outstanding, for :func:`_is_open`."""
-    state[at + BEFORE_THAT] = state[at + LATELY]
-    state[at + LATELY] = outstanding + ready
-    state[at + WAS_READY] = ready
+    state[BEFORE_THAT] = state[LATELY]
+    state[LATELY] = outstanding + ready
+    state[WAS_READY] = ready
 
 
-@kernel
-def _slot(state, at, cycle, stages, number, accepted):  # type: ignore[no-untyped-def]
-    """Go on by a cycle, in which the output at the pins has a number. That of its slot."""
-    place = at + UP_TO + cycle % (stages + 1)
-    done = state[place] if number == NOTHING else number - 1
-    ready = _is_open(state, at, cycle, MOST_IN_PACKING)
-    _remember(state, at, state[at + COUNT] - done, ready)
-    state[at + COUNT] += accepted
-    state[place] = state[at + COUNT]
-    return state[at + COUNT]
-
-
-class Transcoding(NamedTuple):
-    """A chain of two pipelines, each a :class:`Packing`: in the first one texts are read.
-
-    What an input brings about is only known when the next one of its text is, so an output may be
-    *cut*: then it belongs to the input before the one that brings it about. So in the first
-    pipeline an input brings about the one before it, if this did not end its text: it is like a
-    full beat. One that ends its text is like a last beat. What is at the output of the first
-    pipeline goes into the second one in a cycle in which this accepts inputs.
-    """
-
-    stages_of_reading: int
-    stages: int
-
-    @property
-    def reading(self) -> Packing:
-        return Packing(self.stages_of_reading)
-
-    @property
-    def packing(self) -> Packing:
-        return Packing(self.stages)
-
-    @property
-    def latency(self) -> int:
-        """That of a text's last output."""
-        return self.reading.latency + self.packing.latency
-
-    @property
-    def latency_of_full(self) -> int:
-        """That of one before it which the text's last input brings about and which is not cut."""
-        return self.reading.latency + self.packing.latency_of_full
-
-    @property
-    def latency_of_cut(self) -> int:
-        return self.reading.latency_of_full + self.packing.latency_of_full
-
-    @property
-    def kernel(self) -> Kernel:
-        return transcoding
-
-
-SECOND = UP_TO + RING
-"""Where the state of the second packing begins."""
-
-HELD, IN_FIRST, LEFT_FIRST, PLACED = range(2 * SECOND, 2 * SECOND + 4)
-"""Numbers of the state: whether the newest input waits for the next one of its text; how many were
-brought about in the first pipeline, and left it; how many outputs the second one was brought.
-"""
-
-KNOWN, DUE, NUMBER = (2 * SECOND + 8 + RING * n for n in range(3))
-"""From each on, what is known of the inputs in the first pipeline, in rings: the sum of `FULL` and
-`END`; when they are at its output; and their numbers.
-"""
-
-FULL, END = 1, 2
-
-
-@kernel
-def transcoding(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
-    """:class:`Transcoding`."""
-    departed, known, item = 0, queue.first[0], 0
-    placed = state[PLACED]
-    for now in range(len(cycles.reset)):
-        cycle = state[CYCLE]
-        output = _at_pins(queue, departed, placed, cycle)
-        cycles.at_pins[now] = output
-        cycles.ready[now] = _is_open(state, 0, cycle, MOST_IN_PACKING)
-        cycles.met[now] = cycles.accepted[now] - 1
-
-        oldest = state[LEFT_FIRST] % RING
-        is_read = state[LEFT_FIRST] < state[IN_FIRST] and state[DUE + oldest] <= cycle
-        number_of_read = state[NUMBER + oldest] if is_read else NOTHING
-        moves = 1 if is_read and _is_open(state, SECOND, cycle, MOST_IN_PACKING) else 0
-        number = NOTHING if output == NOTHING else queue.number[output]
-        placed = _second_slot(timing, state, queue, placed, number, moves)
-        placed = min(placed, known)
-
-        accepted = cycles.accepted[now]
-        begin = known
-        if accepted:
-            item += 1
-            known = queue.first[item]
-        _first_slot(timing, state, queue, number_of_read, accepted, begin, known)
-
-        departed = min(departed + cycles.taken[now], known)
-        state[CYCLE] += 1
-        if cycles.reset[now]:
-            departed = placed = known
-            for place in range(len(state)):
-                state[place] = 0
-    state[PLACED] = placed - departed
-    return departed
-
-
-@kernel
-def _second_slot(timing, state, queue, placed, number, moves):  # type: ignore[no-untyped-def]
-    """The slot of a cycle of the second pipeline: how many outputs it was brought so far."""
-    cycle, oldest = state[CYCLE], state[LEFT_FIRST] % RING
-    up_to = _slot(state, SECOND, cycle, timing.stages, number, moves)
-    due = cycle + timing.stages + 1
-    if state[SECOND + ENDING]:
-        queue.due[placed - 1], queue.number[placed - 1] = due, up_to
-        state[SECOND + ENDING] = 0
-    if moves:
-        state[LEFT_FIRST] += 1
-        for kind in (FULL, END):
-            if state[KNOWN + oldest] & kind and placed < len(queue.due):
-                queue.due[placed] = NEVER if kind == END else due
-                queue.number[placed] = up_to
-                placed += 1
-        state[SECOND + ENDING] = 1 if state[KNOWN + oldest] & END else 0
-    return placed
-
-
-@kernel
-def _first_slot(timing, state, queue, number, accepted, begin, end):  # type: ignore[no-untyped-def]
-    """The slot of a cycle of the first pipeline; an input brings about outputs from one on."""
-    cycle = state[CYCLE]
-    up_to = _slot(state, 0, cycle, timing.stages_of_reading, number, accepted)
-    due = cycle + timing.stages_of_reading + 1
-    if state[ENDING]:
-        last = (state[IN_FIRST] - 1) % RING
-        state[DUE + last], state[NUMBER + last] = due, up_to
-        state[ENDING] = 0
-    if not accepted:
-        return
-    newest, own = state[IN_FIRST] % RING, 0
-    for output in range(begin, end):
-        if queue.ends[output]:
-            own |= END
-        elif queue.cut[output]:
-            state[KNOWN + newest] |= FULL
-        else:
-            own |= FULL
-    if state[HELD]:
-        state[DUE + newest], state[NUMBER + newest] = due, up_to
-        state[IN_FIRST] += 1
-        newest = state[IN_FIRST] % RING
-    state[KNOWN + newest] = own
-    state[HELD] = 1
-    if own & END:
-        state[DUE + newest] = NEVER
-        state[ENDING] = 1
-        state[HELD] = 0
-        state[IN_FIRST] += 1
-
-
-Timing = Elastic | Compact | Serial | Credit | Packing | Transcoding
+Timing = Elastic | Compact | Serial | Credit | Packing
 """How a component behaves in time, by its parameters.
 
 ``latency`` is the number of cycles from an input to its output. ``kernel`` loops over the cycles.
@@ -573,9 +420,7 @@ def meets_state_later(timing: Timing) -> bool:
 def longest_gap(timing: Timing) -> int:
     """The most cycles without an output after which one may come of inputs accepted before.
 
-    It is ready for outputs in all of them: the latency, and as many cycles as inputs may wait
-    somewhere before they move on: in the skid register, or at the end of the first pipeline.
+    It is ready for outputs in all of them: the latency, and a cycle in which an input may wait in
+    the skid register.
     """
-    if isinstance(timing, Transcoding):
-        return timing.latency + MOST_IN_PACKING + 4
     return timing.latency + 1

@@ -246,7 +246,7 @@ def test_each_value_is_written_where_it_belongs(lanes):
 
 def test_with_more_credit_a_value_is_written_where_one_waits(monkeypatch):
     assert verdict_of("room") == "proved"
-    monkeypatch.setattr(formal_compactor.PackingTiming, "more", lambda: 0)
+    monkeypatch.setattr(formal_compactor.PackingTiming, "ahead", lambda: 0)
     assert verdict_of("room") == "FAILED"
 
 

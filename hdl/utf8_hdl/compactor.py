@@ -37,7 +37,7 @@ TOGETHER = 128
 """So many bits of values share the registers that control their memory."""
 
 BANKS = "even", "odd"
-"""Of the memory: which numbers a bank has."""
+"""The banks of the memory, by the numbers of their beats."""
 
 _COMPARED = "low", "high"
 
@@ -158,11 +158,13 @@ class Packing:
         swapped, by level; whether there is a dense beat, in stage 6; what goes to the memory from
         the last stage; how many dense beats were given, in stage 7; and the number of the one that
         is next at the output.
+    astray : Signal
+        Whether registers that are to follow that number do not.
     """
 
     def __init__(self, lanes: int, width: int, user_width: int) -> None:
         self.lanes, self.width, self.user_width = lanes, width, user_width
-        self.comes = Signal()
+        self.comes, self.astray = Signal(), Signal()
         self.sparse: Any = Signal(beat_layout(lanes, width, user_width))
         levels = self.lanes.bit_length() - 1
         of_levels = {f"level_{level}": level + 1 for level in range(2, levels)}
@@ -181,7 +183,7 @@ class Packing:
         self.stored: Any = Signal(data.StructLayout({**lists, **facts}))
 
     def add(self, credit: Credit, values: Any, keep: Any, last: Any, user: Any) -> Value:
-        """Add the stages, behind which sparse beats are dense: what is at the output."""
+        """Add the stages that make sparse beats dense: the payload at the output."""
         m = credit.m
         m.d.comb += Value.cast(self.sparse).eq(Cat(values, keep, last, user))
         sums = Sums(self.lanes)
@@ -205,6 +207,7 @@ class Packing:
             m.d.comb += self.tops[what].eq(top)
         m.d.comb += [
             self.next.eq(credit.next),
+            self.astray.eq(credit.astray),
             self.gives.eq(fill.gives),
             self.stored.gives.eq(step.valid),
             self.stored.newest.eq(step.newest),

@@ -48,12 +48,14 @@ behind them. Then the timing is:
 2. Outstanding are the beats that were accepted in the last G + 1 cycles, and those that were given
    in an earlier slot and not taken. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later
    one it is high if the beats outstanding two cycles before, and one for each of the two cycles
-   since in which it was high, are fewer than 32 less M. In some slots in a row, M beats more may be
-   begun than are accepted: 1 where a beat that is not full waits for more values, and 2 where a
-   beat also waits for the next one of its text.
+   since in which it was high, are fewer than 32 less M. In any slots in a row, up to M beats more
+   are begun than are accepted: M is 1 where a beat that is not full waits for more values, and 2
+   where a beat also waits for the next one of its text.
 
-S may be up to 25. So many beats are begun at most as there are places, and again no cycle is
-without a beat that need not be. A wrong number may claim up to 64 beats.
+At most 32 beats are begun and not taken, as many as there are places. S may be up to 27 less M:
+then there is again a beat at the output in every cycle, if the source offers enough. Credit is a
+sum and a difference of numbers. So from any register contents all is right once what was in the
+pipeline and in the memory is out. A wrong number may claim up to 64 beats that never came.
 
 A single table of 32 places would be slower: a table of distributed memory has 16. As beats are in
 the banks in turn, a bank's address has a cycle more to follow ``o.ready``.
@@ -77,7 +79,7 @@ PLACE_WIDTH = (PLACES - 1).bit_length()
 BEFORE_MEMORY = 4
 """So many stages before the memory, beats are looked for that are to come out.
 
-It is one less with two banks, which are read a cycle earlier.
+With two banks it is 3, as their registers take a cycle more.
 """
 
 CHUNK = 160
@@ -99,10 +101,11 @@ class Step(Section):
     valid : Signal
         Whether there is a beat in it.
     newest : Signal
-        The number of the newest one that has been in it, or if none are counted there yet, of the
-        newest one that was accepted.
+        The number of the newest beat that was accepted up to its slot; from :meth:`Credit.give` on,
+        of the newest one that was given.
     comes : Signal
-        Whether there is a beat as there was before beats were counted.
+        From :meth:`Credit.give` on, whether its slot had a beat in the stage before that; elsewhere
+        ``valid``.
     next_valid, next_newest : Value
         What ``valid`` and ``newest`` are in the next cycle.
     """
@@ -183,10 +186,12 @@ class Chunk(Section):
 
     Parameters
     ----------
-    credit : Credit
-        The flow control.
+    m : Module
+        Where.
     name : str
         How it is called.
+    ready : Value
+        The consumer's ``o.ready``.
     reads : dict of str to (Value, Value)
         By the names of banks: the place that is read, and which of its bits change in this cycle if
         ``o.ready`` is high.
@@ -221,6 +226,11 @@ class Chunk(Section):
         waits = select(flips, own, now)
         self.m.d.sync += self.adopt(own).eq(select(self._ready, now ^ flips, waits))
         return own
+
+    @property
+    def reads(self) -> Value:
+        """What is read: the places in the banks, and if there are two, which one is the output."""
+        return Cat(*self._reads.values(), self._odd if self._odd is not None else Const(0, 0))
 
     def copy(self, of: str, coming: Value) -> Signal:
         """A register of this chunk's own."""
@@ -288,7 +298,7 @@ class Credit(Section):
         self._width = (PLACES * self._banks).bit_length()
         self._steps: list[Step] = []
         self._counted: Step | None = None
-        self._chunks = 0
+        self._all_chunks: list[Chunk] = []
         # The same as `i.ready`, near what counts: that one has a long way to what gives beats.
         self._accepts = Signal(name="accepts")
         self.next = self.register("next", self._width, init=1)
@@ -331,6 +341,13 @@ class Credit(Section):
         self._counted = step
         return step
 
+    @property
+    def astray(self) -> Value:
+        """With two banks, for proofs: whether a chunk does not read the next two beats."""
+        odd, half = self.next[0], self.next[1 : 1 + PLACE_WIDTH]
+        right = Cat(select(odd, up(half), half), half, odd)
+        return any_of(chunk.reads != right for chunk in self._all_chunks)
+
     def _new_step(self, name: str, what: str) -> tuple[Step, Step | None]:
         previous = self._steps[-1] if self._steps else None
         heading = f"Stage {self.stages + 1}, {name}: {what}"
@@ -362,14 +379,15 @@ class Credit(Section):
 
     def chunk(self) -> Chunk:
         """The next chunk, with the place of the beat that is at the output, or the next there."""
-        name, number, flips = f"chunk_{self._chunks}", self.next, self._flips
-        self._chunks += 1
+        name, number, flips = f"chunk_{len(self._all_chunks)}", self.next, self._flips
         if self._banks == 1:
-            reads = {"": (number[:PLACE_WIDTH], flips[:PLACE_WIDTH])}
-            return Chunk(self.m, name, self._o.ready, reads, None)
-        half = slice(1, 1 + PLACE_WIDTH)
-        reads = {"even_": (self._even, self._even_flips), "odd_": (number[half], flips[half])}
-        return Chunk(self.m, name, self._o.ready, reads, (number[0], flips[0]))
+            reads, odd = {"": (number[:PLACE_WIDTH], flips[:PLACE_WIDTH])}, None
+        else:
+            half = slice(1, 1 + PLACE_WIDTH)
+            reads = {"even_": (self._even, self._even_flips), "odd_": (number[half], flips[half])}
+            odd = number[0], flips[0]
+        self._all_chunks.append(Chunk(self.m, name, self._o.ready, reads, odd))
+        return self._all_chunks[-1]
 
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
@@ -395,9 +413,10 @@ class Credit(Section):
         known = [select(was_taken, more, same) for same, more in pairwise(there)]
 
         def is_there(name: str, one: Value, other: Value) -> Value:
-            """Whether the next beat is there in the next cycle: if it is odd, or even, or either.
+            """Whether the next beat is there in the next cycle, if its number is of a kind.
 
-            One register says it of the number then, and one of the number behind that.
+            One register says it of the number then, and one of the number behind that. ``one`` says
+            whether this cycle's number is of that kind, ``other`` whether the one behind it is.
             """
             first, second = self.register(f"{name}first"), self.register(f"{name}second")
             m.d.sync += [
@@ -414,11 +433,16 @@ class Credit(Section):
             self._flips.eq(flips_next(is_valid, is_odd, number)),
         ]
         if self._banks == 2:
-            # The next even number changes behind an even one: with that it is the same.
-            even, is_even = self._even, is_there("even_", ~odd, odd)
+            # The place of `next` if that is even, or else of the number behind it. Both registers
+            # follow from `next`, so that they are right again after it is.
+            half, is_even = number[1 : 1 + PLACE_WIDTH], is_there("even_", ~odd, odd)
+            behind_odd = flips(up(half)) & odd.replicate(len(half))
+            moves = is_even.replicate(len(half))
             m.d.sync += [
-                even.eq(select(o.ready, even ^ self._even_flips, even)),
-                self._even_flips.eq(is_even.replicate(len(even)) & flips(even)),
+                self._even.eq(
+                    select(odd, up(half), select(o.ready, half ^ self._even_flips, half))
+                ),
+                self._even_flips.eq(moves & (behind_odd | flips(half) & ~odd.replicate(len(half)))),
             ]
         self._give_credit()
 
@@ -444,9 +468,8 @@ class Credit(Section):
     def _newest(self) -> Value:
         """The number of the newest beat outstanding.
 
-        Where others are given than are accepted, these are the beats that were given up to the
-        stage behind the one behind that in which they are counted, and those that were accepted
-        behind these slots.
+        Where others are given than are accepted, it counts the beats that were given in earlier
+        slots than those of the last G + 1 cycles, and the beats accepted in these cycles.
         """
         first, counted = self._steps[0], self._counted
         if counted is None:
@@ -462,7 +485,7 @@ class Credit(Section):
         return newest
 
     def _give_credit(self) -> None:
-        """Be ready if not more beats are outstanding than there is room for, with the next one.
+        """Be ready if there is room for the beats outstanding and one more.
 
         Two cycles pass between a count and the ``ready`` that follows from it. A beat that may be
         accepted in them is counted as if it was: so there are never more, and none is refused

@@ -30,9 +30,10 @@ class Transcoder(Design):
     """Converts text to another encoding scheme and replaces each error by U+FFFD.
 
     It is one pipeline of 20 stages, behind credit as in :mod:`utf8_hdl.credit`, with one memory at
-    its end. Seven stages read code points. Stage 8 writes their units, which are in the places of a
-    beat where they end. Stages 10 to 20 pack the units: they are
-    :class:`~utf8_hdl.compactor.Packing`, as in a :class:`~utf8_hdl.compactor.Compactor`.
+    its end. Seven stages read code points. Stage 8 writes their units: one is in the place of the
+    last byte that it was read from; of two surrogates from UTF-8, the high one is a place before.
+    Stages 10 to 20 pack the units: they are :class:`~utf8_hdl.compactor.Packing`, as in a
+    :class:`~utf8_hdl.compactor.Compactor`.
 
     Stage 9, the join, holds a beat until the next one of its text comes, or for one cycle if it has
     ``last``: only then are the units of its last place complete. A sequence may continue in the
@@ -41,9 +42,9 @@ class Transcoder(Design):
     What it promises:
 
     1. Throughput: one beat in every cycle but the first after reset, on any input, while the
-       consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at the
-       output in every cycle, as long as a beat whose units fill one is offered in every cycle. A
-       text never has more beats out than in.
+       consumer is ready. A stalled cycle costs at most one cycle: after any stalls there is a beat
+       at the output in every cycle, as long as a beat whose units fill one is offered in every
+       cycle. A text never has more beats out than in.
     2. Latency: a full beat comes out once there is a unit behind it. It is at the output 22 cycles
        after the beat was accepted that follows the one with that unit, or 23 cycles after that one
        itself if it is its text's last. The last beat of a text is at the output 24 cycles after the

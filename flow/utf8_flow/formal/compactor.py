@@ -430,6 +430,20 @@ def credit(b: Bench, name: str) -> None:
     b.cycles = window + 2
 
 
+def reads(b: Bench, name: str) -> None:
+    """Whatever the registers hold: when the consumer has been ready in five cycles, all that is to
+    follow the number of the next beat at the output does so, the addresses of the memory and which
+    bank is at the output; and from then on it does in every cycle."""
+    design = b.design(name, any_start=True)
+    astray, ready = design.packing.astray, design.o.ready
+    b.cut.append(design.packing.gives)
+    some = 9  # cycles, after which no register is left from before
+    later, five = b.before(Const(1), some), Cat(b.before(ready, n) for n in range(1, 6)).all()
+    b.never(later & five & astray, later & ~b.before(astray) & astray)
+    b.reaches("what is astray at first", later & five & b.before(astray, some))
+    b.cycles = some + 1
+
+
 def written(b: Bench, following: Value, value: Value, writes: Value, places: list[Value]) -> Value:
     """What was written last to the place of the beat at the output, by its number: it is read in
     the cycle before. Of each bank: whether the value is written to it, and to which place."""
@@ -514,7 +528,13 @@ def room(b: Bench, name: str) -> None:
     b.reaches("as many more", counts & (begun == b.timing.ahead()))
 
 
-PACKING = {"timing": timing, "credit": credit, "passes": passes, "drains": drains}
+PACKING = {
+    "timing": timing,
+    "credit": credit,
+    "passes": passes,
+    "reads": reads,
+    "drains": drains,
+}
 """What is proved of the flow control and the memory of all that has such a timing."""
 
 SLOTS = {"counted": counted, "given": given, "sums": sums, "routes": routes, "places": places}

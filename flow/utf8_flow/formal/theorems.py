@@ -266,6 +266,11 @@ _FLOW_CONTROL = (
     ),
     Step("`i.ready` is that of the documented timing, also after a reset.", ("credit",)),
     Step(
+        "From any register contents, the addresses of the memory follow the number of the next "
+        "beat when the consumer has been ready in five cycles.",
+        ("reads",),
+    ),
+    Step(
         "No dense beat overwrites one that was not taken.",
         ("room",),
         (

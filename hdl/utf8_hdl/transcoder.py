@@ -45,10 +45,10 @@ class Transcoder(Design):
        consumer is ready. A stalled cycle costs at most one cycle: after any stalls there is a beat
        at the output in every cycle, as long as a beat whose units fill one is offered in every
        cycle. A text never has more beats out than in.
-    2. Latency: a full beat comes out once there is a unit behind it. It is at the output 22 cycles
-       after the beat was accepted that follows the one with that unit, or 23 cycles after that one
-       itself if it is its text's last. The last beat of a text is at the output 24 cycles after the
-       last one of the input was accepted. Cycles in which the output waits are not counted.
+    2. Latency: a full beat comes out once there is a unit behind it. If the beat with that unit is
+       its text's last, it comes 23 cycles after that was accepted; else 22 cycles after the beat
+       behind that was. The last beat of a text is at the output 24 cycles after the last one of the
+       input was accepted. Cycles in which the output waits are not counted.
     3. The output is that of CPython's ``bytes.decode(source, "replace").encode(target)``, and from
        UTF-8 and UTF-16 also that of WHATWG's decoders. All beats are full except those with
        ``last``. Each text ends with ``last``, if need be in a beat without bytes, and there
@@ -86,6 +86,8 @@ class Transcoder(Design):
     ----------
     profile, lanes, source, target, strip_bom
         As given.
+    places : int
+        How many units a beat of the input may have.
     out_lanes : int
         How many bytes a beat of the output may have: for each unit that a beat of the input may
         have, two to UTF-16 (four from UTF-32), and four to UTF-8 and UTF-32.

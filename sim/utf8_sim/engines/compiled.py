@@ -54,8 +54,10 @@ COMMIT = r"if \((p_\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.n
 and a processor guesses wrongly too often whether it did."""
 
 
-NOT_SETTLED = "bool converged = false;"
-"""What CXXRTL writes if a wire depends on itself, or on one that is evaluated later."""
+UNSETTLED = r"^\t(?!\t)p_\w+\.next\b[^=\n]* = (?!value<)"
+"""How CXXRTL assigns a wire of combinational logic that is seen an evaluation later: it depends on
+itself, by other bits, or on one that is evaluated behind it.
+"""
 
 
 class CxxrtlEngine(Engine):
@@ -131,14 +133,16 @@ def cxxrtl_code(
     runtime = module / "share/include/backends/cxxrtl/runtime"
 
     def write_all(folder: Path) -> None:
-        code = re.sub(*COMMIT, write())
-        settles = f"#define SETTLES {int(NOT_SETTLED not in code)}\n"
-        (folder / "design.h").write_text(code + settles)
+        code = write()
+        settles = re.search(UNSETTLED, code, re.MULTILINE) is None
+        if settles:
+            code = re.sub(*COMMIT, code)
+        (folder / "design.h").write_text(f"{code}#define SETTLES {int(settles)}\n")
         (folder / "ports.h").write_text(header)
 
     header = ports_header(interface, places, _cxxrtl_name)
     version = metadata.version(package)
-    whole_key: list[str | bytes] = ["cxxrtl", *key, header, *macros, *COMMIT, NOT_SETTLED, version]
+    whole_key: list[str | bytes] = ["cxxrtl", *key, header, *macros, *COMMIT, UNSETTLED, version]
     whole_key += _headers(Path(str(runtime)))
     return CxxrtlCode(whole_key, write_all, [*macros, "-I", str(runtime)])
 

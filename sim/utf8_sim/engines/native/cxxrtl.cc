@@ -13,10 +13,9 @@ struct Model {
 #else
         // Wires that depend on themselves, as a port of which one bit is another one, settle first.
         top.prev_p_clk.data[0] = top.p_clk.data[0] = 0;
-        for (int n = 0; n < 2; ++n) {
+        do
             top.cxxrtl_design::p_top::eval();
-            commit();
-        }
+        while (commit());
 #endif
     }
 
@@ -33,9 +32,9 @@ struct Model {
         top.cxxrtl_design::p_top::eval();
     }
 
-    void commit() {
+    bool commit() {
         observer nobody;
-        top.cxxrtl_design::p_top::commit<>(nobody);
+        return top.cxxrtl_design::p_top::commit<>(nobody);
     }
 };
 

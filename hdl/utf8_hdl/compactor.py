@@ -9,10 +9,10 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from .checks import DEFAULT_LANES, checked_lanes
-from .credit import PLACE_WIDTH, Credit, Step
+from .credit import PLACE_WIDTH, Credit, Step, next_places
 from .design import Design
 from .layouts import beat_layout
-from .logic import LOW, at_least, compared, majority, named, plus, select, up
+from .logic import LOW, at_least, compared, majority, named, plus, select
 
 GROUP, PAIR, BLOCK = 4, 8, 16
 """How many lanes are counted in stages 1, 2 and 3."""
@@ -171,8 +171,9 @@ class Packing:
         tops = {"bit_0": 1, "bit_1": 1, **of_levels, "lane": levels, "empty": 1}
         at_end = {"lane_at_end": levels, "empty_at_end": 1}
         banks = len(BANKS)
-        each = {"writes": banks, "places": PLACE_WIDTH * banks, "value": self.width}
-        lists = {what: data.ArrayLayout(bits, self.lanes) for what, bits in each.items()}
+        places = data.ArrayLayout(PLACE_WIDTH, banks)
+        each = {"writes": banks, "places": places, "value": self.width}
+        lists = {what: data.ArrayLayout(shape, self.lanes) for what, shape in each.items()}
         number = PLACE_WIDTH + banks
         self.number, self.next = Signal(number), Signal(number)
         facts = {"gives": 1, "newest": number, "keep": self.lanes, "last": 1}
@@ -251,10 +252,9 @@ class Packing:
         a value already. It is the one behind in these, and in all lanes if none is full. The two
         have numbers that follow each other: so one is in each bank.
         """
-        comes, fills, number = before.comes, before["fills"], before.newest
-        odd, half = number[0], number[1 : 1 + PLACE_WIDTH]
-        step.keep("even_place", select(odd, up(half), half))
-        step.keep("odd_place", half)
+        comes, fills, odd = before.comes, before["fills"], before.newest[0]
+        for bank, place in zip(BANKS, next_places(before.newest), strict=True):
+            step.keep(f"{bank}_place", place)
         for chunk in range(0, self.lanes, self._together):
             for bank, full, behind in ("even", ~odd, odd), ("odd", odd, ~odd):
                 free = comes & select(fills, full, behind)
@@ -279,7 +279,7 @@ class Packing:
                 parts.append(chunk.memory(values[lane], writes, places))
                 step.m.d.comb += [
                     self.stored.writes[lane].eq(Cat(writes)),
-                    self.stored.places[lane].eq(Cat(places)),
+                    Value.cast(self.stored.places[lane]).eq(Cat(places)),
                     self.stored.value[lane].eq(values[lane]),
                 ]
         return Cat(parts)

@@ -89,6 +89,12 @@ One register for all of them would be far from most.
 """
 
 
+def next_places(number: Value) -> tuple[Value, Value]:
+    """The places of a number and the one behind it: in the bank of even ones, and of odd ones."""
+    place = number[1 : 1 + PLACE_WIDTH]
+    return select(number[0], up(place), place), place
+
+
 class Step(Section):
     """A stage of the pipeline: registers that take something in every cycle.
 
@@ -298,7 +304,7 @@ class Credit(Section):
         self._width = (PLACES * self._banks).bit_length()
         self._steps: list[Step] = []
         self._counted: Step | None = None
-        self._all_chunks: list[Chunk] = []
+        self._chunks: list[Chunk] = []
         # The same as `i.ready`, near what counts: that one has a long way to what gives beats.
         self._accepts = Signal(name="accepts")
         self.next = self.register("next", self._width, init=1)
@@ -344,9 +350,8 @@ class Credit(Section):
     @property
     def astray(self) -> Value:
         """With two banks, for proofs: whether a chunk does not read the next two beats."""
-        odd, half = self.next[0], self.next[1 : 1 + PLACE_WIDTH]
-        right = Cat(select(odd, up(half), half), half, odd)
-        return any_of(chunk.reads != right for chunk in self._all_chunks)
+        right = Cat(*next_places(self.next), self.next[0])
+        return any_of(chunk.reads != right for chunk in self._chunks)
 
     def _new_step(self, name: str, what: str) -> tuple[Step, Step | None]:
         previous = self._steps[-1] if self._steps else None
@@ -379,15 +384,15 @@ class Credit(Section):
 
     def chunk(self) -> Chunk:
         """The next chunk, with the place of the beat that is at the output, or the next there."""
-        name, number, flips = f"chunk_{len(self._all_chunks)}", self.next, self._flips
+        name, number, flips = f"chunk_{len(self._chunks)}", self.next, self._flips
         if self._banks == 1:
             reads, odd = {"": (number[:PLACE_WIDTH], flips[:PLACE_WIDTH])}, None
         else:
-            half = slice(1, 1 + PLACE_WIDTH)
-            reads = {"even_": (self._even, self._even_flips), "odd_": (number[half], flips[half])}
+            place = slice(1, 1 + PLACE_WIDTH)
+            reads = {"even_": (self._even, self._even_flips), "odd_": (number[place], flips[place])}
             odd = number[0], flips[0]
-        self._all_chunks.append(Chunk(self.m, name, self._o.ready, reads, odd))
-        return self._all_chunks[-1]
+        self._chunks.append(Chunk(self.m, name, self._o.ready, reads, odd))
+        return self._chunks[-1]
 
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
@@ -433,16 +438,12 @@ class Credit(Section):
             self._flips.eq(flips_next(is_valid, is_odd, number)),
         ]
         if self._banks == 2:
-            # The place of `next` if that is even, or else of the number behind it. Both registers
-            # follow from `next`, so that they are right again after it is.
-            half, is_even = number[1 : 1 + PLACE_WIDTH], is_there("even_", ~odd, odd)
-            behind_odd = flips(up(half)) & odd.replicate(len(half))
-            moves = is_even.replicate(len(half))
+            # Both registers follow from `next`, so that they are right again after it is.
+            even, _ = next_places(number)
+            moves = is_there("even_", ~odd, odd).replicate(len(even))
             m.d.sync += [
-                self._even.eq(
-                    select(odd, up(half), select(o.ready, half ^ self._even_flips, half))
-                ),
-                self._even_flips.eq(moves & (behind_odd | flips(half) & ~odd.replicate(len(half)))),
+                self._even.eq(select(o.ready, even ^ self._even_flips, even)),
+                self._even_flips.eq(moves & flips(even)),
             ]
         self._give_credit()
 

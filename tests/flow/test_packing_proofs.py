@@ -124,12 +124,12 @@ FLAWS: dict[tuple[str, str], tuple[str, str] | list[tuple[str, str]]] = {
         "chunk.memory(values[max(0, lane - 1)], writes, places)",
     ),
     ("reads", "the even bank's address follows itself"): (
-        "select(odd, up(half), select(o.ready, half ^ self._even_flips, half))",
+        "select(o.ready, even ^ self._even_flips, even)",
         "select(o.ready, self._even ^ self._even_flips, self._even)",
     ),
     ("reads", "how that address changes follows itself"): (
-        "moves & (behind_odd |",
-        "(moves & flips(self._even)) | Const(0, 4) & (behind_odd |",
+        "moves & flips(even)",
+        "moves & flips(self._even)",
     ),
     # Attempts to pass all proofs. First what a reset leaves as it is.
     ("passes", "the address of a memory survives a reset"): [

@@ -294,7 +294,7 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         '"ready"), PLACES * self._banks - self._more + 1',
     ),
     ("reads", "utf-8 to utf-16", "the even bank's address follows itself"): (
-        "select(odd, up(half), select(o.ready, half ^ self._even_flips, half))",
+        "select(o.ready, even ^ self._even_flips, even)",
         "select(o.ready, self._even ^ self._even_flips, self._even)",
     ),
     ("counted", "utf-8 to utf-16", "a gap counts"): (

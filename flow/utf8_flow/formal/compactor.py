@@ -137,9 +137,10 @@ class Waiting:
     """
 
     def __init__(self, b: Bench, design: Any, age: int) -> None:
+        own = design.packing.tops
         tops: Any = {
-            what: b.before(Value.cast(design.packing.tops[what]), age - TOLD_IN.get(what, WHOLE))
-            for what in design.packing.tops.shape().members
+            what: b.before(Value.cast(own[what]), age - TOLD_IN.get(what, WHOLE))
+            for what in own.shape().members
         }
         lane, empty = tops["lane"], tops["empty"]
         self.count = Mux(empty, 0, lane + 1)
@@ -204,11 +205,11 @@ class Slot:
         self.last = self.comes & self.beat.last
         self.before, self.behind = Waiting(b, design, age), Waiting(b, design, age - 1)
         self.agreed = self.at(Const(1), 0) & self.before.agreed
-        self.stored: Any = design.packing.stored.shape()(self.at(design.packing.stored, STAGES))
-        self.keep = Value.cast(self.beat.keep) & self.comes.replicate(design.packing.lanes)
+        self.stored: Any = packing.stored.shape()(self.at(packing.stored, STAGES))
+        self.keep = Value.cast(self.beat.keep) & self.comes.replicate(packing.lanes)
         *self.goes_to, total = (self.before.count + count for count in counts(self.keep))
-        self.fills = total > design.packing.lanes
-        self.rest = Mux(self.fills, total - design.packing.lanes, total)
+        self.fills = total > packing.lanes
+        self.rest = Mux(self.fills, total - packing.lanes, total)
 
     def at(self, value: Any, stage: int) -> Value:
         """What something was when the slot was in a stage."""
@@ -239,8 +240,9 @@ def given(b: Bench, name: str) -> None:
     stored, ends = following.stored, slot.last
     agreed = slot.agreed & following.agreed
     gives = following.fills | ends
-    kept = Cat(slot.rest > lane for lane in range(design.packing.lanes))
-    all_kept = Const(1).replicate(design.packing.lanes)
+    lanes = design.packing.lanes
+    kept = Cat(slot.rest > lane for lane in range(lanes))
+    all_kept = Const(1).replicate(lanes)
     user = slot.beat.user if design.packing.user_width else Const(0, 0)
     expected = Cat(Mux(ends, kept, all_kept), ends, Mux(ends, user, 0))
     b.never(
@@ -255,11 +257,10 @@ def given(b: Bench, name: str) -> None:
 
 def is_written(stored: Any, lane: Value, number: Value) -> Value:
     """Whether the place of a dense beat is written in a lane."""
-    both = stored.places[lane]
-    even, odd = both[: len(both) // 2], both[len(both) // 2 :]
-    half = number[1 : 1 + len(even)]
-    writes = stored.writes[lane]
-    return Mux(number[0], writes[1] & (odd == half), writes[0] & (even == half))
+    writes, places = stored.writes[lane], stored.places[lane]
+    place = number[1 : 1 + len(places[0])]
+    even, odd = (writes[bank] & (places[bank] == place) for bank in range(2))
+    return Mux(number[0], odd, even)
 
 
 def places(b: Bench, name: str) -> None:
@@ -273,10 +274,7 @@ def places(b: Bench, name: str) -> None:
     # The dense beat in which values wait: it is given in this slot if it becomes full.
     waiting = (stored.newest + ~slot.fills)[: len(stored.newest)]
     # Any lane of the beat, and any lane of the memory.
-    lane, into = (
-        b.free(range(design.packing.lanes), "lane"),
-        b.free(range(design.packing.lanes), "into"),
-    )
+    lane, into = (b.free(range(design.packing.lanes), what) for what in ("lane", "into"))
     levels = levels_of(design)
     goes_to = Array(slot.goes_to)[lane]
     here = comes & Array(slot.keep)[lane] & (goes_to[:levels] == into)
@@ -476,8 +474,7 @@ def passes(b: Bench, name: str) -> None:
     b.model.d.sync += following.eq(following + gives(design))
     values = []
     for lane in range(packing.lanes):
-        both = stored.places[lane]
-        places = [both[: len(both) // 2], both[len(both) // 2 :]]
+        places = [stored.places[lane][bank] for bank in range(2)]
         values.append(written(b, following, stored.value[lane], stored.writes[lane], places))
     number = stored.newest
     writes, place = Cat(stored.gives & ~number[0], stored.gives & number[0]), number[1:-1]

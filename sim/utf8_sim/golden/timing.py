@@ -16,7 +16,7 @@ from .kernels import Kernel, kernel
 NOTHING = -1
 """In place of an output at the pins, or of an input that meets the state machine."""
 
-STATE_SIZE = 512
+STATE_SIZE = 64
 """Numbers of which the state of a timing consists at most. All are 0 after reset."""
 
 

@@ -190,6 +190,10 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'self.register("flips_if_ready", self._width)',
         'self.register("flips_if_ready", self._width, reset_less=True)',
     ),
+    ("decoder", "timing", "what counts beats survives a reset"): (
+        'Signal(name="accepts")',
+        'Signal(name="accepts", reset_less=True)',
+    ),
     ("decoder", "timing", "the next number survives a reset"): (
         'self.register("next", self._width, init=1)',
         'self.register("next", self._width, init=1, reset_less=True)',

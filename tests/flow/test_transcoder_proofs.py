@@ -218,7 +218,7 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
     ),
     ("joins", "utf-32 to utf-8", "a last beat comes twice"): (
         "with m.Elif(ends):",
-        "with step.m.Elif(0):",
+        "with m.Elif(0):",
     ),
     ("joins", "utf-32 to utf-16", "a beat that is there does not wait"): (
         "with m.Elif(ends):",
@@ -359,7 +359,7 @@ def test_a_mistake_in_the_specification_is_found_out(monkeypatch, name, forms):
 @pytest.mark.long
 def test_other_verilog_is_found_out(monkeypatch):
     profile, options = options_of("utf-16 to utf-16, 2")
-    edit = "o.p.user.error.eq(dense.p.user)", "o.p.user.error.eq(~dense.p.user)"
+    edit = "p.user.error.eq(dense.user)", "p.user.error.eq(~dense.user)"
     other = Altered(edit).Transcoder(profile, **options)
     monkeypatch.setattr(streams, "generate", lambda _: generate(other))
     assert prove(bench_of("verilog", Transcoder, profile, **options)).verdict == "FAILED"

@@ -3,7 +3,7 @@
 import builtins
 from collections.abc import Collection, Iterable
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, resolve_name
 from inspect import getsource, signature
 from pathlib import Path
 from types import ModuleType
@@ -44,6 +44,8 @@ def _applied(sources: list[str], edit: Edit) -> list[str]:
 class Altered:
     """A package with edits, an attribute for each of its names and modules.
 
+    The modules of its folders are among them: no two have the same name.
+
     Parameters
     ----------
     edits : Edit
@@ -65,7 +67,15 @@ class Altered:
     ) -> None:
         self._package, self._shared = package, shared
         folder = Path(find_spec(package).origin).parent
-        paths = {path.stem: path for path in folder.glob("*.py") if path.stem not in shared}
+        paths = {
+            path.stem: path
+            for path in folder.rglob("*.py")
+            if path.stem not in shared and (path.stem != "__init__" or path.parent == folder)
+        }
+        self._packages = {
+            name: ".".join([package, *path.parent.relative_to(folder).parts])
+            for name, path in paths.items()
+        }
         self._sources = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
         self._loaded: dict[str, ModuleType] = {}
         names = [*(within or paths)]
@@ -78,7 +88,8 @@ class Altered:
             raise AttributeError(name)
         if name in self._shared or name in self._sources:
             return self._module(name)
-        return getattr(self._module(self._module("__init__")._HOMES[name]), name)
+        home = self._module("__init__")._HOMES[name]
+        return getattr(self._module(home.rsplit(".")[-1]), name)
 
     def like(self, design: Any) -> Any:
         """A component with the parameters of a design whose source is not edited."""
@@ -90,6 +101,7 @@ class Altered:
             return import_module(f"{self._package}.{name}")
         if name not in self._loaded:
             module = self._loaded[name] = ModuleType(f"altered.{name}")
+            module.__package__ = self._packages[name]
             module.__builtins__ = {**vars(builtins), "__import__": self._import}
             exec(compile(self._sources[name], f"<altered {name}>", "exec"), vars(module))
         return self._loaded[name]
@@ -100,10 +112,11 @@ class Altered:
         """An import in one of the modules: of another one, if it is relative."""
         if level == 0:
             return builtins.__import__(name, variables, local, names, level)
-        if level > 1:
-            outer = self._package.rsplit(".", level - 1)[0]
-            return import_module(f"{outer}.{name}")
-        return self._module(name) if name else self
+        absolute = resolve_name("." * level + name, variables["__package__"])
+        if not f"{absolute}.".startswith(f"{self._package}."):
+            return import_module(absolute)
+        module = absolute.rsplit(".")[-1]
+        return self._module(module) if module in self._sources or module in self._shared else self
 
 
 def altered_golden(*edits: Edit, within: Iterable[str]) -> Altered:

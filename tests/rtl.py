@@ -184,23 +184,26 @@ BREAKS = {
         "if byte in of_pairs:",
         "if byte in of_pairs and byte != 0xED:",
     ),
-    "wrong kind": ("sequence.unfinished & ~refused, truncated", "sequence.unfinished, truncated"),
+    "wrong kind": (
+        'sequence["unfinished"] & ~refused, truncated',
+        'sequence["unfinished"], truncated',
+    ),
     "missed last: refused by the next text": (
-        "refused = byte.refused & ~sequence.last",
-        "refused = byte.refused",
+        'refused = byte["refused"] & ~sequence["last"]',
+        'refused = byte["refused"]',
     ),
     "value of an error": ("Mux(is_error, REPLACEMENT & 0x3F, bits[:6])", "bits[:6]"),
     "value of an error: its high bits": ("is_error.replicate(len(places))", "is_error"),
-    "value of an error: bit 6": ("sequence.bit_6) | is_error", "sequence.bit_6)"),
+    "value of an error: bit 6": ('sequence["bit_6"]) | is_error', 'sequence["bit_6"])'),
     # The pairs of a lead byte and what follows.
     "pair: of two that share a bit, one": ("any_of(refused[n : n + 2])", "refused[n]"),
-    "pair: what was there in a gap counts": ("select(valid, value, register)", "value"),
-    "pair: a refused byte joins": ("pair.p.continuation & ~refused", "pair.p.continuation"),
-    "joins nothing": ('joins = p.follows & ~self._is_in("START")', "joins = p.follows"),
+    "pair: what was there in a gap counts": ("select(split.valid, matches, register)", "matches"),
+    "pair: a refused byte joins": ("continuation & ~refused", "continuation"),
+    "joins nothing": ('joins = byte["follows"] & ~self._is_in("START")', 'joins = byte["follows"]'),
     # The state machine.
     "state: two at once": (
-        "~(byte.begins_any | (byte.follows_on & self._needs_more()))",
-        "~byte.begins_any",
+        '~(byte["begins_any"] | (byte["follows_on"] & self._needs_more()))',
+        '~byte["begins_any"]',
     ),
     "state: gaps count": (MOVES, "moves_on = ~pipeline.will_stall"),
     "state: moves while stalled": (MOVES, "moves_on = byte.next_valid"),
@@ -208,39 +211,42 @@ BREAKS = {
     "interrupting byte swallowed": (
         '"the state, and the sequence as far as it is there",\n            byte.valid,',
         '"the state, and the sequence as far as it is there",\n'
-        '            byte.valid & (self._is_in("START") | byte.p.follows),',
+        '            byte.valid & (self._is_in("START") | byte["follows"]),',
     ),
     "interrupted sequence dropped": (
         'select(self._is_in("START"), sequence.valid, cut)',
         'self._is_in("START") & sequence.valid',
     ),
-    "cut by a gap": ("cut = byte.valid & ~byte.p.follows", "cut = ~byte.p.follows"),
-    "missed last: text goes on": ("follows_on=follows & ~pair.p.last", "follows_on=follows"),
-    "missed last: lead byte waits for the next text": ("& ~split.p.last for n", "for n"),
-    "missed last: token without it": ("            last=p.last,", "            last=Const(0, 1),"),
+    "cut by a gap": ('cut = byte.valid & ~byte["follows"]', 'cut = ~byte["follows"]'),
+    "missed last: text goes on": ('follows_on=follows & ~pair["last"]', "follows_on=follows"),
+    "missed last: lead byte waits for the next text": ('& ~split["last"] for n', "for n"),
+    "missed last: token without it": (
+        '            last=byte["last"],',
+        "            last=Const(0, 1),",
+    ),
     "missed last: cut character kept": (
         'select(self._is_in("START"), sequence.valid, cut)',
-        'select(self._is_in("START"), sequence.valid & ~sequence.p.unfinished, cut)',
+        'select(self._is_in("START"), sequence.valid & ~sequence["unfinished"], cut)',
     ),
     # The token.
     "stale bits in the value": (" & has[form - 2].replicate(len(places))", ""),
-    "value: bit 6 of the byte before": ("select(has[0], bits[6], sequence.bit_6)", "bits[6]"),
+    "value: bit 6 of the byte before": ('select(has[0], bits[6], sequence["bit_6"])', "bits[6]"),
     "value: six bits of a lone byte": (
-        "select(has[0], bits[6], sequence.bit_6)",
-        "sequence.bit_6",
+        'select(has[0], bits[6], sequence["bit_6"])',
+        'sequence["bit_6"]',
     ),
     "value: a group is skipped": (
-        "Cat(p.data[:6], sequence.low_bits)",
-        "Cat(p.data[:6], sequence.low_bits[:6], sequence.low_bits)",
+        'Cat(byte["data"][:6], count["low_bits"])',
+        'Cat(byte["data"][:6], count["low_bits"][:6], count["low_bits"])',
     ),
     "length counts from zero": ("for n in exactly if n >> bit", "for n in exactly if n - 1 >> bit"),
     "length: of the sequence before": (
-        "sequence.has) & joins.replicate(len(sequence.has))",
-        "sequence.has) & Cat(joins, Const(-1, len(sequence.has)))",
+        'count["has"]) & joins.replicate(len(count["has"]))',
+        'count["has"]) & Cat(joins, Const(-1, len(count["has"])))',
     ),
     "length: two bytes at once": (
-        "Cat(Const(1, 1), sequence.has) &",
-        "Cat(Const(3, 2), sequence.has) &",
+        'Cat(Const(1, 1), count["has"]) &',
+        'Cat(Const(3, 2), count["has"]) &',
     ),
     # The output buffer.
     "payload changes under stall": ("with m.If(load):", "with m.If(1):"),
@@ -277,11 +283,10 @@ BREAKS = {
         "self._enable if when is None else when",
         "1 if when is None else when",
     ),
-    "what is beside payloads moves while stalled": (
-        "with self.m.If(self._enable):",
-        "with self.m.If(1):",
+    "the first payload moves while stalled": (
+        "return take.load(",
+        "return take.load(when=Value.cast(1),",
     ),
-    "the first payload moves while stalled": ("with m.If(enable):", "with m.If(1):"),
     "the first valid bit is that of the next item": (
         "select(enable, valid, stage.valid)",
         "valid & enable",
@@ -293,7 +298,7 @@ BREAKS = {
         "m.d.sync += [self.enable.eq(~self.will_stall), self.stalled.eq(self.will_stall)]",
         "m.d.sync += [self.enable.eq(1), self.stalled.eq(0)]",
     ),
-    "enabled at once": ('self.enable = self.register("enable")', "self.enable = Signal(init=1)"),
+    "enabled at once": ('self.enable = control.signal("enable")', "self.enable = Signal(init=1)"),
     # What is accepted, and the skid register.
     "byte taken without room": (READY, "i.ready.eq(1)"),
     "half rate": (READY, "i.ready.eq(~taken_next & ~i.ready)"),
@@ -318,12 +323,12 @@ BREAKS = {
         "skid_taken & ~enable",
     ),
     "skid: the later byte goes first": (
-        "select(skid_taken, Value.cast(skid), Value.cast(i.p))",
-        "Value.cast(i.p)",
+        "select(skid_taken, kept[name], field)",
+        "field",
     ),
     "skid: last of the later byte": (
-        "select(skid_taken, Value.cast(skid), Value.cast(i.p))",
-        "select(skid_taken, skid.data | (i.p.last << 8), Value.cast(i.p))",
+        "select(skid_taken, kept[name], field)",
+        'select(skid_taken & (name != "last"), kept[name], field)',
     ),
 }
 
@@ -332,13 +337,17 @@ WHOLE_UCS4 = replace(UCS4, error_span=ErrorSpan.WHOLE_SEQUENCE)
 # Breaks of rules that `unicode` does not have: a profile that has them, and the edit.
 BREAKS_OF_OTHER_RULES = {
     "noncharacter: FFFF is one no more": (UCS4, "among([0xBE, 0xBF])", "among([0xBE])"),
-    "noncharacter: EFFF is one": (UCS4, "among([0xEF])", "among([0xEE, 0xEF])"),
-    "noncharacter: of four bytes": (UCS4, 'before("EF", among([0xEF])) & among', "among"),
-    "noncharacter: across texts": (UCS4, "joins & p.noncharacter", "p.noncharacter"),
+    "noncharacter: EFFF is one": (
+        UCS4,
+        "among([lead])",
+        "among([lead, 0xEE] if lead == 0xEF else [lead])",
+    ),
+    "noncharacter: of four bytes": (UCS4, "held & among([byte])", "among([byte])"),
+    "noncharacter: across texts": (UCS4, 'joins & byte["noncharacter"]', 'byte["noncharacter"]'),
     "noncharacter: a character in the value": (
         UCS4,
-        "& ~p.noncharacter & ~sequence",
-        "& ~sequence",
+        '& ~byte["noncharacter"] & ~count',
+        "& ~count",
     ),
     "noncharacter: truncated": (
         UCS4,
@@ -352,17 +361,17 @@ BREAKS_OF_OTHER_RULES = {
     ),
     "out of range: the kind of the lead byte": (
         ODD_PROFILES["FF restricted twice"],
-        "select(byte.beyond, out_of_range, sequence.kind)",
-        "sequence.kind",
+        'select(byte["beyond"], out_of_range, sequence["kind"])',
+        'sequence["kind"]',
     ),
     "out of range: the kind of the lead byte, whole sequence": (
         ODD_PROFILES["F0 restricted twice, whole sequence"],
-        "old_kind = Mux(p.beyond, Kind.OUT_OF_RANGE, sequence.kind)",
-        "old_kind = sequence.kind",
+        'old_kind = Mux(byte["beyond"], Kind.OUT_OF_RANGE, count["kind"])',
+        'old_kind = count["kind"]',
     ),
     "whole sequence: cut by a refused byte": (
         WHOLE_UCS4,
-        "pair.p.continuation if self._whole_sequence else",
+        "continuation if self._whole_sequence else",
         "",
     ),
     "whole sequence: a wrong lead byte is one": (
@@ -372,38 +381,38 @@ BREAKS_OF_OTHER_RULES = {
     ),
     "whole sequence: the kind of the newest byte": (
         WHOLE_UCS4,
-        "kind = Mux(joins, old_kind, p.kind)",
-        "kind = p.kind",
+        'kind = Mux(joins, old_kind, byte["kind"])',
+        'kind = byte["kind"]',
     ),
     "whole sequence: forgiven by the next byte": (
         WHOLE_UCS4,
-        "sequence.known | p.refused",
-        "p.refused",
+        'count["known"] | byte["refused"]',
+        'byte["refused"]',
     ),
-    "whole sequence: a wrong lead byte forgiven": (WHOLE_UCS4, ", p.wrong)", ", 0)"),
+    "whole sequence: a wrong lead byte forgiven": (WHOLE_UCS4, 'byte["wrong"]', "0"),
     "whole sequence: nothing refused": (
         WHOLE_UCS4,
-        "sequence.known | p.refused | p.noncharacter",
-        "sequence.known | p.noncharacter",
+        'count["known"] | byte["refused"] | byte["noncharacter"]',
+        'count["known"] | byte["noncharacter"]',
     ),
     "whole sequence: noncharacter without a kind": (
         WHOLE_UCS4,
-        "sequence.known | p.refused | p.noncharacter",
-        "sequence.known | p.refused",
+        'count["known"] | byte["refused"] | byte["noncharacter"]',
+        'count["known"] | byte["refused"]',
     ),
     "whole sequence: an error is a character": (
         WHOLE_UCS4,
-        "~p.noncharacter & ~sequence.known",
-        "~p.noncharacter",
+        '~byte["noncharacter"] & ~count["known"]',
+        '~byte["noncharacter"]',
     ),
     "whole sequence: truncated": (
         WHOLE_UCS4,
-        "select(sequence.known, sequence.kind, unknown)",
+        'select(sequence["known"], sequence["kind"], unknown)',
         "unknown",
     ),
     "whole sequence: never truncated": (
         WHOLE_UCS4,
-        "truncated & sequence.unfinished.replicate(3)",
+        'truncated & sequence["unfinished"].replicate(3)',
         "Const(0, 3)",
     ),
 }
@@ -413,19 +422,19 @@ BREAKS_OF_OTHER_RULES = {
 ENCODER_BREAKS = {
     # What the code points mean.
     "range: DFFF is no surrogate": (
-        "special |= code_point[11:16] == 0b11011",
-        "special |= code_point[10:16] == 0b110110",
+        "return code_point[11:] == SURROGATES.start >> 11",
+        "return code_point[10:] == SURROGATES.start >> 10",
     ),
-    "range: 110000 is in range": ("exceeds=take.p.exceeds &", "exceeds=0 &"),
-    "range: 10000 is out of range": ("& take.p.code_point[-1]", ""),
+    "range: 110000 is in range": ('exceeds=take["exceeds"] &', "exceeds=0 &"),
+    "range: 10000 is out of range": ('& take["code_point"][-1]', ""),
     "range: high bits are cut off": (
-        "too_high = ones[-1] | measure.p.exceeds",
-        "too_high = measure.p.exceeds",
+        'too_high = ones[-1] | measure["exceeds"]',
+        'too_high = measure["exceeds"]',
     ),
     "range: a surrogate with a stray high bit": ("(special & ~ones[2:].any())", "special"),
     "overlong: 80 to 87 in one byte": (
-        "parts = [take.p.ones[n : n + 4]",
-        "parts = [take.p.ones[1:]",
+        'parts = [take["ones"][n : n + 4]',
+        'parts = [take["ones"][1:]',
     ),
     "overlong: 7F in two bytes": (
         "borders = [*(FORM_BITS[form] for form",
@@ -439,9 +448,9 @@ ENCODER_BREAKS = {
     "groups in the wrong order": ("6 * n : 6 * n + 6] & sent", "18 - 6 * n : 24 - 6 * n] & sent"),
     "lead byte: a bit short": ("Cat(sends[6 - bit :])", "Cat(sends[7 - bit :])"),
     "lead byte: 40 to 7F without their bit": ("(~start | code_point[6])", "~start"),
-    "last with every byte": ("last=send.p.last & start", "last=send.p.last"),
+    "last with every byte": ('last=send["last"] & start', 'last=send["last"]'),
     "last forgotten": ("last=self.i.p.last,", "last=Const(0, 1),"),
-    "no error flag": ("error=send.p.error", "error=Const(0, 1)"),
+    "no error flag": ('error=send["error"]', "error=Const(0, 1)"),
     "refused value sent": (
         "select(refused, Const(REPLACEMENT, len(code_point)), code_point)",
         "code_point",
@@ -503,8 +512,8 @@ COMPACT_DECODER_BREAKS = {
 # What is wrong with a compact encoder.
 COMPACT_ENCODER_BREAKS = {
     "compact: range: DFFF is no surrogate": (
-        "refused |= (code_point[11:16] == 0b11011",
-        "refused |= (code_point[10:16] == 0b110110",
+        "return code_point[11:] == SURROGATES.start >> 11",
+        "return code_point[10:] == SURROGATES.start >> 10",
     ),
     "compact: range: 110000 is in range": ("profile.highest >> second_byte", "0x110"),
     "compact: range: high bits are cut off": ("refused = code_point[width:].any()", "refused = 0"),
@@ -538,16 +547,41 @@ COMPACT_ENCODER_BREAKS = {
 
 def altered(which: str, edits: Iterable[Edit]) -> type:
     """The class of one of the `DESIGNS` whose source is edited, or that of modules it uses."""
-    modules = "tables", "pipeline", which.replace(" ", "_")
+    modules = "rules", "stage", "pipeline", which.replace(" ", "_")
     return getattr(Altered(*edits, within=modules), DESIGNS[which].__name__)
 
 
-LANE_MODULES = "logic", "credit", "lanes", "wide_decoder", "decoder", "validator"
+LANE_MODULES = (
+    "logic",
+    "stage",
+    "credit",
+    "rules",
+    "detection",
+    "wide_decoder",
+    "decoder",
+    "validator",
+)
 
 
 def altered_lanes(*edits: Edit) -> Altered:
     """The package, in which the source of decoder and validator with lanes is edited."""
     return Altered(*edits, within=LANE_MODULES)
+
+
+def moves_with_the_slots(event: str) -> str:
+    """Source that adds a register ``event`` to each stage, for edits of the sequence detector.
+
+    In the first stage it has the value of an event at the pins of ``i`` and ``o``.
+    """
+    return (
+        "            first, *others = self._credit._stages\n"
+        "            i, o = self._credit._i, self._credit._o\n"
+        "            if 'event' not in first._registers:\n"
+        f"                first.register('event', {event})\n"
+        "            for each in others:\n"
+        "                if 'event' not in each._registers:\n"
+        "                    each.carry('event')\n"
+    )
 
 
 COUNTER_FLAWS: dict[str, tuple[int, int, Edit]] = {

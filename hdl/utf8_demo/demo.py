@@ -10,7 +10,7 @@ from utf8_hdl.compact_decoder import CompactDecoder
 from utf8_hdl.decoder import Decoder
 from utf8_hdl.encoding_scheme import EncodingScheme
 from utf8_hdl.profile import UNICODE, Profile
-from utf8_hdl.transcoder import Transcoder
+from utf8_hdl.transcode.transcoder import Transcoder
 
 from .lines import FRAMING_ERROR_LINE, OVERRUN_LINE, REPORT_LINES, UNIT_LINE, LineWriter
 from .receive_buffer import Mark, ReceiveBuffer

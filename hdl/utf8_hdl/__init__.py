@@ -1,17 +1,15 @@
 """UTF-8 gateware for FPGAs: decoders, encoders, a validator, a transcoder, a compactor.
 
-Where to find what:
-
 - `profile`, `layouts`, `encoding_scheme`: the rules of a UTF-8, the payloads, the encodings
-- `tables`: what each byte may be, from the rules of a profile
-- `decoder`, `encoder`: a pipeline for one byte per cycle, with the flow control of `pipeline`
+- `rules`: what each byte and code point may be, from a profile
+- `decoder`, `encoder`: pipelines for one byte per cycle
 - `compact_decoder`, `compact_encoder`: the same with one register stage
-- `lanes`: the tokens of a beat, which `wide_decoder`, `validator` and `transcoder` share
-- `transcoder`: `readers` and `writers` of each encoding, then `compactor`, which packs lanes
-- `credit`: flow control of all components with lanes
-- `composition`, `axi`: streams of components joined, and ports of AXI4-Stream
-- `logic`, `byte_class`: logic that synthesis maps as written, and sets of bytes
-- `design`, `checks`: the base class, and checks of parameters
+- `parallel`: detection of the sequences in a beat of many bytes; `wide_decoder`, `validator`
+- `transcode`: a module for each encoding, and `transcoder`
+- `packing`: sparse beats made dense, for the transcoder and for `compactor`
+- `flow_control`: `stage`; `pipeline`, for one byte per cycle; `credit`, for beats
+- `composition`, `axi`: streams of components joined, and AXI4-Stream ports
+- `logic`, `byte_class`; `design`, `checks`: gates; the base class and checks of parameters
 """
 
 from importlib import import_module
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from .decoder import Decoder
     from .encoder import Encoder
     from .encoding_scheme import EncodingScheme
+    from .flow_control.pipeline import Pipeline
     from .layouts import (
         BYTE_LAYOUT,
         ENCODED_LAYOUT,
@@ -44,11 +43,10 @@ if TYPE_CHECKING:
         token_layout,
         verdict_layout,
     )
-    from .pipeline import Pipeline
+    from .parallel.validator import Validator
+    from .parallel.wide_decoder import WideDecoder
     from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
-    from .transcoder import Transcoder
-    from .validator import Validator
-    from .wide_decoder import WideDecoder
+    from .transcode.transcoder import Transcoder
 
 __version__ = "0.1.0"
 
@@ -110,13 +108,13 @@ _HOMES = {
     "EncodingScheme": "encoding_scheme",
     "ErrorSpan": "profile",
     "Kind": "layouts",
-    "Pipeline": "pipeline",
+    "Pipeline": "flow_control.pipeline",
     "Profile": "profile",
     "SlotsToCodePoints": "composition",
     "TokensToCodePoints": "composition",
-    "Transcoder": "transcoder",
-    "Validator": "validator",
-    "WideDecoder": "wide_decoder",
+    "Transcoder": "transcode.transcoder",
+    "Validator": "parallel.validator",
+    "WideDecoder": "parallel.wide_decoder",
     "beat_layout": "layouts",
     "code_point_layout": "layouts",
     "join": "composition",

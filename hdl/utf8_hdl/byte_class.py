@@ -5,9 +5,8 @@ from collections.abc import Iterable
 
 from amaranth.hdl import Cat, Const, Signal, Value
 
-from .credit import Step
+from .flow_control.stage import Stage
 from .logic import any_of
-from .pipeline import Stage
 
 
 class ByteClasses:
@@ -18,7 +17,7 @@ class ByteClasses:
     registers are in ``stage``, one stage after the bytes, and have a bit for each byte.
     """
 
-    def __init__(self, stage: Stage | Step, *of: Value) -> None:
+    def __init__(self, stage: Stage, *of: Value) -> None:
         self._stage = stage
         self._nibbles = {"low": [byte[:4] for byte in of], "high": [byte[4:] for byte in of]}
         self._all = Const((1 << len(of)) - 1, len(of))
@@ -49,5 +48,5 @@ class ByteClasses:
             nibbles = self._nibbles[which]
             found = Cat(any_of(nibble == value for value in sorted(few)) for nibble in nibbles)
             found = found if few is values else ~found
-            self._known[which, values] = self._stage.keep(f"{which}_{digits}", found)
+            self._known[which, values] = self._stage.register(f"{which}_{digits}", found)
         return self._known[which, values]

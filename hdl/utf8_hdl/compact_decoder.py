@@ -8,11 +8,11 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out
 
-from . import tables
+from . import rules
 from .design import Design
+from .flow_control.stage import Stage
 from .layouts import BYTE_LAYOUT, Kind, token_layout
 from .logic import running
-from .pipeline import Section
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile
 
 
@@ -97,7 +97,7 @@ class CompactDecoder(Design):
     def __init__(self, profile: Profile = UNICODE) -> None:
         self.profile = checked_profile(profile)
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-        self._refusals = tables.refusals(profile)
+        self._refusals = rules.refusals(profile)
         names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
         codes = {name: n for n, name in enumerate(names)}
         codes["HELD"] = 1 << (profile.longest_form - 1).bit_length()  # a bit of its own
@@ -115,7 +115,7 @@ class CompactDecoder(Design):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         i, o, State = self.i, self.o, self.State
-        state = Section(m, "The state").adopt(self.state)
+        state = Stage(m, "The state").adopt(self.state)
         now, before = self._bytes(m)
         announced = self._meaning(m, now)
         refused, so_far = self._sequence(m, now, before)
@@ -160,8 +160,8 @@ class CompactDecoder(Design):
 
         # The token: of the sequence, or of one byte.
         token = Signal(o.p.shape())
-        at_output = Section(m, "The token at the output, or the sequence so far")
-        shown = at_output.register("shown", o.p.shape(), reset_less=True)
+        at_output = Stage(m, "The token at the output, or the sequence so far")
+        shown = at_output.signal("shown", o.p.shape(), reset_less=True)
         m.d.comb += [at_output.adopt(o.p).eq(shown), token.error.eq(error)]
         with m.If(unfinished):
             # Behind a lead byte, the output register may hold the token before.
@@ -215,7 +215,7 @@ class CompactDecoder(Design):
             fields["is_ef_bf"] = 1
         layout = data.StructLayout(BYTE_LAYOUT.members | fields)
         now = Signal(layout)
-        before = Section(m, "The byte before").register("before", layout, reset_less=True)
+        before = Stage(m, "The byte before").signal("before", layout, reset_less=True)
         m.d.comb += [now.data.eq(self.i.p.data), now.last.eq(self.i.p.last)]
         if "is_ef_bf" in fields:
             m.d.comb += now.is_ef_bf.eq((before.data == 0xEF) & (now.data == 0xBF))
@@ -229,14 +229,14 @@ class CompactDecoder(Design):
         restrictions = {lead: number for number, lead in enumerate(self._refusals, start=1)}
 
         def meaning(byte: int) -> tuple[int, int, Kind]:
-            fault = tables.first_fault(self.profile, byte)
+            fault = rules.first_fault(self.profile, byte)
             is_lead = fault is Kind.NONE and byte >= 0x80
             kind = Kind.TRUNCATED if is_lead else fault
-            return tables.announced(self.profile, byte), restrictions.get(byte, 0), kind
+            return rules.announced(self.profile, byte), restrictions.get(byte, 0), kind
 
         announced = Signal(range(self.profile.longest_form))
         with m.Switch(now.data):
-            for (count, restriction, kind), group in groupby(tables.BYTES, meaning):
+            for (count, restriction, kind), group in groupby(rules.BYTES, meaning):
                 with m.Case(*_patterns(group)):
                     m.d.comb += announced.eq(count)
                     m.d.comb += [now.restriction.eq(restriction), now.kind.eq(kind)]

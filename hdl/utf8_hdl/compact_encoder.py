@@ -7,10 +7,11 @@ from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
 from .design import Design
+from .flow_control.stage import Stage
 from .layouts import ENCODED_LAYOUT, code_point_layout
 from .logic import running
-from .pipeline import Section
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile, checked_profile
+from .rules import rejected
 
 REPLACEMENT_FORM = 3
 """Bytes of U+FFFD."""
@@ -88,9 +89,9 @@ class CompactEncoder(Design):
         m = Module()
         START, *_ = states = list(self.State)  # by how many bytes have still to be sent
         longest = self.profile.longest_form
-        rest = Section(m, "The bytes that still have to follow")
+        rest = Stage(m, "The bytes that still have to follow")
         state = rest.adopt(self.state)
-        at_output = Section(m, "The byte at the output")
+        at_output = Stage(m, "The byte at the output")
         at_output.adopt(self.o.valid)
         at_output.adopt(self.o.p)
 
@@ -99,8 +100,8 @@ class CompactEncoder(Design):
         lead, lead_state = self._lead(m, refused)
         more = lead_state != START
 
-        bits = rest.register("bits", 6 * (longest - 1), reset_less=True)
-        last = rest.register("last", reset_less=True)
+        bits = rest.signal("bits", 6 * (longest - 1), reset_less=True)
+        last = rest.signal("last", reset_less=True)
         # Codes that no state has, to which only an upset leads. They must not last.
         width = len(Value.cast(state))
         unnamed = [f"{code:0{width}b}" for code in range(longest, 1 << width)]
@@ -148,12 +149,7 @@ class CompactEncoder(Design):
         second_byte = 6 * (profile.longest_form - 2)  # where highest has only ones
         if profile.highest < (1 << width) - 1:
             refused |= code_point[second_byte:width] > profile.highest >> second_byte
-        above_16_bits = code_point[16:].any()
-        if not profile.accept_surrogates:
-            refused |= (code_point[11:16] == 0b11011) & ~above_16_bits
-        if not profile.accept_noncharacters:
-            refused |= code_point[1:16].all() & ~above_16_bits
-        return refused
+        return refused | (rejected(profile, code_point[:16]) & ~code_point[16:].any())
 
     def _lead(self, m: Module, refused: Value) -> tuple[Value, Value]:
         """The lead byte of the shortest form, and the state in which the rest is sent."""

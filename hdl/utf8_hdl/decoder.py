@@ -1,26 +1,28 @@
 """The decoder: a stream of bytes in, a stream of code points and errors out."""
 
 from itertools import groupby, pairwise
+from types import SimpleNamespace
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
-from . import tables
+from . import rules
 from .byte_class import ByteClasses
 from .design import Design
+from .flow_control.pipeline import Pipeline
+from .flow_control.stage import Stage
 from .layouts import BYTE_LAYOUT, Kind, token_layout
 from .logic import any_of, select
-from .pipeline import Pipeline, Stage
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile, form_of_bit
 
 
 class Decoder(Design):
     """Decode one byte per cycle, and classify and locate every error.
 
-    An elastic pipeline (see :mod:`utf8_hdl.pipeline`) of six stages and an output buffer, each of
-    them one or two lookup tables deep::
+    An elastic pipeline (see :mod:`utf8_hdl.flow_control.pipeline`) of six stages and an output
+    buffer, each of them one or two lookup tables deep::
 
         i ----> take -> split -> pair -> classify -> count -> make -> deliver ----> o
         byte                                         state                      token
@@ -75,8 +77,8 @@ class Decoder(Design):
         The states of this profile's machine, one-hot.
     state : Signal
         The state register, for waveforms and coverage.
-    skid_taken : Signal
-        High while a byte is in the skid register, for proofs.
+    probes : SimpleNamespace
+        Signals for proofs. ``skid_taken``: a byte is in the skid register.
 
     Members
     -------
@@ -107,17 +109,15 @@ class Decoder(Design):
         #: Ports of AXI4-Stream that are wider than their fields.
         self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
         self.state = Signal(self.State, init=self.State.START)
-        self.skid_taken = Signal()
+        self.probes = SimpleNamespace(skid_taken=Signal(name="skid_taken"))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         pipeline = Pipeline(m, self.o)
-        take = pipeline.take(self.i, self.skid_taken)
-        split = pipeline.stage(
-            "split", "the sets that the nibbles of the byte are in", take.valid, BYTE_LAYOUT
-        )
-        split.load(data=take.p.data, last=take.p.last)
-        pair = self._pair(pipeline, split, ByteClasses(split, take.p.data))
+        take = pipeline.take(self.i, self.probes.skid_taken)
+        split = pipeline.stage("split", "the sets that the nibbles of the byte are in", take.valid)
+        split.load(data=take["data"], last=take["last"])
+        pair = self._pair(pipeline, split, ByteClasses(split, take["data"]))
         byte = self._classify(pipeline, pair)
         sequence = self._count(pipeline, byte)
         pipeline.deliver(self._make(pipeline, byte, sequence))
@@ -126,48 +126,42 @@ class Decoder(Design):
     def _pair(self, pipeline: Pipeline, split: Stage, sets: ByteClasses) -> Stage:
         """Stage 3: what a byte is by itself, and to the one or two before it."""
         profile, among, counts = self.profile, sets.among, range(1, self.profile.longest_form)
-        refusals = tables.refusals(profile)
         pair = pipeline.stage(
             "pair",
             "what the byte begins, and what the one before it refuses",
             split.valid,
         )
 
-        def before(name: str, matches: Value) -> Signal:
-            """Whether the byte before, some cycles ago perhaps, was one of some."""
-            return pair.keep(f"after_{name}", matches, split.valid)
+        def hold(name: str, matches: Value) -> Signal:
+            """A register that is loaded only with a byte: its value for the byte before."""
+            register: Signal = pair.signal(name, reset_less=True)
+            pair.register(name, select(split.valid, matches, register))
+            return register
 
-        # Unicode Table 3-7: the second bytes that E0, ED, F0 and F4 refuse.
-        after = {lead: before(f"{lead:02X}", among([lead])) for lead in refusals}
-        refused = [after[lead] & among(seconds) for lead, seconds in refusals.items()]
-        beyond = [
-            after[lead] & among(s for s, kind in seconds.items() if kind is Kind.OUT_OF_RANGE)
-            for lead, seconds in refusals.items()
-            if len(set(seconds.values())) > 1
-        ]
-        noncharacter: Value = Const(0, 1)
-        if not profile.accept_noncharacters:
-            # U+FFFE is EF BF BE, and U+FFFF is EF BF BF.
-            after_ef_bf = before("EF_BF", before("EF", among([0xEF])) & among([0xBF]))
-            noncharacter = after_ef_bf & among([0xBE, 0xBF])
-        continuation = among(tables.CONTINUATION_BYTES)
+        def after(lead: int, *second: int) -> Signal:
+            """True if the byte before is a certain one, or the two bytes before are."""
+            held = hold(f"after_{lead:02X}", among([lead]))
+            for byte in second:
+                held = hold(f"after_{lead:02X}_{byte:02X}", held & among([byte]))
+            return held
+
+        found = rules.second_bytes(profile, after, among)
         return pair.load(
-            data=split.p.data[:7],
-            high=split.p.data[7],
-            last=split.p.last,
+            data=split["data"][:7],
+            high=split["data"][7],
+            last=split["last"],
             # A lead byte that continuation bytes may follow; and of which NEED_n it leads to.
-            announces=among(tables.announcing(profile, *counts)),
-            begins=Cat(among(tables.announcing(profile, n)) & ~split.p.last for n in counts),
+            announces=among(rules.announcing(profile, *counts)),
+            begins=Cat(among(rules.announcing(profile, n)) & ~split["last"] for n in counts),
             # It cannot begin a character. Only needed where an error goes on after its first byte.
-            wrong=among(tables.faulty(profile) if self._whole_sequence else ()),
+            wrong=among(rules.faulty(profile) if self._whole_sequence else ()),
             # Of the error that it is, or is if its second byte is refused.
-            kind=Cat(among(tables.with_kind_bit(profile, bit)) for bit in range(3)),
+            kind=Cat(among(rules.with_kind_bit(profile, bit)) for bit in range(3)),
             # Refused because the value is out of range, though its lead has another kind.
-            beyond=any_of(beyond),
-            noncharacter=noncharacter,
-            continuation=continuation,
-            # Not more refusals in one bit than a lookup table takes.
-            refused=Cat(any_of(refused[n : n + 2]) for n in range(0, len(refused), 2)),
+            beyond=found.beyond,
+            noncharacter=found.noncharacter,
+            continuation=among(rules.CONTINUATION_BYTES),
+            refused=Cat(found.refused),
         )
 
     def _classify(self, pipeline: Pipeline, pair: Stage) -> Stage:
@@ -178,15 +172,16 @@ class Decoder(Design):
         classify = pipeline.stage(
             "classify", "whether the byte may follow the one before it", pair.valid
         )
-        kept = [name for name, _ in pair.p.shape() if name not in ("continuation", "refused")]
-        refused = pair.p.refused.any()
-        follows = pair.p.continuation if self._whole_sequence else pair.p.continuation & ~refused
+        refused = pair["refused"].any()
+        continuation = pair["continuation"]
+        follows = continuation if self._whole_sequence else continuation & ~refused
+        classify.carry("data", "high", "last", "announces", "begins", "wrong", "kind", "beyond")
+        classify.carry("noncharacter")
         return classify.load(
-            **{name: pair.p[name] for name in kept},
             follows=follows,
             # The last byte of a text leads to START, whatever it is.
-            follows_on=follows & ~pair.p.last,
-            begins_any=pair.p.begins.any(),
+            follows_on=follows & ~pair["last"],
+            begins_any=pair["begins"].any(),
             refused=refused,
         )
 
@@ -196,40 +191,42 @@ class Decoder(Design):
             "count",
             "the state, and the sequence as far as it is there",
             byte.valid,
-            _sequence_layout(self.profile),
         )
+        for name, width in _sequence_widths(self.profile).items():
+            count.signal(name, width, reset_less=True)
         # Clock enables of what changes only when a byte moves on from stage 4. One goes straight to
         # flip-flops; the state has one of its own, because reset is part of it there.
-        moves, steps = count.register("moves", reset_less=True), count.register("steps")
+        moves, steps = count.signal("moves", reset_less=True), count.signal("steps")
         moves_on = ~pipeline.will_stall & byte.next_valid
         pipeline.m.d.sync += [moves.eq(moves_on), steps.eq(moves_on)]
         with pipeline.m.If(steps):
-            pipeline.m.d.sync += count.adopt(self.state).eq(self._next_state(byte.p))
+            pipeline.m.d.sync += count.adopt(self.state).eq(self._next_state(byte))
 
-        p, sequence = byte.p, count.p
-        joins = p.follows & ~self._is_in("START")
-        noncharacter = joins & p.noncharacter
+        joins = byte["follows"] & ~self._is_in("START")
+        noncharacter = joins & byte["noncharacter"]
         # What is wrong if the sequence ends here. `known` is only needed where an error goes on
         # after it has been seen; else the byte that reveals it ends the token before.
-        kind, known = p.kind, Const(0, 1)
+        kind, known = byte["kind"], Const(0, 1)
         if self._whole_sequence:
-            old_kind = Mux(p.beyond, Kind.OUT_OF_RANGE, sequence.kind)
-            kind = Mux(joins, old_kind, p.kind)
-            known = Mux(joins, sequence.known | p.refused | p.noncharacter, p.wrong)
-        good = p.follows & self._is_in("NEED_1") & ~p.noncharacter & ~sequence.known
+            old_kind = Mux(byte["beyond"], Kind.OUT_OF_RANGE, count["kind"])
+            kind = Mux(joins, old_kind, byte["kind"])
+            known = Mux(
+                joins, count["known"] | byte["refused"] | byte["noncharacter"], byte["wrong"]
+            )
+        good = byte["follows"] & self._is_in("NEED_1") & ~byte["noncharacter"] & ~count["known"]
         return count.load(
             when=moves,
-            low_bits=Cat(p.data[:6], sequence.low_bits),
-            bit_6=p.data[6],
-            has=Cat(Const(1, 1), sequence.has) & joins.replicate(len(sequence.has)),
-            last=p.last,
-            error=p.high & ~good,
-            unfinished=p.announces | (p.follows & self._needs_more()),
+            low_bits=Cat(byte["data"][:6], count["low_bits"]),
+            bit_6=byte["data"][6],
+            has=Cat(Const(1, 1), count["has"]) & joins.replicate(len(count["has"])),
+            last=byte["last"],
+            error=byte["high"] & ~good,
+            unfinished=byte["announces"] | (byte["follows"] & self._needs_more()),
             kind=kind | noncharacter.replicate(3),
             known=known,
         )
 
-    def _next_state(self, byte: Any) -> Value:
+    def _next_state(self, byte: Stage) -> Value:
         """The state machine: the state that a byte leads to, from the state before it.
 
         ==========  =====================  =====================  ===============
@@ -244,11 +241,11 @@ class Decoder(Design):
         After the last byte of a text it is `START`.
         """
         START, *NEED = self.State
-        goes_to = {START: ~(byte.begins_any | (byte.follows_on & self._needs_more()))}
-        for state, announced in zip(NEED, byte.begins, strict=True):
+        goes_to = {START: ~(byte["begins_any"] | (byte["follows_on"] & self._needs_more()))}
+        for state, announced in zip(NEED, byte["begins"], strict=True):
             goes_to[state] = announced
         for one_less, state in pairwise(NEED):
-            goes_to[one_less] |= byte.follows_on & self._is_in(state.name)
+            goes_to[one_less] |= byte["follows_on"] & self._is_in(state.name)
         return Cat(goes_to[state] for state in self.State)
 
     def _is_in(self, name: str) -> Value:
@@ -261,39 +258,38 @@ class Decoder(Design):
 
     def _make(self, pipeline: Pipeline, byte: Stage, sequence: Stage) -> Stage:
         """Stage 6: whether a token ends with the newest byte of the sequence, and the token."""
-        cut = byte.valid & ~byte.p.follows
+        cut = byte.valid & ~byte["follows"]
         make = pipeline.stage(
             "make",
             "the token of the sequence, if it ends here",
             select(self._is_in("START"), sequence.valid, cut),
-            token_layout(self.profile),
             wide=True,
         )
         return make.load(
-            code_point=self._code_point(sequence.p),
-            error=sequence.p.error,
-            kind=self._kind(byte.p, sequence.p),
-            length=self._length(sequence.p),
-            last=sequence.p.last,
+            code_point=self._code_point(sequence),
+            error=sequence["error"],
+            kind=self._kind(byte, sequence),
+            length=self._length(sequence),
+            last=sequence["last"],
         )
 
-    def _kind(self, byte: Any, sequence: Any) -> Value:
+    def _kind(self, byte: Stage, sequence: Stage) -> Value:
         truncated = Const(Kind.TRUNCATED.value, 3)
         if self._whole_sequence:
-            unknown = truncated & sequence.unfinished.replicate(3)
-            return select(sequence.known, sequence.kind, unknown)
+            unknown = truncated & sequence["unfinished"].replicate(3)
+            return select(sequence["known"], sequence["kind"], unknown)
         out_of_range = Const(Kind.OUT_OF_RANGE.value, 3)
-        refused = byte.refused & ~sequence.last
-        kind = select(byte.beyond, out_of_range, sequence.kind)
-        kind = select(sequence.unfinished & ~refused, truncated, kind)
-        return kind & sequence.error.replicate(3)
+        refused = byte["refused"] & ~sequence["last"]
+        kind = select(byte["beyond"], out_of_range, sequence["kind"])
+        kind = select(sequence["unfinished"] & ~refused, truncated, kind)
+        return kind & sequence["error"].replicate(3)
 
-    def _code_point(self, sequence: Any) -> Value:
+    def _code_point(self, sequence: Stage) -> Value:
         """The value, with the bits of its form (RFC 3629, section 3); U+FFFD in an error."""
-        bits, has, is_error = sequence.low_bits, sequence.has, sequence.error
+        bits, has, is_error = sequence["low_bits"], sequence["has"], sequence["error"]
         parts = [
             Mux(is_error, REPLACEMENT & 0x3F, bits[:6]),
-            select(has[0], bits[6], sequence.bit_6) | is_error,
+            select(has[0], bits[6], sequence["bit_6"]) | is_error,
         ]
         for (form, one), group in groupby(range(7, len(bits)), _form_and_level):
             places = list(group)
@@ -302,16 +298,16 @@ class Decoder(Design):
             parts.append(there | error if one else there & ~error)
         return Cat(parts)
 
-    def _length(self, sequence: Any) -> Value:
+    def _length(self, sequence: Stage) -> Value:
         """How many bytes there are, given whether there are at least 2, 3 ..."""
-        at_least = [Const(1, 1), *sequence.has, Const(0, 1)]
+        at_least = [Const(1, 1), *sequence["has"], Const(0, 1)]
         exactly = {n: at_least[n - 1] & ~at_least[n] for n in range(1, len(at_least))}
         bits = range(len(self.o.p.length))
         return Cat(any_of(exactly[n] for n in exactly if n >> bit & 1) for bit in bits)
 
 
-def _sequence_layout(profile: Profile) -> dict[str, Any]:
-    """What is known of a sequence in stage 5."""
+def _sequence_widths(profile: Profile) -> dict[str, int]:
+    """The registers of stage 5, and their bits."""
     return {
         "low_bits": profile.code_point_width,  # six of each byte, the newest lowest
         "bit_6": 1,  # of the newest byte, for a sequence of one

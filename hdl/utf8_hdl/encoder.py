@@ -8,10 +8,12 @@ from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
 from .design import Design
+from .flow_control.pipeline import Pipeline
+from .flow_control.stage import Stage
 from .layouts import ENCODED_LAYOUT, code_point_layout
 from .logic import any_of, select
-from .pipeline import Pipeline, Stage
 from .profile import FORM_BITS, REPLACEMENT, UNICODE, Profile, checked_profile
+from .rules import rejected
 
 
 class Encoder(Design):
@@ -44,10 +46,10 @@ class Encoder(Design):
     is cut to fit.
 
     From *send* on the timing is that of the elastic pipeline (rules 1, 4 and 5 of
-    :mod:`utf8_hdl.pipeline`). ``i.ready`` is high in an enabled cycle if *send* is empty or has the
-    last byte of its character. Then the stages up to *send* advance, and what is offered goes into
-    *take*: a code point or, if ``i.valid`` is low, nothing, which also takes one cycle in *send*.
-    What follows from it:
+    :mod:`utf8_hdl.flow_control.pipeline`). ``i.ready`` is high in an enabled cycle if *send* is
+    empty or has the last byte of its character. Then the stages up to *send* advance, and what is
+    offered goes into *take*: a code point or, if ``i.valid`` is low, nothing, which also takes one
+    cycle in *send*. What follows from it:
 
     1. Throughput: while the consumer is ready and code points are offered, there is a byte in every
        cycle, from the first lead byte on.
@@ -114,7 +116,7 @@ class Encoder(Design):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         pipeline = Pipeline(m, self.o)
-        advance = pipeline.register("advance")
+        advance = pipeline.control.signal("advance")
         m.d.comb += self.i.ready.eq(advance)
         measured = self._measure(pipeline, advance)
         classified = self._classify(pipeline, advance, measured)
@@ -144,10 +146,10 @@ class Encoder(Design):
             ones=Cat(code_point[piece.start : piece.stop].any() for piece in pieces),
             # The highest bit, which every highest value has, comes in the next stage.
             exceeds=_exceeds(code_point[: width - 1], profile.highest),
-            special=self._is_special(code_point),
+            special=rejected(profile, code_point[:16]),
         )
-        ones = list(zip(pieces, take.p.ones, strict=True))
-        parts = [take.p.ones[n : n + 4].any() for n in range(0, len(pieces), 4)]
+        ones = list(zip(pieces, take["ones"], strict=True))
+        parts = [take["ones"][n : n + 4].any() for n in range(0, len(pieces), 4)]
         measure = pipeline.stage(
             "measure",
             "between which forms the code point has bits",
@@ -155,30 +157,21 @@ class Encoder(Design):
             enable=advance,
         )
         return measure.load(
-            code_point=take.p.code_point,
-            last=take.p.last,
+            code_point=take["code_point"],
+            last=take["last"],
             ones=Cat(
                 any_of(one for piece, one in ones if begin <= piece.start < end)
                 for begin, end in pairwise(borders)
             ),
             not_ascii=Cat(parts),
-            exceeds=take.p.exceeds & take.p.code_point[-1],
-            special=take.p.special,
+            exceeds=take["exceeds"] & take["code_point"][-1],
+            special=take["special"],
         )
-
-    def _is_special(self, code_point: Value) -> Value:
-        """Whether the low 16 bits are those of a surrogate or a noncharacter that is refused."""
-        special: Value = Const(0, 1)
-        if not self.profile.accept_surrogates:
-            special |= code_point[11:16] == 0b11011
-        if not self.profile.accept_noncharacters:
-            special |= code_point[1:16].all()
-        return special
 
     def _classify(self, pipeline: Pipeline, advance: Signal, measure: Stage) -> Stage:
         """Stage 3: the form in which the code point is sent, and whether as U+FFFD."""
-        ones, special = measure.p.ones, measure.p.special
-        too_high = ones[-1] | measure.p.exceeds
+        ones, special = measure["ones"], measure["special"]
+        too_high = ones[-1] | measure["exceeds"]
         forms = []
         for shorter in self._shorter:
             is_longest = shorter == self._shorter[-1]
@@ -193,8 +186,8 @@ class Encoder(Design):
             enable=advance,
         )
         return classify.load(
-            code_point=measure.p.code_point,
-            last=measure.p.last,
+            code_point=measure["code_point"],
+            last=measure["last"],
             error=too_high | (special & ~ones[2:].any()),
             sends=Cat(forms),
         )
@@ -205,8 +198,8 @@ class Encoder(Design):
         """Stage 4: the character whose bytes are sent, and whether the lead byte is."""
         m, stalled = pipeline.m, pipeline.stalled
         # Whether there is a character in stage 3 that has more than one byte.
-        long = classify.register("long")
-        comes_long = measure.valid & measure.p.not_ascii.any()
+        long = classify.signal("long")
+        comes_long = measure.valid & measure["not_ascii"].any()
         m.d.sync += long.eq(select(advance, comes_long, long))
         send = pipeline.stage(
             "send",
@@ -214,20 +207,20 @@ class Encoder(Design):
             classify.valid,
             enable=advance,
         )
-        code_point, refused = classify.p.code_point, classify.p.error
+        code_point, refused = classify["code_point"], classify["error"]
         send.load(
             code_point=select(refused, Const(REPLACEMENT, len(code_point)), code_point),
             error=refused,
-            last=classify.p.last,
+            last=classify["last"],
         )
         state = Value.cast(send.adopt(self.state))
         start, *sends = state
-        is_lead = send.register("is_lead", reset_less=True)
+        is_lead = send.signal("is_lead", reset_less=True)
         with m.If(pipeline.enable):
             m.d.sync += is_lead.eq(start)
-        entered = Cat(~long, classify.p.sends & long.replicate(len(sends)))
+        entered = Cat(~long, classify["sends"] & long.replicate(len(sends)))
         # A state without any bit, to which only an upset leads, must not last.
-        lost = send.register("lost", reset_less=True)
+        lost = send.signal("lost", reset_less=True)
         one_less = Cat(sends, lost)
         following = select(stalled, state, select(start, entered, one_less))
         m.d.sync += [
@@ -241,7 +234,7 @@ class Encoder(Design):
         """Stages 5 and 6: the byte that is sent."""
         state = Value.cast(self.state)
         start, *sends = state
-        code_point = send.p.code_point
+        code_point = send["code_point"]
         groups = [code_point[6 * n : 6 * n + 6] & sent.replicate(6) for n, sent in enumerate(state)]
         pairs = [any_of(groups[n : n + 2]) for n in range(0, len(groups), 2)]
         # A lead byte begins with as many ones as its character has bytes, an ASCII byte with none.
@@ -259,16 +252,16 @@ class Encoder(Design):
                 is_lead & (~start | code_point[6]),
                 ~(is_lead & start),
             ),
-            error=send.p.error,
-            last=send.p.last & start,
+            error=send["error"],
+            last=send["last"] & start,
         )
-        form = pipeline.stage("form", "the byte", choose.valid, ENCODED_LAYOUT)
-        bits = choose.p.bits
+        form = pipeline.stage("form", "the byte", choose.valid)
+        bits = choose["bits"]
         return form.load(
             data=any_of(bits[n : n + 6] for n in range(0, len(bits), 6))
-            | Cat(Const(0, lowest), choose.p.marker),
-            user=choose.p.error,
-            last=choose.p.last,
+            | Cat(Const(0, lowest), choose["marker"]),
+            user=choose["error"],
+            last=choose["last"],
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 if TYPE_CHECKING:
-    from .pipeline import Section
+    from .stage import Stage
 
 LOW = 3
 """The low bits of a number that is compared; the others are its high bits."""
@@ -47,7 +47,7 @@ def named(m: Module, name: str, value: Value) -> Signal:
 
 def running(m: Module) -> Signal:
     """A register that is low during reset and in the first cycle after it."""
-    heading = "Whether a cycle has passed since reset"  # as of a `Section`
+    heading = "Whether a cycle has passed since reset"  # as of a `Stage`
     register = Signal(name="running", attrs={"stage": heading})
     m.d.sync += register.eq(1)
     return register
@@ -162,7 +162,7 @@ def at_least(low: Value, high: Value) -> Value:
 
 
 def saturating_counter(
-    section: "Section", name: str, width: int, clear: Value, step: Value
+    stage: "Stage", name: str, width: int, clear: Value, step: Value
 ) -> tuple[Value, Signal]:
     """How many steps there were, and whether there were too many; then it saturates at all ones.
 
@@ -171,10 +171,10 @@ def saturating_counter(
     The lowest part counts every step. Those above it change so seldom that it is known some cycles
     before whether all below them, but for the lowest, are full.
     """
-    m = section.m
+    m = stage.m
 
     def register(part: str, bits: int = 1) -> Signal:
-        return section.register(f"{name}_{part}", bits, reset_less=True)
+        return stage.signal(f"{name}_{part}", bits, reset_less=True)
 
     parts = [register(str(low), min(PART, width - low)) for low in range(0, width, PART)]
     lowest, *others = parts

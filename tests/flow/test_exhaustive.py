@@ -36,11 +36,11 @@ STATE = "utf8-hdl-compare.json"
 
 
 ED_B0_IS_NO_SURROGATE = """\
-from utf8_hdl import Kind, tables
+from utf8_hdl import Kind, rules
 
-refusals = tables.refusals
+refusals = rules.refusals
 surrogates = dict.fromkeys(range(0xA0, 0xB0), Kind.SURROGATE)
-tables.refusals = lambda profile: refusals(profile) | {0xED: surrogates}
+rules.refusals = lambda profile: refusals(profile) | {0xED: surrogates}
 """
 """B0..BF after ED are taken for the beginning of a character."""
 

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from altered import edited
 from refuted import is_refuted
-from rtl import COUNTER_FLAWS, altered_lanes
+from rtl import COUNTER_FLAWS, altered_lanes, moves_with_the_slots
 from utf8_flow.designs import DesignSpec
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import lanes as formal_lanes
@@ -20,7 +20,8 @@ from utf8_flow.formal.bench import Bench, accepts, waits
 from utf8_flow.formal.properties import proofs_of
 from utf8_flow.formal.prover import prove
 from utf8_flow.formal.timing import CreditTiming, Passing
-from utf8_hdl import UNICODE, Validator, WideDecoder, credit
+from utf8_hdl import UNICODE, Validator, WideDecoder
+from utf8_hdl.flow_control import credit
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -44,32 +45,30 @@ def clears_what_is_carried(event: str) -> tuple[str, str]:
     The event moves from stage to stage with the slots, as the valid bit does.
     """
     return (
-        "            self._carried[step, name] = Cat(carried, fact)",
-        "            first, i, o = self._credit._steps[0], self._credit._i, self._credit._o\n"
-        "            if 'event' not in first._known:\n"
-        f"                first.keep('event', {event})\n"
-        "            with step.m.If(step['event'] & ~step.comes):\n"
-        "                step.m.d.sync += carried.eq(0)\n"
-        "            self._carried[step, name] = Cat(carried, fact)",
+        "            self._carried[stage, name] = Cat(carried, fact)",
+        f"{moves_with_the_slots(event)}"
+        "            with stage.m.If(stage['event'] & ~stage.valid):\n"
+        "                stage.m.d.sync += carried.eq(0)\n"
+        "            self._carried[stage, name] = Cat(carried, fact)",
     )
 
 
 # Component, property that refutes the flaw, and the flaw; and the edit.
 FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("decoder", "slots", "a single lane"): (
-        'end.keep("ends", there & ~goes_on & reported)',
-        'end.keep("ends", there & ~goes_on & reported & Const(0b11011, 5))',
+        'end.register("ends", there & ~goes_on & reported)',
+        'end.register("ends", there & ~goes_on & reported & Const(0b11011, 5))',
     ),
     ("decoder", "slots", "a bit of the value in a single slot"): (
         "value &= step[f",
         "value = value ^ (bit == 9) << 3 & step[f",
     ),
     ("decoder", "slots", "nothing is carried between beats"): (
-        "Mux(last, 0, Cat(carried, fact)[-self._most :])",
+        'Mux(stage["last"], 0, Cat(carried, fact)[-self._most :])',
         "Const(0, self._most)",
     ),
     ("decoder", "slots", "a text goes on in the next one"): (
-        "Mux(last, 0, Cat(carried, fact)[-self._most :])",
+        'Mux(stage["last"], 0, Cat(carried, fact)[-self._most :])',
         "Cat(carried, fact)[-self._most :]",
     ),
     ("decoder", "slots", "a text's end does not cut"): (
@@ -77,24 +76,24 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         "needs[-1]",
     ),
     ("decoder", "slots", "keep is not heeded"): (
-        'split.keep("there", Value.cast(i.p.keep))',
-        'split.keep("there", Const(-1, len(i.p.keep)))',
+        'split.register("there", Value.cast(i.p.keep))',
+        'split.register("there", Const(-1, len(i.p.keep)))',
     ),
     ("decoder", "gaps", LOST_IN_A_GAP): (
-        "with step.m.If(step.comes):",
-        "with step.m.If(1):",
+        "with stage.m.If(stage.valid):",
+        "with stage.m.If(1):",
     ),
     ("validator", "first-error", "a single lane"): (
-        'end.keep("bad", in_slots("high")',
-        'end.keep("bad", Const(0b10111, 5) & in_slots("high")',
+        'in_slots("high") & ~goes_on',
+        'Const(0b10111, 5) & in_slots("high") & ~goes_on',
     ),
     ("validator", "first-error", "the later one first"): (
         "select(one.error, one.rest, other.rest)",
         "select(other.error, other.rest, one.rest)",
     ),
     ("validator", "gaps", LOST_IN_A_GAP): (
-        "with step.m.If(step.comes):",
-        "with step.m.If(1):",
+        "with stage.m.If(stage.valid):",
+        "with stage.m.If(1):",
     ),
     ("validator", "verdict", "the last error"): ("wrong & ~seen_now)", "wrong)"),
     ("validator", "verdict", "one unit too many"): (
@@ -102,31 +101,31 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         "ends_unit",
     ),
     ("validator", "self-synchronisation", "texts are counted on"): (
-        'count.keep("clears", located.valid & begins)',
-        'count.keep("clears", Const(0))',
+        'count.register("clears", located.valid & begins)',
+        'count.register("clears", Const(0))',
     ),
     ("validator", "self-synchronisation", "an error that began before its text stays"): (
-        'count.keep("fails", last & (seen_now | wrong))',
-        'stays = count.register("stays")\n'
+        'count.register("fails", last & (seen_now | wrong))',
+        'stays = count.signal("stays")\n'
         "        with count.m.If(located.valid & last):\n"
         '            count.m.d.sync += stays.eq(wrong & located["before_unit"] & begins)\n'
-        '        count.keep("fails", last & (seen_now | wrong) & ~stays)',
+        '        count.register("fails", last & (seen_now | wrong) & ~stays)',
     ),
     ("decoder", "begins", "what is carried survives a reset"): (
-        'carried = step.register(f"before_{name}", self._most)',
-        'carried = step.register(f"before_{name}", self._most, reset_less=True)',
+        'carried = stage.signal(f"before_{name}", self._most)',
+        'carried = stage.signal(f"before_{name}", self._most, reset_less=True)',
     ),
     ("decoder", "timing", "too much credit"): (
         "(outstanding == most - 2) & ~ready",
         "(outstanding == most - 2)",
     ),
     ("decoder", "drains", "credit that does not come back"): (
-        "previous.valid if valid is None else valid, previous.newest)",
-        "previous.valid, select(previous.valid, up(step.newest), step.newest))",
+        "self._number(stage, numbering)",
+        'self._number(stage, Numbering(stage["newest"], valid))',
     ),
     ("decoder", "passes", "the place of the beat before"): (
         'copy("place", number[:PLACE_WIDTH])',
-        'copy("place", step.newest[:PLACE_WIDTH])',
+        'copy("place", stage["newest"][:PLACE_WIDTH])',
     ),
     ("decoder", "gaps", REFUSED): clears_what_is_carried("i.valid & ~i.ready"),
     ("validator", "gaps", REFUSED): clears_what_is_carried("i.valid & ~i.ready"),
@@ -140,39 +139,37 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         clears_what_is_carried("~first.valid & ~(i.valid & i.ready)")
     ),
     ("decoder", "slots", "a beat accepted while the output stalls loses what is carried"): (
-        "with step.m.If(step.comes):",
-        "first, i, o = self._credit._steps[0], self._credit._i, self._credit._o\n"
-        "            if 'stalled' not in first._known:\n"
-        "                first.keep('stalled', o.valid & ~o.ready)\n"
-        "            with step.m.If(step.comes & ~step['stalled']):",
+        "            with stage.m.If(stage.valid):",
+        moves_with_the_slots("o.valid & ~o.ready")
+        + "            with stage.m.If(stage.valid & ~stage['event']):",
     ),
     ("decoder", "slots", "what is carried is lost while the output waits"): (
-        "with step.m.If(step.comes):",
-        "with step.m.If(step.comes & (~self._credit._o.valid | self._credit._o.ready)):",
+        "with stage.m.If(stage.valid):",
+        "with stage.m.If(stage.valid & (~self._credit._o.valid | self._credit._o.ready)):",
     ),
     ("validator", "first-error", "what is carried is lost while the output waits"): (
-        "with step.m.If(step.comes):",
-        "with step.m.If(step.comes & (~self._credit._o.valid | self._credit._o.ready)):",
+        "with stage.m.If(stage.valid):",
+        "with stage.m.If(stage.valid & (~self._credit._o.valid | self._credit._o.ready)):",
     ),
     ("validator", "first-error", "keep is not heeded in a continuation byte"): (
-        "among(tables.CONTINUATION_BYTES) & there",
-        "among(tables.CONTINUATION_BYTES)",
+        "among(rules.CONTINUATION_BYTES) & there",
+        "among(rules.CONTINUATION_BYTES)",
     ),
     ("validator", "begins", "what is carried survives a reset"): (
-        'carried = step.register(f"before_{name}", self._most)',
-        'carried = step.register(f"before_{name}", self._most, reset_less=True)',
+        'carried = stage.signal(f"before_{name}", self._most)',
+        'carried = stage.signal(f"before_{name}", self._most, reset_less=True)',
     ),
     ("validator", "verdict", "the beginning of a text survives a reset"): (
-        'locate.register("begins", init=1)',
-        'locate.register("begins", init=1, reset_less=True)',
+        'locate.signal("text_begins", init=1)',
+        'locate.signal("begins", init=1, reset_less=True)',
     ),
     ("validator", "verdict", "no error that the beat before left unfinished"): (
         'found.valid & (unfinished | found["found_error"])',
         'found.valid & found["found_error"]',
     ),
     ("validator", "verdict", "an error before the text has ended"): (
-        'count.keep("fails", last & (seen_now | wrong))',
-        'count.keep("fails", seen_now | wrong)',
+        'count.register("fails", last & (seen_now | wrong))',
+        'count.register("fails", seen_now | wrong)',
     ),
     ("validator", "verdict", "a beat is not counted while the output waits"): (
         "with count.m.If(located.valid):",
@@ -187,28 +184,28 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         "(outstanding == most - 2)",
     ),
     ("validator", "timing", "a register of the flow control without a reset"): (
-        'self.register("flips_if_ready", self._width)',
-        'self.register("flips_if_ready", self._width, reset_less=True)',
+        'signal(f"flips_if_ready{copy}", width)',
+        'signal(f"flips_if_ready{copy}", width, reset_less=True)',
     ),
     ("decoder", "timing", "what counts beats survives a reset"): (
         'Signal(name="accepts")',
         'Signal(name="accepts", reset_less=True)',
     ),
     ("decoder", "timing", "the next number survives a reset"): (
-        'self.register("next", self._width, init=1)',
-        'self.register("next", self._width, init=1, reset_less=True)',
+        'signal(f"next{copy}", width, init=1)',
+        'signal(f"next{copy}", width, init=1, reset_less=True)',
     ),
     ("decoder", "timing", "a beat comes out late"): (
         "(1, 0, -1, -2, -3)",
         "(0, -1, -2, -3, -4)",
     ),
     ("validator", "drains", "credit that does not come back"): (
-        "previous.valid if valid is None else valid, previous.newest)",
-        "previous.valid, select(previous.valid, up(step.newest), step.newest))",
+        "self._number(stage, numbering)",
+        'self._number(stage, Numbering(stage["newest"], valid))',
     ),
     ("validator", "passes", "the place of the beat before"): (
         'copy("place", number[:PLACE_WIDTH])',
-        'copy("place", step.newest[:PLACE_WIDTH])',
+        'copy("place", stage["newest"][:PLACE_WIDTH])',
     ),
     ("decoder", "slots", "slot 0 reports a sequence that is complete"): (
         "reported = Cat(needs[0], ",
@@ -231,16 +228,16 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'credit.store(lanes.paired, lanes.paired._previous["last"])',
     ),
     ("decoder", "passes", "the memory's address stays when the output is taken"): (
-        "select(self._ready, now ^ flips, waits)",
-        "waits",
+        "followed(own, now, flips, self._ready)",
+        "select(flips, own, now)",
     ),
     ("decoder", "timing", "`ready` survives a reset"): (
-        'self.register("ready")',
-        'self.register("ready", reset_less=True)',
+        'control.signal("ready")',
+        'control.signal("ready", reset_less=True)',
     ),
     ("decoder", "begins", "the valid bit of a stage survives a reset"): (
-        'self.register(f"{name}_valid")',
-        'self.register(f"{name}_valid", reset_less=True)',
+        'stage.signal("valid")',
+        'stage.signal("valid", reset_less=True)',
     ),
     ("validator", "verdict", "a unit of the text before is due"): (
         "due & ~begins, seen & ~begins",
@@ -251,11 +248,11 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         "due & ~begins, seen",
     ),
     ("validator", "first-error", "what the beat before left unfinished is no error"): (
-        'step.keep("unfinished", Cat(unfinished.error, unfinished.rest))',
-        'step.keep("unfinished", Cat(Const(0, 1), unfinished.rest))',
+        'step.register("unfinished", Cat(unfinished.error, unfinished.rest))',
+        'step.register("unfinished", Cat(Const(0, 1), unfinished.rest))',
     ),
     ("validator", "first-error", "a text goes on in the next one"): (
-        "Mux(last, 0, Cat(carried, fact)[-self._most :])",
+        'Mux(stage["last"], 0, Cat(carried, fact)[-self._most :])',
         "Cat(carried, fact)[-self._most :]",
     ),
 }
@@ -340,9 +337,10 @@ class Pipeline(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         flow = self._flow.Credit(m, self.i, self.o)
-        first, *others = (flow.step(f"s{n}", "") for n in range(self._stages))
-        first.keep("early", self.i.p.early)
-        first.keep("late", self.i.p.late)
+        first, *others = (flow.stage(f"s{n}", "") for n in range(self._stages))
+        first.load(early=self.i.p.early, late=self.i.p.late)
+        for stage in others:
+            stage.carry("late")
         m.d.comb += [
             self.o.p.early.eq(flow.store(first, first["early"])),
             self.o.p.late.eq(flow.store(others[-1], others[-1]["late"])),

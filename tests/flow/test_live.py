@@ -214,8 +214,9 @@ def test_stages_have_their_registers_in_order():
     assert names == ["Flow control", "Skid register", *numbered]
     valid = ["", "skid_taken", *(f"{name}_valid" for name in steps[:-1]), "o.valid"]
     assert [stage["valid"] or "" for stage in stages] == valid
-    take = next(register for register in stages[2]["registers"] if register["name"] == "take")
-    assert take == {"name": "take", "width": 9, "fields": [("data", 0, 8), ("last", 8, 1)]}
+    skid = next(register for register in stages[1]["registers"] if register["name"] == "skid")
+    assert skid == {"name": "skid", "width": 9, "fields": [("data", 0, 8), ("last", 8, 1)]}
+    assert {"take_data", "take_last"} < {register["name"] for register in stages[2]["registers"]}
     assert {"state"} < {register["name"] for register in stages[6]["registers"]}
 
 

@@ -1,5 +1,6 @@
 """The elastic pipeline, with nothing in its stages, has the documented timing in every cycle."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from altered import edited
 from utf8_flow.formal.bench import Bench, waits
 from utf8_flow.formal.prover import prove
 from utf8_flow.formal.timing import ElasticTiming, Passing
-from utf8_hdl import UNICODE, pipeline
+from utf8_hdl import UNICODE
+from utf8_hdl.flow_control import pipeline
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -37,16 +39,16 @@ class Pipeline(wiring.Component):
     def __init__(self, stages: int, flow: Any = pipeline) -> None:
         super().__init__({"i": In(stream.Signature(TAG)), "o": Out(stream.Signature(TAG))})
         self._stages, self._flow = stages, flow
-        self.skid_taken = Signal()
+        self.probes = SimpleNamespace(skid_taken=Signal())
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         pipeline = self._flow.Pipeline(m, self.o)
-        stage = pipeline.take(self.i, self.skid_taken)
+        stage = pipeline.take(self.i, self.probes.skid_taken)
         for number in range(1, self._stages):
             before = stage
-            stage = pipeline.stage(f"pass_{number}", "unchanged", before.valid, TAG)
-            stage.load(tag=before.p.tag)
+            stage = pipeline.stage(f"pass_{number}", "unchanged", before.valid)
+            stage.carry("tag")
         pipeline.deliver(stage)
         return m
 

@@ -283,7 +283,7 @@ ATTEMPTS: dict[tuple[str, str, str], Edits] = {
     },
     **{
         (which, "reset", "valid bits are not reset"): [
-            ('self.register(f"{name}_valid")', 'self.register(f"{name}_valid", reset_less=True)')
+            ('stage.signal("valid")', 'stage.signal("valid", reset_less=True)')
         ]
         for which in ("decoder", "encoder")
     },
@@ -303,7 +303,7 @@ ATTEMPTS: dict[tuple[str, str, str], Edits] = {
         for which in ("decoder", "encoder")
     },
     ("decoder", "self-synchronisation", "a state without any bit lasts"): [
-        ("{START: ~(byte.", "{START: Value.cast(self.state).any() & ~(byte.")
+        ("{START: ~(byte[", "{START: Value.cast(self.state).any() & ~(byte[")
     ],
     ("decoder", "input-stream", "the skid register takes what is only offered"): [
         ("accepts = i.valid & i.ready", "accepts = i.valid")
@@ -320,7 +320,7 @@ ATTEMPTS: dict[tuple[str, str, str], Edits] = {
         ("i.ready.eq(advance)", "i.ready.eq(advance & self.o.ready)")
     ],
     ("decoder", "tokens", "the end of a text of one byte is lost"): [
-        ("last=sequence.p.last,", "last=sequence.p.last & sequence.p.has[0],")
+        ('last=sequence["last"],', 'last=sequence["last"] & sequence["has"][0],')
     ],
     ("compact decoder", "reset", "valid is not reset"): [
         (
@@ -332,7 +332,7 @@ ATTEMPTS: dict[tuple[str, str, str], Edits] = {
     ],
     ("compact decoder", "self-synchronisation", "a state register that lies"): [
         (
-            'state = Section(m, "The state").adopt(self.state)',
+            'state = Stage(m, "The state").adopt(self.state)',
             "state, lie = Signal(State, init=State.START), Signal()\n"
             "        m.d.sync += lie.eq(lie & ~(i.valid & i.ready))\n"
             "        m.d.comb += self.state.eq(Mux(lie, State.HELD, state))",

@@ -10,6 +10,7 @@ import utf8_hdl
 from altered import Altered, Edit, edited
 from command import assert_is_waveform, replace_design, run, squeezed
 from refuted import is_refuted
+from rtl import moves_with_the_slots
 from utf8_flow.designs import DesignSpec
 from utf8_flow.export.verilog import generate
 from utf8_flow.formal import streams, transcoder
@@ -22,7 +23,18 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 LANES = 4
 
-MODULES = "credit", "lanes", "readers", "writers", "compactor", "transcoder"
+MODULES = (
+    "credit",
+    "stage",
+    "rules",
+    "detection",
+    "code_points",
+    "utf8",
+    "utf16",
+    "utf32",
+    "packing",
+    "transcoder",
+)
 """Those that are edited."""
 
 
@@ -64,22 +76,22 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "number + 1",
     ),
     ("begins", "utf-16 to utf-32", "what is carried survives a reset"): (
-        'carried = step.register(f"before_{name}")',
-        'carried = step.register(f"before_{name}", reset_less=True)',
+        'carried = step.signal(f"before_{name}")',
+        'carried = step.signal(f"before_{name}", reset_less=True)',
     ),
     ("gaps", "utf-16 to utf-16", "what is carried is lost in a gap"): (
-        "    with step.m.If(step.comes):\n        step.m.d.sync += carried.eq(fact[-1]",
+        "    with step.m.If(step.valid):\n        step.m.d.sync += carried.eq(fact[-1]",
         "    with step.m.If(1):\n        step.m.d.sync += carried.eq(fact[-1]",
     ),
     ("error", "utf-32 to utf-32", "an error stays when its text has ended"): (
-        "seen.eq(seen_now & ~last)",
-        "seen.eq(seen_now)",
+        "seen.eq(error & ~ends)",
+        "seen.eq(error)",
     ),
     ("self-synchronisation", "utf-32 to utf-32", "an error that never ends"): (
-        "seen_now = seen | self.wrong",
-        'stays = write.register("stays")\n'
+        "error = seen | found.any()",
+        'stays = write.signal("stays")\n'
         "        write.m.d.sync += stays.eq(stays)\n"
-        "        seen_now = seen | self.wrong | stays",
+        "        error = seen | found.any() | stays",
     ),
     ("joins", "utf-8 to utf-16", "added over the end of a text"): (
         " & ~ends.replicate(some * width)",
@@ -95,8 +107,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
     ),
     # From here on others are enough for the usual tests.
     ("units", "utf-8 to utf-16", "a single lane"): (
-        'end.keep("ends", there & ~goes_on & reported)',
-        'end.keep("ends", there & ~goes_on & reported & Const(0b11011, 5))',
+        'end.register("ends", there & ~goes_on & reported)',
+        'end.register("ends", there & ~goes_on & reported & Const(0b11011, 5))',
     ),
     ("units", "utf-8 to utf-16", "a high surrogate in the last slot is lost"): (
         "own | Cat(levels[1:], none)",
@@ -127,8 +139,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "if most >= 0 else Const(0, 1)",
     ),
     ("units", "utf-16 to utf-32, ucs2", "other units are noncharacters"): (
-        "noncharacter = _all(units, *range(1, 16))",
-        "noncharacter = _all(units, *range(2, 16))",
+        "return code_point[1:] == 0xFFFE >> 1",
+        "return code_point[2:] == 0xFFFE >> 2",
     ),
     ("units", "utf-16 to utf-32", "half a unit is none"): (
         "keep.any() & ~keep.all()",
@@ -165,16 +177,16 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "begin + 3].any()",
     ),
     ("begins", "utf-32 to utf-32, bom", "the number of a beat survives a reset"): (
-        'make.register("beat_of_text", 2)',
-        'make.register("beat_of_text", 2, reset_less=True)',
+        'make.signal("beat_of_text", 2)',
+        'make.signal("beat_of_text", 2, reset_less=True)',
     ),
     ("gaps", "utf-32 to utf-32, bom", "a gap is a beat"): (
         "with make.m.If(make.valid):",
         "with make.m.If(1):",
     ),
     ("error", "utf-32 to utf-32", "an error survives a reset"): (
-        'write.register("error_seen")',
-        'write.register("error_seen", reset_less=True)',
+        'write.signal("error_seen")',
+        'write.signal("error_seen", reset_less=True)',
     ),
     ("gaps", "utf-32 to utf-32, bom", "a beat that is refused is counted"): (
         "with make.m.If(make.valid):",
@@ -185,20 +197,20 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "number + ~number.all()",
     ),
     ("error", "utf-32 to utf-32", "only an error in the last beat"): (
-        "return seen_now & last",
-        "return self.wrong & last",
+        "return error & ends",
+        "return found.any() & ends",
     ),
     ("error", "utf-32 to utf-32", "before the text's end"): (
-        "return seen_now & last",
-        "return seen_now",
+        "return error & ends",
+        "return error",
     ),
     ("timing", "utf-32 to utf-32", "a beat comes out late"): (
         "(1, 0, -1, -2, -3)",
         "(0, -1, -2, -3, -4)",
     ),
     ("timing", "utf-32 to utf-32", "a register without a reset"): (
-        'self.register("flips_if_ready", self._width)',
-        'self.register("flips_if_ready", self._width, reset_less=True)',
+        'signal(f"flips_if_ready{copy}", width)',
+        'signal(f"flips_if_ready{copy}", width, reset_less=True)',
     ),
     ("credit", "utf-32 to utf-32", "too much credit"): (
         "(outstanding == most - 2) & ~ready",
@@ -206,10 +218,10 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
     ),
     ("passes", "utf-32 to utf-32", "the place of the beat before"): (
         'copy("place", number[1 : 1 + PLACE_WIDTH])',
-        'copy("place", step.newest[1 : 1 + PLACE_WIDTH])',
+        'copy("place", stage["newest"][1 : 1 + PLACE_WIDTH])',
     ),
     ("drains", "utf-32 to utf-32", "credit that does not come back"): (
-        "given.eq(counted.newest - accepted)",
+        'given.eq(last["newest"] - accepted)',
         "given.eq(given)",
     ),
     ("joins", "utf-32 to utf-8", "no beat waits"): (
@@ -225,8 +237,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "with m.Else():",
     ),
     ("given", "utf-16 to utf-32", "numbers of those that are accepted"): (
-        "step.count(gives)",
-        "step.take(gives, previous.newest)",
+        'self._number(stage, Numbering(stage["newest"], gives))',
+        'self._number(stage, Numbering(self._stages[-2]["newest"]))',
     ),
     ("joins", "utf-16 to utf-8", "nothing is added"): (
         "whole[-len(more) :] | more",
@@ -236,13 +248,13 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "Cat(coming[name][n] for n in",
         "Cat(coming[name][n + 1] for n in",
     ),
-    ("joins", "utf-8 to utf-32", "the error of the next beat"): (
-        'join.keep("error", held.user)',
-        'join.keep("error", coming.error)',
+    ("error", "utf-8 to utf-32", "the errors of the next beat"): (
+        "error = seen | found.any()",
+        "error = seen | self.probes.errors.any()",
     ),
     ("joins", "utf-16 to utf-32", "what waits survives a reset"): (
-        'write.register("holds"), ',
-        'write.register("holds", reset_less=True), ',
+        'write.signal("holds"), ',
+        'write.signal("holds", reset_less=True), ',
     ),
     ("joins", "utf-8 to utf-8, 8", "a part of the beat moves alone"): (
         "with m.If(write.copy(",
@@ -257,13 +269,11 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "Cat(keep.replicate(size - 1), 1) for keep",
     ),
     ("gaps", "utf-8 to utf-16", "what is carried is lost when a beat is refused"): (
-        "            self._carried[step, name] = Cat(carried, fact)",
-        "            first, i = self._credit._steps[0], self._credit._i\n"
-        "            if 'event' not in first._known:\n"
-        "                first.keep('event', i.valid & ~i.ready)\n"
-        "            with step.m.If(step['event'] & ~step.comes):\n"
-        "                step.m.d.sync += carried.eq(0)\n"
-        "            self._carried[step, name] = Cat(carried, fact)",
+        "            self._carried[stage, name] = Cat(carried, fact)",
+        moves_with_the_slots("i.valid & ~i.ready")
+        + "            with stage.m.If(stage['event'] & ~stage.valid):\n"
+        "                stage.m.d.sync += carried.eq(0)\n"
+        "            self._carried[stage, name] = Cat(carried, fact)",
     ),
     ("joins", "utf-16 to utf-8", "the waiting beat is lost when a beat is refused"): (
         "with m.Elif(ends):",
@@ -274,7 +284,7 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "with m.Elif(ends | (self.o.valid & ~self.o.ready)):",
     ),
     ("error", "utf-32 to utf-32", "a gap is a beat"): (
-        "with write.m.If(write.valid):",
+        "with write.m.If(is_new):",
         "with write.m.If(1):",
     ),
     ("units", "utf-8 to utf-32, bom, 2", "a mark in the second beat of a later text stays"): (
@@ -286,16 +296,16 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "with make.m.If(make.valid | (self.i.valid & ~self.i.ready)):",
     ),
     ("passes", "utf-32 to utf-32", "the memory's address stays when the output is taken"): (
-        "select(self._ready, now ^ flips, waits)",
-        "waits",
+        "followed(own, now, flips, self._ready)",
+        "select(flips, own, now)",
     ),
     ("credit", "utf-32 to utf-32", "one beat too many"): (
-        '"ready"), PLACES * self._banks - self._more',
-        '"ready"), PLACES * self._banks - self._more + 1',
+        "self._control, PLACES * self._banks - self._more",
+        "self._control, PLACES * self._banks - self._more + 1",
     ),
     ("reads", "utf-8 to utf-16", "the even bank's address follows itself"): (
-        "select(o.ready, even ^ self._even_flips, even)",
-        "select(o.ready, self._even ^ self._even_flips, self._even)",
+        '"even": next_places(number)[0]',
+        '"even": first.get("even")',
     ),
     ("counted", "utf-8 to utf-16", "a gap counts"): (
         "select(before.valid, sums[-1], top)",
@@ -310,20 +320,20 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "select(swaps[pair] & (lane != 1), lanes[lane ^ half], lanes[lane])",
     ),
     ("places", "utf-8 to utf-16", "all goes to the beat behind"): (
-        "comes & select(fills, full, behind)",
-        "comes & behind",
+        "comes & select(fills, full, following)",
+        "comes & following",
     ),
     ("packing-begins", "utf-8 to utf-16", "units that wait survive a reset"): (
-        'self.empty = Signal(name="empty", init=1)',
-        'self.empty = Signal(name="empty", init=1, reset_less=True)',
+        'stage.signal("empty", init=1)',
+        'stage.signal("empty", init=1, reset_less=True)',
     ),
     ("packing-self-synchronisation", "utf-8 to utf-16", "a text goes on in the next one"): (
-        'with step.m.If(before["clears"]):',
-        'with step.m.If(before["clears"] & 0):',
+        'with stage.m.If(before["clears"]):',
+        'with stage.m.If(before["clears"] & 0):',
     ),
     ("begins", "utf-16 to utf-32", "a beat in the pipeline survives a reset"): (
-        'self.register(f"{name}_valid")',
-        'self.register(f"{name}_valid", reset_less=True)',
+        'stage.signal("valid")',
+        'stage.signal("valid", reset_less=True)',
     ),
 }
 """The property, the options, and what is wrong; and the edit."""

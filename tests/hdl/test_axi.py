@@ -20,7 +20,7 @@ from utf8_hdl import (
     WideDecoder,
 )
 from utf8_hdl.axi import AxiStream
-from utf8_hdl.validator import Validator
+from utf8_hdl.parallel.validator import Validator
 
 
 class Toy(wiring.Component):

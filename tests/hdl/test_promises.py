@@ -176,8 +176,8 @@ def test_after_any_stalls_there_is_an_output_in_every_cycle(design, stalled):
 @pytest.mark.parametrize(
     ("design", "good", "bad"),
     [
-        (Validator(lanes=2), '"ready"), PLACES', '"ready"), PLACES - 1'),
-        (Compactor(lanes=2), '"ready"), PLACES * self._banks', '"ready"), PLACES'),
+        (Validator(lanes=2), "self._control, PLACES", "self._control, PLACES - 1"),
+        (Compactor(lanes=2), "self._control, PLACES * self._banks", "self._control, PLACES"),
         (Validator(lanes=2), "self.next + ready", "self.next + 1"),
     ],
 )

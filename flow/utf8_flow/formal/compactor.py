@@ -87,7 +87,7 @@ class Numbers:
     """
 
     def __init__(self, b: Bench, design: Any, first: Value) -> None:
-        timing, packing = b.timing, design.packing
+        timing, packing = b.timing, design.probes
         width = len(packing.next)
         following, given = Mux(first, 1, packing.next), Mux(first, 0, packing.number)[:width]
         taken, ready = ~first & gives(design), ~first & design.i.ready
@@ -137,7 +137,7 @@ class Waiting:
     """
 
     def __init__(self, b: Bench, design: Any, age: int) -> None:
-        own = design.packing.tops
+        own = design.probes.tops
         tops: Any = {
             what: b.before(Value.cast(own[what]), age - TOLD_IN.get(what, WHOLE))
             for what in own.shape().members
@@ -197,15 +197,15 @@ class Slot:
 
     def __init__(self, b: Bench, design: Any, age: int = STAGES + 1) -> None:
         self._b, self._age = b, age
-        packing = design.packing
+        packing, probes = design.packing, design.probes
         if not b.cut:
-            b.cut += [packing.comes, Value.cast(packing.sparse)]
-        self.beat: Any = packing.sparse.shape()(self.at(packing.sparse, 0))
-        self.comes = self.at(packing.comes, 0)
+            b.cut += [probes.comes, Value.cast(probes.sparse)]
+        self.beat: Any = probes.sparse.shape()(self.at(probes.sparse, 0))
+        self.comes = self.at(probes.comes, 0)
         self.last = self.comes & self.beat.last
         self.before, self.behind = Waiting(b, design, age), Waiting(b, design, age - 1)
         self.agreed = self.at(Const(1), 0) & self.before.agreed
-        self.stored: Any = packing.stored.shape()(self.at(packing.stored, STAGES))
+        self.stored: Any = probes.stored.shape()(self.at(probes.stored, STAGES))
         self.keep = Value.cast(self.beat.keep) & self.comes.replicate(packing.lanes)
         *self.goes_to, total = (self.before.count + count for count in counts(self.keep))
         self.fills = total > packing.lanes
@@ -316,7 +316,7 @@ def sums(b: Bench, name: str) -> None:
     for level in range(levels_of(design)):
         middles = range(1 << level, design.packing.lanes, 2 << level)
         expected = Cat(Cat(swapped(slot.goes_to[middle], level)) for middle in middles)
-        told = slot.at(design.packing.swaps[level], known_in(level))
+        told = slot.at(design.probes.swaps[level], known_in(level))
         b.never(slot.agreed & slot.comes & (told != expected))
     b.reaches("a full beat", slot.agreed & slot.fills)
     b.cycles = STAGES + 2
@@ -327,7 +327,7 @@ def routes(b: Bench, name: str) -> None:
     block are swapped that `sums` says: the first value of the upper half goes as many lanes before
     or behind it as there are values in between, which are not more than lanes."""
     design = b.design(name, any_start=True)
-    b.cut += [Value.cast(design.packing.swaps[level]) for level in range(levels_of(design))]
+    b.cut += [Value.cast(design.probes.swaps[level]) for level in range(levels_of(design))]
     lane, goes_to = (b.free(range(design.packing.lanes), what) for what in ("lane", "goes_to"))
     swapped_so: Value = Const(1)
     for level in range(levels_of(design)):
@@ -337,13 +337,13 @@ def routes(b: Bench, name: str) -> None:
         # before the middle.
         possible = Mux(is_upper, between <= low, (between > 0) & (between + low <= 1 << level))
         middle_goes_to = Mux(is_upper, goes_to - between, goes_to + between)[: level + 1]
-        told = b.before(Value.cast(design.packing.swaps[level]), STAGES - known_in(level))
+        told = b.before(Value.cast(design.probes.swaps[level]), STAGES - known_in(level))
         own = told.word_select(block, 1 << level)
         swapped_so &= possible & (own == Cat(swapped(middle_goes_to, level)))
-    taken = b.before(Value.cast(design.packing.sparse.data), STAGES).word_select(
+    taken = b.before(Value.cast(design.probes.sparse.data), STAGES).word_select(
         lane, design.packing.width
     )
-    stored = Value.cast(design.packing.stored.value).word_select(goes_to, design.packing.width)
+    stored = Value.cast(design.probes.stored.value).word_select(goes_to, design.packing.width)
     there = b.before(Const(1), STAGES) & swapped_so
     b.never(there & (stored != taken))
     b.reaches("a value", there)
@@ -370,9 +370,9 @@ def begins(b: Bench, name: str) -> None:
     behind_reset = b.before(first, STAGES + 2)
     b.never(behind_reset & ~(slot.before.agreed & (slot.before.count == 0)))
     in_stages = b.since(first) & ~b.since(b.before(first, STAGES + 1))
-    b.never(in_stages & design.packing.stored.gives)
-    b.reaches("a beat behind it", b.since(first) & design.packing.comes)
-    b.reaches("values that waited at reset", first & ~design.packing.tops.empty)
+    b.never(in_stages & design.probes.stored.gives)
+    b.reaches("a beat behind it", b.since(first) & design.probes.comes)
+    b.reaches("values that waited at reset", first & ~design.probes.tops.empty)
     b.cycles = STAGES + 3
 
 
@@ -392,7 +392,7 @@ def timing(b: Bench, name: str) -> None:
     design = b.design(name, any_start=True)
     first = ~b.since(Const(1))
     after_reset = b.design(f"{name}_after_reset", any_start=True, reset=first)
-    b.cut += [design.packing.gives, after_reset.packing.gives]
+    b.cut += [design.probes.gives, after_reset.probes.gives]
     depth = b.timing.stages + 3 - b.timing.counted  # of the numbers that are looked at
 
     numbers = Numbers(b, design, never)
@@ -416,7 +416,7 @@ def credit(b: Bench, name: str) -> None:
     design = b.design(name, any_start=True)
     first = ~b.since(Const(1))
     after_reset = b.design(f"{name}_after_reset", any_start=True, reset=first)
-    b.cut += [design.packing.gives, after_reset.packing.gives]
+    b.cut += [design.probes.gives, after_reset.probes.gives]
     window = b.timing.counted + 4
     expected = Numbers(b, design, Const(0, 1)).ready
     known = b.before(Const(1), window)
@@ -433,8 +433,8 @@ def reads(b: Bench, name: str) -> None:
     follow the number of the next beat at the output does so, the addresses of the memory and which
     bank is at the output; and from then on it does in every cycle."""
     design = b.design(name, any_start=True)
-    astray, ready = design.packing.astray, design.o.ready
-    b.cut.append(design.packing.gives)
+    astray, ready = design.probes.astray, design.o.ready
+    b.cut.append(design.probes.gives)
     some = 9  # cycles, after which no register is left from before
     later, five = b.before(Const(1), some), Cat(b.before(ready, n) for n in range(1, 6)).all()
     b.never(later & five & astray, later & ~b.before(astray) & astray)
@@ -465,11 +465,11 @@ def passes(b: Bench, name: str) -> None:
     to the place of its number in that lane's memory, and the rest is what was known of the beat in
     the last stage, whatever all that is. A reset in any cycle changes nothing but the numbers."""
     design = b.resettable(name)
-    packing, p = design.packing, design.dense
-    stored = packing.stored
+    packing, probes = design.packing, design.probes
+    stored, p = probes.stored, probes.dense
     facts = Cat(Value.cast(stored.keep), stored.last, stored.user)
     lists = map(Value.cast, (stored.writes, stored.places, stored.value))
-    b.cut += [*lists, facts, packing.gives]
+    b.cut += [*lists, facts, probes.gives]
     following = Signal(range(b.timing.places), init=1)
     b.model.d.sync += following.eq(following + gives(design))
     values = []

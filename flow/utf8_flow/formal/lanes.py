@@ -144,7 +144,7 @@ def passes(b: Bench, name: str) -> None:
     known of it in the stages in front of the memory, whatever that is, also after a reset in any
     cycle."""
     design = b.resettable(name)
-    b.cut.append(Value.cast(design.arriving))
+    b.cut.append(Value.cast(design.probes.arriving))
     expected = b.timing(b, design, Stored(design, b.timing.stored(b, design)))
     b.never(expected.valid & (output_of(design) != expected.result))
     b.reaches("a beat behind another one", b.since(gives(design)) & gives(design))

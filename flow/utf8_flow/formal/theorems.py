@@ -430,7 +430,7 @@ THEOREMS = {
                 ("self-synchronisation",),
             ),
             Step(
-                "Each accepted beat leaves the join once, in order, with the units of slot 0 of "
+                "Each accepted beat leaves the merge once, in order, with the units of slot 0 of "
                 "the next beat of its text.",
                 ("joins",),
                 (
@@ -441,10 +441,10 @@ THEOREMS = {
                 ),
             ),
             Step(
-                "The stages behind the join make the beats dense, in the steps of the compactor's "
+                "The stages behind the merge make the beats dense, in the steps of the compactor's "
                 "theorem.",
                 ("packing-begins", "counted", "given", "sums", "routes", "places"),
-                (Assumption("The beats that come to them leave the join.", ("joins",)),),
+                (Assumption("The beats that come to them leave the merge.", ("joins",)),),
             ),
             Step(
                 "Each unit of the output is what was last written for its dense beat, also after a "

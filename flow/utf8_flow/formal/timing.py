@@ -142,7 +142,7 @@ class ElasticTiming(Timing):
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
         enable = Signal(init=not self._begins_known)
         m.d.sync += enable.eq(~waits(design))
-        self.backlog = Signal() if self._begins_known else design.skid_taken
+        self.backlog = Signal() if self._begins_known else design.probes.skid_taken
         self.ready = self._running(m) & ~self.backlog
         backlog_next = ~enable & (self.backlog | accepts(design))
         second_cycle: Value = Const(0)

@@ -1,7 +1,7 @@
 """What is proved of the transcoder: from a beat to its units, and from units to dense beats.
 
-What is known of a beat in front of the join is a function of a window of places, as in the decoder
-with lanes. The join is looked at with what arrives there free, and packing, as in the compactor,
+What is known of a beat in front of the merge is a function of a window of places, as in the decoder
+with lanes. The merge is looked at with what arrives there free, and packing, as in the compactor,
 with what comes to it free. The flow control is that of :class:`~.compactor.PackingTiming`, where
 each beat waits for the next one of its text.
 
@@ -297,23 +297,25 @@ class UnitsSpecification:
 
 
 class TranscoderTiming(PackingTiming):
-    """Of the transcoder: what a beat has is known in the stage before the join."""
+    """Of the transcoder: what a beat has is known in the stage before the merge."""
 
     stages, counted, waits = 20, 16, True
-    told_in = errors_in = 8
-    """In which stage it is known whether there is an error in a beat."""
+    told_in = 8
 
     @classmethod
     def told(cls, b: Bench, design: Any) -> Value:
         """What is known in that stage: units, `last`, and whether there is an error."""
-        p = design.arriving
+        p = design.probes.arriving
         units = map(_exact(design), range(len(p.keep)), _units(p))
-        return Cat(design.arrives, p.last, design.wrong, *units)
+        return Cat(design.probes.arrives, p.last, design.probes.errors.any(), *units)
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
         """A specification, and what is to be known of the beat that it takes."""
-        beat, width = UnitsSpecification(b.model, design), len(Value.cast(design.arriving.data[0]))
+        beat, width = (
+            UnitsSpecification(b.model, design),
+            len(Value.cast(design.probes.arriving.data[0])),
+        )
         wide = (
             Unit(unit.there, Cat(unit.bits, Const(0, width))[:width]) for unit in chain(*beat.slots)
         )
@@ -324,10 +326,10 @@ class TranscoderTiming(PackingTiming):
 def _exact(design: Any) -> Callable[[int, Unit], Value]:
     """What is compared of a unit with a certain number.
 
-    Where there is none, its bits are a don't care; but the join needs those of slot 0 to be zero,
+    Where there is none, its bits are a don't care; but the merge needs those of slot 0 to be zero,
     and also those of the last slot if something may have to be added to them.
     """
-    some, every = units_of_slot(design), len(design.arriving.keep)
+    some, every = units_of_slot(design), len(design.probes.arriving.keep)
     last = every if design.source.unit_bytes == 4 else every - some
 
     def compared(number: int, unit: Unit) -> Value:
@@ -340,11 +342,11 @@ def _exact(design: Any) -> Callable[[int, Unit], Value]:
 def units_of_slot(design: Any) -> int:
     """How many units each slot has; there is one more slot than places in a beat."""
     slots: int = design.places + 1
-    return len(design.arriving.keep) // slots
+    return len(design.probes.arriving.keep) // slots
 
 
 def units(b: Bench, name: str) -> None:
-    """What is known of a beat in stage 8, in front of the join, its units, `last`, and whether it
+    """What is known of a beat in stage 8, in front of the merge, its units, `last`, and whether it
     has an error, is what the specification says of it and of the places before it, whatever the
     registers hold, if the beats that windows reach over are accepted in a row."""
     in_windows(b, name)
@@ -382,30 +384,35 @@ def self_synchronisation(b: Bench, name: str) -> None:
 
 def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value], heeds: Value) -> None:
     """`error` is that of the errors of beats, as far as it is known."""
-    b.cut.append(design.wrong)
-    stage = b.timing.errors_in
+    probes, stage = design.probes, b.timing.told_in
+    b.cut.append(probes.errors)
     comes, last = b.before(heeds & accepts(design), stage), b.before(design.i.p.last, stage)
     seen = Signal()
-    wrong = seen | design.wrong
+    wrong = seen | probes.errors.any()
     with b.m.If(comes):
         b.m.d.sync += seen.eq(wrong & ~last)
-    left = b.timing.told_in - stage
-    arrives, expected = b.before(comes & known(comes & last), left), b.before(wrong & last, left)
-    b.never(arrives & (~design.arrives | (design.arriving.error != expected)))
-    b.reaches("an error", arrives & expected)
-    b.reaches("a text without one, behind a text with one", arrives & b.since(arrives & expected))
+    # Two cycles later a last beat is in the first stage of packing.
+    ends, expected = b.before(comes & known(comes & last) & last, 2), b.before(wrong, 2)
+    error = probes.sparse.user
+    b.never(
+        ends & (~probes.comes | (error != expected)),
+        b.before(b.since(comes)) & probes.comes & ~probes.sparse.last & error,
+    )
+    b.reaches("an error", ends & expected)
+    b.reaches("a text without one, behind a text with one", ends & b.since(ends & expected))
 
 
 def joins(b: Bench, name: str) -> None:
-    """Whatever units beats have in the stage before the join: each beat that is accepted is given
+    """Whatever units beats have in the stage before the merge: each beat that is accepted is given
     once, in order, the units of slot 0 of the next one of its text added to its last place. It is
     given in the slot in which the next one comes, or if it has `last`, in the one behind its own.
     Nothing is left of what was there before a reset; and from any register contents, it is so of
     all beats that come."""
     rst = b.free(1, "rst")
     design = b.design(name, any_start=True, reset=rst)
-    arriving, packing = design.arriving, design.packing
-    b.cut += [Cat(Value.cast(arriving.data), Value.cast(arriving.keep), arriving.error)]
+    probes = design.probes
+    arriving = probes.arriving
+    b.cut += [Cat(Value.cast(arriving.data), Value.cast(arriving.keep))]
 
     def stages(value: Value, cycles: int) -> Value:
         """What goes through as many stages, and is lost with a reset."""
@@ -413,7 +420,7 @@ def joins(b: Bench, name: str) -> None:
             value = delayed(b.m, value & ~rst)
         return value
 
-    # The newest beat that came to the join, and whether it has not yet gone.
+    # The newest beat that came to the merge, and whether it has not yet gone.
     newest: Any = Signal.like(arriving)
     here, known = Signal(), Signal()
     told_in = b.timing.told_in
@@ -431,8 +438,8 @@ def joins(b: Bench, name: str) -> None:
     possible &= ~b.since(~possible)
     sure, is_given = possible & b.before(known | rst), stages(goes, 1)
     b.never(
-        sure & (packing.comes != is_given),
-        sure & is_given & beat.differs(packing.sparse),
+        sure & (probes.comes != is_given),
+        sure & is_given & beat.differs(probes.sparse),
     )
     b.reaches("a beat with something added", sure & is_given & beat.added)
     b.reaches("a text's last beat, and none behind it", sure & is_given & ~b.before(comes))
@@ -472,8 +479,7 @@ class Joined:
             (unit.there != must.there) | (must.there & (unit.bits != must.bits))
             for unit, must in zip(_units(p), self._units, strict=True)
         )
-        facts = (p.last != self._beat.last) | (p.user != self._beat.error)
-        return Cat(*units).any() | facts
+        return Cat(*units).any() | (p.last != self._beat.last)
 
 
 def _units(p: Any) -> list[Unit]:
@@ -485,7 +491,7 @@ def delivers(b: Bench, name: str) -> None:
     """At the output is what the packing gives: of each unit its bytes, in order, and for each of
     these whether it is there; `last` and `error`."""
     design = b.design(name)
-    dense, p, size = design.dense, design.o.p, design.target.unit_bytes
+    dense, p, size = design.probes.dense, design.o.p, design.target.unit_bytes
     b.cut.append(Value.cast(dense))
     for number, unit in enumerate(_units(dense)):
         value = Signal(8 * size, name=f"unit_{number}")

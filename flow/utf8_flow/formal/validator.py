@@ -22,7 +22,7 @@ class VerdictTiming(CreditTiming):
     @classmethod
     def told(cls, b: Bench, design: Any) -> Value:
         """What is known of the first error then: bits that say lengths do, and see `_error`."""
-        found: Any = design.found
+        found: Any = design.probes.found
         begin = Signal(BEGIN)
         unfinished, own = -1 - sum(found.unfinished_more), found.lane - sum(found.more)
         b.m.d.comb += begin.eq(Mux(found.unfinished, unfinished, own))
@@ -40,7 +40,10 @@ class VerdictTiming(CreditTiming):
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
         """What goes to the memory, and from which stage."""
-        return [(b.before(input_of(design), 2), 2), (Value.cast(design.arriving), cls.stages)]
+        return [
+            (b.before(input_of(design), 2), 2),
+            (Value.cast(design.probes.arriving), cls.stages),
+        ]
 
 
 def _error(wrong: Value, kind: Any, begin: Value) -> Value:
@@ -67,7 +70,7 @@ def self_synchronisation(b: Bench, name: str) -> None:
 
 def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value], heeds: Value) -> None:
     """Verdicts are those of the first errors of beats, as far as they are known."""
-    b.cut.append(Value.cast(validator.found))
+    b.cut.append(Value.cast(validator.probes.found))
     judgement = Judgement(b.model, validator.lanes, validator.offset_width)
     told = b.timing.told(b, validator)
     b.m.d.comb += [
@@ -83,7 +86,7 @@ def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value], heeds
     left = b.timing.stages - b.timing.told_in
     arrives = b.before(judgement.accept & possible & is_known, left)
     expected = b.before(judgement.verdict, left)
-    b.never(arrives & ((validator.arriving != expected) | ~validator.arrives))
+    b.never(arrives & ((validator.probes.arriving != expected) | ~validator.probes.arrives))
     b.reaches("an error", arrives & expected[0])
 
 

@@ -19,7 +19,7 @@ class SlotsTiming(CreditTiming):
     @staticmethod
     def told(b: Bench, design: Any) -> Value:
         """What is known in that stage."""
-        return Cat(design.arrives, design.arriving)
+        return Cat(design.probes.arrives, design.probes.arriving)
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
@@ -30,7 +30,7 @@ class SlotsTiming(CreditTiming):
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
         """What goes to the memory, and from which stage."""
-        return [(Value.cast(design.arriving), cls.stages), (b.before(design.i.p.last, 2), 2)]
+        return [(Value.cast(design.probes.arriving), cls.stages), (b.before(design.i.p.last, 2), 2)]
 
 
 PROPERTIES = {

@@ -256,7 +256,7 @@ MOST_OUTSTANDING = 16
 
 
 class Credit(NamedTuple):
-    """A pipeline that never stalls, between credit and a memory: see :mod:`utf8_hdl.credit`.
+    """A pipeline that never stalls: see :mod:`utf8_hdl.flow_control.credit`.
 
     Every input brings about one output. It is at the pins ``stages + 1`` cycles after its input was
     accepted, behind those before it. Until it is taken it is *outstanding*. How many are is known

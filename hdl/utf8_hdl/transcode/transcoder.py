@@ -6,16 +6,20 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from .checks import DEFAULT_LANES, checked_lanes, checked_type
-from .compactor import Packing
-from .credit import CHUNK, Credit, Step
-from .design import Design
-from .encoding_scheme import EncodingScheme
-from .layouts import TEXT_STATUS, beat_layout, elements
-from .logic import named, select
-from .profile import UNICODE, Profile, checked_profile
-from .readers import READERS, any_of_fours
-from .writers import WRITERS, write_pairs
+from ..checks import DEFAULT_LANES, checked_lanes, checked_type
+from ..design import Design
+from ..encoding_scheme import EncodingScheme
+from ..flow_control.credit import CHUNK, Credit
+from ..flow_control.stage import Stage
+from ..layouts import TEXT_STATUS, beat_layout, elements
+from ..logic import named, select
+from ..packing import Packing
+from ..profile import UNICODE, Profile, checked_profile
+from . import utf8, utf16, utf32
+from .code_points import any_of_fours
+
+ENCODINGS: dict[int, Any] = {1: utf8, 2: utf16, 4: utf32}
+"""The encodings, by the bytes of a code unit."""
 
 MOST_UNITS = 128
 """How many units a beat of the output may have."""
@@ -29,13 +33,13 @@ HIGHEST = 0x10FFFF
 class Transcoder(Design):
     """Converts text to another encoding scheme and replaces each error by U+FFFD.
 
-    It is one pipeline of 20 stages, behind credit as in :mod:`utf8_hdl.credit`, with one memory at
-    its end. Seven stages read code points. Stage 8 writes their units: one is in the place of the
-    last byte that it was read from; of two surrogates from UTF-8, the high one is a place before.
-    Stages 10 to 20 pack the units: they are :class:`~utf8_hdl.compactor.Packing`, as in a
-    :class:`~utf8_hdl.compactor.Compactor`.
+    It is one pipeline of 20 stages, behind credit as in :mod:`utf8_hdl.flow_control.credit`, with
+    one memory at its end. Seven stages read code points. Stage 8 writes their units: one is in the
+    place of the last byte that it was read from; of two surrogates from UTF-8, the high one is a
+    place before. Stages 10 to 20 pack the units: they are :class:`~utf8_hdl.packing.Packing`, as in
+    a :class:`~utf8_hdl.compactor.Compactor`.
 
-    Stage 9, the join, holds a beat until the next one of its text comes, or for one cycle if it has
+    Stage 9, *merge*, holds a beat until the next one of its text comes, or for one cycle if it has
     ``last``: only then are the units of its last place complete. A sequence may continue in the
     next beat, or be cut by it; or a character ends there whose high surrogate is in this beat.
 
@@ -93,13 +97,10 @@ class Transcoder(Design):
         have, two to UTF-16 (four from UTF-32), and four to UTF-8 and UTF-32.
     packing : Packing
         Stages 10 to 20.
-    dense : View
-        For proofs, and so are the others: the beat of units whose bytes are at the output.
-    wrong : Signal
-        Whether there is an error in the beat in stage 8, slot 0 included.
-    arrives, arriving : Signal, View
-        Whether there is a beat in stage 8, and the beat: units, those of slot 0 first, ``last``,
-        and with that ``error``.
+    probes : SimpleNamespace
+        Signals for proofs: those of ``packing``; ``dense``, the beat of units whose bytes are at
+        the output; of the beat in stage 8 ``arrives``, its valid bit, ``arriving``, its units,
+        those of slot 0 first, and ``last``, and ``errors``, of which a bit is set for an error.
 
     Members
     -------
@@ -147,10 +148,12 @@ class Transcoder(Design):
             }
         )
         self.packing = Packing(self._units, self._width, 1)
-        self.dense: Any = Signal(beat_layout(self._units, self._width, 1))
-        self.wrong, self.arrives = Signal(), Signal()
         slots = dict(beat_layout(self._units + self._in_slot, self._width).members)
-        self.arriving: Any = Signal(data.StructLayout({**slots, "error": 1}))
+        self.probes = self.packing.probes
+        self.probes.arrives = Signal()
+        self.probes.arriving = Signal(data.StructLayout(slots), name="arriving")
+        self.probes.errors = Signal(-(-(self.places + 1) // 16))
+        self.probes.dense = Signal(beat_layout(self._units, self._width, 1), name="dense")
 
     @property
     def _has_pairs(self) -> bool:
@@ -170,19 +173,20 @@ class Transcoder(Design):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         credit = Credit(m, self.i, self.o, more=2)
-        make = READERS[self.source.unit_bytes](credit, self.i, self.profile, self.source)
+        make = ENCODINGS[self.source.unit_bytes].read(credit, self.i, self.profile, self.source)
         write = self._write(credit, make)
-        join = self._join(credit, make, write)
-        m.d.comb += self.packing.comes.eq(join.valid)
-        beat = (join[name] for name in ("data", "keep", "last", "error"))
+        merge = self._merge(credit, make, write)
+        m.d.comb += self.probes.comes.eq(merge.valid)
+        beat = (merge[name] for name in ("data", "keep", "last", "error"))
         self._deliver(m, self.packing.add(credit, *beat))
         credit.finish()
         return m
 
-    def _write(self, credit: Credit, make: Step) -> Step:
+    def _write(self, credit: Credit, make: Stage) -> Stage:
         """Stage 8: the units of code points."""
-        m, write = credit.m, credit.step("write", "the units")
-        writer = write_pairs if self._has_pairs else WRITERS[self.target.unit_bytes]
+        m, write = credit.m, credit.stage("write", "the units")
+        target = ENCODINGS[self.target.unit_bytes]
+        writer = utf16.write_pairs if self._has_pairs else target.write
         planes, where = [], []
         for number, unit in enumerate(writer(make, self.profile.code_point_width)):
             planes += [
@@ -194,50 +198,53 @@ class Transcoder(Design):
         if self.strip_bom:
             slot, is_mark = self._byte_order_mark(make)
             kept[slot] = kept[slot] & ~is_mark.replicate(self._in_slot)
-        write.keep("units", Cat(plane[slot] for slot in slots for plane in planes))
-        write.keep("kept", Cat(*kept))
-        error = self._error(make, write)
-        facts = Cat(write["units"], write["kept"], write["last"], error)
-        m.d.comb += [self.arrives.eq(write.valid), Value.cast(self.arriving).eq(facts)]
+        write.register("units", Cat(plane[slot] for slot in slots for plane in planes))
+        write.register("kept", Cat(*kept))
+        write.carry("last")
+        probes = self.probes
+        m.d.comb += [
+            probes.arrives.eq(write.valid),
+            Value.cast(probes.arriving).eq(Cat(write["units"], write["kept"], write["last"])),
+            probes.errors.eq(write.register("errors", any_of_fours(make["errors"]))),
+        ]
         return write
 
-    def _join(self, credit: Credit, make: Step, write: Step) -> Step:
+    def _merge(self, credit: Credit, make: Stage, write: Stage) -> Stage:
         """Stage 9: a beat goes on with slot 0 of the next one of its text in its last place.
 
         It is held until that comes. If it ended its text, it goes on in the slot behind its own.
         """
-        m, some, coming = credit.m, self._in_slot, self.arriving
-        holds, ends = write.register("holds"), write.register("holds_last")
+        m, some, coming = credit.m, self._in_slot, self.probes.arriving
+        holds, ends = write.signal("holds"), write.signal("holds_last")
         with m.If(write.valid):
             m.d.sync += [holds.eq(1), ends.eq(coming.last)]
         with m.Elif(ends):
             m.d.sync += holds.eq(0)
         what = "a beat, and what the next one of its text adds to it"
-        join = credit.step("join", what, holds & (ends | write.valid))
-        layout = beat_layout(self._units, self._width, 1)
-        held: Any = join.adopt(Signal(layout, name="held", reset_less=True))
+        merge = credit.stage("merge", what, holds & (ends | write.valid))
+        layout = beat_layout(self._units, self._width)
+        held: Any = merge.adopt(Signal(layout, name="held", reset_less=True))
         bits = Value.cast(held)
         own = Cat(
             elements(coming, "data")[some:],
             elements(coming, "keep")[some:],
             coming.last,
-            coming.error,
         )
         for number, begin in enumerate(range(0, len(bits), CHUNK)):
             chunk = slice(begin, begin + CHUNK)
-            with m.If(write.copy(f"comes_{number}", make.valid)):
+            with m.If(write.copy(f"valid_{number}", make.valid)):
                 m.d.sync += bits[chunk].eq(own[chunk])
         for name, width in ("data", self._width), ("keep", 1):
             whole = Value.cast(held[name])
             more = Cat(coming[name][n] for n in range(some)) & ~ends.replicate(some * width)
-            join.keep(name, Cat(whole[: -len(more)], whole[-len(more) :] | more))
-        join.keep("last", held.last)
-        join.keep("error", held.user)
-        return join
+            merge.register(name, Cat(whole[: -len(more)], whole[-len(more) :] | more))
+        merge.register("last", held.last)
+        merge.register("error", self._text_error(write, ends))
+        return merge
 
     def _deliver(self, m: Module, payload: Value) -> None:
         """The bytes of units."""
-        dense = self.dense
+        dense = self.probes.dense
         size, order, p = self.target.unit_bytes, self.target.byte_order, self.o.p
         values = elements(dense, "data")
         m.d.comb += [
@@ -248,21 +255,26 @@ class Transcoder(Design):
             p.user.error.eq(dense.user),
         ]
 
-    def _error(self, make: Step, write: Step) -> Value:
-        """With the last beat of a text, whether there was an error in it."""
-        last, seen = write["last"], write.register("error_seen")
-        write.m.d.comb += self.wrong.eq(write.keep("errors", any_of_fours(make["errors"])).any())
-        seen_now = seen | self.wrong
-        with write.m.If(write.valid):
-            write.m.d.sync += seen.eq(seen_now & ~last)
-        return seen_now & last
+    def _text_error(self, write: Stage, ends: Signal) -> Value:
+        """True if a text had an error, while its last beat is held.
 
-    def _byte_order_mark(self, make: Step) -> tuple[int, Value]:
+        That is one cycle after stage 8: the errors of a beat come from all lanes, a long way.
+        """
+        errors = any_of_fours(self.probes.errors)
+        found = write.signal("found_errors", len(errors), reset_less=True)
+        is_new, seen = write.signal("found"), write.signal("error_seen")
+        error = seen | found.any()
+        write.m.d.sync += [found.eq(errors), is_new.eq(write.valid)]
+        with write.m.If(is_new):
+            write.m.d.sync += seen.eq(error & ~ends)
+        return error & ends
+
+    def _byte_order_mark(self, make: Stage) -> tuple[int, Value]:
         """In which slot a byte order mark is, and whether there is one in this beat."""
         last = make["last"]
         unit = 2 if self.source.unit_bytes == 1 else 0  # in UTF-8 it is EF BB BF
         beat, place = divmod(unit, self.places)
-        slot, number = place + 1, make.register("beat_of_text", 2)
+        slot, number = place + 1, make.signal("beat_of_text", 2)
         with make.m.If(make.valid):
             make.m.d.sync += number.eq(select(last, Const(0, 2), number + ~number.all()))
         width = self.profile.code_point_width

@@ -52,99 +52,27 @@ What follows from it:
 - From any register contents, the rules hold for the items that are accepted after the first cycle.
 """
 
-from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from .logic import select
+from ..logic import select
+from .stage import Stage
 
 
-class Section:
-    """Registers that are grouped under one heading in the generated Verilog."""
-
-    def __init__(self, m: Module, heading: str) -> None:
-        self.m = m
-        self._heading = heading
-
-    def adopt(self, register: Any) -> Any:
-        """A register that exists already, under this heading."""
-        Value.cast(register).attrs["stage"] = self._heading
-        return register
-
-    def register(
-        self, name: str, shape: Any = 1, *, init: Any = None, reset_less: bool = False
-    ) -> Any:
-        """A new register."""
-        return self.adopt(Signal(shape, name=name, init=init, reset_less=reset_less))
-
-
-class Stage(Section):
-    """One stage of a pipeline: an item, and whether there is one; :meth:`.Pipeline.stage` makes it.
-
-    Attributes
-    ----------
-    valid : Signal
-        Whether there is an item in it.
-    next_valid : Value
-        What ``valid`` is in the next cycle.
-    p : Signal or View
-        The payload.
-    """
-
-    def __init__(self, m: Module, name: str, heading: str, layout: Any, enable: Signal, /) -> None:
-        super().__init__(m, heading)
-        self._name, self._enable = name, enable
-        self.valid = self.register(f"{name}_valid")
-        self.valid.attrs["enable"] = enable.name  # for those who watch what moves on
-        self.next_valid: Value = self.valid
-        self.p: Any = None
-        if layout is not None:
-            layout = data.StructLayout(layout) if isinstance(layout, Mapping) else layout
-            self.p = self.register(name, layout, reset_less=True)
-
-    def keep(self, name: str, value: Value, valid: Value | None = None) -> Signal:
-        """A register beside the payload that takes a value in every enabled cycle.
-
-        With ``valid``, that of the stage before, it only takes one that comes with an item.
-        """
-        register = self.register(name, len(value), reset_less=True)
-        with self.m.If(self._enable):
-            taken = value if valid is None else select(valid, value, register)
-            self.m.d.sync += register.eq(taken)
-        return register
-
-    def load(self, *, when: Value | None = None, **fields: Any) -> "Stage":
-        """Assign the payload's next value in enabled cycles, or while ``when`` is high.
-
-        Every field of the payload must be given. If the stage has no layout, its fields are these,
-        as wide as the values.
-        """
-        if self.p is None:
-            widths = {name: len(Value.cast(value)) for name, value in fields.items()}
-            layout = data.StructLayout(widths)
-            self.p = self.register(self._name, layout, reset_less=True)
-        if fields.keys() != dict(self.p.shape()).keys():
-            raise TypeError(
-                f"a stage has the fields {list(dict(self.p.shape()))}, not {list(fields)}"
-            )
-        with self.m.If(self._enable if when is None else when):
-            self.m.d.sync += [Value.cast(self.p[name]).eq(value) for name, value in fields.items()]
-        return self
-
-
-class Pipeline(Section):
+class Pipeline:
     """Stages with a shared clock enable, between a skid register and an output buffer.
 
-    The module's docstring has the timing. A component calls :meth:`take`, then :meth:`stage` for
-    each further stage, then :meth:`deliver`::
+    A stage has a register for each field of a payload, or one called ``payload`` if that has no
+    fields. The module's docstring has the timing. A component calls :meth:`take`, then
+    :meth:`stage` for each further stage, then :meth:`deliver`::
 
         pipeline = Pipeline(m, self.o)
         take = pipeline.take(self.i)
-        twice = pipeline.stage("twice", "the double of it", take.valid, {"data": 9, "last": 1})
-        twice.load(data=take.p.data << 1, last=take.p.last)
+        twice = pipeline.stage("twice", "the double of it", take.valid)
+        twice.load(data=take["data"] << 1, last=take["last"])
         pipeline.deliver(twice)
 
     A component that outputs several items for one input has an input stage of its own instead of
@@ -164,32 +92,34 @@ class Pipeline(Section):
     stalled : Signal
         Its inverse, for logic. In the first cycle after reset both are low.
     will_stall : Signal
-        Whether the next cycle is stalled.
+        True if the next cycle is stalled.
+    control : Stage
+        The registers of the flow control.
     """
 
     def __init__(self, m: Module, o: Any) -> None:
-        super().__init__(
-            m, "Flow control: stalled in the cycle after one in which the output waits"
-        )
+        self.m = m
         self._o = o
         self._numbers = count(1)
+        self._last: Stage | None = None
+        self.control = control = Stage(
+            m, "Flow control: stalled in the cycle after one in which the output waits"
+        )
         self.will_stall = Signal()
-        self.enable = self.register("enable")
-        self.stalled = self.register("stalled")
+        self.enable = control.signal("enable")
+        self.stalled = control.signal("stalled")
         m.d.comb += self.will_stall.eq(o.valid & ~o.ready)
         m.d.sync += [self.enable.eq(~self.will_stall), self.stalled.eq(self.will_stall)]
 
     def take(self, i: Any, skid_taken: Signal | None = None) -> Stage:
-        """The first stage, behind a skid register. Its payload is that of the input.
+        """The first stage, after a skid register. Its registers are the fields of the input.
 
         ``i.ready`` becomes a register. ``skid_taken`` is the register for whether there is an item
         in the skid register, if it exists already.
         """
         m, enable = self.m, self.enable
-        section = Section(
-            m, "Skid register: an item that was accepted while the stages were stalled"
-        )
-        skid = section.register("skid", i.p.shape(), reset_less=True)
+        section = Stage(m, "Skid register: an item that was accepted while the stages were stalled")
+        skid = section.signal("skid", i.p.shape(), reset_less=True)
         skid_taken = section.adopt(Signal(name="skid_taken") if skid_taken is None else skid_taken)
         accepts = i.valid & i.ready
         # Taken and ready at once happens only if an upset made the two differ. It must not last.
@@ -200,40 +130,40 @@ class Pipeline(Section):
             m.d.sync += skid.eq(i.p)
         valid = i.valid | skid_taken
         what = "the item that is offered, or the one in the skid register"
-        take = self.stage("take", what, valid, i.p.shape(), enable=enable)
-        with m.If(enable):
-            item = select(skid_taken, Value.cast(skid), Value.cast(i.p))
-            m.d.sync += Value.cast(take.p).eq(item)
-        return take
+        take, kept = self.stage("take", what, valid, enable=enable), _fields(skid)
+        return take.load(
+            **{name: select(skid_taken, kept[name], field) for name, field in _fields(i.p).items()}
+        )
 
     def stage(
         self,
         name: str,
         what: str,
         valid: Value,
-        layout: Any = None,
         *,
         enable: Signal | None = None,
         wide: bool = False,
     ) -> Stage:
-        """Another stage. Its payload is loaded by :meth:`.Stage.load`.
+        """The next stage, whose registers are loaded in enabled cycles.
 
         Parameters
         ----------
         name, what : str
             Its name, and what happens in it, for the heading.
         valid : Value
-            Whether an item enters it in an enabled cycle; often ``valid`` of the stage before.
-        layout : data.StructLayout, dict of str to shape-like, or None
-            Of its payload; or the payload's fields. Without it they are those that are loaded.
+            True if an item enters it in an enabled cycle; often ``valid`` of the stage before.
         enable : Signal or None
             Its clock enable, instead of the one of the pipeline.
         wide : bool
             True if ``valid`` and the hold path do not fit one lookup table. Then the valid bit has
             an enable, which is slower together with a reset.
         """
-        m, heading = self.m, self._heading_of(name, what)
-        stage = Stage(m, name, heading, layout, self.enable if enable is None else enable)
+        m, clock_enable = self.m, self.enable if enable is None else enable
+        heading = self._heading_of(name, what)
+        stage = Stage(m, heading, name, previous=self._last, enable=clock_enable)
+        self._last = stage
+        stage.valid = stage.signal("valid")
+        stage.valid.attrs["enable"] = clock_enable.name  # for the live page
         if enable is None:
             stage.next_valid = select(self.stalled, stage.valid, valid)
         else:
@@ -246,19 +176,20 @@ class Pipeline(Section):
         return stage
 
     def deliver(self, stage: Stage) -> None:
-        """Put the output buffer behind the last stage, whose payload is that of the output.
+        """Put the output buffer after the last stage, whose registers are the output's fields.
 
         It has two entries, filled and emptied in turns. The second one is for the item that moves
         in the cycle in which the output begins to wait.
         """
         m, o, will_stall = self.m, self._o, self.will_stall
-        buffer = Section(
-            m, self._heading_of("deliver", "the output buffer, two entries used in turns")
-        )
-        entries = [buffer.register(f"entry_{n}", o.p.shape(), reset_less=True) for n in range(2)]
-        loads = [buffer.register(f"load_{n}") for n in range(2)]
-        load_next, show = buffer.register("load_next"), buffer.register("show")
-        both_full = buffer.register("both_full")
+        heading = self._heading_of("deliver", "the output buffer, two entries used in turns")
+        buffer = Stage(m, heading)
+        payload = Cat(stage[name] for name in _fields(o.p))
+        assert len(payload) == len(Value.cast(o.p)), "registers as wide as the output's fields"
+        entries = [buffer.signal(f"entry_{n}", o.p.shape(), reset_less=True) for n in range(2)]
+        loads = [buffer.signal(f"load_{n}") for n in range(2)]
+        load_next, show = buffer.signal("load_next"), buffer.signal("show")
+        both_full = buffer.signal("both_full")
         buffer.adopt(o.valid)
         comes = stage.valid & ~self.stalled
         other_next = load_next ^ comes
@@ -273,8 +204,15 @@ class Pipeline(Section):
         ]
         for entry, load in zip(entries, loads, strict=True):
             with m.If(load):  # with anything, until an item comes
-                m.d.sync += entry.eq(stage.p)
+                m.d.sync += Value.cast(entry).eq(payload)
         m.d.comb += o.p.eq(Mux(show, entries[1], entries[0]))
 
     def _heading_of(self, name: str, what: str) -> str:
         return f"Stage {next(self._numbers)}, {name}: {what}"
+
+
+def _fields(payload: Any) -> dict[str, Value]:
+    """The fields of a payload by name."""
+    if isinstance(payload, data.View):
+        return {name: Value.cast(payload[name]) for name, _ in payload.shape()}
+    return {"payload": Value.cast(payload)}

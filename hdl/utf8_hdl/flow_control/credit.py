@@ -62,13 +62,13 @@ the banks in turn, a bank's address has a cycle more to follow ``o.ready``.
 """
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from .logic import any_of, flips, flips_next, moved, select, unmerged, up
-from .pipeline import Section
+from ..logic import any_of, flips, flips_next, moved, named, select, unmerged, up
+from .stage import Stage
 
 PLACES = 16
 """How many beats a bank of the memory holds: as many as a table of distributed memory."""
@@ -89,105 +89,52 @@ One register for all of them would be far from most.
 """
 
 
+SHARING = 4
+"""So many chunks of memory share a copy of the number of the beat at the output.
+
+A single register would be far from most chunks, and so would be its fan-out.
+"""
+
+
 def next_places(number: Value) -> tuple[Value, Value]:
     """The places of a number and the one behind it: in the bank of even ones, and of odd ones."""
     place = number[1 : 1 + PLACE_WIDTH]
     return select(number[0], up(place), place), place
 
 
-class Step(Section):
-    """A stage of the pipeline: registers that take something in every cycle.
+def followed(own: Value, now: Value, flips: Value, ready: Value) -> Value:
+    """The next value of a copy of a number at the output, of which some bits flip if it is taken.
 
-    What is known in a stage has a name. ``step["name"]`` is a register with it, in the stage in
-    which it was first kept or in any later one, to which more registers delay it. These are made
-    when they are first asked for, which must not be under a condition of the module.
+    Where a bit may flip and does not, the copy keeps its own: so each copy has its own lookup
+    table. With the same function synthesis would give all copies one, with long wires to them.
+    """
+    return select(ready, now ^ flips, select(flips, own, now))
 
-    Attributes
-    ----------
-    valid : Signal
-        Whether there is a beat in it.
-    newest : Signal
-        The number of the newest beat that was accepted up to its slot; from :meth:`Credit.give` on,
-        of the newest one that was given.
-    comes : Signal
-        From :meth:`Credit.give` on, whether its slot had a beat in the stage before that; elsewhere
-        ``valid``.
-    next_valid, next_newest : Value
-        What ``valid`` and ``newest`` are in the next cycle.
+
+class Numbering(NamedTuple):
+    """The next value of the number of the newest beat up to a stage's slot.
+
+    It is ``before``, or the number after it if ``counts``.
     """
 
-    def __init__(
-        self, m: Module, name: str, heading: str, previous: "Step | None", width: int
-    ) -> None:
-        super().__init__(m, heading)
-        self._name = name
-        self._previous = previous
-        self._known: dict[str, Signal] = {}
-        self._newest_before: Value
-        self._counts: Value
-        self.valid = self.register(f"{name}_valid")
-        self.newest = self.register(f"{name}_newest", width)
-        self.comes = self.valid
-        self.next_valid: Value
-        self.next_newest: Value
+    before: Value
+    counts: Value | None = None
 
-    def take(self, valid: Value, newest: Value) -> None:
-        """Say what comes into it."""
-        self.next_valid, self.next_newest = valid, newest
-        self._newest_before, self._counts = newest, Const(0, 1)
-        self.m.d.sync += [self.valid.eq(valid), self.newest.eq(newest)]
+    @property
+    def next(self) -> Value:
+        """The next value."""
+        return (
+            self.before
+            if self.counts is None
+            else select(self.counts, up(self.before), self.before)
+        )
 
-    def follow(self, comes: Value) -> None:
-        """Know of beats as they were before they were counted."""
-        self.comes = self.register(f"{self._name}_comes")
-        self.m.d.sync += self.comes.eq(comes)
-
-    def count(self, gives: Value) -> None:
-        """Say whether a beat comes into it, and count those that do."""
-        self.take(gives, select(gives, up(self.newest), self.newest))
-        self._newest_before, self._counts = self.newest, gives
-
-    def accept(self, accepted: Value, counts: Value) -> None:
-        """Say whether a beat is accepted into it, and the same once more, to count it.
-
-        The register of its number has an enable: so the way to it is one lookup table.
-        """
-        self.next_valid, self.next_newest = accepted, select(counts, up(self.newest), self.newest)
-        self._newest_before, self._counts = self.newest, counts
-        self.m.d.sync += self.valid.eq(accepted)
-        with self.m.If(counts):
-            self.m.d.sync += self.newest.eq(up(self.newest))
-
-    def next_newest_and(self, by: int) -> Value:
-        """``next_newest`` and a constant, from -4 to 1, not behind the logic that counts."""
-        return moved(self._newest_before, by, self._counts)
-
-    def keep(self, name: str, value: Any, init: int | None = None) -> Signal:
-        """A register that takes a value in every cycle. It is only reset if that is to a level."""
-        value = Value.cast(value)
-        whole_name, reset_less = f"{self._name}_{name}", init is None
-        register = self.register(whole_name, len(value), init=init, reset_less=reset_less)
-        self.m.d.sync += register.eq(value)
-        self._known[name] = register
-        return register
-
-    def copy(self, name: str, value: Any) -> Signal:
-        """A register that takes a value in every cycle, and is not merged with its equals."""
-        value = Value.cast(value)
-        register = self.register(f"{self._name}_{name}", len(value), reset_less=True)
-        self.m.d.sync += register.eq(unmerged(value, register))
-        self._known[name] = register
-        return register
-
-    def __getitem__(self, name: str) -> Signal:
-        if name in self._known:
-            return self._known[name]
-        if self._previous is None:
-            raise KeyError(name)
-        return self.keep(name, self._previous[name])
+    def next_and(self, by: int) -> Value:
+        """The next value and a constant, from -4 to 1, not behind the logic that counts."""
+        return moved(self.before, by, Const(0, 1) if self.counts is None else self.counts)
 
 
-class Chunk(Section):
+class Chunk:
     """Some bits of memory that share the registers with which they are written and read.
 
     Parameters
@@ -213,8 +160,10 @@ class Chunk(Section):
         reads: dict[str, tuple[Value, Value]],
         odd: tuple[Value, Value] | None,
     ) -> None:
-        super().__init__(m, f"Memory, {name}")
+        self.m = m
         self._name = name
+        self._heading = f"Memory, {name}"
+        self._registers = Stage(m, self._heading, name)
         self._ready = ready
         self._memories = 0
         self._reads = {
@@ -229,8 +178,7 @@ class Chunk(Section):
         RAM have none: so a device without distributed memory can take such a one.
         """
         own = Signal(len(now), name=f"{self._name}_{of}", reset_less=True, attrs=attrs)
-        waits = select(flips, own, now)
-        self.m.d.sync += self.adopt(own).eq(select(self._ready, now ^ flips, waits))
+        self.m.d.sync += self._registers.adopt(own).eq(followed(own, now, flips, self._ready))
         return own
 
     @property
@@ -240,7 +188,7 @@ class Chunk(Section):
 
     def copy(self, of: str, coming: Value) -> Signal:
         """A register of this chunk's own."""
-        register = self.register(f"{self._name}_{of}", len(coming))
+        register = self._registers.signal(of, len(coming))
         self.m.d.sync += register.eq(unmerged(coming, register))
         return register
 
@@ -250,13 +198,13 @@ class Chunk(Section):
         Of each bank: whether the value is written to it now, and to which place.
         """
         number, self._memories = self._memories, self._memories + 1
-        name = f"{self._name}_memory" + f"_{number}" * (number > 0)
+        name = "memory" + f"_{number}" * (number > 0)
         found = []
         for (bank, own), writes_now, place in zip(self._reads.items(), writes, places, strict=True):
             table = memory.Memory(
-                shape=len(value), depth=PLACES, init=[], attrs={"stage": f"Memory, {self._name}"}
+                shape=len(value), depth=PLACES, init=[], attrs={"stage": self._heading}
             )
-            self.m.submodules[f"{name}_{bank}".rstrip("_")] = table
+            self.m.submodules[f"{self._name}_{name}_{bank}".rstrip("_")] = table
             write, read = table.write_port(), table.read_port(domain="comb")
             self.m.d.comb += [
                 write.en.eq(writes_now),
@@ -268,17 +216,18 @@ class Chunk(Section):
         if self._odd is None:
             return found[0]
         registers = [
-            self.register(f"{name}_{bank}read", len(value), reset_less=True) for bank in self._reads
+            self._registers.signal(f"{name}_{bank}read", len(value), reset_less=True)
+            for bank in self._reads
         ]
         self.m.d.sync += [own.eq(read) for own, read in zip(registers, found, strict=True)]
         even, odd = registers
         return select(self._odd, odd, even)
 
 
-class Credit(Section):
+class Credit:
     """The flow control of a component between streams ``i`` and ``o``.
 
-    A component calls :meth:`step` for each stage, and :meth:`store` for whatever is to come out
+    A component calls :meth:`stage` for each stage, and :meth:`store` for whatever is to come out
     with a beat, in the stage in which it is known; at last :meth:`finish`.
 
     Parameters
@@ -298,54 +247,88 @@ class Credit(Section):
     """
 
     def __init__(self, m: Module, i: Any, o: Any, *, more: int = 0) -> None:
-        super().__init__(m, "Flow control: which beat is the next to come out, and credit")
+        self.m = m
+        self._control = Stage(m, "Flow control: which beat is the next to come out, and credit")
         self._i, self._o, self._more = i, o, more
         self._banks = 2 if more else 1
         self._width = (PLACES * self._banks).bit_length()
-        self._steps: list[Step] = []
-        self._counted: Step | None = None
+        self._stages: list[Stage] = []
+        self._numbering: list[Numbering] = []
+        self._given: Stage | None = None
         self._chunks: list[Chunk] = []
         # The same as `i.ready`, near what counts: that one has a long way to what gives beats.
         self._accepts = Signal(name="accepts")
-        self.next = self.register("next", self._width, init=1)
-        # Which of its bits change in this cycle if `o.ready` is high: none while nothing is there.
-        # So a copy of a bit is one lookup table, and only `ready` has a long way to it.
-        self._flips = self.register("flips_if_ready", self._width)
-        if more:
-            # The place of the next even number, and the same of its bits.
-            self._even = self.register("next_even", PLACE_WIDTH, init=1)
-            self._even_flips = self.register("even_flips_if_ready", PLACE_WIDTH)
+        # The number of the beat at the output, and what follows from it; and copies of these.
+        self._output = [self._output_registers()]
+        self.next = self._output[0]["next"]
+
+    def _output_registers(self, copy: str = "") -> dict[str, Signal]:
+        """Registers for the number of the beat at the output, or the next to be there.
+
+        ``_flips`` are the bits that change in this cycle if ``o.ready`` is high: none while nothing
+        is there. So a copy of a bit is one lookup table, and only ``ready`` has a long way to it.
+        With two banks ``even`` is the place of the next even number; the next odd one is in the
+        place of the number itself.
+        """
+        signal, width = self._control.signal, self._width
+        registers = {
+            "next": signal(f"next{copy}", width, init=1),
+            "next_flips": signal(f"flips_if_ready{copy}", width),
+        }
+        if self._banks == 2:
+            registers["even"] = signal(f"next_even{copy}", PLACE_WIDTH, init=1)
+            registers["even_flips"] = signal(f"even_flips_if_ready{copy}", PLACE_WIDTH)
+        return registers
 
     @property
     def stages(self) -> int:
         """How many there are so far."""
-        return len(self._steps)
+        return len(self._stages)
 
-    def step(self, name: str, what: str, valid: Value | None = None) -> Step:
+    def stage(self, name: str, what: str, valid: Value | None = None) -> Stage:
         """The next stage, and what happens in it, for the heading.
 
-        There are the beats of the stage before in it, or others that ``valid`` tells.
+        It has the beats of the stage before, or those of ``valid``. Its register ``newest`` is the
+        number of the newest beat accepted up to its slot; from :meth:`give` on, of the newest beat
+        given.
         """
-        step, previous = self._new_step(name, what)
-        if previous is None:
-            step.accept(self._i.valid & self._i.ready, self._i.valid & self._accepts)
-        else:
-            step.take(previous.valid if valid is None else valid, previous.newest)
-            if previous.comes is not previous.valid:
-                step.follow(previous.comes)
-        return step
+        if self._stages:
+            before = self._stages[-1]
+            valid = before.valid if valid is None else valid
+            return self._new_stage(name, what, valid, Numbering(before["newest"]))
+        # The register of the number has an enable: so the way to it is one lookup table.
+        stage = self._new_stage(name, what, self._i.valid & self._i.ready)
+        newest, counts = stage["newest"], self._i.valid & self._accepts
+        self._numbering.append(Numbering(newest, counts))
+        with self.m.If(counts):
+            self.m.d.sync += newest.eq(up(newest))
+        return stage
 
-    def give(self, name: str, what: str, gives: Value) -> Step:
-        """The next stage, from which on beats are those that the component gives, and numbers, too.
+    def give(self, name: str, what: str, gives: Value) -> Stage:
+        """The next stage, the first one whose beats and numbers are those that the component gives.
 
-        Whether there is one is known in the stage before.
+        ``gives`` is known in the stage before.
         """
-        step, previous = self._new_step(name, what)
-        assert previous is not None
-        step.count(gives)
-        step.follow(previous.valid)
-        self._counted = step
-        return step
+        stage = self._given = self._new_stage(name, what, gives)
+        self._number(stage, Numbering(stage["newest"], gives))
+        return stage
+
+    def _new_stage(
+        self, name: str, what: str, valid: Value, numbering: Numbering | None = None
+    ) -> Stage:
+        previous = self._stages[-1] if self._stages else None
+        stage = Stage(self.m, f"Stage {self.stages + 1}, {name}: {what}", name, previous=previous)
+        stage.valid, stage.next_valid = stage.signal("valid"), valid
+        stage.signal("newest", self._width)
+        self.m.d.sync += stage.valid.eq(valid)
+        self._stages.append(stage)
+        if numbering is not None:
+            self._number(stage, numbering)
+        return stage
+
+    def _number(self, stage: Stage, numbering: Numbering) -> None:
+        self._numbering.append(numbering)
+        self.m.d.sync += stage["newest"].eq(numbering.next)
 
     @property
     def astray(self) -> Value:
@@ -353,20 +336,13 @@ class Credit(Section):
         right = Cat(*next_places(self.next), self.next[0])
         return any_of(chunk.reads != right for chunk in self._chunks)
 
-    def _new_step(self, name: str, what: str) -> tuple[Step, Step | None]:
-        previous = self._steps[-1] if self._steps else None
-        heading = f"Stage {self.stages + 1}, {name}: {what}"
-        step = Step(self.m, name, heading, previous, self._width)
-        self._steps.append(step)
-        return step, previous
-
-    def store(self, step: Step, value: Any, size: int = CHUNK) -> Value:
+    def store(self, stage: Stage, value: Any, size: int = CHUNK) -> Value:
         """What is known of a beat in a stage, when that beat is at the output.
 
         It is kept in the beat's place in the memory, in chunks of a size.
         """
         bits, parts = Value.cast(value), []
-        valid, number = step.next_valid, step.next_newest
+        valid, number = stage.next_valid, self._numbering[self._stages.index(stage)].next
         for begin in range(0, len(bits), size):
             chunk = self.chunk()
             if self._banks == 1:
@@ -384,12 +360,17 @@ class Credit(Section):
 
     def chunk(self) -> Chunk:
         """The next chunk, with the place of the beat that is at the output, or the next there."""
-        name, number, flips = f"chunk_{len(self._chunks)}", self.next, self._flips
+        name, group = f"chunk_{len(self._chunks)}", len(self._chunks) // SHARING
+        if group == len(self._output):
+            self._output.append(self._output_registers(f"_{group}"))
+        output = self._output[group]
+        number, flips = output["next"], output["next_flips"]
         if self._banks == 1:
             reads, odd = {"": (number[:PLACE_WIDTH], flips[:PLACE_WIDTH])}, None
         else:
             place = slice(1, 1 + PLACE_WIDTH)
-            reads = {"even_": (self._even, self._even_flips), "odd_": (number[place], flips[place])}
+            even = output["even"], output["even_flips"]
+            reads = {"even_": even, "odd_": (number[place], flips[place])}
             odd = number[0], flips[0]
         self._chunks.append(Chunk(self.m, name, self._o.ready, reads, odd))
         return self._chunks[-1]
@@ -406,13 +387,14 @@ class Credit(Section):
         assert self.stages >= BEFORE_MEMORY
         assert latency + 3 <= PLACES * self._banks - self._more
         taken, odd = o.valid & o.ready, number[0]
-        was_taken = self.register("was_taken")
+        control = self._control
+        was_taken = control.signal("was_taken")
         m.d.sync += was_taken.eq(taken)
         # Whether a beat is in the memory in two cycles: that with the number of the last cycle, and
         # the three behind it.
         there: list[Value] = []
         for ahead, (same, more) in enumerate(pairwise(self._compared())):
-            there.append(self.register(f"there_{ahead}"))
+            there.append(control.signal(f"there_{ahead}"))
             m.d.sync += there[-1].eq(select(was_taken, more.any(), same.any()))
         # The same of the number of this cycle.
         known = [select(was_taken, more, same) for same, more in pairwise(there)]
@@ -423,7 +405,7 @@ class Credit(Section):
             One register says it of the number then, and one of the number behind that. ``one`` says
             whether this cycle's number is of that kind, ``other`` whether the one behind it is.
             """
-            first, second = self.register(f"{name}first"), self.register(f"{name}second")
+            first, second = control.signal(f"{name}first"), control.signal(f"{name}second")
             m.d.sync += [
                 first.eq(select(taken, known[1] & other, known[0] & one)),
                 second.eq(select(taken, known[2] & one, known[1] & other)),
@@ -432,20 +414,32 @@ class Credit(Section):
 
         is_valid = is_there("", Const(1, 1), Const(1, 1))
         is_odd = is_there("odd_", odd, ~odd)
-        m.d.sync += [
-            number.eq(select(o.ready, number ^ self._flips, number)),
-            self.adopt(o.valid).eq(is_valid),
-            self._flips.eq(flips_next(is_valid, is_odd, number)),
-        ]
+        m.d.sync += control.adopt(o.valid).eq(is_valid)
+        flips_of = {"next": flips_next(is_valid, is_odd, number)}
         if self._banks == 2:
-            # Both registers follow from `next`, so that they are right again after it is.
             even, _ = next_places(number)
-            moves = is_there("even_", ~odd, odd).replicate(len(even))
-            m.d.sync += [
-                self._even.eq(select(o.ready, even ^ self._even_flips, even)),
-                self._even_flips.eq(moves & flips(even)),
-            ]
+            flips_of["even"] = is_there("even_", ~odd, odd).replicate(len(even)) & flips(even)
+        self._count_output(flips_of)
         self._give_credit()
+
+    def _count_output(self, flips_of: dict[str, Value]) -> None:
+        """Assign the next values of the output's registers. All of them follow from `next`.
+
+        So they are right again after it is.
+        """
+        m, ready, number = self.m, self._o.ready, self.next
+        first, *copies = self._output
+        now = {"next": number, "even": next_places(number)[0]}
+        for name, next_flips in flips_of.items():
+            flip, what = first[f"{name}_flips"], now[name]
+            following = named(m, f"following_{name}_flips", next_flips) if copies else next_flips
+            m.d.sync += [first[name].eq(select(ready, what ^ flip, what)), flip.eq(following)]
+            for copy in copies:
+                own = copy[f"{name}_flips"]
+                m.d.sync += [
+                    copy[name].eq(followed(copy[name], what, flip, ready)),
+                    own.eq(unmerged(following, own)),
+                ]
 
     def _compared(self) -> list[Value]:
         """Of five numbers in order: with what the beat is in the memory in three cycles.
@@ -454,14 +448,14 @@ class Credit(Section):
         number only counts if the beat before it is there. So either that beat is the newest one, or
         the beat itself has arrived.
         """
-        step = self._steps[self._banks - 1 - BEFORE_MEMORY]
-        befores = [step.next_newest_and(by) for by in (1, 0, -1, -2, -3)]
+        numbering = self._numbering[self._banks - 1 - BEFORE_MEMORY]
+        befores = [numbering.next_and(by) for by in (1, 0, -1, -2, -3)]
         pairs = [slice(n, n + 2) for n in range(0, self._width, 2)]
         found: list[Value] = []
         for ahead, before in enumerate(befores):
             name, init = f"arriving_{ahead}", (1 - ahead) % (1 << self._width)
-            arriving = self.register(name, self._width, init=init)
-            found.append(self.register(f"differs_{ahead}", len(pairs)))
+            arriving = self._control.signal(name, self._width, init=init)
+            found.append(self._control.signal(f"differs_{ahead}", len(pairs)))
             differs = Cat(arriving[pair] != self.next[pair] for pair in pairs)
             self.m.d.sync += [arriving.eq(before), found[-1].eq(differs)]
         return found
@@ -472,16 +466,16 @@ class Credit(Section):
         Where others are given than are accepted, it counts the beats that were given in earlier
         slots than those of the last G + 1 cycles, and the beats accepted in these cycles.
         """
-        first, counted = self._steps[0], self._counted
-        if counted is None:
-            return first.newest
-        given, newest = self.register("given", self._width), self.register("newest", self._width)
-        before = self._steps[self._steps.index(counted) - 1]
-        accepted = self.register("accepted_before", self._width)
+        first, last = self._stages[0]["newest"], self._given
+        if last is None:
+            return first
+        names = "given", "newest", "accepted_before"
+        given, newest, accepted = (self._control.signal(name, self._width) for name in names)
+        before = self._stages[self._stages.index(last) - 1]
         self.m.d.sync += [
-            accepted.eq(before.newest),
-            given.eq(counted.newest - accepted),
-            newest.eq(first.newest + given + (self._i.valid & self._accepts)),
+            accepted.eq(before["newest"]),
+            given.eq(last["newest"] - accepted),
+            newest.eq(first + given + (self._i.valid & self._accepts)),
         ]
         return newest
 
@@ -492,13 +486,13 @@ class Credit(Section):
         accepted in them is counted as if it was: so there are never more, and none is refused
         without need while the source offers one in every cycle.
         """
-        m, ready, most = self.m, self.register("ready"), PLACES * self._banks - self._more
+        m, control, most = self.m, self._control, PLACES * self._banks - self._more
         # One less than the beats outstanding and the one that may be accepted in this cycle.
-        outstanding = self.register("outstanding", self._width)
+        ready, outstanding = control.signal("ready"), control.signal("outstanding", self._width)
         m.d.sync += outstanding.eq(self._newest() - self.next + ready)
         none, up_to = (1 << self._width) - 1, range(most - 2)
         few = any_of(outstanding == number for number in (none, *up_to))
         ready_next = few | ((outstanding == most - 2) & ~ready)
-        accepts = self.adopt(self._accepts)
+        accepts = control.adopt(self._accepts)
         m.d.sync += [ready.eq(ready_next), accepts.eq(unmerged(ready_next, accepts))]
         m.d.comb += self._i.ready.eq(ready)

@@ -1,20 +1,22 @@
 """The validator: beats of bytes pass through, and their texts are judged."""
 
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from . import tables
-from .byte_class import ByteClasses
-from .checks import DEFAULT_LANES, checked_lanes
-from .credit import Credit, Step
-from .design import Design
-from .lanes import Lanes, bit_of_count
-from .layouts import OFFSET_WIDTH, Kind, beat_layout, verdict_layout
-from .logic import any_of, minus, saturating_counter, select, up
-from .profile import UNICODE, ErrorSpan, Profile, checked_profile
+from .. import rules
+from ..byte_class import ByteClasses
+from ..checks import DEFAULT_LANES, checked_lanes
+from ..design import Design
+from ..flow_control.credit import Credit
+from ..flow_control.stage import Stage
+from ..layouts import OFFSET_WIDTH, Kind, beat_layout, verdict_layout
+from ..logic import any_of, minus, saturating_counter, select, up
+from ..profile import UNICODE, ErrorSpan, Profile, checked_profile
+from .detection import SequenceDetector, bit_of_count
 
 UNIT_BITS = 3
 """A text is counted in units of eight bytes, or of a beat, if that has more.
@@ -37,11 +39,11 @@ class Candidate(NamedTuple):
 class Validator(Design):
     """Says with the last beat of a text whether the text is well-formed UTF-8.
 
-    The logic of :class:`~utf8_hdl.lanes.Lanes`, and behind it: *search* for the first error in the
-    lanes, in several stages; *locate* where it begins, in units of the text; *count* the units, in
-    which the error is the first of its text; and *tally* them, for the verdict at its end. That is
-    a pipeline of twelve stages for any number of lanes, with the flow control of
-    :mod:`utf8_hdl.credit`.
+    The logic of :class:`~utf8_hdl.parallel.detection.SequenceDetector`, and behind it: *search* for
+    the first error in the lanes, in several stages; *locate* where it begins, in units of the text;
+    *count* the units, in which the error is the first of its text; and *tally* them, for the
+    verdict at its end. That is a pipeline of twelve stages for any number of lanes, with the flow
+    control of :mod:`utf8_hdl.flow_control.credit`.
 
     What it promises:
 
@@ -84,13 +86,12 @@ class Validator(Design):
     ----------
     profile, lanes, offset_width
         As given.
-    arrives, arriving : Signal
-        Whether there is a beat in the last stage, and what is known of its text, for proofs.
-    found : View
-        For proofs. Of the beat in stage 9: whether what the one before left ``unfinished`` is an
-        error, and of how many bytes but one, a bit for each; whether there is an ``error`` in its
-        lanes, in which ``lane`` the first one ends, and how many ``more`` bytes it has. Of the beat
-        in stage 11: the ``kind`` of the first of these.
+    probes : SimpleNamespace
+        Signals for proofs. ``arrives``, ``arriving``: a beat is in the last stage, and its verdict.
+        ``found``, of the beat in stage 9: True if the sequence that the beat before left
+        ``unfinished`` is an error, and a bit for each of its bytes except one; True if there is an
+        ``error`` in the lanes, the ``lane`` in which the first one ends, and a bit for each of its
+        ``more`` bytes. Of the beat in stage 11: the ``kind`` of the first of these errors.
 
     Members
     -------
@@ -125,25 +126,25 @@ class Validator(Design):
                 "o": Out(stream.Signature(judged)),
             }
         )
-        self.arrives, self.arriving = Signal(), Signal(verdict.size)
         more = len(self._of_length)
-        self.found: Any = Signal(
-            data.StructLayout(
-                {
-                    "unfinished": 1,
-                    "unfinished_more": more,
-                    "error": 1,
-                    "lane": lanes.bit_length() - 1,
-                    "more": more,
-                    "kind": Kind,
-                }
-            )
+        found = {
+            "unfinished": 1,
+            "unfinished_more": more,
+            "error": 1,
+            "lane": lanes.bit_length() - 1,
+            "more": more,
+            "kind": Kind,
+        }
+        self.probes = SimpleNamespace(
+            arrives=Signal(name="arrives"),
+            arriving=Signal(verdict.size, name="arriving"),
+            found=Signal(data.StructLayout(found), name="found"),
         )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         credit = Credit(m, self.i, self.o)
-        lanes = Lanes(credit, self.i, self.profile)
+        lanes = SequenceDetector(credit, self.i, self.profile)
         tallied, verdict = self._judge(credit, self._search(credit, lanes))
         payload = Cat(
             credit.store(lanes.paired, lanes.paired["beat"]),
@@ -151,13 +152,13 @@ class Validator(Design):
         )
         m.d.comb += [
             Value.cast(self.o.p).eq(payload),
-            self.arrives.eq(tallied.valid),
-            self.arriving.eq(verdict),
+            self.probes.arrives.eq(tallied.valid),
+            self.probes.arriving.eq(verdict),
         ]
         credit.finish()
         return m
 
-    def _search(self, credit: Credit, lanes: Lanes) -> Step:
+    def _search(self, credit: Credit, lanes: SequenceDetector) -> Stage:
         """Up to stage 9: the first error in the lanes, among ever fewer candidates."""
         step = lanes.named() if self._whole_sequence else lanes.ended
         names = [*self._of_kind, *self._of_length]
@@ -172,16 +173,18 @@ class Validator(Design):
         stages = range(credit.stages, STAGES_OF_SEARCH)
         levels = self.lanes.bit_length() - 1
         for stage in stages:
-            step = credit.step(f"search_{stage}", "the first error of more lanes")
+            step = credit.stage(f"search_{stage}", "the first error of more lanes").carry("last")
             if stage == stages.start:
-                step.keep("unfinished", Cat(unfinished.error, unfinished.rest))
+                step.register("unfinished", Cat(unfinished.error, unfinished.rest))
+            else:
+                step.carry("unfinished")
             for _ in range(stage - stages.start, levels, len(stages)):
                 found = [_first(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
             errors, places, rest = (Cat(part) for part in zip(*found, strict=True))
             kept = [
-                step.keep("found_error", errors),
-                step.keep("found_lane", places),
-                step.keep("found_rest", rest),
+                step.register("found_error", errors),
+                step.register("found_lane", places),
+                step.register("found_rest", rest),
             ]
             found = [
                 Candidate(*(_part(whole, n, len(found)) for whole in kept))
@@ -191,7 +194,7 @@ class Validator(Design):
 
     @property
     def _error(self) -> str:
-        """Whether there is an error in a slot: what :class:`Lanes` calls it."""
+        """Whether there is an error in a slot: what :class:`SequenceDetector` calls it."""
         return "error" if self._whole_sequence else "bad"
 
     @property
@@ -208,12 +211,12 @@ class Validator(Design):
         longest = longest if self._whole_sequence else max(longest - 1, 3)
         return [f"at_least_{count}" for count in range(2, longest + 1)]
 
-    def _locate(self, credit: Credit, found: Step) -> Step:
+    def _locate(self, credit: Credit, found: Stage) -> Stage:
         """Stage 10: where the beat's first error begins.
 
         What the beat before left unfinished comes before all lanes, and begins before lane 0.
         """
-        locate = credit.step("locate", "where the beat's first error begins")
+        locate = credit.stage("locate", "where the beat's first error begins")
         unfinished, rest_of_it = found["unfinished"][0], found["unfinished"][1:]
         rest = select(unfinished, rest_of_it, found["found_rest"])
         lane = found["found_lane"]
@@ -223,41 +226,42 @@ class Validator(Design):
         in_unfinished = Cat(Const(1, 1), rest_of_it[len(self._of_kind) :])
         back = select(unfinished, in_unfinished, in_lanes)
 
+        probe = self.probes.found
         locate.m.d.comb += [
-            self.found.unfinished.eq(unfinished),
-            self.found.unfinished_more.eq(rest_of_it[len(self._of_kind) :]),
-            self.found.error.eq(found["found_error"]),
-            self.found.lane.eq(lane),
-            self.found.more.eq(found["found_rest"][len(self._of_kind) :]),
+            probe.unfinished.eq(unfinished),
+            probe.unfinished_more.eq(rest_of_it[len(self._of_kind) :]),
+            probe.error.eq(found["found_error"]),
+            probe.lane.eq(lane),
+            probe.more.eq(found["found_rest"][len(self._of_kind) :]),
         ]
-        last, begins = found["last"], locate.register("begins", init=1)
-        phase = locate.register("phase", max(0, UNIT_BITS - len(lane)))
+        last, begins = found["last"], locate.signal("text_begins", init=1)
+        phase = locate.signal("phase", max(0, UNIT_BITS - len(lane)))
         phase_now = phase & ~begins.replicate(len(phase))
         with locate.m.If(found.valid):
             locate.m.d.sync += [begins.eq(last), phase.eq(up(phase_now))]
         front, place = Cat(Const(0, len(lane)), phase_now), Cat(lane, phase_now)
-        locate.keep("begins", begins)
-        locate.keep("ends_unit", phase_now.all())
-        locate.keep("wrong", found.valid & (unfinished | found["found_error"]))
-        locate.keep(
+        locate.register("begins", begins)
+        locate.register("ends_unit", phase_now.all())
+        locate.register("wrong", found.valid & (unfinished | found["found_error"]))
+        locate.register(
             "before_unit",
             select(unfinished, _is_less(front, in_unfinished), _is_less(place, in_lanes)),
         )
-        locate.keep("place", select(unfinished, front, place))
-        locate.keep("back", back)
-        locate.keep("of_kind", rest[: len(self._of_kind)])
-        return locate
+        locate.register("place", select(unfinished, front, place))
+        locate.register("back", back)
+        locate.register("of_kind", rest[: len(self._of_kind)])
+        return locate.carry("last")
 
-    def _count(self, credit: Credit, located: Step) -> Step:
+    def _count(self, credit: Credit, located: Stage) -> Stage:
         """Stage 11: whether a unit of the text is over, and whether it is the text's first error.
 
         A unit that is over is *due*. It is counted with the last beat of the next one, or with the
         first error, unless that begins before.
         """
-        count = credit.step("count", "whether a unit is over, and whether the error is the first")
+        count = credit.stage("count", "whether a unit is over, and whether the error is the first")
         begins, ends_unit, wrong = located["begins"], located["ends_unit"], located["wrong"]
         last = located["last"]
-        due, seen = count.register("due"), count.register("seen")
+        due, seen = count.signal("due"), count.signal("seen")
         due_now, seen_now = due & ~begins, seen & ~begins
         # In a text's first beat nothing is due: so `seen` may be left over from the text before.
         counts = select(wrong, ~located["before_unit"], ends_unit) & due_now & ~seen
@@ -266,26 +270,26 @@ class Validator(Design):
                 due.eq(ends_unit | (due_now & ~counts)),
                 seen.eq(seen_now | wrong),
             ]
-        count.keep("clears", located.valid & begins)
-        count.keep("counts", located.valid & counts)
-        count.keep("is_first", wrong & ~seen_now)
-        count.keep("fails", last & (seen_now | wrong))
+        count.register("clears", located.valid & begins)
+        count.register("counts", located.valid & counts)
+        count.register("is_first", wrong & ~seen_now)
+        count.register("fails", last & (seen_now | wrong))
         back, place = located["back"], located["place"]
         bits = [back[n] for n in range(len(back))]
         steps = Cat(bit_of_count(bits, n) for n in range(len(back).bit_length()))
         low = place[:UNIT_BITS]
-        count.keep("low", minus(low, steps)[:UNIT_BITS])
-        count.keep("borrow", _is_less(low, back))
-        count.keep("high", place[UNIT_BITS:])
-        return count
+        count.register("low", minus(low, steps)[:UNIT_BITS])
+        count.register("borrow", _is_less(low, back))
+        count.register("high", place[UNIT_BITS:])
+        return count.carry("of_kind")
 
-    def _judge(self, credit: Credit, found: Step) -> tuple[Step, Value]:
+    def _judge(self, credit: Credit, found: Stage) -> tuple[Stage, Value]:
         """Stages 10 to 12, and the verdict: the first error of the text, at its end."""
         located = self._locate(credit, found)
         counted = self._count(credit, located)
         kind = self._kind(located, counted)
-        credit.m.d.comb += Value.cast(self.found.kind).eq(kind)
-        tally = credit.step("tally", "the first error of the text, and the units before it")
+        credit.m.d.comb += Value.cast(self.probes.found.kind).eq(kind)
+        tally = credit.stage("tally", "the first error of the text, and the units before it")
         position = Cat(
             counted["low"], minus(counted["high"], counted["borrow"])[: len(counted["high"])]
         )
@@ -293,14 +297,14 @@ class Validator(Design):
         units, over = saturating_counter(
             tally, "units", width, counted["clears"], counted["counts"]
         )
-        first = tally.register("first", 3 + len(position), reset_less=True)
+        first = tally.signal("first", 3 + len(position), reset_less=True)
         with tally.m.If(counted["is_first"]):
             tally.m.d.sync += first.eq(Cat(kind, position))
         highest = Cat(Const(0, 3), over.replicate(len(position)))
         verdict = Cat(Const(1, 1), first | highest, units)
-        return tally, Mux(tally["fails"], verdict, 0)
+        return tally, Mux(tally.carry("fails")["fails"], verdict, 0)
 
-    def _kind(self, located: Step, counted: Step) -> Value:
+    def _kind(self, located: Stage, counted: Stage) -> Value:
         """The kind of the beat's first error, for stage 12."""
         if self._whole_sequence:
             return counted["of_kind"]
@@ -308,7 +312,7 @@ class Validator(Design):
         sets = ByteClasses(counted, Cat(located["of_kind"][3:], Const(1, 1)))
         bits = []
         for bit in range(3):
-            of_byte = sets.among(tables.with_kind_bit(self.profile, bit))
+            of_byte = sets.among(rules.with_kind_bit(self.profile, bit))
             of_byte = select(beyond, Const(Kind.OUT_OF_RANGE.value >> bit & 1, 1), of_byte)
             found = select(cut, Const(Kind.TRUNCATED.value >> bit & 1, 1), of_byte)
             bits.append(found | noncharacter)

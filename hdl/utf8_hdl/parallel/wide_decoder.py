@@ -1,24 +1,27 @@
 """The decoder with lanes: beats of bytes in, slots of tokens out."""
 
+from types import SimpleNamespace
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from .checks import DEFAULT_LANES, checked_lanes
-from .credit import Credit, Step
-from .design import Design
-from .lanes import Lanes, bit_of_count
-from .layouts import beat_layout, slots_layout
-from .profile import UNICODE, Profile, checked_profile
+from ..checks import DEFAULT_LANES, checked_lanes
+from ..design import Design
+from ..flow_control.credit import Credit
+from ..flow_control.stage import Stage
+from ..layouts import beat_layout, slots_layout
+from ..profile import UNICODE, Profile, checked_profile
+from .detection import SequenceDetector, bit_of_count
 
 
 class WideDecoder(Design):
     """Decode beats of up to 128 bytes: one beat of token slots for each beat of bytes.
 
-    The logic of :class:`~utf8_hdl.lanes.Lanes`, one more stage that makes the tokens, and the flow
-    control of :mod:`utf8_hdl.credit`. So seven stages, and a latency of eight cycles.
+    The logic of :class:`~utf8_hdl.parallel.detection.SequenceDetector`, one more stage that makes
+    the tokens, and the flow control of :mod:`utf8_hdl.flow_control.credit`. So seven stages, and a
+    latency of eight cycles.
 
     What it promises:
 
@@ -58,8 +61,8 @@ class WideDecoder(Design):
     ----------
     profile, lanes
         As given.
-    arrives, arriving : Signal
-        The valid bit of the last stage, and its slots, for proofs.
+    probes : SimpleNamespace
+        Signals for proofs. ``arrives``, ``arriving``: a beat is in the last stage, and its slots.
 
     Members
     -------
@@ -86,15 +89,17 @@ class WideDecoder(Design):
         keep = Cat(slot.length.any().replicate(bytes_kept) for slot in self.o.p.slots)
         #: Ports of AXI4-Stream that follow from others.
         self.axi_outputs = {"m_axis_tkeep": keep}
-        self.arrives, self.arriving = Signal(), Signal(o.members["slots"])
+        self.probes = SimpleNamespace(
+            arrives=Signal(name="arrives"), arriving=Signal(o.members["slots"], name="arriving")
+        )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         i, o = self.i, self.o
         credit = Credit(m, i, o)
-        lanes = Lanes(credit, i, self.profile)
+        lanes = SequenceDetector(credit, i, self.profile)
         named = lanes.named()
-        make = credit.step("make", "the tokens")
+        make = credit.stage("make", "the tokens")
         fields: dict[str, list[Value]] = {
             "code_point": lanes.code_points(),
             "error": [named["error"]],
@@ -102,21 +107,21 @@ class WideDecoder(Design):
             "length": self._lengths(named),
         }
         planes = [
-            make.keep(f"{name}_{number}", fact)
+            make.register(f"{name}_{number}", fact)
             for name, facts in fields.items()
             for number, fact in enumerate(facts)
         ]
         in_slots = Cat(plane[slot] for slot in range(len(o.p.slots)) for plane in planes)
         m.d.comb += [
-            self.arrives.eq(make.valid),
-            self.arriving.eq(in_slots),
+            self.probes.arrives.eq(make.valid),
+            self.probes.arriving.eq(in_slots),
             o.p.slots.eq(credit.store(make, in_slots)),
             o.p.last.eq(credit.store(lanes.paired, lanes.paired["last"])),
         ]
         credit.finish()
         return m
 
-    def _lengths(self, named: Step) -> list[Value]:
+    def _lengths(self, named: Stage) -> list[Value]:
         """The bits of lengths."""
         ends = named["ends"]
         at_least = [

@@ -1,14 +1,19 @@
-"""What the rules of a profile say of single bytes and of pairs of them.
+"""The rules of a profile: bytes that begin a character, refused second bytes and code points.
 
-For ``unicode`` it is Table 3-7 of the Unicode Standard (RFC 3629, section 4): which bytes begin a
-character, how many follow, and the second bytes that E0, ED, F0 and F4 refuse. Only the gateware
-uses this; the golden model has its own way from the same rules.
+For ``unicode`` these are Table 3-7 of the Unicode Standard (RFC 3629, section 4): which bytes begin
+a character, how many follow, and the second bytes that E0, ED, F0 and F4 refuse. Only the gateware
+uses this module. The golden model derives its own tables from the profile.
 """
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from amaranth.hdl import Const, Value
 
 from .layouts import Kind
-from .profile import ErrorSpan, Profile
+from .logic import any_of
+from .profile import SURROGATES, ErrorSpan, Profile
 
 BYTES = range(0x100)
 CONTINUATION_BYTES = range(0x80, 0xC0)
@@ -103,3 +108,88 @@ def kinds(profile: Profile) -> list[Kind]:
             kind = next(iter(of_pairs[byte].values()))
         found.append(found[-1] if kind is Kind.NONE else kind)
     return found
+
+
+class SecondBytes(NamedTuple):
+    """What bytes are to the one or two bytes before them, regardless of all others.
+
+    Attributes
+    ----------
+    refused : list of Value
+        True, in one of them, where the lead byte before refuses the byte. None of them depends on
+        more pairs than a lookup table takes.
+    beyond : Value
+        True where it refuses the byte because the value is out of range, though its other refusals
+        have another kind.
+    noncharacter : Value
+        True where the byte completes a noncharacter that the profile rejects.
+    """
+
+    refused: list[Value]
+    beyond: Value
+    noncharacter: Value
+
+
+def second_bytes(
+    profile: Profile,
+    after: Callable[..., Value],
+    among: Callable[[Iterable[int]], Value],
+    *,
+    any_top_bits: bool = False,
+) -> SecondBytes:
+    """Apply :func:`refusals`, and U+FFFE and U+FFFF (EF BF BE, EF BF BF), to bytes.
+
+    Parameters
+    ----------
+    profile : Profile
+        The UTF-8 profile.
+    after : callable
+        ``after(lead)`` is true where ``lead`` is the byte before, and ``after(first, second)``
+        where these are the two bytes before.
+    among : callable
+        ``among(bytes)`` is true where the byte is one of ``bytes``.
+    any_top_bits : bool
+        True if ``refused`` may ignore the two highest bits of a byte, which takes fewer gates.
+    """
+    pairs = refusals(profile)
+    follows = {lead: after(lead) for lead in pairs}
+    refused = [
+        follows[lead] & among(_with_any_top_bits(seconds) if any_top_bits else seconds)
+        for lead, seconds in pairs.items()
+    ]
+    beyond = [
+        follows[lead]
+        & among(second for second, kind in seconds.items() if kind is Kind.OUT_OF_RANGE)
+        for lead, seconds in pairs.items()
+        if len(set(seconds.values())) > 1
+    ]
+    noncharacter: Value = Const(0, 1)
+    if not profile.accept_noncharacters:
+        noncharacter = after(0xEF, 0xBF) & among([0xBE, 0xBF])
+    in_twos = [any_of(refused[n : n + 2]) for n in range(0, len(refused), 2)]
+    return SecondBytes(in_twos, any_of(beyond), noncharacter)
+
+
+def _with_any_top_bits(seconds: Iterable[int]) -> list[int]:
+    """All bytes that equal some continuation bytes except for the two highest bits."""
+    return [top | second & 0x3F for top in (0x00, 0x40, 0x80, 0xC0) for second in seconds]
+
+
+def surrogate(code_point: Value) -> Value:
+    """True if a code point is a surrogate: U+D800 to U+DFFF (Unicode D71, D73)."""
+    return code_point[11:] == SURROGATES.start >> 11
+
+
+def noncharacter(code_point: Value) -> Value:
+    """True if a code point is U+FFFE or U+FFFF."""
+    return code_point[1:] == 0xFFFE >> 1
+
+
+def rejected(profile: Profile, code_point: Value) -> Value:
+    """True if a code point of 16 bits is a surrogate or noncharacter that the profile rejects."""
+    tests = []
+    if not profile.accept_surrogates:
+        tests.append(surrogate(code_point))
+    if not profile.accept_noncharacters:
+        tests.append(noncharacter(code_point))
+    return any_of(tests)

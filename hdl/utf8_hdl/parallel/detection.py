@@ -17,7 +17,6 @@ A lead byte begins a sequence, whatever comes before it. So there are no more pl
 has bytes after its first.
 """
 
-from collections.abc import Iterable
 from functools import reduce
 from itertools import pairwise
 from operator import and_
@@ -25,12 +24,13 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Mux, Value
 
-from . import tables
-from .byte_class import ByteClasses
-from .credit import Credit, Step
-from .layouts import Kind, elements
-from .logic import any_of, select
-from .profile import REPLACEMENT, ErrorSpan, Profile, form_of_bit
+from .. import rules
+from ..byte_class import ByteClasses
+from ..flow_control.credit import Credit
+from ..flow_control.stage import Stage
+from ..layouts import Kind, elements
+from ..logic import any_of, select
+from ..profile import REPLACEMENT, ErrorSpan, Profile, form_of_bit
 
 
 def before(fact: Value, places: int = 1) -> Value:
@@ -43,7 +43,14 @@ def run(fact: Value, places: int) -> Value:
     return reduce(and_, (before(fact, n) for n in range(places)))
 
 
-class Lanes:
+DATA = tuple(f"data_{bit}" for bit in range(7))
+"""Registers with the bits of the bytes, each with a bit for each lane."""
+
+OF_ERRORS = ("last", "beyond", "faulty", *(f"kind_{bit}" for bit in range(3)))
+"""Registers that stages 3 to 5 carry for the kinds of errors."""
+
+
+class SequenceDetector:
     """The tokens that a beat brings about, in a pipeline of six stages behind its input.
 
     1. *split* the bytes into nibbles, and look up which sets these are in.
@@ -71,7 +78,7 @@ class Lanes:
 
     Attributes
     ----------
-    paired, ended : Step
+    paired, ended : Stage
         Stages 2 and 5.
     """
 
@@ -81,23 +88,25 @@ class Lanes:
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._most = profile.longest_form - 1
         self._sets: ByteClasses
-        self._named: Step
-        self._carried: dict[tuple[Step, str], Value] = {}
+        self._named: Stage
+        self._carried: dict[tuple[Stage, str], Value] = {}
+        self._refused: range  # the numbers of its bits in stage 2
         self.paired = self._pair(self._split(i))
         self.ended = self._end(self._join(self._link(self.paired)))
 
-    def places(self, step: Step, name: str, fact: Value | None = None) -> Value:
-        """What is known in a stage of the last bytes of the beat before, and of those in lanes."""
-        if (step, name) not in self._carried:
-            fact = step[name] if fact is None else fact
-            last = step["last"]
-            carried = step.register(f"before_{name}", self._most)
-            with step.m.If(step.comes):
-                # There is no byte before the first of a text.
-                going = Mux(last, 0, Cat(carried, fact)[-self._most :])
-                step.m.d.sync += carried.eq(going)
-            self._carried[step, name] = Cat(carried, fact)
-        return self._carried[step, name]
+    def places(self, stage: Stage, name: str, fact: Value | None = None) -> Value:
+        """What is known in a stage of the last bytes of the beat before, and of those in lanes.
+
+        There is no byte before the first one of a text.
+        """
+        if (stage, name) not in self._carried:
+            fact = stage[name] if fact is None else fact
+            carried = stage.signal(f"before_{name}", self._most)
+            next_carried = Mux(stage["last"], 0, Cat(carried, fact)[-self._most :])
+            with stage.m.If(stage.valid):
+                stage.m.d.sync += carried.eq(next_carried)
+            self._carried[stage, name] = Cat(carried, fact)
+        return self._carried[stage, name]
 
     def slots(self, fact: Value) -> Value:
         """Of what is known of all places, that of the last one before the lanes, and of these."""
@@ -107,78 +116,72 @@ class Lanes:
         """Of what is known of all places, that of the lanes."""
         return fact[self._most :]
 
-    def _split(self, i: Any) -> Step:
+    def _split(self, i: Any) -> Stage:
         """Stage 1: the sets that nibbles are in."""
-        split = self._credit.step("split", "the sets that the nibbles are in")
+        split = self._credit.stage("split", "the sets that the nibbles are in")
         data = elements(i.p, "data")
         self._sets = ByteClasses(split, *data)
-        split.keep("beat", i.p)
-        split.keep("last", i.p.last)
-        split.keep("there", Value.cast(i.p.keep))
+        split.register("beat", i.p)
+        split.register("last", i.p.last)
+        split.register("there", Value.cast(i.p.keep))
         for bit in range(7):
-            split.keep(f"data_{bit}", Cat(byte[bit] for byte in data))
+            split.register(f"data_{bit}", Cat(byte[bit] for byte in data))
         return split
 
-    def _pair(self, split: Step) -> Step:
+    def _pair(self, split: Stage) -> Stage:
         """Stage 2: what a byte is by itself, and to the one or two before it."""
-        pair = self._credit.step("pair", "what a byte begins, and what the one before it refuses")
+        pair = self._credit.stage("pair", "what a byte begins, and what the one before it refuses")
         profile, among, there = self._profile, self._sets.among, split["there"]
-        pair.keep("continuation", among(tables.CONTINUATION_BYTES) & there)
-        pair.keep("high", among(range(0x80, 0x100)) & there)
+        pair.register("continuation", among(rules.CONTINUATION_BYTES) & there)
+        pair.register("high", among(range(0x80, 0x100)) & there)
         for count in range(1, self._most + 1):
-            leads = tables.announcing(profile, *range(count, self._most + 1))
-            pair.keep(f"leads_{count}", among(leads) & there)
+            leads = rules.announcing(profile, *range(count, self._most + 1))
+            pair.register(f"leads_{count}", among(leads) & there)
         for bit in range(3):
-            pair.keep(f"kind_{bit}", among(tables.with_kind_bit(profile, bit)))
+            pair.register(f"kind_{bit}", among(rules.with_kind_bit(profile, bit)))
         # It cannot begin a character. Only needed where an error goes on after its first byte.
-        pair.keep("faulty", among(tables.faulty(profile) if self._whole_sequence else ()) & there)
+        pair.register(
+            "faulty", among(rules.faulty(profile) if self._whole_sequence else ()) & there
+        )
 
-        # Unicode Table 3-7: the second bytes that E0, ED, F0 and F4 refuse.
-        refusals = tables.refusals(profile)
+        def after(lead: int, *second: int) -> Value:
+            """True where the byte before is a certain one, or the two bytes before are."""
+            found = self._before(split, lead, 1 + len(second))
+            return reduce(and_, (self._before(split, byte) for byte in second), found)
+
         # A byte that is no continuation byte may count as refused: it links to none anyway.
-        after = {lead: self._after(split, lead) for lead in refusals}
-        refused = [
-            after[lead] & among(_like_continuation(seconds)) for lead, seconds in refusals.items()
-        ]
-        # Not more of them in one bit than a lookup table takes.
-        pair.keep("refused_a", any_of(refused[:2]))
-        pair.keep("refused_b", any_of(refused[2:]))
-        # Refused because the value is out of range, though the lead byte has another kind.
-        beyond = [
-            after[lead]
-            & among(second for second, kind in seconds.items() if kind is Kind.OUT_OF_RANGE)
-            for lead, seconds in refusals.items()
-            if len(set(seconds.values())) > 1
-        ]
-        pair.keep("beyond", any_of(beyond) & there)
-        # U+FFFE is EF BF BE, and U+FFFF is EF BF BF.
-        after_ef_bf = self._after(split, 0xEF, 2) & self._after(split, 0xBF)
-        noncharacter = Const(0) if profile.accept_noncharacters else after_ef_bf
-        pair.keep("noncharacter", noncharacter & among([0xBE, 0xBF]))
-        return pair
+        found = rules.second_bytes(profile, after, among, any_top_bits=True)
+        self._refused = range(len(found.refused))
+        for number in self._refused:
+            pair.register(f"refused_{number}", found.refused[number])
+        pair.register("beyond", found.beyond & there)
+        pair.register("noncharacter", found.noncharacter)
+        return pair.carry("beat", "last", "there", *DATA)
 
-    def _after(self, split: Step, byte: int, places: int = 1) -> Value:
-        """Where the byte so many places before is a certain one."""
+    def _before(self, split: Stage, byte: int, places: int = 1) -> Value:
+        """True where the byte so many places before is a certain one."""
         found = self.places(split, f"{byte:02X}", self._sets.among([byte]))
         return self._lanes(before(found, places))
 
-    def _link(self, pair: Step) -> Step:
+    def _link(self, pair: Stage) -> Stage:
         """Stage 3: which continuation bytes a lead byte before them accepts."""
-        link = self._credit.step("link", "whether a byte continues the lead byte before it")
+        link = self._credit.stage("link", "whether a byte continues the lead byte before it")
         continuation = pair["continuation"]
-        refused = pair["refused_a"] | pair["refused_b"]
+        refused = any_of(pair[f"refused_{number}"] for number in self._refused)
         accepted = continuation if self._whole_sequence else continuation & ~refused
         for count in range(1, self._most + 1):
             leads = self._lanes(before(self.places(pair, f"leads_{count}")))
-            link.keep(f"linked_{count}", accepted & leads)
+            link.register(f"linked_{count}", accepted & leads)
         for places in range(1, self._most):
-            link.keep(f"run_{places}", self._lanes(run(self.places(pair, "continuation"), places)))
-        link.keep("refused", continuation & refused)
-        return link
+            link.register(
+                f"run_{places}", self._lanes(run(self.places(pair, "continuation"), places))
+            )
+        link.register("refused", continuation & refused)
+        return link.carry("leads_1", "there", "high", "noncharacter", *OF_ERRORS, *DATA)
 
-    def _join(self, link: Step) -> Step:
+    def _join(self, link: Stage) -> Stage:
         """Stage 4: whether a byte joins the sequence of the one before, and another one is due."""
-        join = self._credit.step("join", "whether a byte joins the one before, and needs another")
+        join = self._credit.stage("join", "whether a byte joins the one before, and needs another")
         runs = {places: link[f"run_{places}"] for places in range(1, self._most)}
 
         def linked(count: int, places: int) -> Value:
@@ -187,13 +190,13 @@ class Lanes:
 
         joins = [runs[n - 1] & linked(n, n - 1) for n in range(2, self._most + 1)]
         needs = [runs[n - 2] & linked(n, n - 2) for n in range(3, self._most + 1)]
-        join.keep("joins", any_of([linked(1, 0), *joins]))
-        join.keep("needs", any_of([link["leads_1"], linked(2, 0), *needs]))
-        return join
+        join.register("joins", any_of([linked(1, 0), *joins]))
+        join.register("needs", any_of([link["leads_1"], linked(2, 0), *needs]))
+        return join.carry("there", "high", "noncharacter", "refused", *OF_ERRORS, *DATA)
 
-    def _end(self, join: Step) -> Step:
+    def _end(self, join: Stage) -> Stage:
         """Stage 5: where tokens end; of maximal subparts, which are errors."""
-        end = self._credit.step("end", "whether a token ends with a byte")
+        end = self._credit.stage("end", "whether a token ends with a byte")
 
         def in_slots(name: str) -> Value:
             return self.slots(self.places(join, name))
@@ -203,21 +206,23 @@ class Lanes:
         noncharacter = joins & ~needs & in_slots("noncharacter")
         # Before the lanes, what needs no more bytes ended in the beat before.
         reported = Cat(needs[0], Const(1, 1).replicate(len(join["joins"])))
-        end.keep("ends", there & ~goes_on & reported)
-        end.keep("bad", in_slots("high") & ~goes_on & (~joins | needs | noncharacter) & reported)
-        end.keep("noncharacter", noncharacter)
+        end.register("ends", there & ~goes_on & reported)
+        end.register(
+            "bad", in_slots("high") & ~goes_on & (~joins | needs | noncharacter) & reported
+        )
+        end.register("noncharacter", noncharacter)
         for count in range(2, self._most + 2):
             found = run(self.places(join, "joins"), count - 1)
-            end.keep(f"at_least_{count}", self.slots(found))
+            end.register(f"at_least_{count}", self.slots(found))
         # With what is known of the next byte, if that cuts it.
-        end.keep("cut", needs & ~Cat(join["refused"], Const(0, 1)))
-        end.keep("beyond_next", Cat(join["beyond"], Const(0, 1)))
-        return end
+        end.register("cut", needs & ~Cat(join["refused"], Const(0, 1)))
+        end.register("beyond_next", Cat(join["beyond"], Const(0, 1)))
+        return end.carry("refused", *OF_ERRORS, *DATA)
 
-    def named(self) -> Step:
+    def named(self) -> Stage:
         """Stage 6: what is wrong with tokens."""
         end = self.ended
-        name = self._credit.step("name", "whether a token is an error, and of which kind")
+        name = self._credit.stage("name", "whether a token is an error, and of which kind")
         if self._whole_sequence:
             known, kinds = self._known_fault(end)
             error = end["bad"] | (end["ends"] & known)
@@ -232,12 +237,13 @@ class Lanes:
                 )
                 for bit in range(3)
             ]
-        name.keep("ends", end["ends"])
-        name.keep("error", error)
+        at_least = (f"at_least_{count}" for count in range(2, self._most + 2))
+        name.carry("ends", *at_least, "last", *DATA)
+        name.register("error", error)
         for bit, kind in enumerate(kinds):
             truncated = _levels(Kind.TRUNCATED, bit, error)
             found = select(known, kind, truncated) | end["noncharacter"]
-            name.keep(f"error_kind_{bit}", found & error)
+            name.register(f"error_kind_{bit}", found & error)
         self._named = name
         return name
 
@@ -260,7 +266,7 @@ class Lanes:
             bits.append(ends & (value | error if REPLACEMENT >> bit & 1 else value & ~error))
         return bits
 
-    def _known_fault(self, end: Step) -> tuple[Value, list[Value]]:
+    def _known_fault(self, end: Stage) -> tuple[Value, list[Value]]:
         """Whether first and second byte of a token are at fault, and the bits of its kind.
 
         The lead byte is as many places before the last one as the token has more bytes.
@@ -293,11 +299,6 @@ def bit_of_count(at_least: list[Value], bit: int) -> Value:
     none = Const(0, len(at_least[0]))
     exactly = [enough & ~more for enough, more in pairwise([*at_least, none])]
     return any_of(found for number, found in enumerate(exactly, start=1) if number >> bit & 1)
-
-
-def _like_continuation(seconds: Iterable[int]) -> list[int]:
-    """All bytes that are one of some continuation bytes but for the two highest bits."""
-    return [top | second & 0x3F for top in (0x00, 0x40, 0x80, 0xC0) for second in seconds]
 
 
 def _levels(kind: Kind, bit: int, like: Value) -> Value:

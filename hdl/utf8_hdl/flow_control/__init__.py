@@ -1,0 +1,1 @@
+"""Flow control: stages, and the pipelines around them."""

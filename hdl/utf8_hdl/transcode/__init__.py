@@ -1,0 +1,1 @@
+"""The transcoder, and the encodings that it reads and writes."""

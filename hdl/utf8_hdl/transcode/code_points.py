@@ -1,0 +1,102 @@
+"""Code points of a beat, between reading one encoding and writing another.
+
+A beat has an *index* for each code unit that its bytes make. Slot k, from 1 on, has the code point
+that ends with unit k - 1. Slot 0 has the sequence that the beat before left unfinished, if this
+beat cuts it.
+
+The ``read`` of an encoding is a pipeline of seven stages. Registers of the last one, *make*, are
+vectors with a bit for each slot: ``token``, there is a code point; ``code_point_0`` and so on, its
+bits; ``bytes_2`` to ``bytes_4``, it has so many bytes in UTF-8. ``errors`` has a bit for each four
+slots: U+FFFD replaces an error there.
+
+Its ``write`` returns the units of the code points. A slot has one unit, or several in order if its
+code point may have more units than it was read from.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from amaranth.hdl import Cat, Const, Value
+
+from ..encoding_scheme import EncodingScheme
+from ..flow_control.credit import Credit
+from ..flow_control.stage import Stage
+from ..layouts import elements
+from ..profile import REPLACEMENT
+
+STAGES = 7
+
+MAX_BYTES = 4
+"""Bytes of the longest form of UTF-8 up to U+10FFFF."""
+
+
+class Unit(NamedTuple):
+    """A unit of each slot: vectors of its bits, with a bit for each slot; and where one is valid.
+
+    Where none is valid its bits are zero, except in UTF-32.
+    """
+
+    bits: list[Value]
+    kept: Value
+
+
+def make_code_points(
+    credit: Credit, token: Value, error: Value, code_points: list[Value], longer: list[Value]
+) -> Stage:
+    """The last stage: of code points, and U+FFFD, which has three bytes, in place of errors.
+
+    In an error the bits are zero, and it is no longer than a byte.
+    """
+    stage = credit.stage("make", "the code points").carry("last")
+    stage.register("token", token)
+    stage.register("errors", any_of_fours(error))
+    for bit, levels in enumerate(code_points):
+        stage.register(f"code_point_{bit}", levels | error if REPLACEMENT >> bit & 1 else levels)
+    longer += [Const(0, len(token))] * (MAX_BYTES - 1 - len(longer))
+    for count, levels in enumerate(longer, start=2):
+        stage.register(f"bytes_{count}", levels | error if count < MAX_BYTES else levels)
+    return stage
+
+
+def any_of_fours(bits: Value) -> Value:
+    """Of each four bits, whether one is set: a lookup table each, as they are far apart."""
+    return Cat(bits[begin : begin + 4].any() for begin in range(0, len(bits), 4))
+
+
+def read_units(credit: Credit, i: Any, scheme: EncodingScheme) -> Stage:
+    """Stage 1: the bits of units, of each place; whether it is there, or only a part of it."""
+    step = credit.stage("units", "the units that bytes make")
+    size = scheme.unit_bytes
+    data, keep = elements(i.p, "data"), elements(i.p, "keep")
+    firsts = range(0, len(keep), size)
+    keeps = [Cat(keep[first : first + size]) for first in firsts]
+    units = [[data[first + byte] for byte in scheme.byte_order] for first in firsts]
+    for bit in range(8 * size):
+        step.register(f"unit_{bit}", Cat(unit[bit // 8][bit % 8] for unit in units))
+    step.register("there", Cat(keep.all() for keep in keeps))
+    step.register("part", Cat(keep.any() & ~keep.all() for keep in keeps))
+    step.register("last", i.p.last)
+    return step
+
+
+def numbers_of(units: Stage, width: int) -> list[Value]:
+    """The units, of stage 1, as numbers."""
+    planes = [units[f"unit_{bit}"] for bit in range(width)]
+    return [Cat(plane[place] for plane in planes) for place in range(len(units["there"]))]
+
+
+def wait(credit: Credit, *names: str) -> Stage:
+    """Stages up to the last one but one that only carry registers: all readers have as many."""
+    while credit.stages < STAGES - 1:
+        step = credit.stage(f"wait_{credit.stages + 1}", "nothing").carry(*names)
+    return step
+
+
+def in_slots(fact: Value) -> Value:
+    """What is known of places, of slots: nothing of slot 0."""
+    return Cat(Const(0, 1), fact)
+
+
+def constant(values: Sequence[Value] | Value, level: bool) -> Value:
+    """A vector of as many bits as there are values, all of them 0 or all 1."""
+    return Const(level, 1).replicate(len(values))

@@ -1,0 +1,136 @@
+"""UTF-16, read and written."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Value
+
+from .. import rules
+from ..encoding_scheme import EncodingScheme
+from ..flow_control.credit import Credit
+from ..flow_control.stage import Stage
+from ..logic import any_of, select
+from ..profile import Profile
+from .code_points import Unit, constant, in_slots, make_code_points, numbers_of, read_units, wait
+
+FIRST_OF_PAIRS = 0x10000
+"""The lowest code point that is a pair of surrogates in UTF-16."""
+
+SURROGATE_BITS = 0b11011
+"""The five highest bits of a surrogate. The next one is set in a low surrogate."""
+
+
+def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Stage:
+    """Of UTF-16 (Unicode D91): a pair of surrogates, or any other unit, is a code point.
+
+    A surrogate alone is an error, unless the profile accepts surrogates. So is a byte that is left
+    over at the end of a text; behind a high surrogate alone it is part of the same error, as
+    it is to WHATWG's decoder and CPython's.
+    """
+    units = read_units(credit, i, scheme)
+    there = units["there"]
+    classify = credit.stage("classify", "what a unit is by itself")
+    values = numbers_of(units, 16)
+    surrogate = there & Cat(rules.surrogate(value) for value in values)
+    classify.register("high", surrogate & ~units["unit_10"])
+    classify.register("low", surrogate & units["unit_10"])
+    noncharacter = there & Cat(rules.noncharacter(value) for value in values)
+    classify.register("refused", noncharacter & ~constant(there, profile.accept_noncharacters))
+    # A high surrogate has the ten highest bits of its code point, less those of 10000.
+    most = profile.highest - FIRST_OF_PAIRS >> 10
+    ten = (value[:10] for value in values)
+    classify.register("beyond", Cat(high > most if most >= 0 else Const(1, 1) for high in ten))
+    for count, begin in (2, 7), (3, 11):
+        classify.register(
+            f"longer_{count}", any_of(units[f"unit_{bit}"] for bit in range(begin, 16))
+        )
+    unit = [f"unit_{bit}" for bit in range(16)]
+    classify.carry("there", "part", "last", *unit)
+
+    pair = credit.stage("pair", "which surrogates make a pair, and which are alone")
+    low, part, last = classify["low"], classify["part"], classify["last"]
+    high, no_high = _with_before(classify, "high"), Const(0, 1)
+    beyond = _with_before(classify, "beyond")
+    # Alone because of what is behind it; behind the last place, that is known if a text ends.
+    alone = high & Cat(~(low if profile.accept_surrogates else low | part), last)
+    behind_high = Cat(no_high, high[:-1])
+    paired, lone_low = in_slots(low) & behind_high, in_slots(low) & ~behind_high
+    error = in_slots(classify["refused"] | part) | (paired & Cat(no_high, beyond[:-1]))
+    if not profile.accept_surrogates:
+        error |= alone | lone_low
+    pair.register("token", (in_slots(classify["there"]) & ~high) | in_slots(part) | alone)
+    pair.register("error", error)
+    pair.register("paired", paired)
+    pair.carry("last", "longer_2", "longer_3", *unit)
+
+    step = wait(credit, "token", "error", "paired", "last", "longer_2", "longer_3", *unit)
+    own = [_with_before(step, f"unit_{bit}") for bit in range(16)]
+    paired, error = step["paired"], step["error"]
+    ten_of_high = [Cat(no_high, levels[:-1]) for levels in own[:10]]
+    code_points = own[:10]
+    code_points += [select(paired, *pair) for pair in zip(ten_of_high[:6], own[10:], strict=True)]
+    # The four highest bits of the ten are one less than those of the code point above bit 15.
+    top = [levels & paired for levels in _one_more(ten_of_high[6:])]
+    right = step["token"] & ~error
+    code_points = [levels & right for levels in (code_points + top)[: profile.code_point_width]]
+    longer = [paired | Cat(Const(1, 1), step[f"longer_{count}"]) for count in (2, 3)]
+    longer = [levels & right for levels in [*longer, paired]]
+    return make_code_points(credit, step["token"], error, code_points, longer)
+
+
+def _with_before(step: Stage, name: str) -> Value:
+    """What is known of places, and in front of them of the last one of the beat before.
+
+    That is kept until the next beat comes. There is none before the first of a text.
+    """
+    fact, last = step[name], step["last"]
+    carried = step.signal(f"before_{name}")
+    with step.m.If(step.valid):
+        step.m.d.sync += carried.eq(fact[-1] & ~last)
+    return Cat(carried, fact)
+
+
+def write(step: Stage, width: int) -> list[Unit]:
+    """In UTF-16, with a high surrogate in the slot before that of its code point.
+
+    None ends there, as one that needs a pair came from more than one unit. What is in slot 0
+    belongs to the last place of the beat before.
+    """
+    high, other = write_pairs(step, width)
+    none = Const(0, 1)
+    bits = [own | Cat(levels[1:], none) for own, levels in zip(other.bits, high.bits, strict=True)]
+    return [Unit(bits, other.kept | Cat(high.kept[1:], none))]
+
+
+def write_pairs(step: Stage, width: int) -> list[Unit]:
+    """In UTF-16, with both surrogates of a pair in one slot (Unicode Table 3-5)."""
+    token, paired = step["token"], step["bytes_4"]
+    none = Const(0, len(token))
+    bits = [step[f"code_point_{bit}"] if bit < width else none for bit in range(21)]
+    marks = [paired if SURROGATE_BITS >> bit & 1 else none for bit in range(5)]
+    ten = [*bits[10:16], *_one_less(bits[16:])]
+    high = [*(levels & paired for levels in ten), none, *marks]
+    top = [
+        (levels & ~paired) | mark
+        for levels, mark in zip(bits[10:16], [paired, *marks], strict=True)
+    ]
+    return [Unit(high, paired), Unit([*bits[:10], *top], token)]
+
+
+def _one_more(planes: list[Value]) -> list[Value]:
+    """The numbers after some, of which the bits are vectors; with a bit more."""
+    flips: Value = ~Const(0, len(planes[0]))
+    result = []
+    for levels in planes:
+        result.append(levels ^ flips)
+        flips = flips & levels
+    return [*result, flips]
+
+
+def _one_less(planes: list[Value]) -> list[Value]:
+    """The numbers before some, of which the bits are vectors; without the highest bit."""
+    flips: Value = ~Const(0, len(planes[0]))
+    result = []
+    for levels in planes[:-1]:
+        result.append(levels ^ flips)
+        flips = flips & ~levels
+    return result

@@ -203,6 +203,25 @@ def test_a_flaw_is_found_out(name, flaw):
     assert is_refuted(bench_of(name, made.Compactor), 50)
 
 
+WIDE = 4, 128
+"""Lanes and bits with which a value has a chunk of memory to itself: so the number has a copy."""
+
+
+def test_copies_of_the_number_follow_it():
+    assert verdict_of("reads", Compactor, *WIDE) == "proved"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("followed(copy[name], what, flip, ready)", "followed(copy[name], copy[name], flip, ready)"),
+        ("own.eq(unmerged(following, own))", "own.eq(own)"),
+    ],
+)
+def test_a_copy_that_follows_itself_is_found_out(edit):
+    assert is_refuted(bench_of("reads", altered(edit).Compactor, *WIDE), 50)
+
+
 def test_other_verilog_is_found_out(monkeypatch):
     other = altered(FLAWS["given", "user comes with every beat"]).Compactor(
         lanes=2, shape=2, user=USER

@@ -332,9 +332,12 @@ class Credit:
 
     @property
     def astray(self) -> Value:
-        """With two banks, for proofs: whether a chunk does not read the next two beats."""
-        right = Cat(*next_places(self.next), self.next[0])
-        return any_of(chunk.reads != right for chunk in self._chunks)
+        """For proofs: with two banks, true if a register that follows `next` differs from it."""
+        even, odd = next_places(self.next)
+        follow = [chunk.reads != Cat(even, odd, self.next[0]) for chunk in self._chunks]
+        for copy in self._output[1:]:
+            follow += [copy["next"] != self.next, copy["even"] != even]
+        return any_of(follow)
 
     def store(self, stage: Stage, value: Any, size: int = CHUNK) -> Value:
         """What is known of a beat in a stage, when that beat is at the output.

@@ -203,7 +203,7 @@ def test_a_flaw_is_found_out(name, flaw):
     assert is_refuted(bench_of(name, made.Compactor), 50)
 
 
-WIDE = 4, 128
+WIDE = 8, 128
 """Lanes and bits with which a value has a chunk of memory to itself: so the number has a copy."""
 
 

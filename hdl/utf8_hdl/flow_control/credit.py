@@ -89,7 +89,7 @@ One register for all of them would be far from most.
 """
 
 
-SHARING = 4
+SHARING = 5
 """So many chunks of memory share a copy of the number of the beat at the output.
 
 A single register would be far from most chunks, and so would be its fan-out.

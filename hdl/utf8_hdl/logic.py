@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 if TYPE_CHECKING:
-    from .stage import Stage
+    from .flow_control.stage import Stage
 
 LOW = 3
 """The low bits of a number that is compared; the others are its high bits."""

@@ -22,10 +22,13 @@ stage  name      what is known in it                                  swaps deci
 3      blocks    values in blocks of 16 lanes, and in these before
                  a middle
 4      partial   values in up to 3 blocks; bit 0 of prefix sums
-5      before    values before each middle; bit 1 of prefix sums      level 0
+                 before blocks
+5      before    values before middles of level 2 and up, and in all  level 0
+                 lanes; bit 1 of prefix sums before blocks
 6      sums      prefix sums; whether there is a dense beat           level 1           level 0
 7      give      numbers of dense beats                               level 2           level 1
-8      held      lanes below the top                                  level 3           level 2
+8      held      lanes up to the top; prefix sums of level 4,         level 3           level 2
+                 compared
 9      compare   prefix sums of levels 5 and 6, compared              level 4           level 3
 10     aim       to which place of the memory a value is written      levels 5 and 6    level 4
 11     store     values in their lanes                                                  5 and 6
@@ -174,7 +177,7 @@ class Packing:
     def _count_blocks(self, credit: Credit, eights: Stage) -> Stage:
         """Stage 3: values in blocks of 16 lanes, and in a block before a middle.
 
-        ``odd_n`` is how many of the blocks before block n have an odd number of values, two bits.
+        ``odd_n`` is the number of blocks before block n with an odd number of values, modulo 4.
         """
         stage = credit.stage("blocks", "values in blocks of 16 lanes")
         pairs = _parts(eights["eights"], self._width_of(PAIR))
@@ -203,13 +206,14 @@ class Packing:
         return parts
 
     def _add_partial(self, credit: Credit, blocks: Stage) -> Stage:
-        """Stage 4: values in some blocks each; before a middle, those of the fewer blocks left.
+        """Stage 4: values in some blocks each; and before a middle, the sum of the other blocks.
 
         And bit 0 of the prefix sums before blocks, and of bit 1 what is added to the top.
         """
         stage = credit.stage("partial", "values in some blocks")
         counts = [blocks[f"count_{number}"] for number in range(self._blocks)]
-        for number, some in enumerate(_chunks(counts, self._some)):
+        for number in range(self._blocks // self._some):
+            some = counts[number * self._some : (number + 1) * self._some]
             stage.register(f"some_{number}", _total(some))
         for lane, width in self._counted.items():
             whole_blocks = self._blocks_before(lane)
@@ -230,8 +234,11 @@ class Packing:
         return stage.carry(*self._locals(0, 1), "end", "data", "user")
 
     def _add_before(self, credit: Credit, partial: Stage) -> Stage:
-        """Stage 5: values before each middle and in all lanes; bit 1 of prefix sums."""
-        stage = credit.stage("before", "values before each lane")
+        """Stage 5: values before middles of level 2 and up, and in all lanes.
+
+        And bit 1 of the prefix sums before blocks.
+        """
+        stage = credit.stage("before", "values before the middles of blocks")
         for lane, width in self._counted.items():
             some, others = divmod(self._blocks_before(lane), self._some)
             parts = [partial[f"some_{number}"] for number in range(some)]
@@ -254,8 +261,8 @@ class Packing:
         """Stage 6: prefix sums; whether there is a dense beat.
 
         There is one if the sum goes beyond the highest lane while no text begins, or if a text has
-        ended in the slot before. At a text's end the top is cleared. Registers ending in
-        ``_at_end`` are not: they describe the last beat of the text that has ended.
+        ended in the slot before. At a text's end the top is set to all ones. Registers ending in
+        ``_at_end`` keep the state after the last beat, even if that ended its text.
         """
         stage, m = credit.stage("sums", "prefix sums, and whether there is a dense beat"), credit.m
         count, tops = before[f"before_{self.lanes}"], self.probes.tops
@@ -378,8 +385,8 @@ class Packing:
         return stage
 
     def _compare(self, credit: Credit, held: Stage) -> Stage:
-        """Stage 9: the prefix sums of the highest levels are compared with the pairs' numbers."""
-        stage = credit.stage("compare", "values go to their lanes")
+        """Stage 9: prefix sums of levels 5 and 6 are compared with the numbers of pairs."""
+        stage = credit.stage("compare", "prefix sums, compared with the numbers of pairs")
         stage.register("comes", held["comes"], init=0)
         stage.carry("held", "kept", "ends", "fills", "user_of_text", *self._sums(5))
         self._pass(held, stage, swap=(3,), decide=(4,), compare=(5, 6))
@@ -389,8 +396,9 @@ class Packing:
         """Stage 10: to which dense beat each lane's value is written.
 
         A beat that fills a dense beat has values for two: for the one that is full in the lanes
-        that are not ``held``, and for the next one in those that are. Otherwise its values are for
-        the next one in all lanes. The two have successive numbers, so each is in another bank.
+        that are not ``held``, and for the next one in those that are. Otherwise it writes to the
+        next one only, in the lanes that are not ``held``. The two have successive numbers, so each
+        is in another bank.
         """
         stage = credit.stage("aim", "where in the memory values are written")
         comes, fills, odd = before["comes"], before["fills"], before["newest"][0]
@@ -483,8 +491,9 @@ class Packing:
         """Decide which pairs of a level are swapped.
 
         The first value of an upper half goes to the lane after the prefix sum, and so on, and the
-        values before it go to the lanes below. So a pair is swapped as bit ``level`` of the prefix
-        sum says if its number is at most the bits below that, and else as the opposite.
+        values before it go to the lanes below. So a pair is swapped if bit ``level`` of the prefix
+        sum is 1 and the number of the pair is at most the bits below it, or if the bit is 0 and the
+        number is higher.
         """
         swaps: list[Value] = []
         for middle in self._middles(level):
@@ -497,7 +506,11 @@ class Packing:
         stage.register(f"swaps_{level}", Cat(swaps))
 
     def _prefix_sum(self, level: int, middle: int, before: Stage) -> Value:
-        """The prefix sum of a middle. In levels 0 and 1 it is added here from two bits."""
+        """The prefix sum of a middle.
+
+        In levels 0 and 1 it is added here: the low bits of the prefix sum before its block, and the
+        values in the block before the middle.
+        """
         if level in self._whole_levels:
             return before[f"sum_{middle}"]
         bits = Cat(before[f"bit_{bit}"][middle // BLOCK] for bit in range(level + 1))
@@ -532,5 +545,5 @@ def _chunks(items: list[Any], size: int) -> list[list[Any]]:
 
 
 def _extended(number: Value, width: int) -> Value:
-    """A number with so many bits, which are enough."""
+    """A number that is zero-extended or truncated to a width."""
     return Cat(number, Const(0, width))[:width]

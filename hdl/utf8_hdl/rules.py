@@ -74,9 +74,9 @@ def faulty(profile: Profile) -> list[int]:
 def refusals(profile: Profile) -> dict[int, dict[int, Kind]]:
     """Second bytes that lead bytes refuse, each with the kind of error that it reveals.
 
-    A sequence is overlong if the bits it has beyond those of the next shorter form are zero: five
-    bits, or six in the form of eight bytes. All of the lead byte's bits are among them, the rest
-    are the top ``form - 2`` of the second byte.
+    A sequence of three or more bytes is overlong if the bits it has beyond those of the next
+    shorter form are zero: five bits, or six in the form of eight bytes. All of the lead byte's bits
+    are among them, the rest are the top ``form - 2`` of the second byte.
     """
     refused: dict[int, dict[int, Kind]] = defaultdict(dict)
     for length in range(3, profile.longest_form + 1):
@@ -119,8 +119,8 @@ class SecondBytes(NamedTuple):
         True, in one of them, where the lead byte before refuses the byte. None of them depends on
         more pairs than a lookup table takes.
     beyond : Value
-        True where it refuses the byte because the value is out of range, though its other refusals
-        have another kind.
+        True where a lead byte that refuses other bytes for another reason refuses this one because
+        the value is out of range.
     noncharacter : Value
         True where the byte completes a noncharacter that the profile rejects.
     """

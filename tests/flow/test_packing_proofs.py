@@ -214,7 +214,7 @@ def test_copies_of_the_number_follow_it():
 @pytest.mark.parametrize(
     "edit",
     [
-        ("followed(copy[name], what, flip, ready)", "followed(copy[name], copy[name], flip, ready)"),
+        ("followed(copy[name], what, flip", "followed(copy[name], copy[name], flip"),
         ("own.eq(unmerged(following, own))", "own.eq(own)"),
     ],
 )

@@ -1,7 +1,7 @@
 """Flow control for wide components: a pipeline that never stalls, behind credit.
 
-A clock enable that reaches thousands of registers is slow. So there is none: what is accepted moves
-on in every cycle, and there is a place for it at the end in any case::
+A clock enable that reaches thousands of registers is slow. So there is none: accepted beats advance
+in every cycle, and credit guarantees an entry for each of them in the memory at the end::
 
                  credit: how many beats are accepted and not taken
            +------------------------------------------------------------+
@@ -31,10 +31,10 @@ What follows from it:
 - Nothing is lost: 16 beats are outstanding at most.
 - No output depends on an input within a cycle, ``i.ready`` neither.
 
-A beat's number goes along with it and is its place in the memory. So what is outstanding is always
-the difference of two numbers, and no credit can be lost: from any register contents, all is right
-once what was in the pipeline and in the memory is out. A wrong number in a register may claim up to
-32 beats that never came; the docstrings of the components give the bound.
+Each beat carries its number, whose low bits are its address in the memory. So what is outstanding
+is always the difference of two numbers, and no credit can be lost: from any register contents, the
+component works correctly once the pipeline and the memory have drained. A wrong number in a
+register may claim up to 32 beats that never came; the docstrings of the components give the bound.
 
 Where beats are not one for one
 -------------------------------
@@ -77,7 +77,7 @@ PLACE_WIDTH = (PLACES - 1).bit_length()
 """Bits of a place in a bank."""
 
 BEFORE_MEMORY = 4
-"""So many stages before the memory, beats are looked for that are to come out.
+"""The output control looks for arriving beats this many stages before the memory.
 
 With two banks it is 3, as their registers take a cycle more.
 """
@@ -89,10 +89,10 @@ One register for all of them would be far from most.
 """
 
 
-SHARING = 5
+SHARING = 4
 """So many chunks of memory share a copy of the number of the beat at the output.
 
-A single register would be far from most chunks, and so would be its fan-out.
+A single register would be far from most chunks and have a high fan-out.
 """
 
 
@@ -339,14 +339,14 @@ class Credit:
             follow += [copy["next"] != self.next, copy["even"] != even]
         return any_of(follow)
 
-    def store(self, stage: Stage, value: Any, size: int = CHUNK) -> Value:
+    def store(self, stage: Stage, value: Any) -> Value:
         """What is known of a beat in a stage, when that beat is at the output.
 
         It is kept in the beat's place in the memory, in chunks of a size.
         """
         bits, parts = Value.cast(value), []
         valid, number = stage.next_valid, self._numbering[self._stages.index(stage)].next
-        for begin in range(0, len(bits), size):
+        for begin in range(0, len(bits), CHUNK):
             chunk = self.chunk()
             if self._banks == 1:
                 writes = [chunk.copy("writes", valid)]
@@ -358,7 +358,7 @@ class Credit:
                 ]
                 place = chunk.copy("place", number[1 : 1 + PLACE_WIDTH])
             places = [place] * self._banks
-            parts.append(chunk.memory(bits[begin : begin + size], writes, places))
+            parts.append(chunk.memory(bits[begin : begin + CHUNK], writes, places))
         return Cat(parts)
 
     def chunk(self) -> Chunk:
@@ -381,8 +381,8 @@ class Credit:
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
 
-        No register here is behind more than two lookup tables. So it is known some cycles early
-        whether a beat is there, for each of the numbers that may be the next then.
+        No path to a register here has more than two lookup tables. So the presence of a beat is
+        computed some cycles early, for each number that may be the next one by then.
         """
         m, o, number = self.m, self._o, self.next
         # A beat that is taken lets another one in, which is at the output `latency` + 3 later.
@@ -445,9 +445,9 @@ class Credit:
                 ]
 
     def _compared(self) -> list[Value]:
-        """Of five numbers in order: with what the beat is in the memory in three cycles.
+        """For five consecutive numbers, bits of which any is set if the beat comes into the memory.
 
-        It is if one of the bits is set. The first number is the next one of the cycle before. A
+        It is there in three cycles. The first number is the next one of the cycle before. A
         number only counts if the beat before it is there. So either that beat is the newest one, or
         the beat itself has arrived.
         """

@@ -122,7 +122,7 @@ class Pipeline:
         skid = section.signal("skid", i.p.shape(), reset_less=True)
         skid_taken = section.adopt(Signal(name="skid_taken") if skid_taken is None else skid_taken)
         accepts = i.valid & i.ready
-        # Taken and ready at once happens only if an upset made the two differ. It must not last.
+        # Both `skid_taken` and `i.ready` are high only after an upset. It must not last.
         taken_next = select(enable, skid_taken & accepts, skid_taken | accepts)
         section.adopt(i.ready)
         m.d.sync += [skid_taken.eq(taken_next), i.ready.eq(~taken_next)]
@@ -158,6 +158,7 @@ class Pipeline:
             True if ``valid`` and the hold path do not fit one lookup table. Then the valid bit has
             an enable, which is slower together with a reset.
         """
+        assert not wide or enable is None
         m, clock_enable = self.m, self.enable if enable is None else enable
         heading = self._heading_of(name, what)
         stage = Stage(m, heading, name, previous=self._last, enable=clock_enable)
@@ -196,7 +197,7 @@ class Pipeline:
         m.d.sync += [
             o.valid.eq(will_stall | both_full | comes),
             both_full.eq(will_stall & (both_full | comes)),
-            # The entry that was filled before the next one, or the next one if both are empty.
+            # After a transfer the other entry if it is full, or else the one to be loaded next.
             show.eq(select(will_stall, show, load_next ^ both_full)),
             load_next.eq(other_next),
             loads[0].eq(~will_stall & ~other_next),

@@ -75,7 +75,8 @@ class Stage:
     ) -> Any:
         """Create a register and load it with a value in every enabled cycle, or while ``when``.
 
-        It is reset only if ``init`` is given. One that was created by :meth:`signal` is loaded.
+        A new register is reset only if ``init`` is given. One that :meth:`signal` created keeps its
+        reset and is only loaded.
         """
         value = Value.cast(value)
         if name not in self._registers:
@@ -101,7 +102,10 @@ class Stage:
         return self.load(**{name: self._previous[name] for name in names})
 
     def copy(self, name: str, value: Any) -> Any:
-        """Create a register that synthesis does not merge with others of the same next value."""
+        """Create a register that synthesis does not merge with others of the same next value.
+
+        It is loaded in every cycle.
+        """
         value = Value.cast(value)
         register = self.signal(name, len(value), reset_less=True)
         self.m.d.sync += register.eq(unmerged(value, register))

@@ -1,17 +1,17 @@
-"""What the bytes of a beat are to each other: the logic that components with lanes share.
+"""Detection of the sequences in a beat, which the components with lanes share.
 
-A byte depends on itself and on the few before it only, so no chain goes through the lanes. What is
-known of the bytes of a beat is a vector with a bit for each lane. In front of these come the
-*places* of the last bytes of the beat before, if they are of the same text: what is known of them
-is kept until the next beat comes. :func:`before` is what is known of the byte before.
+A byte depends on itself and on the few before it only, so no chain goes through the lanes. Each
+property of the bytes is a vector with a bit for each lane. To look back, it is extended below lane
+0 by the *places* of the last bytes of the beat before, which are zero at the beginning of a text.
+Their bits are kept until the next beat comes. :func:`before` shifts a vector by a lane or more.
 
 The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b. Of a
-continuation byte there is to know
+continuation byte these properties are needed:
 
-- whether it is *linked* to the byte before, a lead byte that announces so and so many continuation
-  bytes and does not refuse this one;
-- and so whether it *joins* the sequence of the byte before: if it is linked, or if it ends a run of
-  continuation bytes of which the first is linked to a lead byte that announces so many.
+- *linked_n*: the byte before is a lead byte that announces n or more continuation bytes and accepts
+  this one. With ``whole-sequence`` errors a refused byte is linked, too.
+- *joins*: the byte belongs to the sequence of the byte before. It is linked_1, or the nth byte of a
+  run of continuation bytes whose first is linked_n.
 
 A lead byte begins a sequence, whatever comes before it. So there are no more places than a sequence
 has bytes after its first.
@@ -44,10 +44,10 @@ def run(fact: Value, places: int) -> Value:
 
 
 DATA = tuple(f"data_{bit}" for bit in range(7))
-"""Registers with the bits of the bytes, each with a bit for each lane."""
+"""Registers with bits 0 to 6 of the bytes, each with a bit for each lane."""
 
-OF_ERRORS = ("last", "beyond", "faulty", *(f"kind_{bit}" for bit in range(3)))
-"""Registers that stages 3 to 5 carry for the kinds of errors."""
+KINDS = tuple(f"kind_{bit}" for bit in range(3))
+"""Registers with the kind of the error that a byte is."""
 
 
 class SequenceDetector:
@@ -64,8 +64,9 @@ class SequenceDetector:
     sequence that the beat before left unfinished, if this beat cuts it. Known in it are ``ends``,
     whether a token ends in the slot; ``error``, whether it is one; ``error_kind_0`` to ``_2``, the
     bits of the error's kind, zero where there is none; and for a token that ends, ``at_least_2``
-    and so on, whether it has so many bytes. And with a bit for each lane ``data_0`` to ``data_6``,
-    the bits of the bytes; ``last`` of the beat; and ``beat``, all of the input.
+    and so on, whether it has at least so many bytes. With a bit for each lane ``data_0`` to
+    ``data_6`` are bits 0 to 6 of the bytes. ``last`` is that of the beat. Stage 2 also has
+    ``beat``, the whole input.
 
     Parameters
     ----------
@@ -87,6 +88,8 @@ class SequenceDetector:
         self._profile = profile
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._most = profile.longest_form - 1
+        #: Only needed where an error goes on after its first byte.
+        self._faulty = ("faulty",) if self._whole_sequence else ()
         self._sets: ByteClasses
         self._named: Stage
         self._carried: dict[tuple[Stage, str], Value] = {}
@@ -139,10 +142,9 @@ class SequenceDetector:
             pair.register(f"leads_{count}", among(leads) & there)
         for bit in range(3):
             pair.register(f"kind_{bit}", among(rules.with_kind_bit(profile, bit)))
-        # It cannot begin a character. Only needed where an error goes on after its first byte.
-        pair.register(
-            "faulty", among(rules.faulty(profile) if self._whole_sequence else ()) & there
-        )
+        # It cannot begin a character.
+        for name in self._faulty:
+            pair.register(name, among(rules.faulty(profile)) & there)
 
         def after(lead: int, *second: int) -> Value:
             """True where the byte before is a certain one, or the two bytes before are."""
@@ -177,7 +179,8 @@ class SequenceDetector:
                 f"run_{places}", self._lanes(run(self.places(pair, "continuation"), places))
             )
         link.register("refused", continuation & refused)
-        return link.carry("leads_1", "there", "high", "noncharacter", *OF_ERRORS, *DATA)
+        link.carry("leads_1", "there", "high", "noncharacter", "beyond", *KINDS, *DATA)
+        return link.carry("last", *self._faulty)
 
     def _join(self, link: Stage) -> Stage:
         """Stage 4: whether a byte joins the sequence of the one before, and another one is due."""
@@ -185,14 +188,16 @@ class SequenceDetector:
         runs = {places: link[f"run_{places}"] for places in range(1, self._most)}
 
         def linked(count: int, places: int) -> Value:
-            """Where the byte so many places before is linked, to one that announces so many."""
+            """True where the byte so many places before is linked to a lead byte that announces
+            ``count`` continuation bytes or more."""
             return self._lanes(before(self.places(link, f"linked_{count}"), places))
 
         joins = [runs[n - 1] & linked(n, n - 1) for n in range(2, self._most + 1)]
         needs = [runs[n - 2] & linked(n, n - 2) for n in range(3, self._most + 1)]
         join.register("joins", any_of([linked(1, 0), *joins]))
         join.register("needs", any_of([link["leads_1"], linked(2, 0), *needs]))
-        return join.carry("there", "high", "noncharacter", "refused", *OF_ERRORS, *DATA)
+        join.carry("there", "high", "noncharacter", "refused", "beyond", *KINDS, *DATA)
+        return join.carry("last", *self._faulty)
 
     def _end(self, join: Stage) -> Stage:
         """Stage 5: where tokens end; of maximal subparts, which are errors."""
@@ -217,7 +222,9 @@ class SequenceDetector:
         # With what is known of the next byte, if that cuts it.
         end.register("cut", needs & ~Cat(join["refused"], Const(0, 1)))
         end.register("beyond_next", Cat(join["beyond"], Const(0, 1)))
-        return end.carry("refused", *OF_ERRORS, *DATA)
+        if self._whole_sequence:
+            end.carry("refused", "beyond", *self._faulty)
+        return end.carry("last", *KINDS, *DATA)
 
     def named(self) -> Stage:
         """Stage 6: what is wrong with tokens."""
@@ -227,7 +234,7 @@ class SequenceDetector:
             known, kinds = self._known_fault(end)
             error = end["bad"] | (end["ends"] & known)
         else:
-            # What is refused as a second byte makes an error of the lead byte, which is all of it.
+            # If the second byte is refused, the error is the lead byte alone.
             known, error = ~end["cut"], end["bad"]
             kinds = [
                 select(
@@ -267,7 +274,7 @@ class SequenceDetector:
         return bits
 
     def _known_fault(self, end: Stage) -> tuple[Value, list[Value]]:
-        """Whether first and second byte of a token are at fault, and the bits of its kind.
+        """True if the first or second byte of a token is at fault; and the bits of its kind.
 
         The lead byte is as many places before the last one as the token has more bytes.
         """

@@ -1,13 +1,13 @@
 """Code points of a beat, between reading one encoding and writing another.
 
-A beat has an *index* for each code unit that its bytes make. Slot k, from 1 on, has the code point
+A beat has a *place* for each code unit that its bytes make. Slot k, from 1 on, has the code point
 that ends with unit k - 1. Slot 0 has the sequence that the beat before left unfinished, if this
 beat cuts it.
 
 The ``read`` of an encoding is a pipeline of seven stages. Registers of the last one, *make*, are
 vectors with a bit for each slot: ``token``, there is a code point; ``code_point_0`` and so on, its
-bits; ``bytes_2`` to ``bytes_4``, it has so many bytes in UTF-8. ``errors`` has a bit for each four
-slots: U+FFFD replaces an error there.
+bits; ``bytes_2`` to ``bytes_4``, it has at least so many bytes in UTF-8. ``errors`` has a bit for
+each four slots: U+FFFD replaces an error there.
 
 Its ``write`` returns the units of the code points. A slot has one unit, or several in order if its
 code point may have more units than it was read from.
@@ -33,7 +33,7 @@ MAX_BYTES = 4
 class Unit(NamedTuple):
     """A unit of each slot: vectors of its bits, with a bit for each slot; and where one is valid.
 
-    Where none is valid its bits are zero, except in UTF-32.
+    Where none is valid its bits are zero, except for units read from UTF-32.
     """
 
     bits: list[Value]
@@ -45,14 +45,14 @@ def make_code_points(
 ) -> Stage:
     """The last stage: of code points, and U+FFFD, which has three bytes, in place of errors.
 
-    In an error the bits are zero, and it is no longer than a byte.
+    In an error, the given bits are zero or those of U+FFFD, and ``longer`` is zero.
     """
     stage = credit.stage("make", "the code points").carry("last")
     stage.register("token", token)
     stage.register("errors", any_of_fours(error))
     for bit, levels in enumerate(code_points):
         stage.register(f"code_point_{bit}", levels | error if REPLACEMENT >> bit & 1 else levels)
-    longer += [Const(0, len(token))] * (MAX_BYTES - 1 - len(longer))
+    longer = longer + [Const(0, len(token))] * (MAX_BYTES - 1 - len(longer))
     for count, levels in enumerate(longer, start=2):
         stage.register(f"bytes_{count}", levels | error if count < MAX_BYTES else levels)
     return stage

@@ -99,8 +99,8 @@ class Transcoder(Design):
         Stages 10 to 20.
     probes : SimpleNamespace
         Signals for proofs: those of ``packing``; ``dense``, the beat of units whose bytes are at
-        the output; of the beat in stage 8 ``arrives``, its valid bit, ``arriving``, its units,
-        those of slot 0 first, and ``last``, and ``errors``, of which a bit is set for an error.
+        the output; of the beat in stage 8 ``arrives``, its valid bit; ``arriving``, its units,
+        ``keep`` and ``last``, slot 0 first; and ``errors``, a bit for each 16 slots with an error.
 
     Members
     -------
@@ -210,9 +210,9 @@ class Transcoder(Design):
         return write
 
     def _merge(self, credit: Credit, make: Stage, write: Stage) -> Stage:
-        """Stage 9: a beat goes on with slot 0 of the next one of its text in its last place.
+        """Stage 9: a beat with slot 0 of the next beat of its text merged into its last slot.
 
-        It is held until that comes. If it ended its text, it goes on in the slot behind its own.
+        It is held until that arrives. With ``last`` it leaves one cycle after it came, unmerged.
         """
         m, some, coming = credit.m, self._in_slot, self.probes.arriving
         holds, ends = write.signal("holds"), write.signal("holds_last")

@@ -35,7 +35,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> St
     classify.register("low", surrogate & units["unit_10"])
     noncharacter = there & Cat(rules.noncharacter(value) for value in values)
     classify.register("refused", noncharacter & ~constant(there, profile.accept_noncharacters))
-    # A high surrogate has the ten highest bits of its code point, less those of 10000.
+    # The low ten bits of a high surrogate are bits 10 to 19 of its code point less 10000.
     most = profile.highest - FIRST_OF_PAIRS >> 10
     ten = (value[:10] for value in values)
     classify.register("beyond", Cat(high > most if most >= 0 else Const(1, 1) for high in ten))
@@ -50,7 +50,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> St
     low, part, last = classify["low"], classify["part"], classify["last"]
     high, no_high = _with_before(classify, "high"), Const(0, 1)
     beyond = _with_before(classify, "beyond")
-    # Alone because of what is behind it; behind the last place, that is known if a text ends.
+    # Alone because of the next unit. After a beat's last unit, that is known if the text ends.
     alone = high & Cat(~(low if profile.accept_surrogates else low | part), last)
     behind_high = Cat(no_high, high[:-1])
     paired, lone_low = in_slots(low) & behind_high, in_slots(low) & ~behind_high

@@ -215,7 +215,7 @@ def test_copies_of_the_number_follow_it():
     "edit",
     [
         ("followed(copy[name], what, flip", "followed(copy[name], copy[name], flip"),
-        ("own.eq(unmerged(following, own))", "own.eq(own)"),
+        ("own.eq(unmerged(next_flips, own))", "own.eq(own)"),
     ],
 )
 def test_a_copy_that_follows_itself_is_found_out(edit):

@@ -67,7 +67,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from ..logic import any_of, flips, flips_next, moved, named, select, unmerged, up
+from ..logic import any_of, flips, flips_next, moved, select, unmerged, up
 from .stage import Stage
 
 PLACES = 16
@@ -435,13 +435,12 @@ class Credit:
         now = {"next": number, "even": next_places(number)[0]}
         for name, next_flips in flips_of.items():
             flip, what = first[f"{name}_flips"], now[name]
-            following = named(m, f"following_{name}_flips", next_flips) if copies else next_flips
-            m.d.sync += [first[name].eq(select(ready, what ^ flip, what)), flip.eq(following)]
+            m.d.sync += [first[name].eq(select(ready, what ^ flip, what)), flip.eq(next_flips)]
             for copy in copies:
                 own = copy[f"{name}_flips"]
                 m.d.sync += [
                     copy[name].eq(followed(copy[name], what, flip, ready)),
-                    own.eq(unmerged(following, own)),
+                    own.eq(unmerged(next_flips, own)),
                 ]
 
     def _compared(self) -> list[Value]:

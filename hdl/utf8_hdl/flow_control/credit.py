@@ -187,9 +187,8 @@ class Chunk:
         return Cat(*self._reads.values(), self._odd if self._odd is not None else Const(0, 0))
 
     def copy(self, of: str, coming: Value) -> Signal:
-        """A register of this chunk's own."""
-        register = self._registers.signal(of, len(coming))
-        self.m.d.sync += register.eq(unmerged(coming, register))
+        """A register of this chunk's own, with a reset: see :meth:`.Stage.copy`."""
+        register: Signal = self._registers.copy(of, coming, reset_less=False)
         return register
 
     def memory(self, value: Value, writes: list[Value], places: list[Value]) -> Value:

@@ -262,7 +262,7 @@ class Transcoder(Design):
         """
         errors = any_of_fours(self.probes.errors)
         found = write.signal("found_errors", len(errors), reset_less=True)
-        is_new, seen = write.signal("found"), write.signal("error_seen")
+        is_new, seen = write.signal("is_new"), write.signal("error_seen")
         error = seen | found.any()
         write.m.d.sync += [found.eq(errors), is_new.eq(write.valid)]
         with write.m.If(is_new):

@@ -34,7 +34,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> St
     classify.register("high", surrogate & ~units["unit_10"])
     classify.register("low", surrogate & units["unit_10"])
     noncharacter = there & Cat(rules.noncharacter(value) for value in values)
-    classify.register("refused", noncharacter & ~constant(there, profile.accept_noncharacters))
+    classify.register("refused", noncharacter & constant(there, not profile.accept_noncharacters))
     # The low ten bits of a high surrogate are bits 10 to 19 of its code point less 10000.
     most = profile.highest - FIRST_OF_PAIRS >> 10
     ten = (value[:10] for value in values)

@@ -24,10 +24,10 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> St
     values = numbers_of(units, 32)
     refuse.register("too_high", Cat(value > profile.highest for value in values))
     surrogate = (rules.surrogate(value) for value in values)
-    refuse.register("surrogate", Cat(surrogate) & ~constant(values, profile.accept_surrogates))
+    refuse.register("surrogate", Cat(surrogate) & constant(values, not profile.accept_surrogates))
     noncharacter = (rules.noncharacter(value) for value in values)
     refuse.register(
-        "noncharacter", Cat(noncharacter) & ~constant(values, profile.accept_noncharacters)
+        "noncharacter", Cat(noncharacter) & constant(values, not profile.accept_noncharacters)
     )
     for count, begin in (2, 7), (3, 11), (4, 16):
         refuse.register(f"longer_{count}", Cat(value[begin:width].any() for value in values))

@@ -4,6 +4,7 @@
 table of error kinds. It imports nothing from the project.
 """
 
+import codecs
 from typing import NamedTuple
 
 
@@ -58,6 +59,34 @@ BOUNDARY_BYTES = bytes.fromhex(
     "00 41 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FB FC FD FE FF"
 )
 """First and last byte of every row and column of Unicode Table 3-7, and their neighbours."""
+
+
+class RefError(NamedTuple):
+    offset: int
+    kind: str
+
+
+def ref_errors(text: bytes, source: str) -> list[RefError]:
+    """Errors of a text in the encoding of one of CPython's codecs, with its own error handler."""
+    if source == "utf-8":
+        return [RefError(token.offset, token.error) for token in ref_tokens(text) if token.error]
+    found = []
+
+    def note(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeDecodeError)
+        cut = (error.end - error.start) % REF_UNIT[source[:6]]
+        beyond = error.reason == "code point not in range(0x110000)"
+        kind = "truncated" if cut else "out-of-range" if beyond else "surrogate"
+        found.append(RefError(error.start, kind))
+        return "\ufffd", error.end
+
+    codecs.register_error("ref_errors", note)
+    text.decode(source, "ref_errors")
+    return found
+
+
+REF_UNIT = {"utf-16": 2, "utf-32": 4}
+"""Bytes of a unit."""
 
 
 def ref_transcoded(

@@ -559,6 +559,7 @@ LANE_MODULES = (
     "detection",
     "wide_decoder",
     "decoder",
+    "first_error",
     "validator",
 )
 

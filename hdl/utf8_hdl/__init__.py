@@ -4,8 +4,9 @@
 - `rules`: what each byte and code point may be, from a profile
 - `decoder`, `encoder`: pipelines for one byte per cycle
 - `compact_decoder`, `compact_encoder`: the same with one register stage
-- `parallel`: detection of the sequences in a beat of many bytes; `wide_decoder`, `validator`
-- `transcode`: a module for each encoding, and `transcoder`
+- `parallel`: `detection` of the sequences in a beat of many bytes, and of a text's `first_error`;
+  `wide_decoder`, `validator`
+- `transcode`: a module for each encoding, `report` of errors, and `transcoder`
 - `packing`: sparse beats made dense, for the transcoder and for `compactor`
 - `flow_control`: `stage`; `pipeline`, for one byte per cycle; `credit`, for beats
 - `composition`, `axi`: streams of components joined, and AXI4-Stream ports
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         Kind,
         beat_layout,
         code_point_layout,
+        report_layout,
         slots_layout,
         token_layout,
         verdict_layout,
@@ -82,6 +84,7 @@ __all__ = [
     "beat_layout",
     "code_point_layout",
     "join",
+    "report_layout",
     "slots_layout",
     "token_layout",
     "verdict_layout",
@@ -118,6 +121,7 @@ _HOMES = {
     "beat_layout": "layouts",
     "code_point_layout": "layouts",
     "join": "composition",
+    "report_layout": "layouts",
     "slots_layout": "layouts",
     "token_layout": "layouts",
     "verdict_layout": "layouts",

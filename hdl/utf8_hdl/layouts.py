@@ -182,6 +182,24 @@ TEXT_STATUS = data.StructLayout({"error": 1})
 """``user`` of a transcoder's output: with ``last``, U+FFFD is in the text in place of an error."""
 
 
+def report_layout(width: int = OFFSET_WIDTH) -> data.StructLayout:
+    """Layout of ``user`` in the output of a transcoder that reports errors.
+
+    Parameters
+    ----------
+    width : int
+        Bits of ``offset`` and of ``count``.
+
+    Returns
+    -------
+    data.StructLayout
+        All zero except with ``last``: ``error`` (1), the text had an error; of the first one
+        ``kind`` (:class:`Kind`, 3) and ``offset``, the number of bytes of the text before it;
+        ``count``, the number of errors. Offset and count saturate at all ones.
+    """
+    return data.StructLayout({"error": 1, "kind": Kind, "offset": width, "count": width})
+
+
 def verdict_layout(lanes: int, offset_width: int = OFFSET_WIDTH) -> data.StructLayout:
     """Layout of ``user`` in a validator's output: the verdict on a text.
 

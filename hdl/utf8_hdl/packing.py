@@ -64,21 +64,24 @@ class Packing:
 
     Parameters
     ----------
-    lanes, width, user_width : int
-        Values of a beat, bits of a value, and bits of what comes with the last one of a text.
+    lanes, width, user_width, late_width : int
+        Values of a beat, bits of a value, and bits of what comes with the last one of a text: with
+        the beat, and two cycles later.
 
     Attributes
     ----------
     probes : SimpleNamespace
-        Signals for proofs. ``comes`` and ``sparse``: a beat enters stage 1, and the beat. ``tops``:
-        the registers that depend on earlier beats. ``swaps``: swapped pairs, by level. ``gives``:
-        there is a dense beat, in stage 6. ``number``: number of the newest dense beat, in stage 7.
-        ``stored``: what stage 11 writes to the memory. ``next``: number of the next beat at the
-        output. ``astray``: registers that repeat ``next`` differ from it.
+        Signals for proofs. ``comes`` and ``sparse``: a beat enters stage 1, and the beat; ``late``:
+        what comes with its text, two cycles later. ``tops``: the registers that depend on earlier
+        beats. ``swaps``: swapped pairs, by level. ``gives``: there is a dense beat, in stage 6.
+        ``number``: number of the newest dense beat, in stage 7. ``stored``: what stage 11 writes to
+        the memory. ``next``: number of the next beat at the output. ``astray``: registers that
+        repeat ``next`` differ from it.
     """
 
-    def __init__(self, lanes: int, width: int, user_width: int) -> None:
-        self.lanes, self.width, self.user_width = lanes, width, user_width
+    def __init__(self, lanes: int, width: int, user_width: int, late_width: int = 0) -> None:
+        self.lanes, self.width = lanes, width
+        self.user_width, self.late_width = user_width, late_width
         self._levels = lanes.bit_length() - 1
         self._blocks = max(1, lanes // BLOCK)
         self._some = 2 if self._blocks <= 4 else 3  # blocks that stage 4 adds
@@ -98,11 +101,13 @@ class Packing:
         each = {"writes": banks, "places": places, "value": self.width}
         lists = {what: data.ArrayLayout(shape, lanes) for what, shape in each.items()}
         number = PLACE_WIDTH + banks
-        facts = {"gives": 1, "newest": number, "keep": lanes, "last": 1, "user": self.user_width}
+        facts = {"gives": 1, "newest": number, "keep": lanes, "last": 1}
+        facts["user"] = self.user_width + self.late_width
         return SimpleNamespace(
             comes=Signal(name="comes"),
             sparse=Signal(beat_layout(lanes, self.width, self.user_width), name="sparse"),
             tops=Signal(data.StructLayout({**tops, **at_end}), name="tops"),
+            late=Signal(self.late_width, name="late"),
             swaps=Signal(data.ArrayLayout(lanes // 2, levels), name="swaps"),
             gives=Signal(name="gives"),
             number=Signal(number, name="number"),
@@ -111,10 +116,15 @@ class Packing:
             astray=Signal(name="astray"),
         )
 
-    def add(self, credit: Credit, values: Any, keep: Any, last: Any, user: Any) -> Value:
+    def add(
+        self, credit: Credit, values: Any, keep: Any, last: Any, user: Any, late: Any = ()
+    ) -> Value:
         """Add the stages to a pipeline. Returns the dense beat at the output."""
         m, probes = credit.m, self.probes
-        m.d.comb += Value.cast(probes.sparse).eq(Cat(values, keep, last, user))
+        m.d.comb += [
+            Value.cast(probes.sparse).eq(Cat(values, keep, last, user)),
+            probes.late.eq(Cat(late)),
+        ]
         fours = self._count_fours(credit)
         eights = self._count_eights(credit, fours)
         blocks = self._count_blocks(credit, eights)
@@ -191,6 +201,7 @@ class Packing:
                 count = _sum(stage.m, self._parts_in_block(eights, middle))
                 stage.register(f"local_{middle}", _extended(count, level + 1))
         stage.register("clears", eights["end"], init=1)
+        stage.register("late", self.probes.late)
         return stage.carry("end", "data", "user")
 
     def _parts_in_block(self, eights: Stage, lane: int) -> list[Value]:
@@ -231,7 +242,7 @@ class Packing:
             second = (Cat(ones[:n], blocks[f"odd_{n}"][1]).xor() for n in numbers)
             stage.register("second_bits", Cat(Const(0, 1), second))
         stage.register("clears", blocks["end"], init=1)
-        return stage.carry(*self._locals(0, 1), "end", "data", "user")
+        return stage.carry(*self._locals(0, 1), "end", "data", "user", "late")
 
     def _add_before(self, credit: Credit, partial: Stage) -> Stage:
         """Stage 5: values before middles of level 2 and up, and in all lanes.
@@ -253,7 +264,7 @@ class Packing:
             self._add_bit(1, partial["second_bits"] ^ partial["carries"], partial, stage)
             stage.carry("bit_0")
         stage.register("clears", partial["end"], init=1)
-        stage.carry(*self._locals(1), "end", "user")
+        stage.carry(*self._locals(1), "end", "user", "late")
         self._pass(partial, stage, decide=(0,))
         return stage
 
@@ -289,7 +300,8 @@ class Packing:
         m.d.comb += next_top.eq(top + count)  # an adder of its own, not at the end of that chain
         with m.If(before.valid):
             m.d.sync += [empty_at_end.eq(empty & ~before["any"]), top_at_end.eq(next_top)]
-        user = stage.carry("user")["user"]
+        stage.carry("user", "late")
+        user = Cat(stage["user"], stage["late"])
         stage.load(
             top_before=top_at_end,
             was_empty=empty,

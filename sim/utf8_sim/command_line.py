@@ -103,6 +103,9 @@ COMMAND_LINES: dict[str, CommandLine] = {
             OwnOption("source", "utf-8", "input encoding", "--from", _SCHEMES, _FORMS),
             OwnOption("target", "utf-16le", "output encoding", "--to", _SCHEMES, _FORMS),
             OwnOption("strip_bom", False, "remove U+FEFF at the beginning of each text"),
+            OwnOption(
+                "errors", False, "report each text's first error and the number of its errors"
+            ),
         ),
         lanes=8,
         inputs="For a transcoder, --text is first encoded as --from.",

@@ -116,8 +116,8 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'carried = stage.signal(f"before_{name}", self._most, reset_less=True)',
     ),
     ("decoder", "timing", "too much credit"): (
-        "(outstanding == most - 2) & ~ready",
-        "(outstanding == most - 2)",
+        "(outstanding == most - 3) & ~ready",
+        "(outstanding == most - 3)",
     ),
     ("decoder", "drains", "credit that does not come back"): (
         "self._number(stage, numbering)",
@@ -173,15 +173,16 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
     ),
     ("validator", "verdict", "a beat is not counted while the output waits"): (
         "with count.m.If(located.valid):",
-        "with count.m.If(located.valid & (~self.o.valid | self.o.ready)):",
+        "o = self._new_stage.__self__._o\n"
+        "        with count.m.If(located.valid & (~o.valid | o.ready)):",
     ),
     ("validator", "verdict", "units continue in the next text"): (
         "phase_now = phase & ~begins.replicate(len(phase))",
         "phase_now = phase",
     ),
     ("validator", "timing", "too much credit"): (
-        "(outstanding == most - 2) & ~ready",
-        "(outstanding == most - 2)",
+        "(outstanding == most - 3) & ~ready",
+        "(outstanding == most - 3)",
     ),
     ("validator", "timing", "a register of the flow control without a reset"): (
         'signal(f"flips_if_ready{copy}", width)',
@@ -236,8 +237,8 @@ FLAWS: dict[tuple[str, str, str], tuple[str, str]] = {
         'control.signal("ready", reset_less=True)',
     ),
     ("decoder", "begins", "the valid bit of a stage survives a reset"): (
-        'stage.signal("valid")',
-        'stage.signal("valid", reset_less=True)',
+        'self.signal("valid")',
+        'self.signal("valid", reset_less=True)',
     ),
     ("validator", "verdict", "a unit of the text before is due"): (
         "due & ~begins, seen & ~begins",

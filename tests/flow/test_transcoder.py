@@ -21,7 +21,7 @@ from command import (
     squeezed,
 )
 from hostile import HOSTILE, chunks
-from reference import ref_transcoded
+from reference import ref_errors, ref_transcoded
 from utf8_hdl import EncodingScheme, Transcoder
 from utf8_sim import simulate
 from utf8_sim.components.transcoder_report import TranscoderReport
@@ -81,6 +81,28 @@ def test_bytes_are_what_cpython_makes(folder, taken, given_form, lanes):
         assert transcoded(texts, *options) == [
             ref_transcoded(text, LITTLE[taken], LITTLE[given_form]) for text in texts
         ]
+
+    check()
+
+
+@pytest.mark.parametrize("taken", FORMS)
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_errors_are_those_of_cpython(folder, taken, lanes):
+    @settings(max_examples=2, deadline=None)
+    @given(others=texts_in(taken))
+    def check(others):
+        texts = [b"", *(text[:100] for text in HOSTILE), b"", b"A", b"", *others]
+        expected = []
+        for text in texts:
+            errors = ref_errors(text, LITTLE[taken])
+            first = errors[0] if errors else (None, None)
+            expected.append((bool(errors), *first, len(errors)))
+        options = "--from", taken, "--errors", "--lanes", lanes
+        result = run("simulate", *TRANSCODER, *options, "--hex", in_hex(texts), "--tokens", "-")
+        assert (result.status, "agree" in result.err) == (0, True)
+        told = map(json.loads, result.out.splitlines())
+        names = "error", "offset", "kind", "count"
+        assert [tuple(map(one.__getitem__, names)) for one in told] == expected
 
     check()
 
@@ -176,9 +198,20 @@ def test_the_report_sums_up():
     assert report[begin + 4] == "errors 2, U+FFFD instead, in text 1, 3"
 
 
+def test_the_report_names_the_first_error_of_each_text():
+    texts = "41 80 FF / 42 / ED A0 80 / 43 44 45 46 47 F0"
+    report = squeezed(run("simulate", *NARROW, "--errors", "--hex", texts).out)
+    begin = report.index("errors 3, U+FFFD instead 6 times, in text 0, 2, 3")
+    assert report[begin + 1 : begin + 4] == [
+        "unexpected-continuation 1 at byte 1 of text 0",
+        "surrogate 1 at byte 0 of text 2",
+        "truncated 1 at byte 5 of text 3",
+    ]
+
+
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_a_report_does_not_depend_on_windows(lanes):
-    trace = simulate(Transcoder(lanes=lanes), b"", *HOSTILE)
+    trace = simulate(Transcoder(lanes=lanes, errors=lanes > 1), b"", *HOSTILE)
 
     def reported(parts: list[Trace]) -> tuple[str, list[str]]:
         file = StringIO()
@@ -245,6 +278,14 @@ def test_the_header_says_that_a_byte_order_mark_is_left_out(folder):
     assert (
         "The text is UTF-8. A U+FEFF at its beginning is left out.\n" in Path("out.v").read_text()
     )
+
+
+def test_the_header_says_what_is_reported(folder):
+    assert run("generate", *NARROW, "--errors", "-o", "out.v")[0] == 0
+    text = Path("out.v").read_text()
+    assert "output wire [67:0] m_axis_tuser" in text
+    assert "//   tuser[35:4]    offset: how many bytes of the text are before it" in text
+    assert "//   tuser[67:36]   count: how many errors there were" in text
 
 
 # --- wrong usage --------------------------------------------------------------------------------

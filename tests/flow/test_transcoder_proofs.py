@@ -27,6 +27,8 @@ MODULES = (
     "credit",
     "stage",
     "rules",
+    "first_error",
+    "report",
     "detection",
     "code_points",
     "utf8",
@@ -40,7 +42,7 @@ MODULES = (
 
 def bench_of(name: str, made: Any, profile: Profile = UNICODE, **options: Any) -> Bench:
     """A property by name, of a class of transcoders."""
-    variant = DesignSpec("transcoder", lanes=options["lanes"])
+    variant = DesignSpec("transcoder", lanes=options["lanes"], own={"errors": options["errors"]})
     [what] = (what for what in proofs_of(variant) if what.name == name)
     return what.bench(profile, {"transcoder": lambda rules: made(rules, **options)})
 
@@ -57,12 +59,49 @@ def options_of(forms: str) -> tuple[Profile, dict[str, Any]]:
         "source": source,
         "target": target,
         "strip_bom": "bom" in words,
+        "errors": "errors" in words,
     }
     profile = UCS2 if "ucs2" in words else UNICODE
     return replace(profile, accept_surrogates="surrogates" in words), options
 
 
 FLAWS: dict[tuple[str, str, str], Edit] = {
+    ("first-error", "utf-8 to utf-16, errors", "the kind of another error"): (
+        "select(one.error, one.rest, other.rest)",
+        "select(other.error, other.rest, one.rest)",
+    ),
+    ("first-error", "utf-16 to utf-16, errors", "what is cut is not counted"): (
+        "_count(stages[1:], [*iter(error)])",
+        "_count(stages[1:], [*iter(error)][1:])",
+    ),
+    ("first-error", "utf-32 to utf-16, errors", "a value that is too high has no kind"): (
+        "Kind.OUT_OF_RANGE: too_high",
+        "Kind.NONE: too_high",
+    ),
+    ("report-gaps", "utf-16 to utf-16, errors", "a high surrogate is lost in a gap"): (
+        "with step.m.If(step.valid):",
+        "with step.m.If(1):",
+    ),
+    ("report-begins", "utf-16 to utf-16, errors", "a high surrogate survives a reset"): (
+        'step.signal(f"before_{name}")',
+        'step.signal(f"before_{name}", reset_less=True)',
+    ),
+    ("report", "utf-8 to utf-16, errors", "the errors of the text before are counted"): (
+        'with tally.m.If(counted["clears"]):',
+        'with tally.m.If(counted["clears"] & 0):',
+    ),
+    ("report", "utf-16 to utf-16, errors", "an offset in units"): (
+        "width, unit_bytes.bit_length() - 1)",
+        "width, 0)",
+    ),
+    ("report-self-synchronisation", "utf-8 to utf-16, errors", "no text begins"): (
+        "begins.eq(last), phase",
+        "begins.eq(0), phase",
+    ),
+    ("given", "utf-8 to utf-16, errors", "a report comes early"): (
+        'Cat(stage["user"], stage["late"])',
+        'Cat(stage["user"], before["late"])',
+    ),
     ("units", "utf-16 to utf-8", "one U+FFFD too many for half a unit behind half a pair"): (
         "else low | part), last)",
         "else low), last)",
@@ -131,8 +170,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "low | part), Const(0, 1))",
     ),
     ("units", "utf-16 to utf-8, surrogates", "a low surrogate is an error"): (
-        "error |= alone | lone_low",
-        "pass\n    error |= lone_low",
+        "two_units |= in_slots(part) & behind_high",
+        "two_units |= in_slots(part) & behind_high\n    errors[Kind.SURROGATE] = lone_low",
     ),
     ("units", "utf-16 to utf-8, ucs2", "a pair is a code point"): (
         "if most >= 0 else Const(1, 1)",
@@ -213,8 +252,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         'signal(f"flips_if_ready{copy}", width, reset_less=True)',
     ),
     ("credit", "utf-32 to utf-32", "too much credit"): (
-        "(outstanding == most - 2) & ~ready",
-        "(outstanding == most - 2)",
+        "(outstanding == most - 3) & ~ready",
+        "(outstanding == most - 3)",
     ),
     ("passes", "utf-32 to utf-32", "the place of the beat before"): (
         'copy("place", number[1 : 1 + PLACE_WIDTH])',
@@ -332,8 +371,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         'with stage.m.If(before["clears"] & 0):',
     ),
     ("begins", "utf-16 to utf-32", "a beat in the pipeline survives a reset"): (
-        'stage.signal("valid")',
-        'stage.signal("valid", reset_less=True)',
+        'self.signal("valid")',
+        'self.signal("valid", reset_less=True)',
     ),
 }
 """The property, the options, and what is wrong; and the edit."""
@@ -369,14 +408,15 @@ def test_a_mistake_in_the_specification_is_found_out(monkeypatch, name, forms):
 @pytest.mark.long
 def test_other_verilog_is_found_out(monkeypatch):
     profile, options = options_of("utf-16 to utf-16, 2")
-    edit = "p.user.error.eq(dense.user)", "p.user.error.eq(~dense.user)"
+    edit = "Value.cast(p.user).eq(dense.user)", "Value.cast(p.user).eq(~dense.user)"
     other = Altered(edit).Transcoder(profile, **options)
     monkeypatch.setattr(streams, "generate", lambda _: generate(other))
     assert prove(bench_of("verilog", Transcoder, profile, **options)).verdict == "FAILED"
 
 
 def test_for_every_property_there_is_a_flaw():
-    named = {what.name for what in proofs_of(DesignSpec("transcoder")) if not what.is_lemma}
+    spec = DesignSpec("transcoder", own={"errors": True})
+    named = {what.name for what in proofs_of(spec) if not what.is_lemma}
     found = {name for name, *_ in [*FLAWS, *SPECIFICATION_FLAWS]}
     assert named == found | {"verilog"}
 

@@ -178,7 +178,7 @@ def test_after_any_stalls_there_is_an_output_in_every_cycle(design, stalled):
     [
         (Validator(lanes=2), "self._control, PLACES", "self._control, PLACES - 1"),
         (Compactor(lanes=2), "self._control, PLACES * self._banks", "self._control, PLACES"),
-        (Validator(lanes=2), "self.next + ready", "self.next + 1"),
+        (Validator(lanes=2), "~self.next, ready", "~self.next, Const(1, 1)"),
     ],
 )
 def test_credit_that_is_too_low_is_found_out(design, good, bad):

@@ -335,11 +335,11 @@ MARK = "    if forms.strip_bom and value == BOM and is_first:"
 WRONG_RESULT = {
     "the error of the text before": (
         "        state.text[number] = 0",
-        "        state.text[number] *= number == HAS_ERROR",
+        "        state.text[number] *= number == FIRST_KIND",
     ),
     "an error of the last beat only": (
         "        state.text[IS_BEFORE] = 1",
-        "        state.text[IS_BEFORE], state.text[HAS_ERROR] = 1, 0",
+        "        state.text[IS_BEFORE], state.text[FIRST_KIND] = 1, 0",
     ),
     "a mark anywhere": (MARK, MARK.replace("is_first", "True")),
     "beats are counted with two bits": (
@@ -354,6 +354,41 @@ WRONG_RESULT = {
 @pytest.mark.parametrize("edit", WRONG_RESULT.values(), ids=WRONG_RESULT)
 def test_campaign_finds_what_is_wrong_with_a_result(source, edit):
     design = transcoder(8, source, UTF_8, strip_bom=True)
+    assert tells_apart(design, edited(design, edit, "transcoder"))
+
+
+FIRST = "        if state.text[FIRST_KIND] == NONE:"
+WRONG_REPORT = {
+    "the newest error": (FIRST, "        if True:"),
+    "the offset is that of the unit behind": (
+        "place + 1 - state.found[at + SIZE]",
+        "place + 2 - state.found[at + SIZE]",
+    ),
+    "the errors of the text before": (
+        "        state.text[number] = 0",
+        "        state.text[number] *= number == ERRORS",
+    ),
+    "an error that is cut is not counted": (
+        "        state.text[ERRORS] += 1",
+        "        state.text[ERRORS] += place >= 0",
+    ),
+    "every error has the same kind": (
+        "            state.text[FIRST_KIND] = state.found[at + ERROR]",
+        "            state.text[FIRST_KIND] = TRUNCATED",
+    ),
+    "places are counted with eight bits": (
+        "            state.text[FIRST_UNIT] = state.text[UNITS_BEFORE]",
+        "            state.text[FIRST_UNIT] = state.text[UNITS_BEFORE] % 256",
+    ),
+}
+
+
+@each_form
+@pytest.mark.parametrize("edit", WRONG_REPORT.values(), ids=WRONG_REPORT)
+def test_campaign_finds_a_wrong_report(source, edit):
+    if source is UTF_32LE and "place >= 0" in edit[1]:
+        pytest.skip("no error of UTF-32 is cut")
+    design = Transcoder(lanes=8, source=source, target=UTF_8, errors=True)
     assert tells_apart(design, edited(design, edit, "transcoder"))
 
 
@@ -376,8 +411,19 @@ def test_gateware_agrees(options):
     assert agrees(quick_engine(transcoder(*options)))
 
 
+@pytest.mark.parametrize("source", [UTF_8, EncodingScheme.UTF_16BE, UTF_32LE], ids=str)
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+def test_gateware_agrees_about_errors_up_to_the_highest_number(source, profile):
+    """All of them go beyond the seven bits of a report here."""
+    design = Transcoder(profile, lanes=8, source=source, errors=True, report_width=7)
+    assert agrees(quick_engine(design))
+
+
 def test_outputs_are_shown_byte_by_byte():
     assert component_of(Transcoder()) is TRANSCODER
     output = {"o.data": [0x41, 0, 7, 7], "o.keep": [1, 1, 0, 0], "o.last": 1, "o.error": 0}
     assert TRANSCODER.show_result(output) == "41 00 -- --"
-    assert TRANSCODER.show_result({**output, "o.error": 1}) == "41 00 -- -- error"
+    output["o.error"] = 1
+    assert TRANSCODER.show_result(output) == "41 00 -- -- error"
+    output |= {"o.kind": 3, "o.offset": 7, "o.count": 2}
+    assert TRANSCODER.show_result(output) == "41 00 -- -- error: overlong at 7, 2 errors"

@@ -54,6 +54,8 @@ class Property:
         Whether it is about the specification or the timing model, with no design in it.
     ends : callable
         Whether a proof of it ends within minutes for a design. It is not tried for any other one.
+    applies : callable
+        Whether it is about a design at all.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Property:
     timing: Any
     is_lemma: bool = False
     ends: Callable[[Any], bool] = for_any
+    applies: Callable[[Any], bool] = for_any
 
     @property
     def statement(self) -> str:

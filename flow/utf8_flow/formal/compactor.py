@@ -200,6 +200,7 @@ class Slot:
         packing, probes = design.packing, design.probes
         if not b.cut:
             b.cut += [probes.comes, Value.cast(probes.sparse)]
+            b.cut += [probes.late] * (packing.late_width > 0)
         self.beat: Any = probes.sparse.shape()(self.at(probes.sparse, 0))
         self.comes = self.at(probes.comes, 0)
         self.last = self.comes & self.beat.last
@@ -232,9 +233,9 @@ def counted(b: Bench, name: str) -> None:
 def given(b: Bench, name: str) -> None:
     """A dense beat is given in a slot in front of which the tops agree if one is full there and a
     value is behind it, or if the slot before had `last`; else none is. It has the number after that
-    of the one before. In the latter case it has `last`, `user` as it came with it, and as many
-    values as the text has left, in the first lanes; in the former it has no `last`, `user` is zero,
-    and all lanes have values."""
+    of the one before. In the latter case it has `last`, `user` as it came with it and two cycles
+    later, and as many values as the text has left, in the first lanes; in the former it has no
+    `last`, `user` is zero, and all lanes have values."""
     design = b.design(name, any_start=True)
     slot, following = Slot(b, design, STAGES + 2), Slot(b, design)
     stored, ends = following.stored, slot.last
@@ -244,6 +245,7 @@ def given(b: Bench, name: str) -> None:
     kept = Cat(slot.rest > lane for lane in range(lanes))
     all_kept = Const(1).replicate(lanes)
     user = slot.beat.user if design.packing.user_width else Const(0, 0)
+    user = Cat(user, slot.at(design.probes.late, 2))
     expected = Cat(Mux(ends, kept, all_kept), ends, Mux(ends, user, 0))
     b.never(
         agreed & (stored.gives != gives),

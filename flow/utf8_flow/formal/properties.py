@@ -20,7 +20,8 @@ def every_property(spec: DesignSpec) -> list[Property]:
     if not spec.entry.formal:
         return streams.properties_of(spec.component, None, {}, {})
     found: list[Property] = import_module(spec.entry.formal).PROPERTIES[spec.compact]
-    return found
+    design = spec.make(UNICODE)
+    return [each for each in found if each.applies(design)]
 
 
 def proofs_of(spec: DesignSpec) -> list[Property]:

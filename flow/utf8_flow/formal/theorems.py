@@ -466,7 +466,11 @@ THEOREMS = {
             _DRAINS,
             _VERILOG,
         ),
-        ("Any number of lanes and any pair of forms for which the steps did not run.",),
+        (
+            "Any number of lanes and any pair of forms for which the steps did not run.",
+            "The report of `--errors`. It has properties of its own: `first-error`, `report`, "
+            "`report-gaps`, `report-begins` and `report-self-synchronisation`.",
+        ),
     ),
 }
 """The theorems, by component; one with lanes has its own if one without lanes exists."""

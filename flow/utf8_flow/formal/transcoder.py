@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from utf8_hdl import EncodingScheme, Profile
+from utf8_hdl import EncodingScheme, Kind, Profile
 from utf8_hdl.layouts import beat_layout
 
 from . import compactor, streams
@@ -27,7 +27,8 @@ from .compactor import PACKING, SLOTS, PackingTiming, room
 from .lanes import begins, gaps, in_windows, windows
 from .specification import encode
 from .streams import properties_of
-from .windows import SlotsSpecification
+from .validator import TOLD_IN, judged, told_error, told_first_error
+from .windows import BEGIN, Judgement, SlotsSpecification
 
 REPLACEMENT = 0xFFFD
 """What is written for an error."""
@@ -56,6 +57,10 @@ class Token(NamedTuple):
     there: Value
     error: Value
     code_point: Value
+    kind: Value
+    """Of an error."""
+    size: Value
+    """The number of places that it covers."""
 
 
 class Unit(NamedTuple):
@@ -79,7 +84,16 @@ class Utf8Tokens:
     def __init__(self, m: Module, design: Any) -> None:
         slots = SlotsSpecification(m, design.profile, design.lanes)
         self.accept, self.item = slots.accept, slots.item
-        self.tokens = [Token(slot.length != 0, slot.error, slot.code_point) for slot in slots.slots]
+        self.tokens = [
+            Token(
+                slot.length != 0,
+                slot.error,
+                slot.code_point,
+                Value.cast(slot.kind),
+                slot.length,
+            )
+            for slot in slots.slots
+        ]
 
 
 class WordTokens:
@@ -154,7 +168,11 @@ class Utf16Tokens(WordTokens):
                 there = high & ~goes_on
             elif slot == len(own):
                 there = Mux(high, last, this.there | this.part)
-            tokens.append(Token(there, error, code_point))
+            size = Signal(2)
+            together = Const(int(not profile.accept_surrogates)) & this.part & is_high(previous)
+            m.d.comb += size.eq(1 + (paired | together))
+            kind = Mux(this.part, Kind.TRUNCATED, kind_of(profile, code_point))
+            tokens.append(Token(there, error, code_point, kind, size))
         return tokens
 
 
@@ -166,12 +184,15 @@ class Utf32Tokens(WordTokens):
     def _tokens(
         self, m: Module, profile: Profile, before: Any, own: list[Any], last: Value
     ) -> list[Token]:
-        tokens = [Token(Const(0), Const(0), Const(0))]
+        none = Const(0)
+        tokens = [Token(none, none, none, none, Const(1))]
         for this in own:
             error = refused(profile, this.unit)
             if not profile.accept_surrogates:
                 error |= (this.unit >= 0xD800) & (this.unit <= 0xDFFF)
-            tokens.append(Token(this.there | this.part, this.part | error, this.unit))
+            kind = Mux(this.part, Kind.TRUNCATED, kind_of(profile, this.unit))
+            there = this.there | this.part
+            tokens.append(Token(there, this.part | error, this.unit, kind, Const(1)))
         return tokens
 
 
@@ -191,6 +212,13 @@ def refused(profile: Profile, value: Value) -> Value:
     if not profile.accept_noncharacters:
         wrong |= (value == 0xFFFE) | (value == 0xFFFF)
     return wrong
+
+
+def kind_of(profile: Profile, value: Value) -> Value:
+    """The kind of error that a refused value is."""
+    noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
+    refused = Mux(noncharacter, Kind.NONCHARACTER, Kind.SURROGATE)
+    return Mux(value > profile.highest, Kind.OUT_OF_RANGE, refused)
 
 
 TOKENS: dict[int, Any] = {1: Utf8Tokens, 2: Utf16Tokens, 4: Utf32Tokens}
@@ -246,7 +274,7 @@ class UnitsSpecification:
         beat: Any = data.View(beat_layout(design.lanes), self.item)
         self.last = beat.last
         self.error = Cat(token.there & token.error for token in read.tokens).any()
-        tokens = [Token(own.there, own.error, self._value(m, own)) for own in read.tokens]
+        tokens = [own._replace(code_point=self._value(m, own)) for own in read.tokens]
         self.slots = [self._written(m, design, token) for token in tokens]
         if design.strip_bom:
             self._strip(m, design, tokens)
@@ -321,6 +349,30 @@ class TranscoderTiming(PackingTiming):
         )
         units = map(_exact(design), count(), wide)
         return beat, Cat(Const(1), beat.last, beat.error, *units)
+
+
+class ReportTiming(TranscoderTiming):
+    """Of the transcoder: the first error of a beat and the number of its errors are known."""
+
+    told_in = TOLD_IN
+
+    @classmethod
+    def told(cls, b: Bench, design: Any) -> Value:
+        """What is known of errors in that stage."""
+        return Cat(design.probes.error_count, told_first_error(b, design))
+
+    @staticmethod
+    def expected(b: Bench, design: Any) -> tuple[Any, Value]:
+        """A specification, and what is to be known of the beat that it takes."""
+        beat = TOKENS[design.source.unit_bytes](b.model, design)
+        number = Signal.like(design.probes.error_count)
+        errors = [token.there & token.error for token in beat.tokens]
+        wrong, kind, begin = Signal(), Signal(Kind), Signal(BEGIN)
+        b.model.d.comb += number.eq(sum(errors))
+        for slot, token in reversed(list(enumerate(beat.tokens))):
+            with b.model.If(errors[slot]):
+                b.model.d.comb += [wrong.eq(1), kind.eq(token.kind), begin.eq(slot - token.size)]
+        return beat, Cat(number, Const(1), told_error(wrong, kind, begin))
 
 
 def _exact(design: Any) -> Callable[[int, Unit], Value]:
@@ -400,6 +452,42 @@ def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value], heeds:
     )
     b.reaches("an error", ends & expected)
     b.reaches("a text without one, behind a text with one", ends & b.since(ends & expected))
+
+
+def report(b: Bench, name: str) -> None:
+    """After a cycle of reset, whatever the registers hold, the report of a text is that of its
+    beats, whatever is known of these: twelve cycles after its last beat was accepted, it has the
+    kind of the first error of its beats, how many bytes of the text come before it, and the sum of
+    the numbers of their errors, or all ones if these are too low. Without an error all is zero."""
+    heeds = b.since(Const(1))
+    _reports(b, b.design(name, any_start=True, reset=~heeds), lambda judgement: Const(1), heeds)
+
+
+def report_self_synchronisation(b: Bench, name: str) -> None:
+    """Whatever the registers hold: once a beat with `last` is accepted, the reports of the texts
+    behind it are right."""
+    design = b.design(name, any_start=True)
+    _reports(b, design, lambda judgement: b.since(judgement.accept & judgement.last), Const(1))
+
+
+def _reports(b: Bench, design: Any, known: Callable[[Any], Value], heeds: Value) -> None:
+    """Reports are those of the beats, as far as they are known."""
+    probes, width = design.probes, design.report_width
+    lane_bits = design.source.unit_bytes.bit_length() - 1
+    judgement = Judgement(b.model, design.places, width, lane_bits)
+    is_judged = judged(b, design, judgement, known, heeds)
+    b.cut.append(probes.error_count)
+    begins, total, over = Signal(init=1), Signal(width), Signal()
+    total_now, over_now = Signal(width), Signal()
+    more = Mux(begins, 0, total) + probes.error_count
+    b.m.d.comb += [total_now.eq(more), over_now.eq((over & ~begins) | more[width:].any())]
+    with b.m.If(judgement.accept):
+        b.m.d.sync += [begins.eq(judgement.last), total.eq(total_now), over.eq(over_now)]
+    count = Mux(over_now, (1 << width) - 1, total_now)
+    ends = b.before(is_judged & judgement.last)
+    found = b.before(Cat(judgement.verdict[1:], count))
+    b.never(ends & (probes.late != found))
+    b.reaches("a text with an error", ends & found.any())
 
 
 def joins(b: Bench, name: str) -> None:
@@ -489,7 +577,7 @@ def _units(p: Any) -> list[Unit]:
 
 def delivers(b: Bench, name: str) -> None:
     """At the output is what the packing gives: of each unit its bytes, in order, and for each of
-    these whether it is there; `last` and `error`."""
+    these whether it is there; `last` and `user`."""
     design = b.design(name)
     dense, p, size = design.probes.dense, design.o.p, design.target.unit_bytes
     b.cut.append(Value.cast(dense))
@@ -500,7 +588,7 @@ def delivers(b: Bench, name: str) -> None:
             shift = 8 * (size - 1 - byte if design.target in BIG_ENDIAN else byte)
             place = number * size + byte
             b.never(p.data[place] != (value >> shift)[:8], p.keep[place] != unit.there)
-    b.never(p.last != dense.last, p.user.error != dense.user)
+    b.never(p.last != dense.last, Value.cast(p.user) != dense.user)
     b.reaches("a last byte", p.keep[-1])
 
 
@@ -530,7 +618,22 @@ _OWN = {
     "packing-self-synchronisation": compactor.self_synchronisation,
 } | PACKING
 
+_REPORT = {
+    "first-error": in_windows,
+    "report-gaps": gaps,
+    "report-begins": begins,
+    "report": report,
+    "report-self-synchronisation": report_self_synchronisation,
+}
+
 _LEMMAS = {"windows": windows, "room": room}
+
+
+def reports_errors(design: Any) -> bool:
+    """Whether a transcoder reports errors."""
+    reports: bool = design.errors
+    return reports
+
 
 PROPERTIES = {
     False: [
@@ -538,6 +641,10 @@ PROPERTIES = {
         replace(
             *properties_of("transcoder", TranscoderTiming, {}, {}, {"verilog": verilog}),
             ends=has_few_units,
+        ),
+        *(
+            replace(each, applies=reports_errors)
+            for each in properties_of("transcoder", ReportTiming, _REPORT, {}, {})
         ),
     ]
 }

@@ -11,31 +11,42 @@ from .streams import properties_of
 from .timing import CreditTiming
 from .windows import BEGIN, FirstErrorSpecification, Judgement
 
+FOUND_IN, TOLD_IN = 9, 11
+"""The stage in which it is known where the first error of a beat is, and the one in which its kind
+is known."""
+
+
+def told_first_error(b: Bench, design: Any) -> Value:
+    """What is known of a beat's first error in the latter stage: bits that say lengths do, and
+    :func:`told_error`."""
+    found: Any = design.probes.found
+    begin = Signal(BEGIN)
+    unfinished, own = -1 - sum(found.unfinished_more), found.lane - sum(found.more)
+    b.m.d.comb += begin.eq(Mux(found.unfinished, unfinished, own))
+    lengths = Mux(found.unfinished, found.unfinished_more, found.more)
+    place = Cat(found.unfinished | found.error, ~(lengths[1:] & ~lengths[:-1]).any(), begin)
+    place = b.before(place, TOLD_IN - FOUND_IN)
+    return Cat(~place[0] | place[1], told_error(place[0], found.kind, place[2:]))
+
+
+def told_error(wrong: Value, kind: Any, begin: Value) -> Value:
+    """What is to be said of an error; zero if there is none."""
+    return Mux(wrong, Cat(Const(1), kind, begin), 0)
+
 
 class VerdictTiming(CreditTiming):
     """Of the validator: a beat is known in the second stage, its verdict in the last one."""
 
     stages = 12
-    found_in, told_in = 9, 11
-    """In which stage it is known where the first error of a beat is, and in which what it is."""
+    told_in = TOLD_IN
 
-    @classmethod
-    def told(cls, b: Bench, design: Any) -> Value:
-        """What is known of the first error then: bits that say lengths do, and see `_error`."""
-        found: Any = design.probes.found
-        begin = Signal(BEGIN)
-        unfinished, own = -1 - sum(found.unfinished_more), found.lane - sum(found.more)
-        b.m.d.comb += begin.eq(Mux(found.unfinished, unfinished, own))
-        lengths = Mux(found.unfinished, found.unfinished_more, found.more)
-        place = Cat(found.unfinished | found.error, ~(lengths[1:] & ~lengths[:-1]).any(), begin)
-        place = b.before(place, cls.told_in - cls.found_in)
-        return Cat(~place[0] | place[1], _error(place[0], found.kind, place[2:]))
+    told = staticmethod(told_first_error)
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
         """A specification, and what is to be known of the beat that it takes."""
         beat = FirstErrorSpecification(b.model, b.profile, design.lanes)
-        return beat, Cat(Const(1), _error(beat.wrong, beat.kind, beat.begin))
+        return beat, Cat(Const(1), told_error(beat.wrong, beat.kind, beat.begin))
 
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
@@ -44,11 +55,6 @@ class VerdictTiming(CreditTiming):
             (b.before(input_of(design), 2), 2),
             (Value.cast(design.probes.arriving), cls.stages),
         ]
-
-
-def _error(wrong: Value, kind: Any, begin: Value) -> Value:
-    """What is to be said of an error; zero if there is none."""
-    return Mux(wrong, Cat(Const(1), kind, begin), 0)
 
 
 def verdict(b: Bench, name: str) -> None:
@@ -68,14 +74,19 @@ def self_synchronisation(b: Bench, name: str) -> None:
     _judges(b, validator, lambda judgement: b.since(judgement.accept & judgement.last), Const(1))
 
 
-def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value], heeds: Value) -> None:
-    """Verdicts are those of the first errors of beats, as far as they are known."""
-    b.cut.append(Value.cast(validator.probes.found))
-    judgement = Judgement(b.model, validator.lanes, validator.offset_width)
-    told = b.timing.told(b, validator)
+def judged(
+    b: Bench,
+    design: Any,
+    judgement: Judgement,
+    known: Callable[[Judgement], Value],
+    heeds: Value,
+) -> Value:
+    """Whether there is a beat whose verdict is known, if what is known of first errors is free."""
+    b.cut.append(Value.cast(design.probes.found))
+    told = told_first_error(b, design)
     b.m.d.comb += [
-        judgement.accept.eq(b.before(heeds & accepts(validator), b.timing.told_in)),
-        judgement.last.eq(b.before(validator.i.p.last, b.timing.told_in)),
+        judgement.accept.eq(b.before(heeds & accepts(design), TOLD_IN)),
+        judgement.last.eq(b.before(design.i.p.last, TOLD_IN)),
         judgement.wrong.eq(told[1]),
         Cat(judgement.kind, judgement.begin).eq(told[2:]),
     ]
@@ -83,9 +94,15 @@ def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value], heeds
     is_known = known(judgement)
     possible = told[0] & ~judgement.impossible
     possible &= ~b.since(~possible & is_known)
-    left = b.timing.stages - b.timing.told_in
-    arrives = b.before(judgement.accept & possible & is_known, left)
-    expected = b.before(judgement.verdict, left)
+    return judgement.accept & possible & is_known
+
+
+def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value], heeds: Value) -> None:
+    """Verdicts are those of the first errors of beats, as far as they are known."""
+    judgement = Judgement(b.model, validator.lanes, validator.offset_width)
+    is_judged = judged(b, validator, judgement, known, heeds)
+    left = b.timing.stages - TOLD_IN
+    arrives, expected = b.before(is_judged, left), b.before(judgement.verdict, left)
     b.never(arrives & ((validator.probes.arriving != expected) | ~validator.probes.arrives))
     b.reaches("an error", arrives & expected[0])
 

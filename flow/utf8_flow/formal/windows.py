@@ -183,9 +183,18 @@ class Judgement:
         The error would begin before the text.
     verdict : Value
         Error, kind and offset; zero but with the last beat of a text.
+
+    Parameters
+    ----------
+    m : Module
+        Where.
+    lanes, offset_width : int
+        Those of the design.
+    lane_bits : int
+        Zeros at the end of an offset, as a lane has so many bytes.
     """
 
-    def __init__(self, m: Module, lanes: int, offset_width: int) -> None:
+    def __init__(self, m: Module, lanes: int, offset_width: int, lane_bits: int = 0) -> None:
         self.accept, self.last, self.wrong = Signal(), Signal(), Signal()
         self.kind, self.begin = Signal(Kind), Signal(BEGIN)
         beats = max(1, UNIT // lanes)  # in a unit
@@ -193,7 +202,8 @@ class Judgement:
         # Of the beat before: its place in its unit, that unit, and the unit before that.
         begins, phase = Signal(init=1), Signal(range(beats))
         unit, previous = (
-            Signal(offset_width + 1 - in_unit, name=name) for name in ("unit", "previous")
+            Signal(offset_width + 1 - lane_bits - in_unit, name=name)
+            for name in ("unit", "previous")
         )
 
         # Of this beat. Counting ends where all offsets are too high.
@@ -210,6 +220,7 @@ class Judgement:
         in_previous = place < 0
         self.impossible = self.accept & self.wrong & in_previous & (unit_now == 0)
         offset = Cat(place[:in_unit], Mux(in_previous, previous_now, unit_now))
+        offset = Cat(Const(0, lane_bits), offset)
         offset = Mux(offset[-1], (1 << offset_width) - 1, offset[:-1])
 
         own, seen = Cat(self.kind, offset), Signal()

@@ -61,13 +61,14 @@ A single table of 32 places would be slower: a table of distributed memory has 1
 the banks in turn, a bank's address has a cycle more to follow ``o.ready``.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from ..logic import any_of, flips, flips_next, moved, select, unmerged, up
+from ..logic import any_of, flips, moved, select, sum_with_carry, unmerged, up
 from .stage import Stage
 
 PLACES = 16
@@ -100,6 +101,12 @@ def next_places(number: Value) -> tuple[Value, Value]:
     """The places of a number and the one behind it: in the bank of even ones, and of odd ones."""
     place = number[1 : 1 + PLACE_WIDTH]
     return select(number[0], up(place), place), place
+
+
+def even_flips(number: Value) -> Value:
+    """Which bits of the place of the next even number change if a number is counted up."""
+    even, _ = next_places(number)
+    return select(number[0], Const(0, len(even)), flips(even))
 
 
 def followed(own: Value, now: Value, flips: Value, ready: Value) -> Value:
@@ -317,9 +324,7 @@ class Credit:
     ) -> Stage:
         previous = self._stages[-1] if self._stages else None
         stage = Stage(self.m, f"Stage {self.stages + 1}, {name}: {what}", name, previous=previous)
-        stage.valid, stage.next_valid = stage.signal("valid"), valid
-        stage.signal("newest", self._width)
-        self.m.d.sync += stage.valid.eq(valid)
+        stage.follow(valid).signal("newest", self._width)
         self._stages.append(stage)
         if numbering is not None:
             self._number(stage, numbering)
@@ -380,47 +385,48 @@ class Credit:
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
 
-        No path to a register here has more than two lookup tables. So the presence of a beat is
-        computed some cycles early, for each number that may be the next one by then.
+        ``o.ready`` is far from most registers here. So what follows from it is computed some cycles
+        early, for each number that may be the next one by then.
         """
         m, o, number = self.m, self._o, self.next
         # A beat that is taken lets another one in, which is at the output `latency` + 3 later.
         latency = self.stages + self._banks
         assert self.stages >= BEFORE_MEMORY
         assert latency + 3 <= PLACES * self._banks - self._more
-        taken, odd = o.valid & o.ready, number[0]
+        taken = o.valid & o.ready
         control = self._control
         was_taken = control.signal("was_taken")
         m.d.sync += was_taken.eq(taken)
-        # Whether a beat is in the memory in two cycles: that with the number of the last cycle, and
-        # the three behind it.
-        there: list[Value] = []
-        for ahead, (same, more) in enumerate(pairwise(self._compared())):
-            there.append(control.signal(f"there_{ahead}"))
-            m.d.sync += there[-1].eq(select(was_taken, more.any(), same.any()))
-        # The same of the number of this cycle.
-        known = [select(was_taken, more, same) for same, more in pairwise(there)]
+        # Whether beats are in the memory in two cycles: the one with this cycle's number, and the
+        # three behind it.
+        arrived = [
+            select(was_taken, more.any(), same.any()) for same, more in pairwise(self._compared())
+        ]
+        numbers = [number]
+        for _ in arrived[1:]:
+            numbers.append(up(numbers[-1]))
 
-        def is_there(name: str, one: Value, other: Value) -> Value:
-            """Whether the next beat is there in the next cycle, if its number is of a kind.
+        def foreseen(name: str, of: Callable[[Value], Value]) -> Value:
+            """Some bits of the number of the next cycle; zeros if its beat is not there by then.
 
-            One register says it of the number then, and one of the number behind that. ``one`` says
-            whether this cycle's number is of that kind, ``other`` whether the one behind it is.
+            They are known two cycles before, for each number that may be the next one by then. So
+            ``o.ready`` has two lookup tables on its way to a register.
             """
-            first, second = control.signal(f"{name}first"), control.signal(f"{name}second")
-            m.d.sync += [
-                first.eq(select(taken, known[1] & other, known[0] & one)),
-                second.eq(select(taken, known[2] & one, known[1] & other)),
-            ]
-            return select(taken, second, first)
+            early, late = [], []
+            for ahead, (is_there, each) in enumerate(zip(arrived, numbers, strict=True)):
+                bits = of(each)
+                early.append(control.signal(f"{name}_early_{ahead}", len(bits)))
+                m.d.sync += early[-1].eq(bits & is_there.replicate(len(bits)))
+            known = [select(was_taken, more, same) for same, more in pairwise(early)]
+            for ahead, (same, more) in enumerate(pairwise(known)):
+                late.append(control.signal(f"{name}_{ahead}", len(same)))
+                m.d.sync += late[-1].eq(select(taken, more, same))
+            return select(taken, late[1], late[0])
 
-        is_valid = is_there("", Const(1, 1), Const(1, 1))
-        is_odd = is_there("odd_", odd, ~odd)
-        m.d.sync += control.adopt(o.valid).eq(is_valid)
-        flips_of = {"next": flips_next(is_valid, is_odd, number)}
+        flips_of = {"next": foreseen("flips", flips)}
+        m.d.sync += control.adopt(o.valid).eq(flips_of["next"][0])
         if self._banks == 2:
-            even, _ = next_places(number)
-            flips_of["even"] = is_there("even_", ~odd, odd).replicate(len(even)) & flips(even)
+            flips_of["even"] = foreseen("even_flips", even_flips)
         self._count_output(flips_of)
         self._give_credit()
 
@@ -476,7 +482,7 @@ class Credit:
         self.m.d.sync += [
             accepted.eq(before["newest"]),
             given.eq(last["newest"] - accepted),
-            newest.eq(first + given + (self._i.valid & self._accepts)),
+            newest.eq(sum_with_carry(first, given, self._i.valid & self._accepts)),
         ]
         return newest
 
@@ -488,12 +494,11 @@ class Credit:
         without need while the source offers one in every cycle.
         """
         m, control, most = self.m, self._control, PLACES * self._banks - self._more
-        # One less than the beats outstanding and the one that may be accepted in this cycle.
+        # Two less than the beats outstanding and the ones that may be accepted in these two cycles.
         ready, outstanding = control.signal("ready"), control.signal("outstanding", self._width)
-        m.d.sync += outstanding.eq(self._newest() - self.next + ready)
-        none, up_to = (1 << self._width) - 1, range(most - 2)
-        few = any_of(outstanding == number for number in (none, *up_to))
-        ready_next = few | ((outstanding == most - 2) & ~ready)
+        m.d.sync += outstanding.eq(sum_with_carry(self._newest(), ~self.next, ready))
+        few = any_of(outstanding == number % (1 << self._width) for number in range(-2, most - 3))
+        ready_next = few | ((outstanding == most - 3) & ~ready)
         accepts = control.adopt(self._accepts)
         m.d.sync += [ready.eq(ready_next), accepts.eq(unmerged(ready_next, accepts))]
         m.d.comb += self._i.ready.eq(ready)

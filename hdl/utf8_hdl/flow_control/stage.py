@@ -61,6 +61,12 @@ class Stage:
         Value.cast(register).attrs["stage"] = self._heading
         return register
 
+    def follow(self, valid: Value) -> "Stage":
+        """Create ``valid``; give it its next value."""
+        self.valid, self.next_valid = self.signal("valid"), valid
+        self.m.d.sync += self.valid.eq(valid)
+        return self
+
     def signal(
         self, name: str, shape: Any = 1, *, init: Any = None, reset_less: bool = False
     ) -> Any:

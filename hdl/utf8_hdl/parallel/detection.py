@@ -63,8 +63,9 @@ class SequenceDetector:
     In the last stage vectors have a bit for each slot: for each lane, and in front of these for the
     sequence that the beat before left unfinished, if this beat cuts it. Known in it are ``ends``,
     whether a token ends in the slot; ``error``, whether it is one; ``error_kind_0`` to ``_2``, the
-    bits of the error's kind, zero where there is none; and for a token that ends, ``at_least_2``
-    and so on, whether it has at least so many bytes. With a bit for each lane ``data_0`` to
+    bits of the error's kind, zero where there is none; for a token that ends, ``at_least_2`` and so
+    on, whether it has at least so many bytes; and ``character_1`` and so on, whether a character of
+    at least so many bytes ends. With a bit for each lane ``data_0`` to
     ``data_6`` are bits 0 to 6 of the bytes. ``last`` is that of the beat. Stage 2 also has
     ``beat``, the whole input.
 
@@ -244,9 +245,13 @@ class SequenceDetector:
                 )
                 for bit in range(3)
             ]
-        at_least = (f"at_least_{count}" for count in range(2, self._most + 2))
+        at_least = [f"at_least_{count}" for count in range(2, self._most + 2)]
         name.carry("ends", *at_least, "last", *DATA)
         name.register("error", error)
+        character = end["ends"] & ~error
+        name.register("character_1", character)
+        for count, each in enumerate(at_least, start=2):
+            name.register(f"character_{count}", character & end[each])
         for bit, kind in enumerate(kinds):
             truncated = _levels(Kind.TRUNCATED, bit, error)
             found = select(known, kind, truncated) | end["noncharacter"]
@@ -259,18 +264,18 @@ class SequenceDetector:
 
         They are known from stage 6, which has to be there.
         """
-        step = self._named
-        ends, error, bits = step["ends"], step["error"], []
+        step, bits = self._named, []
         for bit in range(self._profile.code_point_width):
             back, place = divmod(bit, 6)
             data = self.places(step, f"data_{place}")
             value = self.slots(before(data, back))
             if bit == 6:  # the only one that comes from two places
                 alone = self.slots(self.places(step, "data_6"))
-                value = select(step["at_least_2"], value, alone)
-            elif bit > 6:
-                value &= step[f"at_least_{form_of_bit(bit)}"]
-            bits.append(ends & (value | error if REPLACEMENT >> bit & 1 else value & ~error))
+                alone &= step["character_1"] & ~step["at_least_2"]
+                value = (value & step["character_2"]) | alone
+            else:
+                value &= step[f"character_{form_of_bit(bit)}"]
+            bits.append(value | step["error"] if REPLACEMENT >> bit & 1 else value)
         return bits
 
     def _known_fault(self, end: Stage) -> tuple[Value, list[Value]]:

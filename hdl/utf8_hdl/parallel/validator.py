@@ -1,10 +1,10 @@
 """The validator: beats of bytes pass through, and their texts are judged."""
 
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from .. import rules
@@ -14,36 +14,18 @@ from ..design import Design
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
 from ..layouts import OFFSET_WIDTH, Kind, beat_layout, verdict_layout
-from ..logic import any_of, minus, saturating_counter, select, up
+from ..logic import select
 from ..profile import UNICODE, ErrorSpan, Profile, checked_profile
-from .detection import SequenceDetector, bit_of_count
-
-UNIT_BITS = 3
-"""A text is counted in units of eight bytes, or of a beat, if that has more.
-
-So an error that is found in a unit begins in it, or in the one before.
-"""
-
-STAGES_OF_SEARCH = 9
-"""The last of the stages in which the first error of a beat is found."""
-
-
-class Candidate(NamedTuple):
-    """What may be the first error of a beat: whether there is one, its lane, and all else."""
-
-    error: Value
-    lane: Value
-    rest: Value
+from .detection import DATA, SequenceDetector
+from .first_error import FirstError, probe_layout
 
 
 class Validator(Design):
     """Says with the last beat of a text whether the text is well-formed UTF-8.
 
-    The logic of :class:`~utf8_hdl.parallel.detection.SequenceDetector`, and behind it: *search* for
-    the first error in the lanes, in several stages; *locate* where it begins, in units of the text;
-    *count* the units, in which the error is the first of its text; and *tally* them, for the
-    verdict at its end. That is a pipeline of twelve stages for any number of lanes, with the flow
-    control of :mod:`utf8_hdl.flow_control.credit`.
+    The stages of :class:`~utf8_hdl.parallel.detection.SequenceDetector`, and behind them those of
+    :class:`~utf8_hdl.parallel.first_error.FirstError`: twelve for any number of lanes, with the
+    flow control of :mod:`utf8_hdl.flow_control.credit`.
 
     What it promises:
 
@@ -88,10 +70,7 @@ class Validator(Design):
         As given.
     probes : SimpleNamespace
         Signals for proofs. ``arrives``, ``arriving``: a beat is in the last stage, and its verdict.
-        ``found``, of the beat in stage 9: True if the sequence that the beat before left
-        ``unfinished`` is an error, and a bit for each of its bytes except one; True if there is an
-        ``error`` in the lanes, the ``lane`` in which the first one ends, and a bit for each of its
-        ``more`` bytes. Of the beat in stage 11: the ``kind`` of the first of these errors.
+        ``found``: see :func:`~utf8_hdl.parallel.first_error.probe_layout`.
 
     Members
     -------
@@ -126,26 +105,17 @@ class Validator(Design):
                 "o": Out(stream.Signature(judged)),
             }
         )
-        more = len(self._of_length)
-        found = {
-            "unfinished": 1,
-            "unfinished_more": more,
-            "error": 1,
-            "lane": lanes.bit_length() - 1,
-            "more": more,
-            "kind": Kind,
-        }
         self.probes = SimpleNamespace(
             arrives=Signal(name="arrives"),
             arriving=Signal(verdict.size, name="arriving"),
-            found=Signal(data.StructLayout(found), name="found"),
+            found=Signal(probe_layout(lanes, len(self._of_length)), name="found"),
         )
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         credit = Credit(m, self.i, self.o)
         lanes = SequenceDetector(credit, self.i, self.profile)
-        tallied, verdict = self._judge(credit, self._search(credit, lanes))
+        tallied, verdict = self._judge(credit, lanes)
         payload = Cat(
             credit.store(lanes.paired, lanes.paired["beat"]),
             credit.store(tallied, verdict),
@@ -157,40 +127,6 @@ class Validator(Design):
         ]
         credit.finish()
         return m
-
-    def _search(self, credit: Credit, lanes: SequenceDetector) -> Stage:
-        """Up to stage 9: the first error in the lanes, among ever fewer candidates."""
-        step = lanes.named() if self._whole_sequence else lanes.ended
-        names = [*self._of_kind, *self._of_length]
-        known = [
-            lanes.slots(lanes.places(step, name)) if name.startswith("data") else step[name]
-            for name in names
-        ]
-        unfinished, *found = (
-            Candidate(step[self._error][slot], Const(0, 0), Cat(fact[slot] for fact in known))
-            for slot in range(self.lanes + 1)
-        )
-        stages = range(credit.stages, STAGES_OF_SEARCH)
-        levels = self.lanes.bit_length() - 1
-        for stage in stages:
-            step = credit.stage(f"search_{stage}", "the first error of more lanes").carry("last")
-            if stage == stages.start:
-                step.register("unfinished", Cat(unfinished.error, unfinished.rest))
-            else:
-                step.carry("unfinished")
-            for _ in range(stage - stages.start, levels, len(stages)):
-                found = [_first(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
-            errors, places, rest = (Cat(part) for part in zip(*found, strict=True))
-            kept = [
-                step.register("found_error", errors),
-                step.register("found_lane", places),
-                step.register("found_rest", rest),
-            ]
-            found = [
-                Candidate(*(_part(whole, n, len(found)) for whole in kept))
-                for n in range(len(found))
-            ]
-        return step
 
     @property
     def _error(self) -> str:
@@ -211,98 +147,23 @@ class Validator(Design):
         longest = longest if self._whole_sequence else max(longest - 1, 3)
         return [f"at_least_{count}" for count in range(2, longest + 1)]
 
-    def _locate(self, credit: Credit, found: Stage) -> Stage:
-        """Stage 10: where the beat's first error begins.
+    def _judge(self, credit: Credit, lanes: SequenceDetector) -> tuple[Stage, Value]:
+        """The last stage, and the verdict: the first error of the text, at its end."""
+        step = lanes.named() if self._whole_sequence else lanes.ended
 
-        What the beat before left unfinished comes before all lanes, and begins before lane 0.
-        """
-        locate = credit.stage("locate", "where the beat's first error begins")
-        unfinished, rest_of_it = found["unfinished"][0], found["unfinished"][1:]
-        rest = select(unfinished, rest_of_it, found["found_rest"])
-        lane = found["found_lane"]
-        # How many bytes before its place an error begins, a bit for each. In the lanes, that is the
-        # place of its last byte; if it was left unfinished, lane 0, which is a byte more.
-        in_lanes = Cat(found["found_rest"][len(self._of_kind) :], Const(0, 1))
-        in_unfinished = Cat(Const(1, 1), rest_of_it[len(self._of_kind) :])
-        back = select(unfinished, in_unfinished, in_lanes)
-
-        probe = self.probes.found
-        locate.m.d.comb += [
-            probe.unfinished.eq(unfinished),
-            probe.unfinished_more.eq(rest_of_it[len(self._of_kind) :]),
-            probe.error.eq(found["found_error"]),
-            probe.lane.eq(lane),
-            probe.more.eq(found["found_rest"][len(self._of_kind) :]),
-        ]
-        last, begins = found["last"], locate.signal("text_begins", init=1)
-        phase = locate.signal("phase", max(0, UNIT_BITS - len(lane)))
-        phase_now = phase & ~begins.replicate(len(phase))
-        with locate.m.If(found.valid):
-            locate.m.d.sync += [begins.eq(last), phase.eq(up(phase_now))]
-        front, place = Cat(Const(0, len(lane)), phase_now), Cat(lane, phase_now)
-        locate.register("begins", begins)
-        locate.register("ends_unit", phase_now.all())
-        locate.register("wrong", found.valid & (unfinished | found["found_error"]))
-        locate.register(
-            "before_unit",
-            select(unfinished, _is_less(front, in_unfinished), _is_less(place, in_lanes)),
-        )
-        locate.register("place", select(unfinished, front, place))
-        locate.register("back", back)
-        locate.register("of_kind", rest[: len(self._of_kind)])
-        return locate.carry("last")
-
-    def _count(self, credit: Credit, located: Stage) -> Stage:
-        """Stage 11: whether a unit of the text is over, and whether it is the text's first error.
-
-        A unit that is over is *due*. It is counted with the last beat of the next one, or with the
-        first error, unless that begins before.
-        """
-        count = credit.stage("count", "whether a unit is over, and whether the error is the first")
-        begins, ends_unit, wrong = located["begins"], located["ends_unit"], located["wrong"]
-        last = located["last"]
-        due, seen = count.signal("due"), count.signal("seen")
-        due_now, seen_now = due & ~begins, seen & ~begins
-        # In a text's first beat nothing is due: so `seen` may be left over from the text before.
-        counts = select(wrong, ~located["before_unit"], ends_unit) & due_now & ~seen
-        with count.m.If(located.valid):
-            count.m.d.sync += [
-                due.eq(ends_unit | (due_now & ~counts)),
-                seen.eq(seen_now | wrong),
+        def facts(names: list[str]) -> list[Value]:
+            """In slots; bits of bytes are known of places."""
+            return [
+                lanes.slots(lanes.places(step, name)) if name in DATA else step[name]
+                for name in names
             ]
-        count.register("clears", located.valid & begins)
-        count.register("counts", located.valid & counts)
-        count.register("is_first", wrong & ~seen_now)
-        count.register("fails", last & (seen_now | wrong))
-        back, place = located["back"], located["place"]
-        bits = [back[n] for n in range(len(back))]
-        steps = Cat(bit_of_count(bits, n) for n in range(len(back).bit_length()))
-        low = place[:UNIT_BITS]
-        count.register("low", minus(low, steps)[:UNIT_BITS])
-        count.register("borrow", _is_less(low, back))
-        count.register("high", place[UNIT_BITS:])
-        return count.carry("of_kind")
 
-    def _judge(self, credit: Credit, found: Stage) -> tuple[Stage, Value]:
-        """Stages 10 to 12, and the verdict: the first error of the text, at its end."""
-        located = self._locate(credit, found)
-        counted = self._count(credit, located)
-        kind = self._kind(located, counted)
-        credit.m.d.comb += Value.cast(self.probes.found.kind).eq(kind)
-        tally = credit.stage("tally", "the first error of the text, and the units before it")
-        position = Cat(
-            counted["low"], minus(counted["high"], counted["borrow"])[: len(counted["high"])]
-        )
-        width = self.offset_width - len(position)
-        units, over = saturating_counter(
-            tally, "units", width, counted["clears"], counted["counts"]
-        )
-        first = tally.signal("first", 3 + len(position), reset_less=True)
-        with tally.m.If(counted["is_first"]):
-            tally.m.d.sync += first.eq(Cat(kind, position))
-        highest = Cat(Const(0, 3), over.replicate(len(position)))
-        verdict = Cat(Const(1, 1), first | highest, units)
-        return tally, Mux(tally.carry("fails")["fails"], verdict, 0)
+        errors, kinds, lengths = step[self._error], facts(self._of_kind), facts(self._of_length)
+        probe = self.probes.found
+        first = FirstError(credit.stage, credit.stages, step, errors, kinds, lengths, probe)
+        kind = self._kind(first.located, first.counted)
+        credit.m.d.comb += Value.cast(probe.kind).eq(kind)
+        return first.tally(kind, self.offset_width)
 
     def _kind(self, located: Stage, counted: Stage) -> Value:
         """The kind of the beat's first error, for stage 12."""
@@ -317,25 +178,3 @@ class Validator(Design):
             found = select(cut, Const(Kind.TRUNCATED.value >> bit & 1, 1), of_byte)
             bits.append(found | noncharacter)
         return Cat(bits)
-
-
-def _is_less(place: Value, steps: Value) -> Value:
-    """Whether a place is less than a number, of which bit n says whether it is more than n."""
-    width = (len(steps) - 1).bit_length()
-    less = (
-        steps[n] & any_of(place[:width] == lower for lower in range(n + 1))
-        for n in range(len(steps))
-    )
-    return ~place[width:].any() & any_of(less)
-
-
-def _part(whole: Value, number: int, parts: int) -> Value:
-    """One of some equal parts of a vector."""
-    width = len(whole) // parts
-    return whole[number * width : (number + 1) * width]
-
-
-def _first(one: Candidate, other: Candidate) -> Candidate:
-    """The first error among the lanes of two candidates."""
-    lane = Cat(select(one.error, one.lane, other.lane), ~one.error)
-    return Candidate(one.error | other.error, lane, select(one.error, one.rest, other.rest))

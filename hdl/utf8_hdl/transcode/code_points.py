@@ -21,7 +21,8 @@ from amaranth.hdl import Cat, Const, Value
 from ..encoding_scheme import EncodingScheme
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
-from ..layouts import elements
+from ..layouts import Kind, elements
+from ..logic import any_of
 from ..profile import REPLACEMENT
 
 STAGES = 7
@@ -38,6 +39,31 @@ class Unit(NamedTuple):
 
     bits: list[Value]
     kept: Value
+
+
+class Reading(NamedTuple):
+    """What the reader of an encoding finds."""
+
+    made: Stage
+    """Its last stage."""
+    found: Stage
+    """The stage before, in which vectors with a bit for each slot say of errors:"""
+    error: Value
+    """There is one."""
+    kind: list[Value]
+    """The bits of its kind."""
+    at_least: list[Value]
+    """It covers at least two units, at least three, and so on."""
+
+
+KINDS = tuple(f"error_kind_{bit}" for bit in range(3))
+"""Registers with the bits of the kind of an error."""
+
+
+def register_kinds(stage: Stage, errors: dict[Kind, Value]) -> None:
+    """Register the kinds of errors. A slot has one of them at most."""
+    for bit, name in enumerate(KINDS):
+        stage.register(name, any_of(of for kind, of in errors.items() if kind.value >> bit & 1))
 
 
 def make_code_points(

@@ -5,24 +5,30 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
-from ..checks import DEFAULT_LANES, checked_lanes, checked_type
+from ..checks import DEFAULT_LANES, checked_integer, checked_lanes, checked_type
 from ..design import Design
 from ..encoding_scheme import EncodingScheme
 from ..flow_control.credit import CHUNK, Credit
 from ..flow_control.stage import Stage
-from ..layouts import TEXT_STATUS, beat_layout, elements
+from ..layouts import OFFSET_WIDTH, TEXT_STATUS, beat_layout, elements, report_layout
 from ..logic import named, select
 from ..packing import Packing
+from ..parallel.first_error import probe_layout
 from ..profile import UNICODE, Profile, checked_profile
 from . import utf8, utf16, utf32
-from .code_points import any_of_fours
+from .code_points import Reading, any_of_fours
+from .report import report_errors
 
 ENCODINGS: dict[int, Any] = {1: utf8, 2: utf16, 4: utf32}
 """The encodings, by the bytes of a code unit."""
 
 MOST_UNITS = 128
 """How many units a beat of the output may have."""
+
+LEAST_REPORT_WIDTH = 6
+"""The least bits of the offset in a report: eight units of UTF-32, and whether there are more."""
 
 BYTE_ORDER_MARK = 0xFEFF
 
@@ -56,7 +62,8 @@ class Transcoder(Design):
     3. The output is that of CPython's ``bytes.decode(source, "replace").encode(target)``, and from
        UTF-8 and UTF-16 also that of WHATWG's decoders. All beats are full except those with
        ``last``. Each text ends with ``last``, if need be in a beat without bytes, and there
-       ``error`` is high if the text had an error.
+       ``error`` is high if the text had an error. With ``errors``, ``kind`` and ``offset`` are
+       those of the first error, and ``count`` is the number of errors; both numbers saturate.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care, and so is what is in a lane without ``keep``.
@@ -78,6 +85,11 @@ class Transcoder(Design):
         Encoding schemes of input and output. If they are the same, ill-formed text is repaired.
     strip_bom : bool
         Whether a byte order mark, U+FEFF at the beginning of a text, is left out.
+    errors : bool
+        Whether ``o.p.user`` reports the first error of a text and the number of errors.
+    report_width : int
+        Bits of ``offset`` and ``count`` in that report: 6 to 32, with 64 lanes from 7, with 128
+        from 8.
 
     Raises
     ------
@@ -88,7 +100,7 @@ class Transcoder(Design):
 
     Attributes
     ----------
-    profile, lanes, source, target, strip_bom
+    profile, lanes, source, target, strip_bom, errors, report_width
         As given.
     places : int
         How many units a beat of the input may have.
@@ -101,13 +113,16 @@ class Transcoder(Design):
         Signals for proofs: those of ``packing``; ``dense``, the beat of units whose bytes are at
         the output; of the beat in stage 8 ``arrives``, its valid bit; ``arriving``, its units,
         ``keep`` and ``last``, slot 0 first; and ``errors``, a bit for each 16 slots with an error.
+        If errors are reported, ``found`` as in a :class:`~utf8_hdl.parallel.validator.Validator`,
+        and ``error_count``, of the beat in stage 11 the number of errors.
 
     Members
     -------
     i : ``In(stream.Signature(beat_layout(lanes)))``
         Beats of bytes.
     o : ``Out(stream.Signature(beat_layout(out_lanes, user=TEXT_STATUS)))``
-        Beats of bytes, and whether their text had an error.
+        Beats of bytes, and whether their text had an error. With ``errors``, ``user`` has the
+        layout ``report_layout(report_width)``.
     """
 
     i: Any
@@ -122,11 +137,16 @@ class Transcoder(Design):
         source: EncodingScheme = EncodingScheme.UTF_8,
         target: EncodingScheme = EncodingScheme.UTF_16LE,
         strip_bom: bool = False,
+        errors: bool = False,
+        report_width: int = OFFSET_WIDTH,
     ) -> None:
         self.profile, lanes = checked_profile(profile), checked_lanes(lanes)
         self.lanes = lanes
         self.source, self.target = EncodingScheme(source), EncodingScheme(target)
         self.strip_bom = checked_type("strip_bom", strip_bom, bool)
+        self.errors = checked_type("errors", errors, bool)
+        least = max(LEAST_REPORT_WIDTH, bits_for(lanes))
+        self.report_width = checked_integer("report_width", report_width, least, OFFSET_WIDTH)
         if profile.highest > HIGHEST:
             raise ValueError(
                 f"a transcoder needs a profile up to U+10FFFF, unicode or ucs2, not {profile.name}"
@@ -141,19 +161,25 @@ class Transcoder(Design):
             names = f"{self.source.value} to {self.target.value}"
             raise ValueError(f"from {names} there may be up to {most} lanes, not {lanes}")
         self.out_lanes = self._units * self.target.unit_bytes
+        user = report_layout(self.report_width) if errors else TEXT_STATUS
         super().__init__(
             {
                 "i": In(stream.Signature(beat_layout(lanes))),
-                "o": Out(stream.Signature(beat_layout(self.out_lanes, user=TEXT_STATUS))),
+                "o": Out(stream.Signature(beat_layout(self.out_lanes, user=user))),
             }
         )
-        self.packing = Packing(self._units, self._width, 1)
+        self.packing = Packing(
+            self._units, self._width, TEXT_STATUS.size, user.size - TEXT_STATUS.size
+        )
         slots = dict(beat_layout(self._units + self._in_slot, self._width).members)
         self.probes = self.packing.probes
         self.probes.arrives = Signal()
         self.probes.arriving = Signal(data.StructLayout(slots), name="arriving")
         self.probes.errors = Signal(-(-(self.places + 1) // 16))
-        self.probes.dense = Signal(beat_layout(self._units, self._width, 1), name="dense")
+        self.probes.dense = Signal(beat_layout(self._units, self._width, user.size), name="dense")
+        lengths = {1: profile.longest_form - 1, 2: 1, 4: 0}[size]
+        self.probes.found = Signal(probe_layout(self.places, lengths), name="found")
+        self.probes.error_count = Signal(range(self.places + 2), name="error_count")
 
     @property
     def _has_pairs(self) -> bool:
@@ -173,12 +199,14 @@ class Transcoder(Design):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         credit = Credit(m, self.i, self.o, more=2)
-        make = ENCODINGS[self.source.unit_bytes].read(credit, self.i, self.profile, self.source)
-        write = self._write(credit, make)
-        merge = self._merge(credit, make, write)
-        m.d.comb += self.probes.comes.eq(merge.valid)
+        size, probes = self.source.unit_bytes, self.probes
+        reading: Reading = ENCODINGS[size].read(credit, self.i, self.profile, self.source)
+        write = self._write(credit, reading.made)
+        merge = self._merge(credit, reading.made, write)
+        m.d.comb += probes.comes.eq(merge.valid)
         beat = (merge[name] for name in ("data", "keep", "last", "error"))
-        self._deliver(m, self.packing.add(credit, *beat))
+        report = report_errors(reading, size, self.report_width, probes) if self.errors else ()
+        self._deliver(m, self.packing.add(credit, *beat, report))
         credit.finish()
         return m
 
@@ -232,7 +260,9 @@ class Transcoder(Design):
         )
         for number, begin in enumerate(range(0, len(bits), CHUNK)):
             chunk = slice(begin, begin + CHUNK)
-            with m.If(write.copy(f"valid_{number}", make.valid)):
+            # Two copies in a row: the first one is far from what needs the second one.
+            arrives = make.copy(f"valid_{number}", make.next_valid)
+            with m.If(write.copy(f"valid_{number}", arrives)):
                 m.d.sync += bits[chunk].eq(own[chunk])
         for name, width in ("data", self._width), ("keep", 1):
             whole = Value.cast(held[name])
@@ -252,7 +282,7 @@ class Transcoder(Design):
             p.data.eq(Cat(_byte(value, number) for value in values for number in order)),
             p.keep.eq(Cat(keep.replicate(size) for keep in elements(dense, "keep"))),
             p.last.eq(dense.last),
-            p.user.error.eq(dense.user),
+            Value.cast(p.user).eq(dense.user),
         ]
 
     def _text_error(self, write: Stage, ends: Signal) -> Value:

@@ -8,9 +8,21 @@ from .. import rules
 from ..encoding_scheme import EncodingScheme
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
+from ..layouts import Kind
 from ..logic import any_of, select
 from ..profile import Profile
-from .code_points import Unit, constant, in_slots, make_code_points, numbers_of, read_units, wait
+from .code_points import (
+    KINDS,
+    Reading,
+    Unit,
+    constant,
+    in_slots,
+    make_code_points,
+    numbers_of,
+    read_units,
+    register_kinds,
+    wait,
+)
 
 FIRST_OF_PAIRS = 0x10000
 """The lowest code point that is a pair of surrogates in UTF-16."""
@@ -19,7 +31,7 @@ SURROGATE_BITS = 0b11011
 """The five highest bits of a surrogate. The next one is set in a low surrogate."""
 
 
-def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Stage:
+def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Reading:
     """Of UTF-16 (Unicode D91): a pair of surrogates, or any other unit, is a code point.
 
     A surrogate alone is an error, unless the profile accepts surrogates. So is a byte that is left
@@ -54,15 +66,23 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> St
     alone = high & Cat(~(low if profile.accept_surrogates else low | part), last)
     behind_high = Cat(no_high, high[:-1])
     paired, lone_low = in_slots(low) & behind_high, in_slots(low) & ~behind_high
-    error = in_slots(classify["refused"] | part) | (paired & Cat(no_high, beyond[:-1]))
+    errors = {
+        Kind.NONCHARACTER: in_slots(classify["refused"]),
+        Kind.TRUNCATED: in_slots(part),
+        Kind.OUT_OF_RANGE: paired & Cat(no_high, beyond[:-1]),
+    }
+    two_units = paired
     if not profile.accept_surrogates:
-        error |= alone | lone_low
+        errors[Kind.SURROGATE] = alone | lone_low
+        two_units |= in_slots(part) & behind_high
     pair.register("token", (in_slots(classify["there"]) & ~high) | in_slots(part) | alone)
-    pair.register("error", error)
-    pair.register("paired", paired)
+    pair.register("error", any_of(errors.values()))
+    register_kinds(pair, errors)
+    pair.load(paired=paired, two_units=two_units)
     pair.carry("last", "longer_2", "longer_3", *unit)
 
-    step = wait(credit, "token", "error", "paired", "last", "longer_2", "longer_3", *unit)
+    facts = "token", "error", "paired", "two_units", "last", "longer_2", "longer_3"
+    step = wait(credit, *facts, *KINDS, *unit)
     own = [_with_before(step, f"unit_{bit}") for bit in range(16)]
     paired, error = step["paired"], step["error"]
     ten_of_high = [Cat(no_high, levels[:-1]) for levels in own[:10]]
@@ -74,7 +94,8 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> St
     code_points = [levels & right for levels in (code_points + top)[: profile.code_point_width]]
     longer = [paired | Cat(Const(1, 1), step[f"longer_{count}"]) for count in (2, 3)]
     longer = [levels & right for levels in [*longer, paired]]
-    return make_code_points(credit, step["token"], error, code_points, longer)
+    made = make_code_points(credit, step["token"], error, code_points, longer)
+    return Reading(made, step, error, [step[name] for name in KINDS], [step["two_units"]])
 
 
 def _with_before(step: Stage, name: str) -> Value:

@@ -8,12 +8,23 @@ from .. import rules
 from ..encoding_scheme import EncodingScheme
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
-from ..logic import any_of
+from ..layouts import Kind
 from ..profile import Profile
-from .code_points import Unit, constant, in_slots, make_code_points, numbers_of, read_units, wait
+from .code_points import (
+    KINDS,
+    Reading,
+    Unit,
+    constant,
+    in_slots,
+    make_code_points,
+    numbers_of,
+    read_units,
+    register_kinds,
+    wait,
+)
 
 
-def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Stage:
+def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Reading:
     """Of UTF-32 (Unicode D90): each unit is a code point, or an error if the profile refuses it.
 
     So are one to three bytes that are left over at the end of a text.
@@ -31,16 +42,35 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> St
     )
     for count, begin in (2, 7), (3, 11), (4, 16):
         refuse.register(f"longer_{count}", Cat(value[begin:width].any() for value in values))
-    kept = ["there", "part", "last", *(f"unit_{bit}" for bit in range(width))]
-    refuse.carry(*kept)
+    longer = [f"longer_{count}" for count in (2, 3, 4)]
+    kept = ["there", "last", *(f"unit_{bit}" for bit in range(width))]
+    refuse.carry("part", *kept)
 
-    reasons, longer_than = ["too_high", "surrogate", "noncharacter"], (2, 3, 4)
-    step = wait(credit, *reasons, *kept, *(f"longer_{count}" for count in longer_than))
-    refused = any_of(step[reason] for reason in reasons)
-    token, error = step["there"] | step["part"], refused | step["part"]
+    name = credit.stage("name", "why a unit is an error").carry(*kept, *longer)
+    there, part = refuse["there"], refuse["part"]
+    too_high, surrogate, noncharacter = (
+        there & refuse[reason] for reason in ("too_high", "surrogate", "noncharacter")
+    )
+    register_kinds(
+        name,
+        {
+            Kind.OUT_OF_RANGE: too_high,
+            Kind.SURROGATE: surrogate,
+            Kind.NONCHARACTER: noncharacter,
+            Kind.TRUNCATED: part,
+        },
+    )
+    name.register("token", there | part)
+    name.register("error", too_high | surrogate | noncharacter | part)
+
+    step = wait(credit, "token", "error", *KINDS, *kept, *longer)
+    error = step["error"]
     code_points = [in_slots(step[f"unit_{bit}"] & ~error) for bit in range(width)]
-    longer = [in_slots(step[f"longer_{count}"] & step["there"] & ~error) for count in longer_than]
-    return make_code_points(credit, in_slots(token), in_slots(token & error), code_points, longer)
+    at_least = [in_slots(step[name] & step["there"] & ~error) for name in longer]
+    token = in_slots(step["token"])
+    made = make_code_points(credit, token, in_slots(error), code_points, at_least)
+    kinds = [in_slots(step[name]) for name in KINDS]
+    return Reading(made, step, in_slots(error), kinds, [])
 
 
 def write(step: Stage, width: int) -> list[Unit]:

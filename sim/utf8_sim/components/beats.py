@@ -153,6 +153,42 @@ def right_text(size: int, characters: bytes, letter: bytes) -> bytes:
     return characters * many + letter * (rest // len(letter))
 
 
+CLOSE_BITS = 10
+"""Up to two to the power of this, offsets around every power of two are tried in every mode."""
+
+MIDDLE_BITS = 16
+"""Up to two to the power of this, offsets half-way to the next power are tried, too."""
+
+
+def far_bits(design: Any) -> int:
+    """Up to two to the power of this, a long campaign has an error after every power of two."""
+    return 20 if design.lanes >= 4 else 19
+
+
+def powers_of_two(bits: Iterable[int]) -> Bins:
+    """A bin for zero, and bins that begin with powers of two."""
+    return Bins((0, *(1 << bit for bit in bits)))
+
+
+def first_errors(design: Any, characters: bytes, letter: bytes, wrong: bytes) -> list[Part]:
+    """Texts that are right up to an offset, made of ``characters`` and letters, then ``wrong``."""
+
+    def wrong_at(offset: int) -> Piece:
+        return right_text(offset, characters, letter) + wrong, True
+
+    # A short text after each far one: an offset that is not cleared shows itself there.
+    far = (
+        wrong_at(size)
+        for bit in range(CLOSE_BITS + 1, far_bits(design) + 1)
+        for size in (1 << bit, *[3 << bit - 1] * (bit <= MIDDLE_BITS), 0)
+    )
+    close = (wrong_at((1 << bit) + n) for bit in range(CLOSE_BITS + 1) for n in (-1, 0, 1))
+    return [
+        made_part("first errors around powers of two", design, close),
+        made_part("first errors far away", design, far, is_long=True),
+    ]
+
+
 def beats_of(data: np.ndarray, keep: np.ndarray, last: int = 0) -> Columns:
     """Beats by their lanes; ``last`` is for the last one."""
     shape = data.shape if data.shape[1] > 1 else len(data)

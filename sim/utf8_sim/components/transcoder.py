@@ -6,11 +6,21 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from utf8_hdl import EncodingScheme, Profile, Transcoder
+from utf8_hdl import EncodingScheme, Kind, Profile, Transcoder
 from utf8_hdl.profile import NONCHARACTERS
 
-from ..campaign import Bins, Part, boundary_values, class_name, edges_of, toggled_values
+from ..campaign import (
+    Bins,
+    Part,
+    beginnings,
+    boundary_encodings,
+    boundary_values,
+    class_name,
+    edges_of,
+    toggled_values,
+)
 from ..command_line import COMMAND_LINES
+from ..golden.decoder import decode
 from ..golden.encoder import encode_as
 from ..golden.timing import Packing
 from ..golden.transcoder import (
@@ -27,18 +37,24 @@ from ..golden.transcoder import (
 )
 from ..hostile import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
 from ..stimulus import LAST, Piece
+from ..tools.words import plural
 from ..trace import Columns, Trace
 from . import beats
 from .beats import (
     BEATS,
+    CLOSE_BITS,
     BeatComponent,
     BeatCoverage,
     InLanes,
     broken_rules,
+    far_bits,
     far_texts,
+    first_errors,
     made_part,
+    powers_of_two,
     show_beat,
     together,
+    verdict,
 )
 from .component import Levels, OwnValues, Row, register
 from .transcoder_report import (
@@ -133,6 +149,36 @@ class Units:
         return [self.text(value) for value in sorted(values)]
 
     @property
+    def pairs(self) -> bool:
+        """Whether the profile has code points above U+FFFF."""
+        return self.profile.highest >= FIRST_OF_PAIRS
+
+    @property
+    def errors(self) -> list[bytes]:
+        """Units that are errors, also side by side; in UTF-16 there may be none."""
+        if self.size == UTF_8:
+            return [b"\xe1", b"\xff"]
+        values = [HIGH[0], LOW[0]] * (not self.profile.accept_surrogates)
+        values += [NONCHARACTERS[1]] * (not self.profile.accept_noncharacters)
+        values += [self.highest] * (self.size == UTF_32)
+        return list(map(self.unit, values))
+
+    @property
+    def kinds(self) -> set[Kind]:
+        """The kinds of errors that there are."""
+        if self.size == UTF_8:
+            texts = [*boundary_encodings(self.profile), *beginnings(self.profile)]
+            found = {token.kind for text in texts for token in decode(text, self.profile)}
+            return found - {Kind.NONE}
+        is_there = {
+            Kind.TRUNCATED: True,
+            Kind.SURROGATE: not self.profile.accept_surrogates,
+            Kind.NONCHARACTER: not self.profile.accept_noncharacters,
+            Kind.OUT_OF_RANGE: self.profile.highest < self.highest,
+        }
+        return {kind for kind, there in is_there.items() if there}
+
+    @property
     def starts(self) -> list[bytes]:
         """What can be unfinished before a unit: in UTF-16 a high surrogate; first, nothing."""
         high = [HIGH[0], HIGH[-1]] if self.size == UTF_16 else []
@@ -153,7 +199,27 @@ def campaign(design: Any, seed: int) -> list[Part]:
         pieces = _unit_texts(design, units, seed) | pieces
     pieces["a byte order mark in every beat"] = _mark_in_every_beat(design, units)
     stock = b"".join([*units.edges, *units.boundaries])
-    return [*parts, *(made_part(name, design, some, stock) for name, some in pieces.items())]
+    parts += [made_part(name, design, some, stock) for name, some in pieces.items()]
+    return [*parts, *_reports(design, units)] if design.errors else parts
+
+
+def _reports(design: Any, units: Units) -> list[Part]:
+    """Texts with a first error at some offset, and texts with some number of errors."""
+    letter = units.unit(0x41)
+    characters = b"".join(map(units.text, (0x7F, 0x80, 0x800, FIRST_OF_PAIRS)[: 3 + units.pairs]))
+    wrong = b"\xff" + letter if units.size == UTF_8 else letter[:1]
+
+    def many(bits: Iterable[int], around: Iterable[int]) -> Iterator[Piece]:
+        for bit, more, error in product(bits, around, units.errors):
+            yield error * ((1 << bit) + more), True
+            yield letter + error, True  # shows a number that is not cleared
+
+    far = range(CLOSE_BITS + 1, far_bits(design) - units.size.bit_length() + 2)
+    return [
+        *first_errors(design, characters, letter, wrong),
+        made_part("errors by number", design, many(range(CLOSE_BITS + 1), (-1, 0, 1))),
+        made_part("very many errors", design, many(far, (0,)), is_long=True),
+    ]
 
 
 def _unit_texts(design: Any, units: Units, seed: int) -> dict[str, Iterable[Piece]]:
@@ -347,6 +413,15 @@ class TranscoderCoverage(BeatCoverage):
             self.column = self.title = "place"
         self._out_size = UNIT_BYTES[design.target]
         self.errors = self.points("text", ["without an error", "with an error"])
+        self._reports = design.errors
+        labels = (kind.label if kind in units.kinds else "" for kind in Kind)
+        self._kinds = self._of_reports("first error", labels)
+        bits = min(far_bits(design) + 1, design.report_width)
+        unit_bits = self._size.bit_length() - 1
+        self._offsets = powers_of_two(range(unit_bits, bits))
+        self._numbers = powers_of_two(range(bits - unit_bits if units.errors else 1))
+        self._first_at = self._of_reports("first error at byte", self._offsets.labels)
+        self._many = self._of_reports("errors in a text", self._numbers.labels)
         rests = range(design.out_lanes // self._out_size + 1)
         self.rests = self.points("last output", (f"{count} units" for count in rests))
         self.written_classes = _written(self._out_size, design.profile)
@@ -385,12 +460,24 @@ class TranscoderCoverage(BeatCoverage):
         self.written += np.bincount(rows, minlength=len(self.written))
         is_last = taken["o.last"] != 0
         self.errors += np.bincount(taken["o.error"][is_last], minlength=2)
+        if self._reports:
+            self._count_reports(taken, is_last)
         counts = np.count_nonzero(is_there[is_last], axis=1)
         self.rests += np.bincount(counts, minlength=len(self.rests))
 
         numbers = self._output_beats.numbers(is_last)
         with_error = numbers[is_last & (taken["o.error"] != 0)] + 1
         self._errors_after += OUT_BEATS.counts(with_error)
+
+    def _of_reports(self, name: str, labels: Iterable[str]) -> np.ndarray:
+        """Cover points of a transcoder that reports errors."""
+        return self.points(name, labels if self._reports else ())
+
+    def _count_reports(self, taken: Columns, is_last: np.ndarray) -> None:
+        errors = taken["o.error"] != 0
+        self._kinds += np.bincount(taken["o.kind"][errors], minlength=len(self._kinds))
+        self._first_at += self._offsets.counts(taken["o.offset"][errors])
+        self._many += self._numbers.counts(taken["o.count"][is_last])
 
     def count_beats(self, items: Columns, numbers: np.ndarray) -> None:
         if self._mark is not None:
@@ -421,7 +508,10 @@ def _written(size: int, profile: Profile) -> list[range]:
 
 def show_text(beat: Levels) -> str:
     """The bytes of an output, and what is said of its text."""
-    return show_beat(beat, "o") + " error" * beat["o.error"]
+    shown = show_beat(beat, "o") + " error" * beat["o.error"]
+    if beat["o.error"] and "o.count" in beat:
+        shown += f": {verdict(beat)}, {plural(beat['o.count'], 'error')}"
+    return shown
 
 
 _TRIED = (
@@ -456,6 +546,14 @@ class TranscoderComponent(BeatComponent):
         *(
             {"source": source, "target": target, "strip_bom": True}
             for source, target in _BIG_ENDIAN
+        ),
+        *(
+            {"source": source, "errors": True}
+            for source in (
+                EncodingScheme.UTF_8,
+                EncodingScheme.UTF_16LE,
+                EncodingScheme.UTF_32LE,
+            )
         ),
     )
     live: ClassVar = {

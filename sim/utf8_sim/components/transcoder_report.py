@@ -6,16 +6,17 @@ from typing import Any, TextIO
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import EncodingScheme
+from utf8_hdl import EncodingScheme, Kind
 
 from ..golden.timing import Timing
 from ..stimulus import LAST
 from ..tools.words import plural
 from ..trace import Columns, Trace
-from .headers import BEATS, THROUGHPUT
+from .headers import BEATS, KINDS, THROUGHPUT
 from .report import (
     BOOLEANS,
     KEEP,
+    LABELS,
     Beginning,
     Places,
     Report,
@@ -36,6 +37,9 @@ class TranscoderReport(Report):
         """Of the texts that have ended at the input and not yet at the output."""
         self._bytes = Beginning()
         self._wrong = Places()
+        #: The number of errors, and the first ones by their kinds; of a transcoder that reports it.
+        self._errors = 0
+        self._first = {kind: Places("%d of text %d") for kind in Kind}
 
     def add(self, trace: Trace) -> None:
         accepted = trace.accepted()
@@ -49,9 +53,16 @@ class TranscoderReport(Report):
         lengths, self._lengths_in = np.split(self._lengths_in, [len(sizes)])
         if self._file:
             ended = slice(len(lengths))  # a design that is wrong may end more texts than there are
-            flags = BOOLEANS.take(errors[ended])
-            self._file.write(json_lines(_TEXT, lengths, sizes[ended], flags))
-        self._wrong.add(self._texts + np.flatnonzero(errors))
+            texts = {name: column[is_last][ended] for name, column in taken.items()}
+            self._file.write(_lines_of(texts, lengths, sizes[ended]))
+        numbers = self._texts + np.arange(len(sizes))
+        self._wrong.add(numbers[errors != 0])
+        if "o.count" in taken:
+            self._errors += int(taken["o.count"][is_last].sum(dtype=np.int64))
+            kinds, offsets = (taken[name][is_last] for name in ("o.kind", "o.offset"))
+            for kind, places in self._first.items():
+                of_kind = (errors != 0) & (kinds == kind.value)
+                places.add(offsets[of_kind], numbers[of_kind])
         self._texts += len(sizes)
         self._beats_out += len(is_last)
         self._bytes.add(bytes_of(taken))
@@ -59,7 +70,8 @@ class TranscoderReport(Report):
     def lines(self) -> list[Text]:
         errors = Text(f"errors      {self._wrong.count}")
         if self._wrong.count:
-            errors.append(f", U+FFFD instead, in text {self._wrong}", "red")
+            many = f" {self._errors} times" if self._errors else ""
+            errors.append(f", U+FFFD instead{many}, in text {self._wrong}", "red")
         return [
             Text(f"begins      {self._bytes}".rstrip()),
             Text(f"texts       {self._texts}"),
@@ -67,10 +79,23 @@ class TranscoderReport(Report):
             Text(f"bytes out   {self._bytes.count} in {plural(self._beats_out, 'beat')}"),
             self._pace(self.inputs),
             errors,
+            *self._error_lines(self._first),
         ]
 
 
 _TEXT = '{"length": %d, "bytes": %d, "error": %s}\n'
+_REPORT = '{"length": %d, "bytes": %d, "error": %s, "kind": %s, "offset": %s, "count": %d}\n'
+
+
+def _lines_of(texts: Columns, lengths: np.ndarray, sizes: np.ndarray) -> str:
+    """Texts as lines of JSON, from their last beats."""
+    errors = texts["o.error"]
+    flags = BOOLEANS.take(errors)
+    if "o.count" not in texts:
+        return json_lines(_TEXT, lengths, sizes, flags)
+    kinds = LABELS.take(np.where(errors, texts["o.kind"], len(Kind)))
+    offsets = np.where(errors, texts["o.offset"].astype(object), "null")
+    return json_lines(_REPORT, lengths, sizes, flags, kinds, offsets, texts["o.count"])
 
 
 def encode(text: str, design: Any) -> bytes:
@@ -91,10 +116,26 @@ def ports(design: Any) -> str:
 // m_axis_*         the text in {target}: dense beats
 //   tdata          bytes, the first one lowest
 //   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
-//   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed
+{_user(design)}
 //
 // While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
 // m_axis_tdata has where m_axis_tkeep is low."""
+
+
+def _user(design: Any) -> str:
+    """What is in ``tuser``."""
+    if not design.errors:
+        return """\
+//   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed"""
+    width = design.report_width
+    offset, count = f"tuser[{width + 3}:4]", f"tuser[{2 * width + 3}:{width + 4}]"
+    return f"""\
+//   tuser          with tlast, a report of errors; else zero
+//   tuser[0]       error: there is U+FFFD in place of what was not well-formed
+//   tuser[3:1]     kind of the first error:
+{KINDS}
+//   {offset:<14} offset: how many bytes of the text are before it; all ones if they are more
+//   {count:<14} count: how many errors there were; all ones if they are more"""
 
 
 def promises(timing: Timing) -> str:

@@ -13,7 +13,6 @@ from ..golden.decoder import decode, form_maximum
 from ..golden.encoder import encode_as
 from ..golden.timing import Credit
 from ..golden.validator import ValidatorModel
-from ..stimulus import Piece
 from ..trace import Columns, Trace
 from . import headers
 from .beats import (
@@ -21,8 +20,9 @@ from .beats import (
     BeatComponent,
     BeatCoverage,
     campaign,
-    made_part,
-    right_text,
+    far_bits,
+    first_errors,
+    powers_of_two,
     show_beat,
     show_verdict,
     verdict,
@@ -32,39 +32,12 @@ from .report import BOOLEANS, LABELS, Places, Report, Sizes, json_lines
 
 TIMING = Credit(stages=12)
 
-CLOSE_BITS = 10
-"""Up to two to the power of this, offsets around every power of two are tried in every mode."""
-
-
-MIDDLE_BITS = 16
-"""Up to two to the power of this, offsets half-way to the next power are tried, too."""
-
-
-def far_bits(design: Any) -> int:
-    """Up to two to the power of this, the campaign has an error after every power of two."""
-    return 20 if design.lanes >= 4 else 19
-
 
 def validator_campaign(design: Any, seed: int) -> list[Part]:
     """What all components with lanes have, and texts that are right up to a far offset."""
     longest = design.profile.longest_form
     characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
-
-    def wrong_at(offset: int) -> Piece:
-        return right_text(offset, characters, b"A") + b"\xffA", True
-
-    # A short text after each far one: an offset that is not cleared shows itself there.
-    far = (
-        wrong_at(size)
-        for bit in range(CLOSE_BITS + 1, far_bits(design) + 1)
-        for size in (1 << bit, *[3 << bit - 1] * (bit <= MIDDLE_BITS), 0)
-    )
-    close = (wrong_at((1 << bit) + n) for bit in range(CLOSE_BITS + 1) for n in (-1, 0, 1))
-    return [
-        *campaign(design, seed),
-        made_part("first errors around powers of two", design, close),
-        made_part("first errors far away", design, far, is_long=True),
-    ]
+    return [*campaign(design, seed), *first_errors(design, characters, b"A", b"\xffA")]
 
 
 class VerdictCoverage(BeatCoverage):
@@ -79,7 +52,7 @@ class VerdictCoverage(BeatCoverage):
         self.wrong = self.points("first error", (f"lane {lane}" for lane in range(self.lanes)))
         width = engine.interface.pin("o.offset").width
         far = far_bits(engine.design)
-        self._offsets = Bins((0, *(1 << n for n in range(min(width, far + 1)))))
+        self._offsets = powers_of_two(range(min(width, far + 1)))
         self._errors_at = self.points("first error at byte", self._offsets.labels)
         self._highest = (1 << width) - 1
         self._saturated = self.points("offset", ["that is the highest"] if width <= far else [])

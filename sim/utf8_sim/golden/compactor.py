@@ -24,12 +24,16 @@ class Dense(NamedTuple):
     brought_by: np.ndarray
     """For each beat the input that brings it about."""
     cut: np.ndarray
-    error: np.ndarray
+    kind: np.ndarray
+    """With ``last``, of the first error of a text the kind, or 0, and the offset; how many errors
+    it has. Only a transcoder has them."""
+    offset: np.ndarray
+    errors: np.ndarray
 
     @classmethod
     def of(cls, beats: int, lanes: int, parts: int = 1) -> "Dense":
         """Room for beats."""
-        sizes = beats * lanes * parts, beats * lanes, *[beats] * 4
+        sizes = beats * lanes * parts, beats * lanes, *[beats] * 6
         return cls(*(np.zeros(size, dtype=np.int64) for size in sizes))
 
 

@@ -14,6 +14,10 @@ from .decoder import (
     FFFF,
     FIRST_SURROGATE,
     LAST_SURROGATE,
+    NONCHARACTER,
+    NONE,
+    OUT_OF_RANGE,
+    SURROGATE,
     Rules,
     checked_values,
     form_maximum,
@@ -26,13 +30,15 @@ LONGEST = 8
 
 
 @kernel
-def is_refused(value, rules):  # type: ignore[no-untyped-def]
-    """Whether a value is no character. One of 64 bits may come as a negative number."""
+def kind_of(value, rules):  # type: ignore[no-untyped-def]
+    """Why a value is no character; NONE if it is one. One of 64 bits may be a negative number."""
     if value < 0 or value > rules.highest:
-        return True
+        return OUT_OF_RANGE
     if FIRST_SURROGATE <= value <= LAST_SURROGATE:
-        return not rules.accept_surrogates
-    return FFFE <= value <= FFFF and not rules.accept_noncharacters
+        return NONE if rules.accept_surrogates else SURROGATE
+    if FFFE <= value <= FFFF and not rules.accept_noncharacters:
+        return NONCHARACTER
+    return NONE
 
 
 @kernel
@@ -69,7 +75,7 @@ def encode_values(rules, values, last, encoded):  # type: ignore[no-untyped-def]
     """Fill in the bytes of some values; how many they are."""
     count = 0
     for item in range(len(values)):
-        refused = is_refused(values[item], rules)
+        refused = kind_of(values[item], rules) != NONE
         value = REPLACEMENT if refused else values[item]
         length = shortest_form(value)
         for place in range(length):
@@ -108,7 +114,7 @@ def encode_as(value: int, length: int | None = None) -> bytes:
 
 def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
     """The bytes an encoder gives for a value, and whether they are those of U+FFFD."""
-    refused = bool(is_refused(value, Rules.of(profile)))
+    refused = bool(kind_of(value, Rules.of(profile)) != NONE)
     return encode_as(REPLACEMENT if refused else value), refused
 
 

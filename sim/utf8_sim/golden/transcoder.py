@@ -25,10 +25,11 @@ from .decoder import (
     NONE,
     OWN,
     PENDING,
+    TRUNCATED,
     Reader,
     decode_lane,
 )
-from .encoder import byte_of, is_refused, shortest_form
+from .encoder import byte_of, kind_of, shortest_form
 from .kernels import integers, kernel
 from .model import Outputs
 
@@ -105,16 +106,18 @@ class State(NamedTuple):
     """Of the text."""
 
 
-FOUND_SIZE = 3
-PLACE, VALUE, ERROR = range(FOUND_SIZE)
+FOUND_SIZE = 4
+PLACE, VALUE, ERROR, SIZE = range(FOUND_SIZE)
 MOST_FOUND = 2 * FOUND_SIZE
-"""Numbers of a code point that was found: where it ends, U+FFFD for an error, and whether it is
-one. A unit brings about two at most.
+"""Numbers of a code point that was found: the place in which it ends; its value, U+FFFD for an
+error; the kind of error, or 0; and for an error, of how many places it is. A unit brings about two
+at most.
 """
 
-FILLED, UNITS_BEFORE, HAS_ERROR, IS_BEFORE, UNPAIRED = range(5)
-"""Numbers of the text: bytes in the buffer; units in the beats before; whether there was an error;
-whether no unit of this beat is in the buffer; a high surrogate in the place before, or 0.
+FILLED, UNITS_BEFORE, IS_BEFORE, UNPAIRED, FIRST_KIND, FIRST_UNIT, ERRORS = range(7)
+"""Numbers of the text: bytes in the buffer; units in the beats before; whether no unit of this beat
+is in the buffer; a high surrogate in the place before, or 0; of the first error the kind, or 0, and
+the unit with which it begins; errors so far.
 """
 
 
@@ -138,7 +141,9 @@ def transcode(forms, rules, state, begins, data, keep, last, dense):  # type: ig
             count = _end_of_beat(forms, state, dense, count, beat, 0)
             emit(state.buffer, state.text[FILLED], forms.out_lanes, 1, dense, count)
             dense.brought_by[count], dense.last[count] = beat, 1
-            dense.error[count] = state.text[HAS_ERROR]
+            dense.kind[count] = state.text[FIRST_KIND]
+            dense.offset[count] = state.text[FIRST_UNIT] * forms.from_unit
+            dense.errors[count] = state.text[ERRORS]
             count += 1
             _begin_text(state)
     return count
@@ -179,26 +184,26 @@ def _read(forms, rules, state, data, keep, begin, place):  # type: ignore[no-unt
     if size == UTF_16:
         return _read_16(rules, state, place, unit, kept)
     if kept == size:
-        return _check(rules, state, 0, place, unit)
-    return _found(state, 0, place, REPLACEMENT, 1) if kept else 0
+        return _check(rules, state, 0, place, unit, 1)
+    return _found(state, 0, place, REPLACEMENT, TRUNCATED, 1) if kept else 0
 
 
 @kernel
-def _found(state, number, place, value, error):  # type: ignore[no-untyped-def]
+def _found(state, number, place, value, error, size):  # type: ignore[no-untyped-def]
     """Note one more code point: how many there are then."""
     at = number * FOUND_SIZE
     state.found[at + PLACE] = place
     state.found[at + VALUE] = value
     state.found[at + ERROR] = error
+    state.found[at + SIZE] = size
     return number + 1
 
 
 @kernel
-def _check(rules, state, number, place, value):  # type: ignore[no-untyped-def]
-    """Note a value, which is an error if it is no character."""
-    if is_refused(value, rules):
-        return _found(state, number, place, REPLACEMENT, 1)
-    return _found(state, number, place, value, 0)
+def _check(rules, state, number, place, value, size):  # type: ignore[no-untyped-def]
+    """Note a value of so many places, which is an error if it is no character."""
+    kind = kind_of(value, rules)
+    return _found(state, number, place, value if kind == NONE else REPLACEMENT, kind, size)
 
 
 @kernel
@@ -208,8 +213,8 @@ def _read_8(rules, state, place, byte, kept):  # type: ignore[no-untyped-def]
     number = 0
     for where, token in ((place - 1, CUT), (place, OWN)):
         if state.two[token + LENGTH]:
-            error = 0 if state.two[token + KIND] == NONE else 1
-            number = _found(state, number, where, state.two[token + CODE_POINT], error)
+            value, kind = state.two[token + CODE_POINT], state.two[token + KIND]
+            number = _found(state, number, where, value, kind, state.two[token + LENGTH])
     return number
 
 
@@ -220,18 +225,19 @@ def _read_16(rules, state, place, unit, kept):  # type: ignore[no-untyped-def]
     state.text[UNPAIRED] = 0
     if kept == 1:
         # One error together with the high surrogate before it, if that is refused.
+        size = 2 if high else 1
         if high and rules.accept_surrogates:
-            number = _check(rules, state, number, place - 1, high)
-        return _found(state, number, place, REPLACEMENT, 1)
+            number, size = _check(rules, state, number, place - 1, high, 1), 1
+        return _found(state, number, place, REPLACEMENT, TRUNCATED, size)
     if kept and high and FIRST_LOW <= unit <= LAST_LOW:
         value = FIRST_OF_PAIRS + (high - FIRST_HIGH << 10) + unit - FIRST_LOW
-        return _check(rules, state, number, place, value)
+        return _check(rules, state, number, place, value, 2)
     if high:
-        number = _check(rules, state, number, place - 1, high)
+        number = _check(rules, state, number, place - 1, high, 1)
     if kept and FIRST_HIGH <= unit <= LAST_HIGH:
         state.text[UNPAIRED] = unit
     elif kept:
-        number = _check(rules, state, number, place, unit)
+        number = _check(rules, state, number, place, unit, 1)
     return number
 
 
@@ -248,7 +254,11 @@ def _reach(forms, state, dense, count, beat, place):  # type: ignore[no-untyped-
 def _write(forms, state, at, dense, count, beat):  # type: ignore[no-untyped-def]
     """Put the units of a code point into the buffer; how many beats were put out so far."""
     place, value = state.found[at + PLACE], state.found[at + VALUE]
-    state.text[HAS_ERROR] |= state.found[at + ERROR]
+    if state.found[at + ERROR] != NONE:
+        if state.text[FIRST_KIND] == NONE:
+            state.text[FIRST_KIND] = state.found[at + ERROR]
+            state.text[FIRST_UNIT] = state.text[UNITS_BEFORE] + place + 1 - state.found[at + SIZE]
+        state.text[ERRORS] += 1
     units_of_bom = 3 if forms.from_unit == UTF_8 else 1
     is_first = state.text[UNITS_BEFORE] + place + 1 == units_of_bom
     if forms.strip_bom and value == BOM and is_first:
@@ -287,7 +297,9 @@ class TranscoderModel(Reader):
     def __init__(self, design: Any) -> None:
         super().__init__(design.profile)
         self._forms = Forms.of(design)
-        sizes = MOST_FOUND, 4 * self._forms.out_lanes, 5
+        #: Bits of the numbers in the report; 0 without one.
+        self._report_width = design.report_width if design.errors else 0
+        sizes = MOST_FOUND, 4 * self._forms.out_lanes, ERRORS + 1
         others = (np.zeros(size, dtype=np.int64) for size in sizes)
         self._all = State(self._state, self._two, *others)
 
@@ -299,5 +311,11 @@ class TranscoderModel(Reader):
         arguments = self._forms, self._rules, self._all, integers(begins), *given, dense
         count = transcode.run(steps, *arguments)
         columns = dense_columns(dense, count, (out_lanes, out_lanes), np.dtype(np.uint8))
-        columns["o.error"] = dense.error[:count].astype(np.uint8)
+        columns["o.error"] = (dense.kind[:count] != NONE).astype(np.uint8)
+        if self._report_width:
+            columns["o.kind"] = dense.kind[:count].astype(np.uint8)
+            numbers = {"o.offset": dense.offset, "o.count": dense.errors}
+            for name, column in numbers.items():
+                shown = np.minimum(column[:count], 2**self._report_width - 1)
+                columns[name] = shown.astype(np.min_scalar_type(2**self._report_width - 1))
         return Outputs(columns, dense.brought_by[:count], dense.cut[:count])

@@ -75,6 +75,10 @@ UTF_32_TO_16 = transcoder("utf-32le", "utf-16le")
 UTF_16_TO_32 = transcoder("utf-16le", "utf-32le")
 MARK_FROM_8 = transcoder("utf-8", "utf-16le", lanes=2, strip_bom=True)
 MARK_FROM_16 = transcoder("utf-16le", "utf-8", lanes=2, strip_bom=True)
+REPORT_FROM_8, REPORT_FROM_16 = (
+    DesignSpec("transcoder", lanes=4, own={"source": source, "errors": True})
+    for source in ("utf-8", "utf-16le")
+)
 BIG_16_TO_8 = transcoder("utf-16be", "utf-8")
 BIG_8_TO_32 = transcoder("utf-8", "utf-32be", lanes=2)
 
@@ -435,8 +439,8 @@ FAULTS = (
         FLOW,
         DECODER_2,
         "credit",
-        "numbers.append(up(numbers[-1]))",
-        "numbers.append(up(number))",
+        "other if ahead % 2 else one",
+        "other if ahead in (1, 2) else one",
     ),
     # --- the encoder, pipelined ---
     Fault(
@@ -1042,6 +1046,46 @@ FAULTS = (
         "code_points",
         "keep.any() & ~keep.all() for keep",
         "keep[0] & ~keep[1:].any() for keep",
+    ),
+    Fault(
+        "the number of errors goes on from text to text",
+        FORMS,
+        REPORT_FROM_8,
+        "report",
+        'with tally.m.If(counted["clears"]):',
+        'with tally.m.If(counted["clears"] & 0):',
+    ),
+    Fault(
+        "errors are counted with twelve bits",
+        FAR,
+        REPORT_FROM_8,
+        "report",
+        "more = (total + number)[: width + 1]",
+        "more = Cat((total + number)[:12], Const(0, width - 11))",
+    ),
+    Fault(
+        "a unit that is over is not counted before an error",
+        LANES,
+        REPORT_FROM_16,
+        "first_error",
+        'select(wrong, ~located["before_unit"], ends_unit)',
+        "select(wrong, Const(0, 1), ends_unit)",
+    ),
+    Fault(
+        "a report comes with the text before",
+        FORMS,
+        REPORT_FROM_16,
+        "packing",
+        'Cat(stage["user"], stage["late"])',
+        'Cat(stage["user"], before["late"])',
+    ),
+    Fault(
+        "an error begins with half a unit, and not with the half of a pair before",
+        FORMS,
+        REPORT_FROM_16,
+        "utf16",
+        "two_units |= in_slots(part) & behind_high",
+        "two_units |= in_slots(part) & Const(0, len(behind_high))",
     ),
     Fault(
         "the error flag of a text is kept for the next one",

@@ -63,6 +63,16 @@ def flips(number: Value) -> Value:
     return Cat(number[:bit].all() for bit in range(len(number)))
 
 
+def flips_next(lowest: Value, odd: Value, number: Value) -> Value:
+    """Which bits change with a step in the next cycle, whether there is one in this cycle or not.
+
+    ``lowest`` says whether the lowest bit does. ``odd`` says whether the number is odd in the next
+    cycle; only then does each other bit change below which all are ones. The bits from the second
+    one on may be read in this cycle: a step to an odd number changes the lowest one only.
+    """
+    return Cat(lowest, (odd & number[1:bit].all() for bit in range(1, len(number))))
+
+
 def up(number: Value) -> Value:
     """The number after one, in plain gates."""
     return number ^ flips(number)

@@ -13,7 +13,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 
-from reference import BOUNDARY_BYTES, ref_tokens, ref_transcoded
+from reference import BOUNDARY_BYTES, ref_errors, ref_tokens, ref_transcoded
 
 TEXTS = 150
 PIECES = [c.encode() for c in "Aé€😀"] * 5 + [bytes([byte]) for byte in BOUNDARY_BYTES]
@@ -114,7 +114,17 @@ def check_transcoded(sent: AxiStreamFrame, frame: AxiStreamFrame, width: int) ->
     text = bytes(byte for byte, keep in zip(sent.tdata, kept_of(sent), strict=True) if keep)
     data, error = ref_transcoded(text, SOURCE, TARGET)
     check_dense(list(data), frame, width)
-    assert list(frame.tuser[::width]) == [0] * (len(frame.tkeep) // width - 1) + [error], text
+    user = report(text) if "REPORTS" in os.environ else error
+    assert list(frame.tuser[::width]) == [0] * (len(frame.tkeep) // width - 1) + [user], text
+
+
+def report(text: bytes) -> int:
+    """What a transcoder says of a text's errors."""
+    errors = ref_errors(text, SOURCE)
+    if not errors:
+        return 0
+    first = errors[0]
+    return 1 | KINDS.index(first.kind) << 1 | first.offset << 4 | len(errors) << 36
 
 
 def check_compacted(sent: AxiStreamFrame, frame: AxiStreamFrame, width: int) -> None:

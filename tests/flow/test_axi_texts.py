@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ runner.test(hdl_toplevel=module, test_module="axi_texts", build_dir=folder, test
 needs_cocotb = needs("iverilog", modules=["cocotb", "cocotbext"])
 
 
-def run_texts(folder: Path, component: str, verilog: str, own: dict[str, str]) -> str:
+def run_texts(folder: Path, component: str, verilog: str, own: dict[str, Any]) -> str:
     """What cocotb says."""
     (folder / "design.v").write_text(verilog)
     [module] = re.findall(r"^module (\w+)", verilog, re.M)
@@ -33,6 +34,7 @@ def run_texts(folder: Path, component: str, verilog: str, own: dict[str, str]) -
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     environment = {"PYTHONPATH": path, "COMPONENT": component, "COCOTB_ANSI_OUTPUT": "0"}
     environment |= {"SOURCE": own.get("source", "utf-8"), "TARGET": own.get("target", "utf-16le")}
+    environment |= {"REPORTS": "1"} if own.get("errors") else {}
     ran = subprocess.run(
         arguments, cwd=folder, env=os.environ | environment,
         capture_output=True, text=True, check=False,
@@ -40,7 +42,7 @@ def run_texts(folder: Path, component: str, verilog: str, own: dict[str, str]) -
     return ran.stdout + ran.stderr
 
 
-def verilog_of(component: str, lanes: int, own: dict[str, str]) -> str:
+def verilog_of(component: str, lanes: int, own: dict[str, Any]) -> str:
     return generate(DesignSpec(component, lanes=lanes, own=own).make(UNICODE))
 
 
@@ -53,6 +55,7 @@ TRANSCODERS = [
     {"target": "utf-16be"},
     {"source": "utf-16be", "target": "utf-32le"},
     {"source": "utf-32le"},
+    *({"source": source, "errors": True} for source in ("utf-8", "utf-16be", "utf-32le")),
 ]
 
 
@@ -67,7 +70,7 @@ TRANSCODERS = [
         *[("compactor", lanes, {}) for lanes in (8, 1, 16)],
         *[("transcoder", lanes, {}) for lanes in (1, 2, 16)],
     ],
-    ids=lambda value: " ".join(value.values()) if isinstance(value, dict) else None,
+    ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
 def test_texts_come_through(component, lanes, own, tmp_path):
     said = run_texts(tmp_path, component, verilog_of(component, lanes, own), own)
@@ -88,6 +91,8 @@ def test_texts_come_through(component, lanes, own, tmp_path):
         ("decoder", "m_axis_tdata", r"(\1) | 1"),
         ("decoder", "s_axis_tready", "1'b1"),
         ("transcoder", "m_axis_tuser", "1'b0"),
+        ("transcoder reports", "m_axis_tuser", r"(\1) & ~68'h20"),
+        ("transcoder reports", "m_axis_tuser", r"(\1) & ~(68'h2 << 36)"),
         ("transcoder", "m_axis_tkeep", r"(\1) | 2"),
         ("transcoder", "m_axis_tdata", r"(\1) | 1"),
         ("transcoder", "s_axis_tready", "1'b1"),
@@ -99,7 +104,9 @@ def test_texts_come_through(component, lanes, own, tmp_path):
 )
 def test_broken_verilog_is_noticed(component, port, wrong, tmp_path):
     assign = rf"(?ms)^  assign {port} = (.*?);$"
-    broken, found = re.subn(assign, f"  assign {port} = {wrong};", verilog_of(component, 4, {}))
+    component, *reports = component.split()
+    own = {"errors": True} if reports else {}
+    broken, found = re.subn(assign, f"  assign {port} = {wrong};", verilog_of(component, 4, own))
     assert found == 1
-    said = run_texts(tmp_path, component, broken, {})
+    said = run_texts(tmp_path, component, broken, own)
     assert re.search(r" PASS=\d FAIL=[1-4] ", said), said[-3000:]

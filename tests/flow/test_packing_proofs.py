@@ -181,8 +181,8 @@ FLAWS: dict[tuple[str, str], tuple[str, str] | list[tuple[str, str]]] = {
         "self._control, PLACES * self._banks - self._more - 1",
     ),
     ("timing", "a beat that waits is gone"): (
-        "taken = o.valid & o.ready",
-        "taken = o.valid",
+        "taken, odd = o.valid & o.ready, number[0]",
+        "taken, odd = o.valid, number[0]",
     ),
     ("passes", "a write to the place that is read is lost"): (
         "write.en.eq(writes_now)",

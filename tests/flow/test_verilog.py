@@ -223,6 +223,8 @@ def test_verilator_has_no_warning(variant, tmp_path):
         ("transcoder", 2, "ucs2", {"source": "utf-16le", "target": "utf-8"}),
         ("transcoder", 16, "unicode", {"target": "utf-8", "strip_bom": True}),
         ("transcoder", 64, "unicode", {"target": "utf-16be"}),
+        ("transcoder", 8, "unicode", {"target": "utf-32le", "errors": True}),
+        ("transcoder", 4, "ucs2", {"source": "utf-32le", "target": "utf-8", "errors": True}),
         ("transcoder", 32, "unicode", {"source": "utf-32le", "target": "utf-8"}),
         ("transcoder", 4, "unicode", {"source": "utf-32le", "target": "utf-16le"}),
     ],

@@ -27,7 +27,7 @@ from utf8_sim.components import component_of
 from utf8_sim.components.encoder import value_classes
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.golden.decoder import DecoderModel, Rules
-from utf8_sim.golden.encoder import is_refused
+from utf8_sim.golden.encoder import kind_of
 from utf8_sim.golden.model import feed_all
 from utf8_sim.hostile import LONG_RUN, bytes_of, text_ends, texts
 from utf8_sim.lockstep import Lockstep
@@ -119,7 +119,7 @@ def test_code_points_are_of_all_kinds(profile):
     for members in value_classes(profile):
         inside = (values >= members[0]) & (values <= members[-1])
         assert {members[0], members[-1]} <= {*values[inside].tolist()}
-    refused = np.array([is_refused(value, Rules.of(profile)) for value in values.tolist()])
+    refused = np.array([kind_of(value, Rules.of(profile)) for value in values.tolist()])
     assert 0.1 < refused.mean() < 0.9
     assert np.bitwise_or.reduce(values) == 2**32 - 1
     assert max(longest_runs(values).values()) >= LONG_RUN

@@ -61,14 +61,13 @@ A single table of 32 places would be slower: a table of distributed memory has 1
 the banks in turn, a bank's address has a cycle more to follow ``o.ready``.
 """
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from ..logic import any_of, flips, moved, select, sum_with_carry, unmerged, up
+from ..logic import any_of, flips, flips_next, moved, select, sum_with_carry, unmerged, up
 from .stage import Stage
 
 PLACES = 16
@@ -101,12 +100,6 @@ def next_places(number: Value) -> tuple[Value, Value]:
     """The places of a number and the one behind it: in the bank of even ones, and of odd ones."""
     place = number[1 : 1 + PLACE_WIDTH]
     return select(number[0], up(place), place), place
-
-
-def even_flips(number: Value) -> Value:
-    """Which bits of the place of the next even number change if a number is counted up."""
-    even, _ = next_places(number)
-    return select(number[0], Const(0, len(even)), flips(even))
 
 
 def followed(own: Value, now: Value, flips: Value, ready: Value) -> Value:
@@ -393,7 +386,7 @@ class Credit:
         latency = self.stages + self._banks
         assert self.stages >= BEFORE_MEMORY
         assert latency + 3 <= PLACES * self._banks - self._more
-        taken = o.valid & o.ready
+        taken, odd = o.valid & o.ready, number[0]
         control = self._control
         was_taken = control.signal("was_taken")
         m.d.sync += was_taken.eq(taken)
@@ -402,31 +395,32 @@ class Credit:
         arrived = [
             select(was_taken, more.any(), same.any()) for same, more in pairwise(self._compared())
         ]
-        numbers = [number]
-        for _ in arrived[1:]:
-            numbers.append(up(numbers[-1]))
 
-        def foreseen(name: str, of: Callable[[Value], Value]) -> Value:
-            """Some bits of the number of the next cycle; zeros if its beat is not there by then.
+        def is_there(name: str, one: Value, other: Value) -> Value:
+            """Whether the next beat is there in the next cycle, if its number is of a kind.
 
-            They are known two cycles before, for each number that may be the next one by then. So
-            ``o.ready`` has two lookup tables on its way to a register.
+            ``one`` says whether this cycle's number is of that kind, ``other`` whether the one
+            behind it is. All is known two cycles before, for each number that may be the next one
+            by then: so ``o.ready`` has two lookup tables on its way to a register.
             """
             early, late = [], []
-            for ahead, (is_there, each) in enumerate(zip(arrived, numbers, strict=True)):
-                bits = of(each)
-                early.append(control.signal(f"{name}_early_{ahead}", len(bits)))
-                m.d.sync += early[-1].eq(bits & is_there.replicate(len(bits)))
+            for ahead, there in enumerate(arrived):
+                early.append(control.signal(f"{name}_early_{ahead}"))
+                m.d.sync += early[-1].eq(there & (other if ahead % 2 else one))
             known = [select(was_taken, more, same) for same, more in pairwise(early)]
             for ahead, (same, more) in enumerate(pairwise(known)):
-                late.append(control.signal(f"{name}_{ahead}", len(same)))
+                late.append(control.signal(f"{name}_{ahead}"))
                 m.d.sync += late[-1].eq(select(taken, more, same))
             return select(taken, late[1], late[0])
 
-        flips_of = {"next": foreseen("flips", flips)}
-        m.d.sync += control.adopt(o.valid).eq(flips_of["next"][0])
+        is_valid = is_there("there", Const(1, 1), Const(1, 1))
+        is_odd = is_there("odd_there", odd, ~odd)
+        m.d.sync += control.adopt(o.valid).eq(is_valid)
+        flips_of = {"next": flips_next(is_valid, is_odd, number)}
         if self._banks == 2:
-            flips_of["even"] = foreseen("even_flips", even_flips)
+            even, _ = next_places(number)
+            is_even = is_there("even_there", ~odd, odd)
+            flips_of["even"] = is_even.replicate(len(even)) & flips(even)
         self._count_output(flips_of)
         self._give_credit()
 

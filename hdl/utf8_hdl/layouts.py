@@ -196,7 +196,15 @@ def report_layout(width: int = OFFSET_WIDTH) -> data.StructLayout:
         All zero except with ``last``: ``error`` (1), the text had an error; of the first one
         ``kind`` (:class:`Kind`, 3) and ``offset``, the number of bytes of the text before it;
         ``count``, the number of errors. Offset and count saturate at all ones.
+
+    Raises
+    ------
+    TypeError
+        If ``width`` is not an integer.
+    ValueError
+        If it is out of range.
     """
+    width = checked_integer("width", width, MIN_OFFSET_WIDTH, OFFSET_WIDTH)
     return data.StructLayout({"error": 1, "kind": Kind, "offset": width, "count": width})
 
 

@@ -65,8 +65,8 @@ class Packing:
     Parameters
     ----------
     lanes, width, user_width, late_width : int
-        Values of a beat, bits of a value, and bits of what comes with the last one of a text: with
-        the beat, and two cycles later.
+        Values of a beat; bits of a value; bits that come with a text's last beat, ``user``; and
+        bits that come two cycles later and are added to these.
 
     Attributes
     ----------

@@ -201,7 +201,7 @@ def test_the_report_sums_up():
 def test_the_report_names_the_first_error_of_each_text():
     texts = "41 80 FF / 42 / ED A0 80 / 43 44 45 46 47 F0"
     report = squeezed(run("simulate", *NARROW, "--errors", "--hex", texts).out)
-    begin = report.index("errors 3, U+FFFD instead 6 times, in text 0, 2, 3")
+    begin = report.index("errors 6, U+FFFD instead, in 3 texts: 0, 2, 3; first errors")
     assert report[begin + 1 : begin + 4] == [
         "unexpected-continuation 1 at byte 1 of text 0",
         "surrogate 1 at byte 0 of text 2",
@@ -284,8 +284,8 @@ def test_the_header_says_what_is_reported(folder):
     assert run("generate", *NARROW, "--errors", "-o", "out.v")[0] == 0
     text = Path("out.v").read_text()
     assert "output wire [67:0] m_axis_tuser" in text
-    assert "//   tuser[35:4]    offset: how many bytes of the text are before it" in text
-    assert "//   tuser[67:36]   count: how many errors there were" in text
+    assert "//   tuser[35:4]    offset: bytes of the input text before it" in text
+    assert "//   tuser[67:36]   count: the number of errors" in text
 
 
 # --- wrong usage --------------------------------------------------------------------------------

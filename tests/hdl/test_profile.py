@@ -100,6 +100,11 @@ def test_a_name_that_cannot_stand_in_generated_files_is_refused(name):
             for design in (Decoder, Encoder, Validator, Transcoder)
         ),
         (lambda: Transcoder(strip_bom="no"), "strip_bom must be a bool, not 'no'"),
+        (lambda: Transcoder(errors=1), "errors must be a bool, not 1"),
+        (
+            lambda: Transcoder(lanes=64, report_width=6),
+            "report_width (lanes=64) must be 7 to 32, not 6",
+        ),
         (lambda: WideDecoder(lanes=8.0), "lanes must be an integer, 0 or more, not 8.0"),
         (lambda: Validator(lanes=True), "lanes must be an integer, 0 or more, not True"),
         (

@@ -378,8 +378,8 @@ class Credit:
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
 
-        ``o.ready`` is far from most registers here. So what follows from it is computed some cycles
-        early, for each number that may be the next one by then.
+        ``o.ready`` is far from most registers here. So presence and parity of the next beat are
+        computed two cycles early, for each number that may be the next one by then.
         """
         m, o, number = self.m, self._o, self.next
         # A beat that is taken lets another one in, which is at the output `latency` + 3 later.
@@ -397,11 +397,10 @@ class Credit:
         ]
 
         def is_there(name: str, one: Value, other: Value) -> Value:
-            """Whether the next beat is there in the next cycle, if its number is of a kind.
+            """True if the next beat is present in the next cycle, and its number has a parity.
 
-            ``one`` says whether this cycle's number is of that kind, ``other`` whether the one
-            behind it is. All is known two cycles before, for each number that may be the next one
-            by then: so ``o.ready`` has two lookup tables on its way to a register.
+            ``one`` is True if this cycle's number has that parity, ``other`` if the one behind it
+            has. So ``o.ready`` has two lookup tables on its way to a register.
             """
             early, late = [], []
             for ahead, there in enumerate(arrived):
@@ -488,7 +487,7 @@ class Credit:
         without need while the source offers one in every cycle.
         """
         m, control, most = self.m, self._control, PLACES * self._banks - self._more
-        # Two less than the beats outstanding and the ones that may be accepted in these two cycles.
+        # Two less than the beats outstanding and the one that may be accepted in this cycle.
         ready, outstanding = control.signal("ready"), control.signal("outstanding", self._width)
         m.d.sync += outstanding.eq(sum_with_carry(self._newest(), ~self.next, ready))
         few = any_of(outstanding == number % (1 << self._width) for number in range(-2, most - 3))

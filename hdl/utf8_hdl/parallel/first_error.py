@@ -1,7 +1,7 @@
 """The first error of each text: its kind and its offset, known with the text's last beat.
 
-Behind the stage in which the errors of a beat are known are the stages up to the twelfth. *Search*
-for the first error in the slots, in several stages; *locate* where it begins, in units of the text;
+These stages follow the one in which the errors of a beat are known, up to stage 12. *Search* for
+the first error in the slots, in several stages; *locate* where it begins, in units of the text;
 *count* the units, in which the error is the first of its text; and *tally* them, for its end.
 """
 
@@ -29,10 +29,11 @@ LAST_OF_SEARCH = 9
 def probe_layout(lanes: int, lengths: int) -> data.StructLayout:
     """Layout of the probe of a first error, for proofs.
 
-    Of a beat in stage 9 it says whether the sequence that the beat before left ``unfinished`` is an
-    error, and of ``unfinished_more`` the bits of its length; whether there is an ``error`` in the
-    lanes, the ``lane`` in which the first one ends, and of ``more`` the bits of its length. Of the
-    beat in stage 11 it says the ``kind`` of the first of these errors.
+    Of the beat in stage 9 it says whether the sequence that the beat before left ``unfinished`` is
+    an error, and with a bit for each lane but one how many it covers, ``unfinished_more``; whether
+    there is an ``error`` in the lanes, the ``lane`` in which the first one ends, and ``more``, a
+    bit for each lane but one that it covers. Of the beat in stage 11 it says the ``kind`` of the
+    first of these errors.
     """
     return data.StructLayout(
         {
@@ -68,11 +69,11 @@ class FirstError:
     errors : Value
         Slots in which an error ends. Slot 0 has what the beat before left unfinished.
     of_kind : list of Value
-        What tells the kind of an error: vectors with a bit for each slot.
+        Bits from which the kind of an error follows: vectors with a bit for each slot.
     of_length : list of Value
         Whether the error in a slot covers at least two lanes, at least three, and so on.
     probe : View
-        Assigned but for its kind, for proofs; it has the layout of :func:`probe_layout`.
+        For proofs, with the layout of :func:`probe_layout`. All but ``kind`` is assigned.
 
     Attributes
     ----------
@@ -199,10 +200,10 @@ class FirstError:
         return count.carry("of_kind")
 
     def tally(self, kind: Value, offset_width: int, lane_bits: int = 0) -> tuple[Stage, Value]:
-        """Stage 12, and what is known in it of a text with its last beat, if there was an error.
+        """Add stage 12; return it, and the verdict on a text with its last beat.
 
-        That is a 1, the kind of the first error, and its offset, which saturates. In an offset,
-        ``lane_bits`` more bits are zero, as the bytes of a lane are counted.
+        That is a 1, the kind of the first error, and its offset, which saturates; or zero without
+        an error. The lowest ``lane_bits`` of an offset are zero, as it counts the bytes of lanes.
         """
         counted = self.counted
         tally = self._new_stage("tally", "the first error of the text, and the units before it")
@@ -223,7 +224,7 @@ class FirstError:
 
 
 def _is_less(place: Value, steps: Value) -> Value:
-    """Whether a place is less than a number, of which bit n says whether it is more than n."""
+    """True if a place is less than a number, whose bit n says that it is more than n."""
     width = (len(steps) - 1).bit_length()
     less = (
         steps[n] & any_of(place[:width] == lower for lower in range(n + 1))

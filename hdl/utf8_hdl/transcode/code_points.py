@@ -42,14 +42,14 @@ class Unit(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What the reader of an encoding finds."""
+    """The last stages of a reader, and the errors of a beat."""
 
     made: Stage
     """Its last stage."""
     found: Stage
-    """The stage before, in which vectors with a bit for each slot say of errors:"""
+    """The stage before. The vectors below are known in it, with a bit for each slot."""
     error: Value
-    """There is one."""
+    """An error ends in the slot."""
     kind: list[Value]
     """The bits of its kind."""
     at_least: list[Value]
@@ -60,8 +60,9 @@ KINDS = tuple(f"error_kind_{bit}" for bit in range(3))
 """Registers with the bits of the kind of an error."""
 
 
-def register_kinds(stage: Stage, errors: dict[Kind, Value]) -> None:
-    """Register the kinds of errors. A slot has one of them at most."""
+def register_errors(stage: Stage, errors: dict[Kind, Value]) -> None:
+    """Register ``error``, and the bits of its kind. A slot has one kind of error at most."""
+    stage.register("error", any_of(errors.values()))
     for bit, name in enumerate(KINDS):
         stage.register(name, any_of(of for kind, of in errors.items() if kind.value >> bit & 1))
 

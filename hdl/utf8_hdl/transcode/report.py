@@ -8,16 +8,16 @@ from ..flow_control.stage import Stage
 from ..parallel.first_error import FirstError
 from .code_points import STAGES, Reading
 
-FOUR = 4
+ADDENDS = 4
 """How many numbers are added in a stage."""
 
 
 def report_errors(reading: Reading, unit_bytes: int, width: int, probes: SimpleNamespace) -> Value:
     """Add the stages of the report; return kind, offset and number of errors, in this order.
 
-    They are beside stages 7 to 12 of the transcoder, and their beats are those of the input. So the
-    report of a text is known 12 cycles after its last beat was accepted. Kind and offset are only
-    then not zero; the number of errors is that of the text so far.
+    They run in parallel with stages 7 to 12 of the transcoder, and their beats are those of the
+    input. So the report of a text is valid 12 cycles after its last beat was accepted. Without an
+    error it is zero then.
 
     Parameters
     ----------
@@ -42,6 +42,7 @@ def report_errors(reading: Reading, unit_bytes: int, width: int, probes: SimpleN
         new_stage, STAGES - 1, reading.found, error, reading.kind, reading.at_least, found
     )
     counted = first.counted
+    # The stages so far are those up to `counted`.
     kind, number = counted["of_kind"], _count(stages[1:], [*iter(error)])
     tally, verdict = first.tally(kind, width, unit_bytes.bit_length() - 1)
     counted.m.d.comb += [Value.cast(found.kind).eq(kind), probes.error_count.eq(number)]
@@ -51,8 +52,8 @@ def report_errors(reading: Reading, unit_bytes: int, width: int, probes: SimpleN
 def _count(stages: list[Stage], numbers: list[Value]) -> Value:
     """The sum of some bits, in the last one of some stages. Each stage adds four numbers."""
     for level, stage in enumerate(stages, start=1):
-        fours = [numbers[begin : begin + FOUR] for begin in range(0, len(numbers), FOUR)]
-        width = (FOUR**level).bit_length()
+        fours = [numbers[begin : begin + ADDENDS] for begin in range(0, len(numbers), ADDENDS)]
+        width = (ADDENDS**level).bit_length()
         numbers = [
             stage.register(f"errors_{n}", sum(four, start=Const(0, 1))[:width])
             for n, four in enumerate(fours)

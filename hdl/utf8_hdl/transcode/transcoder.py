@@ -27,7 +27,7 @@ ENCODINGS: dict[int, Any] = {1: utf8, 2: utf16, 4: utf32}
 MOST_UNITS = 128
 """How many units a beat of the output may have."""
 
-LEAST_REPORT_WIDTH = 6
+MIN_REPORT_WIDTH = 6
 """The least bits of the offset in a report: eight units of UTF-32, and whether there are more."""
 
 BYTE_ORDER_MARK = 0xFEFF
@@ -145,8 +145,9 @@ class Transcoder(Design):
         self.source, self.target = EncodingScheme(source), EncodingScheme(target)
         self.strip_bom = checked_type("strip_bom", strip_bom, bool)
         self.errors = checked_type("errors", errors, bool)
-        least = max(LEAST_REPORT_WIDTH, bits_for(lanes))
-        self.report_width = checked_integer("report_width", report_width, least, OFFSET_WIDTH)
+        least = max(MIN_REPORT_WIDTH, bits_for(lanes))
+        name = f"report_width (lanes={lanes})"
+        self.report_width = checked_integer(name, report_width, least, OFFSET_WIDTH)
         if profile.highest > HIGHEST:
             raise ValueError(
                 f"a transcoder needs a profile up to U+10FFFF, unicode or ucs2, not {profile.name}"
@@ -177,7 +178,7 @@ class Transcoder(Design):
         self.probes.arriving = Signal(data.StructLayout(slots), name="arriving")
         self.probes.errors = Signal(-(-(self.places + 1) // 16))
         self.probes.dense = Signal(beat_layout(self._units, self._width, user.size), name="dense")
-        lengths = {1: profile.longest_form - 1, 2: 1, 4: 0}[size]
+        lengths = {1: profile.longest_form - 1, 2: 1, 4: 0}[size]  # of `Reading.at_least`
         self.probes.found = Signal(probe_layout(self.places, lengths), name="found")
         self.probes.error_count = Signal(range(self.places + 2), name="error_count")
 

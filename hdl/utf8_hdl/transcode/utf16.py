@@ -20,7 +20,7 @@ from .code_points import (
     make_code_points,
     numbers_of,
     read_units,
-    register_kinds,
+    register_errors,
     wait,
 )
 
@@ -76,8 +76,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
         errors[Kind.SURROGATE] = alone | lone_low
         two_units |= in_slots(part) & behind_high
     pair.register("token", (in_slots(classify["there"]) & ~high) | in_slots(part) | alone)
-    pair.register("error", any_of(errors.values()))
-    register_kinds(pair, errors)
+    register_errors(pair, errors)
     pair.load(paired=paired, two_units=two_units)
     pair.carry("last", "longer_2", "longer_3", *unit)
 

@@ -19,7 +19,7 @@ from .code_points import (
     make_code_points,
     numbers_of,
     read_units,
-    register_kinds,
+    register_errors,
     wait,
 )
 
@@ -46,22 +46,16 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
     kept = ["there", "last", *(f"unit_{bit}" for bit in range(width))]
     refuse.carry("part", *kept)
 
-    name = credit.stage("name", "why a unit is an error").carry(*kept, *longer)
+    named = credit.stage("name", "why a unit is an error").carry(*kept, *longer)
     there, part = refuse["there"], refuse["part"]
-    too_high, surrogate, noncharacter = (
-        there & refuse[reason] for reason in ("too_high", "surrogate", "noncharacter")
-    )
-    register_kinds(
-        name,
-        {
-            Kind.OUT_OF_RANGE: too_high,
-            Kind.SURROGATE: surrogate,
-            Kind.NONCHARACTER: noncharacter,
-            Kind.TRUNCATED: part,
-        },
-    )
-    name.register("token", there | part)
-    name.register("error", too_high | surrogate | noncharacter | part)
+    errors = {
+        Kind.OUT_OF_RANGE: there & refuse["too_high"],
+        Kind.SURROGATE: there & refuse["surrogate"],
+        Kind.NONCHARACTER: there & refuse["noncharacter"],
+        Kind.TRUNCATED: part,
+    }
+    register_errors(named, errors)
+    named.register("token", there | part)
 
     step = wait(credit, "token", "error", *KINDS, *kept, *longer)
     error = step["error"]

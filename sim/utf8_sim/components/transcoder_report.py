@@ -68,10 +68,12 @@ class TranscoderReport(Report):
         self._bytes.add(bytes_of(taken))
 
     def lines(self) -> list[Text]:
-        errors = Text(f"errors      {self._wrong.count}")
-        if self._wrong.count:
-            many = f" {self._errors} times" if self._errors else ""
-            errors.append(f", U+FFFD instead{many}, in text {self._wrong}", "red")
+        errors = Text(f"errors      {self._errors or self._wrong.count}")
+        if self._errors:
+            where = plural(self._wrong.count, "text")
+            errors.append(f", U+FFFD instead, in {where}: {self._wrong}; first errors", "red")
+        elif self._wrong.count:
+            errors.append(f", U+FFFD instead, in text {self._wrong}", "red")
         return [
             Text(f"begins      {self._bytes}".rstrip()),
             Text(f"texts       {self._texts}"),
@@ -134,8 +136,8 @@ def _user(design: Any) -> str:
 //   tuser[0]       error: there is U+FFFD in place of what was not well-formed
 //   tuser[3:1]     kind of the first error:
 {KINDS}
-//   {offset:<14} offset: how many bytes of the text are before it; all ones if they are more
-//   {count:<14} count: how many errors there were; all ones if they are more"""
+//   {offset:<14} offset: bytes of the input text before it; all ones if they are more
+//   {count:<14} count: the number of errors; all ones if they are more"""
 
 
 def promises(timing: Timing) -> str:

@@ -25,8 +25,8 @@ class Dense(NamedTuple):
     """For each beat the input that brings it about."""
     cut: np.ndarray
     kind: np.ndarray
-    """With ``last``, of the first error of a text the kind, or 0, and the offset; how many errors
-    it has. Only a transcoder has them."""
+    """Of a transcoder's text, with ``last``: the kind of its first error, or 0; the offset of that
+    error; and the number of errors."""
     offset: np.ndarray
     errors: np.ndarray
 

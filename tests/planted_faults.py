@@ -406,8 +406,8 @@ FAULTS = (
         LANES,
         DECODER_4,
         "detection",
-        'select(step["at_least_2"], value, alone)',
-        'select(step["at_least_3"], value, alone)',
+        '(value & step["character_2"]) | alone',
+        '(value & step["character_3"]) | alone',
     ),
     Fault(
         "credit for a beat more",

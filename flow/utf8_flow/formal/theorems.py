@@ -463,14 +463,23 @@ THEOREMS = {
                 "after the beats of a window, `error` and the dense beats after a `last`.",
                 ("packing-self-synchronisation",),
             ),
+            Step(
+                "With `--errors`, what is known of a beat's errors equals the specification: their "
+                "number, and kind and place of the first one.",
+                ("first-error", "report-gaps", "report-begins"),
+                (_SERIAL,),
+            ),
+            Step(
+                "With `--errors`, the report of a text is that of its beats, and comes to packing "
+                "two cycles after the last one. From any register contents this holds after the "
+                "first accepted `last`.",
+                ("report", "report-self-synchronisation"),
+                (Assumption("What is known of the errors of beats is right.", ("first-error",)),),
+            ),
             _DRAINS,
             _VERILOG,
         ),
-        (
-            "Any number of lanes and any pair of forms for which the steps did not run.",
-            "The report of `--errors`. It has properties of its own: `first-error`, `report`, "
-            "`report-gaps`, `report-begins` and `report-self-synchronisation`.",
-        ),
+        ("Any number of lanes and any pair of forms for which the steps did not run.",),
     ),
 }
 """The theorems, by component; one with lanes has its own if one without lanes exists."""

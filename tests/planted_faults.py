@@ -439,8 +439,8 @@ FAULTS = (
         FLOW,
         DECODER_2,
         "credit",
-        "other if ahead % 2 else one",
-        "other if ahead in (1, 2) else one",
+        "select(taken, known[2] & one, known[1] & other)",
+        "select(taken, known[2] & other, known[1] & other)",
     ),
     # --- the encoder, pipelined ---
     Fault(
@@ -1056,12 +1056,12 @@ FAULTS = (
         'with tally.m.If(counted["clears"] & 0):',
     ),
     Fault(
-        "errors are counted with twelve bits",
+        "errors are counted with ten bits",
         FAR,
         REPORT_FROM_8,
         "report",
         "more = (total + number)[: width + 1]",
-        "more = Cat((total + number)[:12], Const(0, width - 11))",
+        "more = Cat((total + number)[:10], Const(0, width - 9))",
     ),
     Fault(
         "a unit that is over is not counted before an error",

@@ -378,8 +378,8 @@ class Credit:
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
 
-        ``o.ready`` is far from most registers here. So presence and parity of the next beat are
-        computed two cycles early, for each number that may be the next one by then.
+        No path to a register here has more than two lookup tables. So the presence of a beat is
+        computed some cycles early, for each number that may be the next one by then.
         """
         m, o, number = self.m, self._o, self.next
         # A beat that is taken lets another one in, which is at the output `latency` + 3 later.
@@ -390,36 +390,35 @@ class Credit:
         control = self._control
         was_taken = control.signal("was_taken")
         m.d.sync += was_taken.eq(taken)
-        # Whether beats are in the memory in two cycles: the one with this cycle's number, and the
-        # three behind it.
-        arrived = [
-            select(was_taken, more.any(), same.any()) for same, more in pairwise(self._compared())
-        ]
+        # Whether a beat is in the memory in two cycles: that with the number of the last cycle, and
+        # the three behind it.
+        there: list[Value] = []
+        for ahead, (same, more) in enumerate(pairwise(self._compared())):
+            there.append(control.signal(f"there_{ahead}"))
+            m.d.sync += there[-1].eq(select(was_taken, more.any(), same.any()))
+        # The same of the number of this cycle.
+        known = [select(was_taken, more, same) for same, more in pairwise(there)]
 
         def is_there(name: str, one: Value, other: Value) -> Value:
             """True if the next beat is present in the next cycle, and its number has a parity.
 
-            ``one`` is True if this cycle's number has that parity, ``other`` if the one behind it
-            has. So ``o.ready`` has two lookup tables on its way to a register.
+            One register says it of the number then, and one of the number behind that. ``one`` is
+            True if this cycle's number has that parity, ``other`` if the one behind it has.
             """
-            early, late = [], []
-            for ahead, there in enumerate(arrived):
-                early.append(control.signal(f"{name}_early_{ahead}"))
-                m.d.sync += early[-1].eq(there & (other if ahead % 2 else one))
-            known = [select(was_taken, more, same) for same, more in pairwise(early)]
-            for ahead, (same, more) in enumerate(pairwise(known)):
-                late.append(control.signal(f"{name}_{ahead}"))
-                m.d.sync += late[-1].eq(select(taken, more, same))
-            return select(taken, late[1], late[0])
+            first, second = control.signal(f"{name}first"), control.signal(f"{name}second")
+            m.d.sync += [
+                first.eq(select(taken, known[1] & other, known[0] & one)),
+                second.eq(select(taken, known[2] & one, known[1] & other)),
+            ]
+            return select(taken, second, first)
 
-        is_valid = is_there("there", Const(1, 1), Const(1, 1))
-        is_odd = is_there("odd_there", odd, ~odd)
+        is_valid = is_there("", Const(1, 1), Const(1, 1))
+        is_odd = is_there("odd_", odd, ~odd)
         m.d.sync += control.adopt(o.valid).eq(is_valid)
         flips_of = {"next": flips_next(is_valid, is_odd, number)}
         if self._banks == 2:
             even, _ = next_places(number)
-            is_even = is_there("even_there", ~odd, odd)
-            flips_of["even"] = is_even.replicate(len(even)) & flips(even)
+            flips_of["even"] = is_there("even_", ~odd, odd).replicate(len(even)) & flips(even)
         self._count_output(flips_of)
         self._give_credit()
 

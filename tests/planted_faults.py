@@ -1062,6 +1062,7 @@ FAULTS = (
         "report",
         "more = (total + number)[: width + 1]",
         "more = Cat((total + number)[:10], Const(0, width - 9))",
+        CAMPAIGN,
     ),
     Fault(
         "a unit that is over is not counted before an error",

@@ -391,7 +391,7 @@ SPECIFICATION_FLAWS: dict[tuple[str, str], Edit] = {
     ("apart", "utf-16 to utf-16"): ("there = Mux(high, ~goes_on,", "there = Mux(high, 1,"),
     ("units", "utf-16 to utf-8"): ("place.unit <= 0xDBFF", "place.unit <= 0xDBFE"),
     ("units", "utf-32 to utf-16"): ("REPLACEMENT = 0xFFFD", "REPLACEMENT = 0xFFFC"),
-    ("units", "utf-32 to utf-8"): ("value > profile.highest", "value > 0xFFFF"),
+    ("units", "utf-32 to utf-8"): ("wrong = value > profile.highest", "wrong = value > 0xFFFF"),
 }
 """A property and options, and a mistake in the specification that breaks it."""
 

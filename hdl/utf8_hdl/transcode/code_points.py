@@ -68,21 +68,28 @@ def register_errors(stage: Stage, errors: dict[Kind, Value]) -> None:
 
 
 def make_code_points(
-    credit: Credit, token: Value, error: Value, code_points: list[Value], longer: list[Value]
-) -> Stage:
-    """The last stage: of code points, and U+FFFD, which has three bytes, in place of errors.
+    credit: Credit,
+    found: Stage,
+    token: Value,
+    code_points: list[Value],
+    longer: list[Value],
+    at_least: list[Value],
+) -> Reading:
+    """Add the last stage: of code points, and U+FFFD, which has three bytes, in place of errors.
 
-    In an error, the given bits are zero or those of U+FFFD, and ``longer`` is zero.
+    ``found``, the stage before, has ``error`` and its kind for each slot. In an error, the given
+    bits are zero or those of U+FFFD, and ``longer`` is zero. For ``at_least`` see :class:`Reading`.
     """
-    stage = credit.stage("make", "the code points").carry("last")
-    stage.register("token", token)
-    stage.register("errors", any_of_fours(error))
+    error = found["error"]
+    made = credit.stage("make", "the code points").carry("last")
+    made.register("token", token)
+    made.register("errors", any_of_fours(error))
     for bit, levels in enumerate(code_points):
-        stage.register(f"code_point_{bit}", levels | error if REPLACEMENT >> bit & 1 else levels)
+        made.register(f"code_point_{bit}", levels | error if REPLACEMENT >> bit & 1 else levels)
     longer = longer + [Const(0, len(token))] * (MAX_BYTES - 1 - len(longer))
     for count, levels in enumerate(longer, start=2):
-        stage.register(f"bytes_{count}", levels | error if count < MAX_BYTES else levels)
-    return stage
+        made.register(f"bytes_{count}", levels | error if count < MAX_BYTES else levels)
+    return Reading(made, found, error, [found[name] for name in KINDS], at_least)
 
 
 def any_of_fours(bits: Value) -> Value:

@@ -178,9 +178,10 @@ class Transcoder(Design):
         self.probes.arriving = Signal(data.StructLayout(slots), name="arriving")
         self.probes.errors = Signal(-(-(self.places + 1) // 16))
         self.probes.dense = Signal(beat_layout(self._units, self._width, user.size), name="dense")
-        lengths = {1: profile.longest_form - 1, 2: 1, 4: 0}[size]  # of `Reading.at_least`
-        self.probes.found = Signal(probe_layout(self.places, lengths), name="found")
-        self.probes.error_count = Signal(range(self.places + 2), name="error_count")
+        if errors:
+            lengths = {1: profile.longest_form - 1, 2: 1, 4: 0}[size]  # of `Reading.at_least`
+            self.probes.found = Signal(probe_layout(self.places, lengths), name="found")
+            self.probes.error_count = Signal(range(self.places + 2), name="error_count")
 
     @property
     def _has_pairs(self) -> bool:

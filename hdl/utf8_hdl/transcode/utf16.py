@@ -93,8 +93,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
     code_points = [levels & right for levels in (code_points + top)[: profile.code_point_width]]
     longer = [paired | Cat(Const(1, 1), step[f"longer_{count}"]) for count in (2, 3)]
     longer = [levels & right for levels in [*longer, paired]]
-    made = make_code_points(credit, step["token"], error, code_points, longer)
-    return Reading(made, step, error, [step[name] for name in KINDS], [step["two_units"]])
+    return make_code_points(credit, step, step["token"], code_points, longer, [step["two_units"]])
 
 
 def _with_before(step: Stage, name: str) -> Value:

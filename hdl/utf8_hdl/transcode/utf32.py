@@ -54,17 +54,14 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
         Kind.NONCHARACTER: there & refuse["noncharacter"],
         Kind.TRUNCATED: part,
     }
-    register_errors(named, errors)
-    named.register("token", there | part)
+    register_errors(named, {kind: in_slots(places) for kind, places in errors.items()})
+    named.register("token", in_slots(there | part))
 
     step = wait(credit, "token", "error", *KINDS, *kept, *longer)
-    error = step["error"]
-    code_points = [in_slots(step[f"unit_{bit}"] & ~error) for bit in range(width)]
-    at_least = [in_slots(step[name] & step["there"] & ~error) for name in longer]
-    token = in_slots(step["token"])
-    made = make_code_points(credit, token, in_slots(error), code_points, at_least)
-    kinds = [in_slots(step[name]) for name in KINDS]
-    return Reading(made, step, in_slots(error), kinds, [])
+    right = ~step["error"]
+    code_points = [in_slots(step[f"unit_{bit}"]) & right for bit in range(width)]
+    at_least = [in_slots(step[name] & step["there"]) & right for name in longer]
+    return make_code_points(credit, step, step["token"], code_points, at_least, [])
 
 
 def write(step: Stage, width: int) -> list[Unit]:

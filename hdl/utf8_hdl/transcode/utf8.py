@@ -10,20 +10,17 @@ from ..flow_control.stage import Stage
 from ..logic import any_of
 from ..parallel.detection import SequenceDetector
 from ..profile import Profile
-from .code_points import KINDS, MAX_BYTES, Reading, Unit, make_code_points
+from .code_points import Reading, Unit, make_code_points
 
 
 def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Reading:
     """Read UTF-8, in which each byte is a unit."""
     lanes = SequenceDetector(credit, i, profile)
     named = lanes.named()
-    token, error, code_points = named["ends"], named["error"], lanes.code_points()
-    counts = range(2, min(profile.longest_form, MAX_BYTES) + 1)
+    counts = range(2, profile.longest_form + 1)
     longer = [named[f"character_{count}"] for count in counts]
-    made = make_code_points(credit, token, error, code_points, longer)
-    kinds = [named[name] for name in KINDS]
-    lengths = [named[f"at_least_{count}"] for count in range(2, profile.longest_form + 1)]
-    return Reading(made, named, error, kinds, lengths)
+    at_least = [named[f"at_least_{count}"] for count in counts]
+    return make_code_points(credit, named, named["ends"], lanes.code_points(), longer, at_least)
 
 
 def write(step: Stage, width: int) -> list[Unit]:

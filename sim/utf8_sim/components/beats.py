@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from utf8_hdl import Kind
+from utf8_hdl import Kind, Profile
 
 from ..campaign import (
     MAX_IDLE,
@@ -21,7 +21,7 @@ from ..campaign import (
     hostile_texts,
     toggled_values,
 )
-from ..golden.decoder import form_maximum, is_continuation
+from ..golden.decoder import decode, form_maximum, is_continuation
 from ..golden.encoder import encode_as
 from ..hostile import bytes_of, texts
 from ..shown import token_label
@@ -151,6 +151,12 @@ def right_text(size: int, characters: bytes, letter: bytes) -> bytes:
     """So many bytes of characters, none of them cut."""
     many, rest = divmod(size, len(characters))
     return characters * many + letter * (rest // len(letter))
+
+
+def error_kinds(profile: Profile) -> set[Kind]:
+    """The kinds of errors that there are in UTF-8."""
+    texts = [*boundary_encodings(profile), *beginnings(profile)]
+    return {token.kind for text in texts for token in decode(text, profile)} - {Kind.NONE}
 
 
 CLOSE_BITS = 10

@@ -104,6 +104,41 @@ class Places:
         return ", ".join(self._first) + ", ..." * (self.count > len(self._first))
 
 
+class ErrorPlaces:
+    """Errors by kind: how many there are, and where the first ones are."""
+
+    def __init__(self, form: str = "%d") -> None:
+        self._by_kind = {kind: Places(form) for kind in Kind}
+
+    @property
+    def count(self) -> int:
+        """All of them."""
+        return sum(places.count for places in self._by_kind.values())
+
+    def add(self, kinds: np.ndarray, *numbers: np.ndarray) -> None:
+        """Add errors of some kinds, each with the numbers that show where it is."""
+        for kind, places in self._by_kind.items():
+            places.add(*(each[kinds == kind.value] for each in numbers))
+
+    def lines(self) -> list[Text]:
+        """A line for each kind that there is."""
+        return [
+            Text(f"  {kind.label:<24}{places.count:>6}  at byte {places}", style="red")
+            for kind, places in self._by_kind.items()
+            if places.count
+        ]
+
+
+def labels_or_null(is_error: np.ndarray, kinds: np.ndarray) -> np.ndarray:
+    """The kinds of errors in JSON, and null where there is none."""
+    return LABELS.take(np.where(is_error, kinds, len(Kind)))
+
+
+def offsets_or_null(is_error: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The offsets of errors in JSON, and null where there is none."""
+    return np.where(is_error, offsets.astype(object), "null")
+
+
 class Report:
     """The hardware's output: written as lines of JSON to a file, if any, and counted."""
 
@@ -146,13 +181,6 @@ class Report:
     def _accepted(self) -> Text:
         beats = f" in {plural(self._beats, 'beat')}" if self._beats else ""
         return Text(f"bytes       {self.inputs}{beats}")
-
-    def _error_lines(self, errors: dict[Kind, Places]) -> list[Text]:
-        return [
-            Text(f"  {kind.label:<24}{places.count:>6}  at byte {places}", style="red")
-            for kind, places in errors.items()
-            if places.count
-        ]
 
     def _characters(self) -> Text:
         counts = ", ".join(

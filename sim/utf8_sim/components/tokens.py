@@ -9,7 +9,7 @@ from utf8_hdl import Kind
 
 from ..shown import character
 from ..trace import Columns
-from .report import LABELS, LENGTHS, PREVIEW, Places, Report, json_lines
+from .report import LENGTHS, PREVIEW, ErrorPlaces, Report, json_lines, labels_or_null
 
 
 class TokenReport(Report):
@@ -18,7 +18,7 @@ class TokenReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._offset = 0
-        self._errors = {kind: Places() for kind in Kind}
+        self._errors = ErrorPlaces()
         self._preview = ""
 
     def _count(self, tokens: Columns) -> None:
@@ -27,13 +27,11 @@ class TokenReport(Report):
         offsets = self._offset + np.cumsum(lengths, dtype=np.int64) - lengths
         self._offset += int(lengths.sum())
         if self._file:
-            errors = LABELS.take(np.where(is_error, kinds, len(Kind)))
+            errors = labels_or_null(is_error, kinds)
             code_points = tokens["o.code_point"]
             self._file.write(json_lines(_TOKEN, offsets, lengths, code_points, errors))
         self._lengths += np.bincount(lengths[~is_error], minlength=LENGTHS)
-        wrong, kinds = offsets[is_error], kinds[is_error]
-        for kind, places in self._errors.items():
-            places.add(wrong[kinds == kind.value])
+        self._errors.add(kinds[is_error], offsets[is_error])
         begin = tokens["o.code_point"][: max(0, PREVIEW - len(self._preview))]
         for code_point in begin.tolist():
             self._preview += character(code_point) or ("␤" if code_point == 0x0A else "·")
@@ -44,8 +42,8 @@ class TokenReport(Report):
             self._accepted(),
             self._pace(self.inputs),
             self._characters(),
-            Text(f"errors      {sum(places.count for places in self._errors.values())}"),
-            *self._error_lines(self._errors),
+            Text(f"errors      {self._errors.count}"),
+            *self._errors.lines(),
         ]
 
 

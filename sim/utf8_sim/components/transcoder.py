@@ -9,18 +9,8 @@ import numpy as np
 from utf8_hdl import EncodingScheme, Kind, Profile, Transcoder
 from utf8_hdl.profile import NONCHARACTERS
 
-from ..campaign import (
-    Bins,
-    Part,
-    beginnings,
-    boundary_encodings,
-    boundary_values,
-    class_name,
-    edges_of,
-    toggled_values,
-)
+from ..campaign import Bins, Part, boundary_values, class_name, edges_of, toggled_values
 from ..command_line import COMMAND_LINES
-from ..golden.decoder import decode
 from ..golden.encoder import encode_as
 from ..golden.timing import Packing
 from ..golden.transcoder import (
@@ -47,6 +37,7 @@ from .beats import (
     BeatCoverage,
     InLanes,
     broken_rules,
+    error_kinds,
     far_bits,
     far_texts,
     first_errors,
@@ -167,9 +158,7 @@ class Units:
     def kinds(self) -> set[Kind]:
         """The kinds of errors that there are."""
         if self.size == UTF_8:
-            texts = [*boundary_encodings(self.profile), *beginnings(self.profile)]
-            found = {token.kind for text in texts for token in decode(text, self.profile)}
-            return found - {Kind.NONE}
+            return error_kinds(self.profile)
         is_there = {
             Kind.TRUNCATED: True,
             Kind.SURROGATE: not self.profile.accept_surrogates,

@@ -6,7 +6,7 @@ from typing import Any, TextIO
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import EncodingScheme, Kind
+from utf8_hdl import EncodingScheme
 
 from ..golden.timing import Timing
 from ..stimulus import LAST
@@ -16,13 +16,15 @@ from .headers import BEATS, KINDS, THROUGHPUT
 from .report import (
     BOOLEANS,
     KEEP,
-    LABELS,
     Beginning,
+    ErrorPlaces,
     Places,
     Report,
     Sizes,
     bytes_of,
     json_lines,
+    labels_or_null,
+    offsets_or_null,
 )
 
 
@@ -39,7 +41,7 @@ class TranscoderReport(Report):
         self._wrong = Places()
         #: The number of errors, and the first ones by their kinds; of a transcoder that reports it.
         self._errors = 0
-        self._first = {kind: Places("%d of text %d") for kind in Kind}
+        self._first = ErrorPlaces("%d of text %d")
 
     def add(self, trace: Trace) -> None:
         accepted = trace.accepted()
@@ -55,14 +57,12 @@ class TranscoderReport(Report):
             ended = slice(len(lengths))  # a design that is wrong may end more texts than there are
             texts = {name: column[is_last][ended] for name, column in taken.items()}
             self._file.write(_lines_of(texts, lengths, sizes[ended]))
-        numbers = self._texts + np.arange(len(sizes))
-        self._wrong.add(numbers[errors != 0])
+        wrong = self._texts + np.flatnonzero(errors)
+        self._wrong.add(wrong)
         if "o.count" in taken:
-            self._errors += int(taken["o.count"][is_last].sum(dtype=np.int64))
-            kinds, offsets = (taken[name][is_last] for name in ("o.kind", "o.offset"))
-            for kind, places in self._first.items():
-                of_kind = (errors != 0) & (kinds == kind.value)
-                places.add(offsets[of_kind], numbers[of_kind])
+            is_wrong = is_last & (taken["o.error"] != 0)
+            self._errors += int(taken["o.count"][is_wrong].sum(dtype=np.int64))
+            self._first.add(taken["o.kind"][is_wrong], taken["o.offset"][is_wrong], wrong)
         self._texts += len(sizes)
         self._beats_out += len(is_last)
         self._bytes.add(bytes_of(taken))
@@ -81,7 +81,7 @@ class TranscoderReport(Report):
             Text(f"bytes out   {self._bytes.count} in {plural(self._beats_out, 'beat')}"),
             self._pace(self.inputs),
             errors,
-            *self._error_lines(self._first),
+            *self._first.lines(),
         ]
 
 
@@ -95,8 +95,8 @@ def _lines_of(texts: Columns, lengths: np.ndarray, sizes: np.ndarray) -> str:
     flags = BOOLEANS.take(errors)
     if "o.count" not in texts:
         return json_lines(_TEXT, lengths, sizes, flags)
-    kinds = LABELS.take(np.where(errors, texts["o.kind"], len(Kind)))
-    offsets = np.where(errors, texts["o.offset"].astype(object), "null")
+    kinds = labels_or_null(errors, texts["o.kind"])
+    offsets = offsets_or_null(errors, texts["o.offset"])
     return json_lines(_REPORT, lengths, sizes, flags, kinds, offsets, texts["o.count"])
 
 

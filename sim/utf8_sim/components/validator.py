@@ -7,9 +7,9 @@ from rich.text import Text
 
 from utf8_hdl import Kind, Validator
 
-from ..campaign import Bins, Part, beginnings, boundary_encodings
+from ..campaign import Bins, Part
 from ..command_line import COMMAND_LINES
-from ..golden.decoder import decode, form_maximum
+from ..golden.decoder import form_maximum
 from ..golden.encoder import encode_as
 from ..golden.timing import Credit
 from ..golden.validator import ValidatorModel
@@ -20,6 +20,7 @@ from .beats import (
     BeatComponent,
     BeatCoverage,
     campaign,
+    error_kinds,
     far_bits,
     first_errors,
     powers_of_two,
@@ -28,7 +29,15 @@ from .beats import (
     verdict,
 )
 from .component import Row, register
-from .report import BOOLEANS, LABELS, Places, Report, Sizes, json_lines
+from .report import (
+    BOOLEANS,
+    ErrorPlaces,
+    Report,
+    Sizes,
+    json_lines,
+    labels_or_null,
+    offsets_or_null,
+)
 
 TIMING = Credit(stages=12)
 
@@ -45,9 +54,7 @@ class VerdictCoverage(BeatCoverage):
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
-        texts = [*boundary_encodings(engine.profile), *beginnings(engine.profile)]
-        kinds = {token.kind for text in texts for token in decode(text, engine.profile)}
-        kinds |= {Kind.NONE}
+        kinds = error_kinds(engine.profile) | {Kind.NONE}
         self.verdicts = self.points("verdict", (k.label if k in kinds else "" for k in Kind))
         self.wrong = self.points("first error", (f"lane {lane}" for lane in range(self.lanes)))
         width = engine.interface.pin("o.offset").width
@@ -95,7 +102,7 @@ class ValidatorReport(Report):
         super().__init__(file)
         self._texts = 0
         self._sizes = Sizes()
-        self._errors = {kind: Places("%d of text %d") for kind in Kind}
+        self._errors = ErrorPlaces("%d of text %d")
 
     def _count(self, beats: Columns) -> None:
         is_last = beats["o.last"].view(bool)
@@ -103,24 +110,21 @@ class ValidatorReport(Report):
         lengths = self._sizes.ended(beats["o.keep"], is_last)
         is_error = error.view(bool)
         if self._file:
-            errors = LABELS.take(np.where(is_error, kinds, len(Kind)))
-            where = np.where(is_error, offsets.astype(object), "null")
+            errors = labels_or_null(is_error, kinds)
+            where = offsets_or_null(is_error, offsets)
             verdicts = BOOLEANS.take(1 - error)
             self._file.write(json_lines(_VERDICT, lengths, verdicts, errors, where))
         numbers = self._texts + np.arange(len(lengths))
         self._texts += len(lengths)
-        for kind, places in self._errors.items():
-            of_kind = is_error & (kinds == kind.value)
-            places.add(offsets[of_kind], numbers[of_kind])
+        self._errors.add(kinds[is_error], offsets[is_error], numbers[is_error])
 
     def lines(self) -> list[Text]:
-        wrong = sum(places.count for places in self._errors.values())
         return [
             Text(f"texts       {self._texts}"),
             self._accepted(),
             self._pace(self.inputs),
-            Text(f"ill-formed  {wrong}"),
-            *self._error_lines(self._errors),
+            Text(f"ill-formed  {self._errors.count}"),
+            *self._errors.lines(),
         ]
 
 

@@ -114,7 +114,7 @@ def encode_as(value: int, length: int | None = None) -> bytes:
 
 def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
     """The bytes an encoder gives for a value, and whether they are those of U+FFFD."""
-    refused = bool(kind_of(value, Rules.of(profile)) != NONE)
+    refused = kind_of(value, Rules.of(profile)) != NONE
     return encode_as(REPLACEMENT if refused else value), refused
 
 

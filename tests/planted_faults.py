@@ -431,16 +431,16 @@ FAULTS = (
         FLOW,
         DECODER_4,
         "credit",
-        "sum_with_carry(self._newest(), ~self.next, ready)",
-        "sum_with_carry(self._newest(), ~self.next, Const(0, 1))",
+        "sum_and(self._newest(), ~self.next, ready, Const(1, 1))",
+        "sum_and(self._newest(), ~self.next, ready, Const(0, 1))",
     ),
     Fault(
         "the beat after the next is looked up under the wrong number",
         FLOW,
         DECODER_2,
         "credit",
-        "select(taken, known[2] & one, known[1] & other)",
-        "select(taken, known[2] & other, known[1] & other)",
+        "select(self._taken, known[2] & own, known[1] & other)",
+        "select(self._taken, known[2] & other, known[1] & other)",
     ),
     # --- the encoder, pipelined ---
     Fault(

@@ -63,27 +63,18 @@ def flips(number: Value) -> Value:
     return Cat(number[:bit].all() for bit in range(len(number)))
 
 
-def flips_next(lowest: Value, odd: Value, number: Value) -> Value:
-    """Which bits change with a step in the next cycle, whether there is one in this cycle or not.
-
-    ``lowest`` says whether the lowest bit does. ``odd`` says whether the number is odd in the next
-    cycle; only then does each other bit change below which all are ones. The bits from the second
-    one on may be read in this cycle: a step to an odd number changes the lowest one only.
-    """
-    return Cat(lowest, (odd & number[1:bit].all() for bit in range(1, len(number))))
-
-
 def up(number: Value) -> Value:
     """The number after one, in plain gates."""
     return number ^ flips(number)
 
 
-def sum_with_carry(one: Value, other: Value, carry: Value) -> Value:
-    """The sum of two numbers of one width and a carry bit, in the same width: one carry chain.
+def sum_and(one: Value, other: Value, a: Value, b: Value) -> Value:
+    """The sum of two numbers of one width, and one more if ``a`` and ``b`` are set, in that width.
 
-    Synthesis would make two of ``one + other + carry``.
+    It is one carry chain, where synthesis would make two of ``one + other + (a & b)``. The lowest
+    bit of the chain adds ``a`` and ``b``: so no gate is before it.
     """
-    return (Cat(Const(1, 1), one) + Cat(carry, other))[1 : 1 + len(one)]
+    return (Cat(a, one) + Cat(b, other))[1 : 1 + len(one)]
 
 
 def minus(number: Value, other: Value) -> Value:

@@ -383,13 +383,17 @@ WRONG_REPORT = {
 }
 
 
-@each_form
-@pytest.mark.parametrize("edit", WRONG_REPORT.values(), ids=WRONG_REPORT)
-def test_campaign_finds_a_wrong_report(source, edit):
-    if source is UTF_32LE and "place >= 0" in edit[1]:
-        pytest.skip("no error of UTF-32 is cut")
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        pair
+        for pair in product([UTF_8, UTF_16LE, UTF_32LE], WRONG_REPORT)
+        if pair != (UTF_32LE, "an error that is cut is not counted")  # no error of UTF-32 is cut
+    ],
+)
+def test_campaign_finds_a_wrong_report(source, name):
     design = Transcoder(lanes=8, source=source, target=UTF_8, errors=True)
-    assert tells_apart(design, edited(design, edit, "transcoder"))
+    assert tells_apart(design, edited(design, WRONG_REPORT[name], "transcoder"))
 
 
 def test_campaign_finds_a_high_surrogate_in_another_beat():

@@ -431,15 +431,16 @@ def credit(b: Bench, name: str) -> None:
 
 
 def reads(b: Bench, name: str) -> None:
-    """Whatever the registers hold: when the consumer has been ready in five cycles, all that is to
-    follow the number of the next beat at the output does so, the addresses of the memory and which
-    bank is at the output; and from then on it does in every cycle."""
+    """Whatever the registers hold: behind ten cycles, the number of the next beat at the output
+    goes up by one with each beat that is taken, and does not change otherwise. When the consumer
+    has been ready in five cycles, all that is to follow this number does so, the addresses of the
+    memory and which bank is at the output; and from then on it does in every cycle."""
     design = b.design(name, any_start=True)
     astray, ready = design.probes.astray, design.o.ready
     b.cut.append(design.probes.gives)
-    some = 9  # cycles, after which no register is left from before
+    counts, some = Numbers(b, design, Const(0, 1)).counts, 10
     later, five = b.before(Const(1), some), Cat(b.before(ready, n) for n in range(1, 6)).all()
-    b.never(later & five & astray, later & ~b.before(astray) & astray)
+    b.never(later & ~counts, later & five & astray, later & ~b.before(astray) & astray)
     b.reaches("what is astray at first", later & five & b.before(astray, some))
     b.cycles = some + 1
 

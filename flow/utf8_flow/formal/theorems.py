@@ -266,8 +266,9 @@ _FLOW_CONTROL = (
     ),
     Step("`i.ready` is that of the documented timing, also after a reset.", ("credit",)),
     Step(
-        "From any register contents, the addresses of the memory follow the number of the next "
-        "beat when the consumer has been ready in five cycles.",
+        "From any register contents, after ten cycles the number of the next beat goes up by one "
+        "with each beat that is taken. The addresses of the memory follow it when the consumer has "
+        "been ready in five cycles.",
         ("reads",),
     ),
     Step(

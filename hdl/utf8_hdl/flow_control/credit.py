@@ -67,7 +67,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from ..logic import any_of, flips, flips_next, moved, select, sum_with_carry, unmerged, up
+from ..logic import any_of, flips, moved, select, sum_and, unmerged, up
 from .stage import Stage
 
 PLACES = 16
@@ -249,6 +249,7 @@ class Credit:
         self.m = m
         self._control = Stage(m, "Flow control: which beat is the next to come out, and credit")
         self._i, self._o, self._more = i, o, more
+        self._taken = o.valid & o.ready
         self._banks = 2 if more else 1
         self._width = (PLACES * self._banks).bit_length()
         self._stages: list[Stage] = []
@@ -378,51 +379,72 @@ class Credit:
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
 
-        No path to a register here has more than two lookup tables. So the presence of a beat is
-        computed some cycles early, for each number that may be the next one by then.
+        At most two lookup tables of four inputs are between ``o.ready`` and any register. So the
+        presence of a beat is computed some cycles early, for each number that may be the next one
+        by then, and so are the bits that flip.
         """
         m, o, number = self.m, self._o, self.next
         # A beat that is taken lets another one in, which is at the output `latency` + 3 later.
         latency = self.stages + self._banks
         assert self.stages >= BEFORE_MEMORY
         assert latency + 3 <= PLACES * self._banks - self._more
-        taken, odd = o.valid & o.ready, number[0]
-        control = self._control
-        was_taken = control.signal("was_taken")
-        m.d.sync += was_taken.eq(taken)
-        # Whether a beat is in the memory in two cycles: that with the number of the last cycle, and
-        # the three behind it.
-        there: list[Value] = []
-        for ahead, (same, more) in enumerate(pairwise(self._compared())):
-            there.append(control.signal(f"there_{ahead}"))
-            m.d.sync += there[-1].eq(select(was_taken, more.any(), same.any()))
-        # The same of the number of this cycle.
-        known = [select(was_taken, more, same) for same, more in pairwise(there)]
-
-        def is_there(name: str, one: Value, other: Value) -> Value:
-            """True if the next beat is present in the next cycle, and its number has a parity.
-
-            One register says it of the number then, and one of the number behind that. ``one`` is
-            True if this cycle's number has that parity, ``other`` if the one behind it has.
-            """
-            first, second = control.signal(f"{name}first"), control.signal(f"{name}second")
-            m.d.sync += [
-                first.eq(select(taken, known[1] & other, known[0] & one)),
-                second.eq(select(taken, known[2] & one, known[1] & other)),
-            ]
-            return select(taken, second, first)
-
-        is_valid = is_there("", Const(1, 1), Const(1, 1))
-        is_odd = is_there("odd_", odd, ~odd)
-        m.d.sync += control.adopt(o.valid).eq(is_valid)
-        flips_of = {"next": flips_next(is_valid, is_odd, number)}
+        odd, always = number[0], Const(1, 1)
+        known = self._known()
+        first, second = self._comes("", known, always, always)
+        is_valid = select(self._taken, second, first)
+        m.d.sync += self._control.adopt(o.valid).eq(is_valid)
+        comes = self._comes("odd_", known, odd, ~odd)
+        next_flips = {"next": Cat(is_valid, self._flips("flips", number[1:], odd, comes))}
         if self._banks == 2:
             even, _ = next_places(number)
-            flips_of["even"] = is_there("even_", ~odd, odd).replicate(len(even)) & flips(even)
-        self._count_output(flips_of)
+            comes = self._comes("even_", known, ~odd, odd)
+            next_flips["even"] = self._flips("even_flips", even, ~odd, comes)
+        self._count_output(next_flips)
         self._give_credit()
 
-    def _count_output(self, flips_of: dict[str, Value]) -> None:
+    def _known(self) -> list[Value]:
+        """Whether a beat is in the memory in the next cycle: that with this cycle's number, and the
+        two behind it."""
+        was_taken = self._control.signal("was_taken")
+        self.m.d.sync += was_taken.eq(self._taken)
+        # In two cycles: that with the number of the last cycle, and the three behind it.
+        there: list[Value] = []
+        for ahead, (same, more) in enumerate(pairwise(self._compared())):
+            there.append(self._control.signal(f"there_{ahead}"))
+            self.m.d.sync += there[-1].eq(select(was_taken, more.any(), same.any()))
+        return [select(was_taken, more, same) for same, more in pairwise(there)]
+
+    def _comes(
+        self, name: str, known: list[Value], own: Value, other: Value
+    ) -> tuple[Signal, Signal]:
+        """Whether the next beat is there in the next cycle, and its number has a parity.
+
+        The first register says it if no beat is taken in this cycle, the second one if one is.
+        ``own`` is True if this cycle's number has the parity, ``other`` if the one behind it has.
+        """
+        first, second = (self._control.signal(f"{name}{which}") for which in ("first", "second"))
+        self.m.d.sync += [
+            first.eq(select(self._taken, known[1] & other, known[0] & own)),
+            second.eq(select(self._taken, known[2] & own, known[1] & other)),
+        ]
+        return first, second
+
+    def _flips(self, name: str, counter: Value, own: Value, comes: tuple[Signal, Signal]) -> Value:
+        """Which bits of a counter flip in the next cycle if a beat is taken then.
+
+        The counter goes up with each number of a parity. ``own`` is True if this cycle's number has
+        that parity, and ``comes`` is of it. If it has, the number in two cycles has it if no beat
+        is taken until then, with the same counter; or if two are, with the counter gone up once. If
+        not, it has it if one is taken, with the same counter. A bit depends on those below it, not
+        on itself: so whatever the registers hold, one bit after the other comes right.
+        """
+        width, now, then = len(counter), flips(counter), flips(up(counter))
+        same, after = (self._control.signal(f"{name}_{n}", width) for n in ("same", "after"))
+        self.m.d.sync += [same.eq(now), after.eq(select(own, then, now))]
+        first, second = (register.replicate(width) for register in comes)
+        return select(self._taken, second & after, first & same)
+
+    def _count_output(self, next_flips: dict[str, Value]) -> None:
         """Assign the next values of the output's registers. All of them follow from `next`.
 
         So they are right again after it is.
@@ -430,14 +452,14 @@ class Credit:
         m, ready, number = self.m, self._o.ready, self.next
         first, *copies = self._output
         now = {"next": number, "even": next_places(number)[0]}
-        for name, next_flips in flips_of.items():
+        for name, flip_next in next_flips.items():
             flip, what = first[f"{name}_flips"], now[name]
-            m.d.sync += [first[name].eq(select(ready, what ^ flip, what)), flip.eq(next_flips)]
+            m.d.sync += [first[name].eq(select(ready, what ^ flip, what)), flip.eq(flip_next)]
             for copy in copies:
                 own = copy[f"{name}_flips"]
                 m.d.sync += [
                     copy[name].eq(followed(copy[name], what, flip, ready)),
-                    own.eq(unmerged(next_flips, own)),
+                    own.eq(unmerged(flip_next, own)),
                 ]
 
     def _compared(self) -> list[Value]:
@@ -474,7 +496,7 @@ class Credit:
         self.m.d.sync += [
             accepted.eq(before["newest"]),
             given.eq(last["newest"] - accepted),
-            newest.eq(sum_with_carry(first, given, self._i.valid & self._accepts)),
+            newest.eq(sum_and(first, given, self._i.valid, self._accepts)),
         ]
         return newest
 
@@ -488,7 +510,7 @@ class Credit:
         m, control, most = self.m, self._control, PLACES * self._banks - self._more
         # Two less than the beats outstanding and the one that may be accepted in this cycle.
         ready, outstanding = control.signal("ready"), control.signal("outstanding", self._width)
-        m.d.sync += outstanding.eq(sum_with_carry(self._newest(), ~self.next, ready))
+        m.d.sync += outstanding.eq(sum_and(self._newest(), ~self.next, ready, Const(1, 1)))
         few = any_of(outstanding == number % (1 << self._width) for number in range(-2, most - 3))
         ready_next = few | ((outstanding == most - 3) & ~ready)
         accepts = control.adopt(self._accepts)

@@ -431,7 +431,7 @@ def credit(b: Bench, name: str) -> None:
 
 
 def reads(b: Bench, name: str) -> None:
-    """Whatever the registers hold: behind ten cycles, the number of the next beat at the output
+    """Whatever the registers hold: after ten cycles, the number of the next beat at the output
     goes up by one with each beat that is taken, and does not change otherwise. When the consumer
     has been ready in five cycles, all that is to follow this number does so, the addresses of the
     memory and which bank is at the output; and from then on it does in every cycle."""

@@ -379,9 +379,9 @@ class Credit:
     def finish(self) -> None:
         """Let beats in while there is credit, and out in order.
 
-        At most two lookup tables of four inputs are between ``o.ready`` and any register. So the
-        presence of a beat is computed some cycles early, for each number that may be the next one
-        by then, and so are the bits that flip.
+        The way from ``o.ready`` to registers is long. To leave room for two lookup tables of four
+        inputs on it and no more, the presence of a beat and the bits that flip are computed some
+        cycles early, for each number that may be the next one by then.
         """
         m, o, number = self.m, self._o, self.next
         # A beat that is taken lets another one in, which is at the output `latency` + 3 later.
@@ -432,11 +432,12 @@ class Credit:
     def _flips(self, name: str, counter: Value, own: Value, comes: tuple[Signal, Signal]) -> Value:
         """Which bits of a counter flip in the next cycle if a beat is taken then.
 
-        The counter goes up with each number of a parity. ``own`` is True if this cycle's number has
-        that parity, and ``comes`` is of it. If it has, the number in two cycles has it if no beat
-        is taken until then, with the same counter; or if two are, with the counter gone up once. If
-        not, it has it if one is taken, with the same counter. A bit depends on those below it, not
-        on itself: so whatever the registers hold, one bit after the other comes right.
+        Taking a beat counts up if its number has a parity. ``own`` is True if this cycle's number
+        has that parity, and ``comes`` is of it. In two cycles, the number can have that parity in
+        three cases: ``own`` is True and no beat is taken until then, or it is False and one is;
+        then the counter is the same. Or ``own`` is True and two are taken; then it is one higher. A
+        bit depends on those below it, not on itself: so from any contents, all bits come right, the
+        lowest one first.
         """
         width, now, then = len(counter), flips(counter), flips(up(counter))
         same, after = (self._control.signal(f"{name}_{n}", width) for n in ("same", "after"))

@@ -73,8 +73,11 @@ class DesignSpec:
     @property
     def name(self) -> str:
         """What reports call it, whatever lanes it has."""
-        own = ([option[2:].replace("-", " "), *value] for option, *value in self._own_words)
-        return " ".join(["compact"] * self.compact + [self.component, *chain(*own)])
+        words = ["compact"] * self.compact + [self.component]
+        for option, *values in self._own_words:
+            words += [option[2:].replace("-", " ")] if values else ["with", option]
+            words += [value.upper() for value in values]  # UTF-16, or a number
+        return " ".join(words)
 
     @property
     def label(self) -> str:

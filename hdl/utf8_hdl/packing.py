@@ -376,7 +376,7 @@ class Packing:
         stage = credit.give("give", "the number of the dense beat", gives)
         low, high = compared(sums["top_before"])
         stage.load(ends=ended, fills=gives & ~ended, top_low=low, top_high=high)
-        stage.register("comes", sums.valid, init=0)
+        stage.register("comes", sums.valid)
         stage.carry("was_empty", "was_empty_at_end", "user_of_text", *self._sums(3))
         stage.m.d.comb += self.probes.number.eq(stage["newest"])
         self._pass(sums, stage, swap=(1,), decide=(2,))
@@ -391,7 +391,7 @@ class Packing:
             held=reached & ~give["was_empty"].replicate(self.lanes),
             kept=reached & ~give["was_empty_at_end"].replicate(self.lanes),
         )
-        stage.register("comes", give["comes"], init=0)
+        stage.register("comes", give["comes"])
         stage.carry("ends", "fills", "user_of_text", *self._sums(4))
         self._pass(give, stage, swap=(2,), decide=(3,), compare=(4,))
         return stage
@@ -399,7 +399,7 @@ class Packing:
     def _compare(self, credit: Credit, held: Stage) -> Stage:
         """Stage 9: prefix sums of levels 5 and 6 are compared with the numbers of pairs."""
         stage = credit.stage("compare", "prefix sums, compared with the numbers of pairs")
-        stage.register("comes", held["comes"], init=0)
+        stage.register("comes", held["comes"])
         stage.carry("held", "kept", "ends", "fills", "user_of_text", *self._sums(5))
         self._pass(held, stage, swap=(3,), decide=(4,), compare=(5, 6))
         return stage

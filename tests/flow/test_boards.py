@@ -168,7 +168,7 @@ def test_bitstream_with_a_transcoder(folder, board, form):
     options = ("--component", "transcoder", "--to", form, "-o", "demo.bit")
     result = run("bitstream", "--board", board, *options)
     assert (result.status, result.err) == (0, "")
-    assert squeezed(result.out)[0] == f"shows transcoder from utf-8 to {form}"
+    assert squeezed(result.out)[0] == f"shows transcoder from UTF-8 to {form.upper()}"
     assert (folder / "demo.bit").stat().st_size > 100_000
     assert re.search(r"MHz needed, [\d.]+ MHz reached", result.out)
 

@@ -49,16 +49,16 @@ def test_without_options_each_component_is_there_with_eight_lanes():
         *("encoder", "compact encoder"),
         "validator, 8 lanes",
         "compactor, 8 lanes",
-        "transcoder from utf-8 to utf-16, 8 lanes",
-        "transcoder from utf-8 to utf-32, 8 lanes",
-        "transcoder from utf-16 to utf-8, 8 lanes",
-        "transcoder from utf-32 to utf-8, 8 lanes",
-        "transcoder from utf-8 to utf-8, 8 lanes",
+        "transcoder from UTF-8 to UTF-16, 8 lanes",
+        "transcoder from UTF-8 to UTF-32, 8 lanes",
+        "transcoder from UTF-16 to UTF-8, 8 lanes",
+        "transcoder from UTF-32 to UTF-8, 8 lanes",
+        "transcoder from UTF-8 to UTF-8, 8 lanes",
     ]
     assert Designs().specs() == designs()
 
 
-OF_FOUR_LANES = "compactor, 4 lanes", "transcoder from utf-8 to utf-16, 4 lanes"
+OF_FOUR_LANES = "compactor, 4 lanes", "transcoder from UTF-8 to UTF-16, 4 lanes"
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ OF_FOUR_LANES = "compactor, 4 lanes", "transcoder from utf-8 to utf-16, 4 lanes"
         (Designs("compactor"), ["compactor, 8 lanes"]),
         (
             Designs("transcoder", own={"source": "utf-32"}),
-            ["transcoder from utf-32 to utf-16, 8 lanes"],
+            ["transcoder from UTF-32 to UTF-16, 8 lanes"],
         ),
         (
             Designs(byte_order="big", own={"strip_bom": True}),
-            ["transcoder from utf-8 to utf-16be strip bom, 8 lanes"],
+            ["transcoder from UTF-8 to UTF-16BE with --strip-bom, 8 lanes"],
         ),
     ],
 )

@@ -66,7 +66,7 @@ def test_the_scope_names_every_design_and_what_is_left_out():
     assert sorted(named) == sorted({goal.spec.label for goal in every_goal()})
     assert any(re.match("proved in unicode: compactor, 8 lanes; ", line) for line in proved)
     assert left_out.startswith(
-        "left out: verilog of transcoder from utf-8 to utf-8, 8 lanes, which"
+        "left out: verilog of transcoder from UTF-8 to UTF-8, 8 lanes, which"
     )
 
 

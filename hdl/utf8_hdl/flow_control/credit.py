@@ -187,8 +187,11 @@ class Chunk:
         return Cat(*self._reads.values(), self._odd if self._odd is not None else Const(0, 0))
 
     def copy(self, of: str, coming: Value) -> Signal:
-        """A register of this chunk's own, with a reset: see :meth:`.Stage.copy`."""
-        register: Signal = self._registers.copy(of, coming, reset_less=False)
+        """A register of this chunk's own that controls writing: see :meth:`.Stage.copy`.
+
+        A write in the cycle after a reset does no harm, as no beat is in the memory by then.
+        """
+        register: Signal = self._registers.copy(of, coming)
         return register
 
     def memory(self, value: Value, writes: list[Value], places: list[Value]) -> Value:

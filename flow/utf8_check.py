@@ -42,7 +42,7 @@ class Unreadable(Exception):
     """The files are no certificate."""
 
 
-class Refused(Exception):
+class UsageError(Exception):
     """The certificate is wrong: what is not so."""
 
 
@@ -144,9 +144,9 @@ def parse_invariant(lines: list[str], digest: str, names: dict[str, int]) -> lis
     if not said:
         raise Unreadable("the invariant does not begin as one: format, circuit, clauses")
     if said[1] != digest:
-        raise Refused("the invariant is that of another circuit: the SHA-256 differs")
+        raise UsageError("the invariant is that of another circuit: the SHA-256 differs")
     if int(said[2]) != len(lines) - 3:
-        raise Refused(f"of {said[2]} clauses there are {len(lines) - 3}")
+        raise UsageError(f"of {said[2]} clauses there are {len(lines) - 3}")
     clauses = [[(word.removeprefix("-"), word[:1] == "-") for word in c.split(" ")] for c in lines]
     for name in (name for clause in clauses[3:] for name, _ in clause):
         if name not in names:
@@ -204,11 +204,11 @@ def check(circuit: Circuit, clauses: list[Clause]) -> None:
         for clause in clauses
     ]
     if not contradict(begins, broken(now, behind)):
-        raise Refused("an initial state does not satisfy the invariant")
+        raise UsageError("an initial state does not satisfy the invariant")
     if not contradict(gates, now, broken(after, behind)):
-        raise Refused("a step leads out of the invariant")
+        raise UsageError("a step leads out of the invariant")
     if not contradict(gates, now, [[of_solver(circuit.output)]]):
-        raise Refused("in a state that satisfies the invariant the output is high")
+        raise UsageError("in a state that satisfies the invariant the output is high")
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def verdict(certificate: Path) -> tuple[bool, str]:
         circuit = parse_circuit(lines)
         clauses = parse_invariant(invariant, digest, circuit.names)
         check(circuit, clauses)
-    except Refused as error:
+    except UsageError as error:
         return False, f"REFUSED: {error}"
     except (Unreadable, OSError) as error:
         raise Unreadable(f"{certificate}: {error}") from error

@@ -88,7 +88,7 @@ def _are_same(component: Component, right: Outputs, wrong: Outputs) -> bool:
     when = (right.brought_by, wrong.brought_by), (right.cut, wrong.cut)
     if not all(np.array_equal(*pair) for pair in when):
         return False
-    expected = component.as_far_as_it_matters(right.columns, wrong.columns)
+    expected = component.mask_dont_cares(right.columns, wrong.columns)
     return all(np.array_equal(column, wrong.columns[name]) for name, column in expected.items())
 
 

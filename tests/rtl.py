@@ -23,8 +23,8 @@ from utf8_hdl import (
     CompactEncoder,
     Decoder,
     Encoder,
+    ErrorKind,
     ErrorSpan,
-    Kind,
     Profile,
 )
 from utf8_sim.campaign import Part
@@ -115,7 +115,7 @@ def rtl_tokens(
             int(end) - int(token["o.length"]),
             int(token["o.length"]),
             int(token["o.code_point"]),
-            Kind(int(token["o.kind"])).label if token["o.error"] else None,
+            ErrorKind(int(token["o.kind"])).label if token["o.error"] else None,
         )
         for end, token in zip(ends, tokens, strict=True)
     ]
@@ -170,7 +170,10 @@ READY = "i.ready.eq(~taken_next)"
 # What is wrong with a decoder, and the edit to its source that makes it so.
 BREAKS = {
     # What the bytes mean.
-    "range: ED BF is no surrogate": ("range(0xA0, 0xC0), Kind", "range(0xA0, 0xB0), Kind"),
+    "range: ED BF is no surrogate": (
+        "range(0xA0, 0xC0), ErrorKind",
+        "range(0xA0, 0xB0), ErrorKind",
+    ),
     "range: F4 90 is in range": ("highest_second + 1, 0xC0", "highest_second + 2, 0xC0"),
     "range: E0 9F is not overlong": ("0x80 + (1 << 8 - length)", "0x7F + (1 << 8 - length)"),
     "range: C1 is not overlong": ("byte in (0xC0, 0xC1)", "byte == 0xC0"),
@@ -356,8 +359,8 @@ BREAKS_OF_OTHER_RULES = {
     ),
     "out of range: overlong": (
         ODD_PROFILES["F0 restricted twice"],
-        "if kind is Kind.OUT_OF_RANGE)",
-        "if kind is Kind.OVERLONG)",
+        "if kind is ErrorKind.OUT_OF_RANGE)",
+        "if kind is ErrorKind.OVERLONG)",
     ),
     "out of range: the kind of the lead byte": (
         ODD_PROFILES["FF restricted twice"],
@@ -366,7 +369,7 @@ BREAKS_OF_OTHER_RULES = {
     ),
     "out of range: the kind of the lead byte, whole sequence": (
         ODD_PROFILES["F0 restricted twice, whole sequence"],
-        'old_kind = Mux(byte["beyond"], Kind.OUT_OF_RANGE, count["kind"])',
+        'old_kind = Mux(byte["beyond"], ErrorKind.OUT_OF_RANGE, count["kind"])',
         'old_kind = count["kind"]',
     ),
     "whole sequence: cut by a refused byte": (

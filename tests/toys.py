@@ -12,7 +12,7 @@ from upper import UPPER, Upper
 from utf8_hdl import UNICODE, AxiStream, Profile
 from utf8_sim.command_line import COMMAND_LINES
 from utf8_sim.components import COMPONENTS, register
-from utf8_sim.tools.cores import IMPORTED
+from utf8_sim.tools.cores import PRELOAD
 
 TOYS = UPPER, BEATS
 
@@ -32,7 +32,7 @@ def _forget() -> None:
     for toy in TOYS:
         for registry in (COMPONENTS, COMMAND_LINES):
             del registry[toy.name]
-        IMPORTED.remove(type(toy).__module__)
+        PRELOAD.remove(type(toy).__module__)
 
 
 _forget()

@@ -8,7 +8,7 @@ from typing import Any
 from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
 from utf8_sim.command_line import RULES
 from utf8_sim.components import COMPONENTS, Component, component_of
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.words import plural
 
 ROW = "component", "compact", "lanes", "own"
@@ -149,7 +149,7 @@ class DesignSpec:
         try:
             return entry.make(profile or self.profile, **options)
         except ValueError as error:
-            raise Refused(str(error)) from error
+            raise UsageError(str(error)) from error
 
 
 def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
@@ -200,7 +200,7 @@ def possible(wanted: Iterable[DesignSpec]) -> list[DesignSpec]:
     for spec in wanted:
         try:
             spec.make()
-        except Refused as refusal:
+        except UsageError as refusal:
             refusals.append(refusal)
         else:
             found[spec] = None

@@ -26,11 +26,11 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
 
-class Wrong(Exception):
+class VerificationFailed(Exception):
     """Something is wrong with the hardware, and all that there is to say has been said."""
 
 
-class GivenUp(Exception):
+class Interrupted(Exception):
     """An interrupted run has said how far it came."""
 
 
@@ -77,14 +77,14 @@ def _lines(progress: "Progress") -> Iterator[None]:
     """Now and then a line about the task of a progress bar that is not shown."""
     over = threading.Event()
 
-    def tell() -> None:
+    def print_progress() -> None:
         pause = FIRST_LINE
         while not over.wait(pause):
             for task in progress.tasks:
                 say(progress.console, f"utf8-hdl: working: {_state(task)}")
             pause = NEXT_LINE
 
-    teller = threading.Thread(target=tell, daemon=True)
+    teller = threading.Thread(target=print_progress, daemon=True)
     teller.start()
     try:
         yield

@@ -1,4 +1,4 @@
-"""The demo for a board: UTF-8 in on a UART, what a component makes of it out on it."""
+"""The demo for a board: receives UTF-8 on a UART and sends the output of a component back."""
 
 from typing import Any
 
@@ -19,23 +19,23 @@ from .uart import UartReceiver, UartTransmitter, cycles_per_bit
 from .units import UnitSplitter
 
 PAUSE = 0.02
-"""Seconds of silence that end a text. Adapters on USB deliver what is one text with shorter gaps,
-and a person at a terminal does not notice the delay."""
+"""Seconds of silence that end a text. USB adapters leave shorter gaps within a text, and a person
+at a terminal does not notice the delay."""
 
 BUFFER = 2048
-"""How many bytes wait at most while the longer answers to those before them are sent."""
+"""Bytes buffered while the longer answers to earlier bytes are sent."""
 
 
 TARGETS = (EncodingScheme.UTF_16LE, EncodingScheme.UTF_8)
-"""What a demo's transcoder may give."""
+"""Output encodings of a demo's transcoder."""
 
 
 class Demo(wiring.Component):
-    """A component between two UARTs, and what it gives: as lines of text, or as text.
+    """A component between two UARTs. Its output is sent as lines of text, or as text.
 
-    A decoder's tokens are written as a line each, a transcoder's units of UTF-16 likewise; the
-    UTF-8 that a transcoder repaired is sent as it is. What is sent takes longer than what it is
-    about; so there is a buffer before the component::
+    Each token of a decoder and each UTF-16 unit of a transcoder is written as a line; UTF-8
+    repaired by a transcoder is sent unchanged. A line is longer than the bytes that it describes,
+    so there is a buffer before the component::
 
              +----------+   +--------+   +-----------+   +------------+   +-------------+
         rx ->| receiver |-->| buffer |-->| component |-->| LineWriter |-->| transmitter |-> tx
@@ -46,15 +46,15 @@ class Demo(wiring.Component):
                                  |       +------------+          |
                                  +-- bytes were lost, enquiries -+
 
-    A UART has no end of text, so a silence of ``pause`` seconds is taken for one. Then a sequence
-    that was begun is reported as truncated, though nothing follows it.
+    A UART does not mark the end of a text, so a silence of ``pause`` seconds ends it. An unfinished
+    sequence is then reported as truncated.
 
-    Bytes are lost if the buffer is full or the stop bit is missing. The text before ends there, and
-    a line says so at this place among the others; but not within repaired text.
+    Bytes are lost if the buffer is full or a stop bit is missing. Lost bytes end the text before
+    them, and a line reports them, in order with the other lines; but not within repaired text.
 
-    The byte ENQ is no part of a text, and ends the one before it. It is answered, at its place,
-    by the statistics. They are counted from a decoder's tokens; if the component is a transcoder, a
-    compact decoder sees the same bytes for them.
+    The byte ENQ ends the text before it and is no part of a text. The answer, in order with the
+    other lines, is the statistics. They are counted from a decoder's tokens; if the component is a
+    transcoder, a compact decoder decodes the same bytes for them.
 
     Parameters
     ----------
@@ -67,26 +67,26 @@ class Demo(wiring.Component):
     pause : float
         Seconds of silence that end a text; if shorter than a byte, the time of a byte.
     buffer : int
-        How many bytes the buffer holds, the notice of an overrun included.
+        Entries of the buffer, including the notice of an overrun.
     compact : bool
-        Whether the decoder is the compact one; with a transcoder it is anyway.
+        Use the compact decoder. Beside a transcoder, the decoder always is compact.
     target : EncodingScheme, optional
         Output encoding of the transcoder that replaces the decoder: UTF-16LE, or UTF-8 to repair.
     strip_bom : bool
-        Whether the transcoder leaves U+FEFF out at the beginning of a text.
+        Remove U+FEFF at the beginning of a text in the transcoder.
 
     Raises
     ------
     ValueError
-        If the clock cannot give that rate, the buffer has fewer than 3 places, or there is no such
-        transcoder.
+        If the clock does not allow that rate, the buffer has fewer than 3 entries, or the
+        transcoder is not supported.
 
     Members
     -------
     rx : ``In(1)``
-        The line on which bytes come; it need not be synchronous to the clock.
+        The received line. It need not be synchronous to the clock.
     tx : ``Out(1)``
-        The line on which text goes.
+        The transmitted line.
     busy : ``Out(1)``
         Something is being received, waits, or is being sent. From a register.
     """

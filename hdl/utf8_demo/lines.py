@@ -8,17 +8,21 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from utf8_hdl.layouts import Kind
+from utf8_hdl.layouts import ErrorKind
 from utf8_hdl.profile import UNICODE, Profile
 
 from .statistics import COUNTS, DIGITS, PLACE_LAYOUT
 
-# Places in a line that are filled in, and its end: none of them is ever written.
+# Placeholders in a line, and its end. None of these characters is sent.
 _CODE_POINT, _LENGTH, _PLURAL, _COUNT, _END = "\1", "\2", "\3", "\4", "\0"
 
 _LINES = [
     f"U+{_CODE_POINT}",
-    *(f"error {kind.label} ({_LENGTH} byte{_PLURAL})" for kind in Kind if kind is not Kind.NONE),
+    *(
+        f"error {kind.label} ({_LENGTH} byte{_PLURAL})"
+        for kind in ErrorKind
+        if kind is not ErrorKind.NONE
+    ),
     "lost: overrun",
     "lost: framing error",
     f"0x{_CODE_POINT}",
@@ -29,18 +33,18 @@ _TEXTS = b"".join(f"{line}\r\n{_END}".encode("ascii") for line in _LINES)
 _ENDS = [place + 1 for place, character in enumerate(_TEXTS) if character == ord(_END)]
 _STARTS = [0, *_ENDS[:-1]]
 
-OVERRUN_LINE, FRAMING_ERROR_LINE, UNIT_LINE, REPORT_LINES = range(len(Kind), len(_LINES))
-"""Numbers of the lines that say that bytes were lost, of that for a unit of UTF-16, and of those of
+OVERRUN_LINE, FRAMING_ERROR_LINE, UNIT_LINE, REPORT_LINES = range(len(ErrorKind), len(_LINES))
+"""Numbers of the lines that report lost bytes, of the line for a UTF-16 unit, and of the lines of
 the report."""
 
 FEWEST_DIGITS = 4
-"""Of a code point, as is usual after ``U+``; and of a unit, which has no more."""
+"""Minimum digits of a code point, as is usual after ``U+``. A unit always has as many."""
 
 
 def line_layout(profile: Profile) -> data.StructLayout:
     """Layout of the input of :class:`LineWriter`.
 
-    ``line`` (4 bits) is the code of a token's :class:`Kind`, or ``OVERRUN_LINE``,
+    ``line`` (4 bits) is the code of a token's :class:`ErrorKind`, or ``OVERRUN_LINE``,
     ``FRAMING_ERROR_LINE``, ``UNIT_LINE`` or ``REPORT_LINES``; ``code_point`` and ``length`` are the
     token's, ``code_point`` may also be the unit.
     """
@@ -59,13 +63,12 @@ class LineWriter(wiring.Component):
     A character is written as ``U+`` and four or more hexadecimal digits, an error as
     ``error truncated (2 bytes)``, lost bytes as ``lost: overrun`` or ``lost: framing error``, a
     unit of UTF-16 as ``0x`` and four hexadecimal digits, and the report as a line for each of
-    ``COUNTS``. The texts are in a memory; a control character in them is the place of what is
-    filled in.
+    ``COUNTS``. The texts are in a memory, with control characters as placeholders.
 
     Members
     -------
     i : ``In(stream.Signature(line_layout(profile)))``
-        What to write. ``ready`` is high while no line is being written.
+        The line to write. ``ready`` is high while no line is being written.
     o : ``Out(stream.Signature(8))``
         The characters of the lines.
     place : ``Out(PLACE_LAYOUT)``, digit : ``In(4)``

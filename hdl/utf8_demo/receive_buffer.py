@@ -1,4 +1,4 @@
-"""What was received and waits: bytes, where a text ends, where some were lost, and enquiries."""
+"""Buffer of received bytes, ends of texts, notices of lost bytes, and enquiries."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ ENQUIRY = 0x05
 
 
 class Mark(enum.Enum, shape=3):
-    """What an entry of the receive buffer is."""
+    """Type of an entry of the receive buffer."""
 
     #: A byte; more of its text follows.
     BYTE = 0
@@ -27,34 +27,34 @@ class Mark(enum.Enum, shape=3):
 
 
 ENTRY_LAYOUT = data.StructLayout({"data": 8, "mark": Mark})
-"""An entry of the receive buffer. ``data`` has no meaning in a notice: where bytes were
-lost, or in an enquiry."""
+"""An entry of the receive buffer. ``data`` has no meaning in a notice of lost bytes or an
+enquiry."""
 
 
 class ReceiveBuffer(wiring.Component):
-    """Keeps received bytes, and marks where a text ends, where bytes were lost, and enquiries.
+    """Buffers received bytes, and marks the ends of texts, lost bytes, and enquiries.
 
-    A byte waits outside the queue until it is known whether it is the last of its text: until the
-    next event, or the end of the pause. An event is a byte, a framing error or an enquiry, which is
-    the byte ``ENQUIRY``; the latter two end a text, and are notices. One that finds fewer
-    than 3 places free is an overrun; this leaves room for the byte that waits, as the last of its
-    text, and for the notice. From then on events are ignored until the queue is empty, so that
-    there are long pieces with one gap rather than many gaps.
+    A byte is kept outside the queue until the next event or the end of the pause, which decides if
+    it is the last byte of its text. An event is a byte, a framing error or an enquiry, which is the
+    byte ``ENQUIRY``; the latter two are notices and end a text. An event that finds fewer than 3
+    free entries is an overrun; the free entries are then used for the kept byte, as the last of its
+    text, and for the notice. Further events are ignored until the queue is empty, so that losses
+    form few long gaps.
 
-    It has ``depth`` places for bytes and notices, ``SMALLEST`` or more. A text ends after ``pause``
-    cycles of an idle line.
+    The queue has ``depth`` entries for bytes and notices, at least ``SMALLEST``. A text ends after
+    ``pause`` cycles of an idle line.
 
     Members
     -------
     data, received, framing_error, idle : ``In``
         From :class:`~utf8_demo.uart.UartReceiver`.
     o : ``Out(stream.Signature(ENTRY_LAYOUT))``
-        What was received. A notice follows a ``LAST_BYTE`` or a notice, or is the first entry.
+        The entries in order. A notice follows a ``LAST_BYTE`` or a notice, or is the first entry.
     pending : ``Out(1)``
-        There is something that was received and not yet taken.
+        High while a received byte or notice has not been taken.
     """
 
-    #: Places for a byte, another that is the last of its text, and a notice.
+    #: Entries for a byte, the last byte of its text, and a notice.
     SMALLEST = 3
 
     data: In(8)

@@ -1,4 +1,4 @@
-"""Counts of what was received, kept as decimal digits in a memory."""
+"""Counters of received bytes, characters and errors, kept as decimal digits in a memory."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from utf8_hdl.layouts import Kind
+from utf8_hdl.layouts import ErrorKind
 
 COUNTS = (
     "bytes",
     "characters",
-    *(f"error {kind.label}" for kind in Kind if kind is not Kind.NONE),
+    *(f"error {kind.label}" for kind in ErrorKind if kind is not ErrorKind.NONE),
     "overruns",
     "framing-errors",
 )
-"""What is counted, by the names in the report; the places are the numbers of the counters."""
+"""Names of the counters in the report; an index in this list is the number of a counter."""
 
 BYTES, CHARACTERS, OVERRUNS, FRAMING_ERRORS = (
     COUNTS.index(name) for name in ("bytes", "characters", "overruns", "framing-errors")
@@ -28,23 +28,23 @@ DIGITS = 16
 """Decimal digits of a counter: at the highest rate of the boards, they last for 900 years."""
 
 PLACE_LAYOUT = data.StructLayout({"digit": bits_for(DIGITS - 1), "count": bits_for(len(COUNTS))})
-"""Where a digit is: digit 0 is the lowest one of its counter."""
+"""Address of a digit: digit 0 is the lowest digit of its counter."""
 
 
 class Statistics(wiring.Component):
-    """Counters that are written digit by digit, so that nothing has to be converted.
+    """Decimal counters, so that the report needs no conversion.
 
-    One is counted up in two cycles, and one more for each carry. A reset leaves them as they are:
-    they count from the configuration of the FPGA on.
+    An increment takes two cycles, and one more for each carry. A reset does not change the
+    counters: they count from the configuration of the FPGA on.
 
     Members
     -------
     i : ``In(stream.Signature(4))``
-        The number of a counter that is counted up.
+        Number of the counter to increment.
     place : ``In(PLACE_LAYOUT)``
-        Where to read, in a cycle in which ``i.ready`` is high and ``i.valid`` low.
+        Read address. It is used in a cycle in which ``i.ready`` is high and ``i.valid`` low.
     digit : ``Out(4)``
-        The digit that was there, in the next cycle.
+        The digit at the read address of the previous cycle.
     """
 
     i: In(stream.Signature(PLACE_LAYOUT["count"].width))

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 FEWEST_CYCLES = 8
 """Clock cycles in a bit; with fewer, the middle of a bit is not found well enough."""
 
-MOST_ROUNDING = 0.005
+MAX_ROUNDING = 0.005
 """How far a bit may be from its nominal time, because it lasts a whole number of cycles."""
 
 
@@ -29,7 +29,7 @@ def cycles_per_bit(clock_hz: float, baud: float) -> int:
         )
     cycles = round(clock_hz / baud)
     nearest = clock_hz / cycles
-    if abs(nearest / baud - 1) > MOST_ROUNDING:
+    if abs(nearest / baud - 1) > MAX_ROUNDING:
         raise ValueError(
             f"baud must be within 0.5 % of the clock divided by a whole number, "
             f"such as {nearest:.0f}, not {baud}"

@@ -10,21 +10,21 @@ from utf8_hdl.layouts import TEXT_STATUS, beat_layout
 
 
 class UnitSplitter(wiring.Component):
-    """Takes beats of text apart.
+    """Splits beats into units.
 
     Parameters
     ----------
     lanes : int
-        How many bytes a beat of the input may have.
+        Bytes of an input beat.
     unit_bytes : int
-        How many bytes a unit has; the first of them is its lowest.
+        Bytes of a unit, low byte first.
 
     Members
     -------
     i : ``In(stream.Signature(beat_layout(lanes, user=TEXT_STATUS)))``
-        Beats; each is taken with its last unit, and at once if it has none.
+        Beats. A beat is accepted with its last unit, or at once if it is empty.
     o : ``Out(stream.Signature(8 * unit_bytes))``
-        Their units, in order.
+        The units, in order.
     """
 
     i: Any

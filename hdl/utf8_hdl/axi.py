@@ -42,39 +42,38 @@ class Part(NamedTuple):
 class AxiStream(Elaboratable):
     """A component with flat ports, in the order of the Verilog module.
 
-    Its streams ``i`` and ``o`` say what the ports are. The first field of a payload is ``tdata``,
-    the fields of :data:`.SIDEBAND` have a port each, and all others are ``tuser``, the first one
-    lowest. There is no port where there is no field. If a field is an array of structures, it is
-    their fields that are meant, and the ports have those of one element after the other.
+    The payloads of the streams ``i`` and ``o`` determine the ports. The first field of a payload is
+    ``tdata``, the fields of :data:`.SIDEBAND` have a port each, and all other fields are ``tuser``,
+    the first one lowest. Without fields there is no port. If a field is an array of structures, its
+    elements are mapped one after the other by their own fields.
 
-    A component may say more in two attributes, dictionaries by port. ``axi_widths`` has the width
-    of a port, or of an element's part of it, that is wider than the fields, with zeros above;
-    ``axi_outputs`` has more ports of its output, and what is at them.
+    A component may have two more attributes, dictionaries by port. ``axi_widths`` has the width of
+    a port, or of an element's part of it, that is wider than its fields and filled with zeros.
+    ``axi_outputs`` has further output ports and their values.
 
-    It is a submodule like any other: its registers are in the domain ``sync`` of the design
-    around it, which ``DomainRenamer`` and ``ResetInserter``
-    change as usual. Converted alone, it has two more ports, ``clk`` and ``rst``, as Amaranth adds
-    them. ``s_axis_tready`` and ``m_axis_tvalid`` are low from the first clock edge with reset to
-    the first one without it.
+    It is an ordinary submodule: its registers are in the domain ``sync`` of the surrounding design,
+    and ``DomainRenamer`` and ``ResetInserter`` apply as usual. Converted alone, it has two more
+    ports, ``clk`` and ``rst``, added by Amaranth. ``s_axis_tready`` and ``m_axis_tvalid`` are low
+    from the first clock edge with reset to the first clock edge without it.
 
     Parameters
     ----------
     component : wiring.Component
-        What is inside.
+        The component.
 
     Raises
     ------
     TypeError
-        If it has no streams ``i`` and ``o``.
+        If the component has no streams ``i`` and ``o``.
 
     Attributes
     ----------
     name : str
-        That of the Verilog module, ``module_name``, without ``utf8_``.
+        Name of the Verilog module, ``module_name``, without ``utf8_``.
     ports : list of Signal
         All ports of the streams, in order.
     parts : list of Part
-        Where in the ports the pins of the streams are.
+        The bits of the ports to which the pins of the streams are mapped.
     inputs, outputs : dict of str to Value
         The levels of the streams' ports, made of the component's pins, by the ports' names.
 
@@ -140,17 +139,17 @@ class AxiStream(Elaboratable):
 
 
 class AxiModule(AxiStream):
-    """The same as a design of its own, for Verilog: its ``ports`` begin with clock and reset.
+    """An :class:`AxiStream` as a top-level design: its ``ports`` begin with clock and reset.
 
     The reset is synchronous in both namings: it acts at rising edges of the clock.
 
     Parameters
     ----------
     component : wiring.Component
-        What is inside.
+        The component.
     active_low_reset : bool
-        Clock and reset are ``aclk`` and ``aresetn``, active low, the names of AXI, instead of
-        ``clk`` and ``rst``, active high.
+        Name clock and reset ``aclk`` and ``aresetn`` (active low) as AXI does, instead of ``clk``
+        and ``rst`` (active high).
     """
 
     def __init__(self, component: Any, active_low_reset: bool = False) -> None:
@@ -174,7 +173,7 @@ _READY = {"s_axis_tready", "m_axis_tready"}
 
 
 def _parts(side: str, bus: str, layout: Any, widths: dict[str, int]) -> Iterator[Part]:
-    """What is where in the ports of a stream."""
+    """The bits of the ports to which the pins of a stream are mapped."""
     for signal in ("valid", "ready"):
         yield Part(f"{bus}_t{signal}", 0, 1, f"{side}.{signal}", range(1))
     if not isinstance(layout, data.StructLayout):

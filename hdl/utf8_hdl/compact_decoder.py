@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from . import rules
 from .design import Design
 from .flow_control.stage import Stage
-from .layouts import BYTE_LAYOUT, Kind, token_layout
+from .layouts import BYTE_LAYOUT, ErrorKind, token_layout
 from .logic import running
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile
 
@@ -135,7 +135,7 @@ class CompactDecoder(Design):
                         m.d.comb += [
                             joins.eq(1),
                             ends.eq(i.valid & (now.last | (count == 1))),
-                            error.eq(so_far != Kind.TRUNCATED if count == 1 else now.last),
+                            error.eq(so_far != ErrorKind.TRUNCATED if count == 1 else now.last),
                             next_state.eq(Mux(now.last, State.START, State(count - 1))),
                         ]
                     with m.Else():
@@ -200,7 +200,7 @@ class CompactDecoder(Design):
             with m.If(error):
                 m.d.sync += shown.code_point.eq(REPLACEMENT)
             with m.Else():
-                m.d.sync += shown.kind.eq(Kind.NONE)
+                m.d.sync += shown.kind.eq(ErrorKind.NONE)
         return m
 
     def _bytes(self, m: Module) -> tuple[Any, Any]:
@@ -210,7 +210,7 @@ class CompactDecoder(Design):
         lead byte that refuses some second bytes; ``is_ef_bf`` if they are this byte and the one
         before.
         """
-        fields: dict[str, Any] = {"kind": Kind, "restriction": range(len(self._refusals) + 1)}
+        fields: dict[str, Any] = {"kind": ErrorKind, "restriction": range(len(self._refusals) + 1)}
         if not self.profile.accept_noncharacters:
             fields["is_ef_bf"] = 1
         layout = data.StructLayout(BYTE_LAYOUT.members | fields)
@@ -228,10 +228,10 @@ class CompactDecoder(Design):
         """
         restrictions = {lead: number for number, lead in enumerate(self._refusals, start=1)}
 
-        def meaning(byte: int) -> tuple[int, int, Kind]:
+        def meaning(byte: int) -> tuple[int, int, ErrorKind]:
             fault = rules.first_fault(self.profile, byte)
-            is_lead = fault is Kind.NONE and byte >= 0x80
-            kind = Kind.TRUNCATED if is_lead else fault
+            is_lead = fault is ErrorKind.NONE and byte >= 0x80
+            kind = ErrorKind.TRUNCATED if is_lead else fault
             return rules.announced(self.profile, byte), restrictions.get(byte, 0), kind
 
         announced = Signal(range(self.profile.longest_form))
@@ -248,8 +248,8 @@ class CompactDecoder(Design):
         The second column of Unicode Table 3-7, where it is not 80..BF.
         """
         refused = Signal()
-        reason = Signal(Kind)
-        so_far = Signal(Kind)
+        reason = Signal(ErrorKind)
+        so_far = Signal(ErrorKind)
         with m.Switch(before.restriction):
             for number, kinds in enumerate(self._refusals.values(), start=1):
                 with m.Case(number):
@@ -259,11 +259,11 @@ class CompactDecoder(Design):
                             with m.Case(*_patterns(seconds)):
                                 m.d.comb += [refused.eq(1), reason.eq(kind)]
         # If an error ends where it is found, nothing is known of a sequence that goes on.
-        known = before.kind if self._whole_sequence else Kind.TRUNCATED
+        known = before.kind if self._whole_sequence else ErrorKind.TRUNCATED
         m.d.comb += so_far.eq(Mux(refused, reason, known))
         if not self.profile.accept_noncharacters:
             with m.If(before.is_ef_bf & now.data.matches("1011111-")):  # U+FFFE and U+FFFF
-                m.d.comb += so_far.eq(Kind.NONCHARACTER)
+                m.d.comb += so_far.eq(ErrorKind.NONCHARACTER)
         return refused, so_far
 
     def _value_bits(self, lead: Value) -> Value:

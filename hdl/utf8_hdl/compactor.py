@@ -1,4 +1,4 @@
-"""The compactor: lanes of which some have a value become beats in which all have one."""
+"""The compactor: packs the values of sparse beats into dense beats."""
 
 from typing import Any
 
@@ -14,65 +14,67 @@ from .packing import Packing
 
 
 class Compactor(Design):
-    """Packs values: sparse beats in, dense beats out.
+    """Packs the values of sparse beats into dense beats.
 
     A value goes to the lane after the value before it, and from the last lane to lane 0 of the next
-    beat. It is a pipeline of eleven stages, those of :class:`~utf8_hdl.packing.Packing`: a
-    butterfly network driven by prefix sums of ``keep``, with the flow control of
+    beat. The compactor is a pipeline of eleven stages, those of :class:`~utf8_hdl.packing.Packing`:
+    a butterfly network driven by prefix sums of ``keep``. The flow control is that of
     :mod:`utf8_hdl.flow_control.credit`.
 
-    What it promises:
+    Guarantees:
 
-    1. Throughput: one beat in every cycle but the first after reset, whatever is in it, while the
-       consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at the
-       output in every cycle, as long as a full one is offered in every cycle. A text never has
-       more beats out than in. The last one comes out one slot behind what its last beat fills;
-       there is always room for it, as the first beat of a text never fills one.
-    2. Latency: a beat that is full is at the output 13 cycles after the beat was accepted that has
-       the first value behind it; a text's last one, 14 cycles after its last beat was accepted.
-       Cycles in which the output waits are not counted.
-    3. Values come out in order, none lost and none twice. All lanes have one but in a text's last
-       beat; there the first ones do, or none. It comes with ``last``. A text with U values has as
-       many beats as U needs, and at least one. ``user`` is what it was with the text's last beat,
-       and zero in any other one.
+    1. Throughput: accepts one beat in every cycle except the first after reset, whatever the beat
+       contains, while the consumer is ready. A stalled cycle costs one cycle: after any stalls
+       there is a beat at the output in every cycle, as long as a full beat is offered in every
+       cycle. A text never has more output beats than input beats. Its last beat follows one slot
+       after the beat that the text's last input beat fills; there is always room for it, because
+       the first beat of a text never fills one.
+    2. Latency: a full beat is at the output 13 cycles after the beat with the next value was
+       accepted; the last beat of a text, 14 cycles after the text's last input beat was accepted.
+       Cycles in which the output stalls are not counted.
+    3. Values are output in order, each exactly once. Every lane has a value, except in the last
+       beat of a text, in which the first lanes have one, or none has. ``last`` marks that beat. A
+       text of U values has as many beats as U values fill, and at least one. ``user`` is that of
+       the text's last input beat, and zero in all other beats.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
-       care, and so is what is in a lane without ``keep``.
-    5. Self-synchronisation: from any register contents, once what is in it is out and a beat with
+       care, and so are the values of lanes without ``keep``.
+    5. Self-synchronisation: from any register contents, once it has drained and a beat with
        ``last`` was accepted, later texts are right. Without input and with a ready consumer, it is
-       empty and ready after 85 cycles, in which at most 76 beats that never came are taken.
+       empty and ready after 85 cycles, in which at most 76 beats that were never accepted are
+       taken.
 
     Parameters
     ----------
     lanes : int
-        How many values a beat may have: a power of two up to 128.
+        Values of a beat: a power of two up to 128.
     shape : ShapeLike
-        Shape of a value; a number is its bits.
+        Shape of a value. A number is its width.
     user : ShapeLike
-        Shape of what comes with the last beat of a text.
+        Shape of ``user``, which belongs to the last beat of a text.
 
     Raises
     ------
     TypeError
         If a parameter is not of its type.
     ValueError
-        If there is none with so many lanes, or values have no bits.
+        If the number of lanes is out of range, or values have no bits.
 
     Attributes
     ----------
     lanes, shape, user
         As given.
     width, user_width : int
-        Bits of a value, and of ``user``.
+        Widths of a value and of ``user``.
     packing : Packing
-        Its stages.
+        The stages.
     probes : SimpleNamespace
         Signals for proofs: those of ``packing``, and ``dense``, the beat at the output.
 
     Members
     -------
     i : ``In(stream.Signature(beat_layout(lanes, shape, user)))``
-        Beats in which any of the lanes have a value.
+        Sparse beats: any of the lanes have a value.
     o : ``Out(stream.Signature(beat_layout(lanes, shape, user)))``
         Dense beats.
     """

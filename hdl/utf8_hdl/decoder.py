@@ -13,7 +13,7 @@ from .byte_class import ByteClasses
 from .design import Design
 from .flow_control.pipeline import Pipeline
 from .flow_control.stage import Stage
-from .layouts import BYTE_LAYOUT, Kind, token_layout
+from .layouts import BYTE_LAYOUT, ErrorKind, token_layout
 from .logic import any_of, select
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile, form_of_bit
 
@@ -32,13 +32,13 @@ class Decoder(Design):
     3. *pair* it with the byte before: in ``unicode`` E0, ED, F0 and F4 refuse some second bytes,
        the rows of Unicode Table 3-7 that restrict it. And name the form that a lead byte begins.
     4. *classify*: a byte may follow the one before it, or it may not.
-    5. *count* what is missing. This is the state machine: ``START``, a character must begin;
+    5. *count* the missing bytes. This is the state machine: ``START``, a character must begin;
        ``NEED_n``, n continuation bytes must follow. It has a register for each state.
     6. *make* the token that ends with the byte in stage 5. That is the case if nothing is missing,
        if the text ends there, or if the byte in stage 4 does not follow: it *cuts* the sequence.
     7. *deliver*: the output buffer.
 
-    No byte ends more than one token, so there is never more than one to make. What it promises:
+    No byte ends more than one token, so stage 6 makes at most one per cycle. Guarantees:
 
     1. Line rate: on any input, ``i.ready`` is high two cycles after each cycle in which the output
        was not stalled (``o.valid`` high, ``o.ready`` low). While the consumer is ready, a byte is
@@ -52,9 +52,9 @@ class Decoder(Design):
        reset to the first one without it. While ``o.valid`` is low the payload is a don't care.
     4. Nothing is lost or invented: the lengths of the tokens add up to the bytes accepted.
     5. Self-synchronisation: from any register contents, once ``longest_form - 1`` bytes (3 in
-       ``unicode``) or one byte outside 80..BF are accepted, later bytes give the tokens that they
-       give a freshly reset decoder. Without input and with a ready consumer, it is empty and
-       ready after 10 cycles, in which at most 9 tokens of bytes that never came are taken.
+       ``unicode``) or one byte outside 80..BF are accepted, later bytes give the same tokens as in
+       a freshly reset decoder. Without input and with a ready consumer, it is empty and ready after
+       10 cycles, in which at most 9 tokens of bytes that were never accepted are taken.
 
     :class:`~utf8_hdl.CompactDecoder` has half the area; :class:`~utf8_hdl.WideDecoder` decodes up
     to 128 bytes per cycle.
@@ -124,7 +124,7 @@ class Decoder(Design):
         return m
 
     def _pair(self, pipeline: Pipeline, split: Stage, sets: ByteClasses) -> Stage:
-        """Stage 3: what a byte is by itself, and to the one or two before it."""
+        """Stage 3: the class of a byte, and pairs of it and the one or two bytes before it."""
         profile, among, counts = self.profile, sets.among, range(1, self.profile.longest_form)
         pair = pipeline.stage(
             "pair",
@@ -208,7 +208,7 @@ class Decoder(Design):
         # after it has been seen; else the byte that reveals it ends the token before.
         kind, known = byte["kind"], Const(0, 1)
         if self._whole_sequence:
-            old_kind = Mux(byte["beyond"], Kind.OUT_OF_RANGE, count["kind"])
+            old_kind = Mux(byte["beyond"], ErrorKind.OUT_OF_RANGE, count["kind"])
             kind = Mux(joins, old_kind, byte["kind"])
             known = Mux(
                 joins, count["known"] | byte["refused"] | byte["noncharacter"], byte["wrong"]
@@ -249,11 +249,11 @@ class Decoder(Design):
         return Cat(goes_to[state] for state in self.State)
 
     def _is_in(self, name: str) -> Value:
-        """Whether the state is the one of that name."""
+        """True in the state of that name."""
         return Value.cast(self.state)[list(self.State).index(self.State[name])]
 
     def _needs_more(self) -> Value:
-        """Whether more than one byte must follow."""
+        """True if more than one byte must follow."""
         return any_of(self._is_in(state.name) for state in list(self.State)[2:])
 
     def _make(self, pipeline: Pipeline, byte: Stage, sequence: Stage) -> Stage:
@@ -274,11 +274,11 @@ class Decoder(Design):
         )
 
     def _kind(self, byte: Stage, sequence: Stage) -> Value:
-        truncated = Const(Kind.TRUNCATED.value, 3)
+        truncated = Const(ErrorKind.TRUNCATED.value, 3)
         if self._whole_sequence:
             unknown = truncated & sequence["unfinished"].replicate(3)
             return select(sequence["known"], sequence["kind"], unknown)
-        out_of_range = Const(Kind.OUT_OF_RANGE.value, 3)
+        out_of_range = Const(ErrorKind.OUT_OF_RANGE.value, 3)
         refused = byte["refused"] & ~sequence["last"]
         kind = select(byte["beyond"], out_of_range, sequence["kind"])
         kind = select(sequence["unfinished"] & ~refused, truncated, kind)

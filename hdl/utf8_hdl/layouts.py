@@ -1,4 +1,5 @@
-"""What goes in and out: bytes, beats, tokens and code points; layouts, and the codes of errors."""
+"""Payloads of the streams: bytes, beats, tokens and code points; layouts, and the codes of
+errors."""
 
 from typing import Any
 
@@ -10,7 +11,7 @@ from .checks import checked_integer
 from .profile import Profile
 
 
-class Kind(enum.Enum, shape=3):
+class ErrorKind(enum.Enum, shape=3):
     """Why a token is an error. The codes are relied on by test benches and software outside."""
 
     #: A character.
@@ -54,14 +55,15 @@ def token_layout(profile: Profile) -> data.StructLayout:
     -------
     data.StructLayout
         ``code_point`` (21 bits in ``unicode``) is the value, U+FFFD in an error; ``error`` (1) is
-        set in an error; ``kind`` (:class:`Kind`, 3) says why; ``length`` (3 in ``unicode``) counts
-        the bytes covered; ``last`` (1) is set if they include the last byte of the text.
+        set in an error; ``kind`` (:class:`ErrorKind`, 3) is its kind; ``length`` (3 in
+        ``unicode``) counts the bytes covered; ``last`` (1) is set if they include the last byte of
+        the text.
     """
     return data.StructLayout(
         {
             "code_point": profile.code_point_width,
             "error": 1,
-            "kind": Kind,
+            "kind": ErrorKind,
             "length": bits_for(profile.longest_form),
             "last": 1,
         }
@@ -194,7 +196,7 @@ def report_layout(width: int = OFFSET_WIDTH) -> data.StructLayout:
     -------
     data.StructLayout
         All zero except with ``last``: ``error`` (1), the text had an error; of the first one
-        ``kind`` (:class:`Kind`, 3) and ``offset``, the number of bytes of the text before it;
+        ``kind`` (:class:`ErrorKind`, 3) and ``offset``, the number of bytes of the text before it;
         ``count``, the number of errors. Offset and count saturate at all ones.
 
     Raises
@@ -205,7 +207,7 @@ def report_layout(width: int = OFFSET_WIDTH) -> data.StructLayout:
         If it is out of range.
     """
     width = checked_integer("width", width, MIN_OFFSET_WIDTH, OFFSET_WIDTH)
-    return data.StructLayout({"error": 1, "kind": Kind, "offset": width, "count": width})
+    return data.StructLayout({"error": 1, "kind": ErrorKind, "offset": width, "count": width})
 
 
 def verdict_layout(lanes: int, offset_width: int = OFFSET_WIDTH) -> data.StructLayout:
@@ -222,8 +224,8 @@ def verdict_layout(lanes: int, offset_width: int = OFFSET_WIDTH) -> data.StructL
     -------
     data.StructLayout
         All zero except with ``last``: ``error`` (1), the text is not well-formed; ``kind``
-        (:class:`Kind`, 3) and ``offset`` of its first error: the number of bytes of the text before
-        its token. The offset saturates at all ones.
+        (:class:`ErrorKind`, 3) and ``offset`` of its first error: the number of bytes of the text
+        before its token. The offset saturates at all ones.
 
     Raises
     ------
@@ -234,4 +236,4 @@ def verdict_layout(lanes: int, offset_width: int = OFFSET_WIDTH) -> data.StructL
     """
     least = max(MIN_OFFSET_WIDTH, bits_for(lanes))
     width = checked_integer(f"offset_width (lanes={lanes})", offset_width, least, OFFSET_WIDTH)
-    return data.StructLayout({"error": 1, "kind": Kind, "offset": width})
+    return data.StructLayout({"error": 1, "kind": ErrorKind, "offset": width})

@@ -15,7 +15,7 @@ LOW = 3
 """The low bits of a number that is compared; the others are its high bits."""
 
 PART = 4
-"""Bits of the counter that a lookup table takes."""
+"""Bits of a counter that fit into one lookup table."""
 
 
 def select(condition: Value, then: Value, otherwise: Value) -> Value:
@@ -29,17 +29,17 @@ def select(condition: Value, then: Value, otherwise: Value) -> Value:
 
 
 def unmerged(value: Value, register: Signal) -> Value:
-    """The next value of a register that synthesis must not merge with others that take the same.
+    """Next value of a register that synthesis must not merge with equal registers.
 
-    The value that it has is part of the expression, without a difference, so that Yosys sees none
-    to merge. The Verilog has attributes for Vivado and Quartus, which may see through that.
+    The register itself is a redundant term of the expression, so that Yosys finds no equal ones.
+    Vivado and Quartus may see through that; the Verilog has attributes for them.
     """
     register.attrs["unmerged"] = 1
     return value | (value & register)
 
 
 def named(m: Module, name: str, value: Value) -> Signal:
-    """A signal with a value. Amaranth writes an expression out again wherever it is used."""
+    """Name an intermediate value. Amaranth repeats an unnamed expression wherever it is used."""
     signal = Signal(len(value), name=name)
     m.d.comb += signal.eq(value)
     return signal
@@ -54,31 +54,31 @@ def running(m: Module) -> Signal:
 
 
 def any_of(terms: Iterable[Value]) -> Value:
-    """Whether one of some bits is set."""
+    """True if any of the bits is set."""
     return reduce(or_, terms, Const(0, 1))
 
 
 def flips(number: Value) -> Value:
-    """Which bits of a number change if it is counted up: those below which all are ones."""
+    """The bits that change if a number is incremented: each whose lower bits are all ones."""
     return Cat(number[:bit].all() for bit in range(len(number)))
 
 
 def up(number: Value) -> Value:
-    """The number after one, in plain gates."""
+    """A number plus 1, without a carry chain."""
     return number ^ flips(number)
 
 
 def sum_and(one: Value, other: Value, a: Value, b: Value) -> Value:
-    """The sum of two numbers of one width, and one more if ``a`` and ``b`` are set, in that width.
+    """The sum of two numbers of equal width, plus 1 if ``a`` and ``b`` are set, in that width.
 
-    It is one carry chain, where synthesis would make two of ``one + other + (a & b)``. The lowest
-    bit of the chain adds ``a`` and ``b``: so no gate is before it.
+    This is one carry chain; synthesis would make two of ``one + other + (a & b)``. The lowest bit
+    of the chain adds ``a`` and ``b``, so no gate precedes the chain.
     """
     return (Cat(a, one) + Cat(b, other))[1 : 1 + len(one)]
 
 
 def minus(number: Value, other: Value) -> Value:
-    """A difference in plain gates, and above it whether the other one is higher."""
+    """A difference without a carry chain. Its highest bit is set if ``other`` is higher."""
     bits: list[Value] = []
     borrow: Value = Const(0, 1)
     for n in range(len(number)):
@@ -90,9 +90,9 @@ def minus(number: Value, other: Value) -> Value:
 
 
 def plus(number: Value, other: Value) -> Value:
-    """A sum in plain gates, with a bit more than the longer one has.
+    """A sum without a carry chain, one bit wider than the wider addend.
 
-    Carries do not ripple: each is known from those of two parts of the bits below it.
+    Carries do not ripple: each is computed from those of the two halves of the bits below it.
     """
     width = max(len(number), len(other))
     one, more = (
@@ -102,7 +102,7 @@ def plus(number: Value, other: Value) -> Value:
 
     @cache
     def carries(begin: int, end: int) -> tuple[Value, Value]:
-        """Whether some bits carry by themselves, and whether they do if there is a carry below."""
+        """Carry out of some bits: without a carry in, and with one."""
         if end - begin == 1:
             return one[begin] & more[begin], one[begin] | more[begin]
         middle = begin + (1 << (end - begin - 1).bit_length() - 1)
@@ -113,9 +113,9 @@ def plus(number: Value, other: Value) -> Value:
 
 
 def moved(number: Value, by: int, more: Value) -> Value:
-    """A number and a constant, from -4 to 1, and one if ``more`` is set, behind two lookup tables.
+    """A number plus a constant from -4 to 1, plus 1 if ``more`` is set, two lookup tables deep.
 
-    The first one is for the lowest two bits, and finds whether the others are moved by one.
+    The first lookup table adds the two lowest bits, and decides whether the others change by one.
     """
     low, high = number[:2], number[2:]
 
@@ -133,12 +133,12 @@ def moved(number: Value, by: int, more: Value) -> Value:
 
 
 def majority(one: Value, other: Value, third: Value) -> Value:
-    """Whether at least two of three bits are set."""
+    """True if at least two of three bits are set."""
     return (one & other) | (third & (one | other))
 
 
 def thermometer(number: Value) -> Value:
-    """Whether a number is at least 1, at least 2, and so on up to the highest with its bits."""
+    """The thermometer code of a number: it is at least 1, at least 2, and so on."""
     code = Const(0, 0)
     for bit in number:
         above = bit.replicate(len(code))
@@ -152,7 +152,8 @@ def compared(number: Value) -> tuple[Value, Value]:
 
 
 def at_least(low: Value, high: Value) -> Value:
-    """Whether a number that was :func:`compared` is at least 0, at least 1, and so on."""
+    """The thermometer code of a number, from :func:`compared`: at least 0, at least 1, and so
+    on."""
     lows, highs = Cat(Const(1, 1), low), [Const(1, 1), *iter(high), Const(0, 1)]
     return Cat(
         above.replicate(len(lows)) | (lows & same_or_above.replicate(len(lows)))
@@ -163,12 +164,12 @@ def at_least(low: Value, high: Value) -> Value:
 def saturating_counter(
     stage: "Stage", name: str, width: int, clear: Value, step: Value
 ) -> tuple[Value, Signal]:
-    """How many steps there were, and whether there were too many; then it saturates at all ones.
+    """A counter of steps, and its overflow flag: the counter is to be read as all ones then.
 
-    It has to be cleared before it is used: it has no reset, which would come a long way.
+    It has no reset, to save long wires: clear it before use.
 
-    The lowest part counts every step. Those above it change so seldom that it is known some cycles
-    before whether all below them, but for the lowest, are full.
+    The counter is split into parts. The lowest part counts every step. The higher parts change so
+    rarely that registers tell some cycles ahead if the parts between them and the lowest are full.
     """
     m = stage.m
 

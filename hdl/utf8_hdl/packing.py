@@ -15,7 +15,7 @@ at once written to the dense beat where it belongs. That beat and the next one a
 banks of the memory.
 
 =====  ========  ===================================================  ================  ==========
-stage  name      what is known in it                                  swaps decided of  swaps done
+stage  name      result                                               swaps decided of  swaps done
 =====  ========  ===================================================  ================  ==========
 1      fours     values in groups of 4 lanes
 2      eights    values in groups of 8 lanes
@@ -30,7 +30,7 @@ stage  name      what is known in it                                  swaps deci
 8      held      lanes up to the top; prefix sums of level 4,         level 3           level 2
                  compared
 9      compare   prefix sums of levels 5 and 6, compared              level 4           level 3
-10     aim       to which place of the memory a value is written      levels 5 and 6    level 4
+10     aim       the memory entry to which a value is written         levels 5 and 6    level 4
 11     store     values in their lanes                                                  5 and 6
 =====  ========  ===================================================  ================  ==========
 """
@@ -72,10 +72,10 @@ class Packing:
     ----------
     probes : SimpleNamespace
         Signals for proofs. ``comes`` and ``sparse``: a beat enters stage 1, and the beat; ``late``:
-        what comes with its text, two cycles later. ``tops``: the registers that depend on earlier
+        the bits added to ``user`` two cycles later. ``tops``: the registers that depend on earlier
         beats. ``swaps``: swapped pairs, by level. ``gives``: there is a dense beat, in stage 6.
-        ``number``: number of the newest dense beat, in stage 7. ``stored``: what stage 11 writes to
-        the memory. ``next``: number of the next beat at the output. ``astray``: registers that
+        ``number``: number of the newest dense beat, in stage 7. ``stored``: the writes of stage 11
+        to the memory. ``next``: number of the next beat at the output. ``astray``: registers that
         repeat ``next`` differ from it.
     """
 
@@ -365,7 +365,7 @@ class Packing:
         return self._blocks if lane == self.lanes else lane // BLOCK
 
     def _width_of(self, size: int) -> int:
-        """Bits of a count of so many lanes, or of all."""
+        """Width of a count of ``size`` lanes, or of all lanes if there are fewer."""
         return min(size, self.lanes).bit_length()
 
     # Dense beats
@@ -496,7 +496,7 @@ class Packing:
                 stage.load(**{f"low_{middle}": low, f"high_{middle}": high})
 
     def _existing(self, levels: Iterable[int]) -> list[int]:
-        """Those of some levels that so many lanes have."""
+        """The levels that a network of this many lanes has."""
         return [level for level in levels if level < self._levels]
 
     def _decide(self, level: int, before: Stage, stage: Stage) -> None:

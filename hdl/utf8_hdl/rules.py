@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from amaranth.hdl import Const, Value
 
-from .layouts import Kind
+from .layouts import ErrorKind
 from .logic import any_of
 from .profile import SURROGATES, ErrorSpan, Profile
 
@@ -19,7 +19,7 @@ BYTES = range(0x100)
 CONTINUATION_BYTES = range(0x80, 0xC0)
 
 
-def form(lead: int) -> int:
+def sequence_length(lead: int) -> int:
     """How many bytes a lead byte announces: its leading ones (RFC 3629, section 3)."""
     return f"{lead:08b}0".index("0")
 
@@ -36,16 +36,16 @@ def highest_start(profile: Profile) -> tuple[int, int]:
     return first_lead(length) | top_bits >> 6, 0x80 | top_bits & 0x3F
 
 
-def first_fault(profile: Profile, byte: int) -> Kind:
+def first_fault(profile: Profile, byte: int) -> ErrorKind:
     """What is wrong with a byte where a character must begin; NONE if it begins one."""
-    length = form(byte)
+    length = sequence_length(byte)
     if length == 1:
-        return Kind.UNEXPECTED_CONTINUATION
+        return ErrorKind.UNEXPECTED_CONTINUATION
     if length > profile.longest_form:
-        return Kind.OUT_OF_RANGE if length <= 6 else Kind.INVALID_BYTE
+        return ErrorKind.OUT_OF_RANGE if length <= 6 else ErrorKind.INVALID_BYTE
     if byte in (0xC0, 0xC1):
-        return Kind.OVERLONG
-    return Kind.OUT_OF_RANGE if byte > highest_start(profile)[0] else Kind.NONE
+        return ErrorKind.OVERLONG
+    return ErrorKind.OUT_OF_RANGE if byte > highest_start(profile)[0] else ErrorKind.NONE
 
 
 def announced(profile: Profile, byte: int) -> int:
@@ -53,40 +53,40 @@ def announced(profile: Profile, byte: int) -> int:
 
     With ``whole-sequence`` errors they follow a lead byte that is wrong, too.
     """
-    length = form(byte)
+    length = sequence_length(byte)
     may_be_wrong = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-    wrong = first_fault(profile, byte) is not Kind.NONE
+    wrong = first_fault(profile, byte) is not ErrorKind.NONE
     if length > profile.longest_form or (wrong and not may_be_wrong):
         return 0
     return max(0, length - 1)
 
 
 def announcing(profile: Profile, *counts: int) -> list[int]:
-    """The bytes that announce so many continuation bytes."""
+    """Lead bytes that announce one of the given numbers of continuation bytes."""
     return [byte for byte in BYTES if announced(profile, byte) in counts]
 
 
 def faulty(profile: Profile) -> list[int]:
     """The bytes that cannot begin a character."""
-    return [byte for byte in BYTES if first_fault(profile, byte) is not Kind.NONE]
+    return [byte for byte in BYTES if first_fault(profile, byte) is not ErrorKind.NONE]
 
 
-def refusals(profile: Profile) -> dict[int, dict[int, Kind]]:
+def refusals(profile: Profile) -> dict[int, dict[int, ErrorKind]]:
     """Second bytes that lead bytes refuse, each with the kind of error that it reveals.
 
     A sequence of three or more bytes is overlong if the bits it has beyond those of the next
     shorter form are zero: five bits, or six in the form of eight bytes. All of the lead byte's bits
     are among them, the rest are the top ``form - 2`` of the second byte.
     """
-    refused: dict[int, dict[int, Kind]] = defaultdict(dict)
+    refused: dict[int, dict[int, ErrorKind]] = defaultdict(dict)
     for length in range(3, profile.longest_form + 1):
         for second in range(0x80, 0x80 + (1 << 8 - length)):
-            refused[first_lead(length)][second] = Kind.OVERLONG
+            refused[first_lead(length)][second] = ErrorKind.OVERLONG
     if not profile.accept_surrogates:
-        refused[0xED] = dict.fromkeys(range(0xA0, 0xC0), Kind.SURROGATE)
+        refused[0xED] = dict.fromkeys(range(0xA0, 0xC0), ErrorKind.SURROGATE)
     lead, highest_second = highest_start(profile)
     for second in range(highest_second + 1, 0xC0):
-        refused[lead][second] = Kind.OUT_OF_RANGE
+        refused[lead][second] = ErrorKind.OUT_OF_RANGE
     return refused
 
 
@@ -95,18 +95,18 @@ def with_kind_bit(profile: Profile, bit: int) -> list[int]:
     return [byte for byte, kind in enumerate(kinds(profile)) if kind.value >> bit & 1]
 
 
-def kinds(profile: Profile) -> list[Kind]:
+def kinds(profile: Profile) -> list[ErrorKind]:
     """The kind of error that each byte is, or is if its second byte is refused.
 
     Where it is neither, any kind will do, and that of the byte below makes for the fewest gates.
     """
     of_pairs = refusals(profile)
-    found = [Kind.NONE]
+    found = [ErrorKind.NONE]
     for byte in BYTES[1:]:
         kind = first_fault(profile, byte)
         if byte in of_pairs:
             kind = next(iter(of_pairs[byte].values()))
-        found.append(found[-1] if kind is Kind.NONE else kind)
+        found.append(found[-1] if kind is ErrorKind.NONE else kind)
     return found
 
 
@@ -159,7 +159,7 @@ def second_bytes(
     ]
     beyond = [
         follows[lead]
-        & among(second for second, kind in seconds.items() if kind is Kind.OUT_OF_RANGE)
+        & among(second for second, kind in seconds.items() if kind is ErrorKind.OUT_OF_RANGE)
         for lead, seconds in pairs.items()
         if len(set(seconds.values())) > 1
     ]

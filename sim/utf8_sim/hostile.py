@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from utf8_hdl import Kind, Profile
+from utf8_hdl import ErrorKind, Profile
 
 from .campaign import LONGEST_FORM, boundary_encodings, byte_classes, edges_of
-from .golden.decoder import fault_of, form
-from .stimulus import LAST, Piece, anything
+from .golden.decoder import fault_of, sequence_length
+from .stimulus import LAST, Piece, random_column
 from .trace import Interface
 
 PIECE = 1 << 16
@@ -129,7 +129,7 @@ def bytes_of(profile: Profile, *more: bytes) -> Fragments:
     characters = _characters(profile)
     cut = {text[:size] for text in boundary_encodings(profile) for size in range(1, len(text) + 1)}
     continued: list[Fragment] = [
-        [alone(lead), *[CONTINUATION] * (form(lead) - 1)] for lead in range(0xC0, 0x100)
+        [alone(lead), *[CONTINUATION] * (sequence_length(lead) - 1)] for lead in range(0xC0, 0x100)
     ]
     kinds: list[list[Fragment]] = [
         *characters,
@@ -170,12 +170,12 @@ def _characters(profile: Profile) -> list[list[Fragment]]:
     """All characters, by their length in bytes: for each byte where it may be from."""
     kinds: list[list[Fragment]] = [[[range(0x80)]]]
     for length in range(2, min(profile.longest_form, LONGEST_FORM) + 1):
-        leads = [byte for byte in range(0x100) if form(byte) == length]
+        leads = [byte for byte in range(0x100) if sequence_length(byte) == length]
         kinds.append(
             [
                 [alone(lead), seconds, *[CONTINUATION] * (length - 2)]
                 for lead in leads
-                if fault_of(bytes([lead]), profile) is Kind.NONE
+                if fault_of(bytes([lead]), profile) is ErrorKind.NONE
                 for seconds in _seconds(lead, profile)
             ]
         )
@@ -185,7 +185,7 @@ def _characters(profile: Profile) -> list[list[Fragment]]:
 def _seconds(lead: int, profile: Profile) -> Iterator[range]:
     """The second bytes that may follow a lead byte."""
     for is_right, group in groupby(
-        CONTINUATION, lambda byte: fault_of(bytes([lead, byte]), profile) is Kind.NONE
+        CONTINUATION, lambda byte: fault_of(bytes([lead, byte]), profile) is ErrorKind.NONE
     ):
         members = list(group)
         if is_right:
@@ -213,5 +213,7 @@ def any_inputs(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     """Inputs with anything in them: for a component that says nothing else."""
     pins = Interface.of("", design).inputs
     while True:
-        columns = {pin.name: anything(pin, PIECE // len(pins[0].parts), generator) for pin in pins}
+        columns = {
+            pin.name: random_column(pin, PIECE // len(pins[0].parts), generator) for pin in pins
+        }
         yield columns | {LAST: text_ends(len(columns[LAST]), generator).view(np.uint8)}

@@ -132,7 +132,7 @@ HANDSHAKE = "i.ready", "o.valid"
 
 OUTPUT_LAST = "o.last"
 
-MOST_HISTORY = 1 << 26
+MAX_HISTORY = 1 << 26
 """Bytes of the cycles that are kept, to be driven again: those of millions of bytes of a text."""
 
 
@@ -173,7 +173,7 @@ class Lockstep:
 
     def _as_far_as_it_matters(self, expected: Trace, actual: Trace) -> Trace:
         component = self._engine.component
-        columns = component.as_far_as_it_matters(expected.columns, actual.columns)
+        columns = component.mask_dont_cares(expected.columns, actual.columns)
         return Trace(expected.interface, columns)
 
     def _count_values(self, trace: Trace) -> None:
@@ -230,7 +230,7 @@ class History:
         columns = {name: trace[name] for name in names if name in trace.columns}
         self._parts.append(Trace(trace.interface, columns))
         self._bytes += self._parts[-1].nbytes
-        while self._bytes > MOST_HISTORY and self._parts[1:]:
+        while self._bytes > MAX_HISTORY and self._parts[1:]:
             gone = self._parts.pop(0)
             self._bytes -= gone.nbytes
             self._first_cycle += len(gone)

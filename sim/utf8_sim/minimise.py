@@ -10,7 +10,7 @@ import numpy as np
 from .engines.engine import WATCHDOG, DesignError, Engine
 from .lockstep import Difference, Lockstep
 from .stimulus import FixedStalls, Stimulus, Table
-from .trace import RESET, Interface, Trace, by_parts
+from .trace import RESET, Interface, Trace, expand_lane_mask
 
 FIRST_SPAN, SPAN_FACTOR = 32, 4
 """How many cycles before a difference are tried first, and how many times as many then."""
@@ -135,7 +135,7 @@ class Event:
             marks[~(is_item(trace) if self.accepted else trace["i.valid"] == 0)] = False
         if self.kept is not None:
             has_keep = KEEP in trace.columns
-            marks &= self.kept == (by_parts(trace[KEEP] != 0, marks) if has_keep else True)
+            marks &= self.kept == (expand_lane_mask(trace[KEEP] != 0, marks) if has_keep else True)
         return np.argwhere(marks)
 
     def without(self, trace: Trace, places: np.ndarray) -> Trace:

@@ -157,7 +157,7 @@ class Scoreboard:
             {f"o.{field}": np.array([level]) for field, level in side.items()}
             for side in (expected, actual)
         )
-        row = self._component.as_far_as_it_matters(*rows)
+        row = self._component.mask_dont_cares(*rows)
         return {field: row[f"o.{field}"][0].tolist() for field in expected}
 
     def _name(self) -> str:

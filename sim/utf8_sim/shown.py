@@ -4,9 +4,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from utf8_hdl import Kind
+from utf8_hdl import ErrorKind
 
-from .trace import levels_of
+from .trace import as_list
 
 LONG = 12
 """Characters at both ends of a text that are left of it, if it is too long."""
@@ -35,7 +35,9 @@ def shown_byte(byte: int) -> str:
 
 def token_text(token: Mapping[str, Any]) -> str:
     """A token in a word."""
-    return Kind(token["o.kind"]).label if token["o.error"] else f"U+{token['o.code_point']:04X}"
+    return (
+        ErrorKind(token["o.kind"]).label if token["o.error"] else f"U+{token['o.code_point']:04X}"
+    )
 
 
 def token_label(token: Mapping[str, Any]) -> str:
@@ -52,7 +54,7 @@ def show_token(token: Mapping[str, Any]) -> str:
 
 def has_error(output: Mapping[str, Any]) -> bool:
     """Whether an output, or one of the tokens in it, is an error."""
-    return any(levels_of(output.get("o.error", 0)))
+    return any(as_list(output.get("o.error", 0)))
 
 
 def shortened(text: str) -> str:

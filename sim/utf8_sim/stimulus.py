@@ -335,18 +335,18 @@ class Beats:
         And in all fields but these.
         """
         beats = len(lasts)
-        lanes = anything(self._value, beats * self._lanes, self._garbage)
+        lanes = random_column(self._value, beats * self._lanes, self._garbage)
         keep = np.zeros(beats * self._lanes, dtype=np.uint8)
         lanes[place], keep[place] = data, 1
         return {
             self._data.name: lanes.reshape(self._data.column(beats).shape),
             self._keep.name: keep.reshape(self._keep.column(beats).shape),
             LAST: lasts,
-            **{pin.name: anything(pin, beats, self._garbage) for pin in self._more},
+            **{pin.name: random_column(pin, beats, self._garbage) for pin in self._more},
         }
 
 
-def anything(pin: Pin, rows: int, generator: np.random.Generator) -> np.ndarray:
+def random_column(pin: Pin, rows: int, generator: np.random.Generator) -> np.ndarray:
     """A column with anything in it."""
     column = pin.column(rows)
     by_part = column.reshape(rows, len(pin.parts))

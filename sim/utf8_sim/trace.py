@@ -108,12 +108,12 @@ def as_array(levels: Any) -> np.ndarray:
     return array if array.dtype.kind in "biu" else np.asarray(levels, dtype=object)
 
 
-def levels_of(levels: Any) -> Sequence[int]:
+def as_list(levels: Any) -> Sequence[int]:
     """The levels of an array; of one with a single lane there is only a number."""
     return levels if isinstance(levels, Sequence) else [levels]
 
 
-def by_parts(marks: np.ndarray, levels: np.ndarray) -> np.ndarray:
+def expand_lane_mask(marks: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """Marks of lanes as marks of their levels, of which a lane may have several."""
     if marks.shape == levels.shape:
         return marks

@@ -16,7 +16,7 @@ from utf8_flow.fpga import boards
 from utf8_flow.fpga.boards import BOARDS, BoardDemo, reached_frequency
 from utf8_hdl import UCS2, UNICODE, EncodingScheme
 from utf8_sim.tools import yowasp as tools
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 
 icebreaker = pytest.importorskip(
     "amaranth_boards.icebreaker", reason="amaranth-boards is not installed"
@@ -213,7 +213,9 @@ def test_a_clock_that_is_too_fast_for_the_design(folder, monkeypatch):
 
 def test_frequency_that_is_just_reached():
     assert reached_frequency({"clk": {"achieved": 12.0, "constraint": 12.0}}, 12) == 12
-    with pytest.raises(Refused, match=r"clock clk reaches 11\.9 MHz, and the board's has 12 MHz"):
+    with pytest.raises(
+        UsageError, match=r"clock clk reaches 11\.9 MHz, and the board's has 12 MHz"
+    ):
         reached_frequency({"clk": {"achieved": 11.9, "constraint": 1.0}}, 12)
 
 

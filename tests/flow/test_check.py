@@ -155,7 +155,7 @@ def test_it_confirms_what_is_so_and_nothing_else(tmp_path_factory, certificate):
     try:
         utf8_check.check(parsed, own)
         confirmed = True
-    except utf8_check.Refused:
+    except utf8_check.UsageError:
         confirmed = False
     assert confirmed == proves(circuit, clauses)
 

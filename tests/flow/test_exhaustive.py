@@ -36,10 +36,10 @@ STATE = "utf8-hdl-compare.json"
 
 
 ED_B0_IS_NO_SURROGATE = """\
-from utf8_hdl import Kind, rules
+from utf8_hdl import ErrorKind, rules
 
 refusals = rules.refusals
-surrogates = dict.fromkeys(range(0xA0, 0xB0), Kind.SURROGATE)
+surrogates = dict.fromkeys(range(0xA0, 0xB0), ErrorKind.SURROGATE)
 rules.refusals = lambda profile: refusals(profile) | {0xED: surrogates}
 """
 """B0..BF after ED are taken for the beginning of a character."""

@@ -60,7 +60,7 @@ def simulated(level: str, netlist: str, component: str, profile: str = "unicode"
     return IcarusEngine(design, gates.with_models(design, netlist, LEVELS[level].models))
 
 
-MOST_BEATS = 1500
+MAX_BEATS = 1500
 """Of a component with lanes: interpreted, each takes a millisecond or more."""
 
 
@@ -73,7 +73,7 @@ def stimulus_for(engine: Engine, texts: int) -> Stimulus:
 def beginning(piece: Piece) -> Piece:
     """A text, or the first of some beats."""
     if isinstance(piece, dict):
-        return {name: column[:MOST_BEATS] for name, column in piece.items()}
+        return {name: column[:MAX_BEATS] for name, column in piece.items()}
     return piece
 
 

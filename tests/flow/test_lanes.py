@@ -34,7 +34,7 @@ from utf8_sim.components.validator import ValidatorReport
 from utf8_sim.components.wide_decoder import SlotsReport
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Window
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 from utf8_sim.trace import Trace
 
 VALIDATOR = "--component", "validator"
@@ -129,7 +129,7 @@ def test_designs_that_cannot_be_are_left_out():
     both = DesignSpec("decoder", lanes=8), DesignSpec("transcoder", lanes=8)
     found = possible(spec.under(profile) for spec, profile in product(both, [UNICODE, UCS4]))
     assert found == [both[0], replace(both[0], profile=UCS4), both[1]]
-    with pytest.raises(Refused, match="a transcoder needs a profile up to"):
+    with pytest.raises(UsageError, match="a transcoder needs a profile up to"):
         possible([both[1].under(UCS4)])
     assert possible([]) == []
 

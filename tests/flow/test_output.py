@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from needs import needs_full_disk
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.files import open_output
 
 
@@ -127,7 +127,7 @@ def test_a_named_pipe_is_written_in_place(tmp_path):
 def test_a_place_that_cannot_be_written_is_refused(tmp_path, monkeypatch, name, reason):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    with pytest.raises(Refused, match=f"^cannot write '{name}': .*{reason}$"):
+    with pytest.raises(UsageError, match=f"^cannot write '{name}': .*{reason}$"):
         write(name)
 
 
@@ -136,7 +136,7 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path, monkeypatch, name, 
 def test_a_full_disk_is_refused_in_one_line_that_names_the_file(tmp_path, content):
     other = str(tmp_path / "other.txt")
     with (
-        pytest.raises(Refused, match=r"^cannot write '/dev/full': No space left on device$"),
+        pytest.raises(UsageError, match=r"^cannot write '/dev/full': No space left on device$"),
         open_output("/dev/full") as full,
         open_output(other),
     ):
@@ -149,5 +149,5 @@ def test_a_full_disk_behind_standard_output_is_refused(monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(sys, "stdout", FullDisk(io.BytesIO()))
-    with pytest.raises(Refused, match=r"^cannot write '-': No space left on device$"):
+    with pytest.raises(UsageError, match=r"^cannot write '-': No space left on device$"):
         write("-")

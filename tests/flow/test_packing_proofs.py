@@ -13,7 +13,7 @@ from utf8_flow.export.verilog import generate
 from utf8_flow.formal import compactor as formal_compactor
 from utf8_flow.formal import streams
 from utf8_flow.formal.bench import Bench
-from utf8_flow.formal.compactor import STAGES, Slot, levels_of
+from utf8_flow.formal.compactor import STAGES, Slot, network_levels
 from utf8_flow.formal.properties import proofs_of
 from utf8_flow.formal.prover import prove
 from utf8_hdl import UNICODE, Compactor
@@ -259,7 +259,7 @@ def written(b: Bench, name: str) -> None:
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
     lane = b.free(range(design.lanes), "lane")
-    into = Array(slot.goes_to)[lane][: levels_of(design)]
+    into = Array(slot.goes_to)[lane][: network_levels(design)]
     here = slot.agreed & Array(slot.keep)[lane]
     b.never(here & ~slot.stored.writes[into].any())
     b.never(here & (slot.stored.value[into] != slot.beat.data[lane]))

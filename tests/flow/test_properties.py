@@ -654,7 +654,7 @@ ALL_EDITS = BREAKS | ENCODER_BREAKS | COMPACT_ENCODER_BREAKS
 @pytest.fixture
 def few_cycles(monkeypatch):
     """To look for what is never reached takes minutes in as many cycles as the command tries."""
-    monkeypatch.setattr(prover, "MOST_CYCLES", 16)
+    monkeypatch.setattr(prover, "MAX_CYCLES", 16)
 
 
 @pytest.mark.sample(3)

@@ -29,7 +29,7 @@ from command import (
 from needs import needs_compiler
 from utf8_flow.cli.choices import Stalling
 from utf8_flow.designs import DesignSpec
-from utf8_flow.terminal import GivenUp, Wrong
+from utf8_flow.terminal import Interrupted, VerificationFailed
 from utf8_flow.verify import runner, sources, state
 from utf8_flow.verify.engines import ENGINES
 from utf8_flow.verify.runner import Budget, Runner, outcome_of
@@ -38,7 +38,7 @@ from utf8_flow.verify.state import SEQUENCES, Outcome, State
 from utf8_hdl import UCS4
 from utf8_sim.engines.compiled import CxxrtlEngine
 from utf8_sim.tools.cores import Cores
-from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.errors import ToolError, UsageError
 
 STATE = "utf8-hdl-compare.json"
 
@@ -133,7 +133,7 @@ def broken_campaign(monkeypatch, name: str) -> Campaign:
 
 def difference(plan: Campaign, workers: Any) -> str:
     show = console()
-    with pytest.raises(Wrong):
+    with pytest.raises(VerificationFailed):
         Runner(show, plan, workers=workers).compare("difference.vcd", None)
     return show.file.getvalue()
 
@@ -213,7 +213,7 @@ def test_a_run_that_is_cut_short_goes_on_where_it_was(folder, end):
     state = Path("state.json").read_bytes()
     Path("state.json").unlink()
     workers = Elsewhere(4, end)  # the fourth one is done, but those it is sent with are not
-    with pytest.raises(GivenUp if end is KeyboardInterrupt else ToolError):
+    with pytest.raises(Interrupted if end is KeyboardInterrupt else ToolError):
         compared(of, budget, workers)
     assert json.loads(Path("state.json").read_text())["units"] == 3
     again = Here()
@@ -224,7 +224,7 @@ def test_a_run_that_is_cut_short_goes_on_where_it_was(folder, end):
 
 def test_what_is_said_of_an_interrupted_run(folder):
     show = console()
-    with pytest.raises(GivenUp):
+    with pytest.raises(Interrupted):
         compared(plan(), Budget(hours=9), Here(2, KeyboardInterrupt), STATE, show=show)
     out = show.file.getvalue().splitlines()
     assert f"the same command resumes at unit 2 ({STATE})" in out
@@ -312,7 +312,7 @@ def test_the_state_of_another_comparison_is_refused(folder, monkeypatch):
         *(exhaustive(engine="cxxrtl"), exhaustive(spec=UCS4_DECODER), exhaustive(seed=1)),
     ]
     for other in others:
-        with pytest.raises(Refused, match=r"^state 'state.json' is not that of this comparison"):
+        with pytest.raises(UsageError, match=r"^state 'state.json' is not that of this comparison"):
             State(other, "state.json")
     result = run("compare", "--exhaustive", 1, "--compact", "--state", "state.json")
     assert_refused(result, "--state 'state.json' is not that of this comparison (other options")
@@ -348,7 +348,7 @@ def test_a_file_that_is_no_state_is_refused_and_untouched(folder, option, conten
 
 def test_a_folder_is_no_state(folder):
     Path("state.json").mkdir()
-    with pytest.raises(Refused, match=r"^state 'state.json' is not that .*Is a directory"):
+    with pytest.raises(UsageError, match=r"^state 'state.json' is not that .*Is a directory"):
         State(plan(), "state.json")
 
 
@@ -360,7 +360,7 @@ def test_a_damaged_state_is_refused(folder, before, after):
     compared(plan(), Budget(1), Here())
     damaged = Path("state.json").read_text().replace(before, after)
     Path("state.json").write_text(damaged)
-    with pytest.raises(Refused, match=r"of this comparison \(damaged\)"):
+    with pytest.raises(UsageError, match=r"of this comparison \(damaged\)"):
         compared(plan(), Budget(1), Here())
     assert Path("state.json").read_text() == damaged
 
@@ -442,7 +442,7 @@ def test_the_first_unit_that_is_wrong_is_explained(folder, monkeypatch):
                 yield unit, replace(agree, wrong=f"unit {unit}" * (unit > 3))
 
     show = console()
-    with pytest.raises(Wrong):
+    with pytest.raises(VerificationFailed):
         compared(plan(), Budget(9 * 2048), Others(), STATE, show=show)
     out = show.file.getvalue()
     assert "stimulus: unit 4, seed 0" in out

@@ -19,7 +19,7 @@ from utf8_flow.formal.specification import (
     well_formed,
 )
 from utf8_flow.formal.well_formed import WellFormedText, row_ends
-from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Kind, Profile
+from utf8_hdl import PROFILES, UNICODE, ErrorKind, ErrorSpan, Profile
 
 BYTES = bytes(
     sorted({*BOUNDARY_BYTES, *bytes.fromhex("81 82 83 84 87 88 BD BE BF F9 FB FC FD FE FF")})
@@ -69,8 +69,8 @@ def specified_tokens(texts: list[bytes], profile: Profile = UNICODE) -> list[lis
                 ctx.set(specification.last, number == len(text) - 1)
                 ctx.set(specification.accept, 1)
                 for token in (ctx.get(token) for comes, token in tokens if ctx.get(comes)):
-                    kind = Kind(token.kind)
-                    assert token.error == (kind is not Kind.NONE)
+                    kind = ErrorKind(token.kind)
+                    assert token.error == (kind is not ErrorKind.NONE)
                     label = kind.label if token.error else None
                     found.append(RefToken(end, token.length, token.code_point, label))
                     end += token.length

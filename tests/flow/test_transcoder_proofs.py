@@ -75,8 +75,8 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
         "_count(stages[1:], [*iter(error)][1:])",
     ),
     ("first-error", "utf-32 to utf-16, errors", "a value that is too high has no kind"): (
-        "Kind.OUT_OF_RANGE: there",
-        "Kind.NONE: there",
+        "ErrorKind.OUT_OF_RANGE: there",
+        "ErrorKind.NONE: there",
     ),
     ("report-gaps", "utf-16 to utf-16, errors", "a high surrogate is lost in a gap"): (
         "with step.m.If(step.valid):",
@@ -171,7 +171,7 @@ FLAWS: dict[tuple[str, str, str], Edit] = {
     ),
     ("units", "utf-16 to utf-8, surrogates", "a low surrogate is an error"): (
         "two_units |= in_slots(part) & behind_high",
-        "two_units |= in_slots(part) & behind_high\n    errors[Kind.SURROGATE] = lone_low",
+        "two_units |= in_slots(part) & behind_high\n    errors[ErrorKind.SURROGATE] = lone_low",
     ),
     ("units", "utf-16 to utf-8, ucs2", "a pair is a code point"): (
         "if most >= 0 else Const(1, 1)",

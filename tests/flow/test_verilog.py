@@ -18,7 +18,7 @@ from rtl import STALLS, verilog_ports
 from utf8_flow.cli.choices import Rules
 from utf8_flow.designs import DesignSpec
 from utf8_flow.export.verilog import generate
-from utf8_hdl import PROFILES, Kind, Validator, __version__
+from utf8_hdl import PROFILES, ErrorKind, Validator, __version__
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
@@ -106,7 +106,7 @@ def test_one_module_with_the_ports_of_the_contract_and_a_header(variant):
     assert all(line.startswith("//") for line in header.splitlines())
     for word in (variant.design.profile.describe(), __version__):
         assert word in header
-    for kind in Kind if variant.component == "decoder" else ():
+    for kind in ErrorKind if variant.component == "decoder" else ():
         assert f"{kind.value} {kind.label}" in header
 
 
@@ -308,7 +308,7 @@ def inputs_and_outputs(component: str) -> tuple[list[int], list[tuple[int, int, 
         ]
         last = len(encoded) - 1
         return CODE_POINTS, [(byte, user, int(n == last)) for n, (byte, user) in enumerate(encoded)]
-    kinds = {kind.label: kind.value for kind in Kind}
+    kinds = {kind.label: kind.value for kind in ErrorKind}
     return list(HOSTILE), [
         (
             token.code_point,

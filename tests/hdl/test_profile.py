@@ -20,8 +20,8 @@ from utf8_hdl import (
     Decoder,
     Encoder,
     EncodingScheme,
+    ErrorKind,
     ErrorSpan,
-    Kind,
     Profile,
     Transcoder,
     Validator,
@@ -169,7 +169,7 @@ def test_description_names_every_rule():
 
 
 def test_codes_of_errors():
-    assert {kind.value: kind.label for kind in Kind} == {
+    assert {kind.value: kind.label for kind in ErrorKind} == {
         0: "none",
         1: "unexpected-continuation",
         2: "invalid-byte",

@@ -182,7 +182,7 @@ def test_compiled_program_is_kept_whatever_folder_and_compiler_are_called(
     monkeypatch.chdir(real_compiler.path.parent)
     monkeypatch.setenv("CXX", "./cxx -O0 -DNAME='a b'")
     first = CxxrtlEngine(DESIGN)
-    monkeypatch.setattr(cache, "passing_folder", None)  # where something would be built
+    monkeypatch.setattr(cache, "new_folder", None)  # where something would be built
     second = CxxrtlEngine(DESIGN)
     assert decoded(first) == decoded(second) == RIGHT
     assert "-O0 -DNAME=a b " in real_compiler.calls[0]  # behind our own, so that they win
@@ -195,7 +195,7 @@ def test_interpreted_program_is_kept_whatever_the_folder_is_called(
 ):
     folder = move_cache(tmp_path / ODD_NAME)
     first = IcarusEngine(DESIGN, verilog)
-    monkeypatch.setattr(cache, "passing_folder", None)
+    monkeypatch.setattr(cache, "new_folder", None)
     assert decoded(first) == decoded(IcarusEngine(DESIGN, verilog)) == RIGHT
     assert [file.suffix for file in kept(folder)] == [".vvp"]
 
@@ -298,7 +298,7 @@ import sys
 from pathlib import Path
 from utf8_sim.tools import cache
 
-cache.MOST_KEPT = int(sys.argv[1])
+cache.MAX_KEPT = int(sys.argv[1])
 
 def size(folder):
     (folder / "product").write_bytes(bytes(400))

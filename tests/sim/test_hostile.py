@@ -17,7 +17,7 @@ from utf8_hdl import (
     Decoder,
     Encoder,
     EncodingScheme,
-    Kind,
+    ErrorKind,
     Transcoder,
     Validator,
     WideDecoder,
@@ -96,8 +96,8 @@ def test_bytes_are_of_all_kinds(profile):
     items = drawn(Decoder(profile), 120)
     assert_texts_of_all_lengths(items[LAST])
     tokens = feed_all(DecoderModel(profile), items)
-    impossible = {Kind.NONCHARACTER} if profile is UNICODE else {Kind.OUT_OF_RANGE}
-    assert {Kind(kind) for kind in np.unique(tokens["o.kind"])} == {*Kind} - impossible
+    impossible = {ErrorKind.NONCHARACTER} if profile is UNICODE else {ErrorKind.OUT_OF_RANGE}
+    assert {ErrorKind(kind) for kind in np.unique(tokens["o.kind"])} == {*ErrorKind} - impossible
     for length in range(1, profile.longest_form + 1):
         chosen = (tokens["o.length"] == length) & (tokens["o.kind"] == 0)
         values = tokens["o.code_point"][chosen].tolist()

@@ -24,8 +24,8 @@ from utf8_hdl import (
     Compactor,
     Decoder,
     Encoder,
+    ErrorKind,
     ErrorSpan,
-    Kind,
     WideDecoder,
 )
 from utf8_sim import (
@@ -230,9 +230,9 @@ def test_a_scoreboard_that_refuses_an_input_goes_on_as_if_it_never_came():
     with pytest.raises(ValueError, match="data must be unsigned 8-bit integers, not 300"):
         scoreboard.accept({"data": 300, "last": 0})
     scoreboard.accept({"data": 0x41, "last": 0})
-    assert scoreboard.expected()["kind"] == Kind.TRUNCATED.value
+    assert scoreboard.expected()["kind"] == ErrorKind.TRUNCATED.value
     scoreboard.expected()["kind"] = 0
-    assert scoreboard.expected()["kind"] == Kind.TRUNCATED.value
+    assert scoreboard.expected()["kind"] == ErrorKind.TRUNCATED.value
 
 
 def test_error_span_of_a_profile_may_be_its_name():

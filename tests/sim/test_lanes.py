@@ -15,7 +15,7 @@ from rtl import (
     altered_lanes,
     quick_engine,
 )
-from utf8_hdl import EXTENDED, UNICODE, Kind, Validator, WideDecoder
+from utf8_hdl import EXTENDED, UNICODE, ErrorKind, Validator, WideDecoder
 from utf8_sim.components import component_of
 from utf8_sim.components.beats import show_beat, show_slots, show_verdict
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -107,7 +107,7 @@ def test_slots_have_the_tokens_of_cpython(lanes, texts, empty):
         for slot, (code_point, error, kind, length) in enumerate(zip(*fields, strict=True)):
             assert bool(error) == bool(kind)
             if length:
-                found[beat, slot] = code_point, Kind(kind).label, length
+                found[beat, slot] = code_point, ErrorKind(kind).label, length
             else:
                 assert (code_point, kind) == (0, 0)
     assert found == expected
@@ -132,7 +132,7 @@ def test_verdicts_are_those_of_cpython(lanes, texts, empty):
     assert [output[:3] for output in outputs] == list(rows)
     assert all(output[3:] == (0, 0, 0) for output in outputs if not output[2])
     verdicts = [output[3:] for output in outputs if output[2]]
-    assert [(error, Kind(kind).label, offset) for error, kind, offset in verdicts] == expected
+    assert [(error, ErrorKind(kind).label, offset) for error, kind, offset in verdicts] == expected
 
 
 def test_an_offset_that_is_too_high_stays_at_the_highest():

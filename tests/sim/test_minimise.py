@@ -215,7 +215,7 @@ def test_the_shortest_stimulus_of_a_broken_design(name, most, stalls):
 
 
 def test_only_the_last_cycles_of_a_long_run_are_looked_at(monkeypatch):
-    monkeypatch.setattr("utf8_sim.lockstep.MOST_HISTORY", 1000)
+    monkeypatch.setattr("utf8_sim.lockstep.MAX_HISTORY", 1000)
     engine = Planted(CompactDecoder(), seen(*[a_byte] * 900, a_lead_byte))
     engine.window = 500
     lockstep = Lockstep(engine, Stimulus([(b"A" * 1400 + b"\xed\xbf", True)]))

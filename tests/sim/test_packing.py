@@ -15,7 +15,7 @@ from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.golden.model import feed_all
 from utf8_sim.golden.timing import Packing
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import FixedStalls, Stimulus, anything
+from utf8_sim.stimulus import FixedStalls, Stimulus, random_column
 from utf8_sim.subject import interface_of
 from utf8_sim.trace import Columns, Trace
 
@@ -36,7 +36,7 @@ def make(options: dict) -> Compactor:
 def random_items(design, beats: int, seed: int, density: float = 0.5) -> Columns:
     generator = np.random.default_rng(seed)
     pins = interface_of(design).inputs
-    items = {pin.name: anything(pin, beats, generator) for pin in pins}
+    items = {pin.name: random_column(pin, beats, generator) for pin in pins}
     for name, probability in (("i.keep", density), ("i.last", 0.2)):
         items[name][:] = generator.random(items[name].shape) < probability
     return items

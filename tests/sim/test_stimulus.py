@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from utf8_hdl import EXTENDED, Compactor, Decoder, Encoder, Transcoder, Validator, WideDecoder
 from utf8_sim.components import DECODER
 from utf8_sim.engines.amaranth import AmaranthEngine
-from utf8_sim.engines.engine import WATCHDOG, Ending
+from utf8_sim.engines.engine import WATCHDOG, EndDetector
 from utf8_sim.stimulus import (
     FORMAT,
     PIECE_SIZE,
@@ -21,8 +21,8 @@ from utf8_sim.stimulus import (
     RandomStalls,
     Stimulus,
     Table,
-    anything,
     file_pieces,
+    random_column,
 )
 from utf8_sim.subject import interface_of
 from utf8_sim.trace import RESET, Interface
@@ -74,7 +74,7 @@ def test_an_offered_byte_stays_until_it_is_accepted_and_the_final_one_is_last():
     [(0, 0, "no input was accepted in 96 cycles"), (1, 1, "output still came 96 cycles after")],
 )
 def test_a_hang_is_noticed(i_ready, o_valid, message):
-    ending, cycles = Ending(DECODER.timing(Decoder())), 0
+    ending, cycles = EndDetector(DECODER.timing(Decoder())), 0
     while not ending.over:
         offered = not (i_ready and cycles)
         ending.note((0, offered, i_ready, o_valid, 1), more=not i_ready)
@@ -106,7 +106,7 @@ def pins(name: str) -> Interface:
 def test_a_table_is_read_as_it_was_written(name, rows, seed):
     interface, generator = pins(name), np.random.default_rng(seed)
     names = RESET, *interface.driven
-    columns = {pin: anything(interface.pin(pin), rows, generator) for pin in names}
+    columns = {pin: random_column(interface.pin(pin), rows, generator) for pin in names}
     Table(interface, columns).write(file := io.StringIO())
     read = Table.read(file.getvalue(), interface)
     assert len(read) == rows

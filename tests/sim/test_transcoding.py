@@ -259,8 +259,8 @@ WRONG_TIMING = {
         "waits * (1 - queue.cut[known] - queue.ends[known]) + queue.ends[known]",
     ),
     "an input waits for as many as in a compactor": (
-        "room = MOST_IN_PACKING - 1 - waits",
-        "room = MOST_IN_PACKING - 1",
+        "room = MAX_IN_PACKING - 1 - waits",
+        "room = MAX_IN_PACKING - 1",
     ),
 }
 

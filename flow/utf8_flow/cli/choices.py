@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from utf8_sim.command_line import COMMAND_LINES, own_options, owners
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 
 from .options import LANES, OWN, OWNERS, choice, option, output_file, own_option
 
@@ -142,7 +142,7 @@ class Designs:
         if self.component is not None:
             names = [self.component]
         elif not names:
-            raise Refused(f"no component has all of {', '.join(sorted(asked))}")
+            raise UsageError(f"no component has all of {', '.join(sorted(asked))}")
         own = self._own_with_byte_order()
         counts = LANES if self.lanes == "all" else [int(self.lanes)] if self.lanes else []
         return [
@@ -160,7 +160,7 @@ class Designs:
                 own[each.name] = name + _SUFFIXES[self.byte_order or "little"]
         if self.byte_order and own == self.own:
             words = (f"{each.option} {own.get(each.name, each.default)}" for each in schemes)
-            raise Refused(f"--byte-order has no effect with {' '.join(words)}")
+            raise UsageError(f"--byte-order has no effect with {' '.join(words)}")
         return own
 
 
@@ -210,7 +210,7 @@ class Demo:
 
 
 @dataclass
-class Typed:
+class InlineInput:
     """Options whose value is the input itself; a slash separates texts."""
 
     panel = "Input"
@@ -230,7 +230,7 @@ class Typed:
 
 
 @dataclass
-class Kept:
+class OutputFiles:
     """Options for the output files of a run."""
 
     panel = "Output files"
@@ -248,7 +248,7 @@ class Kept:
 
 
 @dataclass
-class Where:
+class Machines:
     """The option for the machines that do the work."""
 
     panel = "Cluster"
@@ -349,7 +349,7 @@ def _side_stalls(
 
     if cycles is not None:
         if probability is not None:
-            raise Refused(f"give {option} or {option}-cycles, not both")
+            raise UsageError(f"give {option} or {option}-cycles, not both")
         return FixedStalls(_stalled_cycles(f"{option}-cycles", cycles))
     return RandomStalls(probability or 0.0, seed)
 
@@ -359,7 +359,7 @@ def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
     ranges = [cycle_range(option, word) for word in cycles.split(",")]
     end = max(each.stop for each in ranges)
     if end > MAX_STALLED:
-        raise Refused(f"{option} takes cycles up to {MAX_STALLED - 1}, not {cycles!r}")
+        raise UsageError(f"{option} takes cycles up to {MAX_STALLED - 1}, not {cycles!r}")
     stalled = set(chain(*ranges))
     return tuple(cycle in stalled for cycle in range(end))
 
@@ -369,11 +369,11 @@ def cycle_range(option: str, cycles: str) -> range:
     numbers = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", cycles)
     chosen = range(int(numbers[1]), int(numbers[2] or numbers[1]) + 1) if numbers else range(0)
     if not chosen:
-        raise Refused(f"{option} takes numbers of cycles such as 3 or 5-9, not {cycles!r}")
+        raise UsageError(f"{option} takes numbers of cycles such as 3 or 5-9, not {cycles!r}")
     return chosen
 
 
-def refuse_idle(
+def reject_inapplicable(
     context: typer.Context, chosen: Sequence["DesignSpec"] = (), **circumstances: str | bool
 ) -> None:
     """Refuse options that were given and have no effect.
@@ -384,7 +384,7 @@ def refuse_idle(
 
     for each in chosen:
         if each.compact and each.lanes > 1 and "--compact" in COMMAND_LINES[each.component].options:
-            raise Refused(f"a compact {each.component} has one lane: omit --compact or --lanes")
+            raise UsageError(f"a compact {each.component} has one lane: omit --compact or --lanes")
     idle = idle_options(chosen)
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -398,9 +398,9 @@ def refuse_idle(
                 why = f"with {' '.join(chosen[0].options_but(option))}"
             elif not _is_given(context, "component"):
                 why = f"without --component {' or '.join(owners(option))}"
-            raise Refused(f"{option} has no effect {why}")
+            raise UsageError(f"{option} has no effect {why}")
         if circumstance := circumstances.get(name):
-            raise Refused(f"{option} has no effect {circumstance}")
+            raise UsageError(f"{option} has no effect {circumstance}")
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 
-from .choices import Design, Rules, refuse_idle
+from .choices import Design, Rules, reject_inapplicable
 from .options import choice, command, option, output_file
 from .output import check_outputs
 
@@ -76,7 +76,7 @@ def generate(
     from ..export.verilog import generate
 
     spec = design.spec(rules.chosen())
-    refuse_idle(context, [spec])
+    reject_inapplicable(context, [spec])
     made = spec.make()
     module = module_name(made) if verilog.module is None else verilog.module
     added = {
@@ -106,7 +106,7 @@ def _name_beside(verilog: str, end: str, option: str) -> str:
     """
     path = Path(verilog)
     if not re.fullmatch(r"\w[\w.-]*\.v", path.name, re.ASCII):
-        raise Refused(
+        raise UsageError(
             f"{option} needs -o NAME.v, NAME of letters, digits and '_', '.', '-', not {verilog!r}"
         )
     return str(path.with_name(path.stem + end))

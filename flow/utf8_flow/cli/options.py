@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from utf8_sim.command_line import COMMAND_LINES, OwnOption, own_options, owners
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.files import is_standard_output
 
 OTHER = "Other options"
@@ -69,7 +69,7 @@ def choice(
         if name is None or name in known():
             return name
         choices = ", ".join(known())
-        raise Refused(f"unknown {parameter.opts[0]} {name!r}: choose from {choices}{hint}")
+        raise UsageError(f"unknown {parameter.opts[0]} {name!r}: choose from {choices}{hint}")
 
     return option(default, help, *options, callback=check, autocompletion=known)
 
@@ -90,7 +90,7 @@ class Panels(TyperCommand):
         _, _, given = self.make_parser(ctx).parse_args(args=list(args))
         for parameter in [] if ctx.resilient_parsing else given:
             if given.count(parameter) > 1 and not getattr(parameter, "is_flag", True):
-                raise Refused(f"{parameter.opts[0]} is given more than once: give it once")
+                raise UsageError(f"{parameter.opts[0]} is given more than once: give it once")
         return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import IO, Any, TextIO
 
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.files import check_output, is_standard_output, refusing
 
 SAVE_FILE = "the save file of --vcd"
@@ -64,21 +64,23 @@ def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
         if name is None:
             continue
         if not name:
-            raise Refused(f"{option} needs the name of a file, or - for standard output")
+            raise UsageError(f"{option} needs the name of a file, or - for standard output")
         identity = _file_identity(name, sys.stdout)
         if identity and identity in read:
-            raise Refused(
+            raise UsageError(
                 f"{option} would overwrite the input {read[identity]!r}: choose another file"
             )
         if option in (STATE, SAVE_FILE) and os.path.exists(name) and not os.path.isdir(name):
             if not os.path.isfile(name):
-                raise Refused(f"{option} must be a regular file, not {name!r}")
+                raise UsageError(f"{option} must be a regular file, not {name!r}")
             if is_standard_output(name):
-                raise Refused(f"{option} and standard output are both {name!r}: choose another")
+                raise UsageError(f"{option} and standard output are both {name!r}: choose another")
         place = name if name == "-" else os.path.realpath(name)
         if place in written:
             first_option, first_name = written[place]
-            raise Refused(f"{first_option} and {option} both name {first_name!r}: choose another")
+            raise UsageError(
+                f"{first_option} and {option} both name {first_name!r}: choose another"
+            )
         if place != os.devnull:
             written[place] = option, name
         check_output(name)

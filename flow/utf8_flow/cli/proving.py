@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from utf8_sim.command_line import own_options
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 
-from .choices import AllRules, Designs, Rules, Stalling, Where, refuse_idle
+from .choices import AllRules, Designs, Machines, Rules, Stalling, reject_inapplicable
 from .options import command, option, output_file
 from .output import check_outputs
 
@@ -69,7 +69,7 @@ class Proofs:
     "utf8-hdl prove --component encoder --profile unicode --certificates proofs",
 )
 def prove(
-    context: typer.Context, *, designs: Designs, rules: AllRules, proofs: Proofs, where: Where
+    context: typer.Context, *, designs: Designs, rules: AllRules, proofs: Proofs, machines: Machines
 ) -> None:
     """Prove the properties of the components.
 
@@ -82,18 +82,18 @@ def prove(
     from ..formal.abc_program import PACKAGE as PROVER
     from ..formal.certificate import SOLVER
     from ..formal.prover import tool_version
-    from ..terminal import Wrong, report_console, say
+    from ..terminal import VerificationFailed, report_console, say
     from ..verify.proof_report import status_tables, theorem_lines
     from ..verify.proof_results import Results
     from ..verify.proofs import choose_goals, prove_all, scope
     from ..verify.proofs import missing as choose_missing
 
     chosen = designs.specs()
-    refuse_idle(context, chosen, **_idle(proofs.status, proofs.theorem))
+    reject_inapplicable(context, chosen, **_idle(proofs.status, proofs.theorem))
     if (proofs.missing or proofs.status) and proofs.json_file is None:
-        raise Refused(f"{'--status' if proofs.status else '--missing'} needs --json FILE")
+        raise UsageError(f"{'--status' if proofs.status else '--missing'} needs --json FILE")
     if proofs.json_file in ("", "-"):
-        raise Refused("--json needs the name of a file")
+        raise UsageError("--json needs the name of a file")
     results = (
         None if proofs.json_file is None else Results(proofs.json_file, must_exist=proofs.status)
     )
@@ -110,9 +110,9 @@ def prove(
     if proofs.missing and results:
         goals = choose_missing(goals, results, proofs.timeout)
     if proofs.vcd == "-":
-        raise Refused("--vcd needs the name of a file")
+        raise UsageError("--vcd needs the name of a file")
     if proofs.certificates in ("", "-"):
-        raise Refused("--certificates needs the name of a folder")
+        raise UsageError("--certificates needs the name of a folder")
     check_outputs([], {"--vcd": proofs.vcd, "--json": proofs.json_file})
     version = tool_version()
     if not goals:
@@ -124,10 +124,10 @@ def prove(
             need_packages("--certificates", [SOLVER], "formal")
             tools.append(SOLVER)
             folder = stack.enter_context(output_folder(proofs.certificates))
-        workers = stack.enter_context(where.workers(*tools))
+        workers = stack.enter_context(machines.workers(*tools))
         say(show, version)
         if not prove_all(show, goals, proofs.vcd, workers, folder, proofs.timeout, results):
-            raise Wrong
+            raise VerificationFailed
         for line in scope(goals) if proofs.name is None else []:
             say(show, line)
 
@@ -167,7 +167,7 @@ class Mutants:
     "utf8-hdl mutate --profile ucs2 --seed 1",
 )
 def mutate(
-    context: typer.Context, *, designs: Designs, rules: Rules, mutation: Mutants, where: Where
+    context: typer.Context, *, designs: Designs, rules: Rules, mutation: Mutants, machines: Machines
 ) -> None:
     """Mutation test: inject faults and count those detected.
 
@@ -180,21 +180,21 @@ def mutate(
     from ..designs import possible
     from ..formal.abc_program import PACKAGE as PROVER
     from ..formal.prover import tool_version
-    from ..terminal import Wrong, report_console, say
+    from ..terminal import VerificationFailed, report_console, say
     from ..verify.mutants import mutation_score
 
     need_packages("mutate", [PROVER], "formal")
     chosen, profile = designs.specs(with_lanes=False), rules.chosen()
-    refuse_idle(context, chosen)
+    reject_inapplicable(context, chosen)
     tried = possible(spec.under(profile) for spec in chosen)
     seed, mutants = astuple(mutation)
     modes = Stalling(seed).modes()
     show, version = report_console(), tool_version()
-    with where.workers(PROVER) as workers:
+    with machines.workers(PROVER) as workers:
         say(show, version)
         scores = [mutation_score(show, each, mutants, seed, modes, workers) for each in tried]
     if not all(scores):
-        raise Wrong
+        raise VerificationFailed
 
 
 @command(app, "utf8-hdl check proofs", "utf8-hdl check proofs/encoder-unicode-bytes.inv")
@@ -211,11 +211,11 @@ def check(
     from utf8_sim.tools.yowasp import need_packages
 
     from ..formal.certificate import SOLVER
-    from ..terminal import Wrong, report_console
+    from ..terminal import VerificationFailed, report_console
 
     need_packages("check", [SOLVER], "formal")
     if not check_all(report_console(), places or []):
-        raise Wrong
+        raise VerificationFailed
 
 
 def check_all(show: "Console", places: list[str]) -> bool:
@@ -235,5 +235,5 @@ def check_all(show: "Console", places: list[str]) -> bool:
                 confirmed &= right
                 progress.advance(task)
     except utf8_check.Unreadable as error:
-        raise Refused(str(error)) from error
+        raise UsageError(str(error)) from error
     return confirmed

@@ -11,12 +11,12 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from utf8_hdl import __version__
-from utf8_sim.tools.errors import Refused, ToolError, WrongValue
+from utf8_sim.tools.errors import ToolError, UsageError, WrongValue
 from utf8_sim.tools.files import own_temporary_folder, refusing
 from utf8_sim.tools.interrupts import one_interrupt
 
 from ..failure import UNEXPECTED, unexpected
-from ..terminal import INTERRUPTED, GivenUp, Wrong, visible
+from ..terminal import INTERRUPTED, Interrupted, VerificationFailed, visible
 from . import generation, proving, simulation, synthesis
 from .options import examples
 from .output import give_up_on
@@ -89,11 +89,11 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             if sys.stdout:
                 sys.stdout.flush()
-    except (Refused, ToolError, TyperException) as error:
+    except (UsageError, ToolError, TyperException) as error:
         message = _refusal(error, arguments or sys.argv[1:])
-    except Wrong:
+    except VerificationFailed:
         return 1
-    except GivenUp:
+    except Interrupted:
         return _status_after(heeded)
     except (Abort, KeyboardInterrupt):
         message = "interrupted"
@@ -118,7 +118,7 @@ def _check_completion() -> None:
     """Refuse completion for bash without the variables that bash sets."""
     words = "COMP_WORDS" in os.environ and os.environ.get("COMP_CWORD", "").isdecimal()
     if os.environ.get(COMPLETION) == "complete_bash" and not words:
-        raise Refused(f"{COMPLETION} needs COMP_WORDS and COMP_CWORD, as bash sets them")
+        raise UsageError(f"{COMPLETION} needs COMP_WORDS and COMP_CWORD, as bash sets them")
 
 
 def _refusal(error: Exception, arguments: list[str]) -> str:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 
 from .choices import (
     Design,
-    Kept,
+    InlineInput,
+    Machines,
+    OutputFiles,
     Rules,
     Simulator,
     Stalling,
-    Typed,
-    Where,
     cycle_range,
-    refuse_idle,
+    reject_inapplicable,
 )
 from .options import OWNERS, command, option, output_file
 from .output import check_outputs
@@ -58,7 +58,7 @@ app = typer.Typer()
 
 
 @dataclass
-class Input(Typed):
+class Input(InlineInput):
     """Options for the input of a simulation."""
 
     stimulus: str | None = option(
@@ -69,7 +69,7 @@ class Input(Typed):
 
 
 @dataclass
-class Record(Kept):
+class Record(OutputFiles):
     """Options for the output files of a simulation."""
 
     encoded: str | None = output_file("OUT", f"{OWNERS}: write the bytes of its output.", "--bytes")
@@ -150,7 +150,7 @@ def simulate(
     from .texts import one_text, read_table, typed_part
 
     spec, stimulus = design.spec(rules.chosen()), typed.stimulus
-    refuse_idle(
+    reject_inapplicable(
         context,
         [spec],
         **dict.fromkeys(OF_A_TEXT, stimulus is not None and "with --stimulus"),
@@ -162,7 +162,7 @@ def simulate(
     check_outputs([name for name in (file, stimulus) if name], outputs)
     drawn = cycle_range("--wave-cycles", kept.wave_cycles)
     if len(drawn) > MAX_CYCLES_DRAWN:
-        raise Refused(f"--wave-cycles draws at most {MAX_CYCLES_DRAWN} cycles, not {len(drawn)}")
+        raise UsageError(f"--wave-cycles draws at most {MAX_CYCLES_DRAWN} cycles, not {len(drawn)}")
     show = report_console(outputs)
     of = spec, simulator.engine, stalling.seed
     with ExitStack() as files:
@@ -177,7 +177,7 @@ def simulate(
         recording = Recording(engine, outputs, drawn)
         runner = Runner(show, plan.on(engine), observer=recording)
         runner.run_units()
-    recording.conclude(show, runner, engine_line, DIFFERENCE_VCD)
+    recording.report_verdict(show, runner, engine_line, DIFFERENCE_VCD)
 
 
 @command(
@@ -191,14 +191,14 @@ def compare(
     context: typer.Context,
     *,
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
-    typed: Typed,
+    typed: InlineInput,
     design: Design,
     rules: Rules,
     simulator: Simulator,
     stalling: Stalling,
-    kept: Kept,
+    kept: OutputFiles,
     runs: LongRuns,
-    where: Where,
+    machines: Machines,
 ) -> None:
     """Compare hardware and golden model, cycle by cycle.
 
@@ -222,17 +222,17 @@ def compare(
     from .texts import typed_part
 
     spec, state = design.spec(rules.chosen()), runs.state
-    is_campaign = not files and typed == Typed()
+    is_campaign = not files and typed == InlineInput()
     budgets = {
         f"--{name}": getattr(runs, name) for name in ("exhaustive", "unit", "cycles", "hours")
     }
     [long, *others] = [option for option, given in budgets.items() if given is not None] or [""]
     if others and long in ("--exhaustive", "--unit"):
-        raise Refused(f"give {long} or {others[0]}, not both")
+        raise UsageError(f"give {long} or {others[0]}, not both")
     nothing_random = long == "--exhaustive" or (any(stalling.cycles) and not is_campaign)
     why = f"with {long} {UNLESS_RATES}" if long else UNLESS_RATES
     no_state = "without --exhaustive, --cycles or --hours" if not long else ""
-    refuse_idle(
+    reject_inapplicable(
         context,
         [spec],
         seed=nothing_random and stalling.rates == (None, None) and why,
@@ -241,7 +241,7 @@ def compare(
         **dict.fromkeys(OF_OTHER_TEXTS, bool(long) and f"with {long}"),
     )
     if state == "-":
-        raise Refused("--state needs the name of a file")
+        raise UsageError("--state needs the name of a file")
     subject, outputs = Subject(spec.make()), kept.names()
     modes = stalling.modes(resets=is_campaign)
     state_file = (STATE_FILE if state is None else state) if long and long != "--unit" else None
@@ -261,12 +261,12 @@ def compare(
         plan = Campaign(*of, modes, given, is_campaign=is_whole)
     plan = plan.about(subject)
     engine, engine_line = prepare_engine(simulator.engine, subject.design, plan.inputs)
-    with where.workers(*tools_of(engine.name)) as workers:
+    with machines.workers(*tools_of(engine.name)) as workers:
         runner = Runner(
             show,
             plan.on(engine),
             # A campaign takes seconds: processes on other cores would start too slowly.
-            workers=workers if long or where.cluster else None,
+            workers=workers if long or machines.cluster else None,
             budget=Budget(runs.cycles, runs.hours, runs.unit),
             state_file=state_file,
             tokens=kept.tokens,
@@ -286,9 +286,9 @@ def _given_parts(
     from .texts import file_part
 
     if files.count("-") > 1:
-        raise Refused("- is standard input, which can be read only once: give it once")
+        raise UsageError("- is standard input, which can be read only once: give it once")
     if files and typed:
-        raise Refused(f"give FILEs or {typed.name}, not both")
+        raise UsageError(f"give FILEs or {typed.name}, not both")
     if typed:
         return [typed]
     return [context.with_resource(file_part(name, subject)) for name in files]

@@ -5,9 +5,9 @@ from dataclasses import MISSING, dataclass
 
 import typer
 
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 
-from .choices import AllRules, Demo, Designs, Rules, Where, refuse_idle
+from .choices import AllRules, Demo, Designs, Machines, Rules, reject_inapplicable
 from .options import choice, command, option, output_file
 from .output import check_outputs
 
@@ -72,7 +72,7 @@ def synthesize(
     rules: AllRules,
     placement: Placement,
     output: Results,
-    where: Where,
+    machines: Machines,
 ) -> None:
     """Estimate area and clock frequency on FPGA devices.
 
@@ -91,18 +91,18 @@ def synthesize(
     seed, seeds = placement.seed, placement.seeds
     devices = _devices(placement.device)
     if seed + seeds > SEEDS:
-        raise Refused(f"--seed and --seeds must be together at most {SEEDS}")
+        raise UsageError(f"--seed and --seeds must be together at most {SEEDS}")
     chosen = designs.specs(with_lanes=False)
-    refuse_idle(context, chosen, seed=not seeds and "with --seeds 0")
+    reject_inapplicable(context, chosen, seed=not seeds and "with --seeds 0")
     if output.plot is not None:
         if not seeds:
-            raise Refused("--plot shows frequencies: it needs --seeds 1 or more")
+            raise UsageError("--plot shows frequencies: it needs --seeds 1 or more")
         need_packages("--plot", ["matplotlib"], "fpga")
     outputs = {"--json": output.json_file, "--plot": output.plot}
     check_outputs([], outputs)
     jobs = choose_jobs(chosen, rules.profiles(), devices, placement.fields)
     show = report_console(outputs)
-    with where.workers(*packages_for(devices)) as workers:
+    with machines.workers(*packages_for(devices)) as workers:
         results = document(measure(jobs, range(seed, seed + seeds), workers))
     for line in summary(results):
         say(show, line)
@@ -123,9 +123,9 @@ def _devices(names: str | None) -> list[str]:
     chosen = names.split(",")
     for name in chosen:
         if name not in DEVICES:
-            raise Refused(f"unknown --device {name!r}: choose from {', '.join(DEVICES)}")
+            raise UsageError(f"unknown --device {name!r}: choose from {', '.join(DEVICES)}")
         if chosen.count(name) > 1:
-            raise Refused(f"--device names {name!r} more than once")
+            raise UsageError(f"--device names {name!r} more than once")
     return chosen
 
 
@@ -161,5 +161,5 @@ def bitstream(context: typer.Context, *, board: Board, design: Demo, rules: Rule
     from ..fpga.boards import write_bitstream
 
     spec = design.spec(rules.chosen())
-    refuse_idle(context, [spec])
+    reject_inapplicable(context, [spec])
     write_bitstream(board.board, spec, board.baud, board.output)

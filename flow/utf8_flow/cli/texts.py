@@ -12,12 +12,12 @@ from typing import Any, BinaryIO
 from utf8_sim.campaign import Part
 from utf8_sim.stimulus import LAST, Piece, Table, file_pieces
 from utf8_sim.subject import Subject
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.files import refusing
 from utf8_sim.trace import Interface
 
 from ..terminal import progress_bar, visible
-from .choices import Typed
+from .choices import InlineInput
 
 ONE_TEXT = (
     "give one text: FILE, - for standard input, --text TEXT, --hex BYTES, or --code-points LIST"
@@ -39,7 +39,7 @@ def _open_binary(name: str) -> Iterator[BinaryIO]:
                 file.peek(1)
                 yield file
         elif sys.stdin is None:
-            raise Refused("cannot read '-': standard input is closed")
+            raise UsageError("cannot read '-': standard input is closed")
         else:
             yield sys.stdin.buffer
 
@@ -48,12 +48,14 @@ def _copy(name: str, stream: Any, copy: BinaryIO) -> None:
     """Copy a stream, unless it has no end."""
     is_device = stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty()
     if is_device and stream.peek(1):
-        raise Refused(f"cannot read {name!r}: a device without an end, give a file or a pipe")
+        raise UsageError(f"cannot read {name!r}: a device without an end, give a file or a pipe")
     size = 0
     while data := stream.read(1 << 16):
         size += len(data)
         if size > MAX_COPY:
-            raise Refused(f"cannot read {name!r}: more than {MAX_COPY} bytes, give a regular file")
+            raise UsageError(
+                f"cannot read {name!r}: more than {MAX_COPY} bytes, give a regular file"
+            )
         copy.write(data)
     copy.flush()
 
@@ -64,7 +66,7 @@ def _pieces(name: str, stream: BinaryIO, size: int) -> Iterator[tuple[bytes, boo
     for data, last in file_pieces(stream):
         done += len(data)
         if last and done < size:
-            raise Refused(f"cannot read {name!r}: truncated to {done} of {size} bytes meanwhile")
+            raise UsageError(f"cannot read {name!r}: truncated to {done} of {size} bytes meanwhile")
         yield data, last
 
 
@@ -74,16 +76,18 @@ def _code_points(text: str, width: int) -> list[int]:
         number = re.fullmatch(r"(?:U\+|0X)?([0-9A-F]+)", word.upper())
         if not number or int(number[1], 16) >= 1 << width:
             highest = (1 << width) - 1
-            raise Refused(f"--code-points takes hexadecimal numbers to {highest:X}, not {word!r}")
+            raise UsageError(
+                f"--code-points takes hexadecimal numbers to {highest:X}, not {word!r}"
+            )
         values.append(int(number[1], 16))
     return values
 
 
-def typed_part(typed: Typed, subject: Subject) -> Part | None:
+def typed_part(typed: InlineInput, subject: Subject) -> Part | None:
     """The text of the option that was given, if one was."""
     given = typed.text, typed.hexadecimal, typed.code_points
     if given.count(None) < 2:
-        raise Refused(ONE_TEXT)
+        raise UsageError(ONE_TEXT)
     entry, design = subject.component, subject.design
     if typed.code_points is not None:
         words = typed.code_points.split("/")
@@ -136,7 +140,7 @@ def one_text(
         return file_part(file, subject)
     if file is None and typed is not None:
         return nullcontext(typed)
-    raise Refused(ONE_TEXT)
+    raise UsageError(ONE_TEXT)
 
 
 def read_table(name: str, interface: Interface, design: str) -> Table:
@@ -145,13 +149,13 @@ def read_table(name: str, interface: Interface, design: str) -> Table:
         content = file.read(MAX_TABLE + 1)
     wrong = f"--stimulus {visible(name)!r} is not a stimulus file for this design"
     if len(content) > MAX_TABLE:
-        raise Refused(f"{wrong}: it has more than {MAX_TABLE} bytes")
+        raise UsageError(f"{wrong}: it has more than {MAX_TABLE} bytes")
     try:
         table = Table.read(content.decode(), interface)
     except ValueError as error:
-        raise Refused(f"{wrong}: {error}") from error
+        raise UsageError(f"{wrong}: {error}") from error
     if table.design not in ("", design):
-        raise Refused(f"{wrong}: its design is {table.design!r}, not {design!r}")
+        raise UsageError(f"{wrong}: its design is {table.design!r}, not {design!r}")
     if not len(table):
-        raise Refused(f"{wrong}: it has no rows")
+        raise UsageError(f"{wrong}: it has no rows")
     return table

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from utf8_hdl import __version__
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 
 from .module import Port, ports_of, summary
 
@@ -173,7 +173,7 @@ def _interfaces(verilog: str) -> tuple[str, str, dict[str, dict[str, Port]]]:
         width = stream["tdata"].width
         keep = stream["tkeep"].width if "tkeep" in stream else width // 8
         if width != 8 * keep:
-            raise Refused(
+            raise UsageError(
                 "Vivado and Quartus take AXI4-Stream of whole bytes, each with a bit of tkeep: "
                 f"{bus}_tdata has {width} bits, {bus}_tkeep {keep}"
             )

@@ -110,7 +110,7 @@ class Numbers:
         self.ready = ~b.before(first) & (outstanding + b.before(ready) < room)
 
 
-def levels_of(design: Any) -> int:
+def network_levels(design: Any) -> int:
     """Bits of a lane's number."""
     levels: int = design.packing.lanes.bit_length() - 1
     return levels
@@ -277,7 +277,7 @@ def places(b: Bench, name: str) -> None:
     waiting = (stored.newest + ~slot.fills)[: len(stored.newest)]
     # Any lane of the beat, and any lane of the memory.
     lane, into = (b.free(range(design.packing.lanes), what) for what in ("lane", "into"))
-    levels = levels_of(design)
+    levels = network_levels(design)
     goes_to = Array(slot.goes_to)[lane]
     here = comes & Array(slot.keep)[lane] & (goes_to[:levels] == into)
     b.never(
@@ -315,7 +315,7 @@ def sums(b: Bench, name: str) -> None:
     upper half goes behind those that wait and those of the beat before it."""
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
-    for level in range(levels_of(design)):
+    for level in range(network_levels(design)):
         middles = range(1 << level, design.packing.lanes, 2 << level)
         expected = Cat(Cat(swapped(slot.goes_to[middle], level)) for middle in middles)
         told = slot.at(design.probes.swaps[level], known_in(level))
@@ -329,10 +329,10 @@ def routes(b: Bench, name: str) -> None:
     block are swapped that `sums` says: the first value of the upper half goes as many lanes before
     or behind it as there are values in between, which are not more than lanes."""
     design = b.design(name, any_start=True)
-    b.cut += [Value.cast(design.probes.swaps[level]) for level in range(levels_of(design))]
+    b.cut += [Value.cast(design.probes.swaps[level]) for level in range(network_levels(design))]
     lane, goes_to = (b.free(range(design.packing.lanes), what) for what in ("lane", "goes_to"))
     swapped_so: Value = Const(1)
-    for level in range(levels_of(design)):
+    for level in range(network_levels(design)):
         between = b.free(level + 1, f"between_{level}")
         low, is_upper, block = lane[:level], lane[level], lane[level + 1 :]
         # An upper one has not more values before it than lanes; a lower one is among those that are

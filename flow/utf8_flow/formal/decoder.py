@@ -8,7 +8,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value, unsigned
 
-from utf8_hdl import ErrorSpan, Kind
+from utf8_hdl import ErrorKind, ErrorSpan
 
 from .bench import Bench, accepts, output_of, waits
 from .specification import (
@@ -80,10 +80,10 @@ def covers(b: Bench, name: str) -> None:
             if edge not in refused:
                 b.reaches(f"{_hex(edge)} is a character", character & begins(edge))
     errors = [(kind, edge) for kind, row in ill_formed(profile) for edge in _edges(row)]
-    for kind, edge in [*errors, *((Kind.NONCHARACTER, sequence) for sequence in refused)]:
+    for kind, edge in [*errors, *((ErrorKind.NONCHARACTER, sequence) for sequence in refused)]:
         b.reaches(f"{_hex(edge)} is {kind.label}", error & (o.kind == kind) & begins(edge))
     for length in range(1, profile.longest_form):
-        truncated = error & (o.kind == Kind.TRUNCATED) & (o.length == length)
+        truncated = error & (o.kind == ErrorKind.TRUNCATED) & (o.length == length)
         b.reaches(f"a text cut after {length}", truncated & o.last)
         b.reaches(f"a sequence interrupted after {length}", truncated & ~o.last)
     if profile.error_span is ErrorSpan.WHOLE_SEQUENCE:

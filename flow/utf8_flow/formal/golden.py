@@ -14,7 +14,7 @@ from itertools import product
 
 from utf8_hdl import PROFILES, ErrorSpan, Profile
 from utf8_sim.tools.cores import cores, on_all_cores
-from utf8_sim.tools.errors import Refused, ToolError, WrongValue
+from utf8_sim.tools.errors import ToolError, UsageError, WrongValue
 from utf8_sim.tools.words import plural
 from utf8_sim.tools.yowasp import need_packages
 
@@ -85,7 +85,7 @@ def main() -> int:
                 raise WrongValue(f"profile must be one of {', '.join(PROFILES)}, not {name!r}")
         need_packages("the comparison with the specification", [PACKAGE], "formal")
         return 0 if hold_all(names) else 1
-    except (Refused, ToolError) as error:
+    except (UsageError, ToolError) as error:
         print(f"utf8-hdl: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from amaranth.hdl import Cat, Value
 
-from utf8_hdl import Kind, Profile
+from utf8_hdl import ErrorKind, Profile
 from utf8_sim.campaign import byte_classes
 from utf8_sim.golden.decoder import (
     FAULT,
@@ -278,5 +278,5 @@ def _token_in_words(token: int) -> str:
     code_point, error, kind, length, last = (
         token >> at & (1 << end - at) - 1 for at, end in pairwise([*FIELDS.values(), COMES])
     )
-    what = f"error {error} {Kind(kind).label}" if error or kind else "character"
+    what = f"error {error} {ErrorKind(kind).label}" if error or kind else "character"
     return f"U+{code_point:04X} {what}, {plural(length, 'byte')}" + (", last" if last else "")

@@ -26,7 +26,7 @@ from .counterexample import DesignRun, Stimulus, explain, moved, simplest, start
 WRONG = "wrong"
 """Name of the output that a proof is about."""
 
-MOST_CYCLES = 20
+MAX_CYCLES = 20
 """In so many cycles everything must be reached that can be."""
 
 LONGEST_PROOF = 900
@@ -146,7 +146,7 @@ def prove(bench: Bench, title: str = "", limit: float = LONGEST_PROOF) -> Proof:
             if not shown.simulate(stimulus)[-1][WRONG]:
                 raise RuntimeError("the prover's counterexample is none")
             counterexample, inputs = explain(bench, shown, stimulus)
-        cycles = bench.cycles or bench.reach or MOST_CYCLES
+        cycles = bench.cycles or bench.reach or MAX_CYCLES
         unreached = _unreached(bench, circuit, cycles, left())
         reached = len(bench.reached) - len(unreached)
     except OutOfTime:

@@ -13,7 +13,7 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
-from utf8_hdl import ErrorSpan, Kind, Profile, token_layout
+from utf8_hdl import ErrorKind, ErrorSpan, Profile, token_layout
 from utf8_hdl.layouts import BYTE_LAYOUT, ENCODED_LAYOUT, code_point_layout
 
 FORMS = {
@@ -76,16 +76,16 @@ def well_formed(profile: Profile) -> list[list[range]]:
     return [row for row in rows if len(row) <= profile.longest_form]
 
 
-def ill_formed(profile: Profile) -> Iterator[tuple[Kind, list[range]]]:
+def ill_formed(profile: Profile) -> Iterator[tuple[ErrorKind, list[range]]]:
     """First bytes, or first and second, that are errors, each with its kind."""
     longest = profile.longest_form
     leads = [row[0] for row in well_formed(profile)]
     lists = {
-        Kind.UNEXPECTED_CONTINUATION: "80..BF",
-        Kind.OVERLONG: OVERLONG,
-        Kind.SURROGATE: "" if profile.accept_surrogates else SURROGATES,
-        Kind.OUT_OF_RANGE: OUT_OF_RANGE[longest],
-        Kind.INVALID_BYTE: INVALID[longest],
+        ErrorKind.UNEXPECTED_CONTINUATION: "80..BF",
+        ErrorKind.OVERLONG: OVERLONG,
+        ErrorKind.SURROGATE: "" if profile.accept_surrogates else SURROGATES,
+        ErrorKind.OUT_OF_RANGE: OUT_OF_RANGE[longest],
+        ErrorKind.INVALID_BYTE: INVALID[longest],
     }
     for kind, text in lists.items():
         for item in filter(None, text.split(",")):
@@ -128,7 +128,7 @@ def may_follow(profile: Profile, first: Value, second: Value) -> Value:
 
 def reason(profile: Profile, first: Value, second: Value) -> Value:
     """What is wrong with a sequence that begins with two bytes; 0 if there is no second."""
-    found: Value = Const(Kind.NONE)
+    found: Value = Const(ErrorKind.NONE)
     for kind, bounds in ill_formed(profile):
         begins = [_within(*pair) for pair in zip((first, second), bounds, strict=False)]
         found = Mux(Cat(*begins).all(), kind, found)
@@ -167,12 +167,12 @@ def tell_token(
     """Make a token of a sequence that ends: a character, or an error."""
     value = value_of(profile, sequence, length)
     is_noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
-    with m.If(wrong != Kind.NONE):
+    with m.If(wrong != ErrorKind.NONE):
         m.d.comb += error_token(token, wrong, length)
     with m.Elif(~complete):
-        m.d.comb += error_token(token, Kind.TRUNCATED, length)
+        m.d.comb += error_token(token, ErrorKind.TRUNCATED, length)
     with m.Elif(is_noncharacter & (not profile.accept_noncharacters)):
-        m.d.comb += error_token(token, Kind.NONCHARACTER, length)
+        m.d.comb += error_token(token, ErrorKind.NONCHARACTER, length)
     with m.Else():
         m.d.comb += [token.code_point.eq(value), token.length.eq(length)]
 
@@ -233,7 +233,9 @@ class DecoderSpecification:
         wrong = reason(profile, sequence[0], second)
         m.d.comb += [
             self.cuts.eq(self.accept & (pending != 0) & ~continues),
-            *error_token(self.cut, Mux(wrong == Kind.NONE, Kind.TRUNCATED, wrong), pending),
+            *error_token(
+                self.cut, Mux(wrong == ErrorKind.NONE, ErrorKind.TRUNCATED, wrong), pending
+            ),
             self.ends.eq(self.accept & (complete | self.last)),
         ]
         wrong = reason(profile, now[0], Mux(length == 1, 0, now[1]))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from utf8_hdl import EncodingScheme, Kind, Profile
+from utf8_hdl import EncodingScheme, ErrorKind, Profile
 from utf8_hdl.layouts import beat_layout
 
 from . import compactor, streams
@@ -44,7 +44,7 @@ MARK_BYTES = {1: 3, 2: 2, 4: 4}
 
 BIG_ENDIAN = EncodingScheme.UTF_16BE, EncodingScheme.UTF_32BE
 
-MOST_IN_VERILOG = 16
+MAX_UNITS_IN_VERILOG = 16
 """Units of a beat. With more, the proof that Verilog does the same does not end within minutes."""
 
 LATENCY = 24
@@ -171,7 +171,7 @@ class Utf16Tokens(WordTokens):
             size = Signal(2)
             together = Const(int(not profile.accept_surrogates)) & this.part & is_high(previous)
             m.d.comb += size.eq(1 + (paired | together))
-            kind = Mux(this.part, Kind.TRUNCATED, kind_of(profile, code_point))
+            kind = Mux(this.part, ErrorKind.TRUNCATED, kind_of(profile, code_point))
             tokens.append(Token(there, error, code_point, kind, size))
         return tokens
 
@@ -190,7 +190,7 @@ class Utf32Tokens(WordTokens):
             error = refused(profile, this.unit)
             if not profile.accept_surrogates:
                 error |= (this.unit >= 0xD800) & (this.unit <= 0xDFFF)
-            kind = Mux(this.part, Kind.TRUNCATED, kind_of(profile, this.unit))
+            kind = Mux(this.part, ErrorKind.TRUNCATED, kind_of(profile, this.unit))
             there = this.there | this.part
             tokens.append(Token(there, this.part | error, this.unit, kind, Const(1)))
         return tokens
@@ -217,8 +217,8 @@ def refused(profile: Profile, value: Value) -> Value:
 def kind_of(profile: Profile, value: Value) -> Value:
     """The kind of error that a refused value is."""
     noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
-    refused = Mux(noncharacter, Kind.NONCHARACTER, Kind.SURROGATE)
-    return Mux(value > profile.highest, Kind.OUT_OF_RANGE, refused)
+    refused = Mux(noncharacter, ErrorKind.NONCHARACTER, ErrorKind.SURROGATE)
+    return Mux(value > profile.highest, ErrorKind.OUT_OF_RANGE, refused)
 
 
 TOKENS: dict[int, Any] = {1: Utf8Tokens, 2: Utf16Tokens, 4: Utf32Tokens}
@@ -367,7 +367,7 @@ class ReportTiming(TranscoderTiming):
         beat = TOKENS[design.source.unit_bytes](b.model, design)
         number = Signal.like(design.probes.error_count)
         errors = [token.there & token.error for token in beat.tokens]
-        wrong, kind, begin = Signal(), Signal(Kind), Signal(BEGIN)
+        wrong, kind, begin = Signal(), Signal(ErrorKind), Signal(BEGIN)
         b.model.d.comb += number.eq(sum(errors))
         for slot, token in reversed(list(enumerate(beat.tokens))):
             with b.model.If(errors[slot]):
@@ -600,7 +600,7 @@ def verilog(b: Bench, name: str) -> None:
 
 def has_few_units(design: Any) -> bool:
     """Whether a beat of the output has few units."""
-    few: bool = design.out_lanes <= MOST_IN_VERILOG * design.target.unit_bytes
+    few: bool = design.out_lanes <= MAX_UNITS_IN_VERILOG * design.target.unit_bytes
     return few
 
 

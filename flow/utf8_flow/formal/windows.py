@@ -14,7 +14,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
-from utf8_hdl import Kind, Profile
+from utf8_hdl import ErrorKind, Profile
 from utf8_hdl.layouts import beat_layout, slots_layout
 
 from .specification import announced, is_continuation, may_follow, reason, tell_token
@@ -153,7 +153,7 @@ class FirstErrorSpecification(SlotsSpecification):
 
     def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
         super().__init__(m, profile, lanes)
-        self.wrong, self.kind = Signal(), Signal(Kind)
+        self.wrong, self.kind = Signal(), Signal(ErrorKind)
         self.begin = Signal(BEGIN)
         for slot, token in reversed(list(enumerate(self.slots))):
             with m.If(token.error):
@@ -196,7 +196,7 @@ class Judgement:
 
     def __init__(self, m: Module, lanes: int, offset_width: int, lane_bits: int = 0) -> None:
         self.accept, self.last, self.wrong = Signal(), Signal(), Signal()
-        self.kind, self.begin = Signal(Kind), Signal(BEGIN)
+        self.kind, self.begin = Signal(ErrorKind), Signal(BEGIN)
         beats = max(1, UNIT // lanes)  # in a unit
         in_unit = (beats * lanes).bit_length() - 1
         # Of the beat before: its place in its unit, that unit, and the unit before that.

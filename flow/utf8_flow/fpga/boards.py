@@ -13,7 +13,7 @@ from amaranth.lib import io
 from utf8_demo.demo import Demo
 from utf8_demo.uart import cycles_per_bit
 from utf8_hdl import EncodingScheme
-from utf8_sim.tools.errors import Refused, WrongValue
+from utf8_sim.tools.errors import UsageError, WrongValue
 from utf8_sim.tools.files import check_output, open_binary_output
 from utf8_sim.tools.yowasp import (
     YOSYS,
@@ -186,7 +186,7 @@ def reached_frequency(clocks: dict[str, dict[str, float]], needed: float) -> flo
     """The frequency that the design's only clock reaches, in nextpnr's report, if it is enough."""
     ((name, clock),) = clocks.items()
     if clock["achieved"] < needed:
-        raise Refused(
+        raise UsageError(
             f"timing is not met: clock {name} reaches {clock['achieved']:.1f} MHz, "
             f"and the board's has {needed:g} MHz"
         )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from utf8_hdl import Profile
 from utf8_sim.tools.cores import Workers
-from utf8_sim.tools.errors import Refused, ToolError, WrongValue
+from utf8_sim.tools.errors import ToolError, UsageError, WrongValue
 from utf8_sim.tools.yowasp import YOSYS, need_packages, prepare, run_yowasp
 
 from ..designs import DesignSpec, possible
@@ -173,7 +173,7 @@ def _reading(placer: str) -> Iterator[None]:
     """Turn what cannot be found in a report into a line that names the program."""
     try:
         yield
-    except Refused:
+    except UsageError:
         raise
     except (LookupError, ValueError, TypeError, AttributeError, StopIteration) as error:
         why = f"{type(error).__name__}: {error}"

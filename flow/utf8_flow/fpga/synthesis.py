@@ -33,7 +33,7 @@ INSIDE = "component"
 CLOCK = "clk"
 """The clock of a design in its harness."""
 
-MOST_PINS = 128
+MAX_PINS = 128
 """How many pins a design is placed with. More would pull it apart, if a package has them at all."""
 
 OUTPUT = "harness_output"
@@ -48,7 +48,7 @@ class Harness(Elaboratable):
     the design is there and nothing else. Fields of the output's payload that are not chosen have no
     pins, so that synthesis removes what only they need.
 
-    If these are more than :data:`MOST_PINS`, shift registers take the place of pins: one gives the
+    If these are more than :data:`MAX_PINS`, shift registers take the place of pins: one gives the
     inputs, another one takes the outputs, each added to what comes from the one before. They have
     a clock of their own, so that no path of theirs counts. Without ``pins`` there are none of these
     registers, however many the ports are.
@@ -75,7 +75,7 @@ class Harness(Elaboratable):
                 value = Value.cast(bits)
                 self._outputs.append((Signal(len(value), name=part, attrs={OUTPUT: "1"}), value))
         self.ports = [self._clk, self._rst, *(pin for pin, _ in self._inputs + self._outputs)]
-        self._shifted = pins and registered and sum(map(len, self.ports)) > MOST_PINS
+        self._shifted = pins and registered and sum(map(len, self.ports)) > MAX_PINS
         if self._shifted:
             self._shift = [Signal(name=name) for name in ("shift_clock", "shift_in", "shift_out")]
             self.ports = [self._clk, self._rst, *self._shift]

@@ -18,7 +18,7 @@ import utf8_sim
 from utf8_hdl import PROFILES, UNICODE, ErrorSpan, Profile
 from utf8_sim.components import COMPONENTS
 from utf8_sim.tools.cache import contents
-from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.errors import ToolError, UsageError
 from utf8_sim.tools.yowasp import need_packages, package_versions
 
 from .. import designs as design_names
@@ -169,7 +169,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         write_page(options.folder, options.designs)
-    except (Refused, ToolError, OSError) as error:
+    except (UsageError, ToolError, OSError) as error:
         print(f"utf8-hdl: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -16,14 +16,14 @@ from utf8_sim.lockstep import HANDSHAKE, Window
 from utf8_sim.shown import has_error
 from utf8_sim.stimulus import LAST
 from utf8_sim.subject import Subject
-from utf8_sim.trace import RESET, Fields, Trace, levels_of, shown_number
+from utf8_sim.trace import RESET, Fields, Trace, as_list, shown_number
 
 WIDEST = len(" ".join(["00"] * 16))
 """An input or an output that is wider gets several lines: sixteen bytes of a beat are in one."""
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
-MOST_CONTRADICTED = 8
+MAX_PINS_NAMED = 8
 """Pins that are named in a line because they are wrong."""
 
 
@@ -83,8 +83,8 @@ def cycle_table(
         if has_error(_offered(trace, "o", place)):
             line.stylize("red")
         if pins and (contradicted := list(_contradicted(window, place))):
-            more = "; ..." * (len(contradicted) > MOST_CONTRADICTED)
-            shown = "; ".join(contradicted[:MOST_CONTRADICTED])
+            more = "; ..." * (len(contradicted) > MAX_PINS_NAMED)
+            shown = "; ".join(contradicted[:MAX_PINS_NAMED])
             line.append(f"  <- {shown}{more}", "bold red")
     return lines
 
@@ -151,18 +151,16 @@ def _input(trace: Trace, subject: Subject, place: int, idle: bool) -> str:
 
 def _has_more(levels: Fields) -> bool:
     """True if there is something in a lane without ``keep``."""
-    lanes = zip(
-        levels_of(levels.get("i.data", 0)), levels_of(levels.get("i.keep", 1)), strict=False
-    )
+    lanes = zip(as_list(levels.get("i.data", 0)), as_list(levels.get("i.keep", 1)), strict=False)
     return any(value and not keep for value, keep in lanes)
 
 
 def show_fields(levels: Mapping[str, Any]) -> str:
     """The fields of a payload that are not zero, by name, in hexadecimal."""
     shown = {
-        name.partition(".")[2]: " ".join(f"{level:X}" for level in levels_of(field))
+        name.partition(".")[2]: " ".join(f"{level:X}" for level in as_list(field))
         for name, field in levels.items()
-        if any(levels_of(field))
+        if any(as_list(field))
     }
     return ", ".join(f"{name} {field}" for name, field in shown.items())
 

@@ -10,9 +10,9 @@ from utf8_sim.golden.model import feed_all
 from utf8_sim.lockstep import OUTPUT_LAST
 from utf8_sim.minimise import Found, is_item
 from utf8_sim.stimulus import LAST, Table
-from utf8_sim.trace import RESET, Columns, Trace, by_parts
+from utf8_sim.trace import RESET, Columns, Trace, expand_lane_mask
 
-MOST_VALUES, MOST_SAID = 32, 200
+MAX_VALUES, MAX_SAID = 32, 200
 """Values of a text, and characters of what CPython says of it, that are shown."""
 
 
@@ -54,7 +54,7 @@ def _outputs(engine: Engine, columns: Columns) -> list[bytes]:
     """Outputs that can be compared; what does not matter is zero."""
     columns = {pin.name: columns[pin.name] for pin in engine.interface.outputs}
     for name, where in engine.component.matters.items():
-        columns[name] = columns[name] * by_parts(columns[where] != 0, columns[name])
+        columns[name] = columns[name] * expand_lane_mask(columns[where] != 0, columns[name])
     return [
         b"".join(level.tobytes() for level in row) for row in zip(*columns.values(), strict=True)
     ]
@@ -95,6 +95,6 @@ def opinions(engine: Engine, trace: Trace) -> Iterator[str]:
         said = engine.component.opinion(text, engine.design)
         if said and len(text):
             digits = 2 if text.dtype.itemsize == 1 else 4
-            shown = " ".join(f"{value:0{digits}X}" for value in text[:MOST_VALUES].tolist())
-            more = f" ... ({len(text)} in all)" if len(text) > MOST_VALUES else ""
-            yield f"{shown}{more}: {said[:MOST_SAID]}{' ...' * (len(said) > MOST_SAID)}"
+            shown = " ".join(f"{value:0{digits}X}" for value in text[:MAX_VALUES].tolist())
+            more = f" ... ({len(text)} in all)" if len(text) > MAX_VALUES else ""
+            yield f"{shown}{more}: {said[:MAX_SAID]}{' ...' * (len(said) > MAX_SAID)}"

@@ -16,16 +16,16 @@ from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.minimise import PATIENCE, Found, NotReproducible, attempt, is_item, minimised
 from utf8_sim.stimulus import LAST, FixedStalls, Stimulus
 from utf8_sim.subject import Subject
-from utf8_sim.tools.errors import Refused, ToolError
+from utf8_sim.tools.errors import ToolError, UsageError
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.words import plural
 from utf8_sim.trace import RESET, Trace
 
 from ..designs import DesignSpec
-from ..terminal import Wrong, print_lines, progress_bar, say
+from ..terminal import VerificationFailed, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
 from .diagnosis import broken_rule, opinions
-from .run import Run, agree
+from .run import Run, report_match
 from .waves import draw, write_wave
 
 AROUND = 16, 5
@@ -37,14 +37,14 @@ KEPT_AROUND = 1024, 64
 STIMULUS_FILE = "difference.json"
 """Where the shortest stimulus that shows a difference is kept, beside the waveform."""
 
-MOST_SHOWN, MOST_TYPED = 64, 64
+MAX_SHOWN, MAX_TYPED = 64, 64
 """Cycles of the shortest stimulus that are shown, and values of it that a command spells out."""
 
 VALUES_AROUND = 16, 4
 """Bytes or code points that are shown: accepted before a difference, and after it."""
 
 
-def conclude(
+def report_verdict(
     show: Console, run: Run, vcd: str | None, wave: str | None, folder: str | None = None
 ) -> None:
     """The verdict, in words and as exit status, with all that explains it.
@@ -58,8 +58,8 @@ def conclude(
     if run.failure:
         say(show, run.wrong, "bold red")
     if run.wrong:
-        raise Wrong
-    agree(show, run.cycles)
+        raise VerificationFailed
+    report_match(show, run.cycles)
 
 
 def _explain(
@@ -91,7 +91,7 @@ def _explain(
         try:
             write(name, window, engine)
             say(show, f"{what} around it: {name}")
-        except Refused as error:  # what is wrong is the news, and decides the exit status
+        except UsageError as error:  # what is wrong is the news, and decides the exit status
             say(show, f"no {what}: {error}")
 
 
@@ -196,7 +196,7 @@ def _keep(show: Console, found: Found, file: str, engine: Engine) -> str:
     try:
         with open_output(file) as stream:
             replace(found.table, design=design).write(stream)
-    except Refused as error:
+    except UsageError as error:
         say(show, f"no stimulus: {error}")
         return ""
     say(show, f"{'stimulus':<12}{file}: {_contents(found.trace)}")
@@ -217,7 +217,7 @@ def _eventful(found: Found) -> list[int]:
     for pin in trace.interface.inputs:
         marks = marks | trace[pin.name].reshape(len(trace), -1).any(axis=1)
     marks[-1] = 1
-    cycles: list[int] = np.flatnonzero(marks)[-MOST_SHOWN:].tolist()
+    cycles: list[int] = np.flatnonzero(marks)[-MAX_SHOWN:].tolist()
     return cycles
 
 
@@ -261,7 +261,7 @@ def as_text(engine: Engine, found: Found) -> list[str]:
     """
     trace, side = found.trace, found.difference.pin.partition(".")[0]
     values, ends = _values(engine, trace)
-    if _is_hidden(trace) or values.ndim > 1 or len(values) > MOST_TYPED:
+    if _is_hidden(trace) or values.ndim > 1 or len(values) > MAX_TYPED:
         return []
     last_item = int(np.flatnonzero(np.append(True, is_item(trace)))[-1])  # nothing comes after it
     idle, stalls = trace["i.valid"][:last_item] == 0, _pattern(trace["o.ready"] == 0)

@@ -6,7 +6,7 @@ from functools import cache
 
 from utf8_hdl import UNICODE
 from utf8_sim.components import COMPONENTS
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.words import plural
 
 from ..designs import DesignSpec, designs, small_designs
@@ -122,7 +122,7 @@ def theorem_lines(component: str | None, results: Results | None) -> list[str]:
         if component is None or component in name.removesuffix(" with lanes").split()
     ]
     if not names:
-        raise Refused(f"no theorem is stated about the component {component!r}")
+        raise UsageError(f"no theorem is stated about the component {component!r}")
     lines: list[str] = []
     for name in names:
         theorem = THEOREMS[name]

@@ -9,7 +9,7 @@ from typing import Any
 
 from utf8_hdl import UNICODE, __version__
 from utf8_sim.components import COMPONENTS
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.files import open_output, refusing
 from utf8_sim.tools.yowasp import package_versions, versions_line
 
@@ -129,14 +129,14 @@ class Results:
 
     Raises
     ------
-    Refused
+    UsageError
         If the file holds something else, or is not a regular file.
     """
 
     def __init__(self, path: str, must_exist: bool = False) -> None:
         self._path = path
         if must_exist and not Path(path).exists():
-            raise Refused(f"{path!r} does not exist: choose a file that prove --json wrote")
+            raise UsageError(f"{path!r} does not exist: choose a file that prove --json wrote")
         self._results: dict[Key, Result] = {}
         self._read()
 
@@ -145,7 +145,7 @@ class Results:
         if not path.exists():
             return
         if not (path.is_file() or path.is_dir()):
-            raise Refused(f"{self._path!r} must be a regular file")
+            raise UsageError(f"{self._path!r} must be a regular file")
         with refusing(f"read {self._path!r}"):
             text = path.read_text(encoding="utf-8", errors="replace")
         try:
@@ -155,7 +155,7 @@ class Results:
             results = [Result.of_row(row) for row in rows]
         except (KeyError, TypeError, ValueError, RecursionError):
             wanted = "choose a file that prove --json wrote, or a new one"
-            raise Refused(f"{self._path!r} holds no results of proofs: {wanted}") from None
+            raise UsageError(f"{self._path!r} holds no results of proofs: {wanted}") from None
         self._results = {result.key: result for result in results}
 
     def __iter__(self) -> Iterator[Result]:

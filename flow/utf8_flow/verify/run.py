@@ -42,7 +42,7 @@ class Run:
             self.failure = error
 
 
-def agree(show: Console, cycles: int) -> None:
+def report_match(show: Console, cycles: int) -> None:
     """Print the verdict of a comparison without a difference."""
     verdict = f"hardware and golden model agree on every output pin in all {cycles} cycles"
     say(show, verdict, "green")

@@ -17,12 +17,12 @@ from utf8_sim.campaign import Sequences
 from utf8_sim.components.report import count_accepted
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.cores import Workers
-from utf8_sim.tools.errors import Refused
+from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.files import open_output, remove_file
 
-from ..terminal import GivenUp, Wrong, print_lines, progress_bar, say
-from .difference import conclude
-from .run import Run, agree
+from ..terminal import Interrupted, VerificationFailed, print_lines, progress_bar, say
+from .difference import report_verdict
+from .run import Run, report_match
 from .sources import ENDLESS, Campaign, Counted, Plan
 from .state import SEQUENCES, Outcome, State, coverage_lines, coverage_of, sequences_seen
 
@@ -106,8 +106,8 @@ class Runner:
         is_built_in = isinstance(self._plan, Campaign) and self._plan.is_campaign
         if is_built_in and coverage_of(self._plan, self.state).gaps():
             say(self._show, "no difference, but some cover points were not hit", "red")
-            raise Wrong
-        agree(self._show, self.state.total.cycles)
+            raise VerificationFailed
+        report_match(self._show, self.state.total.cycles)
 
     @property
     def _wrong(self) -> str:
@@ -187,7 +187,7 @@ class Runner:
         """
         try:
             yield
-        except Refused as error:
+        except UsageError as error:
             if not self._wrong:
                 raise
             say(self._show, str(error))
@@ -208,7 +208,7 @@ class Runner:
             done = f"{share:.1%} done: " if self._plan.units < ENDLESS else ""
             say(self._show, f"{done}the same command resumes at unit {state.next} ({state.path})")
         say(self._show, f"interrupted after {state.total.cycles} cycles, which agree")
-        raise GivenUp
+        raise Interrupted
 
     def _explain(self, vcd: str, wave: str | None) -> None:
         """Show the difference. A unit that was wrong elsewhere runs again here."""
@@ -225,8 +225,8 @@ class Runner:
                 f"not reproducible: {self._elsewhere}; the same stimulus, run once more, shows "
                 "nothing wrong",
             )
-            raise Wrong
-        conclude(self._show, self.run, vcd, wave)
+            raise VerificationFailed
+        report_verdict(self._show, self.run, vcd, wave)
 
 
 def simulate_unit(

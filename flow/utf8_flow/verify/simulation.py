@@ -20,14 +20,14 @@ from utf8_sim.trace import Trace
 
 from ..terminal import print_lines, say
 from .cycles import cycle_table
-from .difference import conclude
+from .difference import report_verdict
 from .runner import Runner
 from .waves import draw, open_wave
 
 SHORT_TEXT, FEW_BEATS = 64, 8
 """Up to so many bytes or beats, every cycle is shown."""
 
-MOST_CYCLES_SHOWN = 256
+MAX_CYCLES_SHOWN = 256
 
 
 class Recording:
@@ -59,7 +59,7 @@ class Recording:
 
     def add(self, window: Window) -> None:
         self._summary.add(window.actual)
-        beginning = window.part(0, MOST_CYCLES_SHOWN).actual
+        beginning = window.part(0, MAX_CYCLES_SHOWN).actual
         self._beginning = Trace.join([self._beginning, beginning])
         drawing = window.part(self._drawn.start, self._drawn.stop).actual
         self._drawing = Trace.join([self._drawing, drawing])
@@ -69,7 +69,7 @@ class Recording:
     def lines(self) -> list[Text]:
         return self._summary.lines()
 
-    def conclude(self, show: Console, runner: Runner, engine_line: str, vcd: str) -> None:
+    def report_verdict(self, show: Console, runner: Runner, engine_line: str, vcd: str) -> None:
         """Print the output and the verdict, and draw.
 
         The waveform around a difference is kept in ``vcd``, unless all of it is written anyway.
@@ -86,7 +86,9 @@ class Recording:
                 say(show, f"golden model {described(run.cycles)}")
         wave = self._outputs["--wave"]
         given = self._outputs["--vcd"]
-        conclude(show, run, None if given else vcd, wave, folder=os.path.dirname(given or vcd))
+        report_verdict(
+            show, run, None if given else vcd, wave, folder=os.path.dirname(given or vcd)
+        )
         if wave:
             self._draw(wave, run.cycles)
 

@@ -1,64 +1,69 @@
-"""Flow control for wide components: a pipeline that never stalls, behind credit.
+"""Flow control for wide components: a free-running pipeline with credit.
 
-A clock enable that reaches thousands of registers is slow. So there is none: accepted beats advance
-in every cycle, and credit guarantees an entry for each of them in the memory at the end::
+A clock enable with thousands of loads is slow. So there is none: accepted beats advance in every
+cycle, and credit reserves an entry of the output memory for each of them::
 
-                 credit: how many beats are accepted and not taken
+                credit: the number of beats accepted and not taken
            +------------------------------------------------------------+
            v                                                            |
         -------> stage 1 -> stage 2 -> ... -> stage S -> memory ------------>
-        i                                                16 places        o
+        i                                              16 entries           o
 
 The golden timing
 -----------------
-Cycles are counted from 0, the first one after reset. A beat is *accepted* if ``i.valid`` and
-``i.ready`` are high, and *taken* if ``o.valid`` and ``o.ready`` are. S is the number of stages.
+Cycles are counted from 0, the first cycle after reset. A beat is *accepted* if ``i.valid`` and
+``i.ready`` are high, and *taken* if ``o.valid`` and ``o.ready`` are high. S is the number of
+stages.
 
-1. A beat that is accepted in cycle t is at the output in cycle t + S + 1, or if there is one before
-   it then, in the cycle after that one is taken. It stays until it is taken.
-2. A beat is *outstanding* in a cycle if it was accepted in an earlier one and not taken in an
-   earlier one. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later one it is high if
-   the beats outstanding two cycles before, and one for each of the two cycles since in which it
-   was high, are not more than 15.
+1. A beat that is accepted in cycle t appears at the output in cycle t + S + 1, or in the cycle
+   after the beat before it is taken, if that is later. It stays until it is taken.
+2. A beat is *outstanding* in a cycle if it was accepted in an earlier cycle and not taken in an
+   earlier cycle. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later cycle t it is high
+   if the number of beats outstanding in cycle t - 2, plus one for each of the cycles t - 2 and
+   t - 1 in which ``i.ready`` was high, is at most 15.
 
-What follows from it:
+Consequences:
 
-- Latency: S + 1 cycles from acceptance to output, not counting cycles in which the output waits.
-- Throughput: one beat in every cycle in which the consumer is ready, as long as the source has
-  offered one in every cycle, whatever the stalls were. The memory covers the round trip: a beat
-  that is taken in cycle t lets another one in in cycle t + 3, which is at the output in cycle
-  t + S + 4. S may be up to 12; it is 4 at least.
-- Nothing is lost: 16 beats are outstanding at most.
-- No output depends on an input within a cycle, ``i.ready`` neither.
+- Latency: S + 1 cycles from acceptance to output, not counting cycles in which the output stalls.
+- Throughput: one beat per cycle while the consumer is ready, whatever stalls came before, if the
+  source has offered one in every cycle. The memory covers the round trip: after a beat is taken in
+  cycle t, another one can be accepted in cycle t + 3, and is at the output in cycle t + S + 4. So S
+  is at most 12; it is at least 4.
+- Nothing is lost: at most 16 beats are outstanding.
+- No output depends on an input within a cycle, ``i.ready`` included.
 
-Each beat carries its number, whose low bits are its address in the memory. So what is outstanding
-is always the difference of two numbers, and no credit can be lost: from any register contents, the
-component works correctly once the pipeline and the memory have drained. A wrong number in a
-register may claim up to 32 beats that never came; the docstrings of the components give the bound.
+Each beat carries its number. The low bits of the number are its address in the memory. The number
+of outstanding beats is always a difference of two beat numbers, so no credit can be lost: from any
+register contents, the component works correctly once the pipeline and the memory have drained. A
+wrong number in a register may produce up to 32 beats that were never accepted; the docstrings of
+the components give the bound.
 
-Where beats are not one for one
--------------------------------
-A component may give other beats than it takes, at most one in a cycle. What is accepted in cycle t,
-a beat or nothing, is in *slot* t, and so is what the component gives for it. In stage G it is known
-whether there is a beat in a slot (:meth:`Credit.give`), and numbers are those of the beats given.
-The memory has two banks of 16 places, one for even numbers and one for odd ones, with registers
-behind them. Then the timing is:
+Components that change the number of beats
+------------------------------------------
+A component may produce other beats than it accepts, at most one per cycle. The beat accepted in
+cycle t, if any, is in *slot* t, and so is the beat produced from it. Stage G finds out whether its
+slot produces a beat (:meth:`Credit.give`); from there on, numbers count the beats produced. The
+memory has two banks of 16 entries, one for even numbers and one for odd numbers, and a register
+after each bank. The timing becomes:
 
-1. A beat that is given in slot t is at the output in cycle t + S + 2, or behind those before it.
-2. Outstanding are the beats that were accepted in the last G + 1 cycles, and those that were given
-   in an earlier slot and not taken. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later
-   one it is high if the beats outstanding two cycles before, and one for each of the two cycles
-   since in which it was high, are fewer than 32 less M. In any slots in a row, up to M beats more
-   are begun than are accepted: M is 1 where a beat that is not full waits for more values, and 2
-   where a beat also waits for the next one of its text.
+1. A beat that is produced in slot t appears at the output in cycle t + S + 2, or in the cycle after
+   the beat before it is taken, if that is later.
+2. The beats outstanding are those accepted in the last G + 1 cycles, and those produced in an
+   earlier slot and not taken. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later cycle
+   t it is high if the number of beats outstanding in cycle t - 2, plus one for each of the cycles
+   t - 2 and t - 1 in which ``i.ready`` was high, is less than 32 - M. In any sequence of slots, at
+   most M more beats are begun than accepted: M is 1 if an incomplete beat is kept until more values
+   come, and 2 if a beat is also kept until the next beat of its text comes.
 
-At most 32 beats are begun and not taken, as many as there are places. S may be up to 27 less M:
-then there is again a beat at the output in every cycle, if the source offers enough. Credit is a
-sum and a difference of numbers. So from any register contents all is right once what was in the
-pipeline and in the memory is out. A wrong number may claim up to 64 beats that never came.
+At most 32 beats are begun and not taken, one for each entry. S may be up to 27 - M: then there is a
+beat at the output in every cycle again, if the source offers enough. Credit is a sum and a
+difference of beat numbers. So from any register contents, the component works correctly once the
+pipeline and the memory have drained. A wrong number may produce up to 64 beats that were never
+accepted.
 
-A single table of 32 places would be slower: a table of distributed memory has 16. As beats are in
-the banks in turn, a bank's address has a cycle more to follow ``o.ready``.
+A single bank of 32 entries would be slower, because a lookup table used as memory has 16 entries.
+Since beats alternate between the banks, the address of a bank has one more cycle to follow
+``o.ready``.
 """
 
 from itertools import pairwise
@@ -71,50 +76,49 @@ from ..logic import any_of, flips, moved, select, sum_and, unmerged, up
 from .stage import Stage
 
 PLACES = 16
-"""How many beats a bank of the memory holds: as many as a table of distributed memory."""
+"""Entries of a bank of the memory: those of one block of distributed RAM."""
 
 PLACE_WIDTH = (PLACES - 1).bit_length()
-"""Bits of a place in a bank."""
+"""Address width of a bank."""
 
 BEFORE_MEMORY = 4
-"""The output control looks for arriving beats this many stages before the memory.
+"""The output control detects an arriving beat this many stages before the memory.
 
-With two banks it is 3, as their registers take a cycle more.
+With two banks it is 3, because of the register after each bank.
 """
 
 CHUNK = 160
-"""So many bits of memory share the registers that control them.
+"""Bits of memory that share address and write-enable registers.
 
-One register for all of them would be far from most.
+A single register would be far from most of the memory.
 """
-
-
 SHARING = 4
-"""So many chunks of memory share a copy of the number of the beat at the output.
+"""Chunks of memory that share a copy of the number of the beat at the output.
 
-A single register would be far from most chunks and have a high fan-out.
+A single register would have a high fan-out and be far from most chunks.
 """
 
 
 def next_places(number: Value) -> tuple[Value, Value]:
-    """The places of a number and the one behind it: in the bank of even ones, and of odd ones."""
+    """Addresses of a beat and the next one: in the even bank, and in the odd bank."""
     place = number[1 : 1 + PLACE_WIDTH]
     return select(number[0], up(place), place), place
 
 
 def followed(own: Value, now: Value, flips: Value, ready: Value) -> Value:
-    """The next value of a copy of a number at the output, of which some bits flip if it is taken.
+    """Next value of a copy of the output's number, in which the bits of ``flips`` flip if
+    ``ready``.
 
-    Where a bit may flip and does not, the copy keeps its own: so each copy has its own lookup
-    table. With the same function synthesis would give all copies one, with long wires to them.
+    A bit that could flip and does not comes from the copy itself. So the copies have different
+    logic, and synthesis does not share one lookup table with long wires among them.
     """
     return select(ready, now ^ flips, select(flips, own, now))
 
 
 class Numbering(NamedTuple):
-    """The next value of the number of the newest beat up to a stage's slot.
+    """Next value of the number of the newest beat up to a stage's slot.
 
-    It is ``before``, or the number after it if ``counts``.
+    It is ``before``, plus 1 if ``counts``.
     """
 
     before: Value
@@ -130,26 +134,26 @@ class Numbering(NamedTuple):
         )
 
     def next_and(self, by: int) -> Value:
-        """The next value and a constant, from -4 to 1, not behind the logic that counts."""
+        """The next value plus a constant from -4 to 1, in parallel with the increment."""
         return moved(self.before, by, Const(0, 1) if self.counts is None else self.counts)
 
 
 class Chunk:
-    """Some bits of memory that share the registers with which they are written and read.
+    """A slice of the memory, with its own address and write-enable registers.
 
     Parameters
     ----------
     m : Module
-        Where.
+        The module of the memory.
     name : str
-        How it is called.
+        Prefix of signal names.
     ready : Value
-        The consumer's ``o.ready``.
+        ``o.ready``.
     reads : dict of str to (Value, Value)
-        By the names of banks: the place that is read, and which of its bits change in this cycle if
-        ``o.ready`` is high.
+        For each bank, the read address, and the bits of it that flip in this cycle if ``o.ready``
+        is high.
     odd : (Value, Value), optional
-        With two banks, the same of whether the second one has the beat at the output.
+        With two banks, the same for the flag that the beat at the output is in the odd bank.
     """
 
     def __init__(
@@ -172,10 +176,10 @@ class Chunk:
         self._odd = None if odd is None else self._follow("is_odd", *odd)
 
     def _follow(self, of: str, now: Value, flips: Value, **attrs: str) -> Signal:
-        """A register of its own with what is read.
+        """A copy of a read address.
 
-        For Verilog and synthesis an address has no initial level, as the address registers of block
-        RAM have none: so a device without distributed memory can take such a one.
+        It has no initial value in Verilog: the address registers of block RAM have none, and a
+        device without distributed RAM uses block RAM.
         """
         own = Signal(len(now), name=f"{self._name}_{of}", reset_less=True, attrs=attrs)
         self.m.d.sync += self._registers.adopt(own).eq(followed(own, now, flips, self._ready))
@@ -183,21 +187,21 @@ class Chunk:
 
     @property
     def reads(self) -> Value:
-        """What is read: the places in the banks, and if there are two, which one is the output."""
+        """The read addresses, and with two banks the flag that selects the odd one."""
         return Cat(*self._reads.values(), self._odd if self._odd is not None else Const(0, 0))
 
     def copy(self, of: str, coming: Value) -> Signal:
-        """A register of this chunk's own that controls writing: see :meth:`.Stage.copy`.
+        """A copy of a register that controls writing: see :meth:`.Stage.copy`.
 
-        A write in the cycle after a reset does no harm, as no beat is in the memory by then.
+        It needs no reset: the memory is empty in the cycle after a reset, so a write is harmless.
         """
         register: Signal = self._registers.copy(of, coming)
         return register
 
     def memory(self, value: Value, writes: list[Value], places: list[Value]) -> Value:
-        """What was written last to the place of the beat at the output.
+        """The word at the read address, of the bank that has the beat at the output.
 
-        Of each bank: whether the value is written to it now, and to which place.
+        ``writes`` and ``places`` are the write enable and the write address of each bank.
         """
         number, self._memories = self._memories, self._memories + 1
         name = "memory" + f"_{number}" * (number > 0)
@@ -229,23 +233,22 @@ class Chunk:
 class Credit:
     """The flow control of a component between streams ``i`` and ``o``.
 
-    A component calls :meth:`stage` for each stage, and :meth:`store` for whatever is to come out
-    with a beat, in the stage in which it is known; at last :meth:`finish`.
+    A component calls :meth:`stage` for each stage, and :meth:`store` for the values that are output
+    with a beat, in the stage that computes them; at the end, it calls :meth:`finish`.
 
     Parameters
     ----------
     m : Module
-        Where all of it is.
+        The module of the pipeline.
     i, o : stream
         Input and output.
     more : int
-        How many beats more may be begun than were accepted, in slots in a row. If it is not 0, the
-        component calls :meth:`give`, and the memory has two banks.
+        M above. If it is not 0, the component calls :meth:`give`, and the memory has two banks.
 
     Attributes
     ----------
     next : Signal
-        The number of the beat that is at the output, or the next to be there.
+        Number of the beat at the output, or of the next beat to appear there.
     """
 
     def __init__(self, m: Module, i: Any, o: Any, *, more: int = 0) -> None:
@@ -259,19 +262,19 @@ class Credit:
         self._numbering: list[Numbering] = []
         self._given: Stage | None = None
         self._chunks: list[Chunk] = []
-        # The same as `i.ready`, near what counts: that one has a long way to what gives beats.
+        # A copy of `i.ready` beside the counters. `i.ready` itself is far away, at the input.
         self._accepts = Signal(name="accepts")
-        # The number of the beat at the output, and what follows from it; and copies of these.
+        # The number of the beat at the output and values derived from it; then copies of them.
         self._output = [self._output_registers()]
         self.next = self._output[0]["next"]
 
     def _output_registers(self, copy: str = "") -> dict[str, Signal]:
-        """Registers for the number of the beat at the output, or the next to be there.
+        """Registers for the number of the beat at the output, or of the next beat to appear there.
 
-        ``_flips`` are the bits that change in this cycle if ``o.ready`` is high: none while nothing
-        is there. So a copy of a bit is one lookup table, and only ``ready`` has a long way to it.
-        With two banks ``even`` is the place of the next even number; the next odd one is in the
-        place of the number itself.
+        ``next_flips`` has the bits that flip in this cycle if ``o.ready`` is high; it is zero while
+        ``o.valid`` is low. So the next value of a bit is one lookup table, and of its inputs only
+        ``ready`` comes from afar. With two banks ``even`` is the address of the next even number;
+        that of the next odd number is part of the number itself.
         """
         signal, width = self._control.signal, self._width
         registers = {
@@ -285,21 +288,21 @@ class Credit:
 
     @property
     def stages(self) -> int:
-        """How many there are so far."""
+        """Stages so far."""
         return len(self._stages)
 
     def stage(self, name: str, what: str, valid: Value | None = None) -> Stage:
-        """The next stage, and what happens in it, for the heading.
+        """Add a stage; ``what`` describes it in its heading.
 
-        It has the beats of the stage before, or those of ``valid``. Its register ``newest`` is the
-        number of the newest beat accepted up to its slot; from :meth:`give` on, of the newest beat
-        given.
+        Its ``valid`` follows that of the previous stage, or the argument. Its register ``newest``
+        is the number of the newest beat accepted up to its slot; from :meth:`give` on, of the
+        newest beat produced.
         """
         if self._stages:
             before = self._stages[-1]
             valid = before.valid if valid is None else valid
             return self._new_stage(name, what, valid, Numbering(before["newest"]))
-        # The register of the number has an enable: so the way to it is one lookup table.
+        # With a clock enable, one lookup table leads to the register of the number.
         stage = self._new_stage(name, what, self._i.valid & self._i.ready)
         newest, counts = stage["newest"], self._i.valid & self._accepts
         self._numbering.append(Numbering(newest, counts))
@@ -308,9 +311,9 @@ class Credit:
         return stage
 
     def give(self, name: str, what: str, gives: Value) -> Stage:
-        """The next stage, the first one whose beats and numbers are those that the component gives.
+        """Add the first stage whose beats and numbers are those that the component produces.
 
-        ``gives`` is known in the stage before.
+        ``gives`` comes from the previous stage.
         """
         stage = self._given = self._new_stage(name, what, gives)
         self._number(stage, Numbering(stage["newest"], gives))
@@ -333,7 +336,7 @@ class Credit:
 
     @property
     def astray(self) -> Value:
-        """For proofs: with two banks, true if a register that follows `next` differs from it."""
+        """For proofs: True if a copy of `next`, or an address derived from it, differs from it."""
         even, odd = next_places(self.next)
         follow = [chunk.reads != Cat(even, odd, self.next[0]) for chunk in self._chunks]
         for copy in self._output[1:]:
@@ -341,10 +344,7 @@ class Credit:
         return any_of(follow)
 
     def store(self, stage: Stage, value: Any) -> Value:
-        """What is known of a beat in a stage, when that beat is at the output.
-
-        It is kept in the beat's place in the memory, in chunks of a size.
-        """
+        """Store a value of each beat in the memory; return the value of the beat at the output."""
         bits, parts = Value.cast(value), []
         valid, number = stage.next_valid, self._numbering[self._stages.index(stage)].next
         for begin in range(0, len(bits), CHUNK):
@@ -363,7 +363,7 @@ class Credit:
         return Cat(parts)
 
     def chunk(self) -> Chunk:
-        """The next chunk, with the place of the beat that is at the output, or the next there."""
+        """Create a chunk, which reads the entry of the beat at the output, or of the next beat."""
         name, group = f"chunk_{len(self._chunks)}", len(self._chunks) // SHARING
         if group == len(self._output):
             self._output.append(self._output_registers(f"_{group}"))
@@ -380,14 +380,14 @@ class Credit:
         return self._chunks[-1]
 
     def finish(self) -> None:
-        """Let beats in while there is credit, and out in order.
+        """Add the control of the output and of the credit.
 
-        The way from ``o.ready`` to registers is long. To leave room for two lookup tables of four
-        inputs on it and no more, the presence of a beat and the bits that flip are computed some
-        cycles early, for each number that may be the next one by then.
+        Wires from ``o.ready`` are long, so at most two lookup tables of four inputs may follow it.
+        The presence of a beat and the bits that flip are therefore computed some cycles early, for
+        each number that may be the next one by then.
         """
         m, o, number = self.m, self._o, self.next
-        # A beat that is taken lets another one in, which is at the output `latency` + 3 later.
+        # After a beat is taken, the next one to be accepted is at the output `latency` + 3 later.
         latency = self.stages + self._banks
         assert self.stages >= BEFORE_MEMORY
         assert latency + 3 <= PLACES * self._banks - self._more
@@ -406,11 +406,11 @@ class Credit:
         self._give_credit()
 
     def _known(self) -> list[Value]:
-        """Whether a beat is in the memory in the next cycle: that with this cycle's number, and the
-        two behind it."""
+        """True if a beat is in the memory in the next cycle: for this cycle's number and the two
+        numbers after it."""
         was_taken = self._control.signal("was_taken")
         self.m.d.sync += was_taken.eq(self._taken)
-        # In two cycles: that with the number of the last cycle, and the three behind it.
+        # In two cycles, for the number of the last cycle and the three numbers after it.
         there: list[Value] = []
         for ahead, (same, more) in enumerate(pairwise(self._compared())):
             there.append(self._control.signal(f"there_{ahead}"))
@@ -420,10 +420,11 @@ class Credit:
     def _comes(
         self, name: str, known: list[Value], own: Value, other: Value
     ) -> tuple[Signal, Signal]:
-        """Whether the next beat is there in the next cycle, and its number has a parity.
+        """True if the next beat is in the memory in the next cycle and its number has a parity.
 
-        The first register says it if no beat is taken in this cycle, the second one if one is.
-        ``own`` is True if this cycle's number has the parity, ``other`` if the one behind it has.
+        The first register is for the case that no beat is taken in this cycle, the second one for
+        the case that one is. ``own`` is True if this cycle's number has the parity, ``other`` if
+        the number after it has.
         """
         first, second = (self._control.signal(f"{name}{which}") for which in ("first", "second"))
         self.m.d.sync += [
@@ -433,7 +434,7 @@ class Credit:
         return first, second
 
     def _flips(self, name: str, counter: Value, own: Value, comes: tuple[Signal, Signal]) -> Value:
-        """Which bits of a counter flip in the next cycle if a beat is taken then.
+        """The bits of a counter that flip in the next cycle if a beat is taken then.
 
         Taking a beat counts up if its number has a parity. ``own`` is True if this cycle's number
         has that parity, and ``comes`` is of it. In two cycles, the number can have that parity in
@@ -449,9 +450,9 @@ class Credit:
         return select(self._taken, second & after, first & same)
 
     def _count_output(self, next_flips: dict[str, Value]) -> None:
-        """Assign the next values of the output's registers. All of them follow from `next`.
+        """Assign the next values of the output's registers.
 
-        So they are right again after it is.
+        All of them are derived from `next`, so they recover once it has recovered.
         """
         m, ready, number = self.m, self._o.ready, self.next
         first, *copies = self._output
@@ -467,11 +468,11 @@ class Credit:
                 ]
 
     def _compared(self) -> list[Value]:
-        """For five consecutive numbers, bits of which any is set if the beat comes into the memory.
+        """For five consecutive numbers, a vector that is not zero if the beat arrives.
 
-        It is there in three cycles. The first number is the next one of the cycle before. A
-        number only counts if the beat before it is there. So either that beat is the newest one, or
-        the beat itself has arrived.
+        An arriving beat is in the memory in three cycles. The first number is `next` of the
+        previous cycle. A result is only used if the beat before the number is in the memory. So
+        either that beat is the newest one, or the beat itself has arrived.
         """
         numbering = self._numbering[self._banks - 1 - BEFORE_MEMORY]
         befores = [numbering.next_and(by) for by in (1, 0, -1, -2, -3)]
@@ -488,8 +489,8 @@ class Credit:
     def _newest(self) -> Value:
         """The number of the newest beat outstanding.
 
-        Where others are given than are accepted, it counts the beats that were given in earlier
-        slots than those of the last G + 1 cycles, and the beats accepted in these cycles.
+        If the component produces other beats than it accepts, this counts the beats accepted in the
+        last G + 1 cycles, and the beats produced in earlier slots.
         """
         first, last = self._stages[0]["newest"], self._given
         if last is None:
@@ -505,14 +506,14 @@ class Credit:
         return newest
 
     def _give_credit(self) -> None:
-        """Be ready if there is room for the beats outstanding and one more.
+        """Set ``i.ready`` if the memory has room for the beats outstanding and one more.
 
-        Two cycles pass between a count and the ``ready`` that follows from it. A beat that may be
-        accepted in them is counted as if it was: so there are never more, and none is refused
+        Two cycles pass between a count and the ``i.ready`` computed from it. A beat that may be
+        accepted in them counts as accepted. So the memory never overflows, and no beat is refused
         without need while the source offers one in every cycle.
         """
         m, control, most = self.m, self._control, PLACES * self._banks - self._more
-        # Two less than the beats outstanding and the one that may be accepted in this cycle.
+        # The beats outstanding and the one that may be accepted in this cycle, less 2.
         ready, outstanding = control.signal("ready"), control.signal("outstanding", self._width)
         m.d.sync += outstanding.eq(sum_and(self._newest(), ~self.next, ready, Const(1, 1)))
         few = any_of(outstanding == number % (1 << self._width) for number in range(-2, most - 3))

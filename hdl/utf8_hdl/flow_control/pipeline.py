@@ -1,4 +1,4 @@
-"""Flow control on its own: an elastic pipeline for any structure, of any number of stages.
+"""An elastic pipeline with a skid buffer, for any payload and any number of stages.
 
 A component defines its stages. The flow control around them is shared::
 
@@ -14,14 +14,14 @@ A component defines its stages. The flow control around them is shared::
                                                                +---------+
                                                               output buffer
 
-All stages share a clock enable. It is registered because its fan-out is high: the pipeline is
-stalled in the cycle *after* one in which the output waits. ``i.ready`` is a register as well. The
-skid register holds the item that is accepted before ``i.ready`` falls, and the output buffer the
-one that leaves the last stage.
+All stages share a clock enable. It is registered because of its high fan-out: the pipeline stalls
+in the cycle *after* one in which the output waits. ``i.ready`` is a register, too. The skid
+register holds the item that is accepted before ``i.ready`` falls; the output buffer holds the one
+that leaves the last stage.
 
 The golden timing
 -----------------
-Cycles are counted from 0, the first one after reset. The output *waits* in a cycle if ``o.valid``
+Cycles are counted from 0, the first cycle after reset. The output *waits* in a cycle if ``o.valid``
 is high and ``o.ready`` is low. An item is *accepted* if ``i.valid`` and ``i.ready`` are high. The
 number of stages N counts *take*, but not the output buffer.
 
@@ -38,7 +38,7 @@ number of stages N counts *take*, but not the output buffer.
 5. In the cycle after it has moved into the output buffer an item is at the output. If an earlier
    item is still there, it appears in the cycle after that item's transfer. It stays until its own.
 
-What follows from it:
+Consequences:
 
 - Latency: N + 1 cycles from acceptance to output, and one more if the item was in the skid
   register. Cycles in which the output waits are not counted.
@@ -81,7 +81,7 @@ class Pipeline:
     Parameters
     ----------
     m : Module
-        Where all of it is.
+        The module of the pipeline.
     o : stream
         The output.
 
@@ -149,7 +149,7 @@ class Pipeline:
         Parameters
         ----------
         name, what : str
-            Its name, and what happens in it, for the heading.
+            Name of the stage, and a description for its heading.
         valid : Value
             True if an item enters it in an enabled cycle; often ``valid`` of the stage before.
         enable : Signal or None

@@ -1,20 +1,21 @@
-"""Detection of the sequences in a beat, which the components with lanes share.
+"""Parallel detection of the sequences in a beat, shared by the components with lanes.
 
-A byte depends on itself and on the few before it only, so no chain goes through the lanes. Each
-property of the bytes is a vector with a bit for each lane. To look back, it is extended below lane
-0 by the *places* of the last bytes of the beat before, which are zero at the beginning of a text.
-Their bits are kept until the next beat comes. :func:`before` shifts a vector by a lane or more.
+A byte depends only on itself and the few bytes before it, so no carry chain crosses the lanes. Each
+property of the bytes is a vector with a bit for each lane. To look back, the vector is extended
+below lane 0 by the bits of the last bytes of the previous beat, which are registered until the next
+beat arrives and are zero at the beginning of a text. :func:`before` shifts a vector by one lane or
+more.
 
-The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b. Of a
-continuation byte these properties are needed:
+The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b. Two
+properties of a continuation byte matter:
 
-- *linked_n*: the byte before is a lead byte that announces n or more continuation bytes and accepts
-  this one. With ``whole-sequence`` errors a refused byte is linked, too.
-- *joins*: the byte belongs to the sequence of the byte before. It is linked_1, or the nth byte of a
-  run of continuation bytes whose first is linked_n.
+- *linked_n*: the byte before it is a lead byte that announces n or more continuation bytes and
+  accepts this one. With ``whole-sequence`` errors a refused byte is linked, too.
+- *joins*: the byte belongs to the sequence of the byte before it. It is linked_1, or the nth byte
+  of a run of continuation bytes whose first byte is linked_n.
 
-A lead byte begins a sequence, whatever comes before it. So there are no more places than a sequence
-has bytes after its first.
+A lead byte begins a sequence, whatever comes before it. So a vector is extended by ``longest_form``
+- 1 bits.
 """
 
 from functools import reduce
@@ -28,46 +29,46 @@ from .. import rules
 from ..byte_class import ByteClasses
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
-from ..layouts import Kind, elements
+from ..layouts import ErrorKind, elements
 from ..logic import any_of, select
 from ..profile import REPLACEMENT, ErrorSpan, Profile, form_of_bit
 
 
 def before(fact: Value, places: int = 1) -> Value:
-    """What it is so many places before; zero where that is in front of the first."""
+    """Shift a vector by a number of lanes, filled with zeros."""
     return Cat(Const(0, places), fact)[: len(fact)] if places else fact
 
 
 def run(fact: Value, places: int) -> Value:
-    """Whether it is so in each of the last so many places."""
+    """True where a bit and the bits before it, ``places`` in total, are all set."""
     return reduce(and_, (before(fact, n) for n in range(places)))
 
 
 DATA = tuple(f"data_{bit}" for bit in range(7))
-"""Registers with bits 0 to 6 of the bytes, each with a bit for each lane."""
+"""Registers for bits 0 to 6 of the bytes: vectors with a bit for each lane."""
 
 KINDS = tuple(f"kind_{bit}" for bit in range(3))
-"""Registers with the kind of the error that a byte is."""
+"""Registers for the bits of the error kind."""
 
 
 class SequenceDetector:
-    """The tokens that a beat brings about, in a pipeline of six stages behind its input.
+    """Six pipeline stages that find the tokens of each beat.
 
-    1. *split* the bytes into nibbles, and look up which sets these are in.
-    2. *pair* each byte with those before: what it begins, and what the one before refuses.
+    1. *split* the bytes into nibbles, and look up the sets of the nibbles.
+    2. *pair* each byte with the bytes before it: is it a lead byte, and does the byte before refuse
+       it?
     3. *link* it to a lead byte.
     4. *join* it to the sequence of the byte before.
-    5. *end* a token where no byte is missing, or the next one does not join.
+    5. *end* a token where no byte is missing, or the next byte does not join.
     6. *name* its error.
 
-    In the last stage vectors have a bit for each slot: for each lane, and in front of these for the
-    sequence that the beat before left unfinished, if this beat cuts it. Known in it are ``ends``,
-    whether a token ends in the slot; ``error``, whether it is one; ``error_kind_0`` to ``_2``, the
-    bits of the error's kind, zero where there is none; for a token that ends, ``at_least_2`` and so
-    on, whether it has at least so many bytes; and ``character_1`` and so on, whether a character of
-    at least so many bytes ends. With a bit for each lane ``data_0`` to
-    ``data_6`` are bits 0 to 6 of the bytes. ``last`` is that of the beat. Stage 2 also has
-    ``beat``, the whole input.
+    Registers of the last stage are vectors with a bit for each slot. Slot 0 is the sequence that
+    the previous beat left unfinished, if this beat cuts it; the other slots are the lanes. The
+    registers are ``ends``, a token ends in the slot; ``error``, the token is an error;
+    ``error_kind_0`` to ``_2``, the bits of the error kind, or zero; ``at_least_2`` and so on, the
+    token that ends has at least 2 bytes, and so on; ``character_1`` and so on, a character of at
+    least 1 byte ends, and so on. ``data_0`` to ``data_6``, bits 0 to 6 of the bytes, have a bit for
+    each lane. ``last`` is that of the beat. Stage 2 also has ``beat``, the whole input.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class SequenceDetector:
     i : stream
         The input.
     profile : Profile
-        Which UTF-8 is spoken.
+        The UTF-8 profile.
 
     Attributes
     ----------
@@ -89,19 +90,19 @@ class SequenceDetector:
         self._profile = profile
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._most = profile.longest_form - 1
-        #: Only needed where an error goes on after its first byte.
+        #: Only needed if an error may cover more than a maximal subpart.
         self._faulty = ("faulty",) if self._whole_sequence else ()
         self._sets: ByteClasses
         self._named: Stage
         self._carried: dict[tuple[Stage, str], Value] = {}
-        self._refused: range  # the numbers of its bits in stage 2
+        self._refused: range  # indices of the registers `refused_0` and so on of stage 2
         self.paired = self._pair(self._split(i))
         self.ended = self._end(self._join(self._link(self.paired)))
 
     def places(self, stage: Stage, name: str, fact: Value | None = None) -> Value:
-        """What is known in a stage of the last bytes of the beat before, and of those in lanes.
+        """A register of a stage, extended below lane 0 by the last bytes of the previous beat.
 
-        There is no byte before the first one of a text.
+        The extension is zero at the beginning of a text.
         """
         if (stage, name) not in self._carried:
             fact = stage[name] if fact is None else fact
@@ -113,15 +114,15 @@ class SequenceDetector:
         return self._carried[stage, name]
 
     def slots(self, fact: Value) -> Value:
-        """Of what is known of all places, that of the last one before the lanes, and of these."""
+        """Of an extended vector, the bit just below lane 0 and the lanes: a bit for each slot."""
         return fact[self._most - 1 :]
 
     def _lanes(self, fact: Value) -> Value:
-        """Of what is known of all places, that of the lanes."""
+        """Of an extended vector, the lanes."""
         return fact[self._most :]
 
     def _split(self, i: Any) -> Stage:
-        """Stage 1: the sets that nibbles are in."""
+        """Stage 1: the sets of the nibbles."""
         split = self._credit.stage("split", "the sets that the nibbles are in")
         data = elements(i.p, "data")
         self._sets = ByteClasses(split, *data)
@@ -133,7 +134,7 @@ class SequenceDetector:
         return split
 
     def _pair(self, split: Stage) -> Stage:
-        """Stage 2: what a byte is by itself, and to the one or two before it."""
+        """Stage 2: the class of a byte, and pairs of a byte and the one or two before it."""
         pair = self._credit.stage("pair", "what a byte begins, and what the one before it refuses")
         profile, among, there = self._profile, self._sets.among, split["there"]
         pair.register("continuation", among(rules.CONTINUATION_BYTES) & there)
@@ -143,7 +144,7 @@ class SequenceDetector:
             pair.register(f"leads_{count}", among(leads) & there)
         for bit in range(3):
             pair.register(f"kind_{bit}", among(rules.with_kind_bit(profile, bit)))
-        # It cannot begin a character.
+        # The byte cannot begin a character.
         for name in self._faulty:
             pair.register(name, among(rules.faulty(profile)) & there)
 
@@ -152,7 +153,7 @@ class SequenceDetector:
             found = self._before(split, lead, 1 + len(second))
             return reduce(and_, (self._before(split, byte) for byte in second), found)
 
-        # A byte that is no continuation byte may count as refused: it links to none anyway.
+        # Any byte but a continuation byte may be marked as refused: it is never linked.
         found = rules.second_bytes(profile, after, among, any_top_bits=True)
         self._refused = range(len(found.refused))
         for number in self._refused:
@@ -167,7 +168,7 @@ class SequenceDetector:
         return self._lanes(before(found, places))
 
     def _link(self, pair: Stage) -> Stage:
-        """Stage 3: which continuation bytes a lead byte before them accepts."""
+        """Stage 3: continuation bytes that the lead byte before them accepts."""
         link = self._credit.stage("link", "whether a byte continues the lead byte before it")
         continuation = pair["continuation"]
         refused = any_of(pair[f"refused_{number}"] for number in self._refused)
@@ -184,12 +185,13 @@ class SequenceDetector:
         return link.carry("last", *self._faulty)
 
     def _join(self, link: Stage) -> Stage:
-        """Stage 4: whether a byte joins the sequence of the one before, and another one is due."""
+        """Stage 4: True if a byte joins the sequence of the byte before, and if it needs
+        another."""
         join = self._credit.stage("join", "whether a byte joins the one before, and needs another")
         runs = {places: link[f"run_{places}"] for places in range(1, self._most)}
 
         def linked(count: int, places: int) -> Value:
-            """True where the byte so many places before is linked to a lead byte that announces
+            """True if the byte ``places`` lanes before is linked to a lead byte that announces
             ``count`` continuation bytes or more."""
             return self._lanes(before(self.places(link, f"linked_{count}"), places))
 
@@ -201,16 +203,16 @@ class SequenceDetector:
         return join.carry("last", *self._faulty)
 
     def _end(self, join: Stage) -> Stage:
-        """Stage 5: where tokens end; of maximal subparts, which are errors."""
+        """Stage 5: the ends of tokens; for maximal subparts, also the errors."""
         end = self._credit.stage("end", "whether a token ends with a byte")
 
         def in_slots(name: str) -> Value:
             return self.slots(self.places(join, name))
 
         joins, needs, there = in_slots("joins"), in_slots("needs"), in_slots("there")
-        goes_on = Cat(join["joins"], needs[-1] & ~join["last"])  # for now, with the next beat
+        goes_on = Cat(join["joins"], needs[-1] & ~join["last"])  # unless the next beat cuts it
         noncharacter = joins & ~needs & in_slots("noncharacter")
-        # Before the lanes, what needs no more bytes ended in the beat before.
+        # Below lane 0, a sequence that needs no more bytes ended in the previous beat.
         reported = Cat(needs[0], Const(1, 1).replicate(len(join["joins"])))
         end.register("ends", there & ~goes_on & reported)
         end.register(
@@ -220,7 +222,7 @@ class SequenceDetector:
         for count in range(2, self._most + 2):
             found = run(self.places(join, "joins"), count - 1)
             end.register(f"at_least_{count}", self.slots(found))
-        # With what is known of the next byte, if that cuts it.
+        # The next byte, if it cuts the token.
         end.register("cut", needs & ~Cat(join["refused"], Const(0, 1)))
         end.register("beyond_next", Cat(join["beyond"], Const(0, 1)))
         if self._whole_sequence:
@@ -228,7 +230,7 @@ class SequenceDetector:
         return end.carry("last", *KINDS, *DATA)
 
     def named(self) -> Stage:
-        """Stage 6: what is wrong with tokens."""
+        """Stage 6: the errors and their kinds."""
         end = self.ended
         name = self._credit.stage("name", "whether a token is an error, and of which kind")
         if self._whole_sequence:
@@ -240,7 +242,7 @@ class SequenceDetector:
             kinds = [
                 select(
                     end["beyond_next"],
-                    _levels(Kind.OUT_OF_RANGE, bit, error),
+                    _levels(ErrorKind.OUT_OF_RANGE, bit, error),
                     self.slots(self.places(end, f"kind_{bit}")),
                 )
                 for bit in range(3)
@@ -253,23 +255,23 @@ class SequenceDetector:
         for count, each in enumerate(at_least, start=2):
             name.register(f"character_{count}", character & end[each])
         for bit, kind in enumerate(kinds):
-            truncated = _levels(Kind.TRUNCATED, bit, error)
+            truncated = _levels(ErrorKind.TRUNCATED, bit, error)
             found = select(known, kind, truncated) | end["noncharacter"]
             name.register(f"error_kind_{bit}", found & error)
         self._named = name
         return name
 
     def code_points(self) -> list[Value]:
-        """The bits of values, by their forms (RFC 3629, section 3); those of U+FFFD in an error.
+        """The bits of the code points (RFC 3629, section 3), or of U+FFFD in an error.
 
-        They are known from stage 6, which has to be there.
+        They are computed from stage 6: call :meth:`named` first.
         """
         step, bits = self._named, []
         for bit in range(self._profile.code_point_width):
             back, place = divmod(bit, 6)
             data = self.places(step, f"data_{place}")
             value = self.slots(before(data, back))
-            if bit == 6:  # the only one that comes from two places
+            if bit == 6:  # the only bit with two sources
                 alone = self.slots(self.places(step, "data_6"))
                 alone &= step["character_1"] & ~step["at_least_2"]
                 value = (value & step["character_2"]) | alone
@@ -281,7 +283,7 @@ class SequenceDetector:
     def _known_fault(self, end: Stage) -> tuple[Value, list[Value]]:
         """True if the first or second byte of a token is at fault; and the bits of its kind.
 
-        The lead byte is as many places before the last one as the token has more bytes.
+        The lead byte is one lane before the last byte for each further byte of the token.
         """
         at_least = [end["ends"], *(end[f"at_least_{n}"] for n in range(2, self._most + 2))]
         none = Const(0, len(end["ends"]))
@@ -300,19 +302,19 @@ class SequenceDetector:
                 beyond = in_slots("beyond", more - 1)
             known.append(exactly & fault)
             for bit, kind in enumerate(kinds):
-                out_of_range = _levels(Kind.OUT_OF_RANGE, bit, beyond)
+                out_of_range = _levels(ErrorKind.OUT_OF_RANGE, bit, beyond)
                 found = select(beyond, out_of_range, in_slots(f"kind_{bit}", more))
                 kind.append(exactly & found)
         return any_of(known), [any_of(kind) for kind in kinds]
 
 
 def bit_of_count(at_least: list[Value], bit: int) -> Value:
-    """A bit of a number, of which it is known whether it is at least 1, 2 and so on."""
+    """A bit of a number that is given as a thermometer code: at least 1, at least 2, and so on."""
     none = Const(0, len(at_least[0]))
     exactly = [enough & ~more for enough, more in pairwise([*at_least, none])]
     return any_of(found for number, found in enumerate(exactly, start=1) if number >> bit & 1)
 
 
-def _levels(kind: Kind, bit: int, like: Value) -> Value:
-    """A bit of an error's code, for each bit of a vector."""
+def _levels(kind: ErrorKind, bit: int, like: Value) -> Value:
+    """A bit of the code of an error kind, replicated to the width of a vector."""
     return Const(kind.value >> bit & 1, 1).replicate(len(like))

@@ -1,8 +1,9 @@
-"""The first error of each text: its kind and its offset, known with the text's last beat.
+"""The first error of each text: its kind and its offset, valid with the text's last beat.
 
-These stages follow the one in which the errors of a beat are known, up to stage 12. *Search* for
-the first error in the slots, in several stages; *locate* where it begins, in units of the text;
-*count* the units, in which the error is the first of its text; and *tally* them, for its end.
+These stages follow the one that finds the errors of a beat, and end with stage 12. *Search* takes
+several stages and finds the first error of the beat; *locate* computes where it begins, in units of
+the text; *count* detects the units that end, and the first error of the text; *tally* counts the
+units.
 """
 
 from collections.abc import Callable
@@ -12,27 +13,27 @@ from amaranth.hdl import Cat, Const, Mux, Value
 from amaranth.lib import data
 
 from ..flow_control.stage import Stage
-from ..layouts import Kind
+from ..layouts import ErrorKind
 from ..logic import any_of, minus, saturating_counter, select, up
 from .detection import bit_of_count
 
 UNIT_BITS = 3
-"""A text is counted in units of eight places, or of a beat, if that has more.
+"""The offset is counted in units of 8 lanes, or of a beat if that has more lanes.
 
-So an error that is found in a unit begins in it, or in the one before.
+So an error that is found in a unit begins in that unit or in the one before.
 """
 
 LAST_OF_SEARCH = 9
-"""The last of the stages in which the first error of a beat is found."""
+"""The last stage of the search for the first error of a beat."""
 
 
 def probe_layout(lanes: int, lengths: int) -> data.StructLayout:
     """Layout of the probe of a first error, for proofs.
 
-    Of the beat in stage 9 it says whether the sequence that the beat before left ``unfinished`` is
-    an error, and with a bit for each lane but one how many it covers, ``unfinished_more``; whether
-    there is an ``error`` in the lanes, the ``lane`` in which the first one ends, and ``more``, a
-    bit for each lane but one that it covers. Of the beat in stage 11 it says the ``kind`` of the
+    For the beat in stage 9: ``unfinished``, the sequence that the previous beat left unfinished is
+    an error, and ``unfinished_more``, a bit for each lane that it covers except the first;
+    ``error``, a lane has an error, ``lane``, the lane in which the first one ends, and ``more``, a
+    bit for each lane that it covers except one. For the beat in stage 11: ``kind``, the kind of the
     first of these errors.
     """
     return data.StructLayout(
@@ -42,13 +43,13 @@ def probe_layout(lanes: int, lengths: int) -> data.StructLayout:
             "error": 1,
             "lane": lanes.bit_length() - 1,
             "more": lengths,
-            "kind": Kind,
+            "kind": ErrorKind,
         }
     )
 
 
 class Candidate(NamedTuple):
-    """What may be the first error of a beat: whether there is one, its lane, and all else."""
+    """A candidate for the first error of a beat: its valid bit, its lane, and its other fields."""
 
     error: Value
     lane: Value
@@ -58,22 +59,24 @@ class Candidate(NamedTuple):
 class FirstError:
     """The stages that find the first error of each text.
 
-    A lane is the place of a byte, or of a wider code unit.
+    A lane holds a byte, or a wider code unit.
 
     Parameters
     ----------
     new_stage : Callable
-        Returns the next stage; takes its name, and what happens in it.
+        Adds a stage and returns it. Its arguments are the name and a description of the stage.
     number, step : int, Stage
-        The stage in which the errors of a beat are known. It has ``last``.
+        The stage that has found the errors of a beat, and ``last``.
     errors : Value
-        Slots in which an error ends. Slot 0 has what the beat before left unfinished.
+        Slots in which an error ends. Slot 0 is the sequence that the previous beat left unfinished.
     of_kind : list of Value
         Bits from which the kind of an error follows: vectors with a bit for each slot.
     of_length : list of Value
-        Whether the error in a slot covers at least two lanes, at least three, and so on.
+        The length of the error in a slot as a thermometer code: at least two lanes, at least three,
+        and so on.
     probe : View
-        For proofs, with the layout of :func:`probe_layout`. All but ``kind`` is assigned.
+        For proofs, with the layout of :func:`probe_layout`. All fields except ``kind`` are
+        assigned.
 
     Attributes
     ----------
@@ -103,7 +106,7 @@ class FirstError:
         self.counted = self._count(self.located)
 
     def _search(self, number: int, slots: list[Candidate]) -> Stage:
-        """Up to stage 9: the first error in the lanes, among ever fewer candidates."""
+        """Up to stage 9: the first error in the lanes, by a tree of comparisons."""
         unfinished, *found = slots
         stages = range(number, LAST_OF_SEARCH)
         levels = len(found).bit_length() - 1
@@ -130,14 +133,15 @@ class FirstError:
     def _locate(self, found: Stage) -> Stage:
         """Stage 10: where the beat's first error begins.
 
-        What the beat before left unfinished comes before all lanes, and begins before lane 0.
+        A sequence that the previous beat left unfinished precedes all lanes, and begins before
+        lane 0.
         """
         locate = self._new_stage("locate", "where the beat's first error begins")
         unfinished, rest_of_it = found["unfinished"][0], found["unfinished"][1:]
         rest = select(unfinished, rest_of_it, found["found_rest"])
         lane = found["found_lane"]
-        # How many bytes before its place an error begins, a bit for each. In the lanes, that is the
-        # place of its last byte; if it was left unfinished, lane 0, which is a byte more.
+        # How many lanes before its position an error begins, a bit for each. The position of an
+        # error is that of its last byte; of an unfinished sequence it is lane 0, one lane later.
         in_lanes = Cat(found["found_rest"][self._kinds :], Const(0, 1))
         in_unfinished = Cat(Const(1, 1), rest_of_it[self._kinds :])
         back = select(unfinished, in_unfinished, in_lanes)
@@ -169,17 +173,17 @@ class FirstError:
         return locate.carry("last")
 
     def _count(self, located: Stage) -> Stage:
-        """Stage 11: whether a unit of the text is over, and whether it is the text's first error.
+        """Stage 11: True if a unit of the text is to be counted, and for the text's first error.
 
-        A unit that is over is *due*. It is counted with the last beat of the next one, or with the
-        first error, unless that begins before.
+        A unit that has ended is *due*. It is counted with the last beat of the next unit, or with
+        the first error, unless that begins before.
         """
         count = self._new_stage("count", "a unit that is over; the first error of the text")
         begins, ends_unit, wrong = located["begins"], located["ends_unit"], located["wrong"]
         last = located["last"]
         due, seen = count.signal("due"), count.signal("seen")
         due_now, seen_now = due & ~begins, seen & ~begins
-        # In a text's first beat nothing is due: so `seen` may be left over from the text before.
+        # In a text's first beat no unit is due, so `seen` may still be that of the previous text.
         counts = select(wrong, ~located["before_unit"], ends_unit) & due_now & ~seen
         with count.m.If(located.valid):
             count.m.d.sync += [
@@ -200,10 +204,10 @@ class FirstError:
         return count.carry("of_kind")
 
     def tally(self, kind: Value, offset_width: int, lane_bits: int = 0) -> tuple[Stage, Value]:
-        """Add stage 12; return it, and the verdict on a text with its last beat.
+        """Add stage 12; return it, and the verdict on a text, valid with its last beat.
 
-        That is a 1, the kind of the first error, and its offset, which saturates; or zero without
-        an error. The lowest ``lane_bits`` of an offset are zero, as it counts the bytes of lanes.
+        The verdict is zero if the text has no error. Otherwise it is a 1, the kind of the first
+        error, and its offset in bytes, which saturates. A lane has ``1 << lane_bits`` bytes.
         """
         counted = self.counted
         tally = self._new_stage("tally", "the first error of the text, and the units before it")
@@ -224,7 +228,7 @@ class FirstError:
 
 
 def _is_less(place: Value, steps: Value) -> Value:
-    """True if a place is less than a number, whose bit n says that it is more than n."""
+    """True if a position is less than a number in thermometer code: bit n, it is more than n."""
     width = (len(steps) - 1).bit_length()
     less = (
         steps[n] & any_of(place[:width] == lower for lower in range(n + 1))

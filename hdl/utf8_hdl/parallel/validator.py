@@ -1,4 +1,4 @@
-"""The validator: beats of bytes pass through, and their texts are judged."""
+"""The validator: beats of bytes pass through unchanged, each text with a verdict at its end."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,7 @@ from ..checks import DEFAULT_LANES, checked_lanes
 from ..design import Design
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
-from ..layouts import OFFSET_WIDTH, Kind, beat_layout, verdict_layout
+from ..layouts import OFFSET_WIDTH, ErrorKind, beat_layout, verdict_layout
 from ..logic import select
 from ..profile import UNICODE, ErrorSpan, Profile, checked_profile
 from .detection import DATA, SequenceDetector
@@ -21,39 +21,39 @@ from .first_error import FirstError, probe_layout
 
 
 class Validator(Design):
-    """Says with the last beat of a text whether the text is well-formed UTF-8.
+    """Reports with the last beat of a text whether the text is well-formed UTF-8.
 
-    The stages of :class:`~utf8_hdl.parallel.detection.SequenceDetector`, and behind them those of
-    :class:`~utf8_hdl.parallel.first_error.FirstError`: twelve for any number of lanes, with the
-    flow control of :mod:`utf8_hdl.flow_control.credit`.
+    A pipeline of twelve stages for any number of lanes: those of
+    :class:`~utf8_hdl.parallel.detection.SequenceDetector`, then those of
+    :class:`~utf8_hdl.parallel.first_error.FirstError`. The flow control is that of
+    :mod:`utf8_hdl.flow_control.credit`.
 
-    What it promises:
+    Guarantees:
 
-    1. Line rate: one beat in every cycle but the first after reset, on any input, while the
-       consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at the
-       output in every cycle, as long as one is offered in every cycle.
-    2. Latency: a beat is at the output 13 cycles after it was accepted. Cycles in which the output
-       waits are not counted.
-    3. Beats come out as they went in. With ``last``, ``error`` says that the text is not
-       well-formed, ``kind`` and ``offset`` are those of the first error token that a decoder gives.
-       The offset saturates at all ones. Without ``last``, and of a text that is well-formed, they
-       are zero.
+    1. Line rate: accepts one beat in every cycle except the first after reset, on any input, while
+       the consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at
+       the output in every cycle, as long as one is offered in every cycle.
+    2. Latency: a beat is at the output 13 cycles after it was accepted, not counting cycles in
+       which the output stalls.
+    3. Output beats equal input beats. With ``last``, ``error`` is set if the text is not
+       well-formed; ``kind`` and ``offset`` are those of the first error token of a decoder. The
+       offset saturates at all ones. Without ``last``, and for a well-formed text, they are zero.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care.
-    5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
-       byte of the same text, it ends the sequence before it, as the end of a text does; the offset
+    5. A lane without ``keep`` has no byte. If a byte of the same text follows it, which breaks the
+       rules of the input, it ends the sequence before it like the end of a text, and the offset
        counts it.
     6. Self-synchronisation: from any register contents, once a beat with ``last`` was accepted, the
        verdicts of later texts are right. Without input and with a ready consumer, it is empty and
-       ready after 51 cycles, in which at most 44 beats that never came are taken.
+       ready after 51 cycles, in which at most 44 beats that were never accepted are taken.
 
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken.
+        The UTF-8 profile.
     lanes : int
-        How many bytes a beat may have: a power of two up to 128.
+        Bytes of a beat: a power of two up to 128.
     offset_width : int
         Bits of ``offset``: 4 to 32 for up to 8 lanes, from 5 for 16, from 6 for 32, and so on.
 
@@ -130,19 +130,22 @@ class Validator(Design):
 
     @property
     def _error(self) -> str:
-        """Whether there is an error in a slot: what :class:`SequenceDetector` calls it."""
+        """Name of the register of :class:`SequenceDetector` that marks errors."""
         return "error" if self._whole_sequence else "bad"
 
     @property
     def _of_kind(self) -> list[str]:
-        """What tells the kind of an error: the kind, or the byte that it is."""
+        """Registers from which the kind of an error follows: the kind itself, or the byte."""
         if self._whole_sequence:
             return [f"error_kind_{bit}" for bit in range(3)]
         return ["noncharacter", "cut", "beyond_next", *(f"data_{bit}" for bit in range(7))]
 
     @property
     def _of_length(self) -> list[str]:
-        """What tells its length. A maximal subpart has not all bytes, but for a noncharacter."""
+        """Registers for the length of an error.
+
+        A maximal subpart is shorter than the longest form, except a noncharacter.
+        """
         longest = self.profile.longest_form
         longest = longest if self._whole_sequence else max(longest - 1, 3)
         return [f"at_least_{count}" for count in range(2, longest + 1)]
@@ -152,7 +155,7 @@ class Validator(Design):
         step = lanes.named() if self._whole_sequence else lanes.ended
 
         def facts(names: list[str]) -> list[Value]:
-            """In slots; bits of bytes are known of places."""
+            """Registers with a bit for each slot."""
             return [
                 lanes.slots(lanes.places(step, name)) if name in DATA else step[name]
                 for name in names
@@ -174,7 +177,7 @@ class Validator(Design):
         bits = []
         for bit in range(3):
             of_byte = sets.among(rules.with_kind_bit(self.profile, bit))
-            of_byte = select(beyond, Const(Kind.OUT_OF_RANGE.value >> bit & 1, 1), of_byte)
-            found = select(cut, Const(Kind.TRUNCATED.value >> bit & 1, 1), of_byte)
+            of_byte = select(beyond, Const(ErrorKind.OUT_OF_RANGE.value >> bit & 1, 1), of_byte)
+            found = select(cut, Const(ErrorKind.TRUNCATED.value >> bit & 1, 1), of_byte)
             bits.append(found | noncharacter)
         return Cat(bits)

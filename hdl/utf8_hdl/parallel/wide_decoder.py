@@ -19,29 +19,29 @@ from .detection import SequenceDetector, bit_of_count
 class WideDecoder(Design):
     """Decode beats of up to 128 bytes: one beat of token slots for each beat of bytes.
 
-    The logic of :class:`~utf8_hdl.parallel.detection.SequenceDetector`, one more stage that makes
-    the tokens, and the flow control of :mod:`utf8_hdl.flow_control.credit`. So seven stages, and a
-    latency of eight cycles.
+    A pipeline of seven stages: the six of
+    :class:`~utf8_hdl.parallel.detection.SequenceDetector`, and one that makes the tokens. The flow
+    control is that of :mod:`utf8_hdl.flow_control.credit`.
 
-    What it promises:
+    Guarantees:
 
-    1. Line rate: one beat in every cycle but the first after reset, on any input, while the
-       consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at the
-       output in every cycle, as long as one is offered in every cycle.
-    2. Latency: the slots are at the output 8 cycles after their beat was accepted. Cycles in which
-       the output waits are not counted.
+    1. Line rate: accepts one beat in every cycle except the first after reset, on any input, while
+       the consumer is ready. A stalled cycle costs one cycle: after any stalls there is a beat at
+       the output in every cycle, as long as one is offered in every cycle.
+    2. Latency: the slots are at the output 8 cycles after their beat was accepted, not counting
+       cycles in which the output stalls.
     3. Slot k, from 1 on, has the token whose last byte is in lane k - 1. Slot 0 has the sequence
-       that the beat before left unfinished, if this beat cuts it. A slot without a token is zero.
-       In order, the slots have the tokens that a decoder of one lane gives.
+       that the previous beat left unfinished, if this beat cuts it. A slot without a token is zero.
+       In order, the slots have the tokens of a decoder of one lane.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care.
-    5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
-       byte of the same text, it ends the sequence before it, as the end of a text does.
-    6. Self-synchronisation: from any register contents, once beats were accepted that have as many
-       lanes as the longest form has bytes (4 in ``unicode``), the slots of later beats are right.
+    5. A lane without ``keep`` has no byte. If a byte of the same text follows it, which breaks the
+       rules of the input, it ends the sequence before it like the end of a text.
+    6. Self-synchronisation: from any register contents, once the beats accepted have
+       ``longest_form`` lanes in total (4 in ``unicode``), the slots of later beats are right.
        Without input and with a ready consumer, it is empty and ready after 46 cycles, in which at
-       most 39 beats that never came are taken.
+       most 39 beats that were never accepted are taken.
 
     Parameters
     ----------

@@ -1,16 +1,15 @@
 """Code points of a beat, between reading one encoding and writing another.
 
-A beat has a *place* for each code unit that its bytes make. Slot k, from 1 on, has the code point
-that ends with unit k - 1. Slot 0 has the sequence that the beat before left unfinished, if this
-beat cuts it.
+The bytes of a beat make code units. Slot k, from 1 on, has the code point that ends with unit
+k - 1. Slot 0 has the sequence that the previous beat left unfinished, if this beat cuts it.
 
-The ``read`` of an encoding is a pipeline of seven stages. Registers of the last one, *make*, are
-vectors with a bit for each slot: ``token``, there is a code point; ``code_point_0`` and so on, its
-bits; ``bytes_2`` to ``bytes_4``, it has at least so many bytes in UTF-8. ``errors`` has a bit for
-each four slots: U+FFFD replaces an error there.
+The ``read`` of an encoding is a pipeline of seven stages. Registers of the last stage, *make*, are
+vectors with a bit for each slot: ``token``, the slot has a code point; ``code_point_0`` and so on,
+its bits; ``bytes_2`` to ``bytes_4``, it has at least 2, 3 or 4 bytes in UTF-8. ``errors`` has a bit
+for each four slots: one of them has an error, which U+FFFD replaces.
 
-Its ``write`` returns the units of the code points. A slot has one unit, or several in order if its
-code point may have more units than it was read from.
+The ``write`` of an encoding returns the units of the code points. A slot has one unit, or several
+in order if its code point may have more units than it was read from.
 """
 
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from amaranth.hdl import Cat, Const, Value
 from ..encoding_scheme import EncodingScheme
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
-from ..layouts import Kind, elements
+from ..layouts import ErrorKind, elements
 from ..logic import any_of
 from ..profile import REPLACEMENT
 
@@ -32,9 +31,9 @@ MAX_BYTES = 4
 
 
 class Unit(NamedTuple):
-    """A unit of each slot: vectors of its bits, with a bit for each slot; and where one is valid.
+    """A unit of each slot: vectors of its bits, and of its valid bit, with a bit for each slot.
 
-    Where none is valid its bits are zero, except for units read from UTF-32.
+    The bits of an invalid unit are zero, except for units read from UTF-32.
     """
 
     bits: list[Value]
@@ -45,13 +44,13 @@ class Reading(NamedTuple):
     """The last stages of a reader, and the errors of a beat."""
 
     made: Stage
-    """Its last stage."""
+    """The last stage."""
     found: Stage
-    """The stage before. The vectors below are known in it, with a bit for each slot."""
+    """The stage before, which computes the following vectors, with a bit for each slot."""
     error: Value
     """An error ends in the slot."""
     kind: list[Value]
-    """The bits of its kind."""
+    """The bits of the kind of that error."""
     at_least: list[Value]
     """It covers at least two units, at least three, and so on."""
 
@@ -60,7 +59,7 @@ KINDS = tuple(f"error_kind_{bit}" for bit in range(3))
 """Registers with the bits of the kind of an error."""
 
 
-def register_errors(stage: Stage, errors: dict[Kind, Value]) -> None:
+def register_errors(stage: Stage, errors: dict[ErrorKind, Value]) -> None:
     """Register ``error``, and the bits of its kind. A slot has one kind of error at most."""
     stage.register("error", any_of(errors.values()))
     for bit, name in enumerate(KINDS):
@@ -93,12 +92,13 @@ def make_code_points(
 
 
 def any_of_fours(bits: Value) -> Value:
-    """Of each four bits, whether one is set: a lookup table each, as they are far apart."""
+    """For each four bits, True if one is set: one lookup table each, because slots are far
+    apart."""
     return Cat(bits[begin : begin + 4].any() for begin in range(0, len(bits), 4))
 
 
 def read_units(credit: Credit, i: Any, scheme: EncodingScheme) -> Stage:
-    """Stage 1: the bits of units, of each place; whether it is there, or only a part of it."""
+    """Stage 1: vectors of the bits of the units; units that are valid, or of which a part is."""
     step = credit.stage("units", "the units that bytes make")
     size = scheme.unit_bytes
     data, keep = elements(i.p, "data"), elements(i.p, "keep")
@@ -120,17 +120,17 @@ def numbers_of(units: Stage, width: int) -> list[Value]:
 
 
 def wait(credit: Credit, *names: str) -> Stage:
-    """Stages up to the last one but one that only carry registers: all readers have as many."""
+    """Add stages that only carry registers, up to stage 6: all readers have seven stages."""
     while credit.stages < STAGES - 1:
         step = credit.stage(f"wait_{credit.stages + 1}", "nothing").carry(*names)
     return step
 
 
 def in_slots(fact: Value) -> Value:
-    """What is known of places, of slots: nothing of slot 0."""
+    """A vector with a bit for each unit, extended to slots: the bit of slot 0 is zero."""
     return Cat(Const(0, 1), fact)
 
 
 def constant(values: Sequence[Value] | Value, level: bool) -> Value:
-    """A vector of as many bits as there are values, all of them 0 or all 1."""
+    """A vector with a bit for each value, all zeros or all ones."""
     return Const(level, 1).replicate(len(values))

@@ -24,8 +24,8 @@ from .report import report_errors
 ENCODINGS: dict[int, Any] = {1: utf8, 2: utf16, 4: utf32}
 """The encodings, by the bytes of a code unit."""
 
-MOST_UNITS = 128
-"""How many units a beat of the output may have."""
+MAX_UNITS = 128
+"""Highest number of units of an output beat."""
 
 MIN_REPORT_WIDTH = 6
 """The least bits of the offset in a report: eight units of UTF-32, and whether there are more."""
@@ -33,80 +33,81 @@ MIN_REPORT_WIDTH = 6
 BYTE_ORDER_MARK = 0xFEFF
 
 HIGHEST = 0x10FFFF
-"""The highest code point of a profile that a transcoder takes: UTF-16 has no higher one."""
+"""Highest code point of the profiles that a transcoder accepts: the highest of UTF-16."""
 
 
 class Transcoder(Design):
     """Converts text to another encoding scheme and replaces each error by U+FFFD.
 
-    It is one pipeline of 20 stages, behind credit as in :mod:`utf8_hdl.flow_control.credit`, with
-    one memory at its end. Seven stages read code points. Stage 8 writes their units: one is in the
-    place of the last byte that it was read from; of two surrogates from UTF-8, the high one is a
-    place before. Stages 10 to 20 pack the units: they are :class:`~utf8_hdl.packing.Packing`, as in
-    a :class:`~utf8_hdl.compactor.Compactor`.
+    A pipeline of 20 stages with one memory at its output, and the flow control of
+    :mod:`utf8_hdl.flow_control.credit`. Seven stages read code points. Stage 8 writes their units:
+    each into the lane of the last unit that it was read from; of two surrogates from UTF-8, the
+    high surrogate goes one lane before the low one. Stages 10 to 20 pack the units: they are
+    :class:`~utf8_hdl.packing.Packing`, as in a :class:`~utf8_hdl.compactor.Compactor`.
 
-    Stage 9, *merge*, holds a beat until the next one of its text comes, or for one cycle if it has
-    ``last``: only then are the units of its last place complete. A sequence may continue in the
-    next beat, or be cut by it; or a character ends there whose high surrogate is in this beat.
+    Stage 9, *merge*, holds a beat until the next beat of its text comes, or for one cycle if it has
+    ``last``: only then are the units of its last lane complete. A sequence may continue in the next
+    beat, or be cut by it, or a character may end there whose high surrogate is in this beat.
 
-    What it promises:
+    Guarantees:
 
-    1. Throughput: one beat in every cycle but the first after reset, on any input, while the
-       consumer is ready. A stalled cycle costs at most one cycle: after any stalls there is a beat
-       at the output in every cycle, as long as a beat whose units fill one is offered in every
-       cycle. A text never has more beats out than in.
-    2. Latency: a full beat comes out once there is a unit behind it. If the beat with that unit is
-       its text's last, it comes 23 cycles after that was accepted; else 22 cycles after the beat
-       behind that was. The last beat of a text is at the output 24 cycles after the last one of the
-       input was accepted. Cycles in which the output waits are not counted.
-    3. The output is that of CPython's ``bytes.decode(source, "replace").encode(target)``, and from
-       UTF-8 and UTF-16 also that of WHATWG's decoders. All beats are full except those with
-       ``last``. Each text ends with ``last``, if need be in a beat without bytes, and there
-       ``error`` is high if the text had an error. With ``errors``, ``kind`` and ``offset`` are
-       those of the first error, and ``count`` is the number of errors; both numbers saturate.
+    1. Throughput: accepts one beat in every cycle except the first after reset, on any input, while
+       the consumer is ready. A stalled cycle costs at most one cycle: after any stalls there is a
+       beat at the output in every cycle, as long as a beat whose units fill an output beat is
+       offered in every cycle. A text never has more output beats than input beats.
+    2. Latency: a full beat can be output once the unit after it has come. If the beat with that
+       unit is the last of its text, the full beat is at the output 23 cycles after that beat was
+       accepted; otherwise 22 cycles after the beat after it was accepted. The last beat of a text
+       is at the output 24 cycles after the text's last input beat was accepted. Cycles in which the
+       output stalls are not counted.
+    3. The output is that of CPython's ``bytes.decode(source, "replace").encode(target)``, and for
+       UTF-8 and UTF-16 sources also that of WHATWG's decoders. All beats are full except those with
+       ``last``. Each text ends with ``last``, if need be in a beat without bytes; ``error`` is set
+       in that beat if the text had an error. With ``errors``, ``kind`` and ``offset`` are those of
+       the first error, and ``count`` is the number of errors; both numbers saturate.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
-       care, and so is what is in a lane without ``keep``.
-    5. A lane without ``keep`` has no byte. Where that breaks the rules of the input, in front of a
-       byte of the same text, it ends what is unfinished before it, as the end of a text does.
-    6. Self-synchronisation: from any register contents, once what is in it is out and a beat with
+       care, and so are the bytes of lanes without ``keep``.
+    5. A lane without ``keep`` has no byte. If a byte of the same text follows it, which breaks the
+       rules of the input, it ends an unfinished sequence before it like the end of a text.
+    6. Self-synchronisation: from any register contents, once it has drained and a beat with
        ``last`` was accepted, later texts are right. Without input and with a ready consumer, it is
-       empty and ready after 95 cycles, in which at most 86 beats that never came are taken.
+       empty and ready after 95 cycles, in which at most 86 beats that were never accepted are
+       taken.
 
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken, and which code points there are in all forms. It may have none above
-        U+10FFFF.
+        The UTF-8 profile. Its rules for code points hold for UTF-16 and UTF-32, too. Its highest
+        code point is at most U+10FFFF.
     lanes : int
-        How many bytes a beat of the input may have: a power of two up to 128, and one unit's at
-        least.
+        Bytes of an input beat: a power of two up to 128, and at least the bytes of a unit.
     source, target : EncodingScheme
         Encoding schemes of input and output. If they are the same, ill-formed text is repaired.
     strip_bom : bool
-        Whether a byte order mark, U+FEFF at the beginning of a text, is left out.
+        Remove a byte order mark, U+FEFF at the beginning of a text.
     errors : bool
-        Whether ``o.p.user`` reports the first error of a text and the number of errors.
+        Report the first error of a text and the number of its errors in ``o.p.user``.
     report_width : int
-        Bits of ``offset`` and ``count`` in that report: 6 to 32, with 64 lanes from 7, with 128
-        from 8.
+        Width of ``offset`` and ``count`` in that report: 6 to 32, at least 7 with 64 lanes and 8
+        with 128 lanes.
 
     Raises
     ------
     TypeError
         If a parameter is not of its type.
     ValueError
-        If there is no such transcoder.
+        If the number of lanes, the profile or the width is not supported for these schemes.
 
     Attributes
     ----------
     profile, lanes, source, target, strip_bom, errors, report_width
         As given.
     places : int
-        How many units a beat of the input may have.
+        Units of an input beat.
     out_lanes : int
-        How many bytes a beat of the output may have: for each unit that a beat of the input may
-        have, two to UTF-16 (four from UTF-32), and four to UTF-8 and UTF-32.
+        Bytes of an output beat: for each unit of an input beat, two to UTF-16 (four from UTF-32),
+        and four to UTF-8 and UTF-32.
     packing : Packing
         Stages 10 to 20.
     probes : SimpleNamespace
@@ -157,8 +158,8 @@ class Transcoder(Design):
             raise ValueError(f"from {self.source.value} there must be {size} lanes or more")
         self.places = lanes // size
         self._units = self.places * self._in_slot
-        if self._units > MOST_UNITS:
-            most = lanes * MOST_UNITS // self._units
+        if self._units > MAX_UNITS:
+            most = lanes * MAX_UNITS // self._units
             names = f"{self.source.value} to {self.target.value}"
             raise ValueError(f"from {names} there may be up to {most} lanes, not {lanes}")
         self.out_lanes = self._units * self.target.unit_bytes

@@ -8,7 +8,7 @@ from .. import rules
 from ..encoding_scheme import EncodingScheme
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
-from ..layouts import Kind
+from ..layouts import ErrorKind
 from ..logic import any_of, select
 from ..profile import Profile
 from .code_points import (
@@ -32,11 +32,11 @@ SURROGATE_BITS = 0b11011
 
 
 def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Reading:
-    """Of UTF-16 (Unicode D91): a pair of surrogates, or any other unit, is a code point.
+    """Read UTF-16 (Unicode D91): a pair of surrogates, or any other unit, is a code point.
 
-    A surrogate alone is an error, unless the profile accepts surrogates. So is a byte that is left
-    over at the end of a text; behind a high surrogate alone it is part of the same error, as
-    it is to WHATWG's decoder and CPython's.
+    An unpaired surrogate is an error, unless the profile accepts surrogates. So is an odd byte at
+    the end of a text; after an unpaired high surrogate it is part of the same error, as in the
+    decoders of WHATWG and CPython.
     """
     units = read_units(credit, i, scheme)
     there = units["there"]
@@ -62,18 +62,18 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
     low, part, last = classify["low"], classify["part"], classify["last"]
     high, no_high = _with_before(classify, "high"), Const(0, 1)
     beyond = _with_before(classify, "beyond")
-    # Alone because of the next unit. After a beat's last unit, that is known if the text ends.
+    # Unpaired because of the next unit. For a beat's last unit this is certain if the text ends.
     alone = high & Cat(~(low if profile.accept_surrogates else low | part), last)
     behind_high = Cat(no_high, high[:-1])
     paired, lone_low = in_slots(low) & behind_high, in_slots(low) & ~behind_high
     errors = {
-        Kind.NONCHARACTER: in_slots(classify["refused"]),
-        Kind.TRUNCATED: in_slots(part),
-        Kind.OUT_OF_RANGE: paired & Cat(no_high, beyond[:-1]),
+        ErrorKind.NONCHARACTER: in_slots(classify["refused"]),
+        ErrorKind.TRUNCATED: in_slots(part),
+        ErrorKind.OUT_OF_RANGE: paired & Cat(no_high, beyond[:-1]),
     }
     two_units = paired
     if not profile.accept_surrogates:
-        errors[Kind.SURROGATE] = alone | lone_low
+        errors[ErrorKind.SURROGATE] = alone | lone_low
         two_units |= in_slots(part) & behind_high
     pair.register("token", (in_slots(classify["there"]) & ~high) | in_slots(part) | alone)
     register_errors(pair, errors)
@@ -87,7 +87,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
     ten_of_high = [Cat(no_high, levels[:-1]) for levels in own[:10]]
     code_points = own[:10]
     code_points += [select(paired, *pair) for pair in zip(ten_of_high[:6], own[10:], strict=True)]
-    # The four highest bits of the ten are one less than those of the code point above bit 15.
+    # The four highest of the ten bits are the code point's bits above bit 15, less 1.
     top = [levels & paired for levels in _one_more(ten_of_high[6:])]
     right = step["token"] & ~error
     code_points = [levels & right for levels in (code_points + top)[: profile.code_point_width]]
@@ -97,9 +97,9 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
 
 
 def _with_before(step: Stage, name: str) -> Value:
-    """What is known of places, and in front of them of the last one of the beat before.
+    """A register with a bit for each unit, preceded by the bit of the previous beat's last unit.
 
-    That is kept until the next beat comes. There is none before the first of a text.
+    That bit is kept until the next beat comes. It is zero at the beginning of a text.
     """
     fact, last = step[name], step["last"]
     carried = step.signal(f"before_{name}")
@@ -109,10 +109,10 @@ def _with_before(step: Stage, name: str) -> Value:
 
 
 def write(step: Stage, width: int) -> list[Unit]:
-    """In UTF-16, with a high surrogate in the slot before that of its code point.
+    """Write UTF-16, with a high surrogate in the slot before that of its code point.
 
-    None ends there, as one that needs a pair came from more than one unit. What is in slot 0
-    belongs to the last place of the beat before.
+    No code point ends in that slot: one that needs a pair was read from more than one unit. Slot 0
+    belongs to the last lane of the previous beat.
     """
     high, other = write_pairs(step, width)
     none = Const(0, 1)
@@ -121,7 +121,7 @@ def write(step: Stage, width: int) -> list[Unit]:
 
 
 def write_pairs(step: Stage, width: int) -> list[Unit]:
-    """In UTF-16, with both surrogates of a pair in one slot (Unicode Table 3-5)."""
+    """Write UTF-16, with both surrogates of a pair in one slot (Unicode Table 3-5)."""
     token, paired = step["token"], step["bytes_4"]
     none = Const(0, len(token))
     bits = [step[f"code_point_{bit}"] if bit < width else none for bit in range(21)]
@@ -136,7 +136,7 @@ def write_pairs(step: Stage, width: int) -> list[Unit]:
 
 
 def _one_more(planes: list[Value]) -> list[Value]:
-    """The numbers after some, of which the bits are vectors; with a bit more."""
+    """Increment numbers that are given as bit planes. The result has one more plane."""
     flips: Value = ~Const(0, len(planes[0]))
     result = []
     for levels in planes:
@@ -146,7 +146,7 @@ def _one_more(planes: list[Value]) -> list[Value]:
 
 
 def _one_less(planes: list[Value]) -> list[Value]:
-    """The numbers before some, of which the bits are vectors; without the highest bit."""
+    """Decrement numbers that are given as bit planes. The result lacks the highest plane."""
     flips: Value = ~Const(0, len(planes[0]))
     result = []
     for levels in planes[:-1]:

@@ -8,7 +8,7 @@ from .. import rules
 from ..encoding_scheme import EncodingScheme
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
-from ..layouts import Kind
+from ..layouts import ErrorKind
 from ..profile import Profile
 from .code_points import (
     KINDS,
@@ -49,10 +49,10 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
     named = credit.stage("name", "why a unit is an error").carry(*kept, *longer)
     there, part = refuse["there"], refuse["part"]
     errors = {
-        Kind.OUT_OF_RANGE: there & refuse["too_high"],
-        Kind.SURROGATE: there & refuse["surrogate"],
-        Kind.NONCHARACTER: there & refuse["noncharacter"],
-        Kind.TRUNCATED: part,
+        ErrorKind.OUT_OF_RANGE: there & refuse["too_high"],
+        ErrorKind.SURROGATE: there & refuse["surrogate"],
+        ErrorKind.NONCHARACTER: there & refuse["noncharacter"],
+        ErrorKind.TRUNCATED: part,
     }
     register_errors(named, {kind: in_slots(places) for kind, places in errors.items()})
     named.register("token", in_slots(there | part))
@@ -65,5 +65,5 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
 
 
 def write(step: Stage, width: int) -> list[Unit]:
-    """In UTF-32 a code point is one unit. Those of its bits are left out that are always zero."""
+    """Write UTF-32: a code point is one unit. Bits that are always zero are left out."""
     return [Unit([step[f"code_point_{bit}"] for bit in range(width)], step["token"])]

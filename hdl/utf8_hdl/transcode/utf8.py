@@ -24,7 +24,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
 
 
 def write(step: Stage, width: int) -> list[Unit]:
-    """In UTF-8 a code point is up to four bytes (RFC 3629, section 3)."""
+    """Write UTF-8: a code point is up to four bytes (RFC 3629, section 3)."""
     token = step["token"]
     at_least = [token, *(step[f"bytes_{count}"] for count in (2, 3, 4))]
     none = Const(0, len(token))
@@ -32,7 +32,7 @@ def write(step: Stage, width: int) -> list[Unit]:
     bits = [step[f"code_point_{bit}"] if bit < width else none for bit in range(24)]
 
     def byte(number: int) -> Unit:
-        """A byte of the sequence, counted from 0: of each form what it has there."""
+        """A byte of the sequence, counted from 0, selected by the length of the sequence."""
         planes: list[list[Value]] = [[] for _ in range(8)]
         for length in range(number + 1, 5):
             lowest = 6 * (length - 1 - number)

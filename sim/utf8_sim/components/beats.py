@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from utf8_hdl import Kind, Profile
+from utf8_hdl import ErrorKind, Profile
 
 from ..campaign import (
     MAX_IDLE,
@@ -26,11 +26,11 @@ from ..golden.encoder import encode_as
 from ..hostile import bytes_of, texts
 from ..shown import token_label
 from ..stimulus import LAST, Piece, beats
-from ..trace import Columns, Interface, Trace, by_parts, levels_of
+from ..trace import Columns, Interface, Trace, as_list, expand_lane_mask
 from .component import Component, Levels
 from .headers import beat_promises
 
-MOST_TEXTS = 2048
+MAX_TEXTS = 2048
 """Of those that try things one by one in every lane; if there were more, some are left out."""
 
 RANDOM_KEEPS = 256
@@ -50,7 +50,7 @@ PLACES = 16
 WIDE = 16
 """Lanes up to which those without a byte are shown one by one."""
 
-MOST_COLUMNS = 8
+MAX_COLUMNS = 8
 """With more lanes, coverage counts those in the middle together."""
 
 FAR = 0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 257, 300
@@ -153,10 +153,10 @@ def right_text(size: int, characters: bytes, letter: bytes) -> bytes:
     return characters * many + letter * (rest // len(letter))
 
 
-def error_kinds(profile: Profile) -> set[Kind]:
+def error_kinds(profile: Profile) -> set[ErrorKind]:
     """The kinds of errors that there are in UTF-8."""
     texts = [*boundary_encodings(profile), *beginnings(profile)]
-    return {token.kind for text in texts for token in decode(text, profile)} - {Kind.NONE}
+    return {token.kind for text in texts for token in decode(text, profile)} - {ErrorKind.NONE}
 
 
 CLOSE_BITS = 10
@@ -312,7 +312,7 @@ class InLanes:
         length = sum(-(-len(text) // self._lanes) for text in texts)
         return [*texts, *[self._filler] * ((1 - length) % PLACES)] * PLACES
 
-    def one_by_one(self, texts: list[bytes], most: int = MOST_TEXTS) -> list[bytes]:
+    def one_by_one(self, texts: list[bytes], most: int = MAX_TEXTS) -> list[bytes]:
         """Each alone in every lane; about ``most`` of them."""
         step = -(-len(self._starts) * len(texts) // most)
         places = product(self._starts, enumerate(texts))
@@ -377,7 +377,7 @@ def broken_rules(design: Any, text: bytes, good: list[bytes], seed: int) -> Iter
 
 def kept(items: Columns) -> np.ndarray:
     """Where there are bytes, or other values, in some beats."""
-    return by_parts(items["i.keep"] != 0, items["i.data"])
+    return expand_lane_mask(items["i.keep"] != 0, items["i.data"])
 
 
 def columns_of(count: int) -> tuple[list[str], np.ndarray]:
@@ -386,7 +386,7 @@ def columns_of(count: int) -> tuple[list[str], np.ndarray]:
     And the column of each number.
     """
     columns, column_of = list(map(str, range(count))), np.arange(count)
-    if count > MOST_COLUMNS:
+    if count > MAX_COLUMNS:
         columns[SIDES:-SIDES] = [f"{SIDES}..{count - SIDES - 1}"]
         middle = column_of[SIDES:-SIDES]
         column_of[-SIDES:] -= len(middle) - 1
@@ -491,7 +491,7 @@ class TextBeats:
 
 def show_beat(beat: Levels, side: str = "i", values: str = "bytes") -> str:
     """The bytes of a beat. If it is wide, the lanes behind the last byte are only counted."""
-    keeps, parts = levels_of(beat[f"{side}.keep"]), levels_of(beat[f"{side}.data"])
+    keeps, parts = as_list(beat[f"{side}.keep"]), as_list(beat[f"{side}.data"])
     size = len(parts) // len(keeps)
     lanes = zip((parts[n : n + size] for n in range(0, len(parts), size)), keeps, strict=True)
     shown = [" ".join(f"{part:02X}" for part in lane) if keep else "--" for lane, keep in lanes]
@@ -527,7 +527,7 @@ def verdict(output: Levels) -> str:
     """What is said of a text with its last beat; nothing in any other."""
     if not output["o.last"]:
         return ""
-    error, kind = output["o.error"], Kind(output["o.kind"])
+    error, kind = output["o.error"], ErrorKind(output["o.kind"])
     return f"{kind.label} at {output['o.offset']}" if error else "well-formed"
 
 

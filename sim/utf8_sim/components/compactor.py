@@ -15,8 +15,8 @@ from ..command_line import COMMAND_LINES
 from ..golden.compactor import CompactorModel
 from ..golden.timing import Packing, Timing
 from ..hostile import PIECE, text_ends
-from ..stimulus import LAST, Piece, anything
-from ..tools.errors import Refused
+from ..stimulus import LAST, Piece, random_column
+from ..tools.errors import UsageError
 from ..tools.words import plural
 from ..trace import LARGEST_PART, Columns, Interface, Trace
 from .beats import (
@@ -38,7 +38,7 @@ from .report import BOOLEANS, Report, json_lines
 
 TIMING = Packing(stages=11, counted=7)
 
-MOST_LANES = 8
+MAX_LANES = 8
 """With more, not all patterns of lanes are tried."""
 
 DENSITIES = 0.03, 0.2, 0.5, 0.8, 0.97
@@ -46,10 +46,10 @@ DENSITIES = 0.03, 0.2, 0.5, 0.8, 0.97
 
 RANDOM_BEATS = 256
 
-MOST_ALIKE = 6
+MAX_ALIKE = 6
 """Up to two to the power of this beats side by side are as dense."""
 
-MOST_EMPTY = 20
+MAX_EMPTY = 20
 """Beats without a value side by side: more than may be outstanding."""
 
 
@@ -69,7 +69,8 @@ class _Beats:
         """Beats with values in these lanes. With ``last`` the last one ends a text, or some do."""
         keep = np.asarray(keeps, dtype=np.uint8).reshape(-1, self.lanes)
         columns = {
-            pin.name: anything(pin, len(keep), self.generator) for pin in self._interface.inputs
+            pin.name: random_column(pin, len(keep), self.generator)
+            for pin in self._interface.inputs
         }
         columns["i.keep"] = keep.reshape(columns["i.keep"].shape)
         columns[LAST] = np.zeros(len(keep), dtype=np.uint8)
@@ -103,7 +104,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
 def _some_patterns(made: _Beats) -> np.ndarray:
     """Patterns in which lane 0 has a value: half of all, the others are their complements."""
     lanes = np.arange(made.lanes)
-    if made.lanes <= MOST_LANES:
+    if made.lanes <= MAX_LANES:
         numbers = np.arange(1, 1 << made.lanes, 2)
         return numbers[:, np.newaxis] >> lanes & 1
     one, before = np.eye(made.lanes, dtype=np.int64), np.tri(made.lanes, dtype=np.int64)
@@ -121,7 +122,7 @@ def _patterns(made: _Beats) -> Iterator[Piece]:
     lanes, patterns = made.lanes, _some_patterns(made)
     counts = list(range(1, lanes + 1))
     both = np.stack([patterns, 1 - patterns], axis=1)
-    if lanes > MOST_LANES:
+    if lanes > MAX_LANES:
         counts = sorted({1, 2, 3, lanes // 2 + 1, lanes - 2, lanes - 1, lanes})
         both = np.concatenate([both, both[: 2 * lanes : lanes // 2, ::-1]])
     for count in counts:
@@ -146,9 +147,9 @@ def _full(made: _Beats) -> Iterator[Piece]:
 def _empty(made: _Beats) -> Iterator[Piece]:
     """Beats without a value in texts, between texts, and as texts."""
     counts = 0, 1, made.lanes
-    for empty, before, behind in product((1, 2, MOST_EMPTY), counts, counts):
+    for empty, before, behind in product((1, 2, MAX_EMPTY), counts, counts):
         yield made.of([made.of_count(n) for n in (before, *[0] * empty, behind)], last=1)
-    yield made.of(np.zeros((MOST_EMPTY, made.lanes)), last=np.ones(MOST_EMPTY))
+    yield made.of(np.zeros((MAX_EMPTY, made.lanes)), last=np.ones(MAX_EMPTY))
     yield made.of(made.of_count(1), last=1)
 
 
@@ -209,7 +210,7 @@ def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     made = _Beats(design, generator)
     count = -(-PIECE // design.lanes)
     while True:
-        side_by_side = 1 << int(generator.integers(MOST_ALIKE, endpoint=True))
+        side_by_side = 1 << int(generator.integers(MAX_ALIKE, endpoint=True))
         density = np.repeat(generator.choice((0, *DENSITIES, 1), count), side_by_side)[:count]
         keeps = generator.random((count, design.lanes)) < density[:, np.newaxis]
         yield made.of(keeps, last=text_ends(count, generator))
@@ -217,7 +218,7 @@ def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
 
 def _count_classes(lanes: int) -> list[range]:
     """Numbers of values that a beat may have."""
-    if lanes <= MOST_LANES:
+    if lanes <= MAX_LANES:
         return [range(count, count + 1) for count in range(lanes + 1)]
     cuts = 0, 1, 2, lanes - 1, lanes, lanes + 1
     return [range(*pair) for pair in pairwise(cuts)]
@@ -340,7 +341,7 @@ def values_in_hex(text: str, design: Any) -> Piece:
         if word == EMPTY:
             continue
         if not re.fullmatch("[0-9A-Fa-f]+", word) or int(word, 16) >> design.width:
-            raise Refused(
+            raise UsageError(
                 f"--hex takes hexadecimal values of {plural(design.width, 'bit')}, {EMPTY} for an "
                 f"empty lane, and / between texts, not {word!r}"
             )
@@ -397,7 +398,7 @@ class CompactorComponent(BeatComponent):
         for piece in text:
             if not isinstance(piece, dict) and max(piece[0], default=0) >> design.width:
                 bits = plural(design.width, "bit")
-                raise Refused(
+                raise UsageError(
                     f"values of {bits} are too narrow for these bytes: --hex takes others"
                 )
             yield piece

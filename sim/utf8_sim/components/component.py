@@ -16,9 +16,9 @@ from ..golden.model import Transducer
 from ..golden.timing import Timing
 from ..hostile import any_inputs
 from ..stimulus import Piece, one_by_one
-from ..tools.cores import IMPORTED
-from ..tools.errors import Refused
-from ..trace import Columns, Interface, by_parts
+from ..tools.cores import PRELOAD
+from ..tools.errors import UsageError
+from ..trace import Columns, Interface, expand_lane_mask
 from .report import Report
 
 Levels = Mapping[str, Any]
@@ -72,7 +72,7 @@ class Component(ABC):
     #: for each lane is compared in the lanes that are set.
     matters: ClassVar[Mapping[str, str]] = {}
 
-    def as_far_as_it_matters(self, expected: Columns, actual: Columns) -> Columns:
+    def mask_dont_cares(self, expected: Columns, actual: Columns) -> Columns:
         """The levels of output pins that are expected; where they do not matter, the actual ones.
 
         A pin that says where has a part for each lane; the other may have several.
@@ -80,7 +80,7 @@ class Component(ABC):
         columns = dict(expected)
         for name, where in self.matters.items():
             levels, is_set = expected[name], expected[where] != 0
-            columns[name] = np.where(by_parts(is_set, levels), levels, actual[name])
+            columns[name] = np.where(expand_lane_mask(is_set, levels), levels, actual[name])
         return columns
 
     # --- stimuli --------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class Component(ABC):
         try:
             return b"".join(map(bytes.fromhex, hex_words(text))), True
         except ValueError:
-            raise Refused(
+            raise UsageError(
                 f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
             ) from None
 
@@ -245,7 +245,7 @@ def register(component: Component) -> Component:
                 )
     COMPONENTS[component.name] = component
     COMMAND_LINES[component.name] = component.command_line
-    IMPORTED.add(type(component).__module__)
+    PRELOAD.add(type(component).__module__)
     return component
 
 

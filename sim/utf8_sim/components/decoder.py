@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from utf8_hdl import UNICODE, CompactDecoder, Decoder, Kind, Profile, WideDecoder
+from utf8_hdl import UNICODE, CompactDecoder, Decoder, ErrorKind, Profile, WideDecoder
 
 from ..campaign import (
     LONGEST_FORM,
@@ -75,7 +75,7 @@ class DecoderCoverage(Coverage):
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine, byte_classes(engine.profile), list(engine.state_names.values()))
-        self.tokens = self.counter("tokens", len(Kind), LONGEST_FORM + 1)
+        self.tokens = self.counter("tokens", len(ErrorKind), LONGEST_FORM + 1)
         self._rows_of_bytes = self.rows(np.arange(256))
         self._column_of_state = np.zeros(256, dtype=np.intp)
         self._column_of_state[list(engine.state_names)] = np.arange(len(self.columns))

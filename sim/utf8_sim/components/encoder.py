@@ -13,7 +13,7 @@ from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from ..campaign import Coverage, Part, boundary_values, edges_of
 from ..command_line import COMMAND_LINES
-from ..golden.decoder import DecoderModel, form, form_maximum
+from ..golden.decoder import DecoderModel, form_maximum, sequence_length
 from ..golden.encoder import EncoderModel
 from ..golden.model import feed_all
 from ..golden.timing import Compact, Serial, Timing
@@ -157,7 +157,7 @@ class EncoderReport(Report):
         return [*lines, refused]
 
 
-_FORMS = np.array([form(byte) for byte in range(256)])
+_FORMS = np.array([sequence_length(byte) for byte in range(256)])
 _BYTE = '{"offset": %d, "byte": %d, "error": %s, "last": %s}\n'
 
 

@@ -1,10 +1,10 @@
 """What the headers of several components' Verilog say."""
 
-from utf8_hdl import Kind
+from utf8_hdl import ErrorKind
 
 from ..golden.timing import Timing
 
-KINDS = "\n".join(f"//                  {kind.value} {kind.label}" for kind in Kind)
+KINDS = "\n".join(f"//                  {kind.value} {kind.label}" for kind in ErrorKind)
 
 THROUGHPUT = """\
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.

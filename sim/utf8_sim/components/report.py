@@ -6,7 +6,7 @@ from typing import TextIO
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import Kind
+from utf8_hdl import ErrorKind
 
 from ..tools.words import plural
 from ..trace import Columns, Trace
@@ -24,7 +24,7 @@ KEEP = "i.keep"
 """The pins that say, where inputs are beats, which bytes there are."""
 
 BOOLEANS = np.array(["false", "true"], dtype=object)
-LABELS = np.array([*(json.dumps(kind.label) for kind in Kind), "null"], dtype=object)
+LABELS = np.array([*(json.dumps(kind.label) for kind in ErrorKind), "null"], dtype=object)
 """The kinds of errors in JSON, and that there is none."""
 
 
@@ -108,7 +108,7 @@ class ErrorPlaces:
     """Errors by kind: how many there are, and where the first ones are."""
 
     def __init__(self, form: str = "%d") -> None:
-        self._by_kind = {kind: Places(form) for kind in Kind}
+        self._by_kind = {kind: Places(form) for kind in ErrorKind}
 
     @property
     def count(self) -> int:
@@ -131,7 +131,7 @@ class ErrorPlaces:
 
 def labels_or_null(is_error: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     """The kinds of errors in JSON, and null where there is none."""
-    return LABELS.take(np.where(is_error, kinds, len(Kind)))
+    return LABELS.take(np.where(is_error, kinds, len(ErrorKind)))
 
 
 def offsets_or_null(is_error: np.ndarray, offsets: np.ndarray) -> np.ndarray:

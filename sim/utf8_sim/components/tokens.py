@@ -5,7 +5,7 @@ from typing import Any, TextIO
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import Kind
+from utf8_hdl import ErrorKind
 
 from ..shown import character
 from ..trace import Columns
@@ -58,10 +58,10 @@ def token_counts(coverage: Any) -> list[Text]:
         Text("tokens taken, by kind and length in bytes", style="bold"),
         Text(" " * 24 + "".join(f"{length:>{width}}" for length in lengths)),
     ]
-    for kind in Kind:
+    for kind in ErrorKind:
         counts = coverage.tokens[kind.value].tolist()
         if any(counts):
-            label = "character" if kind is Kind.NONE else kind.label
+            label = "character" if kind is ErrorKind.NONE else kind.label
             cells = "".join(f"{counts[length] or '':>{width}}" for length in lengths)
             lines.append(Text(f"{label:<24}{cells}".rstrip()))
     return lines

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from utf8_hdl import EncodingScheme, Kind, Profile, Transcoder
+from utf8_hdl import EncodingScheme, ErrorKind, Profile, Transcoder
 from utf8_hdl.profile import NONCHARACTERS
 
 from ..campaign import Bins, Part, boundary_values, class_name, edges_of, toggled_values
@@ -155,15 +155,15 @@ class Units:
         return list(map(self.unit, values))
 
     @property
-    def kinds(self) -> set[Kind]:
+    def kinds(self) -> set[ErrorKind]:
         """The kinds of errors that there are."""
         if self.size == UTF_8:
             return error_kinds(self.profile)
         is_there = {
-            Kind.TRUNCATED: True,
-            Kind.SURROGATE: not self.profile.accept_surrogates,
-            Kind.NONCHARACTER: not self.profile.accept_noncharacters,
-            Kind.OUT_OF_RANGE: self.profile.highest < self.highest,
+            ErrorKind.TRUNCATED: True,
+            ErrorKind.SURROGATE: not self.profile.accept_surrogates,
+            ErrorKind.NONCHARACTER: not self.profile.accept_noncharacters,
+            ErrorKind.OUT_OF_RANGE: self.profile.highest < self.highest,
         }
         return {kind for kind, there in is_there.items() if there}
 
@@ -403,7 +403,7 @@ class TranscoderCoverage(BeatCoverage):
         self._out_size = UNIT_BYTES[design.target]
         self.errors = self.points("text", ["without an error", "with an error"])
         self._reports = design.errors
-        labels = (kind.label if kind in units.kinds else "" for kind in Kind)
+        labels = (kind.label if kind in units.kinds else "" for kind in ErrorKind)
         self._kinds = self._of_reports("first error", labels)
         bits = min(far_bits(design) + 1, design.report_width)
         unit_bits = self._size.bit_length() - 1

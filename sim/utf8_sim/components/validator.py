@@ -5,7 +5,7 @@ from typing import Any, ClassVar, TextIO
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import Kind, Validator
+from utf8_hdl import ErrorKind, Validator
 
 from ..campaign import Bins, Part
 from ..command_line import COMMAND_LINES
@@ -54,8 +54,8 @@ class VerdictCoverage(BeatCoverage):
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
-        kinds = error_kinds(engine.profile) | {Kind.NONE}
-        self.verdicts = self.points("verdict", (k.label if k in kinds else "" for k in Kind))
+        kinds = error_kinds(engine.profile) | {ErrorKind.NONE}
+        self.verdicts = self.points("verdict", (k.label if k in kinds else "" for k in ErrorKind))
         self.wrong = self.points("first error", (f"lane {lane}" for lane in range(self.lanes)))
         width = engine.interface.pin("o.offset").width
         far = far_bits(engine.design)
@@ -136,8 +136,8 @@ def verdict_counts(coverage: VerdictCoverage) -> list[Text]:
     return [
         Text("verdicts", style="bold"),
         *(
-            Text(f"{'well-formed' if kind is Kind.NONE else kind.label:<24}{count:>8}")
-            for kind, count in zip(Kind, coverage.verdicts.tolist(), strict=True)
+            Text(f"{'well-formed' if kind is ErrorKind.NONE else kind.label:<24}{count:>8}")
+            for kind, count in zip(ErrorKind, coverage.verdicts.tolist(), strict=True)
             if count
         ),
     ]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from utf8_hdl import Kind
+from utf8_hdl import ErrorKind
 
 from ..campaign import LONGEST_FORM, count
 from ..command_line import RULES, CommandLine
@@ -24,7 +24,7 @@ class SlotsCoverage(BeatCoverage):
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
-        self.tokens = self.counter("tokens", len(Kind), LONGEST_FORM + 1)
+        self.tokens = self.counter("tokens", len(ErrorKind), LONGEST_FORM + 1)
         self.slots = self.points("token in", (f"slot {n}" for n in range(self.lanes + 1)))
         self._errors_after = self.points("error after beats", BEATS.labels)
 

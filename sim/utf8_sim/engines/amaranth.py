@@ -9,7 +9,7 @@ from amaranth.hdl import ClockDomain, Module, Value
 from amaranth.sim import Simulator
 
 from ..trace import RESET, Pin, Trace
-from .engine import Ending, Engine, Plan
+from .engine import EndDetector, Engine, Plan
 
 
 class AmaranthEngine(Engine):
@@ -81,7 +81,7 @@ class _Simulated:
         observed = ctx.tick().sample(*signals[4:]).__aiter__()
         before: tuple[Any, ...] = 0, 0, 0, 0
         offered = False
-        self._ending = Ending(self._timing)
+        self._ending = EndDetector(self._timing)
         while True:
             await ctx.delay(1e-9)  # until there is another window
             payload, exact = next(self._payloads, None), self._plan.exact

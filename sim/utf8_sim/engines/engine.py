@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..golden.timing import Timing, longest_gap
-from ..stimulus import LAST, Stimulus, Table, anything
+from ..stimulus import LAST, Stimulus, Table, random_column
 from ..subject import Subject
 from ..trace import RESET, Columns, Interface, Trace
 
@@ -68,7 +68,7 @@ LOOKED_AT = RESET, "i.valid", "i.ready", "o.valid", "o.ready"
 """Pins that say when a run is over."""
 
 
-class Ending:
+class EndDetector:
     """When a run is over: all input is accepted and no more output comes, or nothing moves.
 
     No more output comes if none did for as long as one can take, while the consumer was ready. If
@@ -182,7 +182,7 @@ class Engine(Subject, ABC):
         sides = stimulus.input_stalls, stimulus.output_stalls, stimulus.resets
         levels = zip(*(side.windows(size) for side in sides), strict=True)
         order = self._idle_order(stimulus.idle_seed)
-        ending, cycle = Ending(self.timing), 0
+        ending, cycle = EndDetector(self.timing), 0
         while not ending.over and cycle < stimulus.cycles:
             cycles = int(min(size, stimulus.cycles - cycle))
             gaps, stalls, resets = (side[:cycles] for side in next(levels))
@@ -227,7 +227,7 @@ class Engine(Subject, ABC):
         hostile = next(iter(self.items(Stimulus(pieces))))
         return {
             pin.name: np.concatenate(
-                [hostile[pin.name][:IDLE_ROWS], anything(pin, IDLE_ROWS, generator)]
+                [hostile[pin.name][:IDLE_ROWS], random_column(pin, IDLE_ROWS, generator)]
             )
             for pin in self.interface.inputs
         }
@@ -239,7 +239,7 @@ class Engine(Subject, ABC):
         return min(self.window, most, max(2 * few, LEAST_WINDOW))
 
     @staticmethod
-    def _end(ending: Ending, trace: Trace, more: bool) -> int:
+    def _end(ending: EndDetector, trace: Trace, more: bool) -> int:
         """How many of the cycles belong to the run: those are looked at in which it may end."""
         is_accepted = trace.is_accepted
         restarts = is_accepted | trace[RESET].view(bool)

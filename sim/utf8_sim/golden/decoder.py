@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from utf8_hdl import UNICODE, ErrorSpan, Kind, Profile
+from utf8_hdl import UNICODE, ErrorKind, ErrorSpan, Profile
 from utf8_hdl.checks import checked_integer
 from utf8_hdl.profile import NONCHARACTERS, REPLACEMENT, SURROGATES, checked_profile
 
@@ -19,14 +19,14 @@ from ..trace import Columns
 from .kernels import integers, kernel
 from .model import Outputs, feed_all, one_for_one
 
-NONE = int(Kind.NONE.value)
-UNEXPECTED_CONTINUATION = int(Kind.UNEXPECTED_CONTINUATION.value)
-INVALID_BYTE = int(Kind.INVALID_BYTE.value)
-OVERLONG = int(Kind.OVERLONG.value)
-SURROGATE = int(Kind.SURROGATE.value)
-OUT_OF_RANGE = int(Kind.OUT_OF_RANGE.value)
-TRUNCATED = int(Kind.TRUNCATED.value)
-NONCHARACTER = int(Kind.NONCHARACTER.value)
+NONE = int(ErrorKind.NONE.value)
+UNEXPECTED_CONTINUATION = int(ErrorKind.UNEXPECTED_CONTINUATION.value)
+INVALID_BYTE = int(ErrorKind.INVALID_BYTE.value)
+OVERLONG = int(ErrorKind.OVERLONG.value)
+SURROGATE = int(ErrorKind.SURROGATE.value)
+OUT_OF_RANGE = int(ErrorKind.OUT_OF_RANGE.value)
+TRUNCATED = int(ErrorKind.TRUNCATED.value)
+NONCHARACTER = int(ErrorKind.NONCHARACTER.value)
 
 FIRST_SURROGATE, LAST_SURROGATE = SURROGATES[0], SURROGATES[-1]
 FFFE, FFFF = NONCHARACTERS
@@ -59,7 +59,7 @@ def is_continuation(byte):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def form(lead):  # type: ignore[no-untyped-def]
+def sequence_length(lead):  # type: ignore[no-untyped-def]
     """How many bytes the sequence has that begins with ``lead``; 1 for a continuation byte."""
     if lead < 0xC0:
         return 1
@@ -72,7 +72,7 @@ def form(lead):  # type: ignore[no-untyped-def]
 @kernel
 def first_bits(lead):  # type: ignore[no-untyped-def]
     """The bits of the value that are in the first byte of a sequence."""
-    return lead & (0x7F if lead < 0xC0 else 0x7F >> form(lead))
+    return lead & (0x7F if lead < 0xC0 else 0x7F >> sequence_length(lead))
 
 
 @kernel
@@ -91,7 +91,7 @@ def fault(lead, length, value, rules):  # type: ignore[no-untyped-def]
     """
     if is_continuation(lead):
         return UNEXPECTED_CONTINUATION
-    whole = form(lead)
+    whole = sequence_length(lead)
     if whole > rules.longest_form:
         return INVALID_BYTE if lead >= 0xFE else OUT_OF_RANGE
     missing_bits = 6 * (whole - length)
@@ -183,7 +183,7 @@ def _cut_short(state):  # type: ignore[no-untyped-def]
 @kernel
 def _span(state, rules):  # type: ignore[no-untyped-def]
     """How many bytes the token gets that the pending bytes begin, if all are there."""
-    whole = form(state[LEAD])
+    whole = sequence_length(state[LEAD])
     if whole > rules.longest_form:
         return 1
     if state[FAULT] == NONE or rules.whole_sequence:
@@ -321,8 +321,8 @@ class Token(NamedTuple):
     ----------
     code_point : int
         The value; U+FFFD in an error.
-    kind : Kind
-        Why it is an error, or ``Kind.NONE``.
+    kind : ErrorKind
+        Why it is an error, or ``ErrorKind.NONE``.
     length : int
         How many bytes it covers.
     last : bool
@@ -337,13 +337,13 @@ class Token(NamedTuple):
     """
 
     code_point: int
-    kind: Kind
+    kind: ErrorKind
     length: int
     last: bool
 
     @property
     def error(self) -> bool:
-        return self.kind is not Kind.NONE
+        return self.kind is not ErrorKind.NONE
 
 
 def checked_values(what: str, text: Any, most: int | None = None) -> list[int]:
@@ -389,7 +389,9 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
     columns = _fed(model, data, is_whole=True)
     names = "o.code_point", "o.kind", "o.length", "o.last"
     fields = zip(*(columns[name].tolist() for name in names), strict=True)
-    return [Token(value, Kind(kind), length, bool(last)) for value, kind, length, last in fields]
+    return [
+        Token(value, ErrorKind(kind), length, bool(last)) for value, kind, length, last in fields
+    ]
 
 
 def pending(text: bytes, profile: Profile) -> bytes:
@@ -406,10 +408,10 @@ def _fed(model: DecoderModel, data: bytes, is_whole: bool) -> Columns:
     return feed_all(model, items)
 
 
-def fault_of(sequence: bytes, profile: Profile) -> Kind:
+def fault_of(sequence: bytes, profile: Profile) -> ErrorKind:
     """Why a lead byte and the continuation bytes after it begin no character; NONE if they do."""
     lead = sequence[0]
     value = first_bits(lead)
     for byte in sequence[1:]:
         value = value << 6 | byte & 0x3F
-    return Kind(fault(lead, len(sequence), value, Rules.of(profile)))
+    return ErrorKind(fault(lead, len(sequence), value, Rules.of(profile)))

@@ -251,7 +251,7 @@ def serial(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     return departed
 
 
-MOST_OUTSTANDING = 16
+MAX_OUTSTANDING = 16
 """Outputs for which there is room."""
 
 
@@ -288,7 +288,7 @@ def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     for now in range(len(cycles.reset)):
         cycle = state[CYCLE]
         cycles.at_pins[now] = _at_pins(queue, departed, known, cycle)
-        ready = _is_open(state, cycle, MOST_OUTSTANDING)
+        ready = _is_open(state, cycle, MAX_OUTSTANDING)
         cycles.ready[now] = ready
         cycles.met[now] = cycles.accepted[now] - 1
         _remember(state, known - departed, ready)
@@ -347,7 +347,7 @@ class Packing(NamedTuple):
         return packing
 
 
-MOST_IN_PACKING = 32
+MAX_IN_PACKING = 32
 """Outputs for which there is room, those included that are not full yet."""
 
 INSIDE, RING = 4, 8
@@ -363,7 +363,7 @@ def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     given, waits, window = 0, 1 if timing.waits else 0, timing.counted + 1
     # Of inputs in a row that are accepted, not more outputs come than there are inputs, and one;
     # or two, if an input before them waits. One of them is not full yet.
-    room = MOST_IN_PACKING - 1 - waits
+    room = MAX_IN_PACKING - 1 - waits
     for now in range(len(cycles.reset)):
         cycle, accepted = state[CYCLE], cycles.accepted[now]
         cycles.at_pins[now] = _at_pins(queue, departed, known, cycle)

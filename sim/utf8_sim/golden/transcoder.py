@@ -108,7 +108,7 @@ class State(NamedTuple):
 
 FOUND_SIZE = 4
 PLACE, VALUE, ERROR, SIZE = range(FOUND_SIZE)
-MOST_FOUND = 2 * FOUND_SIZE
+FOUND_ARRAY_SIZE = 2 * FOUND_SIZE
 """Numbers of a code point that was found: the place in which it ends; its value, U+FFFD for an
 error; the kind of error, or 0; and for an error, of how many places it is. A unit brings about two
 at most.
@@ -299,7 +299,7 @@ class TranscoderModel(Reader):
         self._forms = Forms.of(design)
         #: Bits of the numbers in the report; 0 without one.
         self._report_width = design.report_width if design.errors else 0
-        sizes = MOST_FOUND, 4 * self._forms.out_lanes, ERRORS + 1
+        sizes = FOUND_ARRAY_SIZE, 4 * self._forms.out_lanes, ERRORS + 1
         others = (np.zeros(size, dtype=np.int64) for size in sizes)
         self._all = State(self._state, self._two, *others)
 

@@ -17,9 +17,9 @@ from typing import Any
 import platformdirs
 
 from .errors import ToolError
-from .files import passing_folder, temporary_folder
+from .files import new_folder, temporary_folder
 
-MOST_KEPT = 256 << 20
+MAX_KEPT = 256 << 20
 """Bytes of built files that are kept."""
 
 KERNELS = "kernels-"
@@ -46,7 +46,7 @@ def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]
                     os.utime(file)
                     return file
                 file.unlink()
-        with passing_folder(folder / f"building-{uuid.uuid4().hex}") as scratch:
+        with new_folder(folder / f"building-{uuid.uuid4().hex}") as scratch:
             product = build(scratch)
             file = folder / _file_name(name, suffix, product.read_bytes())
             product.chmod(0o700)
@@ -82,7 +82,7 @@ def _clear(folder: Path) -> None:
     for entry in sorted(built, key=lambda entry: entry.stat().st_mtime, reverse=True):
         files = [entry] if entry.is_file() else list(entry.rglob("*"))
         kept += sum(file.stat().st_size for file in files)
-        if kept > MOST_KEPT:
+        if kept > MAX_KEPT:
             entry.unlink() if entry.is_file() else shutil.rmtree(entry, ignore_errors=True)
 
 

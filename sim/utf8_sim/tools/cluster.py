@@ -22,7 +22,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from .cores import IMPORTED, Item, Result
+from .cores import PRELOAD, Item, Result
 from .errors import ToolError
 from .interrupts import interrupts_later
 from .programs import stay_in_group
@@ -49,7 +49,7 @@ class Cluster:
     def __init__(self, address: str, packages: Sequence[str]) -> None:
         need_packages("--cluster", [PACKAGE], EXTRA)
         self.address = _checked(address)
-        modules = {"utf8_hdl", "utf8_sim", *(name.partition(".")[0] for name in IMPORTED)}
+        modules = {"utf8_hdl", "utf8_sim", *(name.partition(".")[0] for name in PRELOAD)}
         self._names = (PACKAGE, *packages), sorted(modules)
         self._versions = versions(*self._names)
         self._context = ExitStack()
@@ -112,7 +112,7 @@ class Cluster:
 
         fresh, running, failure = iter(items), dict[Any, Item](), None
         # Sent with every item: Dask would rather use few workers than copy a result to many.
-        job = pickle.dumps((self._names, self._versions, sorted(IMPORTED), pickle.dumps(work)))
+        job = pickle.dumps((self._names, self._versions, sorted(PRELOAD), pickle.dumps(work)))
         completed = as_completed(loop=self._client.loop)
         try:
             while True:

@@ -25,7 +25,7 @@ from .programs import stay_in_group
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-IMPORTED: set[str] = set()
+PRELOAD: set[str] = set()
 """Modules that each new process imports first: what they register is known there as well."""
 
 SAFE_PATH = "PYTHONSAFEPATH"
@@ -85,7 +85,7 @@ def on_all_cores(
     prepare_cache()  # for all of them
     alive, hold_alive = context.Pipe(duplex=False)
     stack = ExitStack()  # with the temporary files of the processes, which are killed
-    first = alive, os.getcwd(), stack.enter_context(temporary_folder()), IMPORTED, work, items
+    first = alive, os.getcwd(), stack.enter_context(temporary_folder()), PRELOAD, work, items
     with _starting():
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
     try:

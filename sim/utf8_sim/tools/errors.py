@@ -9,9 +9,9 @@ class OutOfTime(ToolError):
     """A program did not end within its time limit."""
 
 
-class Refused(ValueError):
+class UsageError(ValueError):
     """Wrong usage, or a file that cannot be used; the message says which."""
 
 
-class WrongValue(Refused):
+class WrongValue(UsageError):
     """A value that a parameter cannot have; the message begins with the name of its option."""

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
-from .errors import Refused
+from .errors import UsageError
 from .interrupts import interrupts_later
 
 RUN = "utf8-hdl-run-"
@@ -105,7 +105,7 @@ def refusing(what: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise Refused(f"cannot {what}: {error.strerror}") from error
+        raise UsageError(f"cannot {what}: {error.strerror}") from error
 
 
 def _places(path: str) -> tuple[Path, Path | None]:
@@ -159,8 +159,8 @@ class _Sink(io.FileIO):
 
 
 @contextmanager
-def passing_folder(folder: Path) -> Iterator[Path]:
-    """A new folder for this user alone, which is removed when the block is left."""
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Create a folder that only this user can read; remove it at the end of the block."""
     atexit.register(shutil.rmtree, folder, ignore_errors=True)  # an interrupt comes at any time
     try:
         folder.mkdir(mode=0o700)
@@ -171,7 +171,7 @@ def passing_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A :func:`passing_folder` for temporary files, locked while this process lives.
+    """A :func:`new_folder` for temporary files, locked while this process lives.
 
     The next process that makes one removes the folders of killed processes: those without a lock.
     """
@@ -182,7 +182,7 @@ def temporary_folder() -> Iterator[Path]:
                 shutil.rmtree(leftover, ignore_errors=True)
     with ExitStack() as stack:
         while True:
-            folder = stack.enter_context(passing_folder(parent / f"{RUN}{uuid.uuid4().hex}"))
+            folder = stack.enter_context(new_folder(parent / f"{RUN}{uuid.uuid4().hex}"))
             with suppress(OSError):  # another process removed it, or there are no locks
                 stack.enter_context(_locked(folder, fcntl.LOCK_EX))
             if folder.exists():  # otherwise, another process removed it before it was locked

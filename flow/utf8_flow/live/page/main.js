@@ -3,7 +3,7 @@
 import { load } from "./engine.js";
 import { opinionOf, textOf } from "./opinion.js";
 import {
-  entryFor, EXAMPLES, hexOf, isLinked, linkOf, MOST_BYTES, possible, RULES, settingOf,
+  entryFor, EXAMPLES, hexOf, isLinked, linkOf, MAX_BYTES, possible, RULES, settingOf,
   textsOfCodePoints, textsOfHex,
 } from "./settings.js";
 import { characterOf } from "./run.js";
@@ -109,8 +109,8 @@ async function apply(change, ...sentences) {
     return;
   }
   const size = texts.reduce((sum, text) => sum + text.length, 0);
-  if (size > MOST_BYTES) {
-    refuse("error", `At most ${MOST_BYTES} values are simulated here, not ${size}.`);
+  if (size > MAX_BYTES) {
+    refuse("error", `At most ${MAX_BYTES} values are simulated here, not ${size}.`);
     return;
   }
   const { file } = entry;
@@ -277,8 +277,8 @@ function chooseComponent(component) {
 }
 
 async function takeFile(file) {
-  const bytes = new Uint8Array(await file.slice(0, MOST_BYTES).arrayBuffer());
-  const cut = file.size > bytes.length && `Of ${file.name} the first ${MOST_BYTES} bytes are here.`;
+  const bytes = new Uint8Array(await file.slice(0, MAX_BYTES).arrayBuffer());
+  const cut = file.size > bytes.length && `Of ${file.name} the first ${MAX_BYTES} bytes are here.`;
   const component = takesCodePoints(setting.component) ? "decoder" : setting.component;
   apply({ component, source: { kind: "hex", value: hexOf(bytes) }, cycle: 0 }, cut);
 }

@@ -1,6 +1,6 @@
 // A whole run of a design, kept with every pin in every cycle, and what can be read from it.
 
-import { MOST_CYCLES } from "./settings.js";
+import { MAX_CYCLES } from "./settings.js";
 
 const REPLACEMENT = "\uFFFD";
 
@@ -37,7 +37,7 @@ export function run(simulation, { items, count }, gaps, stalls) {
   const parts = [];
   let [accepted, quiet, cycles, moved, size] = [0, 0, 0, 0, 64];
   simulation.restart();
-  while (quiet <= description.longest_gap && cycles < MOST_CYCLES) {
+  while (quiet <= description.longest_gap && cycles < MAX_CYCLES) {
     const side = (set) => Array.from({ length: size }, (_, n) => set.has(cycles + n));
     const rest = Object.fromEntries(simulation.inputs.map((pin) =>
       [pin.name, items[pin.name].slice(accepted * pin.widths.length,

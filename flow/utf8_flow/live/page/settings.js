@@ -26,8 +26,8 @@ export const EXAMPLES = [
 ];
 
 // Cycles from 0, as many as the page simulates at most, and bytes that it takes.
-export const MOST_CYCLES = 1 << 18;
-export const MOST_BYTES = 1 << 16;
+export const MAX_CYCLES = 1 << 18;
+export const MAX_BYTES = 1 << 16;
 
 // Characters of the input in a link. Each step writes the link, and a browser takes long for a
 // long one.
@@ -83,7 +83,7 @@ function cyclesOf(ranges) {
   const cycles = new Set();
   for (const range of ranges.split(",").filter(Boolean)) {
     const [, from, to = from] = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(range) ?? [];
-    if (from === undefined || +to < +from || +to >= MOST_CYCLES)
+    if (from === undefined || +to < +from || +to >= MAX_CYCLES)
       throw new Error(`cycles are like 3-5,9, not "${range}"`);
     for (let cycle = +from; cycle <= +to; ++cycle) cycles.add(cycle);
   }

@@ -431,7 +431,11 @@ class Packing:
         stored = self.probes.stored
         for first in range(0, self.lanes, self._together):
             chunk = credit.chunk()
-            places = [chunk.copy(f"{bank}_place", aim[f"{bank}_place"]) for bank in BANKS]
+            # Without a reset, which would have a long way here. The memory is empty after a reset,
+            # so a write to any address is harmless.
+            places = [
+                chunk.copy(f"{bank}_place", aim[f"{bank}_place"], reset_less=True) for bank in BANKS
+            ]
             for lane in range(first, min(first + self._together, self.lanes)):
                 writes = []
                 for bank in BANKS:

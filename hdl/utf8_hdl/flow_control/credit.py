@@ -190,12 +190,9 @@ class Chunk:
         """The read addresses, and with two banks the flag that selects the odd one."""
         return Cat(*self._reads.values(), self._odd if self._odd is not None else Const(0, 0))
 
-    def copy(self, of: str, coming: Value) -> Signal:
-        """A copy of a register that controls writing: see :meth:`.Stage.copy`.
-
-        It needs no reset: the memory is empty in the cycle after a reset, so a write is harmless.
-        """
-        register: Signal = self._registers.copy(of, coming)
+    def copy(self, of: str, coming: Value, *, reset_less: bool = False) -> Signal:
+        """A copy of a register that controls writing: see :meth:`.Stage.copy`."""
+        register: Signal = self._registers.copy(of, coming, reset_less=reset_less)
         return register
 
     def memory(self, value: Value, writes: list[Value], places: list[Value]) -> Value:

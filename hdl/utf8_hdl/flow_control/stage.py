@@ -107,12 +107,12 @@ class Stage:
         assert self._previous is not None
         return self.load(**{name: self._previous[name] for name in names})
 
-    def copy(self, name: str, value: Any) -> Any:
+    def copy(self, name: str, value: Any, *, reset_less: bool = True) -> Any:
         """Create a register that synthesis does not merge with others of the same next value.
 
-        It is loaded in every cycle, and has no reset.
+        It is loaded in every cycle.
         """
         value = Value.cast(value)
-        register = self.signal(name, len(value), reset_less=True)
+        register = self.signal(name, len(value), reset_less=reset_less)
         self.m.d.sync += register.eq(unmerged(value, register))
         return register

@@ -57,9 +57,9 @@ class Transcoder(Design):
        offered in every cycle. A text never has more output beats than input beats.
     2. Latency: a full beat can be output once the unit after it has come. If the beat with that
        unit is the last of its text, the full beat is at the output 23 cycles after that beat was
-       accepted; otherwise 22 cycles after the beat after it was accepted. The last beat of a text
-       is at the output 24 cycles after the text's last input beat was accepted. Cycles in which the
-       output stalls are not counted.
+       accepted; otherwise 22 cycles after the next beat of the text was accepted. The last beat of
+       a text is at the output 24 cycles after the text's last input beat was accepted. Cycles in
+       which the output stalls are not counted.
     3. The output is that of CPython's ``bytes.decode(source, "replace").encode(target)``, and for
        UTF-8 and UTF-16 sources also that of WHATWG's decoders. All beats are full except those with
        ``last``. Each text ends with ``last``, if need be in a beat without bytes; ``error`` is set

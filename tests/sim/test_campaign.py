@@ -30,11 +30,12 @@ from utf8_sim.campaign import (
 from utf8_sim.components.decoder import decoder_campaign
 from utf8_sim.components.encoder import value_classes
 from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.engines.engine import IDLE_ROWS
 from utf8_sim.golden.decoder import DecoderModel
 from utf8_sim.golden.encoder import encode_as
 from utf8_sim.golden.model import feed_all
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import Stimulus
+from utf8_sim.stimulus import LAST, Stimulus
 
 profiles = pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 
@@ -184,6 +185,27 @@ def test_a_cover_point_is_empty_without_its_stimuli(design, left_out, empty):
     names = [left_out] if isinstance(left_out, str) else left_out
     gaps = campaign_coverage(engine, modes, names).gaps()
     assert any(gap.startswith(empty) for gap in gaps)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [Decoder(), Encoder(), WideDecoder(lanes=2), Validator(lanes=4), Compactor(lanes=4)],
+    ids=lambda design: type(design).__name__,
+)
+def test_idle_payloads_half_hostile(design):
+    """The first half of the payloads on an idle bus are the first hostile inputs."""
+    engine = AmaranthEngine(design)
+    hostile = {name: column[:IDLE_ROWS] for name, column in engine._idle_payloads.items()}
+    assert {len(column) for column in engine._idle_payloads.values()} == {2 * IDLE_ROWS}
+    first = next(
+        inputs
+        for inputs in engine.items(
+            Stimulus(engine.component.hostile(design, np.random.default_rng(0)))
+        )
+        if len(inputs[LAST])
+    )
+    for name, column in hostile.items():
+        assert np.array_equal(column, first[name][:IDLE_ROWS])
 
 
 def test_coverage_counts_what_a_trace_shows():

@@ -1,4 +1,4 @@
-"""Simulation engines: stimulus in, trace out. They judge nothing; :mod:`utf8_sim.lockstep` does."""
+"""Simulation engines turn a stimulus into a trace; :mod:`utf8_sim.lockstep` checks the trace."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
@@ -18,33 +18,33 @@ WATCHDOG = 96
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
 
 BLOCK = 32
-"""A window divides into blocks of so many cycles. No run ends while each accepts an input."""
+"""Cycles of the blocks of a window. No run ends while each block accepts an input."""
 
 assert 2 * BLOCK <= WATCHDOG
 
 LEAST_WINDOW = 1024
-"""Cycles in a window of a short run, if the engine's are longer."""
+"""Minimum number of cycles in a window, if the engine's windows are longer."""
 
 IDLE_ROWS = 512
-"""At most so many payloads for idle cycles of each kind: random ones and hostile ones."""
+"""Maximum number of payloads for idle cycles of each kind: random and hostile."""
 
 IDLE_ORDER = 4099
-"""After so many cycles the same idle payloads come again: a prime, so that no period fits it."""
+"""Cycles after which the idle payloads repeat: a prime, so no multiple of another period."""
 
 NATIVE = resources.files(__package__) / "native"
-"""What is compiled or interpreted together with a design."""
+"""The sources that are compiled or interpreted together with a design."""
 
 
 class DesignError(Exception):
-    """The design broke a rule of its ports, so that its simulation cannot go on.
+    """The design broke a rule of its ports, so its simulation cannot continue.
 
-    It has not accepted an input for a long time although its consumer is ready, or gives outputs
-    without an end, or drives X or Z.
+    It accepted no input for a long time although its consumer was ready, or it produces outputs
+    without end, or it drives X or Z.
 
     Attributes
     ----------
     label : str
-        What it did, in a word.
+        The failure, in a word.
     """
 
     label = ""
@@ -59,21 +59,21 @@ class UndefinedError(DesignError):
 
 
 class ModelError(DesignError):
-    """The golden model failed, so that nothing can be compared with it."""
+    """The golden model failed, so nothing can be compared with it."""
 
     label = "GOLDEN MODEL"
 
 
 LOOKED_AT = RESET, "i.valid", "i.ready", "o.valid", "o.ready"
-"""Pins that say when a run is over."""
+"""Pins that determine the end of a run."""
 
 
 class EndDetector:
-    """When a run is over: all input is accepted and no more output comes, or nothing moves.
+    """Detects the end of a run: all input is accepted and no more output follows, or a hang.
 
-    No more output comes if none did for as long as one can take, while the consumer was ready. If
-    the run is ``over`` because nothing moves, ``hang`` says what no longer does. ``stuck`` counts
-    cycles in which something could have moved, since an input was accepted.
+    No more output follows if none appeared for the longest possible gap while the consumer was
+    ready. If the run is ``over`` because the design hangs, ``hang`` is the reason. ``stuck`` counts
+    the cycles since an input was accepted in which progress was possible.
     """
 
     def __init__(self, timing: Timing) -> None:
@@ -83,11 +83,11 @@ class EndDetector:
         self.hang: str | None = None
 
     def restart(self) -> None:
-        """An input was accepted, and nothing has counted since."""
+        """Restart all counts: an input was accepted."""
         self._quiet = self.stuck = 0
 
     def note(self, levels: tuple[int, ...], more: bool) -> None:
-        """Take in one cycle: :data:`LOOKED_AT` in it, and whether there is input left after it."""
+        """Process a cycle: its levels of :data:`LOOKED_AT`; ``more`` if input is left after it."""
         reset, offered, i_ready, o_valid, o_ready = levels
         if reset or (offered and i_ready):
             self.restart()
@@ -106,12 +106,12 @@ class EndDetector:
 
 
 class Plan(NamedTuple):
-    """What drives a simulation for as many cycles as there are ``gaps``.
+    """The stimulus of a simulation for ``len(gaps)`` cycles.
 
-    In a cycle of ``gaps`` the producer stalls, in one of ``stalls`` the consumer; in one of
-    ``resets`` reset is active. ``items`` are the inputs that may be offered, first those that were
-    and are not accepted. In a cycle in which none is offered the payload is a row of ``idle``, by
-    its number in ``idle_rows``; with a number below 0 it stays as it was in the cycle before.
+    The producer stalls in cycles where ``gaps`` is true, the consumer where ``stalls`` is; reset is
+    active where ``resets`` is. ``items`` are the inputs that may be offered, from the first input
+    that was not accepted yet. In a cycle without an offer, the payload is the row of ``idle`` whose
+    number is in ``idle_rows``; with a negative number, it does not change.
 
     If the plan is ``exact``, each cycle has an item of its own, offered or not, accepted or not.
     """
@@ -126,38 +126,39 @@ class Plan(NamedTuple):
 
     @property
     def item_count(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return len(self.items[LAST])
 
 
 class Simulation(Protocol):
-    """A design under simulation, at some cycle of its life, and the other side of its pins.
+    """A simulated design in its current cycle, with the producer and the consumer at its pins.
 
-    An input is offered unless the producer stalls; once offered it stays until it is accepted.
+    An input is offered unless the producer stalls; once offered, it stays until it is accepted.
     """
 
     def window(self, plan: Plan) -> Trace:
-        """Simulate the cycles of a plan; they may be fewer if the run ends in them."""
+        """Simulate the cycles of a plan, or fewer if the run ends in them."""
         ...
 
 
 class Engine(Subject, ABC):
-    """Something that simulates a design, its subject."""
+    """Simulates a design, its subject."""
 
     name: str
 
     window: int
-    """Cycles in one window of a trace; fewer of a design with lanes, or in a short run."""
+    """Cycles in one window of a trace; fewer for a design with lanes, or in a short run."""
 
     @abstractmethod
     def start(self) -> AbstractContextManager[Simulation]:
         """A simulation at its first cycle after reset."""
 
     def run(self, stimulus: Stimulus | Table) -> Generator[Trace, None, None]:
-        """Simulate from reset until all input is accepted and no more output comes.
+        """Simulate from reset until all input is accepted and no more output follows.
 
-        It may be over before, after the cycles of the stimulus; of a table, all are simulated. If
-        the design stops moving or drives X or Z, a `DesignError` comes after the last window.
+        The run ends earlier after the cycles of the stimulus, if these are limited. All cycles of a
+        table are simulated. If the design hangs or drives X or Z, `DesignError` is raised after the
+        last window.
         """
         with self.start() as simulation:
             if isinstance(stimulus, Table):
@@ -166,7 +167,7 @@ class Engine(Subject, ABC):
                 yield from self._driven(simulation, stimulus)
 
     def _replayed(self, simulation: Simulation, table: Table) -> Iterator[Trace]:
-        """The cycles of a table."""
+        """Simulate the cycles of a table."""
         for begin in range(0, len(table), self.window):
             rows = slice(begin, begin + self.window)
             columns = {name: column[rows] for name, column in table.columns.items()}
@@ -197,7 +198,7 @@ class Engine(Subject, ABC):
             raise HangError(ending.hang)
 
     def _idle_order(self, seed: int | tuple[int, ...]) -> np.ndarray:
-        """Which idle payload each cycle shows; a third of them what was there before."""
+        """Number of the idle payload of each cycle; a third of them keep the payload before."""
         count = len(self._idle_payloads[LAST])
         order = np.random.default_rng(seed).integers(-count // 2, count, IDLE_ORDER)
         return order.clip(-1).astype(np.int32)
@@ -205,7 +206,7 @@ class Engine(Subject, ABC):
     def _idle_at(
         self, given: Columns | None, order: np.ndarray, first: int, cycles: int
     ) -> tuple[Columns, np.ndarray]:
-        """Payloads for idle cycles, and which of them those from a cycle on show."""
+        """Payloads for idle cycles, and their numbers in ``cycles`` cycles from ``first`` on."""
         idle = self._idle_payloads
         numbers = np.resize(np.roll(order, -first), cycles)
         if given is None or first >= len(given[LAST]):
@@ -220,11 +221,11 @@ class Engine(Subject, ABC):
     def _idle_payloads(self) -> Columns:
         """Payloads for idle cycles: half of them hostile inputs, half random levels.
 
-        A design must not look at them, so many of them look like valid inputs.
+        Many look like valid inputs, because a design must ignore them.
         """
         generator = np.random.default_rng(0)
         pieces = self.component.hostile(self.design, generator)
-        hostile = next(iter(self.items(Stimulus(pieces))))
+        hostile = next(items for items in self.items(Stimulus(pieces)) if len(items[LAST]))
         return {
             pin.name: np.concatenate(
                 [hostile[pin.name][:IDLE_ROWS], random_column(pin, IDLE_ROWS, generator)]
@@ -240,13 +241,13 @@ class Engine(Subject, ABC):
 
     @staticmethod
     def _end(ending: EndDetector, trace: Trace, more: bool) -> int:
-        """How many of the cycles belong to the run: those are looked at in which it may end."""
+        """The number of cycles that belong to the run. Only cycles that may end it are examined."""
         is_accepted = trace.is_accepted
         restarts = is_accepted | trace[RESET].view(bool)
         blocks = np.arange(0, len(trace), BLOCK)
         accepts = np.logical_or.reduceat(is_accepted, blocks)
-        # Nothing ends in a block that accepts an input if those beside it do so too, and what
-        # counts after it began in the next one.
+        # No run ends in a block that accepts an input if the blocks before and after it also do,
+        # and the counts that matter after it began in the next block.
         accepts = np.concatenate([[ending.stuck <= BLOCK], accepts, [False]])
         is_looked_at = ~(accepts[:-2] & accepts[1:-1] & accepts[2:])
         stretch = np.cumsum(np.append(False, is_looked_at[1:] & ~is_looked_at[:-1]))
@@ -273,7 +274,7 @@ class Engine(Subject, ABC):
 
 
 class _Inputs:
-    """The inputs that were not accepted yet, read as they are needed."""
+    """The inputs that were not accepted yet, read on demand."""
 
     def __init__(self, items: Iterator[Columns], interface: Interface) -> None:
         self._items = items
@@ -281,7 +282,7 @@ class _Inputs:
         self._size = 0
 
     def upcoming(self, count: int) -> Columns:
-        """The next so many inputs; fewer if there are no more."""
+        """The next ``count`` inputs, or fewer at the end."""
         parts = [self._columns]
         while self._size < count and (part := next(self._items, None)):
             parts.append(part)

@@ -1,20 +1,21 @@
-"""Check certificates: that the output of a circuit is low in every cycle of every run.
+"""Check certificates: the output of a circuit is low in every cycle of every run.
 
     python utf8_check.py FILE|FOLDER...
 
-A certificate is two files. NAME.aag is the circuit, AIGER in ASCII: and-gates, and registers that
-begin as it says. NAME.inv is an invariant: clauses over the names of its registers. It is confirmed
-if a solver finds nothing that contradicts one of these:
+A certificate is two files. NAME.aag is the circuit in ASCII AIGER: and-gates, and registers with
+initial levels. NAME.inv is an inductive invariant: clauses over the names of the registers. The
+certificate is confirmed if a solver proves that these have no counterexample:
 
-1. the initial states satisfy every clause;
-2. from a state that satisfies all of them each step leads to one that does, whatever the inputs;
-3. in a state that satisfies all of them the output is low, whatever the inputs.
+1. The initial states satisfy every clause.
+2. From a state that satisfies all clauses, each step leads to such a state, for all inputs.
+3. In a state that satisfies all clauses, the output is low, for all inputs.
 
-So every state that is reached satisfies the clauses, and the output is low in it. How the clauses
-were found does not matter. Of the project that this program belongs to it uses nothing: it can be
-copied and run alone. All that it needs is the solver, CaDiCaL of python-sat.
+So every reachable state satisfies the clauses, and the output is low in it. It does not matter how
+the clauses were found. This program uses no other part of its project: it can be copied and run
+alone. It needs only the solver, CaDiCaL of python-sat.
 
-The exit status is 0 if all are confirmed, 1 if one is refused, 2 if one cannot be read.
+The exit status is 0 if all certificates are confirmed, 1 if one is refused, 2 if one cannot be
+read.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ except ImportError as missing:
 NUMBER = "(?:0|[1-9][0-9]{0,8})"
 
 Clause = list[int]
-"""Literals, one of which must be true. One of the solver is a variable, or minus a variable."""
+"""A disjunction of literals. A literal of the solver is a variable, or minus a variable."""
 
 
 class Unreadable(Exception):
@@ -43,23 +44,23 @@ class Unreadable(Exception):
 
 
 class UsageError(Exception):
-    """The certificate is wrong: what is not so."""
+    """The certificate is wrong; the message is the reason."""
 
 
 class Circuit(NamedTuple):
-    """A circuit in AIGER's literals: twice a variable, and one more if it is inverted.
+    """A circuit in AIGER's literals: twice a variable, plus one if it is inverted.
 
-    Variable 0 is false. Behind it are inputs, registers and gates, in this order.
+    Variable 0 is false. Inputs, registers and gates follow, in this order.
     """
 
-    registers: dict[int, tuple[int, int]]  # by its literal: what it takes next, and begins with
-    gates: dict[int, tuple[int, int]]  # by its literal: what it is the conjunction of
+    registers: dict[int, tuple[int, int]]  # by literal: the next and the initial level
+    gates: dict[int, tuple[int, int]]  # by literal: the operands of the conjunction
     output: int
     names: dict[str, int]  # literals of registers
-    behind: int  # the first literal that is not used
+    behind: int  # the first unused literal
 
 
-# --- reading: what is not exactly as described is refused -----------------------------------------
+# --- reading: any deviation from the format is refused --------------------------------------------
 
 
 def read_lines(path: Path) -> tuple[list[str], str]:
@@ -75,18 +76,18 @@ def read_lines(path: Path) -> tuple[list[str], str]:
 
 
 def numbers(line: str, what: str, count: str) -> list[int]:
-    """The numbers on a line; how many, a regular expression says."""
+    """The numbers on a line: one, and ``count`` more, a quantifier of a regular expression."""
     if not re.fullmatch(f"{NUMBER}(?: {NUMBER}){{{count}}}", line):
         raise Unreadable(f"{what} cannot be {line[:40]!r}")
     return [int(word) for word in line.split(" ")]
 
 
 def parse_circuit(lines: list[str]) -> Circuit:
-    """The circuit that an AIGER file describes."""
+    """Parse an AIGER file."""
     kind, _, counts = lines[0].partition(" ")
     if kind != "aag":
         raise Unreadable("the circuit must be AIGER in ASCII, which begins with 'aag'")
-    # More counts would be those of bad states, constraints, justice and fairness.
+    # Further counts would be for bad states, constraints, justice and fairness.
     highest, inputs, registers, outputs, gates = numbers(counts, "what follows 'aag'", "4")
     if outputs != 1 or highest != inputs + registers + gates:
         raise Unreadable("the circuit must have one output, and all its variables must be defined")
@@ -122,7 +123,7 @@ def parse_circuit(lines: list[str]) -> Circuit:
 
 
 def parse_names(lines: Iterable[str], counts: dict[str, int]) -> list[str]:
-    """The names of the registers, from what is behind a circuit up to the comment."""
+    """The names of the registers, from the lines between the circuit and the comment."""
     names: dict[str, str] = {}
     for line in lines:
         if line == "c":
@@ -154,21 +155,21 @@ def parse_invariant(lines: list[str], digest: str, names: dict[str, int]) -> lis
     return [[names[name] + inverted for name, inverted in clause] for clause in clauses[3:]]
 
 
-# --- the three questions --------------------------------------------------------------------------
+# --- the three conditions -------------------------------------------------------------------------
 
 
 def of_solver(literal: int) -> int:
-    """A literal of the circuit as one of the solver, whose variables begin with 1."""
+    """A literal of the circuit as a literal of the solver, whose variables begin with 1."""
     return -(literal // 2 + 1) if literal % 2 else literal // 2 + 1
 
 
 def all_of(own: int, literals: list[int]) -> list[Clause]:
-    """What says of literals of the solver: the first is true if, and only if, all others are."""
+    """Clauses over literals of the solver: ``own`` is true if and only if all others are."""
     return [[own, *(-each for each in literals)], *([-own, each] for each in literals)]
 
 
 def broken(clauses: list[Clause], behind: int) -> list[Clause]:
-    """What says that one of these is not satisfied. It has variables of its own, behind others."""
+    """Clauses that require a false clause among these. New variables begin with ``behind``."""
     own = range(behind, behind + len(clauses))
     said = [list(own)]
     for which, clause in zip(own, clauses, strict=True):
@@ -177,18 +178,18 @@ def broken(clauses: list[Clause], behind: int) -> list[Clause]:
 
 
 def contradict(*parts: list[Clause]) -> bool:
-    """Whether the solver shows that no levels satisfy all clauses."""
+    """True if the solver proves that no levels satisfy all clauses."""
     with Cadical195() as solver:
         for part in parts:
             solver.append_formula(part)
         try:
             return solver.solve() is False  # it would be None if the solver gave up
-        except pysolvers.error as interrupted:  # it hears of Ctrl-C first
+        except pysolvers.error as interrupted:  # the solver catches Ctrl-C first
             raise KeyboardInterrupt from interrupted
 
 
 def check(circuit: Circuit, clauses: list[Clause]) -> None:
-    """Refuse clauses that do not show that the output is low in every cycle."""
+    """Refuse clauses that do not prove that the output is low in every cycle."""
     behind = of_solver(circuit.behind)
     begins = [
         [of_solver(own ^ 1 ^ initial)]
@@ -215,7 +216,7 @@ def check(circuit: Circuit, clauses: list[Clause]) -> None:
 
 
 def certificates(places: Iterable[str]) -> list[Path]:
-    """The certificates that are named, by one of their files or by a folder, without an ending."""
+    """The paths, without extension, of the certificates named by a file or a folder."""
     found: list[Path] = []
     for place in map(Path, places):
         files = sorted(place.iterdir()) if place.is_dir() else [place]
@@ -229,7 +230,7 @@ def certificates(places: Iterable[str]) -> list[Path]:
 
 
 def verdict(certificate: Path) -> tuple[bool, str]:
-    """Whether a certificate is confirmed, and what there is to say."""
+    """True if a certificate is confirmed; and the verdict in words."""
     begin = time.monotonic()
     try:
         lines, digest = read_lines(certificate.with_name(f"{certificate.name}.aag"))
@@ -247,7 +248,7 @@ def verdict(certificate: Path) -> tuple[bool, str]:
 
 
 def main(places: list[str]) -> int:
-    """Check certificates, and print a line about each; the exit status."""
+    """Check certificates, and print a line about each; return the exit status."""
     status = 0
     try:
         for certificate in certificates(places):

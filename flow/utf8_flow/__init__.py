@@ -1,7 +1,7 @@
 """Command line and tool flows of utf8-hdl.
 
-Every name is imported when it is first used, because the command line has to be ready for signals
-before it imports what takes a while.
+Every name is imported when it is first used, because the command line must be ready for signals
+before slow imports.
 """
 
 from importlib import import_module

@@ -26,7 +26,7 @@ def main() -> int:
 
         output.guard_standard_output()
         return session.main()
-    except Exception as error:  # a package that it needs is not there, or of another version
+    except Exception as error:  # a required package is missing, or of another version
         print(f"utf8-hdl: {unexpected(error)}", file=sys.stderr)
         return UNEXPECTED
     finally:
@@ -37,16 +37,16 @@ def main() -> int:
 def _open_standard_streams() -> None:
     """Open the standard streams that are closed.
 
-    Otherwise the next file that is opened gets the number of one, and messages go into that file.
+    Otherwise the next opened file would get the number of such a stream, and receive messages.
     Standard output stays unwritable, because its data would be lost.
     """
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, mode), True)  # it takes the lowest free number
+            os.set_inheritable(os.open(os.devnull, mode), True)  # gets the lowest free number
     if sys.stderr is None:
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - to the end
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - until the process ends
 
 
 def _end(number: int, _frame: object) -> None:

@@ -1,4 +1,4 @@
-"""The designs of all components: which there are, how they are named, how they are made."""
+"""The designs of all components: their options, their names, and lists of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,22 +12,22 @@ from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.words import plural
 
 ROW = "component", "compact", "lanes", "own"
-"""What results of proofs and of synthesis have of a design, beside the name of its profile."""
+"""The fields of a design in results of proofs and of synthesis, besides its profile's name."""
 
 LANES_TRIED = 8
-"""Lanes of components that may have any number of them, where all designs are tried."""
+"""Number of lanes when all designs are tried, for components with the option `--lanes`."""
 
 LANES_OF_SMALL = 4
-"""Lanes of a design that is small and yet takes every encoding form."""
+"""Number of lanes of a small design that still accepts every encoding form."""
 
 
 @dataclass(frozen=True)
 class DesignSpec:
-    """A design: a component as one may have it, and its profile.
+    """A design: a component with the values of its options, and its profile.
 
-    It has a single register stage if ``compact``. ``own`` are the values of the component's own
-    options, by name, as JSON can hold them. They may be given as a mapping, in which other names
-    are ignored, and ``None`` is the default.
+    It has a single register stage if ``compact``. ``own`` are the values of the component-specific
+    options, by name, in types of JSON. They may be passed as a mapping, in which other names are
+    ignored, and ``None`` selects the default.
     """
 
     component: str
@@ -43,7 +43,7 @@ class DesignSpec:
 
     @classmethod
     def of(cls, design: Any) -> "DesignSpec":
-        """That of a design."""
+        """The specification of a design."""
         name = component_of(design).name
         options = COMPONENTS[name].command_line.own
         return cls(
@@ -56,23 +56,23 @@ class DesignSpec:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> "DesignSpec":
-        """That of :meth:`row`, with the rules of ``unicode``."""
+        """The specification of a :meth:`row`, with the rules of ``unicode``."""
         return cls(**{name: row[name] for name in ROW if name in row})
 
     def row(self) -> dict[str, Any]:
-        """All but the profile, as JSON can hold it."""
+        """All fields except the profile, in types of JSON."""
         row = {name: getattr(self, name) for name in ROW}
         return row | {"own": dict(self.own)}
 
     @property
     def entry(self) -> Component:
-        """What is special about the design."""
+        """The component, or its variant with lanes if the design has several."""
         entry = COMPONENTS[self.component]
         return (self.lanes > 1 and entry.laned) or entry
 
     @property
     def name(self) -> str:
-        """What reports call it, whatever lanes it has."""
+        """The name in reports, without the number of lanes."""
         words = ["compact"] * self.compact + [self.component]
         for option, *values in self._own_words:
             words += [option[2:].replace("-", " ")] if values else ["with", option]
@@ -81,22 +81,22 @@ class DesignSpec:
 
     @property
     def label(self) -> str:
-        """What reports call it; for its rules see `rules`."""
+        """The name in reports, with the number of lanes; its rules are separate, in `rules`."""
         return f"{self.name}, {plural(self.lanes, 'lane')}" if self._has_lanes else self.name
 
     @property
     def rules(self) -> str:
-        """The name of its profile."""
+        """The name of its profile, with the rules that are overridden."""
         return short_name(self.profile)
 
     @property
     def options(self) -> list[str]:
-        """The words of the command line for it, without its profile."""
+        """The command-line words for the design, without its profile."""
         return self.options_but("")
 
     def options_but(self, option: str) -> list[str]:
         """The same without an option."""
-        is_first = self.component == next(iter(COMPONENTS))  # that needs no option
+        is_first = self.component == next(iter(COMPONENTS))  # the default component
         words = [] if is_first else [["--component", self.component]]
         words += [["--compact"]] if self.compact else []
         words += self._own_words
@@ -105,7 +105,7 @@ class DesignSpec:
 
     @property
     def words(self) -> list[str]:
-        """The words of the command line for it and its profile."""
+        """The command-line words for the design and its profile."""
         words = self.options
         if self.profile.name != UNICODE.name:
             words += ["--profile", self.profile.name]
@@ -115,23 +115,23 @@ class DesignSpec:
 
     @property
     def used_options(self) -> frozenset[str]:
-        """The options that not every component has, and that have an effect on this one."""
+        """The options that not every component has, and that have an effect on this design."""
         return self.entry.command_line.every_option - self.entry.idle_options(dict(self.own))
 
     @property
     def _own_words(self) -> list[list[str]]:
-        """The words on the command line for each of its own options that needs some."""
+        """The command-line words for each component-specific option that needs any."""
         values = dict(self.own)
         options = COMPONENTS[self.component].command_line.own
         return [words for each in options if (words := each.words(values[each.name]))]
 
     @property
     def _has_lanes(self) -> bool:
-        """True if their number is part of its name: not that of a byte decoder."""
+        """True if the number of lanes is part of the name: not for a decoder with one lane."""
         return max(self.lanes, COMPONENTS[self.component].command_line.lanes) > 1
 
     def under(self, profile: Profile) -> "DesignSpec":
-        """The same with a profile, as far as that has an effect, and what is usual otherwise."""
+        """The same with a profile. Rules without effect have their usual values."""
         if not self.used_options & RULES:
             profile = UNICODE
         elif "--error-span" not in self.used_options:
@@ -139,7 +139,7 @@ class DesignSpec:
         return replace(self, profile=profile)
 
     def make(self, profile: Profile | None = None) -> Any:
-        """The design, perhaps with another profile; it is refused if there is none like that."""
+        """Make the design, by default with its profile; a `UsageError` if that is impossible."""
         entry = COMPONENTS[self.component]
         options: dict[str, Any] = {"compact": True} if self.compact else {}
         if self._has_lanes:
@@ -153,7 +153,7 @@ class DesignSpec:
 
 
 def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
-    """The options that a profile needs besides the one of its name, and their values."""
+    """The options that a profile needs besides its name, and their values."""
     usual = PROFILES[profile.name]
     for rule in ("surrogates", "noncharacters"):
         accepts = getattr(profile, f"accept_{rule}")
@@ -164,7 +164,7 @@ def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
 
 
 def short_name(profile: Profile) -> str:
-    """A profile by its name and the rules in which it differs from the one of that name."""
+    """The name of a profile, and the rules in which it differs from the profile of that name."""
     words = [profile.name]
     for rule, value in overrides(profile):
         words.append(value if rule == "error-span" else f"{rule} {value}ed")
@@ -172,7 +172,7 @@ def short_name(profile: Profile) -> str:
 
 
 def designs() -> list[DesignSpec]:
-    """Each component as it is by default, compact, and with lanes; with the rules of `unicode`."""
+    """Each component by default, compact, and with lanes; with the rules of `unicode`."""
     found = []
     for name, entry in COMPONENTS.items():
         options, lanes = entry.command_line.options, entry.command_line.lanes
@@ -185,7 +185,7 @@ def designs() -> list[DesignSpec]:
 
 
 def small_designs() -> list[DesignSpec]:
-    """The designs with few lanes that are proved where all are proved."""
+    """The designs with few lanes that are proved when all designs are proved."""
     return [
         DesignSpec(name, lanes=LANES_OF_SMALL, own=own)
         for name, entry in COMPONENTS.items()
@@ -194,7 +194,7 @@ def small_designs() -> list[DesignSpec]:
 
 
 def possible(wanted: Iterable[DesignSpec]) -> list[DesignSpec]:
-    """The designs that can be made, each once; it is refused if none can."""
+    """The designs that can be made, without duplicates; a `UsageError` if none can."""
     found: dict[DesignSpec, None] = {}
     refusals = []
     for spec in wanted:
@@ -210,7 +210,7 @@ def possible(wanted: Iterable[DesignSpec]) -> list[DesignSpec]:
 
 
 def idle_options(chosen: Iterable[DesignSpec]) -> frozenset[str]:
-    """Options that have no effect on any of some designs; if there are none, all have."""
+    """Options that have no effect on any of some designs; empty without designs."""
     used = [spec.used_options for spec in chosen]
     every = (entry.command_line.every_option for entry in COMPONENTS.values())
     return frozenset().union(*every).difference(*used) if used else frozenset()

@@ -1,4 +1,4 @@
-"""What is said of an error that nobody expected: a mistake in this program, not in its use."""
+"""The message for an unexpected error, which is a bug in this program."""
 
 import os
 import traceback
@@ -7,11 +7,11 @@ UNEXPECTED = 70
 """The exit status: EX_SOFTWARE of ``sysexits.h``. 1 is that of a difference."""
 
 TRACEBACK = "UTF8_HDL_TRACEBACK"
-"""The environment variable that asks for all of it."""
+"""The environment variable that enables the traceback."""
 
 
 def unexpected(error: BaseException) -> str:
-    """A line about an error, after its traceback if that is asked for."""
+    """A line about an error, after its traceback if that is enabled."""
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
         hint = "please report it with this traceback"

@@ -1,4 +1,4 @@
-"""What the commands print: where it goes, progress, the verdict."""
+"""The output of the commands on the terminal: consoles, progress, lines of reports."""
 
 import sys
 import threading
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FIRST_LINE = 5.0
-"""Seconds after which work that goes on is long, and says what it is,"""
+"""Seconds before the first progress line, without a terminal."""
 
 NEXT_LINE = 60.0
-"""and between two lines about how far it has come, where there is no terminal."""
+"""Seconds between later progress lines."""
 
 DEFAULT_WIDTH = 80
 
@@ -27,20 +27,20 @@ INTERRUPTED = 130
 
 
 class VerificationFailed(Exception):
-    """Something is wrong with the hardware, and all that there is to say has been said."""
+    """The hardware failed verification. The report is already printed."""
 
 
 class Interrupted(Exception):
-    """An interrupted run has said how far it came."""
+    """A run was interrupted. Its progress is already printed."""
 
 
 def visible(text: str) -> str:
-    """A text on one line that does nothing to a terminal: what cannot be printed is escaped."""
+    """Escape non-printable characters: the text is one line, and cannot control a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def console(file: TextIO) -> "Console":
-    """A console on a stream; Rich would print nothing at all to one of width 0 (`COLUMNS=0`)."""
+    """A console on a stream. Its width is not 0 (`COLUMNS=0`): Rich would print nothing."""
     from rich.console import Console  # noqa: PLC0415 - help and errors need no Rich
 
     made = Console(file=file, highlight=False)
@@ -56,8 +56,8 @@ def report_console(outputs: dict[str, str | None] | None = None) -> "Console":
 
 @contextmanager
 def progress_bar() -> Iterator["Progress"]:
-    """A progress bar on standard error; in a file or a pipe, now and then a line if it is long."""
-    from rich import progress as rich  # noqa: PLC0415 - it takes long, and not all show one
+    """A progress bar on standard error, or, without a terminal, progress lines of long work."""
+    from rich import progress as rich  # noqa: PLC0415 - slow, and not always needed
 
     show = console(sys.stderr)
     bar = show.is_interactive
@@ -65,7 +65,7 @@ def progress_bar() -> Iterator["Progress"]:
     columns = what, rich.BarColumn(), rich.TaskProgressColumn(), rich.TimeRemainingColumn()
     progress = rich.Progress(*columns, console=show, transient=True, disable=not bar)
     with ExitStack() as stack:
-        with interrupts_later():  # a thread that has only half started could not be ended
+        with interrupts_later():  # an interrupted start of a thread could not be undone
             stack.enter_context(progress)
             if not bar:
                 stack.enter_context(_lines(progress))
@@ -74,7 +74,7 @@ def progress_bar() -> Iterator["Progress"]:
 
 @contextmanager
 def _lines(progress: "Progress") -> Iterator[None]:
-    """Now and then a line about the task of a progress bar that is not shown."""
+    """Print progress lines about the tasks of a hidden progress bar."""
     over = threading.Event()
 
     def print_progress() -> None:
@@ -94,7 +94,7 @@ def _lines(progress: "Progress") -> Iterator[None]:
 
 
 def _state(task: "Task") -> str:
-    """What is done, how far it has come, and how long it will take, as far as that is known."""
+    """The description of a task, its percentage and its remaining time, as far as known."""
     words = [task.description]
     if task.total is not None:
         words.append(f"{task.percentage:.0f}%")

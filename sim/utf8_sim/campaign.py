@@ -1,8 +1,8 @@
-"""What the campaigns of ``utf8-hdl compare`` are made of, and the coverage they must reach.
+"""The parts of the campaigns of ``utf8-hdl compare``, and the coverage that they must reach.
 
-What is worth trying follows from a profile's boundaries: code points at the edge of a form, of the
-surrogates, of the noncharacters and of the profile's range. They also cut the 256 bytes into
-classes, so that all bytes of a class do the same wherever they come. Each component has its own
+The stimuli follow from a profile's boundaries: code points at the edge of a form, of the
+surrogates, of the noncharacters and of the profile's range. The boundaries also divide the 256
+bytes into classes whose bytes all have the same effect in any position. Each component has its own
 campaign.
 """
 
@@ -29,16 +29,16 @@ LONGEST_FORM = 8
 HOSTILE_BYTES = 4096
 
 IN_A_ROW = 4
-"""Inputs whose classes make up a sequence."""
+"""Number of consecutive inputs in a sequence."""
 
 STALL = 0.25
-"""Probability of stalls on either side in the modes of a campaign that have some."""
+"""Stall probability of a side that stalls, in the campaign modes without resets."""
 
 WITH_RESETS = 4096
-"""The most cycles of a part in the mode with resets."""
+"""Maximum number of cycles of a part in the mode with resets."""
 
 MAX_IDLE = 1024
-"""Idle cycles of a window whose values are counted; with lanes, fewer."""
+"""Maximum number of idle cycles of a window whose values are counted; fewer with lanes."""
 
 
 def boundary_values(profile: Profile) -> list[int]:
@@ -72,7 +72,8 @@ def edges_of(classes: Sequence[range]) -> list[int]:
 def toggled_values(profile: Profile) -> list[int]:
     """The lowest and the highest value of each form, with each of its bits inverted.
 
-    The classes of bytes know which bytes decide about a character, not which only carry bits.
+    The byte classes distinguish bytes that decide about a character, but not bytes that only carry
+    bits.
     """
     values = set()
     for length in range(1, profile.longest_form + 1):
@@ -84,10 +85,10 @@ def toggled_values(profile: Profile) -> list[int]:
 
 
 def byte_classes(profile: Profile) -> list[range]:
-    """The 256 bytes, cut where their meaning changes.
+    """The 256 bytes, divided where their meaning changes.
 
-    Between two neighbouring values of one form, of which only one is a character, the encodings
-    part at some byte: a class begins there. The bytes before it, which both share, are classes of
+    If only one of two neighbouring values of a form is a character, a class begins at the first
+    byte in which their encodings differ. The bytes before it, which both share, are classes of
     their own.
     """
     longest = profile.longest_form
@@ -114,7 +115,7 @@ def byte_classes(profile: Profile) -> list[range]:
 
 
 def beginnings(profile: Profile) -> list[bytes]:
-    """What can be pending before a byte at a boundary; first of all, nothing."""
+    """The bytes that can be pending before a byte at a boundary; the first entry is empty."""
     longest_runs = [
         bytes([members[0]]).ljust(LONGEST_FORM, b"\xbf") for members in byte_classes(profile)
     ]
@@ -146,9 +147,9 @@ def hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> li
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a comparison: texts that try the same thing.
+    """A part of a campaign: texts with a common purpose.
 
-    They have about ``size`` inputs. ``pieces`` gives them, from the beginning at every call. A part
+    They have about ``size`` inputs. Each call of ``pieces`` yields them from the beginning. A part
     that ``is_long`` runs in the first mode only.
     """
 
@@ -159,12 +160,12 @@ class Part:
 
     @classmethod
     def of(cls, name: str, texts: Sequence[Sequence[int]]) -> "Part":
-        """A part from its texts."""
+        """Create a part from its texts."""
         return cls(name, sum(map(len, texts)), lambda: ((text, True) for text in texts))
 
 
 class Mode(NamedTuple):
-    """A mode in which parts run: its name, how both sides stall, and how likely a reset is.
+    """A mode in which parts run: its name, the stalls of both sides, and the rate of resets.
 
     With resets, only the first cycles of a part are run.
     """
@@ -184,7 +185,7 @@ class Mode(NamedTuple):
 def campaign_modes(seed: int) -> list[Mode]:
     """The modes of a campaign: without stalls, with stalls on either side and both, with resets.
 
-    The one with resets is the same for all seeds, so that it reaches every cover point. There the
+    The mode with resets is the same for all seeds, so that it reaches every cover point. In it, the
     consumer stalls so often that buffers fill.
     """
     modes = []
@@ -197,40 +198,40 @@ def campaign_modes(seed: int) -> list[Mode]:
 
 
 def runs(parts: Sequence[Part], modes: Sequence[Mode]) -> list[tuple[Part, Mode]]:
-    """Each part in each mode; those that are long in the first one only."""
+    """Each part in each mode; long parts in the first mode only."""
     return [
         (part, mode) for part, mode in product(parts, modes) if mode is modes[0] or not part.is_long
     ]
 
 
 class Bins(NamedTuple):
-    """Numbers in bins, each from one of the ``cuts`` up to the next one."""
+    """Bins of numbers, each from one of the ``cuts`` up to the next."""
 
     cuts: tuple[int, ...]
 
     @property
     def labels(self) -> list[str]:
-        """The numbers of each bin."""
+        """A label for each bin: its numbers."""
         inner = [f"{a}..{b - 1}" if b > a + 1 else str(a) for a, b in pairwise(self.cuts)]
         return [*inner, f"{self.cuts[-1]} or more"]
 
     def counts(self, numbers: np.ndarray) -> np.ndarray:
-        """How many of some numbers are in each bin."""
+        """Count the numbers in each bin."""
         cuts = np.array(self.cuts, dtype=np.int64)
         found = np.searchsorted(cuts, numbers.astype(np.int64), "right") - 1
         return np.bincount(found, minlength=len(cuts))
 
 
 class Coverage:
-    """What a comparison exercised: how often an input of a class was accepted, and in which case.
+    """Coverage of a comparison: how often an input of each class was accepted in each case.
 
-    Here the case is whether an output was at the pins at the time; what has a state machine to be
-    seen overrides that. ``cells`` has a row for each class and a column for each case, which is a
-    ``column`` in a word; ``title`` is what the cases are. In ``waiting_inputs`` and
-    ``waiting_outputs`` cycles one was stalled.
+    Here the case is whether an output was at the pins at the time; components with a visible state
+    machine override it. ``cells`` has a row for each class and a column for each case. ``column``
+    is the word for a case, and ``title`` describes the cases. ``waiting_inputs`` and
+    ``waiting_outputs`` are the numbers of cycles in which an input or an output was stalled.
 
-    ``counts`` are all numbers that are counted, by name. Those of another one can be added. Those
-    in ``labels`` are cover points: each number has a label there.
+    ``counts`` has all counters by name; :meth:`merge` adds those of another object. Counters in
+    ``labels`` are cover points, with a label for each number.
     """
 
     column = "output"
@@ -255,21 +256,21 @@ class Coverage:
         self.begin_again()
 
     def begin_again(self) -> None:
-        """Reset was active: nothing that was accepted matters any more."""
+        """Reset was active: forget the inputs in flight."""
         self._in_flight = 0
 
     def points(self, name: str, labels: Iterable[str]) -> np.ndarray:
-        """Numbers to be counted that are cover points, with a label each."""
+        """Add a counter of cover points, with a number for each label; return it."""
         self.labels[name] = list(labels)
         return self.counter(name, len(self.labels[name]))
 
     def counter(self, name: str, *shape: int) -> np.ndarray:
-        """Numbers to be counted, which are 0 at first."""
+        """Add a counter, an array of zeros; return it."""
         self.counts[name] = np.zeros(shape, dtype=np.int64)
         return self.counts[name]
 
     def merge(self, counts: Mapping[str, np.ndarray]) -> None:
-        """Add what another one of the same kind counted."""
+        """Add the counts of another object of the same class."""
         for name, numbers in counts.items():
             self.counts[name] += numbers
 
@@ -282,21 +283,21 @@ class Coverage:
         return int(self._waiting[1])
 
     def rows(self, values: np.ndarray) -> np.ndarray:
-        """The classes of some values."""
+        """The rows of some values: their classes."""
         return np.searchsorted(self._firsts, values.astype(np.uint64), "right") - 1
 
     def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of what some inputs bring, and how many of these each of them has."""
+        """The rows of the values in some inputs, and the number of values in each input."""
         values, counts = self.engine.component.values(items)
         return self.rows(values), counts
 
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-        """The rows and columns of the inputs that a window of a trace shows."""
+        """The rows and columns of the inputs accepted in a window of a trace."""
         rows, counts = self.accepted(trace.accepted())
         return rows, np.repeat(trace["o.valid"].compress(trace.is_accepted), counts)
 
     def add(self, trace: Trace) -> None:
-        """Count what a window of a trace shows."""
+        """Count a window of a trace."""
         for life in trace.lives():
             if len(life):
                 self.count_life(life)
@@ -304,7 +305,7 @@ class Coverage:
                     self.begin_again()
 
     def count_life(self, trace: Trace) -> None:
-        """Count what cycles show among which only the last one may have a reset."""
+        """Count cycles; only the last of them may have a reset."""
         count(self.cells, *self.met(trace))
         self._count_idle(trace)
         self._count_reset(trace)
@@ -313,7 +314,7 @@ class Coverage:
             self._waiting[number] += np.count_nonzero(stalled)
 
     def _count_idle(self, trace: Trace) -> None:
-        """The values at the input's pins in cycles in which nothing is offered."""
+        """Count the values at the input's pins in cycles in which nothing is offered."""
         pins = self.engine.interface.inputs
         valid = trace["i.valid"]
         idle = np.flatnonzero(valid[1:] == 0)[: MAX_IDLE // len(pins[0].parts)] + 1
@@ -329,20 +330,21 @@ class Coverage:
         self._kept_on += same_count, len(idle) - same_count
 
     def in_flight(self, trace: Trace, before: int) -> int:
-        """How many inputs are in flight after some cycles: accepted, and their output not taken.
+        """Number of inputs in flight after some cycles: accepted, and their output not taken.
 
-        Where outputs do not show that, those that were accepted since an output was taken.
+        If the outputs do not show this, as here: the inputs accepted since the last output was
+        taken.
         """
         is_accepted, is_taken = trace.is_accepted, trace.is_taken
         since = len(trace) - int(is_taken[::-1].argmax()) if is_taken.any() else 0
         return int(np.count_nonzero(is_accepted[since:])) + before * (not since)
 
     def count_idle_values(self, items: Columns) -> None:
-        """Count inputs that are not offered."""
+        """Count the values of inputs that are not offered."""
         self._idle += np.bincount(self.accepted(items)[0], minlength=len(self._idle))
 
     def _count_reset(self, trace: Trace) -> None:
-        """How many inputs are in flight, and the last cycle."""
+        """Update the number of inputs in flight, and count the last cycle if it has a reset."""
         self._in_flight = self.in_flight(trace, self._in_flight)
         if trace[RESET][-1]:
             i_valid, o_valid, o_ready = (
@@ -356,7 +358,7 @@ class Coverage:
                     self._state_at_reset[self._number_of_state[state]] += 1
 
     def gaps(self) -> list[str]:
-        """The class and the case of every pair that never met, and the points never reached."""
+        """Class and case of every cell never reached, and the cover points never reached."""
         pairs = [
             f"{class_name(self.classes[row])} x {self.columns[column]}"
             for row, column in np.argwhere(self.cells == 0)
@@ -374,7 +376,7 @@ OUTPUT = "no output", "an output taken", "an output that waits"
 
 
 def in_flight_labels(timing: Timing) -> list[str]:
-    """Numbers of inputs in flight: up to about as many as fit, the last one also for more."""
+    """Labels for numbers of inputs in flight, up to about the capacity; the last is open-ended."""
     if isinstance(timing, Elastic):
         most = timing.latency + 1
     elif isinstance(timing, Compact):
@@ -387,10 +389,11 @@ def in_flight_labels(timing: Timing) -> list[str]:
 
 
 class Sequences:
-    """Which inputs followed each other, by class: four in a row, of which ends of texts are some.
+    """The sequences that occurred: `IN_A_ROW` classes of inputs, or ends of texts, in a row.
 
-    And whether an output waited when the last of them was accepted. ``seen`` has a bin for each.
-    Not every one can occur: where no input is accepted while an output waits, half of them cannot.
+    A sequence also records whether an output was stalled when its last input was accepted. ``seen``
+    has a bin for each sequence. Not every sequence can occur: if no input is accepted while an
+    output is stalled, half of them cannot.
     """
 
     def __init__(self, coverage: Coverage) -> None:
@@ -398,10 +401,10 @@ class Sequences:
         self._base = len(coverage.classes) + 1
         self.seen = np.zeros(2 * self._base**IN_A_ROW, dtype=bool)
         self._digits = np.zeros(IN_A_ROW - 1, dtype=np.int32)
-        """The last ones: 0 for the end of a text, others for the classes."""
+        """The last digits: 0 for the end of a text, other numbers for the classes."""
 
     def add(self, trace: Trace) -> None:
-        """Note what a window of a trace shows."""
+        """Record a window of a trace."""
         is_accepted = trace.is_accepted
         items = trace.inputs(is_accepted)
         waits = (trace["o.valid"] & ~trace["o.ready"]).compress(is_accepted)
@@ -417,11 +420,11 @@ class Sequences:
         self._digits = digits[1 - IN_A_ROW :]
 
     def merge(self, seen: np.ndarray) -> None:
-        """Note what another one has seen."""
+        """Add the sequences that another object has seen."""
         self.seen |= seen
 
 
 def count(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
-    """Add one to each of the cells that are met, as often as they are."""
+    """Add 1 to a cell for each pair of a row and a column."""
     places = rows * np.intp(cells.shape[1]) + columns
     cells += np.bincount(places, minlength=cells.size).reshape(cells.shape)

@@ -1,6 +1,6 @@
-"""What the command line has to know of each component before it imports any.
+"""The options of each component, which the command line needs before it imports a component.
 
-Help and errors in the options come at once because nothing here imports a component, or numpy.
+Help and errors in the options appear at once because nothing here imports a component, or numpy.
 """
 
 from collections.abc import Mapping
@@ -9,25 +9,25 @@ from pkgutil import resolve_name
 from typing import Any
 
 RULES = frozenset({"--profile", "--surrogates", "--noncharacters"})
-"""The options of components to which UTF-8 profiles matter."""
+"""The options of components that have a UTF-8 profile."""
 
 
 @dataclass(frozen=True)
 class OwnOption:
-    """An option of a component's own: a parameter of its gateware, and an attribute."""
+    """An option that is specific to a component: a parameter of its gateware, and an attribute."""
 
-    #: What the gateware calls it.
+    #: Its name in the gateware.
     name: str
     #: A number, a boolean, or the user's word for a member of an enumeration.
     default: Any
-    #: What it is, for the help.
+    #: Its description, for the help.
     help: str
-    #: What the user calls it, if not by its name.
+    #: The option on the command line, if it differs from the name.
     option: str = ""
-    #: The module and the name of the enumeration, as :func:`pkgutil.resolve_name` has it.
+    #: The module and the name of the enumeration, for :func:`pkgutil.resolve_name`.
     values: str = ""
-    #: Names of members whose byte order is that of ``--byte-order``. If there are any, the default
-    #: is part of the names of designs too.
+    #: Names of members whose byte order is that of ``--byte-order``. If not empty, the default is
+    #: part of the names of designs too.
     forms: tuple[str, ...] = ()
     #: The lowest and the highest number.
     range: tuple[int, int] | None = None
@@ -37,16 +37,16 @@ class OwnOption:
         object.__setattr__(self, "option", option)
 
     def plain(self, value: Any) -> Any:
-        """A value, or ``None`` for the default, as JSON can hold it."""
+        """A value in a form that JSON can hold; ``None`` stands for the default."""
         value = self.default if value is None else value
         return getattr(value, "value", value)
 
     def typed(self, value: Any) -> Any:
-        """A plain value, as the gateware takes it."""
+        """A plain value in the type of the gateware's parameter."""
         return resolve_name(self.values)(value) if self.values else value
 
     def words(self, value: Any) -> list[str]:
-        """The words on the command line for a plain value, if they are needed."""
+        """The command-line words for a plain value, if any are needed."""
         if value == self.default and not self.forms:
             return []
         value = next((form for form in self.forms if value == f"{form}le"), value)
@@ -55,21 +55,21 @@ class OwnOption:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """The options of the command line that a component has and others may not have."""
+    """The command-line options of a component that not every component has."""
 
     options: frozenset[str] = RULES
-    #: Parameters of this component alone, which are options as well.
+    #: The component-specific options.
     own: tuple[OwnOption, ...] = ()
-    #: Lanes by default.
+    #: Default number of lanes.
     lanes: int = 1
-    #: What the help of options that every component has adds about this one.
+    #: Additions about this component to the help of common options.
     help: Mapping[str, str] = field(default_factory=dict, hash=False)
-    #: Its inputs, if they are not the bytes of a text: a sentence for the help of `simulate`.
+    #: A sentence about its inputs for the help of `simulate`, if they are not bytes of a text.
     inputs: str = ""
 
     @property
     def every_option(self) -> frozenset[str]:
-        """Its own options included."""
+        """All options, its own included."""
         return self.options | {each.option for each in self.own}
 
 
@@ -111,7 +111,7 @@ COMMAND_LINES: dict[str, CommandLine] = {
         inputs="For a transcoder, --text is first encoded as --from.",
     ),
 }
-"""By the components' names. Registering a component from outside adds its own."""
+"""The options by component name. Registering an external component adds its own."""
 
 
 def owners(option: str) -> list[str]:
@@ -120,5 +120,5 @@ def owners(option: str) -> list[str]:
 
 
 def own_options() -> dict[str, OwnOption]:
-    """All options of some component's own."""
+    """All component-specific options."""
     return {own.option: own for each in COMMAND_LINES.values() for own in each.own}

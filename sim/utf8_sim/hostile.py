@@ -1,8 +1,8 @@
-"""Endless random stimuli that look for trouble: each piece of them has a mixture of its own.
+"""Endless random stimuli for fuzzing; each piece has its own mixture of fragments.
 
-What they are made of are *fragments*, such as a character, some of its bytes, or many continuation
-bytes side by side. Fragments of one kind are a table of ranges, one for each value, so that numpy
-draws millions of values at once. Everything follows from the random generator.
+A *fragment* is, for example, a character, some of its bytes, or a run of continuation bytes. The
+fragments of a kind are a table of ranges, one for each value, so that numpy draws millions of
+values at once. The random generator determines everything.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,30 +20,30 @@ from .stimulus import LAST, Piece, random_column
 from .trace import Interface
 
 PIECE = 1 << 16
-"""About so many values are drawn at once."""
+"""Approximate number of values that are drawn at once."""
 
 LONGEST_TEXT = 16
-"""Texts in one piece have up to two to the power of this values."""
+"""Binary logarithm of the maximum length of texts within a piece."""
 
 LONG_PIECES = 5
-"""Long texts have up to two to the power of this pieces: 2097152 values."""
+"""Binary logarithm of the maximum number of pieces of a long text: 2097152 values."""
 
 LONG = 1 / 16
-"""How likely a long text begins with a piece, if it is not part of one."""
+"""Probability that a long text begins with a piece, if the piece is not part of one."""
 
 RIGHT = 1 / 8
-"""How likely a piece consists of right values, with few errors."""
+"""Probability that a piece has few errors, if it is not part of a long text."""
 
 RAREST = 20
-"""An error is one of up to two to the power of this fragments of such a piece."""
+"""In a piece with few errors, as few as one in 2 ** `RAREST` fragments is an error."""
 
 LONG_RUN = 48
-"""Values of one kind side by side: more than a pipeline and its buffers hold."""
+"""Fragments in a run: more values than a pipeline and its buffers hold."""
 
 CONTINUATION = range(0x80, 0xC0)
 
 Fragment = Sequence[range]
-"""For each of its values where it is from."""
+"""For each value, the range from which it is drawn."""
 
 
 class Fragments:
@@ -52,11 +52,11 @@ class Fragments:
     Parameters
     ----------
     kinds : iterable of list of Fragment
-        The fragments of each kind. All kinds are as likely, and so are all fragments of one.
+        The fragments of each kind. All kinds are equally likely, and so are the fragments of one.
     dtype : type
-        Of the values.
+        The type of the values.
     right : int
-        How many kinds, the first ones, have no errors in them.
+        Number of kinds without errors; these come first.
     """
 
     def __init__(self, kinds: Iterable[list[Fragment]], dtype: type, right: int = 0) -> None:
@@ -65,7 +65,7 @@ class Fragments:
         fragments = [fragment for kind in self._kinds for fragment in kind]
         values = [values for fragment in fragments for values in fragment]
         self._dtype = dtype
-        # In these the sizes of all ranges fit, but for that of all integers of 64 bits.
+        # This type holds the size of every range, except that of all 64-bit integers.
         wide: Any = np.uint64 if np.dtype(dtype).itemsize > 2 else np.uint32
         self._wide, self._most = wide, np.iinfo(wide).max
         self._lowest = np.array([each.start for each in values], dtype=wide)
@@ -79,13 +79,13 @@ class Fragments:
         self._mean_lengths = lengths / self._counts
 
     def draw(self, generator: np.random.Generator, rarity: int = 0) -> np.ndarray:
-        """About as many values as a piece has: a mixture in which some kinds are frequent.
+        """Draw about `PIECE` values: a mixture in which some kinds are frequent.
 
-        With a rarity, an error is one of two to the power of it fragments.
+        With a rarity, one of 2 ** rarity fragments is an error.
         """
         share = generator.random(len(self._kinds))
         for _ in range(3):
-            share *= share  # not a power, of which not every machine has the last bit right
+            share *= share  # not a power, whose last bit differs between machines
         if self._right and rarity:
             right, wrong = share[: self._right], share[self._right :]
             wrong *= 0.5**rarity * right.sum() / wrong.sum()
@@ -104,7 +104,7 @@ class Fragments:
 
 
 def text_ends(size: int, generator: np.random.Generator) -> np.ndarray:
-    """Where texts end: of all lengths up to one that differs from piece to piece."""
+    """Flags for the ends of texts, of all lengths up to a maximum that differs between pieces."""
     highest = generator.integers(LONGEST_TEXT, endpoint=True)
     ends = np.zeros(size, dtype=bool)
     place = -1
@@ -119,11 +119,11 @@ def text_ends(size: int, generator: np.random.Generator) -> np.ndarray:
 
 @cache
 def bytes_of(profile: Profile, *more: bytes) -> Fragments:
-    """Of which hostile bytes are made.
+    """Fragments of bytes for fuzzing.
 
-    Characters of each length, all their bits at random, alone and many; encodings of values at
+    They are characters of each length with random bits, single and in runs; encodings of values at
     boundaries, whole and cut; lead bytes with any continuation bytes; bytes of random classes;
-    random bytes; and many bytes of one class. Also ``more`` texts.
+    random bytes; runs of bytes of one class; and ``more`` texts.
     """
     classes = byte_classes(profile)
     characters = _characters(profile)
@@ -145,29 +145,29 @@ def bytes_of(profile: Profile, *more: bytes) -> Fragments:
 
 
 def values_of(classes: Sequence[range]) -> list[list[Fragment]]:
-    """Values of random classes, and many side by side: any of one class, or one at its edge."""
+    """Kinds: a value of a random class; a run of values of a class; a run of one edge value."""
     one: list[Fragment] = [[members] for members in classes]
     return [one, *many(one, [[alone(edge)] for edge in edges_of(classes)])]
 
 
 def alone(value: int) -> range:
-    """Nothing but a value."""
+    """The range that has only this value."""
     return range(value, value + 1)
 
 
 def alone_in_order(values: Iterable[int]) -> Fragment:
-    """Nothing but some values."""
+    """The fragment that has only these values."""
     return list(map(alone, values))
 
 
 def many(*kinds: list[Fragment]) -> Iterator[list[Fragment]]:
-    """For each kind another one: the same fragments, over and over."""
+    """For each kind, another kind: runs of its fragments."""
     for kind in kinds:
         yield [list(fragment) * LONG_RUN for fragment in kind]
 
 
 def _characters(profile: Profile) -> list[list[Fragment]]:
-    """All characters, by their length in bytes: for each byte where it may be from."""
+    """All characters, by their length in bytes: fragments with the ranges of their bytes."""
     kinds: list[list[Fragment]] = [[[range(0x80)]]]
     for length in range(2, min(profile.longest_form, LONGEST_FORM) + 1):
         leads = [byte for byte in range(0x100) if sequence_length(byte) == length]
@@ -195,7 +195,7 @@ def _seconds(lead: int, profile: Profile) -> Iterator[range]:
 def texts(
     fragments: Fragments, generator: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Texts of fragments, which end anywhere; now and then one that has many pieces."""
+    """Pieces of texts, with flags for their ends; now and then a text that has many pieces."""
     while True:
         is_long = generator.random() < LONG
         pieces = 1 + is_long * int(1 << generator.integers(LONG_PIECES, endpoint=True))
@@ -210,7 +210,7 @@ def texts(
 
 
 def any_inputs(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
-    """Inputs with anything in them: for a component that says nothing else."""
+    """Inputs with random fields: the default for a component."""
     pins = Interface.of("", design).inputs
     while True:
         columns = {

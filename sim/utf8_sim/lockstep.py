@@ -1,4 +1,4 @@
-"""Hold a trace against the golden model, every output pin in every cycle."""
+"""Compare a trace with the golden model, every output pin in every cycle."""
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,18 +17,18 @@ from .trace import RESET, Trace, shown_number
 
 
 class Difference(NamedTuple):
-    """The first place where design and golden model say different things.
+    """The first difference between the design and the golden model.
 
     Parameters
     ----------
     cycle : int
-        The cycle, from 0, the first one after reset.
+        The cycle; cycle 0 is the first after reset.
     pin : str
-        The pin, ``o.code_point`` say; of an array with its place in it, ``o.data[3]``.
+        The pin, such as ``o.code_point``; for an array with the index, ``o.data[3]``.
     expected, actual : int
-        What the golden model says, and the design.
+        The level in the golden model, and in the design.
     labels : tuple of str
-        What the numbers mean, from 0 on, if the pin is an enumeration.
+        Names of the numbers, from 0 on, if the pin is an enumeration.
 
     Examples
     --------
@@ -50,10 +50,10 @@ class Difference(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What was offered: the values of texts, and in which cycle the input of each was accepted.
+    """Inputs that were offered: the values of texts, and the cycles in which they were accepted.
 
-    Of each text that ends ``ends`` says how many of the values are before its end. The last input
-    may not have been accepted; its cycle is the one after the last.
+    ``cycles`` has an element for each value. ``ends`` has, for each text that ends, the number of
+    values before its end. If the last input was not accepted, its cycle is the one after the last.
     """
 
     values: np.ndarray
@@ -63,9 +63,9 @@ class Inputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Window:
-    """Cycles of a trace as they were and as the golden model expects them.
+    """Cycles of a trace, as simulated and as expected by the golden model.
 
-    Before them ``of_text`` values were accepted of a text that has not ended.
+    ``of_text`` values of an unfinished text were accepted before them.
     """
 
     first_cycle: int
@@ -79,7 +79,7 @@ class Window:
         return self.first_cycle + len(self.actual)
 
     def inputs(self, component: Component) -> Inputs:
-        """The inputs that were accepted, and the one that was on offer at last."""
+        """The inputs that were accepted, and the input that was still offered in the last cycle."""
         trace = self.actual
         is_shown = trace.is_accepted
         cycles = np.arange(self.first_cycle, self.end)
@@ -92,18 +92,18 @@ class Window:
         return Inputs(values, ends, np.repeat(cycles[is_shown], counts))
 
     def part(self, begin: int, end: int) -> "Window":
-        """The cycles from number ``begin`` up to ``end``, as far as they are here.
+        """The cycles from number ``begin`` up to ``end``, if they are in the window.
 
-        What was before them is only known if they are the first ones here.
+        ``of_text`` is only known for a part that begins with the window.
         """
         first = max(begin, self.first_cycle)
         cut = slice(first - self.first_cycle, max(end, first) - self.first_cycle)
         part = Window(first, self.actual[cut], self.expected[cut])
-        is_beginning = first == self.first_cycle  # what was before the first cycle is the same
+        is_beginning = first == self.first_cycle
         return replace(part, of_text=self.of_text) if is_beginning else part
 
     def difference(self) -> Difference | None:
-        """The first output pin that is not as expected."""
+        """The first difference at an output pin."""
         is_valid = self.actual["o.valid"].view(bool)
         places = {}
         for pin in self.actual.interface.observed:
@@ -119,7 +119,7 @@ class Window:
         return next(self.differences(name, places[name]))
 
     def differences(self, name: str, place: int) -> Iterator[Difference]:
-        """Where a pin is not as expected, in the cycle that has a place: of an array each part."""
+        """The differences of a pin in the cycle with index ``place``, one for each wrong part."""
         labels = self.actual.interface.pin(name).labels
         expected, actual = (self.expected[name][place], self.actual[name][place])
         for part in map(tuple, np.argwhere(expected != actual)):
@@ -133,21 +133,21 @@ HANDSHAKE = "i.ready", "o.valid"
 OUTPUT_LAST = "o.last"
 
 MAX_HISTORY = 1 << 26
-"""Bytes of the cycles that are kept, to be driven again: those of millions of bytes of a text."""
+"""Maximum memory of the cycles kept for replay, in bytes: for millions of bytes of a text."""
 
 
 class Lockstep:
     """A simulation, compared cycle by cycle while it runs.
 
     Iterate over it for the windows of the trace. It stops with the window that holds the first
-    ``difference``, cut after the differing cycle. ``cycles`` were compared. ``recent`` are the last
-    two windows, uncut, for a look at what happened around the difference.
+    ``difference``, cut after the differing cycle. ``cycles`` is the number of cycles compared.
+    ``recent`` has the last two windows, uncut, to show the cycles around the difference.
     """
 
     def __init__(self, engine: Engine, stimulus: Stimulus | Table) -> None:
         self._engine = engine
         self._stimulus = stimulus
-        #: True if the stimulus is a table, which is driven as it is.
+        #: True if the stimulus is a table, which is driven unchanged.
         self.is_replay = isinstance(stimulus, Table)
         self.cycles = 0
         self.difference: Difference | None = None
@@ -187,7 +187,7 @@ class Lockstep:
         self._of_text = int(counts[begin:].sum()) + (0 if begin else self._of_text)
 
     def recording(self) -> Window:
-        """The recent windows as one."""
+        """The recent windows, joined."""
         windows = self.recent
         actual, expected = (
             Trace.join([getattr(window, side) for window in windows])
@@ -196,36 +196,36 @@ class Lockstep:
         return replace(windows[0], actual=actual, expected=expected)
 
     def run(self) -> Difference | None:
-        """Simulate to the end, or to the first difference, which is returned."""
+        """Simulate to the end or to the first difference, and return the difference."""
         for _trace in self:
             pass
         return self.difference
 
 
 class Golden:
-    """The golden model of a subject, at some cycle of its life."""
+    """The golden model of a subject during a run."""
 
     def __init__(self, subject: Subject) -> None:
         transducer = subject.component.model(subject.design)
         self._model = Model(subject.interface, transducer, subject.timing)
 
     def expected(self, trace: Trace) -> Trace:
-        """The next cycles as they must be. If the model fails, that is a :class:`ModelError`."""
+        """The next cycles as expected. If the model fails, it raises a :class:`ModelError`."""
         try:
             return self._model.expected(trace)
-        except Exception as error:  # whatever is wrong with a model
+        except Exception as error:  # a model may raise anything
             raise ModelError(f"it failed with {type(error).__name__}: {error}") from error
 
 
 class History:
-    """Inputs, handshakes and ends of texts of every cycle so far; of a long run, the last ones."""
+    """Inputs, handshakes and ends of texts in every cycle so far, or in the last of a long run."""
 
     def __init__(self) -> None:
         self._parts: list[Trace] = []
         self._bytes = self._first_cycle = 0
 
     def add(self, trace: Trace) -> None:
-        """Take in the next cycles."""
+        """Append the next cycles."""
         names = RESET, *trace.interface.driven, *HANDSHAKE, OUTPUT_LAST
         columns = {name: trace[name] for name in names if name in trace.columns}
         self._parts.append(Trace(trace.interface, columns))
@@ -237,23 +237,23 @@ class History:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it begins with the first cycle."""
+        """True if it begins with the first cycle."""
         return self._first_cycle == 0
 
     def trace(self) -> Trace:
-        """All of it."""
+        """All cycles of the history."""
         return Trace.join(self._parts)
 
 
 def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:
-    """The same windows, each of them simulated while the one before it is looked at."""
+    """Yield the windows, each simulated while the window before it is processed."""
     worker = ThreadPoolExecutor(1)
     try:
-        with interrupts_later():  # a thread that has started and is not in the pool yet is lost
+        with interrupts_later():  # a started thread that is not in the pool yet is lost
             following = worker.submit(next, windows, None)
         while (window := following.result()) is not None:
             following = worker.submit(next, windows, None)
             yield window
     finally:
-        worker.shutdown()  # a window may be under way
+        worker.shutdown()  # a window may be in simulation
         windows.close()

@@ -1,4 +1,4 @@
-"""The shortest stimulus that still shows a difference: by halves, then one by one."""
+"""Find the shortest stimulus that still shows a difference: by halves, then one by one."""
 
 import time
 from collections.abc import Iterator
@@ -13,15 +13,15 @@ from .stimulus import FixedStalls, Stimulus, Table
 from .trace import RESET, Interface, Trace, expand_lane_mask
 
 FIRST_SPAN, SPAN_FACTOR = 32, 4
-"""How many cycles before a difference are tried first, and how many times as many then."""
+"""Number of cycles before a difference that are tried first, and the factor by which it grows."""
 
 PATIENCE = 8.0
-"""Seconds after which the shortest stimulus found is good enough."""
+"""Seconds after which the search ends with the shortest stimulus found."""
 
 KEEP = "i.keep"
 
 SIMPLE = 0x41
-"""The value that others are replaced with where they do not matter."""
+"""The value that replaces values that do not matter."""
 
 
 class Found(NamedTuple):
@@ -37,13 +37,13 @@ class Found(NamedTuple):
 
 
 class NotReproducible(Exception):
-    """The very same stimulus showed another outcome."""
+    """The same stimulus had a different outcome."""
 
 
 def attempt(engine: Engine, stimulus: Stimulus | Table, side: str) -> Found | None:
-    """Run a stimulus; give nothing if it shows no difference on a side of the design.
+    """Run a stimulus; return None unless its first difference is on the given side of the design.
 
-    A lost byte may show itself at any pin of the output; which one is a matter of what follows.
+    A lost byte may cause a difference at any output pin, depending on the bytes that follow.
     """
     lockstep = Lockstep(engine, stimulus)
     try:
@@ -56,11 +56,11 @@ def attempt(engine: Engine, stimulus: Stimulus | Table, side: str) -> Found | No
 
 
 def minimised(engine: Engine, lockstep: Lockstep) -> Iterator[Found]:
-    """Ever shorter stimuli that show the difference of a run, from reset on, while there is time.
+    """Yield ever shorter stimuli, from reset on, that show a run's difference, until time is up.
 
-    First of all its very own, if all of it is known; if that does not show the same difference, it
-    is :class:`NotReproducible`. If only its last cycles are known and they do not show it alone,
-    there is none.
+    The first is the run's own stimulus, if its history is complete; if that does not show the same
+    difference, :class:`NotReproducible` is raised. If only the last cycles are known and they do
+    not show the difference on their own, nothing is yielded.
     """
     until, difference = time.monotonic() + PATIENCE, lockstep.difference
     assert difference
@@ -82,9 +82,10 @@ def minimised(engine: Engine, lockstep: Lockstep) -> Iterator[Found]:
 
 
 def _endings(history: Trace) -> Iterator[Stimulus]:
-    """The last cycles, from few to all; first at once, then after an idle one.
+    """Stimuli from the last cycles, from few to all.
 
-    The idle one makes up for the cycle after reset, in which a pipeline is not enabled yet.
+    All except the longest are also tried after an idle cycle. It makes up for the cycle after
+    reset, in which a pipeline is not enabled yet.
     """
     span, size = FIRST_SPAN, len(history)
     while True:
@@ -97,7 +98,7 @@ def _endings(history: Trace) -> Iterator[Stimulus]:
 
 
 def driven(trace: Trace, idle_before: int = 0) -> Stimulus:
-    """What drives the cycles of a trace, with a producer that keeps each input on offer.
+    """A stimulus for the cycles of a trace; the producer offers each input until it is accepted.
 
     In another run an input may be accepted in another cycle; no input is lost because of that.
     """
@@ -113,12 +114,13 @@ def driven(trace: Trace, idle_before: int = 0) -> Stimulus:
 
 @dataclass(frozen=True)
 class Event:
-    """Something in a stimulus that may not matter: a level of a pin that is not ``simple``.
+    """An event in a stimulus that may be unnecessary: a level of a pin that is not ``simple``.
 
-    If ``accepted`` is true, only the cycles count in which an input is accepted (or, in the last
-    one, offered); if it is false, those in which none is offered. If ``kept`` is true, only the
-    lanes with ``keep`` count; if it is false, the others. Without a pin, the event is the cycle
-    itself with the input that is accepted in it; the cycle with the difference is never one.
+    If ``accepted`` is True, it counts only in cycles in which an input is accepted (or, in the last
+    cycle, offered); if False, only in cycles in which none is offered. If ``kept`` is True, it
+    counts only in lanes with ``keep``; if False, only in the other lanes. Without a pin, the event
+    is the cycle itself with the input that is accepted in it; the cycle with the difference is
+    never an event.
     """
 
     pin: str = ""
@@ -127,7 +129,7 @@ class Event:
     kept: bool | None = None
 
     def places(self, trace: Trace) -> np.ndarray:
-        """Where it is, as indices into the column, a row for each."""
+        """Its occurrences, as indices into the column, a row for each."""
         if not self.pin:
             return np.arange(len(trace) - 1)[:, np.newaxis]
         marks = trace[self.pin] != self.simple
@@ -139,7 +141,7 @@ class Event:
         return np.argwhere(marks)
 
     def without(self, trace: Trace, places: np.ndarray) -> Trace:
-        """The same without it in some places."""
+        """The trace without some occurrences of the event."""
         if not self.pin:
             return trace[np.delete(np.arange(len(trace)), places[:, 0])]
         column = trace[self.pin].copy()
@@ -148,9 +150,9 @@ class Event:
 
 
 def events(interface: Interface) -> list[Event]:
-    """What may not matter: idle values, resets, cycles, inputs, stalls, accepted values.
+    """Events that may be unnecessary: idle values, resets, cycles, inputs, stalls, accepted values.
 
-    First what is seldom needed, and is gone with one attempt then.
+    Events that are seldom needed come first: one attempt then removes them all.
     """
     values, *others = (pin.name for pin in interface.inputs)
     simpler = [Event(name, 0, accepted=True) for name in others if name != KEEP]
@@ -161,14 +163,14 @@ def events(interface: Interface) -> list[Event]:
 
 
 def is_item(trace: Trace) -> np.ndarray:
-    """The cycles in which an input is accepted; or offered, in the last one."""
+    """Mask of the cycles in which an input is accepted or, in the last cycle, offered."""
     marks = trace.is_accepted
     marks[-1:] |= trace["i.valid"][-1:].view(bool)
     return marks
 
 
 class _Search:
-    """The shortest stimulus so far, from one that shows what is looked for."""
+    """A search for the shortest stimulus, from one that shows the difference."""
 
     def __init__(self, engine: Engine, found: Found, until: float) -> None:
         self._engine, self._until = engine, until
@@ -177,7 +179,7 @@ class _Search:
         self.found = found
 
     def steps(self) -> Iterator[Found]:
-        """Ever shorter stimuli. In the end each event in the last one is needed."""
+        """Yield ever shorter stimuli. If time suffices, each event in the last one is needed."""
         before = None
         while (size := self._size()) != before and self._has_time():
             before = size
@@ -192,7 +194,7 @@ class _Search:
         return [len(event.places(self.found.trace)) for event in self._events]
 
     def _leave_out(self, event: Event) -> None:
-        """By halves, then one by one."""
+        """Leave out occurrences of an event: by halves, then one by one."""
         size = len(event.places(self.found.trace))
         while size:
             begin = 0
@@ -207,4 +209,4 @@ class _Search:
                     self.found = found
                 else:
                     begin += size
-            size = 1 << (size - 1).bit_length() >> 1  # a power of two, as lanes are
+            size = 1 << (size - 1).bit_length() >> 1  # a power of two, like the number of lanes

@@ -1,4 +1,4 @@
-"""Simulate some texts, alone or next to the golden model: for scripts, notebooks and tests."""
+"""Simulate texts, alone or compared with the golden model: for scripts, notebooks and tests."""
 
 from collections.abc import Iterable, Sequence
 from reprlib import repr as shortened
@@ -29,13 +29,13 @@ def simulate(
     Parameters
     ----------
     design : wiring.Component or Engine
-        A design, for Amaranth's own simulator; or an engine that has one. An engine can be used
-        again, and a compiled one is compiled only once.
+        A design, for Amaranth's own simulator; or an engine with a design. An engine can be reused;
+        a compiled engine is compiled only once.
     *texts : sequence of int, or dict of str to numpy.ndarray
-        The texts, one after the other without a gap: bytes or code points; or, where an input has
-        more fields than a value and ``last``, columns of all of them by the names of their pins.
+        The texts, one after the other without a gap: bytes or code points; or, if an input has more
+        fields than a value and ``last``, columns of all fields by the names of their pins.
     input_stalls, output_stalls : Stalls
-        When nothing is offered, and when nothing is taken.
+        Cycles in which no input is offered, and in which no output is taken.
 
     Returns
     -------
@@ -45,12 +45,12 @@ def simulate(
     Raises
     ------
     TypeError
-        If a text is a str or has what is no integer, or the design is neither a component nor an
-        engine.
+        If a text is a str or has a value that is not an integer, or the design is neither a
+        component nor an engine.
     ValueError
         If a value does not fit into its field, or a column is missing.
     DesignError
-        If the design no longer moves, or drives X or Z.
+        If the design hangs, or drives X or Z.
     ToolError
         If the simulator fails.
 
@@ -72,7 +72,7 @@ def compare(
     input_stalls: Stalls = NO_STALLS,
     output_stalls: Stalls = NO_STALLS,
 ) -> Difference | None:
-    """Simulate a design next to the golden model, every output pin in every cycle.
+    """Compare a design with the golden model, every output pin in every cycle.
 
     Parameters
     ----------
@@ -81,17 +81,17 @@ def compare(
     *texts : sequence of int, or dict of str to numpy.ndarray
         As for :func:`simulate`.
     input_stalls, output_stalls : Stalls
-        When nothing is offered, and when nothing is taken.
+        As for :func:`simulate`.
 
     Returns
     -------
     Difference or None
-        The first difference: its cycle, its pin, and the two levels. None, if they agree.
+        The first difference: its cycle, its pin, and the two levels. None if there is none.
 
     Raises
     ------
     TypeError, ValueError, DesignError, ToolError
-        As :func:`simulate`; a `DesignError` only if there is no difference before.
+        As :func:`simulate`; a `DesignError` only if no difference comes before it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a component's outputs should be, for a test bench of one's own."""
+"""A scoreboard for test benches: checks outputs against the golden model."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from .trace import Fields, Interface, Pin
 
 
 class Mismatch(AssertionError):
-    """An output is not the one that is expected; the message says which, and in what it differs.
+    """An output is wrong, unexpected or missing; the message names it, and the fields that differ.
 
     Examples
     --------
@@ -33,11 +33,11 @@ class Mismatch(AssertionError):
 
 
 class Scoreboard:
-    """Says what comes next, by the golden model, for a test bench that drives the pins itself.
+    """Compares outputs with the golden model, for a test bench that drives the pins itself.
 
-    The test bench, in cocotb or in Amaranth or in anything else that Python can watch, reports what
-    the design accepts and what is taken from it, in this order within a cycle. There is no clock in
-    it: *when* an output comes is not checked. After a reset, make another one.
+    The test bench, in cocotb, in Amaranth or in anything else that Python can observe, reports the
+    inputs that the design accepts and the outputs that are taken from it, in this order within a
+    cycle. The scoreboard has no clock: timing is not checked. After a reset, create a new one.
 
     An input or an output is a mapping of all fields of its payload by name, or a payload as
     Amaranth's simulator samples it.
@@ -45,7 +45,8 @@ class Scoreboard:
     Parameters
     ----------
     design : wiring.Component
-        An instance of a component in the registry. It says what is expected and is not simulated.
+        An instance of a component in the registry. It defines the expected outputs; it is not
+        simulated.
 
     Raises
     ------
@@ -82,7 +83,7 @@ class Scoreboard:
         Fragment.get(design, None)  # else Amaranth warns that the design is never used
 
     def accept(self, item: Any) -> None:
-        """Note what the design accepted.
+        """Report an input that the design accepted.
 
         Parameters
         ----------
@@ -106,7 +107,7 @@ class Scoreboard:
             self._due.append({pin.field: _level(level, pin) for pin, level in pairs})
 
     def take(self, output: Any) -> None:
-        """Check what was taken from the design.
+        """Check an output that was taken from the design.
 
         Parameters
         ----------
@@ -116,7 +117,7 @@ class Scoreboard:
         Raises
         ------
         Mismatch
-            If it is not the one that is expected, or if none is.
+            If it is not the expected output, or no output is expected.
         TypeError
             If it is not a mapping, or a field is not an integer, or the field of an array is not a
             list of integers.
@@ -137,16 +138,16 @@ class Scoreboard:
         self._taken += 1
 
     def expected(self) -> Fields | None:
-        """The next output, if what was accepted so far brings one about."""
+        """The next output, if the inputs accepted so far produce one."""
         return dict(self._due[0]) if self._due else None
 
     def finish(self) -> None:
-        """Check that nothing is missing, at the end of a test.
+        """Check that no output is missing, at the end of a test.
 
         Raises
         ------
         Mismatch
-            If an output is.
+            If an output is missing.
         """
         if self._due:
             more = f", nor did {len(self._due) - 1} after it" if len(self._due) > 1 else ""
@@ -161,7 +162,7 @@ class Scoreboard:
         return {field: row[f"o.{field}"][0].tolist() for field in expected}
 
     def _name(self) -> str:
-        """The next output: its number, and what it should be."""
+        """Name of the next output: its number, and its expected value."""
         name = f"{self._component.result} {self._taken}"
         if not self._due:
             return name
@@ -196,7 +197,7 @@ def _level(level: Any, pin: Pin) -> Any:
 
 
 def _integer(level: Any, pin: Pin) -> int:
-    """A level as an integer. True and false are levels of one bit only."""
+    """A level as an integer. A bool is only a level of one bit."""
     level = level.value if isinstance(level, Enum) else level
     is_other = isinstance(level, bool) and pin.width > len(pin.parts)
     try:

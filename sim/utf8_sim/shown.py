@@ -1,4 +1,4 @@
-"""Bytes and code points as text for a person."""
+"""Bytes and code points as text for humans."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from utf8_hdl import ErrorKind
 from .trace import as_list
 
 LONG = 12
-"""Characters at both ends of a text that are left of it, if it is too long."""
+"""Characters kept at each end of a text that is too long."""
 
 
 def character(code_point: int) -> str:
-    """A code point as people may see it; nothing if it is invisible or would do harm."""
+    """A code point as a printable character; empty if it is invisible or would do harm."""
     if code_point > 0x10FFFF:
         return ""
     text = chr(code_point)
@@ -24,12 +24,12 @@ def character(code_point: int) -> str:
 
 
 def named(code_point: int) -> str:
-    """A code point by number, and as people may see it."""
+    """A code point by number, and as a printable character."""
     return f"U+{code_point:04X} {character(code_point)}".rstrip()
 
 
 def shown_byte(byte: int) -> str:
-    """A byte in hexadecimal, and as people may see it if it is an ASCII character."""
+    """A byte in hexadecimal, and as a printable character if it is ASCII."""
     return f"{byte:02X} {character(byte) if byte < 0x80 else ''}".rstrip()
 
 
@@ -46,17 +46,17 @@ def token_label(token: Mapping[str, Any]) -> str:
 
 
 def show_token(token: Mapping[str, Any]) -> str:
-    """A token, and how many bytes it covers."""
+    """A token, and the number of bytes it covers."""
     length = token["o.length"]
     size = "1 byte" if length == 1 else f"{length} bytes"
     return f"{'error ' if token['o.error'] else ''}{token_label(token)} ({size})"
 
 
 def has_error(output: Mapping[str, Any]) -> bool:
-    """Whether an output, or one of the tokens in it, is an error."""
+    """True if an output, or one of the tokens in it, is an error."""
     return any(as_list(output.get("o.error", 0)))
 
 
 def shortened(text: str) -> str:
-    """A text without what is in its middle, if it is long."""
+    """A text without its middle, if it is long."""
     return text if len(text) <= 2 * LONG else f"{text[:LONG].rstrip()} … {text[-LONG:].lstrip()}"

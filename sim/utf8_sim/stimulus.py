@@ -1,4 +1,4 @@
-"""What is driven into a design: texts, as bytes or as code points, and when each side stalls."""
+"""Stimuli for a design: texts, as bytes or as code points, and the stalls of each side."""
 
 import json
 import math
@@ -15,10 +15,10 @@ from utf8_hdl.checks import checked_integer
 from .trace import RESET, Columns, Interface, Pin, Trace, as_array
 
 Piece = tuple[Sequence[int] | np.ndarray, bool | np.ndarray] | Columns
-"""Bytes or code points of a text, and whether the text ends with them; or inputs, all fields.
+"""Bytes or code points of a text, and True if the text ends with them; or columns of inputs.
 
-Where many short texts are one piece, the second is an array: whether a text ends, with each input.
-Columns have the names of the input's pins.
+In a piece of many short texts, the flag is an array: for each value, True if a text ends with it.
+Columns have all fields, by the names of the input's pins.
 """
 
 PIECE_SIZE = 1 << 16
@@ -26,7 +26,7 @@ PIECE_SIZE = 1 << 16
 LAST = "i.last"
 
 STRETCH = 2048
-"""Cycles for which :class:`ChangingStalls` have one probability."""
+"""Cycles for which :class:`ChangingStalls` keep one probability."""
 
 
 def file_pieces(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
@@ -40,22 +40,22 @@ def file_pieces(stream: BinaryIO) -> Iterator[tuple[bytes, bool]]:
 
 
 class Stalls(Protocol):
-    """In which cycles one side stalls."""
+    """The cycles in which one side stalls."""
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
-        """Endless booleans, true to stall, ``size`` cycles at a time; the same on every call."""
+        """Endless booleans, True to stall, ``size`` cycles at a time; the same on every call."""
         ...
 
 
 def _check_seed(seed: Any) -> None:
-    """Refuse what numpy makes no generator of."""
+    """Raise an error if numpy does not accept the seed."""
     for number in seed if isinstance(seed, tuple | list) else [seed]:
         checked_integer("seed", number)
 
 
 @dataclass(frozen=True)
 class RandomStalls:
-    """Stalls in each cycle with a probability.
+    """Random stalls, with the same probability in each cycle.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class RandomStalls:
     Raises
     ------
     TypeError
-        If the probability is not a number, or the seed is not an integer or several.
+        If the probability is not a number, or the seed is not an integer or several integers.
     ValueError
         If the probability is outside its range, or the seed is negative.
 
@@ -102,12 +102,12 @@ class RandomStalls:
 
 @dataclass(frozen=True)
 class ChangingStalls:
-    """Stalls with a probability that changes again and again.
+    """Random stalls with a probability that changes every `STRETCH` cycles.
 
     Parameters
     ----------
     rates : tuple of float
-        The probabilities, all as likely, each for `STRETCH` cycles: from 0 to below 1.
+        The probabilities, all equally likely: from 0 to below 1.
     seed : int or sequence of int
         The random seed.
     """
@@ -132,17 +132,17 @@ class ChangingStalls:
 
 @dataclass(frozen=True)
 class FixedStalls:
-    """Stalls in the given cycles, and never after them.
+    """Stalls in the given cycles, and none after them.
 
     Parameters
     ----------
     pattern : tuple of bool
-        True to stall, one for each cycle from the first.
+        For each cycle from the first, True to stall.
 
     Raises
     ------
     TypeError
-        If the pattern is something else.
+        If the pattern is not a tuple of bool.
 
     Examples
     --------
@@ -168,11 +168,11 @@ class FixedStalls:
 
 @dataclass(frozen=True)
 class Stimulus:
-    """Everything that decides a simulation: inputs, and when either side stalls or reset is active.
+    """Everything that determines a simulation: inputs, stalls of each side, and resets.
 
-    An input is offered as soon as the producer does not stall, and stays until it is accepted; one
-    on offer in a cycle of reset is offered again after it. After ``cycles``, if there are so many,
-    the run is over, whatever is left.
+    An input is offered as soon as the producer does not stall, and stays until it is accepted; an
+    input offered in a cycle of reset is offered again after it. The run ends after ``cycles`` at
+    the latest, even if inputs are left.
     """
 
     pieces: Iterable[Piece]
@@ -181,19 +181,19 @@ class Stimulus:
     cycles: float = math.inf
     resets: Stalls = field(default_factory=FixedStalls)
     idle: Columns | None = None
-    """Payloads for cycles in which nothing is offered, one for each cycle of the run from the first
-    one on; without them, and after them, the engine chooses."""
+    """Payloads for cycles in which nothing is offered: one for each cycle of the run, from the
+    first on. The engine chooses all others."""
     idle_seed: int | tuple[int, ...] = 0
-    """For the engine's choice of these."""
+    """Seed for the engine's choice."""
 
 
 FORMAT = "utf8-hdl stimulus 1"
-"""What a file with a table says that it is."""
+"""Format name in a file with a table."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A stimulus as it is: the level of every input pin in every cycle, ``reset`` included.
+    """A stimulus as the levels of every input pin in every cycle, ``reset`` included.
 
     Parameters
     ----------
@@ -206,11 +206,11 @@ class Table:
     interface: Interface
     columns: Columns
     design: str = ""
-    """The options of the command line that make the design, if the file says them."""
+    """The command-line options that create the design, if the file has them."""
 
     @classmethod
     def of(cls, trace: Trace) -> "Table":
-        """What was driven in the cycles of a trace."""
+        """The levels driven in the cycles of a trace."""
         names = RESET, *trace.interface.driven
         return cls(trace.interface, {name: trace[name] for name in names})
 
@@ -227,7 +227,7 @@ class Table:
 
     @classmethod
     def read(cls, text: str, interface: Interface) -> "Table":
-        """The table in a file for a design with some pins; a `ValueError` says what is wrong."""
+        """Read a table for a design with some pins; an invalid file is a `ValueError`."""
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -268,13 +268,13 @@ class Table:
 
 
 def one_by_one(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
-    """The inputs for pieces of texts: a value in each, in its first field, and ``i.last``."""
+    """Inputs for pieces of texts: one value in each, in its first field, and ``i.last``."""
     for piece in pieces:
         yield piece if isinstance(piece, dict) else _columns(interface.inputs[0].name, *piece)
 
 
 def _columns(pin: str, values: Any, ends: bool | np.ndarray) -> Columns:
-    """Values and where texts end, as columns."""
+    """Values and the ends of texts, as columns."""
     if isinstance(ends, np.ndarray):
         lasts = ends.astype(np.uint8)
     else:
@@ -284,13 +284,13 @@ def _columns(pin: str, values: Any, ends: bool | np.ndarray) -> Columns:
 
 
 def _array(values: Any) -> Any:
-    """Bytes as an array; of anything else what :func:`.trace.as_array` makes."""
+    """Bytes as an array; anything else by :func:`.trace.as_array`."""
     is_bytes = isinstance(values, bytes | bytearray)
     return np.frombuffer(values, np.uint8) if is_bytes else as_array(values)
 
 
 class Beats:
-    """The inputs for pieces of texts, where an input is a beat: see :func:`beats`."""
+    """Packs pieces of texts into beats: see :func:`beats`."""
 
     def __init__(self, interface: Interface) -> None:
         self._data, self._keep, _, *self._more = interface.inputs
@@ -302,7 +302,7 @@ class Beats:
         self._garbage = np.random.default_rng(0)
 
     def of_piece(self, values: Any, ends: bool | np.ndarray) -> Columns:
-        """The beats that a piece of a text, or of several, fills or ends."""
+        """The beats that a piece, of one or several texts, fills or ends."""
         added = np.reshape(_array(values), (-1, *self._waiting.shape[1:]))
         added = self._value.checked(added).reshape(added.shape)
         data = np.concatenate([self._waiting, added])
@@ -311,12 +311,12 @@ class Beats:
         else:
             last = np.full(int(ends), len(added) - 1)
         stops = np.append(last + len(self._waiting) + 1, len(data))
-        sizes = np.diff(stops, prepend=0)  # of the texts; the last one has not ended
+        sizes = np.diff(stops, prepend=0)  # of the texts; the last text has not ended
         whole = sizes // self._lanes
         beats = np.append(np.maximum(-(-sizes[:-1] // self._lanes), 1), whole[-1])
         rest = int(sizes[-1] - whole[-1] * self._lanes)
         self._waiting = data[len(data) - rest :]
-        # From where a byte would be if all texts were together to where it is.
+        # From the index of a value without gaps between texts to its lane in the column.
         shift = (np.cumsum(beats) - beats) * self._lanes - (stops - sizes)
         place = np.arange(len(data)) + np.repeat(shift, sizes)
         lasts = np.zeros(int(beats.sum()), dtype=np.uint8)
@@ -324,15 +324,15 @@ class Beats:
         return self._beats(data[: len(data) - rest], place[: len(data) - rest], lasts)
 
     def rest(self) -> Columns:
-        """A beat that is not full, of a text that does not end; or none."""
+        """The values left, as a beat that is not full and has no ``last``; or no beat."""
         waiting, self._waiting = self._waiting, self._waiting[:0]
         lasts = np.zeros(min(1, len(waiting)), dtype=np.uint8)
         return self._beats(waiting, np.arange(len(waiting)), lasts)
 
     def _beats(self, data: np.ndarray, place: np.ndarray, lasts: np.ndarray) -> Columns:
-        """Values by their lanes. There is anything in the others, which nobody may look at.
+        """Beats with values in the given lanes.
 
-        And in all fields but these.
+        The other lanes, which a design must ignore, and the other fields are random.
         """
         beats = len(lasts)
         lanes = random_column(self._value, beats * self._lanes, self._garbage)
@@ -347,7 +347,7 @@ class Beats:
 
 
 def random_column(pin: Pin, rows: int, generator: np.random.Generator) -> np.ndarray:
-    """A column with anything in it."""
+    """A column of random levels."""
     column = pin.column(rows)
     by_part = column.reshape(rows, len(pin.parts))
     for number, (_, width) in enumerate(pin.parts):
@@ -357,11 +357,10 @@ def random_column(pin: Pin, rows: int, generator: np.random.Generator) -> np.nda
 
 
 def beats(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
-    """The inputs for pieces of texts: as many values in each as it has lanes, but with ``i.last``.
+    """Inputs for pieces of texts: full beats, except a beat with ``i.last``.
 
-    A value is mostly a byte. Those that do not fill a beat wait for the next piece. If their text
-    never ends, they are in a beat that is not full, and so they are if inputs come next that have
-    all fields.
+    A value is usually a byte. Values that do not fill a beat are kept for the next piece. If their
+    text never ends, or if inputs with all fields come next, they are in a beat that is not full.
     """
     packed = Beats(interface)
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""A design, and what its component has for it."""
+"""A design, and its properties from its component."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ def interface_of(design: Any) -> Interface:
 
 
 class Subject:
-    """What is simulated, compared, or shown: a design, its component, its pins, its timing."""
+    """A design to simulate, compare or show, with its component, its pins and its timing."""
 
     def __init__(self, design: Any) -> None:
         self.design = design
@@ -41,7 +41,7 @@ class Subject:
         return self.state_names.get(state, f"illegal {state}")
 
     def items(self, stimulus: Stimulus) -> Iterator[Columns]:
-        """All inputs in order; a `ValueError` or `TypeError`, if one does not fit the pins."""
+        """All inputs in order; a `ValueError` or `TypeError` if an input does not fit the pins."""
         names = [pin.name for pin in self.interface.inputs]
         for columns in self.component.pack(stimulus.pieces, self.interface):
             sizes = set(map(len, columns.values()))

@@ -1,4 +1,4 @@
-"""What a simulation saw: every pin in every cycle, in named columns."""
+"""The trace of a simulation: every pin in every cycle, in named columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Fields = dict[str, Any]
 """Levels of the fields of one payload by name: numbers, and lists of them for arrays."""
 
 RESET = "reset"
-"""The column that says in which cycles reset is active."""
+"""The column of the reset signal."""
 
 LARGEST_PART = 64
 """Bits of the widest integer that numpy has."""
@@ -27,9 +27,9 @@ LARGEST_PART = 64
 class Pin(NamedTuple):
     """A pin: a handshake signal, a field of a payload, or the state register.
 
-    Each part is its lowest bit in the payload and its width. A number is one part. An array has
-    several, and so has a number too wide for numpy, lowest bits first: such a column has two axes.
-    The numbers of an enumeration have ``labels``, from 0 on.
+    Each part is a pair: its lowest bit in the payload, and its width. A number has one part. An
+    array has several, and so has a number too wide for numpy, lowest bits first: such a column has
+    two axes. An enumeration has ``labels`` for its numbers, from 0 on.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Pin(NamedTuple):
 
     @property
     def dtype(self) -> type:
-        """Of its column: 32 bits or more if 8 are too few, so that a wider port fits too."""
+        """Type of its column: 32 bits or more if 8 are too few, so that a wider port fits too."""
         widest = max(width for _, width in self.parts)
         return np.uint8 if widest <= 8 else np.uint32 if widest <= 32 else np.uint64
 
     def column(self, rows: int) -> np.ndarray:
-        """A column for so many rows."""
+        """An uninitialised column with a number of rows."""
         shape = (rows, len(self.parts)) if len(self.parts) > 1 else rows
         return np.empty(shape, dtype=self.dtype)
 
@@ -68,11 +68,11 @@ class Pin(NamedTuple):
         return column
 
     def number(self, level: Any) -> int:
-        """One level, an element of the column as a list, as one number."""
+        """A level, as in ``column.tolist()``, as one number."""
         return int(level) if len(self.parts) == 1 else self.alone.integer(level)
 
     def checked(self, levels: Any) -> np.ndarray:
-        """The column of some levels, if each is an integer that fits."""
+        """The column of some levels; an error unless each is an integer that fits."""
         array = as_array(levels)
         by_part = array.reshape(len(array), len(self.parts))
         for column, (_, width) in zip(by_part.T, self.parts, strict=True):
@@ -89,13 +89,13 @@ class Pin(NamedTuple):
 
     @property
     def alone(self) -> "Pin":
-        """A pin of the same name and parts, whose payload is nothing but them."""
+        """A pin with the same name and widths of parts, alone in its payload."""
         ends = list(accumulate(width for _, width in self.parts))
         parts = zip([0, *ends], (width for _, width in self.parts), strict=False)
         return Pin(self.name, tuple(parts))
 
     def integer(self, level: Any) -> int:
-        """What one level, an element of the column as a list, is in an integer for the payload."""
+        """A level, as in ``column.tolist()``, at its bits in an integer for the payload."""
         levels = level if len(self.parts) > 1 else (level,)
         return sum(
             int(part) << lowest for part, (lowest, _) in zip(levels, self.parts, strict=True)
@@ -103,18 +103,18 @@ class Pin(NamedTuple):
 
 
 def as_array(levels: Any) -> np.ndarray:
-    """An array of some integers, of Python's own if numpy has no type for all of them."""
+    """An array of integers; they are Python's own if numpy has no type for all of them."""
     array = np.asarray(levels)
     return array if array.dtype.kind in "biu" else np.asarray(levels, dtype=object)
 
 
 def as_list(levels: Any) -> Sequence[int]:
-    """The levels of an array; of one with a single lane there is only a number."""
+    """The levels of an array as a sequence; a number, for a single lane, becomes a list."""
     return levels if isinstance(levels, Sequence) else [levels]
 
 
 def expand_lane_mask(marks: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Marks of lanes as marks of their levels, of which a lane may have several."""
+    """A mask of lanes as a mask of levels; a lane may have several levels."""
     if marks.shape == levels.shape:
         return marks
     rows, parts = levels.shape
@@ -123,14 +123,14 @@ def expand_lane_mask(marks: np.ndarray, levels: np.ndarray) -> np.ndarray:
 
 
 def shown_number(number: int, labels: Sequence[str]) -> str:
-    """A number of a pin, for a person: in hexadecimal, with its label."""
+    """A number of a pin for humans: in hexadecimal, with its label."""
     return f"{number:X} ({labels[number]})" if number < len(labels) else f"{number:X}"
 
 
 def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
-    """A pin for each field of a payload; the fields of structures in it are named like its own.
+    """A pin for each field of a payload; fields of structures in it are named like its own fields.
 
-    It is a `ValueError` if two fields have one name, or if one has that of a handshake signal.
+    It is a `ValueError` if two fields have one name, or if a field has that of a handshake signal.
     """
 
     labels: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -165,8 +165,8 @@ def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
 class Interface:
     """The pins of a component, derived from the payloads of its streams ``i`` and ``o``.
 
-    What goes in and what comes out has a pin for each field. ``state_width`` is 0 if there is no
-    state register to be seen. ``registers`` are others inside, to be looked at like pins.
+    Inputs and outputs have a pin for each field. ``state_width`` is 0 without a visible state
+    register. ``registers`` are other registers inside, to be shown like pins.
     """
 
     component: str
@@ -197,29 +197,29 @@ class Interface:
 
     @cached_property
     def pins(self) -> tuple[Pin, ...]:
-        """All pins: those driven, those observed, the state if there is one, and registers."""
+        """All pins: driven and observed, the state register if it is visible, and ``registers``."""
         state = [Pin("state", ((0, self.state_width),))] if self.state_width else []
         offered, accepted = [Pin("i.valid"), *self.inputs], [Pin("o.ready"), Pin("i.ready")]
         return (*offered, *accepted, Pin("o.valid"), *self.outputs, *state, *self.registers)
 
     def pin(self, name: str) -> Pin:
-        """The pin of a name, ``reset`` included."""
+        """The pin with a name, which may be ``reset``."""
         return next(pin for pin in (*self.pins, Pin(RESET)) if pin.name == name)
 
     def columns(self, rows: int) -> Columns:
-        """Columns for the pins, with anything in them."""
+        """Uninitialised columns for the pins."""
         return {pin.name: pin.column(rows) for pin in self.pins}
 
 
 class Trace:
-    """Cycles of a simulation. A name of a pin gives its levels, a slice or a mask fewer cycles.
+    """Cycles of a simulation. Index it by pin name for levels, by slice or mask for fewer cycles.
 
     Parameters
     ----------
     interface : Interface
         The pins.
     columns : dict of str to numpy.ndarray
-        The levels of each, by name, and of ``reset``; without that, reset is never active.
+        The levels of each pin by name, and of ``reset``; without it, reset is never active.
 
     Examples
     --------
@@ -254,12 +254,12 @@ class Trace:
 
     @property
     def is_accepted(self) -> np.ndarray:
-        """In which cycles an input was accepted, as a mask. In a cycle of reset none is."""
+        """Mask of the cycles in which an input was accepted; never set in a cycle of reset."""
         return self._transfers("i")
 
     @property
     def is_taken(self) -> np.ndarray:
-        """In which cycles an output was taken, as a mask. In a cycle of reset none is."""
+        """Mask of the cycles in which an output was taken; never set in a cycle of reset."""
         return self._transfers("o")
 
     def _transfers(self, side: str) -> np.ndarray:
@@ -267,14 +267,14 @@ class Trace:
         return both.view(bool) & ~self[RESET].view(bool)
 
     def lives(self) -> Iterator["Trace"]:
-        """The cycles in parts, each of which but the last ends with a cycle of reset."""
+        """The cycles in parts; each part except the last ends with a cycle of reset."""
         ends = (np.flatnonzero(self[RESET]) + 1).tolist()
         for begin, end in pairwise([0, *ends, len(self)]):
             yield self[begin:end]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the levels take."""
+        """Memory of the levels, in bytes."""
         return sum(column.nbytes for column in self.columns.values())
 
     def accepted(self) -> Columns:
@@ -282,7 +282,7 @@ class Trace:
         return self.inputs(self.is_accepted)
 
     def inputs(self, mask: np.ndarray) -> Columns:
-        """What was at the input's pins in the cycles that a mask chooses."""
+        """The payloads at the input's pins in the cycles of a mask."""
         return self._fields(self.interface.inputs, mask)
 
     def taken(self) -> Columns:
@@ -293,7 +293,7 @@ class Trace:
         return {pin.name: self[pin.name].compress(mask, axis=0) for pin in pins}
 
     def offered(self, side: str) -> Iterator[Fields]:
-        """For each cycle the fields that are offered at ``i`` or ``o``; none, if nothing is."""
+        """For each cycle, the fields offered at ``i`` or ``o``; empty if nothing is offered."""
         pins = self.interface.inputs if side == "i" else self.interface.outputs
         names = [pin.name for pin in pins]
         levels = zip(*(self[name].tolist() for name in names), strict=True)
@@ -301,12 +301,12 @@ class Trace:
             yield dict(zip(names, row, strict=True)) if is_valid else {}
 
     def outputs(self) -> list[Fields]:
-        """The outputs that were taken, one by one, their fields by name."""
+        """The outputs that were taken, in order: their fields by name."""
         offered = self[self.is_taken].offered("o")
         return [{name.removeprefix("o."): row[name] for name in row} for row in offered]
 
     def table(self) -> np.ndarray:
-        """The same as one array with a field for each pin, handy for a look at single cycles."""
+        """The trace as one array with a field for each pin, for a look at single cycles."""
         columns = self.columns.items()
         fields = [(name, column.dtype, column.shape[1:]) for name, column in columns]
         table = np.empty(len(self), dtype=fields)
@@ -316,7 +316,7 @@ class Trace:
 
     @classmethod
     def join(cls, traces: Sequence["Trace"]) -> "Trace":
-        """Traces of the same interface, one after the other."""
+        """Join traces of the same interface, one after the other."""
         names = traces[0].columns
         columns = {name: np.concatenate([trace[name] for trace in traces]) for name in names}
         return cls(traces[0].interface, columns)

@@ -47,7 +47,7 @@ PATTERN = st.lists(st.booleans(), max_size=60).map(tuple).map(FixedStalls)
 
 
 def check_line_rate(trace: np.ndarray) -> None:
-    """A byte can be taken two cycles after each cycle in which the output did not wait."""
+    """A byte can be accepted two cycles after each cycle in which the output did not stall."""
     waits = (trace["o.valid"] == 1) & (trace["o.ready"] == 0)
     assert trace["i.ready"][2:][~waits[:-2]].all()
 

@@ -1,7 +1,7 @@
-"""The options that several commands share; the refusal of options without effect.
+"""The options that several commands share; the rejection of options without effect.
 
-A module that takes long to import is imported where it is used, here and in the commands: help and
-the refusal of a wrong command line need few of them.
+Modules that are slow to import are imported where they are used, here and in the commands: help,
+and the rejection of a wrong command line, need few of them.
 """
 
 import re
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from ..designs import DesignSpec
 
 MAX_STALLED = 1 << 20
-"""The first number of a cycle that may not be stalled by number."""
+"""Lowest cycle number that cannot be stalled by number."""
 
 VERDICTS = {"accept": True, "reject": False}
-"""Whether code points are accepted, by the names of the options."""
+"""Values of the options that accept or reject code points; True accepts."""
 
 _SUFFIXES = {"little": "le", "big": "be"}
-"""How names of encoding schemes end, by byte order."""
+"""Suffixes of encoding scheme names, by byte order."""
 
 COMPONENTS = "utf8_sim.command_line:COMMAND_LINES"
 
@@ -48,7 +48,7 @@ def _verdict(of: str) -> Any:
 
 @dataclass
 class AllRules:
-    """Options for the rules of UTF-8: by default, of all profiles."""
+    """Options for the UTF-8 rules; by default, those of all profiles."""
 
     panel = "UTF-8 rules"
 
@@ -64,7 +64,7 @@ class AllRules:
     )
 
     def chosen(self) -> "Profile":
-        """The profile that they name, ``unicode`` if none."""
+        """The selected profile, by default ``unicode``, with the selected rules."""
         from utf8_hdl import PROFILES, UNICODE, ErrorSpan
 
         overrides: dict[str, Any] = {
@@ -76,7 +76,7 @@ class AllRules:
         return replace(PROFILES[self.profile or UNICODE.name], **given)
 
     def profiles(self) -> list["Profile"]:
-        """The profile that they name, or all, and unicode with each rule inverted."""
+        """The selected profile; by default, all, plus ``unicode`` with each rule inverted."""
         from utf8_hdl import PROFILES, UNICODE, ErrorSpan
 
         if self != AllRules():
@@ -105,9 +105,9 @@ def _compact() -> Any:
 
 @dataclass
 class Designs:
-    """Options that name components: all, with their compact variants, unless they choose.
+    """Options that select components; by default, all, with their compact variants.
 
-    ``own`` are the values that were given for components' own options, by their names.
+    ``own`` has the values given for components' own options, by name.
     """
 
     panel = "Component"
@@ -123,9 +123,10 @@ class Designs:
     own: dict[str, Any] = field(default_factory=dict, metadata=OWN)
 
     def specs(self, *, with_lanes: bool = True) -> list["DesignSpec"]:
-        """All that they name, with the rules of ``unicode``.
+        """The selected designs, with the rules of ``unicode``.
 
-        If they name nothing, it is perhaps not those that have several lanes.
+        By default, or with ``--compact`` alone, designs with several lanes are included only if
+        ``with_lanes``.
         """
         from utf8_hdl import LANES
 
@@ -152,7 +153,7 @@ class Designs:
         ]
 
     def _own_with_byte_order(self) -> dict[str, Any]:
-        """The own options, in which ``utf-16`` and ``utf-32`` have the suffix of a byte order."""
+        """The own options; ``utf-16`` and ``utf-32`` get the suffix of the byte order."""
         own, schemes = dict(self.own), [each for each in own_options().values() if each.forms]
         for each in schemes:
             name = own.get(each.name) or each.default.removesuffix(_SUFFIXES["little"])
@@ -174,7 +175,7 @@ class Design(Designs):
     lanes: str | None = choice(None, "utf8_hdl:LANES", LANES_HELP)
 
     def spec(self, profile: "Profile") -> "DesignSpec":
-        """The one that they name."""
+        """The selected design."""
         [spec] = self.specs()
         return replace(spec, profile=profile)
 
@@ -201,7 +202,7 @@ class Demo:
     strip_bom: bool = own_option(own_options()["--strip-bom"])
 
     def spec(self, profile: "Profile") -> "DesignSpec":
-        """The design that they name."""
+        """The selected design."""
         from ..designs import DesignSpec
 
         target = "utf-8" if self.target == "utf-8" else None
@@ -249,7 +250,7 @@ class OutputFiles:
 
 @dataclass
 class Machines:
-    """The option for the machines that do the work."""
+    """The option for the machines on which the work runs."""
 
     panel = "Cluster"
 
@@ -261,7 +262,7 @@ class Machines:
     )
 
     def workers(self, *tools: str) -> AbstractContextManager["Workers"]:
-        """Who does it: the workers of a cluster with the same ``tools``, or all cores."""
+        """The workers of a cluster, which must have the same ``tools``; by default, all cores."""
         from utf8_sim.tools.cluster import Cluster
         from utf8_sim.tools.cores import Cores
 
@@ -285,7 +286,7 @@ def _cycles(of: str) -> Any:
 
 @dataclass
 class Simulator:
-    """The option for the engine."""
+    """The option for the simulation engine."""
 
     panel = "Simulation"
 
@@ -331,7 +332,7 @@ class Stalling:
         )
 
     def modes(self, resets: bool = True) -> list["Mode"]:
-        """The modes of ``compare``, full rate first; ``resets`` adds the one with resets."""
+        """The modes of ``compare``, full rate first; ``resets`` includes the mode with resets."""
         from utf8_sim.campaign import Mode, campaign_modes
 
         modes = campaign_modes(self.seed)
@@ -355,7 +356,7 @@ def _side_stalls(
 
 
 def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
-    """A pattern of stalls from a list of cycles such as ``3,5-9``."""
+    """Parse a list of stalled cycles such as ``3,5-9``: a flag for each cycle."""
     ranges = [cycle_range(option, word) for word in cycles.split(",")]
     end = max(each.stop for each in ranges)
     if end > MAX_STALLED:
@@ -365,7 +366,7 @@ def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
 
 
 def cycle_range(option: str, cycles: str) -> range:
-    """The cycles that are called ``3`` or ``5-9``."""
+    """Parse a cycle or a range of cycles: ``3`` or ``5-9``."""
     numbers = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", cycles)
     chosen = range(int(numbers[1]), int(numbers[2] or numbers[1]) + 1) if numbers else range(0)
     if not chosen:
@@ -376,9 +377,9 @@ def cycle_range(option: str, cycles: str) -> range:
 def reject_inapplicable(
     context: typer.Context, chosen: Sequence["DesignSpec"] = (), **circumstances: str | bool
 ) -> None:
-    """Refuse options that were given and have no effect.
+    """Reject options that were given and have no effect.
 
-    The circumstances are those in which a parameter has none, by its name; false if it has one.
+    ``circumstances`` has, by parameter name, the reason for no effect, or false.
     """
     from ..designs import idle_options
 

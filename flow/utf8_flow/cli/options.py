@@ -15,30 +15,30 @@ from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.files import is_standard_output
 
 OTHER = "Other options"
-"""The panel of options that have no other."""
+"""Panel of the options that have no other panel."""
 
 
 OWNERS = "{owners}"
-"""In a help text, the components that have the option."""
+"""Stands in a help text for the components that have the option."""
 
 LANES = "{lanes}"
-"""In a help text, their numbers of lanes by default."""
+"""Stands in a help text for their default numbers of lanes."""
 
 INPUTS = "{inputs}"
-"""In the help of a command, what the inputs of components are."""
+"""Stands in the help of a command for the inputs of components."""
 
 OWN = {"own": True}
-"""The metadata of a field whose value are those given for options of components' own."""
+"""Metadata of the field that holds the values given for components' own options."""
 
 
 def option(default: Any, help: str, *names: str, **settings: Any) -> Any:
-    """A field of a group: an option, with Typer's settings; without a default it is required."""
+    """A field of a group that is an option, with Typer's settings; required without a default."""
     declared = typer.Option(..., *names, help=help, **settings)
     return field(default=default, metadata={"option": declared})
 
 
 def output_file(metavar: str, help: str, *names: str, default: str | None = None) -> Any:
-    """An option that names an output file; the value is ``-`` for standard output."""
+    """An option for the name of an output file; the value is ``-`` for standard output."""
 
     def canonical(name: str | None) -> str | None:
         return "-" if name and is_standard_output(name) else name
@@ -54,11 +54,11 @@ def choice(
     also: Sequence[str] = (),
     hint: str = "",
 ) -> Any:
-    """An option whose value is one of some names, which the shell completes.
+    """An option whose value is one of some names, with shell completion.
 
-    Where ``names`` is a string, it says where they are, as :func:`pkgutil.resolve_name` has it.
-    They are looked up when they are needed: the module may take long to import, and a component
-    may be registered at any time. ``hint`` is added to the refusal of another name.
+    If ``names`` is a string, :func:`pkgutil.resolve_name` finds the names at each use: the module
+    may be slow to import, and a component may be registered at any time. ``hint`` is appended to
+    the error message for another name.
     """
 
     def known() -> list[str]:
@@ -82,8 +82,8 @@ def examples(*lines: str) -> str:
 class Panels(TyperCommand):
     """A command whose help has a section for each panel of options.
 
-    Typer's own panels need Rich, which takes as long to import as all that the help needs besides.
-    An option that has a value may be given once.
+    Typer's own panels need Rich, which is as slow to import as everything else that the help needs.
+    An option that has a value may be given only once.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -109,7 +109,7 @@ class Panels(TyperCommand):
             if record := parameter.get_help_record(ctx):
                 panel = getattr(parameter, "rich_help_panel", None) or OTHER
                 panels.setdefault(panel, []).append(record)
-        panels[OTHER] = panels.pop(OTHER)  # the last one, with --help
+        panels[OTHER] = panels.pop(OTHER)  # last, with --help
         for panel, records in panels.items():
             with formatter.section(panel):
                 formatter.write_dl(records)
@@ -118,8 +118,8 @@ class Panels(TyperCommand):
 def command(app: typer.Typer, *lines: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Declare a command, with examples at the end of its help.
 
-    A parameter that is a dataclass is a group of options: each field is one, and ``panel`` is the
-    heading of them all in the help.
+    A parameter that is a dataclass is a group of options: each field is an option, and ``panel`` is
+    the heading of the group in the help.
     """
 
     def declare(function: Callable[..., None]) -> Callable[..., None]:
@@ -131,7 +131,7 @@ def command(app: typer.Typer, *lines: str) -> Callable[[Callable[..., None]], Ca
 class Grouped:
     """A command whose options are in groups.
 
-    Typer asks for the parameters whenever it runs: a component may be registered at any time.
+    Its signature is computed at each use, because a component may be registered at any time.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
@@ -157,7 +157,7 @@ class Grouped:
 
 
 def _value(declared: "Field[Any]", values: dict[str, Any]) -> Any:
-    """The value of a field, taken from those of all options."""
+    """The value of a field, which is removed from the values of all options."""
     if declared.metadata != OWN:
         return values.pop(declared.name)
     given = {each.name: values.pop(each.name) for each in own_options().values()}
@@ -185,7 +185,7 @@ def _parameter(group: Any, name: str, type_: Any, field: "Field[Any]") -> Parame
 
 
 def own_option(own: OwnOption) -> Any:
-    """The declaration of an option of a component's own."""
+    """The declaration of a component's own option."""
     if own.default is False:
         return option(False, f"{OWNERS}: {own.help}.", own.option)
     help = f"{OWNERS}: {own.help}. Default: {own.default}."
@@ -196,14 +196,14 @@ def own_option(own: OwnOption) -> Any:
 
 
 def _type_of(own: OwnOption) -> Any:
-    """The type of such an option's value."""
+    """The type of the value of a component's own option."""
     if own.default is False:
         return bool
     return str | None if own.values else int | None
 
 
 def _with_components(help: str, option: str) -> str:
-    """A help text with the components that have the option, and what these add."""
+    """A help text with the components that have the option, and their additions to it."""
     names = owners(option)
     if OWNERS in help:
         help = help.replace(OWNERS, f"For {_any_of(names)}").replace(LANES, _defaults(names))
@@ -221,7 +221,7 @@ def _any_of(names: list[str]) -> str:
 
 
 def _defaults(names: list[str]) -> str:
-    """How many lanes components have by default."""
+    """The default numbers of lanes of components."""
     found: dict[int, list[str]] = {}
     for name in names:
         found.setdefault(COMMAND_LINES[name].lanes, []).append(name)

@@ -15,7 +15,7 @@ STATE = "--state"
 
 
 class StandardOutput(io.FileIO):
-    """Standard output that says so if it cannot be written, and then swallows what is left."""
+    """Standard output that reports when it cannot be written, and then discards the rest."""
 
     def write(self, data: Any, /) -> int:
         with refusing("write standard output"):
@@ -27,8 +27,8 @@ class StandardOutput(io.FileIO):
 
 
 def guard_standard_output() -> None:
-    """Let standard output be a :class:`StandardOutput` that takes every character, from now on."""
-    # Where it was closed, every write to its descriptor fails.
+    """Make standard output a :class:`StandardOutput` that accepts every character."""
+    # If it was closed, every write to its descriptor fails.
     usual = sys.stdout or os.fdopen(1, closefd=False)
     if isinstance(usual, io.TextIOWrapper):
         raw = StandardOutput(usual.fileno(), "w", closefd=False)
@@ -41,13 +41,13 @@ def guard_standard_output() -> None:
 
 
 def give_up_on(stream: IO[Any]) -> None:
-    """Write no more to standard output or error, so that what it holds does no harm at exit."""
+    """Discard all further output to a standard stream, so that its buffer does no harm at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
-    """Refuse outputs that cannot be written, that overwrite an input, or that share a file."""
+    """Reject outputs that cannot be written, that overwrite an input, or that share a file."""
     if outputs.get("--wave") is not None:
         from utf8_sim.tools.yowasp import need_packages
 
@@ -87,9 +87,9 @@ def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
 
 
 def _file_identity(name: str, standard: TextIO | None) -> tuple[int, int] | None:
-    """What tells a file or a pipe from all others, whatever its name; None for a device.
+    """Identity of a file or a pipe, independent of its name; None for a device.
 
-    ``-`` is the standard stream that is given.
+    ``-`` is the given standard stream.
     """
     try:
         status = os.stat(standard.fileno() if name == "-" and standard else name)

@@ -1,4 +1,4 @@
-"""A run of the command: its surroundings, its error messages and its exit status."""
+"""A run of the command: its environment, its error messages and its exit status."""
 
 import os
 import re
@@ -22,10 +22,10 @@ from .options import examples
 from .output import give_up_on
 
 MAX_WIDTH = 1000
-"""Columns of help text: more than any terminal has, so that its width is used."""
+"""Maximum columns of help text: more than any terminal has, so that the terminal is the limit."""
 
 COMPLETION = "_UTF8_HDL_COMPLETE"
-"""Environment variable in which a shell asks for completion."""
+"""Environment variable by which a shell requests completion."""
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -66,14 +66,14 @@ def _top(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit status.
+    """Run the command; return the exit status.
 
-    That is 0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
-    input, 70 for an error of the program itself, 128 and the signal's number after an interrupt,
-    141 if the reader of standard output went away.
+    It is 0 if hardware and golden model agree, 1 if they differ, 2 for wrong usage or unreadable
+    input, 70 for an error of the program itself, 128 plus the signal's number after an interrupt,
+    141 if the reader of standard output closed it.
     """
     failed = 2
-    # A design may be made and then not used, because what follows is refused.
+    # A design may be created and not used, because a later check fails.
     warnings.filterwarnings("ignore", r"(?s).* created but never used")
     heeded: list[int] = []
     try:
@@ -98,9 +98,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (Abort, KeyboardInterrupt):
         message = "interrupted"
     except (SystemExit, OSError) as error:
-        # Typer answers to a closed pipe with the exit status 1, which is taken.
+        # On a closed pipe, Typer exits with status 1, which has another meaning here.
         cause = error.__context__ if isinstance(error, SystemExit) else error
-        if isinstance(error, SystemExit) and cause is None:  # that is how completion ends
+        if isinstance(error, SystemExit) and cause is None:  # the end of completion
             return 2 if error.code else 0
         if isinstance(cause, BrokenPipeError):
             return 141
@@ -115,14 +115,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _check_completion() -> None:
-    """Refuse completion for bash without the variables that bash sets."""
+    """Reject completion for bash without the variables that bash sets."""
     words = "COMP_WORDS" in os.environ and os.environ.get("COMP_CWORD", "").isdecimal()
     if os.environ.get(COMPLETION) == "complete_bash" and not words:
         raise UsageError(f"{COMPLETION} needs COMP_WORDS and COMP_CWORD, as bash sets them")
 
 
 def _refusal(error: Exception, arguments: list[str]) -> str:
-    """The error; for one in the command line, also the command that shows the right usage."""
+    """The message of an error; for wrong usage, with the command that shows correct usage."""
     if not isinstance(error, TyperException):
         return f"--{error}" if isinstance(error, WrongValue) else str(error)
     context = getattr(error, "ctx", None)
@@ -138,7 +138,7 @@ def _refusal(error: Exception, arguments: list[str]) -> str:
 
 
 def _what_failed(error: BaseException | None) -> str:
-    """What the operating system says; errors of output files and tools have their own words."""
+    """The operating system's message; errors of output files and tools have their own messages."""
     reason = getattr(error, "strerror", None) or str(error)
     name = getattr(error, "filename", None)
     if name is not None:

@@ -24,15 +24,15 @@ ONE_TEXT = (
 )
 
 MAX_TABLE = 1 << 28
-"""Bytes of a file with a table."""
+"""Maximum bytes of a stimulus file."""
 
 MAX_COPY = 1 << 30
-"""Bytes of standard input or of a pipe that are copied."""
+"""Maximum bytes that are copied from standard input or a pipe."""
 
 
 @contextmanager
 def _open_binary(name: str) -> Iterator[BinaryIO]:
-    """A file to read; ``-`` is standard input."""
+    """Open a file for reading; ``-`` is standard input."""
     with refusing(f"read {name!r}"):
         if name != "-":
             with open(name, "rb") as file:
@@ -45,7 +45,7 @@ def _open_binary(name: str) -> Iterator[BinaryIO]:
 
 
 def _copy(name: str, stream: Any, copy: BinaryIO) -> None:
-    """Copy a stream, unless it has no end."""
+    """Copy a stream; reject an endless device, or more than :data:`MAX_COPY` bytes."""
     is_device = stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty()
     if is_device and stream.peek(1):
         raise UsageError(f"cannot read {name!r}: a device without an end, give a file or a pipe")
@@ -61,7 +61,7 @@ def _copy(name: str, stream: Any, copy: BinaryIO) -> None:
 
 
 def _pieces(name: str, stream: BinaryIO, size: int) -> Iterator[tuple[bytes, bool]]:
-    """The pieces of a file, which must have at least the bytes that it had when it was opened."""
+    """The pieces of a file; it must not be shorter than ``size``, its size when first opened."""
     done = 0
     for data, last in file_pieces(stream):
         done += len(data)
@@ -84,7 +84,7 @@ def _code_points(text: str, width: int) -> list[int]:
 
 
 def typed_part(typed: InlineInput, subject: Subject) -> Part | None:
-    """The text of the option that was given, if one was."""
+    """The input given by ``--text``, ``--hex`` or ``--code-points``, or None."""
     given = typed.text, typed.hexadecimal, typed.code_points
     if given.count(None) < 2:
         raise UsageError(ONE_TEXT)
@@ -108,7 +108,7 @@ def typed_part(typed: InlineInput, subject: Subject) -> Part | None:
 
 @contextmanager
 def file_part(name: str, subject: Subject) -> Iterator[Part]:
-    """A file as a part of a comparison, which reads it more than once.
+    """A file as a part of a comparison, which reads the file more than once.
 
     Standard input (``-``), pipes and devices are copied to a temporary file first.
     """
@@ -135,7 +135,7 @@ def file_part(name: str, subject: Subject) -> Iterator[Part]:
 def one_text(
     file: str | None, typed: Part | None, subject: Subject
 ) -> AbstractContextManager[Part]:
-    """The one text that is given."""
+    """The given text: a file or the value of an option, not both."""
     if file is not None and typed is None:
         return file_part(file, subject)
     if file is None and typed is not None:
@@ -144,7 +144,7 @@ def one_text(
 
 
 def read_table(name: str, interface: Interface, design: str) -> Table:
-    """The table in a file, for the design of some options."""
+    """Read the table in a stimulus file; reject a table for another design."""
     with _open_binary(name) as file:
         content = file.read(MAX_TABLE + 1)
     wrong = f"--stimulus {visible(name)!r} is not a stimulus file for this design"

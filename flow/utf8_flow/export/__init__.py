@@ -1,1 +1,1 @@
-"""What leaves for other tools: Verilog, VHDL, FuseSoC, Vivado, Quartus."""
+"""Export to other tools: Verilog, VHDL, FuseSoC, Vivado, Quartus."""

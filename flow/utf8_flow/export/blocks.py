@@ -1,6 +1,6 @@
-"""What Vivado and Platform Designer need to show a generated module as a block.
+"""Tcl scripts that make a generated module a block for Vivado and Platform Designer.
 
-Both are told of a clock, a reset, and the interfaces ``s_axis`` and ``m_axis``, by scripts in Tcl.
+Both scripts declare a clock, a reset, and the interfaces ``s_axis`` and ``m_axis``.
 """
 
 from collections.abc import Mapping
@@ -100,11 +100,11 @@ set_interface_property {bus} associatedReset {reset}
 """
 
 _OPTIONAL = "tready", "tstrb", "tkeep", "tlast"
-"""Signals of AXI4-Stream that Vivado wants to know whether there are."""
+"""Optional AXI4-Stream signals, whose presence is a parameter in Vivado."""
 
 
 def vivado_script(component: Any, module: str, verilog: str, name: str) -> str:
-    """A script that packages a Verilog file of that name, which is beside it, as IP for Vivado."""
+    """A script that packages the Verilog file ``name`` in the script's folder as Vivado IP."""
     clock, reset, streams = _interfaces(verilog)
     associated = {"ASSOCIATED_BUSIF": ":".join(streams), "ASSOCIATED_RESET": reset}
     polarity = {"POLARITY": "ACTIVE_LOW" if reset == "aresetn" else "ACTIVE_HIGH"}
@@ -133,7 +133,7 @@ def vivado_script(component: Any, module: str, verilog: str, name: str) -> str:
 
 
 def platform_designer_script(component: Any, module: str, verilog: str, name: str) -> str:
-    """What Platform Designer reads to know a Verilog file of that name, which is beside it."""
+    """The same for Platform Designer: a script that describes the Verilog file ``name``."""
     clock, reset, streams = _interfaces(verilog)
     parts = []
     for (bus, ports), end in zip(streams.items(), ("end", "start"), strict=True):
@@ -157,13 +157,13 @@ def platform_designer_script(component: Any, module: str, verilog: str, name: st
 
 
 def _pairs(pairs: Mapping[str, object]) -> str:
-    """Names and values, as a list in Tcl."""
+    """Names and values as a Tcl list."""
     lines = "".join(f"        {name} {value}\n" for name, value in pairs.items())
     return f"{{\n{lines}    }}"
 
 
 def _interfaces(verilog: str) -> tuple[str, str, dict[str, dict[str, Port]]]:
-    """Clock, reset, and the ports of each stream by the names that AXI4-Stream has for them."""
+    """Clock, reset, and the ports of each stream by their AXI4-Stream signal names."""
     clock, reset, *ports = ports_of(verilog)
     streams: dict[str, dict[str, Port]] = {"s_axis": {}, "m_axis": {}}
     for port in ports:

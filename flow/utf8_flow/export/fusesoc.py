@@ -1,4 +1,4 @@
-"""FuseSoC core files: what tells FuseSoC how to use a generated Verilog file."""
+"""FuseSoC core files, which describe a generated Verilog file to FuseSoC."""
 
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,9 @@ targets:
 
 
 def core_file(component: Any, module: str, verilog: str) -> str:
-    """A core file in FuseSoC's format CAPI2, for a Verilog file beside it.
+    """A core file in FuseSoC's format CAPI2, for a Verilog file in the same folder.
 
-    The target ``default`` is for designs that depend on the core; the other one is ``lint``.
+    The target ``default`` is for designs that depend on the core. The other target is ``lint``.
     """
     return _CORE.format(
         module=module,

@@ -1,4 +1,4 @@
-"""What other tools are told of a generated Verilog module."""
+"""Description of a generated Verilog module for other tools: ports and summary."""
 
 import re
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ def ports_of(verilog: str) -> list[Port]:
 
 
 def summary(component: Any) -> str:
-    """What the module is, on one line, and the profile, if it has one."""
+    """One line that names the component, and its profile if it has one."""
     profile = getattr(component, "profile", None)
     rules = f", profile {profile.describe()}" if profile else ""
     return f"UTF-8 {DesignSpec.of(component).label}{rules}"

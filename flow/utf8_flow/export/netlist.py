@@ -1,7 +1,7 @@
-"""A netlist of Yosys as Verilog that a person can review: registers by stage, logic as expressions.
+"""Yosys netlists as Verilog for human review: registers by stage, logic as expressions.
 
-It consists of registers and memories in ``always @(posedge clk)`` and of continuous assignments,
-and of nothing else, so that every tool takes it the same way in every language mode.
+The Verilog has only registers and memories, in ``initial`` and ``always @(posedge clk)``, and
+continuous assignments. So every tool interprets it in the same way in every language mode.
 """
 
 import re
@@ -12,46 +12,49 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 LINE = 100
-"""The longest line, in characters."""
+"""Maximum line length in characters."""
 
 MANY = 24
-"""Parts of a concatenation that do not have a line each."""
+"""Maximum number of parts of a concatenation with one part per line; more parts share lines."""
 
 SHORT = 64
-"""Characters of an expression that is repeated where it is needed again. A longer one is a wire."""
+"""Maximum length of an expression that is repeated at each use, in characters.
+
+A longer expression becomes a wire.
+"""
 
 STAGE = "stage"
-"""The attribute of a register that has the heading it belongs under; numbers in them sort."""
+"""Attribute with the heading that a register is under. Numbers in headings sort by value."""
 
 POWER_UP = "power_up"
-"""The attribute of a register that is to have no initial level."""
+"""Attribute of a register that must have no initial value."""
 
 UNMERGED = "unmerged"
-"""The attribute of a register that must not be merged with others that take the same value."""
+"""Attribute of a register that must not be merged with registers of the same next value."""
 
 _UNMERGED = '(* keep = "true", dont_merge *) '
-"""The same for Vivado (and Yosys), and for Quartus."""
+"""Equivalent attributes for Vivado (and Yosys), and for Quartus."""
 
 Bit = int | str
-"""A bit of a netlist: its number, or its level if it is constant."""
+"""A bit of a netlist: its number, or its value if it is constant."""
 
 Bits = tuple[Bit, ...]
 
 Control = tuple[Bit, bool] | None
-"""What enables or resets a register: a bit, and its level then."""
+"""Clock enable or reset of a register: a bit, and its active value."""
 
 RESULTS = "Y", "Q", "RD_DATA"
-"""The pins of an operator, a register or a memory at which its result is."""
+"""Output pins of operators, registers and memories."""
 
 MEMORY = "$mem_v2"
 MEMORY_PORT = r"__(addr|data|en)(\$\d+)?$"
-"""How the names end that Amaranth has for the signals of a memory's ports."""
+"""Matches the end of Amaranth's names for the signals of memory ports."""
 
 MEMORY_PARAMETERS = {
     "RD_PORTS": 1, "RD_CLK_ENABLE": 0, "WR_PORTS": 1, "WR_CLK_ENABLE": 1, "WR_CLK_POLARITY": 1,
     "OFFSET": 0, "INIT": 0,
 }  # fmt: skip
-"""What a memory must be like: zeros at first, one port that writes, one that reads at once."""
+"""Required parameters of a memory: initially zero, a write port, an asynchronous read port."""
 
 REGISTERS = "$dff", "$dffe", "$sdff", "$sdffe", "$sdffce"
 BITWISE = {"$and": "&", "$or": "|", "$xor": "^"}
@@ -62,17 +65,17 @@ ARITHMETIC = {"$add": "+", "$sub": "-"}
 
 
 class Expression(NamedTuple):
-    """Verilog for a value, and its operator, if it needs parentheses beside any other."""
+    """Verilog for a value, and its operator if it needs parentheses beside any other operator."""
 
     text: str
     operator: str = ""
 
     def beside(self, operator: str) -> str:
-        """The text as an operand."""
+        """The text as an operand of ``operator``."""
         return self.text if self.operator in ("", operator) else f"({self.text})"
 
     def behind(self) -> str:
-        """The text as the operand of an operator in front of it, of which there must not be two."""
+        """The text as the operand of a prefix operator; two of these must not be adjacent."""
         return f"({self.text})" if self.operator or self.text.startswith("~") else self.text
 
 
@@ -85,11 +88,11 @@ class Vector:
 
     @property
     def declaration(self) -> str:
-        """Its range, if it has several bits, and its name."""
+        """The range, if the vector has several bits, and the name."""
         return f"[{len(self.bits) - 1}:0] {self.name}" if len(self.bits) > 1 else self.name
 
     def part(self, low: int, high: int) -> str:
-        """Some of its bits."""
+        """The Verilog for a range of its bits."""
         if high - low == len(self.bits) - 1:
             return self.name
         return f"{self.name}[{high}:{low}]" if high > low else f"{self.name}[{low}]"
@@ -117,7 +120,7 @@ class Cell:
         return next(self.pins[pin] for pin in RESULTS if pin in self.pins)
 
     def check(self) -> None:
-        """Refuse what there is no Verilog for here."""
+        """Reject a cell for which this module has no Verilog."""
         is_signed = self.type in ORDERS and any(map(self._is_signed, "AB"))
         is_falling = "1" not in self.parameters.get("CLK_POLARITY", "1")
         is_odd = self.is_memory and (
@@ -128,7 +131,7 @@ class Cell:
             raise NotImplementedError(f"a cell {self.type} in Verilog")
 
     def operand(self, pin: str, low: int, high: int) -> Bits:
-        """Some bits of an operand, with its sign or zeros above its highest."""
+        """A range of bits of an operand, extended by its sign or by zeros."""
         bits = self.pins[pin]
         sign = bits[-1] if self._is_signed(pin) else "0"
         return tuple(bits[n] if n < len(bits) else sign for n in range(low, high + 1))
@@ -137,15 +140,16 @@ class Cell:
         return "1" in self.parameters.get(f"{pin}_SIGNED", "")
 
     def control(self, pin: str) -> Control:
-        """What enables or resets a register."""
+        """The clock enable or the reset of a register."""
         polarity = self.parameters.get(f"{pin}_POLARITY", "1")
         return (self.pins[pin][0], "1" in polarity) if pin in self.pins else None
 
 
 def _with_reset(cell: Cell, choices: Mapping[Bits, Cell]) -> Cell:
-    """A register that is 1 unless it is reset, with the reset that Yosys made a choice.
+    """Restore the reset of a register that is 1 unless it is reset.
 
-    As a choice it would be unknown in simulation while the reset is, like no other register.
+    Yosys turned the reset into a multiplexer. With that, unlike every other register, it would be
+    unknown in simulation while the reset is unknown. Other cells are returned unchanged.
     """
     choice = choices.get(cell.pins["D"]) if cell.type == "$dff" else None
     if choice is None or {choice.pins["A"], choice.pins["B"]} != {("0",), ("1",)}:
@@ -157,7 +161,7 @@ def _with_reset(cell: Cell, choices: Mapping[Bits, Cell]) -> Cell:
 
 
 class Run(NamedTuple):
-    """Neighbouring bits of a vector or of a cell's result; constants; or one bit repeated."""
+    """Adjacent bits of a vector or of a cell's result; constant bits; or one repeated bit."""
 
     source: Vector | Cell | None
     low: int
@@ -172,7 +176,7 @@ class Run(NamedTuple):
         return self.low if self.is_repeated else self.low + len(self.bits) - 1
 
     def takes(self, bit: Bit, source: Vector | Cell | None, place: int) -> bool:
-        """Whether a bit belongs above the others."""
+        """True if a bit extends the run at its upper end."""
         if source is None or self.source is None:
             return source is self.source
         if bit == self.bits[0]:
@@ -181,14 +185,14 @@ class Run(NamedTuple):
 
 
 Source = Callable[[Bit], tuple[Vector | Cell, int]]
-"""What a bit belongs to, and its place there."""
+"""Maps a bit to the vector or cell that has it, and to its index there."""
 
 
 class Netlist:
-    """One flat module, as Yosys leaves it after ``proc``, ``flatten`` and ``opt``.
+    """One flat module, as Yosys outputs it after ``proc``, ``flatten`` and ``opt``.
 
-    The signals of the submodule ``scope`` are called what it calls them. Registers are declared in
-    the order of the signals' names in ``order``.
+    The signals of the submodule ``scope`` keep their names in it. Registers are declared in the
+    order of the signal names in ``order``.
     """
 
     def __init__(
@@ -244,7 +248,7 @@ class Netlist:
             if UNMERGED in attributes:
                 self._unmerged.update(bits)
         self._places: dict[Bit, tuple[Vector, int]] = {}
-        # The name of a register comes before that of a wire that only repeats it.
+        # The name of a register has priority over that of a wire that only repeats it.
         names = [name for name in reversed(structures_first) if name not in ports]
         repeats_last = sorted(
             names, key=lambda name: "." not in name and "init" not in nets[name][1]
@@ -260,7 +264,7 @@ class Netlist:
         self._unnamed = 0
 
     def _name_bits(self, of_registers: list[Vector], signals: list[Vector]) -> None:
-        """Choose the vector that each bit is called by: that of a field, not of its structure."""
+        """Choose the vector that names each bit: a field rather than its structure."""
         stored = {bit for cell in self._registers for bit in cell.result}
         computed = set(self._drivers) - stored
         aliases = {port.bits for port in self._outputs}
@@ -279,14 +283,14 @@ class Netlist:
                         self._places.setdefault(bit, (vector, place))
 
     def _up_to_used(self, bits: Bits) -> Bits:
-        """The bits up to the highest that is no constant, and is used."""
+        """The bits up to the highest bit that is used and not constant."""
         used = (bits.index(bit) + 1 for bit in _variable(bits) if self._uses[bit])
         return bits[: max(used, default=0)]
 
     # --- statements -----------------------------------------------------------------------------
 
     def verilog(self, name: str) -> str:
-        """The module, under a name."""
+        """The Verilog of the module, with this name."""
         stored = (bit for cell in self._registers for bit in cell.result if bit in self._places)
         states = {self._places[bit][0]: None for bit in stored}
         by_stage = groupby(sorted(states, key=self._order), lambda state: self._origin(state)[0])
@@ -319,16 +323,16 @@ class Netlist:
         return f"module {name} (\n{head}\n);\n\n" + "\n".join(sections) + "endmodule\n"
 
     def _origin(self, vector: Vector) -> tuple[str, int, int]:
-        """Where a vector is declared: heading, signal and place in it."""
+        """Origin of a vector: heading, rank of the signal, and bit index in the signal."""
         return self._origins[vector.bits[0]]
 
     def _order(self, state: Vector) -> tuple[str, int, int]:
-        """What registers are sorted by: Stage 10 comes behind Stage 9."""
+        """Sort key of registers; Stage 10 follows Stage 9."""
         heading, rank, place = self._origin(state)
         return re.sub(r"\d+", lambda number: number[0].zfill(9), heading), rank, place
 
     def _declarations(self, registers: list[Vector]) -> list[str]:
-        """Registers and their initial levels: apart, because linters ask for that."""
+        """Declarations of registers; initial values are separate, because linters demand that."""
         initial = [
             f"{state.name} = {self._initial(state.bits)};"
             for state in registers
@@ -344,7 +348,7 @@ class Netlist:
         ]
 
     def _memory_declarations(self, names: list[str]) -> Iterator[str]:
-        """Memories, and zeros for all that is in them."""
+        """Declarations of memories, initialised to zero."""
         for name in names:
             cell = self._memories[name]
             word = Vector(name, cell.result).declaration
@@ -356,7 +360,7 @@ class Netlist:
             yield "end"
 
     def _writes(self, names: list[str]) -> Iterator[str]:
-        """What is written to memories."""
+        """The statements that write to memories."""
         for name in names:
             pins = self._memories[name].pins
             address, value = self._index(pins["WR_ADDR"]), self._expression(pins["WR_DATA"]).text
@@ -370,7 +374,7 @@ class Netlist:
         return _constant("".join(levels))
 
     def _assignment(self, vector: Vector) -> str:
-        """What drives a wire or an output, which then counts as assigned."""
+        """The assignment to a wire or an output, which then counts as assigned."""
         self._assigned.add(vector)
         if self._places.get(vector.bits[0], (None, 0))[0] is not vector:
             return f"assign {vector.name} = {self._expression(vector.bits).text};"
@@ -381,7 +385,7 @@ class Netlist:
         return f"wire {vector.declaration} = {value};"
 
     def _always(self, states: list[Vector]) -> list[str]:
-        """Registers; those with the same enable and reset are together."""
+        """The ``always`` block of registers, grouped by enable and reset."""
         chains: dict[tuple[Control, Control, bool], list[tuple[str, str, str]]] = defaultdict(list)
         clocks: set[Bits] = set()
         for state in states:
@@ -403,7 +407,7 @@ class Netlist:
         return [*lines, "end"]
 
     def _stored(self, state: Vector) -> Iterator[tuple[str, Cell, int, int]]:
-        """The parts of a vector that registers drive: the part, the register and its bits."""
+        """The parts of a vector that registers drive: part, register, lowest and highest bit."""
         place = 0
         for run in _runs(state.bits, self._drivers.__getitem__):
             part = state.part(place, place + len(run.bits) - 1)
@@ -412,7 +416,7 @@ class Netlist:
                 yield part, run.source, run.low, run.high
 
     def _if(self, control: Control, then: list[str], otherwise: Sequence[str] = ()) -> list[str]:
-        """One list of statements if a condition holds, and another one if not."""
+        """An ``if`` statement; without a condition, ``otherwise``, or ``then`` if that is empty."""
         if control is None:
             return [*otherwise] or then
         condition = self._expression((control[0],))
@@ -428,7 +432,7 @@ class Netlist:
     # --- expressions ----------------------------------------------------------------------------
 
     def _expression(self, bits: Bits) -> Expression:
-        """What some bits are, by the names that there are for them."""
+        """The expression for some bits, by their names where they have names."""
         return _joined([self._run(run, self._logic) for run in self._runs(bits)])
 
     def _runs(self, bits: Bits) -> list[Run]:
@@ -444,7 +448,7 @@ class Netlist:
         return Expression(f"{{{len(run.bits)}{{{one.text}}}}}") if run.is_repeated else one
 
     def _part(self, vector: Vector, low: int, high: int) -> Expression:
-        """Some bits of a vector, which is a wire from now on if it is no port or register."""
+        """Some bits of a vector. If it is no port or register, its first use declares a wire."""
         driver = self._drivers.get(vector.bits[0])
         is_wire = vector not in self._outputs and driver and not driver[0].is_register
         if is_wire and vector not in self._assigned:
@@ -453,7 +457,7 @@ class Netlist:
         return Expression(vector.part(low, high))
 
     def _logic(self, cell: Cell, low: int, high: int) -> Expression:
-        """Some bits of what an operator gives, which gets a name if it is long and needed twice."""
+        """Some bits of an operator's result, named if it is long and used more than once."""
         expression = self._part_of(cell, low, high)
         shared = any(self._uses[bit] > 1 for bit in cell.result[low : high + 1])
         if shared and len(expression.text) > SHORT:
@@ -461,7 +465,7 @@ class Netlist:
         return expression
 
     def _part_of(self, cell: Cell, low: int, high: int) -> Expression:
-        """Some bits of what an operator gives, which gets a name if they depend on others."""
+        """Some bits of an operator's result, named if they depend on its other bits."""
         whole = high - low + 1 == len(cell.result)
         if whole or cell.type in (*BITWISE, "$not", "$mux", "$pmux"):
             return self._operation(cell, low, high)
@@ -479,7 +483,7 @@ class Netlist:
         return self._part(vector, low, high)
 
     def _index(self, bits: Bits) -> str:
-        """An index, by name: Icarus Verilog does not cut off what a sum has too many."""
+        """An index. A result gets a name: Icarus Verilog does not truncate a sum in an index."""
         runs = self._runs(bits)
         if len(runs) == 1 and isinstance(runs[0].source, Cell):
             return self._named(runs[0].source, runs[0].low, runs[0].high).text
@@ -521,7 +525,7 @@ class Netlist:
         raise NotImplementedError(f"a cell {cell.type} in Verilog")
 
     def _reduction(self, cell: Cell, operator: str) -> Expression:
-        """All bits of an operand, joined by an operator."""
+        """The reduction of all bits of an operand by an operator."""
         runs = self._runs(cell.pins["A"])
         parts = [self._run(run, self._logic) for run in runs]
         if len(runs) == 1:
@@ -533,7 +537,7 @@ class Netlist:
         return Expression(f" {operator} ".join(reversed(terms)), operator)
 
     def _choice(self, cell: Cell, low: int, high: int) -> Expression:
-        """One of two values; the simpler one is written first."""
+        """A choice of two values; the simpler value is written first."""
         chosen = self._expression(cell.pins["S"])
         then, otherwise = (self._expression(cell.operand(pin, low, high)) for pin in "BA")
         condition = chosen.beside("")
@@ -553,7 +557,7 @@ class Netlist:
 
 
 def _joined(parts: list[Expression]) -> Expression:
-    """The concatenation of expressions, the lowest first."""
+    """The concatenation of expressions, given lowest first."""
     if len(parts) == 1:
         return parts[0]
     return Expression(f"{{{', '.join(part.text for part in reversed(parts))}}}")
@@ -571,7 +575,7 @@ def _runs(bits: Bits, source: Source) -> list[Run]:
 
 
 def _constant(levels: str) -> str:
-    """A constant, from its levels, the lowest first."""
+    """A constant from its bits, given lowest first; unknown bits become 0."""
     digits = levels[::-1].replace("x", "0") or "0"
     return f"{len(digits)}'b{digits}" if len(digits) < 4 else f"{len(digits)}'h{int(digits, 2):X}"
 
@@ -581,7 +585,7 @@ def _variable(bits: Bits) -> Bits:
 
 
 def _flat(name: str) -> str:
-    """A name of letters, digits and single underscores."""
+    """A name reduced to letters, digits and single underscores."""
     return re.sub(r"[\W_]+", "_", name).strip("_")
 
 
@@ -598,7 +602,7 @@ def _block(head: str, statements: Sequence[str]) -> list[str]:
 
 
 def _filled(parts: Iterable[str], width: int, indent: str = "") -> list[str]:
-    """As many parts on a line as it has room for; all lines but the first are indented."""
+    """Fill lines with parts up to a width, and indent all lines except the first."""
     lines: list[str] = []
     for part in parts:
         if lines and len(lines[-1]) + len(part) < width:
@@ -609,13 +613,13 @@ def _filled(parts: Iterable[str], width: int, indent: str = "") -> list[str]:
 
 
 def _section(heading: str, lines: Iterable[str]) -> str:
-    """Some lines under a heading."""
+    """Lines under a heading."""
     headed = [f"// {heading}"] if heading else []
     return "".join(f"{part}\n" for line in _indented([*headed, *lines]) for part in _folded(line))
 
 
 def _folded(line: str) -> list[str]:
-    """A line, in several if it is too long: broken where it is nested least, at commas first."""
+    """Break a line that is too long at the outermost nesting level, and there at commas first."""
     indent = len(line) - len(line.lstrip())
     breaks = defaultdict(list)
     depth = 0

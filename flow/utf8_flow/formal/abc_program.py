@@ -1,4 +1,4 @@
-"""ABC, which decides about circuits."""
+"""Run ABC, the prover, on circuits."""
 
 import os
 import subprocess
@@ -15,14 +15,14 @@ from utf8_sim.tools.programs import LONGEST_MESSAGE, run_tool, started
 from .circuit import Circuit
 
 PACKAGE = "pyosys"
-"""The PyPI package that has it, and Yosys."""
+"""The PyPI package that contains ABC and Yosys."""
 
 
 HEAD_START = 5.0
 """Seconds after which a search begins. Most proofs are done by then."""
 
 LOWER_PRIORITY = 10
-"""Niceness of a search: on a busy machine the proof beside it loses a tenth of its core."""
+"""Niceness of a search: on a busy machine, the parallel proof loses a tenth of its core."""
 
 
 def ask_abc(
@@ -32,10 +32,11 @@ def ask_abc(
     seconds: float | None = None,
     is_over: Callable[[], bool] | None = None,
 ) -> tuple[str, bytes]:
-    """What ABC prints about a circuit, and the file of that name that it is told to write.
+    """Run ABC on a circuit, and return its output and the contents of the file ``result``.
 
-    Where it writes none, that is empty. After so many ``seconds`` it is ended: `OutOfTime`. It is
-    ended too when ``is_over``, which is asked again and again; then nothing is printed.
+    The contents are empty if ABC writes no such file. After ``seconds`` ABC is ended, and
+    `OutOfTime` is raised. It is also ended when ``is_over``, which is called repeatedly, returns
+    true; then the output is empty.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -47,7 +48,7 @@ def ask_abc(
 
 
 def _call(circuit: Circuit, commands: str, folder: Path) -> list[str]:
-    """The words that run ABC on a circuit, in a folder."""
+    """Write a circuit to a folder; return the command line that runs ABC on it."""
     abc = Path(str(resources.files(PACKAGE))) / "yosys-abc"
     (folder / "circuit.aig").write_bytes(circuit.file())
     ties = [f"&cof -V {number} -C {level}; " for number, level in circuit.levels]
@@ -55,19 +56,19 @@ def _call(circuit: Circuit, commands: str, folder: Path) -> list[str]:
 
 
 class Search:
-    """A search for a counterexample of growing length, beside a proof. A context manager.
+    """A search for a counterexample of growing length, parallel to a proof. A context manager.
 
-    It runs in a process of its own, of a lower priority, which begins after :data:`HEAD_START`.
+    It runs in a separate process with lower priority, which starts after :data:`HEAD_START`.
 
     Parameters
     ----------
     circuit : Circuit
-        With one output.
+        The circuit, with one output.
 
     Attributes
     ----------
     found : bytes
-        The counterexample, as ABC writes it; empty if none is found.
+        The counterexample, in the format of ABC; empty if none is found.
     """
 
     def __init__(self, circuit: Circuit) -> None:
@@ -84,7 +85,10 @@ class Search:
         self._stack.close()
 
     def is_over(self) -> bool:
-        """True if a counterexample is found. The first call after the head start begins it."""
+        """True if a counterexample is found.
+
+        The first call after the head start starts the search.
+        """
         if self._process is None:
             if time.monotonic() < self._begin:
                 return False

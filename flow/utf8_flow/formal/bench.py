@@ -1,8 +1,9 @@
-"""What properties are made of: components with free inputs, and what is said of their pins.
+"""The bench of a property: components with free inputs, and conditions on their pins.
 
-Each property is a function. It puts designs on a bench, says with ``never`` what must not happen in
-any cycle of any run, and with ``reaches`` what must happen in some, so that the property is known
-to say something. Pins that a property does not drive are free in every cycle.
+Each property is a function that puts designs on a bench. ``never`` adds a condition that must not
+be true in any cycle of any run. ``reaches`` adds a cover point, which some cycle of some run must
+reach, so that the property is not vacuous. Pins that a property does not drive are free in every
+cycle.
 """
 
 from collections.abc import Callable
@@ -28,34 +29,34 @@ from utf8_hdl import Profile
 from utf8_sim.trace import pins_of as stream_pins
 
 Designs = dict[str, Callable[[Profile], Any]]
-"""The components by name; each takes a profile."""
+"""Functions that create a component for a profile, by its name."""
 
 
 def for_any(design: Any) -> bool:
-    """Whatever the design is."""
+    """True for any design."""
     return True
 
 
 @dataclass(frozen=True)
 class Property:
-    """Something to prove.
+    """A property to prove.
 
     Parameters
     ----------
     name : str
-        What the command line calls it.
+        Its name on the command line.
     component : str
-        Of which component.
+        The name of the component.
     state : callable
-        Says it on a bench; its docstring says it in words.
+        A function that states it on a bench; its docstring is the statement in words.
     timing : type
         The component's timing model.
     is_lemma : bool
-        Whether it is about the specification or the timing model, with no design in it.
+        True if it is about the specification or the timing model, without a design in it.
     ends : callable
-        Whether a proof of it ends within minutes for a design. It is not tried for any other one.
+        True for a design if a proof of it ends within minutes; otherwise the proof is not tried.
     applies : callable
-        Whether it is about a design at all.
+        True for a design to which the property applies.
     """
 
     name: str
@@ -72,33 +73,33 @@ class Property:
         return " ".join((self.state.__doc__ or "").split())
 
     def bench(self, profile: Profile, designs: Designs) -> "Bench":
-        """A bench on which it is said of designs."""
+        """Create a bench on which the property is stated."""
         bench = Bench(profile, designs, self.timing)
         self.state(bench, self.component)
         return bench
 
 
 class Bench(Elaboratable):
-    """Designs under proof, what surrounds them, and what is said of them.
+    """Designs under proof, their environment, and the conditions on them.
 
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken.
+        The UTF-8 profile.
     designs : dict of str to callable
-        The components by name; each takes a profile.
+        Functions that create a component for a profile, by its name.
     timing : type
-        The timing model of the component that it is about.
+        The timing model of the component under proof.
 
     Attributes
     ----------
     m, model : Module
-        Where properties write, and inside it specifications and timing models. These come behind
-        the designs then, without which proofs take several times as long.
+        The module of the property, and a submodule for specifications and timing models. The
+        latter is added after the designs: otherwise proofs run several times as long.
     clock : Signal
-        Its clock. There is no reset but what a property makes.
+        The clock. Only properties create resets.
     inputs : dict of str to Signal
-        What is free in every cycle.
+        The inputs of the bench, free in every cycle.
     components : dict of str to Component
         The designs and references on the bench, by name.
     designs : set of str
@@ -108,22 +109,24 @@ class Bench(Elaboratable):
     any_start : list of str
         Names of the designs whose registers may hold anything in the first cycle.
     same_start : dict of str to str
-        Such designs that hold the same as others then.
+        Names of such designs with the same register contents as another design then, and the name
+        of the other design.
     wrong : Value
-        What must never be high.
+        The condition that must never be high.
     reached : dict of str to Value
-        What must be high in some cycle of some run, or the property says less than it seems to.
+        The cover points. Each must be high in some cycle of some run, or the property claims less
+        than it seems to.
     sources : list of str
-        Verilog of the modules that are instantiated.
+        Verilog of the instantiated modules.
     cycles : int
-        How many cycles of a run are looked at; all of them if it is 0. Where registers may hold
-        anything at first, these may be any cycles of any run.
+        Number of cycles that are checked, from the first one of a run; 0 for all. If registers may
+        hold anything at first, these may be any cycles of any run.
     reach : int
-        In so many cycles everything is reached that can be; as usual if it is 0.
+        Number of cycles within which all reachable cover points are reached; 0 for the default.
     cut : list of Value
-        What designs drive and is yet free in every cycle, so that nothing of what drives it counts.
+        Values that designs drive but that are free in every cycle: their drivers have no effect.
     model_reset : Value
-        When the specifications and timing models are reset.
+        The reset of the specifications and timing models.
     """
 
     def __init__(self, profile: Profile, designs: Designs, timing: Any = None) -> None:
@@ -155,16 +158,16 @@ class Bench(Elaboratable):
         return self.m
 
     def never(self, *conditions: Value) -> None:
-        """What the property says: none of these is high in any cycle."""
+        """Require that none of the conditions is high in any cycle of any run."""
         for condition in conditions:
             self.wrong = self.wrong | condition.any()
 
     def reaches(self, what: str, condition: Value) -> None:
-        """What shows that the property is not empty: this is high in some run."""
+        """Add a cover point: the condition must be high in some cycle of some run."""
         self.reached[what] = condition.any()
 
     def free(self, shape: Any, name: str) -> Any:
-        """A signal that may have any level in any cycle. Its name must be new."""
+        """Create a signal that may have any value in any cycle. Its name must be new."""
         if name in self.inputs:
             raise ValueError(f"there is a free input {name!r} already")
         signal: Any = Signal(shape, name=name)
@@ -180,11 +183,11 @@ class Bench(Elaboratable):
         reset: Value | None = None,
         enable: Value | None = None,
     ) -> Any:
-        """A design, by the name of its component; another one of it has more behind a ``_``.
+        """Add a design, named after its component; another one of it has a suffix after a ``_``.
 
-        Pins of :func:`driven_pins` that are not driven are free. Its registers may hold anything at
-        first if it has ``any_start``; what those of another design hold, if that is named. They are
-        reset in the cycles of ``reset``, or keep what they hold in those without ``enable``.
+        Pins of :func:`driven_pins` that are not driven are free. With ``any_start`` the registers
+        may hold anything at first, or the same as the registers of another design, if it is named.
+        ``reset`` resets them, and ``enable`` is their clock enable.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
         self.designs.add(name)
@@ -208,7 +211,7 @@ class Bench(Elaboratable):
         return component
 
     def resettable(self, name: str) -> Any:
-        """A design that may be reset in any cycle, together with the models on the bench."""
+        """Add a design that may be reset in any cycle, together with the models on the bench."""
         self.model_reset = self.free(1, "rst")
         return self.design(name, reset=self.model_reset)
 
@@ -219,7 +222,10 @@ class Bench(Elaboratable):
         driven: dict[str, Value] | None = None,
         timing: Any = None,
     ) -> Any:
-        """In the place of a design what its pins must be: a specification in the timing, or one."""
+        """Add a component with the expected pins of a design, from specification and timing model.
+
+        Without ``timing``, the timing model is that of the bench.
+        """
         i, o = specification.i_layout, specification.o_layout
         streams = {"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))}
         component: Any = wiring.Signature(streams).create()
@@ -239,18 +245,18 @@ class Bench(Elaboratable):
             self.m.d.comb += signal.eq(source)
 
     def before(self, value: Value, cycles: int = 1) -> Value:
-        """The value in the cycle before, or so many cycles before; zero in the first ones."""
+        """The value ``cycles`` cycles before; zero in the first cycles."""
         return delayed(self.m, value, cycles)
 
     def since(self, event: Value) -> Signal:
-        """Whether something was in an earlier cycle."""
+        """True if an event was in an earlier cycle."""
         seen = Signal()
         self.m.d.sync += seen.eq(seen | event)
         return seen
 
 
 def delayed(m: Module, value: Value, cycles: int = 1) -> Value:
-    """A value so many cycles later; zero in the first ones."""
+    """A value, delayed by some cycles; zero in the first cycles."""
     for _ in range(cycles):
         register = Signal(len(value))
         m.d.sync += register.eq(value)
@@ -259,7 +265,7 @@ def delayed(m: Module, value: Value, cycles: int = 1) -> Value:
 
 
 def memory(m: Module, size: int, writes: Value, address: Value, value: Value) -> Array:
-    """A memory, written in the cycles of ``writes``; a reset does not change it."""
+    """A memory with the write enable ``writes``; a reset does not change it."""
     words = [Signal(len(value), name=f"word_{n}", reset_less=True) for n in range(size)]
     for n, word in enumerate(words):
         with m.If(writes & (address == n)):
@@ -268,17 +274,17 @@ def memory(m: Module, size: int, writes: Value, address: Value, value: Value) ->
 
 
 def input_name(design: str, pin: str) -> str:
-    """The free input that drives a pin of a design."""
+    """Name of the free input that drives a pin of a design."""
     return f"{design}.{pin.replace('.', '_')}"
 
 
 def driven_pins(design: Any) -> dict[str, Value]:
-    """What a test bench drives, by the names that traces use."""
+    """The pins that a test bench drives, by their names in traces."""
     return {"i.valid": design.i.valid, **_fields("i", design.i.p), "o.ready": design.o.ready}
 
 
 def pins_of(design: Any) -> dict[str, Value]:
-    """All pins of a design, and its state register, by the names that traces use."""
+    """All pins of a design, and its state register if it has one, by their names in traces."""
     pins = driven_pins(design) | {"i.ready": design.i.ready, "o.valid": design.o.valid}
     pins |= _fields("o", design.o.p)
     return pins | ({"state": design.state} if hasattr(design, "state") else {})
@@ -295,36 +301,36 @@ def _fields(side: str, payload: Any) -> dict[str, Value]:
 
 
 def input_of(design: Any) -> Value:
-    """All that is offered to a design, valid or not."""
+    """The payload at the input of a design, valid or not."""
     return Value.cast(design.i.p)
 
 
 def output_of(design: Any) -> Value:
-    """All that a design offers, valid or not."""
+    """The payload at the output of a design, valid or not."""
     return Value.cast(design.o.p)
 
 
 def accepts(design: Any) -> Value:
-    """A transfer at the input."""
+    """True if an input is accepted."""
     return design.i.valid & design.i.ready
 
 
 def gives(design: Any) -> Value:
-    """A transfer at the output."""
+    """True if the output is taken."""
     return design.o.valid & design.o.ready
 
 
 def waits(design: Any) -> Value:
-    """The output is not taken."""
+    """True if the output stalls: it is valid and not taken."""
     return design.o.valid & ~design.o.ready
 
 
 def offers_differ(design: Any, other: Any) -> Value:
-    """Whether two designs offer different outputs; a payload that is not valid is a don't care."""
+    """True if the outputs of two designs differ; a payload that is not valid is a don't care."""
     payloads = output_of(design) != output_of(other)
     return (design.o.valid != other.o.valid) | (design.o.valid & payloads)
 
 
 def pins_differ(design: Any, other: Any) -> Value:
-    """Whether two designs differ in any pin that is no don't care."""
+    """True if two designs differ in any output pin that is not a don't care."""
     return offers_differ(design, other) | (design.i.ready != other.i.ready)

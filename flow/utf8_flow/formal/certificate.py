@@ -1,4 +1,4 @@
-"""Proofs that need not be believed: a circuit, and an invariant that a small program can check."""
+"""Certificates: a circuit, and an inductive invariant that a small program can check."""
 
 import re
 import time
@@ -14,24 +14,24 @@ from .abc_program import ask_abc
 from .circuit import Circuit
 
 SOLVER = "python-sat"
-"""The PyPI package of the solver that finds out which clauses are needed."""
+"""The PyPI package of the solver that finds the clauses that are needed."""
 
 Clause = tuple[int, ...]
-"""Literals of a circuit, of which one must be true."""
+"""A disjunction of literals of a circuit."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The texts of its two files, which ``utf8-hdl check`` reads.
+    """The contents of a certificate's two files, which ``utf8-hdl check`` reads.
 
     Parameters
     ----------
     circuit : str
-        An AIGER file, whose output never gets high.
+        An AIGER file, whose output is never high.
     invariant : str
-        Clauses over the names of its registers. They are so in the initial states, no step leads
-        out of them, and the output is low where they are so. Each of them is needed for that, if
-        there was time to find out.
+        Clauses over the names of the circuit's registers. They hold in the initial states, every
+        step preserves them, and they imply that the output is low. Clauses are redundant only if
+        the time to remove them ran out.
     """
 
     circuit: str
@@ -39,10 +39,11 @@ class Certificate:
 
 
 def certify(circuit: Circuit, seconds: int, *comment: str) -> Certificate | None:
-    """A certificate that the only output of a circuit stays low, if one is found in that time.
+    """A certificate that the only output of a circuit stays low, or ``None`` if none is found.
 
-    Property directed reachability looks for the invariant, on the circuit as it is: nothing is
-    merged before, so nothing but its clauses is needed. For as long again it is made smaller.
+    Property directed reachability searches for the invariant for up to ``seconds``. No signals of
+    the circuit are merged before, so the clauses alone are sufficient. Removing redundant clauses
+    has the same time limit again.
     """
     clauses = minimal(circuit, _found(circuit, seconds), seconds)
     if clauses is None:
@@ -59,12 +60,12 @@ def certify(circuit: Circuit, seconds: int, *comment: str) -> Certificate | None
 
 
 def _found(circuit: Circuit, seconds: int) -> list[Clause]:
-    """The invariant that ABC finds; where it finds none there are no clauses."""
+    """The clauses of the invariant that ABC finds; empty if it finds none."""
     text = ""
-    with suppress(ToolError):  # it may abort when the time is over
+    with suppress(ToolError):  # ABC may abort when its time is over
         _, file = ask_abc(circuit, f"pdr -sfyd -T {seconds} -I invariant", "invariant")
         text = file.decode()
-    # It says which states are out: a line has the level of some registers in them.
+    # A line is a cube of states that the invariant excludes: the levels of some registers.
     named = re.search(r"^\.ilb (.*)$", text, re.MULTILINE)
     registers = [int(name.removeprefix("lo")) for name in (named[1].split() if named else ())]
     first = 1 + len(circuit.inputs)
@@ -79,19 +80,20 @@ def _found(circuit: Circuit, seconds: int) -> list[Clause]:
 
 
 def minimal(circuit: Circuit, clauses: list[Clause], seconds: float) -> list[Clause] | None:
-    """An invariant of these clauses in which the only output is low, each of them needed.
+    """Remove redundant clauses from an invariant under which the only output is low.
 
-    None, if all of them together are none. After that time nothing more is left out. ABC has
-    ``inv_min`` for this; of 2,400 clauses it kept twice as many, in minutes instead of seconds.
+    ``None`` if all clauses together are no such invariant. After ``seconds``, no more clauses are
+    removed. ABC has ``inv_min`` for this; of 2,400 clauses it kept twice as many as this function,
+    in minutes instead of seconds.
     """
-    from pysat.solvers import Minisat22  # noqa: PLC0415 (who needs no certificate may lack it)
+    from pysat.solvers import Minisat22  # noqa: PLC0415 (only certificates need this package)
     from pysolvers import error  # noqa: PLC0415
 
     end = time.monotonic() + seconds
     with Minisat22() as solver:
         try:
             needed = _needed(_Steps(solver, circuit, clauses), set(range(len(clauses))), end)
-        except error as interrupted:  # it hears of Ctrl-C first
+        except error as interrupted:  # the solver catches Ctrl-C first
             raise KeyboardInterrupt from interrupted
     return None if needed is None else [clauses[number] for number in sorted(needed)]
 
@@ -100,7 +102,8 @@ def _needed(steps: "_Steps", clauses: set[int], end: float) -> set[int] | None:
     needed, wrong = steps.invariant(clauses)
     if wrong is not None:
         return None
-    # What is wrong without a clause shows that it is needed, until that is left out itself.
+    # A clause is needed if without it another clause, or OUTPUT, does not follow. This holds until
+    # the other clause is removed.
     shown_by: dict[int, int] = {}
     while untested := needed - {n for n, by in shown_by.items() if by in needed or by == OUTPUT}:
         for clause in sorted(untested, reverse=True):
@@ -115,13 +118,13 @@ def _needed(steps: "_Steps", clauses: set[int], end: float) -> set[int] | None:
 
 
 OUTPUT = -1
-"""In the place of a clause's number: that the output is low."""
+"""Used as a clause number: the condition that the output is low."""
 
 
 class _Steps:
-    """A solver with a step of a circuit, and clauses before and after it.
+    """A solver with one step of a circuit, and the clauses before and after it.
 
-    It is MiniSat: the one of the checker has no part in this.
+    It is MiniSat, not the solver of the checker.
     """
 
     def __init__(self, solver: Any, circuit: Circuit, clauses: list[Clause]) -> None:
@@ -144,9 +147,10 @@ class _Steps:
             solver.append_formula([[-wrong, -_variable(each)] for each in literals])
 
     def invariant(self, clauses: set[int]) -> tuple[set[int], int | None]:
-        """Those from which all of some clauses follow after a step, and that the output is low.
+        """Clauses that suffice for all of ``clauses`` to hold after a step, and a low output.
 
-        These are an invariant. If there is none, the second result is what does not follow.
+        They are a subset of ``clauses`` and an invariant. If even all of ``clauses`` do not
+        suffice, the second result is a clause that does not follow, or :data:`OUTPUT`.
         """
         numbers = {self._assumed[number]: number for number in clauses}
         others = set(range(len(self._assumed))) - clauses
@@ -158,5 +162,5 @@ class _Steps:
 
 
 def _variable(literal: int) -> int:
-    """A literal of a circuit as one of the solver's, whose variables begin with 1."""
+    """A literal of a circuit as a literal of the solver, whose variables begin with 1."""
     return -(literal // 2 + 1) if literal & 1 else literal // 2 + 1

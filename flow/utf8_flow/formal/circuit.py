@@ -17,11 +17,11 @@ class Start(NamedTuple):
     register : str
         The name of the register.
     bit : int
-        The bit of it.
+        The index of the bit in the register.
     level : int
-        Its level after reset.
+        The level of the bit after reset.
     number : int
-        The number of the circuit's register that holds it from the second cycle on.
+        The index of the circuit's register that holds the bit from the second cycle on.
     """
 
     input: str
@@ -35,21 +35,22 @@ class Start(NamedTuple):
 class Circuit:
     """An AIGER file (Biere, "The AIGER And-Inverter Graph (AIG) Format", 2007).
 
-    Signals are numbered: 0 is the constant, then come the inputs, the registers, which begin with
-    0, and the gates. A literal is twice a signal's number, plus one if it is inverted.
+    Signals are numbered: 0 is the constant, then come the inputs, the registers and the gates.
+    Registers are 0 in the first cycle. A literal is twice a signal's number, plus one if it is
+    inverted.
 
     Parameters
     ----------
     inputs : tuple of str
         The name of each input, the first if it has several.
     registers : tuple of int
-        For each register, the literal that it takes in the next cycle.
+        For each register, the literal of its next value.
     outputs : dict of str to int
         The literal of each output.
     gates : tuple of (int, int)
-        The two literals of which each gate is the conjunction, the higher one first.
+        The two literals whose conjunction each gate is, the higher literal first.
     levels : tuple of (int, int)
-        Inputs, by number, that the prover ties to a level.
+        The inputs that the prover ties to a level, by index, and the levels.
     names : tuple of str
         The name of each register.
     starts : tuple of Start
@@ -66,7 +67,7 @@ class Circuit:
 
     @classmethod
     def parse(cls, text: str) -> "Circuit":
-        """What a file in ASCII says, as Yosys writes it: without initial levels or constraints."""
+        """Parse an ASCII file as Yosys writes it: without initial levels or constraints."""
         head, *lines = text.splitlines()
         counts = list(map(int, head.split()[2:]))
         numbers = [list(map(int, line.split())) for line in lines[: sum(counts)]]
@@ -86,11 +87,11 @@ class Circuit:
         )
 
     def only(self, *outputs: str) -> "Circuit":
-        """The same with fewer outputs, in that order."""
+        """The circuit with only these outputs, in this order."""
         return replace(self, outputs={name: self.outputs[name] for name in outputs})
 
     def cut(self, *names: str) -> "Circuit":
-        """The same, but the signals that are outputs with these names are free in every cycle."""
+        """The circuit, with the signals at the outputs of these names free in every cycle."""
         literals = {
             name: literal
             for name, literal in self.outputs.items()
@@ -103,7 +104,7 @@ class Circuit:
         return self._renumbered(inputs, numbers)
 
     def same(self, inputs: dict[str, str]) -> "Circuit":
-        """The same, but some inputs have always the level of others, if there are both."""
+        """The circuit, with some inputs always equal to others, if both exist."""
         places = {name: n for n, name in enumerate(self.inputs, start=1)}
         numbers = {n: n for n in range(self._signals)}
         numbers |= {places[n]: places[m] for n, m in inputs.items() if places.keys() >= {n, m}}
@@ -129,7 +130,7 @@ class Circuit:
         )
 
     def file(self) -> bytes:
-        """The file in binary, without names."""
+        """The binary file, without names."""
         first_gate = len(self.inputs) + len(self.registers) + 1
         counts = (self.inputs, self.registers, self.outputs, self.gates)
         numbers = [first_gate - 1 + len(self.gates), *map(len, counts)]
@@ -141,7 +142,7 @@ class Circuit:
         return "\n".join([*lines, ""]).encode() + deltas
 
     def text(self, *comment: str) -> str:
-        """The file in ASCII, with all names, and lines of a comment."""
+        """The ASCII file, with all names and the lines of a comment."""
         counts = (self.inputs, self.registers, self.outputs, self.gates)
         literals = iter(range(2, 2 * self._signals, 2))
         lines = [" ".join(map(str, ["aag", self._signals - 1, *map(len, counts)]))]
@@ -154,7 +155,7 @@ class Circuit:
         return "\n".join([*lines, "c", *comment, ""])
 
     def simulate(self, stimulus: Sequence[Sequence[int]]) -> list[dict[str, int]]:
-        """The outputs in each cycle, as :func:`words`; the stimulus has each cycle's inputs."""
+        """The outputs in each cycle, as :func:`words`; the stimulus is the inputs of each cycle."""
         return [
             words(self.outputs, (_look_up(signals, each) & 1 for each in self.outputs.values()))
             for signals in self.run(stimulus)
@@ -163,7 +164,7 @@ class Circuit:
     def run(self, stimulus: Iterable[Sequence[int]]) -> Iterator[list[int]]:
         """The levels of all signals, by number, in each cycle.
 
-        Each level is an integer of any size. Each bit of it is a run of its own.
+        Each level is an integer of any size, in which each bit belongs to a separate run.
         """
         state = [0] * len(self.registers)
         for levels in stimulus:
@@ -174,10 +175,11 @@ class Circuit:
             yield signals
 
     def certain(self, levels: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """For each literal, in which cases it is high whatever the unknown signals are.
+        """For each literal, the cases in which it is certainly high for all unknown levels.
 
-        A case is a bit of the arrays. The levels have two arrays for each input, then for each
-        register: where it is known to be high, and where it is known to be low.
+        A case is a bit of the arrays. ``levels`` has two arrays for each input, then for each
+        register: the cases in which it is known to be high, and those in which it is known to be
+        low.
         """
         never = np.zeros_like(levels[0])
         known = [never, ~never, *levels]
@@ -188,7 +190,7 @@ class Circuit:
 
 
 def words(names: Iterable[str], levels: Iterable[int]) -> dict[str, int]:
-    """The levels of signals whose bits have such names: that of the signal, and ``[bit]``."""
+    """The levels of signals from those of their bits, which are named ``signal[bit]``."""
     numbers: dict[str, int] = {}
     for name, level in zip(names, levels, strict=True):
         signal, bit = signal_bit(name)
@@ -197,13 +199,13 @@ def words(names: Iterable[str], levels: Iterable[int]) -> dict[str, int]:
 
 
 def signal_bit(name: str) -> tuple[str, int]:
-    """The signal and the number of a bit that has such a name."""
+    """The signal and the index of a bit with such a name."""
     signal, _, bit = name.removesuffix("]").rpartition("[")
     return (signal, int(bit)) if bit.isdigit() and name.endswith("]") else (name, 0)
 
 
 def _how_little_it_says(name: str) -> tuple[bool, bool, int, str]:
-    """The least, and then the name, for that of several which says most of where a register is."""
+    """Sort key of a register's names: the name that best describes its position is first."""
     return "$" in name, not name.startswith("bench."), len(name), name
 
 

@@ -1,9 +1,10 @@
-"""What is proved of the compactor: from slot to dense beat.
+"""Properties of the compactor, from slot to dense beat.
 
-A *slot* is a cycle at the input, with a beat that is accepted in it or without one. How many values
-wait for more behind each slot is what the *tops* say, and that is the only memory that the pipeline
-has. So what is proved of one slot, whatever the registers hold but for the tops, is an induction
-over all slots of any run: `begins` is where it begins, and `counted` its step.
+A *slot* is a cycle at the input, with or without an accepted beat. Values of an unfinished text are
+*pending* until their dense beat is produced. The *tops* are registers with the number of pending
+values, the pipeline's only memory of the values of earlier slots. So a property of one slot, from
+any register contents in which the tops agree, holds for all slots of any run by induction: `begins`
+is the base case, and `counted` the step.
 """
 
 from itertools import pairwise
@@ -16,30 +17,34 @@ from .streams import EVERY, drains, properties_of
 from .timing import CreditTiming
 
 STAGES = 11
-"""In the last one it is known what is written to the memory."""
+"""Stages of the compactor. The writes to the memory are known in the last one."""
 
 TOLD_IN = {"bit_0": 3, "bit_1": 4}
-"""The stages in front of which tops say what waits; all others do in front of the sixth."""
+"""The stage that a slot is in while a top holds the number of values pending before that slot.
+
+For all other tops it is `WHOLE`.
+"""
 
 WHOLE = 5
 
 FIRST_LEVEL = 6
-"""The stage behind the lowest level. Those that do not fit are in the last one."""
+"""The stage that swaps level 0. Level k is k stages later, but at most in the last stage."""
 
 GIVEN = 7
-"""From that stage on there are dense beats."""
+"""The first stage of dense beats."""
 
 
 class PackingTiming(CreditTiming):
-    """Of the compactor, and of what has other stages: where other beats are given than are
-    accepted.
+    """The timing of the compactor, which may produce other beats than it accepts.
+
+    The transcoder has a subclass with other stages.
 
     Attributes
     ----------
     stages, counted : int
-        How many stages there are, and from which one on beats that are given are counted.
+        The number of stages, and the first stage whose numbers count the beats produced.
     waits : bool
-        Whether a beat waits for the next one of its text before it is packed.
+        True if a beat is held until the next beat of its text comes, before it is packed.
     """
 
     stages, counted, waits = STAGES, GIVEN, False
@@ -47,43 +52,43 @@ class PackingTiming(CreditTiming):
 
     @classmethod
     def drain_cycles(cls) -> int:
-        """One more behind the registers of the memory, and one more for credit."""
+        """One more for the registers after the memory, and one more for credit."""
         return super().drain_cycles() + 2
 
     @classmethod
     def most_held(cls) -> int:
-        """Also those that are to be given although nothing comes."""
+        """Also the beats of :meth:`ahead`, which are produced without further input."""
         return super().most_held() + cls.ahead()
 
     @classmethod
     def ahead(cls) -> int:
-        """So many beats more may be begun than were accepted, in slots in a row."""
+        """Maximum number of beats begun minus beats accepted, in any sequence of slots."""
         return 1 + cls.waits
 
 
 class Numbers:
-    """What the documented timing says in any cycle, by the numbers of beats and the pins before.
+    """The documented timing of a cycle, from the beat numbers and the pins of earlier cycles.
 
     Parameters
     ----------
     b : Bench
-        Where.
+        The bench.
     design : Component
         The design.
     first : Value
-        Whether it is reset in this cycle. Then there is nothing, and was nothing before.
+        True if the design is reset in this cycle. It then has no beats, and had none before.
 
     Attributes
     ----------
     valid, ready : Value
-        There must be a beat at the output, and one can be accepted.
+        The expected ``o.valid`` and ``i.ready``.
     fits : Value
-        There are not more beats given and not taken than places.
+        The beats produced and not taken do not outnumber the entries of the memory.
     in_order : Value
-        Behind no stage there are more beats that were not taken than in front of it.
+        Of the beats not taken, no more have passed a stage than the stage before.
     counts : Value
-        The number of the next beat at the output is that of the cycle before, or if a beat was
-        taken then, the number behind it.
+        The number of the next beat at the output is that of the cycle before, plus 1 if a beat was
+        taken then.
     """
 
     def __init__(self, b: Bench, design: Any, first: Value) -> None:
@@ -111,29 +116,29 @@ class Numbers:
 
 
 def network_levels(design: Any) -> int:
-    """Bits of a lane's number."""
+    """Levels of the butterfly network, one for each bit of a lane number."""
     levels: int = design.packing.lanes.bit_length() - 1
     return levels
 
 
 class Waiting:
-    """What the tops say in front of a slot of how many values wait.
+    """The number of values pending before a slot, by the tops.
 
     Parameters
     ----------
     b : Bench
-        Where.
+        The bench.
     design : Component
-        The compactor.
+        The design.
     age : int
-        How many cycles ago the slot was that in which a beat may have been accepted.
+        Cycles since the slot.
 
     Attributes
     ----------
     count : Value
-        How many.
+        The number.
     agreed : Value
-        They agree about it.
+        True if all tops agree on it.
     """
 
     def __init__(self, b: Bench, design: Any, age: int) -> None:
@@ -145,7 +150,7 @@ class Waiting:
         lane, empty = tops["lane"], tops["empty"]
         self.count = Mux(empty, 0, lane + 1)
         at_end = ~tops["empty_at_end"] & (tops["lane_at_end"] == lane)
-        # None wait if the top is the highest lane, as if it were below the lowest.
+        # Without pending values the top is the highest lane, as if it were below lane 0.
         self.agreed = Mux(empty, lane.all(), at_end)
         for n, bit in enumerate(lane[:2]):
             self.agreed &= tops[f"bit_{n}"] == bit
@@ -154,7 +159,7 @@ class Waiting:
 
 
 def counts(keep: Value) -> list[Value]:
-    """How many values there are before each lane, and in all: those of halves, and so on."""
+    """The number of values before each lane, and in all lanes, added up recursively."""
     if len(keep) == 1:
         return [Const(0), keep]
     half = len(keep) // 2
@@ -163,36 +168,37 @@ def counts(keep: Value) -> list[Value]:
 
 
 class Slot:
-    """A slot of any run, and what a plain specification says of it.
+    """Any slot of any run, and its specification.
 
     Parameters
     ----------
     b : Bench
-        Where.
+        The bench.
     design : Component
-        The compactor, with any start.
+        The design, with any register contents at first.
     age : int
-        How many cycles ago a beat may have come in it.
+        Cycles since the slot.
 
     Attributes
     ----------
     comes, last : Value
-        Whether a beat came in it, and one with `last`. What comes is free.
+        True if the slot has a beat, and if it has one with `last`. The input is free.
     beat : View
-        It, or what there was without one.
+        The beat. Without one, any value.
     before, behind : Waiting
-        What the tops say in front of the slot and behind it.
+        The values pending before and after the slot.
     agreed : Value
-        They agree in front of it. So they do in every run that begins with a reset.
+        True if the tops agree before the slot, as in every run that begins with a reset.
     keep : Value
-        Where the beat has values.
+        The lanes in which the beat has a value; zero without a beat.
     goes_to : list of Value
-        For the value in each lane, in which lane it belongs, if lanes of the beat behind that in
-        which values are waiting are counted on.
+        For the value in each lane, the lane to which it goes, counted from lane 0 of the dense beat
+        with the pending values. The lanes of the next dense beat follow.
     fills : Value
-        A beat is full, and a value is behind it.
+        True if a dense beat is full and a value follows it.
     rest : Value
-        How many values then wait, if the text goes on; or how many are in its last beat.
+        The number of values pending after the slot if the text continues, else the number of values
+        in its last dense beat.
     """
 
     def __init__(self, b: Bench, design: Any, age: int = STAGES + 1) -> None:
@@ -213,14 +219,14 @@ class Slot:
         self.rest = Mux(self.fills, total - packing.lanes, total)
 
     def at(self, value: Any, stage: int) -> Value:
-        """What something was when the slot was in a stage."""
+        """A value of the cycle in which the slot was in a stage."""
         return self._b.before(Value.cast(value), self._age - stage)
 
 
 def counted(b: Bench, name: str) -> None:
-    """In any slot, whatever the registers hold: if the tops agree about how many values wait, then
-    behind it they agree about as many and those of the beat, but a whole beat less if one is full
-    and a value is behind it, and about none if the beat has `last`."""
+    """From any register contents, if the tops agree on the number of pending values before a slot,
+    they also agree after it: on that number plus the number of values of the beat, less the number
+    of lanes if a dense beat is full and a value follows it; on zero if the beat has `last`."""
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
     right = slot.behind.agreed & (slot.behind.count == Mux(slot.last, 0, slot.rest))
@@ -231,11 +237,11 @@ def counted(b: Bench, name: str) -> None:
 
 
 def given(b: Bench, name: str) -> None:
-    """A dense beat is given in a slot in front of which the tops agree if one is full there and a
-    value is behind it, or if the slot before had `last`; else none is. It has the number after that
-    of the one before. In the latter case it has `last`, `user` as it came with it and two cycles
-    later, and as many values as the text has left, in the first lanes; in the former it has no
-    `last`, `user` is zero, and all lanes have values."""
+    """If the tops agree before a slot and before the previous slot, the slot produces a dense beat
+    exactly if one is full and a value follows it, or if the previous slot had `last`. Its number is
+    that of the previous dense beat plus 1. After a slot with `last` it has `last`, the `user` of
+    that slot with the bits that follow two cycles later, and the remaining values of the text in
+    the first lanes. Otherwise it has no `last`, `user` is zero, and all lanes have values."""
     design = b.design(name, any_start=True)
     slot, following = Slot(b, design, STAGES + 2), Slot(b, design)
     stored, ends = following.stored, slot.last
@@ -258,7 +264,7 @@ def given(b: Bench, name: str) -> None:
 
 
 def is_written(stored: Any, lane: Value, number: Value) -> Value:
-    """Whether the place of a dense beat is written in a lane."""
+    """True if a lane of the memory is written at the address of a dense beat."""
     writes, places = stored.writes[lane], stored.places[lane]
     place = number[1 : 1 + len(places[0])]
     even, odd = (writes[bank] & (places[bank] == place) for bank in range(2))
@@ -266,14 +272,14 @@ def is_written(stored: Any, lane: Value, number: Value) -> Value:
 
 
 def places(b: Bench, name: str) -> None:
-    """For each value of a beat that is accepted when the tops agree, the lane in which it belongs
-    is written: that behind the value before it, of the dense beat in which values wait, and from
-    the last lane on those of the next one. Nothing is written to a lane that has a value of the
-    same dense beat, and nothing in a slot without a beat."""
+    """If the tops agree before a slot, the memory is written at the lane of each value of its beat:
+    the lane after the previous value in the dense beat with the pending values, and after the last
+    lane, the lanes of the next dense beat. A lane that has a value of the same dense beat is not
+    written, and no lane is written in a slot without a beat."""
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
     stored, comes = slot.stored, slot.agreed & slot.comes
-    # The dense beat in which values wait: it is given in this slot if it becomes full.
+    # The dense beat with the pending values. It is produced in this slot if it becomes full.
     waiting = (stored.newest + ~slot.fills)[: len(stored.newest)]
     # Any lane of the beat, and any lane of the memory.
     lane, into = (b.free(range(design.packing.lanes), what) for what in ("lane", "into"))
@@ -293,9 +299,12 @@ def places(b: Bench, name: str) -> None:
 
 
 def swapped(goes_to: Value, level: int) -> list[Value]:
-    """Which pairs of a block are swapped in a level, if the first value of the upper half goes to
-    some lane, so far as bits up to that of the level tell: those in which the value that is in the
-    upper half, or would be, goes to a lower one."""
+    """For each pair of lanes of a block in a level, True if it is swapped.
+
+    The first value of the upper half goes to lane ``goes_to``; bits above bit ``level`` do not
+    matter. A pair is swapped if the value of its upper lane, present or not, goes to the lower
+    half.
+    """
     size, bits = 1 << level, level + 1
     swaps = []
     for pair in range(size):
@@ -305,14 +314,14 @@ def swapped(goes_to: Value, level: int) -> list[Value]:
 
 
 def known_in(level: int) -> int:
-    """The stage in which it is known which pairs of a level are swapped."""
+    """The stage in which the swaps of a level are known."""
     return min(level + FIRST_LEVEL, STAGES) - 1
 
 
 def sums(b: Bench, name: str) -> None:
-    """Of a beat that is accepted when the tops agree, those pairs of lanes are swapped, in each
-    block of each level, of which a value is to go to the other half, if the first value of the
-    upper half goes behind those that wait and those of the beat before it."""
+    """If the tops agree before a slot with a beat, each level swaps, in each block, exactly the
+    pairs of lanes with a value that goes to the other half. The first value of the upper half goes
+    to the lane after the pending values and the values of the beat before that half."""
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
     for level in range(network_levels(design)):
@@ -325,9 +334,9 @@ def sums(b: Bench, name: str) -> None:
 
 
 def routes(b: Bench, name: str) -> None:
-    """Any value of a beat gets to the lane in which it belongs, if in each level those pairs of its
-    block are swapped that `sums` says: the first value of the upper half goes as many lanes before
-    or behind it as there are values in between, which are not more than lanes."""
+    """Any value of a beat reaches the lane to which it goes, if each level swaps the pairs of its
+    block as in `sums`. The lane to which the first value of the upper half goes is lower or higher
+    by the number of values in between, which is at most the number of lanes in between."""
     design = b.design(name, any_start=True)
     b.cut += [Value.cast(design.probes.swaps[level]) for level in range(network_levels(design))]
     lane, goes_to = (b.free(range(design.packing.lanes), what) for what in ("lane", "goes_to"))
@@ -335,8 +344,8 @@ def routes(b: Bench, name: str) -> None:
     for level in range(network_levels(design)):
         between = b.free(level + 1, f"between_{level}")
         low, is_upper, block = lane[:level], lane[level], lane[level + 1 :]
-        # An upper one has not more values before it than lanes; a lower one is among those that are
-        # before the middle.
+        # A value in the upper half has at most `low` values between the middle and itself. A value
+        # in the lower half is itself counted.
         possible = Mux(is_upper, between <= low, (between > 0) & (between + low <= 1 << level))
         middle_goes_to = Mux(is_upper, goes_to - between, goes_to + between)[: level + 1]
         told = b.before(Value.cast(design.probes.swaps[level]), STAGES - known_in(level))
@@ -353,7 +362,8 @@ def routes(b: Bench, name: str) -> None:
 
 
 def self_synchronisation(b: Bench, name: str) -> None:
-    """Whatever the registers hold: behind a beat with `last` the tops agree that no values wait."""
+    """From any register contents, the tops agree after a beat with `last` that no values are
+    pending."""
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
     synchronised = slot.behind.agreed & (slot.behind.count == 0)
@@ -364,8 +374,8 @@ def self_synchronisation(b: Bench, name: str) -> None:
 
 
 def begins(b: Bench, name: str) -> None:
-    """Behind a cycle of reset, whatever the registers hold, the tops agree that no values wait, and
-    no dense beat of a slot before that comes out."""
+    """After a cycle of reset, from any register contents, the tops agree that no values are
+    pending, and no dense beat of a slot before the reset reaches the memory."""
     first = ~b.since(Const(1))
     design = b.design(name, any_start=True, reset=first)
     slot = Slot(b, design)
@@ -379,17 +389,15 @@ def begins(b: Bench, name: str) -> None:
 
 
 NEAR = 8
-"""In so many cycles it is decided whether a beat is at the output."""
+"""Number of past cycles that determine if a beat is at the output."""
 
 
 def timing(b: Bench, name: str) -> None:
-    """There is a beat at the output in exactly the cycles of the documented timing, under any
-    stalls and whatever dense beats are given, as long as there are places for them.
-
-    That is an induction. Behind a cycle of reset, whatever the registers held, it is so in the
-    first cycles. And in any run, whatever the registers hold at first, if it is so in some cycles,
-    and the numbers of beats are in order, it is so in the next one.
-    """
+    """`o.valid` is high in exactly the cycles of the documented timing, under any stalls and
+    whatever dense beats are produced, as long as the memory has entries for them. This is an
+    induction: after a cycle of reset, from any register contents, it holds in the first cycles; and
+    in any run, from any register contents, if it holds in some cycles in a row and the beat numbers
+    are in order in them, both hold in the next cycle."""
     never = Const(0, 1)
     design = b.design(name, any_start=True)
     first = ~b.since(Const(1))
@@ -412,9 +420,9 @@ def timing(b: Bench, name: str) -> None:
 
 
 def credit(b: Bench, name: str) -> None:
-    """A beat can be accepted in exactly the cycles of the documented timing, by the numbers of
-    beats and the pins in the cycles before, whatever the registers hold; and behind a cycle of
-    reset, as if there had been nothing before."""
+    """From any register contents, `i.ready` is high in exactly the cycles that the documented
+    timing derives from the beat numbers and the pins of the cycles before; after a cycle of reset,
+    as if there had been no beats before."""
     design = b.design(name, any_start=True)
     first = ~b.since(Const(1))
     after_reset = b.design(f"{name}_after_reset", any_start=True, reset=first)
@@ -431,10 +439,11 @@ def credit(b: Bench, name: str) -> None:
 
 
 def reads(b: Bench, name: str) -> None:
-    """Whatever the registers hold: after ten cycles, the number of the next beat at the output
-    goes up by one with each beat that is taken, and does not change otherwise. When the consumer
-    has been ready in five cycles, all that is to follow this number does so, the addresses of the
-    memory and which bank is at the output; and from then on it does in every cycle."""
+    """From any register contents, after ten cycles, the number of the next beat at the output rises
+    by one with each beat that is taken, and does not change otherwise. Once the consumer has been
+    ready in five cycles in a row, all registers derived from this number match it: its copies, the
+    read addresses of the memory, and the bank at the output. From then on they match it in every
+    cycle."""
     design = b.design(name, any_start=True)
     astray, ready = design.probes.astray, design.o.ready
     b.cut.append(design.probes.gives)
@@ -446,8 +455,11 @@ def reads(b: Bench, name: str) -> None:
 
 
 def written(b: Bench, following: Value, value: Value, writes: Value, places: list[Value]) -> Value:
-    """What was written last to the place of the beat at the output, by its number: it is read in
-    the cycle before. Of each bank: whether the value is written to it, and to which place."""
+    """The value last written to the memory entry of the beat at the output.
+
+    ``following`` is the number of that beat, ``writes`` and ``places`` are the write enable and the
+    address of each bank. The entry is read in the cycle before.
+    """
 
     def earlier(now: Value) -> Value:
         register = Signal(len(now), reset_less=True)  # as a reset does not change the memory
@@ -464,9 +476,10 @@ def written(b: Bench, following: Value, value: Value, writes: Value, places: lis
 
 
 def passes(b: Bench, name: str) -> None:
-    """Whenever there is a beat at the output, each of its lanes has the value that was last written
-    to the place of its number in that lane's memory, and the rest is what was known of the beat in
-    the last stage, whatever all that is. A reset in any cycle changes nothing but the numbers."""
+    """While a beat is at the output, each of its lanes has the value last written to the entry of
+    its number in the memory of that lane, and `keep`, `last` and `user` equal the values that the
+    beat had in the last stage, for any such values. A reset in any cycle changes only the
+    numbers."""
     design = b.resettable(name)
     packing, probes = design.packing, design.probes
     stored, p = probes.stored, probes.dense
@@ -491,15 +504,12 @@ def passes(b: Bench, name: str) -> None:
 
 
 def room(b: Bench, name: str) -> None:
-    """In slots in a row, not more dense beats are given and begun than beats were accepted, and one
-    more, or two more if a beat waits for the next one of its text.
-
-    So a value is never written to the place of a dense beat that is not taken. As long as beats are
-    accepted by the documented timing, outstanding beats, those that can be accepted in the two
-    cycles since, and so many more, are never more than places. What is outstanding is what was
-    given up to a slot and not taken, and what was accepted in the slots behind it. And these are
-    the slots of which this is said.
-    """
+    """In any sequence of slots, at most one more dense beat is produced or begun than beats are
+    accepted, or two more if a beat is held until the next beat of its text comes. So no value is
+    written to the entry of a dense beat that was not taken: with the documented timing, the
+    outstanding beats, the beats that can be accepted in the two cycles since, and these one or two
+    more never outnumber the entries of the memory. Outstanding are the beats produced up to a slot
+    and not taken, and the beats accepted in the slots after it. These slots are such a sequence."""
     m = b.model
     accepted, last, fills = (b.free(1, name) for name in ("accepted", "last", "fills"))
     comes, ends = accepted, last
@@ -510,14 +520,14 @@ def room(b: Bench, name: str) -> None:
             m.d.sync += [holds.eq(1), ends.eq(last)]
         with m.Elif(ends):
             m.d.sync += holds.eq(0)
-    # What is given in a slot: no text's first beat fills one.
+    # The slot produces a dense beat. The first beat of a text never fills one.
     unfinished, ended = Signal(), Signal()
     given = (comes & fills & unfinished) | ended
     m.d.sync += ended.eq(comes & ends)
     with m.If(comes):
         m.d.sync += unfinished.eq(~ends)
-    # What is given more than accepted since some slot. Any slot may be the first one, so also the
-    # one in which there are as few as can be counted here.
+    # Beats produced minus beats accepted, since any slot. Saturation at -4 loses nothing: the slot
+    # in which it occurs may also be the first one.
     counts, more = Signal(), Signal(signed(4))
     m.d.sync += counts.eq(counts | b.free(1, "begins"))
     now = more + given - accepted
@@ -535,10 +545,10 @@ PACKING = {
     "reads": reads,
     "drains": drains,
 }
-"""What is proved of the flow control and the memory of all that has such a timing."""
+"""Properties of flow control and memory, for all components with such a timing."""
 
 SLOTS = {"counted": counted, "given": given, "sums": sums, "routes": routes, "places": places}
-"""What is proved of packing, from slot to slot."""
+"""Properties of packing, from slot to slot."""
 
 _OWN = {**SLOTS, "begins": begins, "self-synchronisation": self_synchronisation} | PACKING
 
@@ -547,4 +557,4 @@ _LEMMAS = {"room": room}
 PROPERTIES = {
     False: properties_of("compactor", PackingTiming, _OWN, _LEMMAS, {"verilog": EVERY["verilog"]})
 }
-"""What is proved of it."""
+"""Properties of the compactor."""

@@ -1,4 +1,4 @@
-"""Counterexamples: made as simple as possible, and shown by the pins of the designs in them."""
+"""Counterexamples: simplification, and the pins of the designs in them."""
 
 import re
 import time
@@ -16,20 +16,20 @@ from .bench import Bench, input_name
 from .circuit import Circuit, Start, signal_bit, words
 
 PATIENCE = 10.0
-"""Seconds for which a counterexample is simplified."""
+"""Time limit for the simplification of a counterexample, in seconds."""
 
 TOGETHER = 1024
-"""Changes that are tried together."""
+"""Maximum number of changes that are tried in one simulation."""
 
 PIECE = 8
 """Bits of an input that are set to zero together: a byte of a beat."""
 
 Stimulus = list[list[int]]
-"""For each cycle the level of each input of a circuit."""
+"""For each cycle, the level of each input of a circuit."""
 
 
 class Register(NamedTuple):
-    """A register that does not begin with the value that it has after reset.
+    """A register whose first value differs from its value after reset.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class DesignRun:
     any_start : bool
         True if its registers may hold anything in the first cycle.
     registers : tuple of Register
-        Those whose first value differs from that after reset, and on which the run depends.
+        The registers whose first value differs from that after reset, if the run depends on it.
     stalled : tuple of int
         The cycles without clock enable.
     is_whole : bool
-        True if it is a whole design, each of whose outputs is its own.
+        True if it is a complete design, not a reference, in which no signal is cut.
     """
 
     trace: Trace
@@ -70,12 +70,12 @@ class DesignRun:
 
     @property
     def replays(self) -> bool:
-        """True if a simulation from reset on, with the same inputs, gives the same pins."""
+        """True if a simulation from reset on, with the same inputs, has the same pins."""
         return self.is_whole and not self.any_start and not self.stalled
 
 
 def starts(aiger: str, rtlil: str) -> tuple[Start, ...]:
-    """The inputs of an AIGER file that set registers, whose levels after reset RTLIL has."""
+    """The inputs of an AIGER file that set registers; the levels after reset are from RTLIL."""
     wire = re.compile(
         r"^ *attribute \\init \d+'([01x-]+)\n(?: *attribute .*\n)* *wire .*\\(\S+)$", re.M
     )
@@ -97,16 +97,16 @@ def starts(aiger: str, rtlil: str) -> tuple[Start, ...]:
 
 
 def simplest(circuit: Circuit, stimulus: Stimulus, seconds: float = PATIENCE) -> Stimulus:
-    """A stimulus after which the only output is high as well, with simpler inputs.
+    """Simplify a stimulus, so that the only output is still high in the last cycle.
 
-    Registers begin as after reset, nothing is offered, inputs are zero and consumers ready where
-    the output does not depend on it, as far as there was time to find out.
+    Where the output does not depend on it, registers begin as after reset, nothing is offered,
+    inputs are zero and consumers are ready, as far as ``seconds`` suffice to find this out.
     """
     end = time.monotonic() + seconds
     simple = [list(levels) for levels in stimulus]
     left = list(_simpler(circuit, stimulus))
     while left and time.monotonic() < end:
-        # Bit n of each level is a run in which the first n changes are made.
+        # Bit n of each level belongs to the run with the first n changes.
         tried = left[:TOGETHER]
         ones = (2 << len(tried)) - 1
         runs = [[-level & ones for level in levels] for levels in simple]
@@ -126,11 +126,11 @@ def simplest(circuit: Circuit, stimulus: Stimulus, seconds: float = PATIENCE) ->
 
 
 Change = list[tuple[int, int, int]]
-"""Cycles, inputs by number, and the levels that they get."""
+"""Cycles, inputs by index, and their new levels."""
 
 
 def _simpler(circuit: Circuit, stimulus: Stimulus) -> Iterator[Change]:
-    """Changes that may make a counterexample simpler."""
+    """Changes that may simplify a counterexample."""
     numbers = {name: n for n, name in enumerate(circuit.inputs)}
     registers: dict[str, Change] = defaultdict(list)
     for start in circuit.starts:
@@ -148,7 +148,7 @@ def _simpler(circuit: Circuit, stimulus: Stimulus) -> Iterator[Change]:
 
 
 def moved(stimulus: Stimulus, circuit: Circuit, other: Circuit) -> Stimulus:
-    """The stimulus for another circuit of the same bench, with other inputs that have no effect."""
+    """The stimulus for another circuit of the same bench, which may have inputs without effect."""
     canonical = [_canonical(each) for each in (circuit, other)]
     default = {start.input: start.level for start in other.starts}
     rows = []
@@ -160,7 +160,7 @@ def moved(stimulus: Stimulus, circuit: Circuit, other: Circuit) -> Stimulus:
 
 
 def _canonical(circuit: Circuit) -> list[Any]:
-    """Names of inputs that do not depend on what else is in the circuit."""
+    """Names of inputs that do not depend on the rest of the circuit."""
     own = {start.input: (start.register, start.bit) for start in circuit.starts}
     return [own.get(name, name) for name in circuit.inputs]
 
@@ -168,7 +168,7 @@ def _canonical(circuit: Circuit) -> list[Any]:
 def explain(
     bench: Bench, circuit: Circuit, stimulus: Stimulus
 ) -> tuple[dict[str, DesignRun], list[dict[str, int]]]:
-    """Each design in a run, and in each cycle what else is free."""
+    """The run of each design, and the levels of all other free inputs in each cycle."""
     cycles = circuit.simulate(stimulus)
     registers = _registers(circuit, stimulus)
     runs, pins = {}, set()
@@ -211,7 +211,7 @@ def explain(
 
 
 def _pins(side: str, payload: Any) -> tuple[Pin, ...]:
-    """The pins of a payload, which may be without fields."""
+    """The pins of a payload with or without fields."""
     if isinstance(payload, data.View):
         return pins_of(side, payload.shape())
     return (_pin(f"{side}.payload", len(payload)),)
@@ -224,7 +224,7 @@ def _pin(name: str, width: int) -> Pin:
 
 
 def _registers(circuit: Circuit, stimulus: Stimulus) -> dict[str, tuple[int, int, list[int]]]:
-    """The registers that do not begin as after reset: width, value after reset, and values."""
+    """Registers that do not begin as after reset: width, value after reset, and all values."""
     inputs = {name: n for n, name in enumerate(circuit.inputs)}
     first = 1 + len(inputs)
     bits: dict[str, list[Start]] = defaultdict(list)

@@ -1,7 +1,7 @@
-"""What is proved of the decoder.
+"""Properties of the decoder.
 
-``tokens`` says that every pin in every cycle is that of the specification behind the documented
-timing. What is so of specification and timing is then so of the decoder: the lemmas have no design.
+``tokens`` states that every pin in every cycle equals that of the specification with the documented
+timing. A lemma about specification and timing then holds for the decoder, without a design in it.
 """
 
 from typing import Any
@@ -33,9 +33,9 @@ def _any_bytes(b: Bench) -> DecoderSpecification:
 
 
 def tokens(b: Bench, name: str) -> None:
-    """The tokens are those of the specification: value, error, kind, length and `last`, none
-    missing, none more, for all bytes and all stalls; each pin in each cycle as the documented
-    timing has it."""
+    """The tokens equal those of the specification: value, error, kind, length and `last`, none
+    missing, none added, for all bytes and all stalls. Each pin in each cycle follows the documented
+    timing."""
     decoder = b.design(name)
     expected = b.timing(b, decoder, DecoderSpecification(b.model, b.profile))
     b.never(expected.wrong)
@@ -44,8 +44,8 @@ def tokens(b: Bench, name: str) -> None:
 
 
 def self_synchronisation(b: Bench, name: str) -> None:
-    """Whatever the registers held: once one byte fewer than the longest form has, or a byte outside
-    80..BF, are accepted, the following tokens are right (from that byte on, if there is one)."""
+    """From any register contents, once `longest_form - 1` bytes or one byte outside 80..BF are
+    accepted, the following tokens are right, in the latter case from that byte on."""
     decoder, m = b.design(name, any_start=True), b.m
     begins = accepts(decoder) & ~is_continuation(decoder.i.p.data)
     bytes_seen, right = Signal(3), Signal()
@@ -59,8 +59,8 @@ def self_synchronisation(b: Bench, name: str) -> None:
 
 
 def covers(b: Bench, name: str) -> None:
-    """Every kind of error, every length, both ends of every row of the tables, and every state of
-    the decoder with each side waiting, do occur."""
+    """These are reachable: every kind of error, every length, both ends of every row of the tables,
+    and every state of the decoder, also without input and with a stalled output."""
     decoder, profile = b.design(name), b.profile
     expected = b.timing(b, decoder, DecoderSpecification(b.model, b.profile))
     o, source = decoder.o.p, expected.more
@@ -68,7 +68,7 @@ def covers(b: Bench, name: str) -> None:
     error, character = as_expected & o.error, as_expected & ~o.error
 
     def begins(sequence: list[int]) -> Value:
-        """The token's bytes begin so, or, if it is cut, with the byte behind it."""
+        """True if the token begins with these bytes; the last one may be the byte that cuts it."""
         *own, last = sequence
         *first, revealing = (source.word_select(n, 8) for n in range(len(sequence)))
         own_equal = Cat(place == byte for place, byte in zip(first, own, strict=True)).all()
@@ -104,23 +104,24 @@ def _hex(sequence: list[int]) -> str:
 
 
 def line_rate(b: Bench, name: str) -> None:
-    """A byte can be taken two cycles after each cycle in which the output did not wait."""
+    """A byte can be accepted two cycles after each cycle in which the output did not stall."""
     decoder = b.reference(name, DecoderSpecification(b.model, b.profile))
     b.never(b.before(~waits(decoder), 2) & ~decoder.i.ready)
     b.reaches("a byte that cannot be taken", decoder.i.valid & ~decoder.i.ready)
 
 
 def compact_line_rate(b: Bench, name: str) -> None:
-    """While the consumer is ready a byte can be taken in every cycle but the first after reset."""
+    """While the consumer is ready, a byte can be accepted in every cycle except the first after
+    reset."""
     decoder = b.reference(name, DecoderSpecification(b.model, b.profile))
     b.never(b.before(Const(1)) & decoder.o.ready & ~decoder.i.ready)
     b.reaches("a byte that cannot be taken", decoder.i.valid & ~decoder.i.ready)
 
 
 class _Deciding(Passing):
-    """The specification of items that decide tokens: each may end one, and cut an unfinished one.
+    """The specification of items that may end a token, and cut an unfinished token.
 
-    The payload of a token is the item that decided it. A further bit is high if the token was cut.
+    The payload of a token is the item that ended or cut it. A further bit is high if it was cut.
     """
 
     def __init__(self, b: Bench) -> None:
@@ -134,9 +135,9 @@ class _Deciding(Passing):
 
 
 def _decides(b: Bench, decoder: Any, enters: Value, end: Any, cut: Any) -> tuple[Value, Value]:
-    """The tokens that the watched item ends and cuts, if they are at the output.
+    """High while the token that the watched item ends, or the token that it cuts, is at the output.
 
-    They must be there exactly when the output has not waited in ``end`` or ``cut`` cycles since the
+    Each must be high exactly when the output has not stalled in ``end`` or ``cut`` cycles since the
     item was accepted.
     """
     specification = decoder.expected.specification
@@ -153,10 +154,10 @@ def _decides(b: Bench, decoder: Any, enters: Value, end: Any, cut: Any) -> tuple
 
 
 def latency(b: Bench, name: str) -> None:
-    """Every token is at the output exactly when it must be: 7 cycles after its last byte was
-    accepted, or if it is cut short 6 after the byte that cuts it, and 1 later if that byte was
-    accepted in the cycle after one in which the output waited; cycles in which the output waits are
-    not counted."""
+    """Every token is at the output in exactly the documented cycle: 7 cycles after its last byte
+    was accepted or, if it is cut, 6 cycles after the byte that cuts it was accepted. It is 1 cycle
+    later if that byte was accepted in the cycle after a stall of the output. Cycles in which the
+    output stalls are not counted."""
     decoder, enters, _ = watch(b, name, _Deciding(b))
     skid, waited = Signal(), b.before(waits(decoder))
     with b.m.If(enters):
@@ -169,10 +170,10 @@ def latency(b: Bench, name: str) -> None:
 
 
 def compact_latency(b: Bench, name: str) -> None:
-    """Every token is at the output exactly when it must be: 1 cycle after its last byte was
-    accepted, or if it is cut short after the byte that cuts it. It is 1 later if its last byte also
-    cut the token before it, or if the byte accepted in the cycle before was the last of one that
-    was later, too. Cycles in which the output waits are not counted."""
+    """Every token is at the output in exactly the documented cycle: 1 cycle after its last byte
+    was accepted or, if it is cut, after the byte that cuts it was accepted. It is 1 cycle later if
+    its last byte also cut the token before it, or if the byte accepted in the cycle before was the
+    last byte of a token that was later, too. Cycles in which the output stalls are not counted."""
     specification = _Deciding(b)
     decoder, enters, _ = watch(b, name, specification)
     late_before, late = Signal(), Signal()
@@ -193,8 +194,8 @@ def compact_latency(b: Bench, name: str) -> None:
 
 
 def conservation(b: Bench, name: str) -> None:
-    """Every byte accepted is covered by one token, in order; `last` is that of the last byte that a
-    token covers, and no other byte of it is the last of a text."""
+    """Every accepted byte is covered by one token, in order. The `last` of a token is that of its
+    last byte, and no other byte of the token is the last of a text."""
     specification, m = _any_bytes(b), b.m
     taken, cuts, ends = specification.accept, specification.cuts, specification.ends
     uncovered, ended = Signal(4), Signal()
@@ -215,8 +216,9 @@ def conservation(b: Bench, name: str) -> None:
 
 
 def only_well_formed(b: Bench, name: str) -> None:
-    """A character's bytes are the one encoding of its value, and the profile has that value: never
-    an overlong form, a surrogate, a value above the limit, or FE or FF, where it has none."""
+    """A character's bytes are the only encoding of its value, and the profile accepts that value:
+    never an overlong form; never a surrogate, a value above the limit, or FE or FF, if the profile
+    rejects it."""
     specification = _any_bytes(b)
     token = specification.end
     encoding = EncoderSpecification(b.m, b.profile)
@@ -231,8 +233,8 @@ def only_well_formed(b: Bench, name: str) -> None:
 
 
 def well_formed_passes(b: Bench, name: str) -> None:
-    """No token is an error in texts that are made of whole characters, each of any lead byte that
-    Unicode Table 3-7 or its continuation has, and any bytes that may follow it."""
+    """No token is an error in a text of complete characters, each with any lead byte of Unicode
+    Table 3-7 or its extension, and any bytes that may follow it."""
     m = b.m
     specification, text = DecoderSpecification(m, b.profile), WellFormedText(m, b.profile)
     offered = b.free(1, "offered")
@@ -272,4 +274,4 @@ PROPERTIES = {
     False: properties_of("decoder", ElasticTiming, _DESIGN, _TIMING | _SPECIFICATION, REGISTERED),
     True: properties_of("decoder", CompactTiming, _DESIGN, _COMPACT_TIMING),
 }
-"""What is proved of the pipelined decoder, and of the compact one, whose specification it is."""
+"""Properties of the pipelined decoder, and of the compact decoder, with the same specification."""

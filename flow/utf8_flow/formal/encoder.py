@@ -1,7 +1,7 @@
-"""What is proved of the encoder.
+"""Properties of the encoder.
 
-``bytes`` says that every pin in every cycle is that of the specification with the documented
-timing. What is so of specification and timing is then so of the encoder: the lemmas have no design.
+``bytes`` states that every pin in every cycle equals that of the specification with the documented
+timing. A lemma about specification and timing then holds for the encoder, without a design in it.
 """
 
 from typing import Any
@@ -23,19 +23,19 @@ def _any_code_point(b: Bench, name: str = "code_point") -> EncoderSpecification:
 
 
 def _wanted(specification: EncoderSpecification) -> Value:
-    """The code point, or what takes its place."""
+    """The code point, or U+FFFD if it is refused."""
     return Mux(specification.refused, 0xFFFD, specification.code_point)
 
 
 def _source(b: Bench, expected: Any) -> EncoderSpecification:
-    """What the specification says of the code point to which the byte at the output belongs."""
+    """The specification for the code point of the byte at the output."""
     source = EncoderSpecification(b.model, b.profile)
     b.m.d.comb += Cat(source.item).eq(expected.more[1:])
     return source
 
 
 def _any_number(b: Bench) -> Repeating:
-    """What gives any number of bytes that a code point may have."""
+    """A specification with any number of bytes that a code point may have."""
     return Repeating(b, unsigned(2), b.profile.longest_form)
 
 
@@ -44,24 +44,24 @@ def _finishes(encoder: Any) -> Value:
 
 
 def bytes_(b: Bench, name: str) -> None:
-    """The bytes are those of the specification: data, error and `last`, none missing, none more,
-    for all code points and all stalls; each pin in each cycle as the documented timing has it."""
+    """The bytes equal those of the specification: data, error and `last`, none missing, none added,
+    for all code points and all stalls. Each pin in each cycle follows the documented timing."""
     encoder = b.design(name)
     b.never(b.timing(b, encoder, EncoderSpecification(b.model, b.profile)).wrong)
     b.reaches("a byte that waits", waits(encoder) & encoder.i.valid)
 
 
 def idle_output(b: Bench, name: str) -> None:
-    """While nothing is offered the payload keeps its last value, which is zero at first."""
+    """While `o.valid` is low, the payload keeps its last value, which is zero at first."""
     design = b.design(name)
     b.never(~design.o.valid & (output_of(design) != b.before(output_of(design))))
     b.reaches("nothing offered after something was", ~design.o.valid & output_of(design).any())
 
 
 def self_synchronisation(b: Bench, name: str) -> None:
-    """Whatever the registers held: once nothing is offered and the consumer is ready in four cycles
-    for each byte of the longest form, and in 16 more, the pins are those of an encoder that
-    began in the initial state."""
+    """From any register contents, after `4 * longest_form + 16` consecutive cycles without input
+    and with a ready consumer, the pins equal those of an encoder that began in the initial
+    state."""
     encoder = b.design(name, any_start=True)
     twin = b.design(f"{name}_twin", driven_pins(encoder))
     cycles = 4 * b.profile.longest_form + 16
@@ -77,8 +77,9 @@ def self_synchronisation(b: Bench, name: str) -> None:
 
 
 def covers(b: Bench, name: str) -> None:
-    """Code points of every length at both ends, those refused and their neighbours, and every state
-    of the encoder with each side waiting, do occur."""
+    """These are reachable: the lowest and highest code point of every length, the refused code
+    points and their neighbours, and every state of the encoder, also without input and with a
+    stalled output."""
     encoder, profile = b.design(name), b.profile
     expected = b.timing(b, encoder, EncoderSpecification(b.model, profile))
     done = encoder.o.valid & expected.valid & ~b.since(expected.wrong)
@@ -100,7 +101,7 @@ def covers(b: Bench, name: str) -> None:
 
 
 def in_order(b: Bench, name: str) -> None:
-    """Every code point that is accepted gets to the specification, and each of its bytes to the
+    """Every accepted code point reaches the specification, and each of its bytes reaches the
     output: none is lost, changed or overtaken, under any stalls."""
     encoder, index = timing.in_order(b, name, _any_number(b)), Signal(3)
     with b.m.If(gives(encoder)):
@@ -109,9 +110,9 @@ def in_order(b: Bench, name: str) -> None:
 
 
 def rate(b: Bench, name: str) -> None:
-    """There is a byte in every cycle as long as a code point is offered whenever one can be taken,
-    from the first lead byte on. While the consumer is ready one can be taken again after as many
-    cycles as the longest form has bytes."""
+    """A byte is at the output in every cycle, from the first lead byte on, as long as a code point
+    is offered whenever `i.ready` is high. While the consumer is ready, `i.ready` is low in at most
+    `longest_form` consecutive cycles."""
     encoder, m, longest = b.reference(name, _any_number(b)), b.m, b.profile.longest_form
     offered, cycles = Signal(3), Signal(4)
     with m.If(encoder.i.ready):
@@ -125,15 +126,15 @@ def rate(b: Bench, name: str) -> None:
 
 
 def latency(b: Bench, name: str) -> None:
-    """The first byte of every code point is at the output exactly 7 cycles after its code point was
-    accepted, of the compact encoder 1; the others follow at once. Cycles in which the output waits
-    are not counted. Nor are those in which it has a byte, other than the first, of a code point
-    that was accepted in the last three cycles before in which one could be taken."""
+    """The first byte of every code point is at the output exactly 7 cycles after the code point was
+    accepted, in the compact encoder 1 cycle; the others follow without a gap. Not counted are
+    cycles in which the output stalls, and cycles in which it has a byte, other than the first, of a
+    code point that was accepted in the last three earlier cycles with a high `i.ready`."""
     m, begun, first_of_all = b.m, Signal(), Signal(init=1)
     near, last = begun | b.free(1, "near"), b.timing.stages - 1
     encoder, enters, _ = watch(b, name, _any_number(b), near)
-    # In how many cycles one could be taken since `near`, and whether it began before all of them.
-    # The free `near` fits the code point that is watched, or nothing is claimed of the run.
+    # Cycles with a high `i.ready` since `near` began; and a flag that it began before all of them.
+    # Nothing is claimed of a run whose free `near` does not fit the watched code point.
     cycles = Signal(range(last + 2))
     m.d.sync += begun.eq(near)
     with m.If(encoder.i.ready & near):
@@ -158,9 +159,9 @@ def latency(b: Bench, name: str) -> None:
 
 
 def last_arrives(b: Bench, name: str) -> None:
-    """The end of every text comes out, at the latest, when in so many cycles a code point more
-    could be taken as there are stages up to the one that sends, and in so many cycles after them
-    the consumer was ready as there are places behind it, in stages and output buffer."""
+    """The last byte of every text is taken within a bounded number of cycles after the last code
+    point was accepted: S cycles with a high `i.ready`, then P cycles with a ready consumer. S is
+    the number of stages up to the sending stage, P that of later stages and buffer entries."""
     steps, stages = Signal(4), b.timing.stages
     encoder, enters, arrives = watch(b, name, _any_number(b))
     step = Mux(steps <= stages, encoder.i.ready, encoder.o.ready)
@@ -175,8 +176,8 @@ def last_arrives(b: Bench, name: str) -> None:
 
 
 def shortest_form(b: Bench, name: str) -> None:
-    """Read back bit by bit, the bytes of a character are its code point, or U+FFFD in place of one
-    that the profile refuses, and no shorter form has room for it."""
+    """The bytes of a character, read back bit by bit, have the value of its code point, or U+FFFD
+    if the profile refuses it. The value does not fit into a shorter form."""
     specification = _any_code_point(b)
     lead, *others = specification.sequence
     capacity = [0, 0, 7, 11, 16, 21, 26, 31, 36]  # bits of the next shorter form
@@ -196,8 +197,8 @@ def shortest_form(b: Bench, name: str) -> None:
 
 
 def round_trip(b: Bench, name: str) -> None:
-    """A decoder behind the encoder gives the code points back, U+FFFD for those refused: no errors,
-    each from its shortest form, `last` where it was. Both are the specification's."""
+    """In the specifications, a decoder after the encoder outputs the same code points, U+FFFD for
+    refused code points: no errors, each from its shortest form, with the same `last`."""
     m, specification = b.m, EncoderSpecification(b.model, b.profile)
     encoder = b.reference(name, specification, timing=CompactSerialTiming)
     decoded = DecoderSpecification(m, b.profile)
@@ -219,11 +220,11 @@ def round_trip(b: Bench, name: str) -> None:
 
 
 def order(b: Bench, name: str) -> None:
-    """The byte strings of any two code points compare as the code points do; a refused one counts
-    as U+FFFD."""
+    """The byte strings of any two code points compare as the code points do; a refused code point
+    counts as U+FFFD."""
     both = [_any_code_point(b, label) for label in ("one", "other")]
     one, other = map(_wanted, both)
-    # Zeros behind the shorter string: no character's bytes begin those of another.
+    # The shorter string ends with zeros: no character's bytes are a prefix of another's.
     string, other_string = (Cat(*reversed(list(each.sequence))) for each in both)
     b.never((one < other) != (string < other_string), (one == other) != (string == other_string))
     b.reaches("a smaller one of another length", (one < 0x80) & (other > 0x7FF))
@@ -240,4 +241,4 @@ PROPERTIES = {
         "encoder", CompactSerialTiming, _DESIGN | {"idle-output": idle_output}, _TIMING
     ),
 }
-"""What is proved of the pipelined encoder, and of the compact one, whose specification it is."""
+"""Properties of the pipelined encoder, and of the compact encoder, with the same specification."""

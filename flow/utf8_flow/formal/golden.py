@@ -1,8 +1,8 @@
-"""The golden model, held against the specification of the proofs, in all profiles.
+"""Compare the golden model with the specification of the proofs, in all profiles.
 
-``make prove-model`` does it: for the decoder with all combinations of overrides, as
-:mod:`utf8_flow.formal.golden_decoder` says; for the encoder with those of surrogates and
-noncharacters, as :mod:`utf8_flow.formal.golden_encoder` says.
+``make prove-model`` runs it: for the decoder (:mod:`utf8_flow.formal.golden_decoder`) with all
+combinations of overrides; for the encoder (:mod:`utf8_flow.formal.golden_encoder`) with all
+combinations of the overrides for surrogates and noncharacters.
 """
 
 import argparse
@@ -26,13 +26,13 @@ from .golden_encoder import encode_all
 SUMMARY = "Hold the golden model against the specification of the proofs."
 
 Task = tuple[str, Profile]
-"""A component, and rules."""
+"""A component and a profile."""
 
 HELD = {"decoder": walk, "encoder": encode_all}
 
 
 def tasks(names: list[str]) -> list[Task]:
-    """Components and profiles, with all combinations of overrides; what takes longest is first."""
+    """Components and profiles, with all combinations of overrides; the slowest first."""
     found = []
     for name, surrogates, noncharacters, span in product(
         names, (False, True), (False, True), ErrorSpan
@@ -45,13 +45,13 @@ def tasks(names: list[str]) -> list[Task]:
 
 
 def hold(task: Task) -> tuple[Counter[str], str]:
-    """How far a comparison went, and the first difference in words, or nothing."""
+    """Run a comparison: its counts, and the first difference in words, or an empty string."""
     component, profile = task
     return HELD[component](profile)
 
 
 def hold_all(names: list[str]) -> bool:
-    """Whether the golden model agrees in all that is tried; says how much that is, or what not."""
+    """Run all comparisons, and print counts and differences. True if nothing differs."""
     begin = time.monotonic()
     todo = tasks(names)
     tried: dict[tuple[str, str], Counter[str]] = {
@@ -75,7 +75,7 @@ def hold_all(names: list[str]) -> bool:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m utf8_flow.formal.golden", description=SUMMARY)
     parser.add_argument("profile", nargs="*", help=f"{', '.join(PROFILES)}; all if none is named")
     names = list(dict.fromkeys(parser.parse_args().profile)) or [*PROFILES]

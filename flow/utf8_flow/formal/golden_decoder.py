@@ -1,22 +1,22 @@
-"""The golden model of the decoder, held against its specification.
+"""Compare the golden model of the decoder with its specification.
 
-The tokens of a byte depend on nothing but the byte, ``last``, and what is pending. So the tree of
-all sequences that can be pending is walked, and at each bytes are tried, with ``last`` and without.
-For model and specification this shows that
+The tokens of a byte depend only on the byte, ``last``, and the pending bytes. So this walks the
+tree of all sequences that can be pending, and tries bytes after each of them, with and without
+``last``. For model and specification this shows:
 
-- the same tokens come, with the same fields;
-- then the same is pending: nothing, the byte, or what was pending with the byte behind it;
-- nothing else counts. The model's state is then that of a new one that is fed what is pending. Of
-  the specification's registers, those of other bytes are unknown all the time, and yet what comes
-  is known.
+- Both have the same tokens, with the same fields.
+- Then both have the same bytes pending: none, the byte, or the pending bytes and the byte.
+- Nothing else matters. The model's state is then that of a new model that is fed the pending bytes.
+  The specification's registers for other bytes are unknown throughout, and still the tokens are
+  known.
 
-By induction the same tokens come for every text of the bytes that are tried, however long it is and
-whatever texts were before it.
+By induction the tokens are the same for every text of the bytes tried, of any length and after any
+texts.
 
-What is pending is made of all 256 bytes in ``unicode`` and ``ucs2``; where there are longer forms,
-of one byte of each class. Classes begin where those of the campaign do, and at each bound in the
-specification's tables. All 256 bytes are tried behind up to two. Behind more these are: the bytes
-of which that is made which is pending, and of those that continue nothing one of each class.
+Pending sequences are made of all 256 bytes in ``unicode`` and ``ucs2``; in profiles with longer
+forms, of one byte of each class. Classes begin where the campaign's classes do, and at each bound
+in the specification's tables. After up to two pending bytes, all 256 bytes are tried. After more,
+the continuation bytes of pending sequences are tried, and one byte of each class.
 """
 
 from collections import Counter, deque
@@ -51,35 +51,35 @@ from .ternary import Answers, Asked, Bits
 BYTES = range(256)
 
 WHOLE_FORM = 4
-"""Up to this longest form every byte is a class of its own."""
+"""Up to this longest form, every byte is a class of its own."""
 
 SHALLOW = 2
-"""Behind so many bytes all are tried, and not only one of each class."""
+"""After up to this number of pending bytes, all bytes are tried, not only one of each class."""
 
 AT_ONCE = 1 << 16
-"""At most so many steps are asked for at the same time."""
+"""Maximum number of steps that are evaluated at the same time."""
 
 FIELDS = {"code_point": 0, "error": 42, "kind": 43, "length": 46, "last": 50}
 COMES = 51
-"""Where the fields of a token are in a number, and the bit that tells it from 0, which is none."""
+"""Bit positions in a token's number: of its fields, and of its valid bit. No token is 0."""
 
 UNCLEAR = np.uint64((1 << 64) - 1)
-"""In place of an answer that depends on more than what is pending."""
+"""Stands for an answer that depends on more than the step."""
 
 
 class Steps(NamedTuple):
-    """Bytes that come when others are pending: each of them behind each, not ``last`` and ``last``.
+    """Each pending sequence with each byte tried after it, without and with ``last``.
 
-    All that is pending has the same length. Answers have a row for each step: the token that ends
-    before the byte and the one that ends with it, as numbers; and how many bytes are pending then,
-    which are the last ones of the text.
+    All pending sequences have the same length. Answers have a row for each step: the token that
+    ends before the byte and the token that ends with it, as numbers; and the number of bytes that
+    are then pending, which are the last bytes of the text.
     """
 
     pending: list[bytes]
     tried: Sequence[int]
 
     def texts(self) -> np.ndarray:
-        """What is pending, and the byte, as a row for each step."""
+        """A row for each step: the pending bytes, and the byte."""
         count, length = len(self.pending), len(self.pending[0])
         rows = np.empty((count, len(self.tried), 2, length + 1), dtype=np.uint8)
         before = np.frombuffer(b"".join(self.pending), dtype=np.uint8)
@@ -92,7 +92,7 @@ class Steps(NamedTuple):
 
 
 class Specification:
-    """What the specification answers."""
+    """The answers of the specification."""
 
     def __init__(self, profile: Profile) -> None:
         bench = Bench(profile, {})
@@ -124,7 +124,7 @@ class Specification:
         return np.stack([*columns, self._left(answers, texts)], axis=1)
 
     def _left(self, answers: Answers, texts: np.ndarray) -> np.ndarray:
-        """How many bytes are pending then, if these are the last ones of the text."""
+        """The number of bytes then pending, if they end the text; else `UNCLEAR`."""
         rows, length = texts.shape
         left = answers.numbers(self._next_count)
         settled = answers.known(self._next_count) & ((left <= 1) | (left == length))
@@ -137,19 +137,19 @@ class Specification:
 
 
 def _fields(token: Any) -> dict[int, Value]:
-    """The bits of a token, by their places in its number."""
+    """The bits of a token, by their positions in its number."""
     fields = ((at, Value.cast(token[name])) for name, at in FIELDS.items())
     return {at + n: bit for at, value in fields for n, bit in enumerate(value)}
 
 
 def _tokens(answers: Answers, bits: Bits) -> np.ndarray:
-    """The tokens with such bits; 0 where none comes."""
+    """The numbers of tokens with these bits; 0 for no token."""
     token = np.where(answers.known(bits), answers.numbers(bits), UNCLEAR)
     return np.where(answers.high(bits[COMES] ^ 1), np.uint64(0), token)
 
 
 class Model:
-    """What the golden model answers. All steps are in one run, with a reset before each."""
+    """The answers of the golden model. All steps are in one run, with a reset before each."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile, self._rules = profile, Rules.of(profile)
@@ -174,7 +174,7 @@ class Model:
         return answers
 
     def _left(self, texts: np.ndarray, lasts: np.ndarray) -> np.ndarray:
-        """How many bytes are pending then, if these are the last ones of the text."""
+        """The number of bytes then pending, if they end the text; else `UNCLEAR`."""
         size, length = texts.shape
         numbers = np.zeros(STATE_SIZE, np.int64), np.zeros(TWO_TOKENS, np.int64)
         left = np.empty(size, dtype=np.int64)
@@ -185,9 +185,9 @@ class Model:
 
 @kernel
 def pending_after(rules, state, two, texts, lasts, length, left):  # type: ignore[no-untyped-def]
-    """How many bytes are pending after each text; -1 if the state is not that of these bytes alone.
+    """Fill in the number of bytes pending after each text, or -1 if other bytes affect the state.
 
-    While none is pending, the other numbers of the state are never read.
+    While no byte is pending, the other numbers of the state are never read.
     """
     for row in range(len(lasts)):
         state[PENDING] = 0
@@ -206,7 +206,7 @@ def pending_after(rules, state, two, texts, lasts, length, left):  # type: ignor
 
 
 def classes_of(profile: Profile) -> list[range]:
-    """The 256 bytes, cut where their meaning changes, to the model or to the specification."""
+    """The 256 bytes, divided where the meaning changes for the model or the specification."""
     cuts = {members.start for members in byte_classes(profile)} | {256}
     for row in [*well_formed(profile), *(row for _, row in ill_formed(profile))]:
         cuts |= {edge for bounds in row for edge in (bounds.start, bounds.stop)}
@@ -214,15 +214,15 @@ def classes_of(profile: Profile) -> list[range]:
 
 
 def one_of_each(profile: Profile) -> list[int]:
-    """A byte of each class, the middle one."""
+    """The middle byte of each class."""
     return [members[len(members) // 2] for members in classes_of(profile)]
 
 
 def walk(profile: Profile, alphabet: Sequence[int] = ()) -> tuple[Counter[str], str]:
-    """Walk the tree of what can be pending; made of some bytes, or as the module says.
+    """Walk the tree of pending sequences, of ``alphabet`` or as in the module's docstring.
 
-    The result is how far it went, and the first difference in words, or nothing. That ends the
-    walk, and is in one of the shortest texts that show any.
+    Returns counts, and the first difference in words, or an empty string. A difference ends the
+    walk; it is in one of the shortest texts with a difference.
     """
     if not alphabet:
         alphabet = BYTES if profile.longest_form <= WHOLE_FORM else one_of_each(profile)
@@ -242,7 +242,7 @@ def walk(profile: Profile, alphabet: Sequence[int] = ()) -> tuple[Counter[str], 
 
 
 def _longer(steps: Steps, answers: np.ndarray, alphabet: Sequence[int]) -> Iterator[list[bytes]]:
-    """What is pending then with one byte more, made of some bytes; not too much of it at once."""
+    """The pending sequences of ``alphabet`` that are one byte longer, in batches."""
     texts = steps.texts()
     kept = (answers[:, 2] == texts.shape[1]) & np.isin(texts[:, -1], alphabet)
     longer = [row.tobytes() for row in texts[kept]]
@@ -252,7 +252,7 @@ def _longer(steps: Steps, answers: np.ndarray, alphabet: Sequence[int]) -> Itera
 
 
 def _difference(steps: Steps, expected: np.ndarray, actual: np.ndarray) -> str:
-    """The first text about which answers differ, and both answers, in lines; or nothing."""
+    """The first text with different or unclear answers, and both answers; or an empty string."""
     wrong = ((actual != expected) | (expected == UNCLEAR)).any(axis=1)
     if not wrong.any():
         return ""
@@ -265,7 +265,7 @@ def _difference(steps: Steps, expected: np.ndarray, actual: np.ndarray) -> str:
 
 
 def _in_words(answer: list[int]) -> str:
-    """An answer: its tokens, and what is pending."""
+    """An answer in words: its tokens, and the number of pending bytes."""
     *tokens, pending = answer
     words = [_token_in_words(token) for token in tokens if token]
     words.append("unclear" if pending == UNCLEAR else plural(pending, "pending byte"))

@@ -1,4 +1,4 @@
-"""The golden model of the encoder, held against its specification."""
+"""Compare the golden model of the encoder with its specification."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from .specification import EncoderSpecification
 from .ternary import Asked
 
 EVERY = 0x21_0000
-"""Every value below this is encoded: all forms of up to four bytes, and some of the next one."""
+"""Every value below this is encoded: all forms of up to four bytes, and some of five bytes."""
 
 AT_ONCE = 1 << 16
-"""At most so many values are encoded at the same time."""
+"""Maximum number of values that are encoded at the same time."""
 
 REFUSED = 4
 PARTLY = 5
-"""Where ``refused`` is in a number, above how many bytes there are; and that only some say so."""
+"""Bit positions above the byte count: value refused; only some of its bytes have ``error``."""
 
 
 def values_of(profile: Profile) -> list[int]:
-    """What is encoded: each value below `EVERY`; boundaries, and these with one bit inverted."""
+    """Values to encode: each below `EVERY`; boundaries, and these with one bit inverted."""
     width = profile.utf32_width
     edges = {*boundary_values(profile), *toggled_values(profile), (1 << width) - 1}
     toggled = {edge ^ 1 << bit for edge in edges for bit in range(width)}
@@ -34,7 +34,7 @@ def values_of(profile: Profile) -> list[int]:
 
 
 class Specification:
-    """What the specification answers: the bytes as a number, and how many, and whether refused."""
+    """The answers of the specification: the bytes as a number; their count and ``refused``."""
 
     def __init__(self, profile: Profile) -> None:
         bench = Bench(profile, {})
@@ -55,7 +55,7 @@ class Specification:
 
 
 class Model:
-    """What the golden model answers."""
+    """The answers of the golden model."""
 
     def __init__(self, profile: Profile) -> None:
         self._encoder = EncoderModel(profile)
@@ -74,7 +74,7 @@ class Model:
 
 
 def encode_all(profile: Profile) -> tuple[Counter[str], str]:
-    """Encode values: how many, and the first difference in words, or nothing."""
+    """Encode values: the number that agree, and a difference in words or an empty string."""
     specification = Specification(profile)
     model, values = Model(profile), values_of(profile)
     for begin in range(0, len(values), AT_ONCE):

@@ -1,7 +1,7 @@
-"""What is proved of components with lanes, in steps, so that it holds for any number of lanes.
+"""Properties of components with lanes, in steps that scale with the number of lanes.
 
-A direct proof would not scale. So logic whose only memory is some bytes is looked at for a few
-cycles of any run, whatever the registers hold at first; and flow control without what flows.
+A direct proof would not scale. So logic that stores only some bytes is checked over a few cycles of
+any run, from any register contents; and flow control is checked without the data.
 """
 
 from itertools import pairwise
@@ -17,9 +17,9 @@ from .windows import PLACE, Window
 
 
 def windows(b: Bench, name: str) -> None:
-    """The token that ends with a byte is a function of a window: that byte, those before it, one
-    fewer than the longest form has, and the one behind it, each of them there or not. The former
-    are enough unless that one cuts it; then the token is told with the byte that does."""
+    """The token that ends with a byte is a function of a window: that byte, the `longest_form - 1`
+    bytes before it and the byte after it, each of them present or absent. The byte after it matters
+    only if it cuts the token; the token then comes with the byte that cuts it."""
     m, specification = b.m, DecoderSpecification(b.model, b.profile)
     comes, new = b.free(1, "comes"), b.free(PLACE, "place")
     places: list[Any] = [Signal(PLACE, name=f"place_{n}") for n in range(b.profile.longest_form)]
@@ -46,14 +46,14 @@ def windows(b: Bench, name: str) -> None:
 
 
 def beats_of_a_window(design: Any) -> int:
-    """In how many beats there are as many bytes as the longest form has."""
+    """The number of beats that hold at least ``longest_form`` bytes."""
     return -(-design.profile.longest_form // design.lanes)
 
 
 def in_windows(b: Bench, name: str) -> None:
-    """What is said of a beat, its slots or its first error, is that function of windows which the
-    lemma `windows` is about, whatever the registers hold, if the beats that windows reach over are
-    accepted in a row."""
+    """From any register contents, the result of a beat, its slots or its first error, equals the
+    function of windows in the lemma `windows`, if all beats that the windows cover are accepted in
+    consecutive cycles."""
     design = b.design(name, any_start=True)
     in_a_row = taken = accepts(design)
     for _ in range(beats_of_a_window(design)):
@@ -63,18 +63,19 @@ def in_windows(b: Bench, name: str) -> None:
 
 
 def begins(b: Bench, name: str) -> None:
-    """After a cycle of reset, whatever the registers hold, it is so of all beats that are accepted
-    in a row, and before the first one there is nothing."""
+    """After a cycle of reset, from any register contents, the results of all beats that are
+    accepted in consecutive cycles equal the function of windows in the lemma `windows`, with no
+    byte before the first beat."""
     first = ~b.since(Const(1))
     design = b.design(name, any_start=True, reset=first)
-    second = b.before(first)  # in which none can be taken
+    second = b.before(first)  # no beat can be accepted in it
     taken = accepts(design) & ~first
     _says(b, design, taken, taken & ~b.since(~(taken | first | second)))
     b.cycles = beats_of_a_window(design) + b.timing.told_in + 2
 
 
 def _says(b: Bench, design: Any, taken: Value, when: Value) -> None:
-    """What is said of a beat that is taken in some cycles is what its specification says."""
+    """Require that the result of a beat accepted while ``when`` equals its specification."""
     b.cut.append(design.i.ready)
     specification, expected = b.timing.expected(b, design)
     b.m.d.comb += [specification.accept.eq(taken), specification.item.eq(input_of(design))]
@@ -84,9 +85,9 @@ def _says(b: Bench, design: Any, taken: Value, when: Value) -> None:
 
 
 def gaps(b: Bench, name: str) -> None:
-    """A cycle in which no beat is accepted, whether one is offered or not, makes no difference,
-    whatever the registers hold: the result of the next beats, as many as a window reaches over, is
-    the same without that cycle."""
+    """From any register contents, a cycle in which no beat is accepted, offered or not, makes no
+    difference: the results of the next beats, as many as a window covers, are the same without that
+    cycle."""
     without = b.design(f"{name}_without", any_start=True)
     first = ~b.since(Const(1))
     driven = {pin: b.before(value) for pin, value in driven_pins(without).items()}
@@ -111,14 +112,14 @@ def gaps(b: Bench, name: str) -> None:
 
 
 class Stored:
-    """The specification of what passes on what is known of an item, whatever that is.
+    """The specification of a component that outputs the values stored for an item, of any content.
 
     Parameters
     ----------
     design : Component
-        Which knows it.
+        The component.
     parts : list of (Value, int)
-        What is known, and in which stage.
+        The values stored, and the stage of each.
     """
 
     def __init__(self, design: Any, parts: list[tuple[Value, int]]) -> None:
@@ -128,8 +129,8 @@ class Stored:
 
 
 def timing(b: Bench, name: str) -> None:
-    """After a cycle of reset, whatever the registers hold, a beat can be accepted, and one is at
-    the output, in exactly the cycles of the documented timing, under any stalls."""
+    """After a cycle of reset, from any register contents, `i.ready` and `o.valid` are high in
+    exactly the cycles of the documented timing, under any stalls."""
     heeds = b.since(Const(1))
     design = b.design(name, any_start=True, reset=~heeds)
     expected = b.timing(b, design, Stored(design, []), heeds)
@@ -140,8 +141,8 @@ def timing(b: Bench, name: str) -> None:
 
 
 def passes(b: Bench, name: str) -> None:
-    """Whenever there must be a beat at the output, it is the right one by number, with all that is
-    known of it in the stages in front of the memory, whatever that is, also after a reset in any
+    """Whenever a beat must be at the output, it is the beat with the right number, with the values
+    that the stages before the memory have for it, whatever these are, also after a reset in any
     cycle."""
     design = b.resettable(name)
     b.cut.append(Value.cast(design.probes.arriving))
@@ -151,15 +152,15 @@ def passes(b: Bench, name: str) -> None:
 
 
 def output_stream(b: Bench, name: str) -> None:
-    """What must be at the output stays there, unchanged, until it is taken, as never more items are
-    at the output or on their way to it than there are places."""
+    """A beat that must be at the output stays there, unchanged, until it is taken: the beats at the
+    output and in flight never outnumber the entries of the memory."""
     component = b.reference(name, Passing(2))
     stays(b, component)
     b.never(~component.expected.in_order)
 
 
 LEMMAS = {"windows": windows, "output-stream": output_stream}
-"""What is proved without a design."""
+"""Properties without a design."""
 
 LANED = {
     "gaps": gaps,
@@ -168,7 +169,7 @@ LANED = {
     "passes": passes,
     "drains": drains,
 }
-"""What is proved of all components with lanes, beside what is proved of every component."""
+"""Properties of all components with lanes, in addition to those of every component."""
 
 EVERY_LANED = {"verilog": verilog}
-"""The property that they share with every component."""
+"""The property that components with lanes share with every component."""

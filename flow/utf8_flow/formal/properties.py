@@ -11,12 +11,12 @@ from .bench import Property
 
 
 def module_of(component: Component) -> str:
-    """The module of the properties of a component; without one, it has those of all streams."""
+    """The name of the module of a component's properties, by default that of all streams."""
     return component.formal or streams.__name__
 
 
 def every_property(spec: DesignSpec) -> list[Property]:
-    """The properties of a design, tried or not."""
+    """All properties of a design, also those that are not tried."""
     if not spec.entry.formal:
         return streams.properties_of(spec.component, None, {}, {})
     found: list[Property] = import_module(spec.entry.formal).PROPERTIES[spec.compact]
@@ -31,6 +31,6 @@ def proofs_of(spec: DesignSpec) -> list[Property]:
 
 
 def too_large_for(spec: DesignSpec) -> list[Property]:
-    """The properties that are not tried, as the design is too large for them."""
+    """The properties that are not tried, because the design is too large."""
     design = spec.make(UNICODE)
     return [each for each in every_property(spec) if not each.ends(design)]

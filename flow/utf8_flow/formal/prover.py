@@ -1,4 +1,4 @@
-"""Proofs by Yosys, which makes a circuit of a bench, and ABC, which decides about it."""
+"""Proofs: Yosys converts a bench to a circuit, and ABC proves that its output stays low."""
 
 import re
 import tempfile
@@ -27,19 +27,22 @@ WRONG = "wrong"
 """Name of the output that a proof is about."""
 
 MAX_CYCLES = 20
-"""In so many cycles everything must be reached that can be."""
+"""Default number of cycles in which every cover point must be reached."""
 
 LONGEST_PROOF = 900
-"""Time limit for a property, in seconds. On two busy cores the slowest one takes a third of it."""
+"""Time limit for a property, in seconds. On two busy cores, the slowest property needs a third."""
 
 LONGEST_SEARCH = 300
-"""Seconds for which an invariant of a certificate is looked for."""
+"""Time limit for the search for a certificate's invariant, in seconds."""
 
 PROVE = "scorr; dc2; write_aiger result; pdr -sfy; write_cex -a result"
-"""How ABC proves that an output stays low. A counterexample replaces the reduced circuit."""
+"""ABC commands that prove that an output stays low.
+
+A counterexample replaces the reduced circuit.
+"""
 
 SHORTENING = 30.0
-"""Seconds for which a shortest counterexample is looked for if another one is known."""
+"""Time limit for the search for a shortest counterexample if one is known, in seconds."""
 
 _RUN_YOSYS = """
 import sys
@@ -49,9 +52,9 @@ for line in sys.stdin:
     libyosys.run_pass(line.strip(), design)
 """
 
-# Registers without an initial level become inputs, which `write_aiger -zinit` names "init:...";
-# `formalff` keeps `opt` from choosing the level. A circuit without registers gets one (-L), because
-# ABC's `bmc3` refuses it otherwise. Gates behind which there is nothing are not written.
+# An input, which `write_aiger -zinit` names "init:...", sets the first level of a register without
+# an initial level; `formalff` keeps `opt` from choosing the level. -L adds a register to a circuit
+# without registers, which ABC's `bmc3` would refuse. Gates without fan-out are not written.
 _TO_AIGER = """\
 read_rtlil bench.il
 {sources}
@@ -76,28 +79,28 @@ write_aiger -ascii -zinit -symbols -L circuit.aag
 
 @dataclass(frozen=True)
 class Proof:
-    """What became of a property.
+    """The result of an attempt to prove a property.
 
     Parameters
     ----------
     verdict : str
-        ``proved``; ``FAILED``, if there is a counterexample; ``VACUOUS``, if something is not
-        reached; ``UNDECIDED``, if the prover gave up or its time was over.
+        ``proved``; ``FAILED``, if a counterexample exists; ``VACUOUS``, if a cover point is not
+        reached; ``UNDECIDED``, if the prover gave up or ran out of time.
     method : str
-        How it was decided; the time limit, if that was not enough.
+        The method that decided it, or the time limit if that was exceeded.
     seconds : float
-        How long it took.
+        Duration.
     reached : int
-        How many of the things were reached that must be.
+        Number of cover points that were reached.
     unreached : tuple of str
-        Those that were not.
+        The cover points that were not reached.
     counterexample : dict of str to DesignRun
         For each design on the bench, its pins in a run that contradicts the property, up to the
-        cycle in which it does.
+        cycle of the contradiction.
     inputs : list of dict of str to int
-        What is free beside these pins, in each cycle of that run.
+        The other free inputs in each cycle of that run.
     certificate : Certificate, optional
-        One of what is proved, if it was asked for and found.
+        The certificate of the proof, if it was requested and found.
     """
 
     verdict: str
@@ -111,16 +114,16 @@ class Proof:
 
 
 def tool_version() -> str:
-    """What proves; a `ToolError` if it is not installed."""
+    """The provers and their version; a `ToolError` if they are not installed."""
     need_packages("prove", [PACKAGE], "formal")
     return f"Yosys and ABC of {versions_line(package_versions([PACKAGE]))}"
 
 
 def prove(bench: Bench, title: str = "", limit: float = LONGEST_PROOF) -> Proof:
-    """Decide about what is said on a bench; a `ToolError` if a tool fails.
+    """Prove or refute the property of a bench; a `ToolError` if a tool fails.
 
-    If there is a title, a certificate of that title is looked for, too. The property is not decided
-    if the prover needs more seconds than the ``limit``. A certificate has a limit of its own.
+    With a ``title``, also search for a certificate with that title. The property is undecided if
+    the prover needs more than ``limit`` seconds. The certificate has a separate limit.
     """
     begin = time.monotonic()
 
@@ -162,7 +165,7 @@ def prove(bench: Bench, title: str = "", limit: float = LONGEST_PROOF) -> Proof:
 
 
 def _remarks(circuit: Circuit) -> list[str]:
-    """What is to be said of a circuit beside what it is of."""
+    """The comments in the file of a circuit, after the title."""
     made_by = versions_line({"utf8-hdl": __version__} | package_versions(["amaranth"]))
     remarks = [f"made by {made_by}, {tool_version()}"]
     if not any(circuit.outputs.values()):
@@ -171,9 +174,9 @@ def _remarks(circuit: Circuit) -> list[str]:
 
 
 def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
-    """The bench as a circuit, whose outputs are what is asked and the pins of its designs.
+    """The bench as a circuit, whose outputs are the property, the cover points and the pins.
 
-    Without the pins it is smaller: what is only needed for them is not in it.
+    Without the pins it is smaller: logic that only they need is left out.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -206,7 +209,7 @@ def to_circuit(bench: Bench, pins: bool = True) -> Circuit:
 
 @lru_cache(maxsize=1)
 def _rtlil_of(bench: Bench) -> str:
-    """The bench in RTLIL. Amaranth elaborates the same modules only once."""
+    """The bench in RTLIL. It is cached: Amaranth elaborates the same modules only once."""
     asked = {WRONG: _wrong(bench)}
     asked |= {f"reached{number}": value for number, value in enumerate(bench.reached.values())}
     asked |= {f"cut{number}": value for number, value in enumerate(bench.cut)}
@@ -224,7 +227,7 @@ def _rtlil_of(bench: Bench) -> str:
 
 
 def _wrong(bench: Bench) -> Value:
-    """What must never be high. If a proof is about some first cycles, it is low after them."""
+    """The signal that must never be high. After ``bench.cycles``, if not 0, it is low."""
     if not bench.cycles:
         return bench.wrong
     over = Signal(bench.cycles, name="cycles_over")
@@ -233,31 +236,31 @@ def _wrong(bench: Bench) -> Value:
 
 
 def _check_inputs(bench: Bench, circuit: Circuit) -> None:
-    """An input that is not one would make a proof of less than it says."""
+    """Check that the free inputs are those of the bench: a missing input would weaken the proof."""
     signals = [bench.clock, *bench.inputs.values()]
     free = {(signal.name, bit) for signal in signals for bit in range(len(signal))}
     starts = {name for name in circuit.inputs if name.startswith("init:")}
     inputs = {signal_bit(name) for name in circuit.inputs if name not in starts}
-    # Also a register of generated Verilog may have no initial level.
+    # A register of generated Verilog may have no initial level, either.
     if inputs != free or (not starts if bench.any_start else starts and not bench.sources):
         wrong = [*map(str, inputs ^ free)] or starts
         raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")
 
 
 def decide(circuit: Circuit, cycles: int = 0, seconds: float | None = None) -> tuple[str, str]:
-    """Decide if the only output of a circuit stays low in all runs, or in some first cycles.
+    """Decide if the only output of a circuit stays low in all runs, or in the first ``cycles``.
 
     Registers and gates that are equal in every reachable state are merged first, by induction (van
-    Eijk's method); that alone is often enough. Then property directed reachability looks for an
-    inductive invariant under which the output is low, and checks it. If that lasts, a bounded
-    search for a counterexample runs beside it. ``seconds`` limit the time for all of this. The
+    Eijk's method); that alone is often enough. Then property directed reachability searches for an
+    inductive invariant under which the output is low, and checks it. If that takes long, a bounded
+    search for a counterexample runs in parallel. ``seconds`` is the limit for the total time. The
     result is ``proved``, ``FAILED`` or ``UNDECIDED``, and the method.
     """
     return _decide(circuit, cycles, seconds)[:2]
 
 
 def _decide(circuit: Circuit, cycles: int, seconds: float | None) -> tuple[str, str, Stimulus]:
-    """The same, and a run in which the output gets high. That of PDR may not be a shortest one."""
+    """The same, and a run in which the output becomes high. PDR may not find a shortest run."""
     try:
         if cycles:
             run = _run_within(circuit, cycles, seconds)
@@ -285,7 +288,7 @@ def fails_within(circuit: Circuit, cycles: int, seconds: float | None = None) ->
 
 
 def _run_within(circuit: Circuit, cycles: int, seconds: float | None) -> Stimulus:
-    """The inputs of a shortest such run; empty if there is none."""
+    """The inputs of a shortest run with a high output in the first cycles; empty if none exists."""
     said, file = ask_abc(circuit, f"bmc3 -F {cycles}; write_cex -a result", "result", seconds)
     if "was asserted in frame" in said:
         return _stimulus(file)
@@ -295,26 +298,26 @@ def _run_within(circuit: Circuit, cycles: int, seconds: float | None) -> Stimulu
 
 
 def _shortest_run(circuit: Circuit, seconds: float) -> Stimulus:
-    """The inputs, cycle by cycle, of a shortest run in which the only output gets high."""
+    """The inputs, cycle by cycle, of a shortest run in which the only output becomes high."""
     _, file = ask_abc(circuit, "bmc3; write_cex -a result", "result", seconds)
     return _stimulus(file)
 
 
 def _stimulus(file: bytes) -> Stimulus:
     """The inputs in a counterexample that ABC wrote."""
-    lines = file.decode().split()[1:]  # the first one is about the registers
+    lines = file.decode().split()[1:]  # the first line is about the registers
     return [[int(level) for level in line] for line in lines if set(line) <= {"0", "1"}]
 
 
 def _unreached(bench: Bench, circuit: Circuit, cycles: int, seconds: float) -> tuple[str, ...]:
-    """What must be reached and is not."""
+    """The cover points that are not reached."""
     names = {f"reached{number}": what for number, what in enumerate(bench.reached)}
-    # Without -x it keeps the runs, and crashes if an output is high from the beginning.
+    # Without -x, ABC keeps the runs, and crashes if an output is high from the beginning.
     said, _ = ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}", seconds=seconds)
     reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
     return tuple(what for number, what in enumerate(names.values()) if number not in reached)
 
 
 def run_yosys(script: str, folder: Path) -> None:
-    """Run commands, one a line, in the Yosys that proves, in a folder."""
+    """Run Yosys commands, one per line, in a folder."""
     run_python_tool("-c", _RUN_YOSYS, folder=folder, script=script)

@@ -1,8 +1,8 @@
-"""What decoder and encoder have to say, straight from the tables, for the proofs.
+"""Functional specifications of decoder and encoder, straight from the tables, for the proofs.
 
-Nothing here knows the designs: the decoder's specification sees bytes as they are accepted and says
-which tokens they give; the encoder's sees a code point and says its bytes. There is no pipeline and
-no backpressure, so a design may change its own and keep these.
+They are independent of the designs: the decoder's specification sees bytes as they are accepted and
+defines their tokens; the encoder's sees a code point and defines its bytes. They have no pipeline
+and no backpressure, so a design may change these and keep its specification.
 
 The tables are literal, not derived from a profile's rules as in gateware and golden model. They
 hold for the named profiles, with any of the overrides.
@@ -45,7 +45,7 @@ TABLE_3_7 = """
 SURROGATES = """
     ED     A0..BF 80..BF
 """
-"""What comes to it where surrogates are accepted."""
+"""The additional row if surrogates are accepted."""
 
 ABOVE_10FFFF = """
     F4     90..BF 80..BF 80..BF
@@ -57,16 +57,19 @@ ABOVE_10FFFF = """
     FE     82..BF 80..BF 80..BF 80..BF 80..BF 80..BF
     FF     81..BF 80..BF 80..BF 80..BF 80..BF 80..BF 80..BF
 """
-"""What comes to it in ``ucs4``, up to six bytes, and in ``extended``."""
+"""The additional rows in ``ucs4``, up to six bytes, and in ``extended``."""
 
 OVERLONG = "C0..C1, E0 80..9F, F0 80..8F, F8 80..87, FC 80..83, FE 80..81, FF 80"
 OUT_OF_RANGE = {3: "F0..FD", 4: "F4 90..BF, F5..FD", 6: "", 8: ""}
 INVALID = {3: "FE..FF", 4: "FE..FF", 6: "FE..FF", 8: ""}
-"""First bytes, or first and second, that are errors; the latter by the profile's longest form."""
+"""First bytes, or first and second bytes, that are errors.
+
+`OUT_OF_RANGE` and `INVALID` list them by the longest form of the profile.
+"""
 
 
 def well_formed(profile: Profile) -> list[list[range]]:
-    """The sequences that are characters, as rows of ranges of bytes."""
+    """The sequences that are characters, as rows of byte ranges."""
     text = TABLE_3_7
     if profile.accept_surrogates:
         text += SURROGATES
@@ -77,7 +80,7 @@ def well_formed(profile: Profile) -> list[list[range]]:
 
 
 def ill_formed(profile: Profile) -> Iterator[tuple[ErrorKind, list[range]]]:
-    """First bytes, or first and second, that are errors, each with its kind."""
+    """First bytes, or first and second bytes, that are errors, each with its kind."""
     longest = profile.longest_form
     leads = [row[0] for row in well_formed(profile)]
     lists = {
@@ -100,7 +103,7 @@ def _range(text: str) -> range:
 
 
 def is_continuation(byte: Value) -> Value:
-    """Whether a byte is none that begins a sequence: 80..BF."""
+    """True for a continuation byte, 80..BF, which begins no sequence."""
     return byte.matches("10------")
 
 
@@ -109,7 +112,7 @@ def _within(byte: Value, bounds: range) -> Value:
 
 
 def announced(profile: Profile, first: Value) -> Value:
-    """How many bytes a sequence has that begins with a byte."""
+    """The length of a sequence that begins with a byte."""
     begins = Cat(_within(first, row[0]) for row in well_formed(profile)).any() | _whole(profile)
     length: Value = Const(1)
     for form in range(2, profile.longest_form + 1):
@@ -119,7 +122,7 @@ def announced(profile: Profile, first: Value) -> Value:
 
 
 def may_follow(profile: Profile, first: Value, second: Value) -> Value:
-    """Whether a sequence of more than one byte may begin with two bytes."""
+    """True if a sequence of more than one byte may begin with these two bytes."""
     if _whole(profile):
         return is_continuation(second)
     rows = (row for row in well_formed(profile) if len(row) > 1)
@@ -127,7 +130,7 @@ def may_follow(profile: Profile, first: Value, second: Value) -> Value:
 
 
 def reason(profile: Profile, first: Value, second: Value) -> Value:
-    """What is wrong with a sequence that begins with two bytes; 0 if there is no second."""
+    """The error kind of a sequence by its first two bytes; ``second`` is 0 if it has only one."""
     found: Value = Const(ErrorKind.NONE)
     for kind, bounds in ill_formed(profile):
         begins = [_within(*pair) for pair in zip((first, second), bounds, strict=False)]
@@ -164,7 +167,7 @@ def tell_token(
     wrong: Value,
     complete: Value,
 ) -> None:
-    """Make a token of a sequence that ends: a character, or an error."""
+    """Assign the token of a sequence that ends: a character, or an error."""
     value = value_of(profile, sequence, length)
     is_noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
     with m.If(wrong != ErrorKind.NONE):
@@ -178,22 +181,22 @@ def tell_token(
 
 
 class DecoderSpecification:
-    """Which tokens a byte gives, in the cycle in which it is accepted.
+    """The tokens of a byte, in the cycle in which it is accepted.
 
     Attributes
     ----------
     accept, byte, last : Signal
-        To be driven: whether a byte is accepted in this cycle, the byte, and whether it ends its
-        text. ``item`` is the latter two.
+        To be driven: a byte is accepted in this cycle; the byte; it ends its text. ``item`` is
+        ``byte`` and ``last``.
     cuts, cut : Signal
-        Whether the byte does not continue the pending sequence, which is an error; that token. It
-        comes before the other one.
+        High if the byte does not continue the pending sequence, which is an error; the token of the
+        error. It precedes ``end``.
     ends, end : Signal
-        Whether a character or an error ends with the byte; that token.
+        High if a character or an error ends with the byte; its token.
     sequence, pending, now : list of Signal, Signal, list of Signal
-        The bytes of the pending sequence, how many there are, and what they are with this one.
+        The bytes of the pending sequence; their number; the bytes of the sequence with this byte.
     results : tuple of Value
-        ``end`` and ``cut``, each with its bytes, and with the byte that cuts, or zero.
+        ``end`` and ``cut``, each with its bytes, and then zero or the byte that cuts.
     """
 
     def __init__(self, m: Module, profile: Profile) -> None:
@@ -228,7 +231,7 @@ class DecoderSpecification:
         for n, byte in enumerate(now):
             m.d.comb += byte.eq(Mux(length == n + 1, self.byte, sequence[n]))
 
-        # A byte that does not continue the pending sequence may be what is wrong with it.
+        # A byte that does not continue the pending sequence may decide the kind of its error.
         second = Mux(pending == 1, self.byte, sequence[1])
         wrong = reason(profile, sequence[0], second)
         m.d.comb += [
@@ -247,7 +250,7 @@ class DecoderSpecification:
             m.d.sync += [register.eq(byte) for register, byte in zip(sequence, now, strict=True)]
 
     def _continues(self) -> Value:
-        """Whether the byte belongs to the pending sequence."""
+        """True if the byte belongs to the pending sequence."""
         follows = Mux(
             self.pending == 1,
             may_follow(self._profile, self.sequence[0], self.byte),
@@ -257,36 +260,37 @@ class DecoderSpecification:
 
 
 def _marks(form: int) -> str:
-    """The bits of a form, the lowest of the last byte first."""
+    """The bits of a form, beginning with the lowest bit of the last byte."""
     return FORMS[form].replace(" ", "")[::-1]
 
 
 def encode(m: Module, value: Value, sequence: list[Signal], count: Signal) -> None:
-    """Encode a value in the shortest form that fits, with zeros after its bytes; count these."""
+    """Encode a value in the shortest form that fits, padded with zeros; count its bytes."""
     longest = len(sequence)
     for form in range(longest, 0, -1):
         marks, bits = _marks(form), iter(value)
         encoded = Cat(next(bits) if mark == "x" else Const(int(mark), 1) for mark in marks)
-        # The shortest form that fits is assigned last, so that it holds.
+        # The shortest form that fits is assigned last, so it has priority.
         with m.If(value < 1 << marks.count("x")):
             m.d.comb += count.eq(form)
             m.d.comb += Cat(*reversed(sequence)).eq(encoded << 8 * (longest - form))
 
 
 class EncoderSpecification:
-    """Which bytes a code point gives, and one of them after the other.
+    """The bytes of a code point, one of which is the result.
 
     Attributes
     ----------
     code_point, last, index : Signal
-        To be driven: what is to be encoded, whether it ends its text, and which byte is the result.
-        ``item`` is the former two.
+        To be driven: the code point; it ends its text; the index of the byte that is the result.
+        ``item`` is ``code_point`` and ``last``.
     refused : Signal
-        Whether the profile has no sequence for it: that of U+FFFD takes its place.
+        High if the profile has no sequence for the code point: U+FFFD replaces it.
     sequence, count : list of Signal, Signal
-        The bytes, and how many there are. Those behind them are zero.
+        The bytes, padded with zeros, and their number.
     finishes, results : Value, tuple of Value
-        Whether the result is the last byte; it, with what belongs to it, that, and the item.
+        High if the result is the last byte; the result, which is the byte with its ``last`` and
+        ``refused``, then ``finishes`` and the item.
     """
 
     def __init__(self, m: Module, profile: Profile) -> None:

@@ -1,4 +1,4 @@
-"""What is proved of every component, in terms of its streams."""
+"""Properties of every component, stated about its streams."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,12 +23,12 @@ from .bench import (
 
 
 def output_stream(b: Bench, name: str) -> None:
-    """What is offered at the output stays there, unchanged, until it is taken."""
+    """An offered output stays valid and unchanged until it is taken."""
     stays(b, b.design(name))
 
 
 def stays(b: Bench, design: Any) -> None:
-    """The same of what is on the bench."""
+    """The same, of a design that is on the bench."""
     offered = b.before(waits(design))
     changed = output_of(design) != b.before(output_of(design))
     b.never(offered & ~design.o.valid, offered & changed)
@@ -36,7 +36,7 @@ def stays(b: Bench, design: Any) -> None:
 
 
 def valid_independent(b: Bench, name: str) -> None:
-    """What is offered in a cycle does not depend on `o.ready` in that cycle."""
+    """`o.valid` and the payload of a valid output do not depend on `o.ready` in the same cycle."""
     _independent(b, name, offers_differ)
 
 
@@ -46,7 +46,7 @@ def pins_independent(b: Bench, name: str) -> None:
 
 
 def _independent(b: Bench, name: str, differ: Callable[[Any, Any], Value]) -> None:
-    """What is compared is the same in a twin whose `o.ready` is the same in all cycles before."""
+    """A twin with the same `o.ready` in all earlier cycles does not ``differ``."""
     design, flip = b.design(name), b.free(1, "flip")
     twin = b.design(f"{name}_twin", driven_pins(design) | {"o.ready": design.o.ready ^ flip})
     same = ~b.since(flip)
@@ -55,8 +55,8 @@ def _independent(b: Bench, name: str, differ: Callable[[Any, Any], Value]) -> No
 
 
 def input_stream(b: Bench, name: str) -> None:
-    """Only transfers count: what is offered and not taken changes nothing, at any time, and no
-    output pin depends on an input pin but `o.ready` within a cycle."""
+    """Only transfers count: an input that is offered and not accepted never has an effect, and no
+    output pin depends on an input pin except `o.ready` within a cycle."""
     design = b.design(name)
     other = b.design(f"{name}_other", {"o.ready": design.o.ready})
     differs = accepts(design) != accepts(other)
@@ -70,13 +70,13 @@ def input_stream(b: Bench, name: str) -> None:
 
 
 def reset(b: Bench, name: str) -> None:
-    """After a cycle of reset, whatever the registers held, the pins are those of a run that begins
+    """After a cycle of reset, from any register contents, the pins equal those of a run that begins
     in the initial state."""
     resets(b, name, pins_differ)
 
 
 def resets(b: Bench, name: str, differ: Callable[[Any, Any], Value]) -> None:
-    """After a cycle of reset what is compared is what it is in a run from the initial state.
+    """After a cycle of reset, a design does not ``differ`` from a run from the initial state.
 
     The twin keeps its initial state in that cycle, and is never reset.
     """
@@ -90,9 +90,10 @@ def resets(b: Bench, name: str, differ: Callable[[Any, Any], Value]) -> None:
 
 
 def drains(b: Bench, name: str) -> None:
-    """Whatever the registers hold: when nothing has been offered and the consumer has been ready in
-    as many cycles as the component may need to become empty, nothing is at the output and an input
-    can be accepted. In these cycles not more outputs were taken than its registers hold."""
+    """From any register contents, once nothing has been offered and the consumer has been ready for
+    the maximum number of cycles that the component needs to become empty, no output is valid and an
+    input can be accepted. In these cycles, no more outputs were taken than the registers can hold.
+    """
     design = b.design(name, any_start=True)
     quiet, cycles = ~design.i.valid & design.o.ready, b.timing.drain_cycles()
     so_far: Value = quiet
@@ -107,7 +108,7 @@ def drains(b: Bench, name: str) -> None:
 
 
 def verilog(b: Bench, name: str) -> None:
-    """The generated Verilog does the same as the design, on every pin, in every cycle."""
+    """The generated Verilog equals the design on every pin in every cycle."""
     rst = b.free(1, "rst")
     design = b.design(name, reset=rst)
     b.sources.append(generate(design))
@@ -118,7 +119,7 @@ def verilog(b: Bench, name: str) -> None:
 
 
 def axi_instance(m: Module, name: str, top: AxiStream, **more: Value) -> dict[str, Signal]:
-    """An instance of a Verilog module, driven as the component in ``top`` is; its outputs."""
+    """Instantiate a Verilog module with the inputs of ``top``; return its outputs."""
     shown = {port: Signal(len(getattr(top, port)), name=f"verilog_{port}") for port in top.outputs}
     m.submodules.verilog = Instance(
         name,
@@ -131,7 +132,7 @@ def axi_instance(m: Module, name: str, top: AxiStream, **more: Value) -> dict[st
 
 
 def reach_states(b: Bench, design: Any) -> None:
-    """Each state, at rest and in flow, while the output waits, and while no input comes."""
+    """Cover each state: with and without input, and with a moving and a stalled output."""
     waited = b.before(waits(design))
     for state in design.State:
         here = design.state == state
@@ -151,7 +152,7 @@ EVERY = {
 """The properties that every component has."""
 
 REGISTERED = EVERY | {"valid-independent": pins_independent}
-"""Those of a component whose ``i.ready`` is a register."""
+"""The same for a component whose ``i.ready`` is a register."""
 
 
 def properties_of(
@@ -161,7 +162,7 @@ def properties_of(
     lemmas: dict[str, Any],
     every: dict[str, Any] = EVERY,
 ) -> list[Property]:
-    """What is proved of a component: its own, the lemmas, and what every component has."""
+    """The properties of a component: its own, its lemmas, and those of every component."""
     return [
         Property(name, component, state, timing, name in lemmas)
         for name, state in (own | lemmas | every).items()

@@ -1,6 +1,6 @@
-"""A bench as a circuit that is asked many things at once, where some of what goes in is unknown.
+"""Ternary simulation of a bench, in many cases at once, with inputs that may be unknown.
 
-What then is known does not depend on the unknown (ternary simulation).
+Levels that are still known in the result do not depend on the unknown inputs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,18 @@ from .bench import Bench
 from .prover import to_circuit
 
 Bits = dict[int, int]
-"""For some places in a number, the literal of the bit that is there."""
+"""The literals of some bits of a number, by bit index."""
 
 
 class Asked:
-    """Some numbers on a bench.
+    """Numbers on a bench.
 
     Parameters
     ----------
     bench : Bench
-        What they are on.
+        The bench.
     values : sequence of dict of int to Value
-        For each of the numbers the bits of which it is made, by their places in it.
+        For each number, its bits, by index.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Asked:
         self.numbers: list[Bits] = [{at: next(literals) for at in bits} for bits in values]
 
     def following(self, registers: Bits) -> Bits:
-        """What registers take in the next cycle."""
+        """The literals of the next values of registers."""
         first = 1 + len(self._circuit.inputs)
         end = first + len(self._circuit.registers)
         if not {*registers.values()} <= {*range(2 * first, 2 * end, 2)}:
@@ -50,9 +50,9 @@ class Asked:
     def answers(
         self, inputs: Mapping[str, np.ndarray], registers: Mapping[int, np.ndarray] | None = None
     ) -> "Answers":
-        """What is known if some inputs, by name, and registers, by literal, have levels.
+        """Simulate with the levels of some inputs, by name, and registers, by literal.
 
-        Each level is an array with an element, 0 or 1, for each case.
+        The others are unknown. Each level is an array with an element, 0 or 1, for each case.
         """
         circuit = self._circuit
         rows = len(next(iter(inputs.values())))
@@ -68,23 +68,23 @@ class Asked:
 
 
 class Answers:
-    """What is known in some cases."""
+    """The known levels in some cases."""
 
     def __init__(self, certain: list[np.ndarray], rows: int) -> None:
         self._certain = certain
         self._rows = rows
 
     def high(self, literal: int) -> np.ndarray:
-        """In which cases a bit is high for certain."""
+        """The cases in which a bit is known to be high."""
         return self._unpacked(self._certain[literal]) != 0
 
     def known(self, bits: Bits) -> np.ndarray:
-        """In which cases all of some bits are known."""
+        """The cases in which all of some bits are known."""
         known = [self._certain[literal] | self._certain[literal ^ 1] for literal in bits.values()]
         return self._unpacked(np.bitwise_and.reduce(known)) != 0
 
     def numbers(self, bits: Bits) -> np.ndarray:
-        """The numbers that are made of some bits; one that is unknown counts as low."""
+        """The numbers that some bits form; an unknown bit counts as low."""
         parts = np.zeros((8, self._rows), dtype=np.uint8)
         for at, literal in bits.items():
             parts[at // 8] |= self._unpacked(self._certain[literal]) << np.uint8(at % 8)

@@ -483,4 +483,7 @@ THEOREMS = {
         ("Any number of lanes and any pair of forms for which the steps did not run.",),
     ),
 }
-"""The theorems, by component; one with lanes has its own if one without lanes exists."""
+"""The theorems by component.
+
+A component with lanes has its own theorem if it also exists without lanes.
+"""

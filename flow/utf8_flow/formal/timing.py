@@ -1,10 +1,11 @@
-"""The documented timing of the components, for any specification of what they do.
+"""The documented timing of the components, for any functional specification.
 
-A specification says in the cycle in which it ``accept``s an ``item`` what this gives: ``end``, if
-the item ``ends`` a result; and before it ``cut``, if the item ``cuts`` one that was unfinished. Its
-``results`` are these two, each with more about it if there is more to say. One of the other kind
-has one result, that of an ``item`` with an ``index``, and says whether it ``finishes`` the item. A
-timing model says from when a result is at the output. Together they say every pin in every cycle.
+In the cycle in which a specification ``accept``s an ``item``, it has up to two results: ``cut`` if
+the item ``cuts`` an unfinished result, then ``end`` if the item ``ends`` a result. ``results`` is
+``end`` and ``cut``, each extended by further fields if needed. A specification of the other kind
+has one result, for an ``item`` and an ``index``; ``finishes`` marks the last result of the item. A
+timing model defines the cycle in which a result appears at the output. Specification and timing
+model together define every pin in every cycle.
 """
 
 from itertools import pairwise
@@ -16,32 +17,33 @@ from .bench import Bench, accepts, delayed, gives, input_of, memory, output_of, 
 
 
 class Timing:
-    """What the pins of a component must be.
+    """The expected values of a component's pins.
 
     Parameters
     ----------
     b : Bench
-        Where.
+        The bench.
     design : Component
-        Whose pins.
+        The component.
     specification : object
-        What its input gives.
+        The specification of its results.
     heeds : Value or None
-        From which item on anything is known, for a design whose registers may hold anything. None
-        for one that begins in the initial state. Of the former it is told by the design itself
-        whether there is an item, or a result, that its pins do not show for long.
+        High from the first item on whose results are known, for a design with any register
+        contents at first. The model then reads registers of the design, to detect an item or a
+        result that the pins do not show for a long time. None for a design that begins in the
+        initial state.
 
     Attributes
     ----------
     ready, valid, result : Value
-        What the pins must be, the latter two if they are ``known``. The result is what the
-        specification says, which begins with the output's payload.
+        The expected values; those of ``valid`` and ``result`` only if ``known``. The result is that
+        of the specification, and begins with the output's payload.
     known : Value
-        Whether they are.
+        True if ``valid`` and ``result`` are known.
     backlog : Value
-        Whether something is there that another item or result has kept back.
+        True if the design holds an item or a result that another one has delayed.
     wrong : Value
-        The pins are something else.
+        True if the pins differ from the expected values.
     """
 
     ready: Value
@@ -53,12 +55,12 @@ class Timing:
 
     @classmethod
     def most_held(cls) -> int:
-        """How many outputs the registers of the design can hold, whatever is in them."""
+        """Maximum number of outputs that the registers of the design can hold."""
         raise NotImplementedError
 
     @classmethod
     def drain_cycles(cls) -> int:
-        """In how many cycles, without an input and with a ready consumer, it becomes empty."""
+        """Number of cycles without input and with a ready consumer that empty the design."""
         raise NotImplementedError
 
     def __init__(self, b: Bench, design: Any, specification: Any, heeds: Any = None) -> None:
@@ -73,16 +75,19 @@ class Timing:
         self.wrong = self._told_wrong | (design.i.ready != self.ready) | (self.known & offers)
 
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
-        """Say what the attributes are."""
+        """Assign the attributes."""
         raise NotImplementedError
 
     def _running(self, m: Module) -> Value:
-        """Whether it is not the first cycle after reset; of any start it is not known which is."""
+        """False in the first cycle after reset.
+
+        Always true if the registers may hold anything at first: that cycle is then unknown.
+        """
         return delayed(m, Const(1)) if self._begins_known else Const(1)
 
     @property
     def more(self) -> Value:
-        """What the specification has to say of the result beside the payload."""
+        """The fields of the result after the payload."""
         return self.result[self._payload_width :]
 
     def _place(self, name: str) -> "_Place":
@@ -91,7 +96,7 @@ class Timing:
         return _Place(known, Signal(name=f"{name}_valid"), result)
 
     def _shows_buffer(self, m: Module, enable: Value, last: "_Place") -> None:
-        """At the output is the first of two entries of a buffer behind the last stage."""
+        """Output the first of the two entries of a buffer after the last stage."""
         shown, behind = self._place("shown"), self._place("behind")
         holds = waits(self.design)
         with m.If(enable & holds):
@@ -104,9 +109,9 @@ class Timing:
 
 
 class _Place(NamedTuple):
-    """A place for a result, which may be known to be empty.
+    """Registers for a result, which may be known to be empty.
 
-    With all of it in one signal proofs take several times as long.
+    With a single signal for all fields, proofs run several times as long.
     """
 
     known: Signal
@@ -118,16 +123,16 @@ class _Place(NamedTuple):
 
 
 class ElasticTiming(Timing):
-    """Of an elastic pipeline.
+    """The timing of an elastic pipeline.
 
-    Items pass through stages, are then taken by the specification, and its results pass through two
-    more, and an output buffer of two entries. All stages are stalled in the cycle after one in
-    which the output waits. An item that is accepted then is in a skid register before the first
-    stage until they move, and no other one is accepted meanwhile.
+    Items pass through stages and enter the specification. Its results pass through two more stages
+    and an output buffer of two entries. All stages stall in the cycle after one in which the output
+    stalls. An item that is accepted in a cycle with stalled stages is in a skid register before the
+    first stage until the stages advance; no other item is accepted meanwhile.
     """
 
     stages = 6
-    """Between the input and the output buffer."""
+    """Stages between the input and the output buffer."""
 
     @classmethod
     def most_held(cls) -> int:
@@ -136,7 +141,7 @@ class ElasticTiming(Timing):
 
     @classmethod
     def drain_cycles(cls) -> int:
-        """All stages may be stalled in the first cycle."""
+        """One more than the outputs: all stages may be stalled in the first cycle."""
         return cls.most_held() + 1
 
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
@@ -154,7 +159,7 @@ class ElasticTiming(Timing):
             second_cycle = second_or_later & ~third_or_later
             self._told_wrong = third_or_later & (self.backlog != b.before(backlog_next))
 
-        # What moves is an item, whether there is one, and whether that is known.
+        # The stages hold an item, its valid bit, and a flag that both are known.
         offered = Cat(input_of(design), accepts(design), self._heeds)
         skid = Signal.like(offered)
         with m.If(design.i.ready):
@@ -162,7 +167,7 @@ class ElasticTiming(Timing):
         item: Any = Mux(self.backlog, skid, offered)
         for number in range(self.stages - 2):
             if number == 1:
-                # Did the item of the first cycle enter in it? Not if it is in the skid register.
+                # The item of the first cycle did not enter if it is in the skid register.
                 item = Cat(item[:-1], item[-1] & ~(second_cycle & self.backlog))
             stage = Signal(len(offered), init=int(self._begins_known) << len(offered) - 1)
             with m.If(enable):
@@ -188,33 +193,33 @@ class ElasticTiming(Timing):
 
 
 class CompactTiming(Timing):
-    """Of one register stage between input and output.
+    """The timing of one register stage between input and output.
 
-    No item is accepted in the first cycle. Nothing moves while the output waits. In any other
-    cycle the output register takes the next result. If an item cuts one and ends another, the
-    latter waits behind it for a cycle, and so do those of the items that come then, as long as each
-    of them ends one.
+    No item is accepted in the first cycle. Nothing moves while the output stalls. In any other
+    cycle the output register loads the next result. If an item cuts a result and ends another one,
+    the latter is delayed by a cycle. So are the results of the next items, as long as an item ends
+    a result in each cycle.
     """
 
     @classmethod
     def most_held(cls) -> int:
-        """The output register, and the state that holds a token back."""
+        """One in the output register, and one that the state delays."""
         return 2
 
     @classmethod
     def drain_cycles(cls) -> int:
-        """One cycle for each, and the one in which no item is accepted."""
+        """One cycle for each output, and the cycle in which no item is accepted."""
         return 3
 
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
         shown, behind = self._place("shown"), self._place("behind")
-        exact = Signal(init=self._begins_known)  # what comes next is known
-        was_first = Signal()  # only of the item just accepted is it known what it gives
+        exact = Signal(init=self._begins_known)  # the following results are known
+        was_first = Signal()  # the item just accepted is the first known item
         sure: Value = exact
         follows: Value = Const(0)
         if not self._begins_known:
-            # Whether something was cut, which is not known, is told by where the result is.
-            held = Value.cast(design.state) >= design.State.HELD.value  # what is above, too
+            # Only the state shows if the first known item cut a result: its own is then delayed.
+            held = Value.cast(design.state) >= design.State.HELD.value  # or an unused code above
             sure = exact | (b.since(self._heeds) & ~held)
             follows = was_first & ~held & behind.valid
         self.backlog = behind.valid & ~follows
@@ -240,20 +245,20 @@ class CompactTiming(Timing):
 
 
 class CreditTiming(Timing):
-    """Of a pipeline that never stalls, behind credit.
+    """The timing of a free-running pipeline with credit.
 
-    What an item gives moves on in every cycle, through all stages and into a memory, each of the
-    ``parts`` behind the stage in which it is known, and from there to the output. Items have
-    numbers. An item's number goes along with it, and is its place in the memory. One may be
-    accepted if there is a place for it behind those that were outstanding two cycles before, and
-    those that could be accepted since.
+    Items advance in every cycle, through all stages and into a memory. Each of the ``parts`` of the
+    result is stored after the stage in which it is known. Each item carries its number, which is
+    its address in the memory. An item may be accepted if the memory has an entry for it in addition
+    to the items that were outstanding two cycles before and those that could be accepted since.
 
     Attributes
     ----------
     in_order : Value
-        Behind no stage there are more items that were not taken than in front of it, nowhere more
-        than places, and only one more after a cycle in which one could be accepted. That is always
-        so. Where it is said, a proof need not find it.
+        An invariant, which a proof need not find if the property states it. Of the items not taken,
+        no more have passed a stage than the stage before, and never more than the memory has
+        entries. The number of outstanding items rises by at most one, and only after a cycle
+        with a high ``ready``. ``ready`` is high only if the memory has a free entry.
     """
 
     in_order: Value
@@ -261,16 +266,16 @@ class CreditTiming(Timing):
     stages = 2
     places = 16
     room = 16
-    """The most items outstanding."""
+    """Maximum number of outstanding items."""
 
     @classmethod
     def most_held(cls) -> int:
-        """One in each stage, and as many as a wrong number in a register may claim."""
+        """One in each stage, and the maximum that a wrong number in a register may claim."""
         return 2 * cls.places + cls.stages
 
     @classmethod
     def drain_cycles(cls) -> int:
-        """When all have left, credit follows some cycles later."""
+        """Credit follows some cycles after all items have left."""
         return cls.most_held() + 7
 
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
@@ -279,8 +284,8 @@ class CreditTiming(Timing):
             specification.accept.eq(accepted_now),
             specification.item.eq(input_of(design)),
         ]
-        # Numbers of the newest item that was accepted, and of the next one to be at the output; and
-        # behind each stage whether there is an item, and the number of the newest one so far.
+        # The numbers of the newest accepted item and of the next item at the output. After each
+        # stage: a valid bit, and the number of the newest item so far.
         accepted = Signal(range(2 * self.places))
         following = Signal.like(accepted, init=1)
         newest = (accepted + accepted_now)[: len(accepted)]
@@ -308,17 +313,17 @@ class CreditTiming(Timing):
 
     @staticmethod
     def _left(number: Value, following: Value) -> Value:
-        """How many items up to a number were not taken."""
+        """The number of items, up to the one with ``number``, that were not taken."""
         return (number + 1 - following)[: len(following)]
 
 
 class SerialTiming(Timing):
-    """Of a pipeline in which one stage, *send*, gives the results of an item.
+    """The timing of a pipeline in which one stage, *send*, produces the results of an item.
 
-    It is enabled in every cycle but the first, and those after a cycle in which the output waits.
-    In an enabled cycle a result goes from *send* through two stages to an output buffer of two
-    entries. If *send* is empty or has an item's last result, what is offered, an item or nothing,
-    is taken, and what is in the three stages before *send* moves on.
+    It is enabled in every cycle except the first and those after a cycle in which the output
+    stalls. In enabled cycles, results advance from *send* through two stages to an output buffer of
+    two entries. If *send* is empty or has an item's last result in an enabled cycle, the three
+    stages before *send* advance, and the first one loads the input, an item or none.
     """
 
     stages, places, latency = 4, 4, 7
@@ -345,7 +350,7 @@ class SerialTiming(Timing):
 
 
 class CompactSerialTiming(Timing):
-    """Of a register that holds an item until the last of its results is taken, one in a cycle."""
+    """The timing of a register that holds an item until its results are taken, one per cycle."""
 
     stages, places, latency = 1, 0, 1
 
@@ -364,7 +369,7 @@ class CompactSerialTiming(Timing):
 
 
 class Passing:
-    """The specification of what passes on every item, of any layout, as it is."""
+    """The specification of a component that passes items of any layout unchanged."""
 
     def __init__(self, layout: Any) -> None:
         self.i_layout = self.o_layout = layout
@@ -373,14 +378,14 @@ class Passing:
         self.results = self.item, self.item
 
     def parts(self, m: Module, stages: int) -> list[tuple[Value, int]]:
-        """For what has stages before a memory: a bit is known in the first, all in the last."""
+        """For stages before a memory: one bit is known in the first, the others in the last."""
         return [(delayed(m, self.item[:1]), 1), (delayed(m, self.item[1:], stages), stages)]
 
 
 class Cutting(Passing):
-    """The specification of what gives each item once: at once, or cut by the next item.
+    """The specification of a component that outputs each item once: at once, or when it is cut.
 
-    So an item gives no result, one or two, as a byte does in the decoder.
+    The next item cuts it. So an item produces no result, one or two, as a byte in the decoder.
     """
 
     def __init__(self, b: Bench, layout: Any) -> None:
@@ -397,7 +402,7 @@ class Cutting(Passing):
 
 
 class Repeating:
-    """The specification of what gives every item any number of times, up to a most."""
+    """The specification of a component that outputs an item 1 to ``most`` times."""
 
     def __init__(self, b: Bench, layout: Any, most: int) -> None:
         self.i_layout = self.o_layout = layout
@@ -407,16 +412,15 @@ class Repeating:
 
 
 BEFORE, WATCHED, BEHIND, NEAR = range(4)
-"""What an item is if any one of those that are accepted is watched. Some before it may be near."""
+"""Payloads of items if any one accepted item is watched. Some items before it may be near."""
 
 
 def watch(
     b: Bench, name: str, specification: Any, near: Value | None = None
 ) -> tuple[Any, Value, Value]:
-    """The documented timing of items of two bits, any one of which is watched.
+    """Put the documented timing on the bench, with items of two bits, any one of which is watched.
 
-    What has that timing, when the one that is watched is accepted, and when its last result is
-    taken.
+    Returns the component, and two values: the watched item is accepted; its last result is taken.
     """
     item = Signal(2)
     component = b.reference(name, specification, {"i.payload": item})
@@ -429,9 +433,9 @@ def watch(
 
 
 def in_order(b: Bench, name: str, specification: Any = None) -> Any:
-    """Every item that is accepted gets to the specification, and its result to the output: none is
-    lost, changed or overtaken, under any stalls. It has its result at once, or is cut by the next
-    item, so that one item may have two results."""
+    """Every accepted item reaches the specification, and its result reaches the output: none is
+    lost, changed or overtaken, under any stalls. An item has its result at once, or the next item
+    cuts it, so one item may produce two results."""
     specification = specification or Cutting(b, unsigned(2))
     component, enters, arrives = watch(b, name, specification)
     item, result = input_of(component), output_of(component)

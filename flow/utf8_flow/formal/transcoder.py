@@ -1,13 +1,13 @@
-"""What is proved of the transcoder: from a beat to its units, and from units to dense beats.
+"""Properties of the transcoder, from a beat to its units, and from units to dense beats.
 
-What is known of a beat in front of the merge is a function of a window of places, as in the decoder
-with lanes. The merge is looked at with what arrives there free, and packing, as in the compactor,
-with what comes to it free. The flow control is that of :class:`~.compactor.PackingTiming`, where
-each beat waits for the next one of its text.
+A *place* of a beat holds a code unit of the source, or none. The units of a beat before the merge
+are a function of a window of places, as in the decoder with lanes. For the properties of the merge
+its input is free; so is the input of packing, as in the compactor. The flow control is that of
+:class:`~.compactor.PackingTiming`, where each beat is held until the next beat of its text comes.
 
-The specification is made of the Unicode Standard's tables and definitions: Table 3-5 for UTF-16,
-Table 3-6 for UTF-8, D90 for UTF-32. It says of each place which code point or error ends in it, of
-each of these which units it has, and in which place they are.
+The specification follows the Unicode Standard's tables and definitions: Table 3-5 for UTF-16,
+Table 3-6 for UTF-8, D90 for UTF-32. For each place it defines the code point or error that ends in
+it, with its units and their slots.
 """
 
 from collections.abc import Callable
@@ -31,10 +31,10 @@ from .validator import TOLD_IN, judged, told_error, told_first_error
 from .windows import BEGIN, Judgement, SlotsSpecification
 
 REPLACEMENT = 0xFFFD
-"""What is written for an error."""
+"""The code point written for an error."""
 
 VALUE_BITS = 21
-"""Bits of a code point in any form, and of U+FFFD."""
+"""Bits of a code point in any encoding, and of U+FFFD."""
 
 MARK = 0xFEFF
 """The byte order mark."""
@@ -45,40 +45,41 @@ MARK_BYTES = {1: 3, 2: 2, 4: 4}
 BIG_ENDIAN = EncodingScheme.UTF_16BE, EncodingScheme.UTF_32BE
 
 MAX_UNITS_IN_VERILOG = 16
-"""Units of a beat. With more, the proof that Verilog does the same does not end within minutes."""
+"""Units of an output beat. With more, a proof of `verilog` does not end within minutes."""
 
 LATENCY = 24
-"""Cycles between a text's last beat at the input and at the output."""
+"""Cycles from the last input beat of a text to its last output beat."""
 
 
 class Token(NamedTuple):
-    """Whether a code point or an error ends in a place, whether it is an error, and the former."""
+    """A code point or an error that ends in a place, with a valid bit and an error flag."""
 
     there: Value
     error: Value
     code_point: Value
     kind: Value
-    """Of an error."""
+    """The error kind."""
     size: Value
     """The number of places that it covers."""
 
 
 class Unit(NamedTuple):
-    """Whether there is a unit, and its bits."""
+    """A unit: a valid bit, and its bits."""
 
     there: Value
     bits: Value
 
 
 class Utf8Tokens:
-    """The tokens of a beat of UTF-8, in the cycle in which it is accepted: those of the decoder.
+    """The tokens of a beat of UTF-8, as in the decoder, in the cycle in which it is accepted.
 
     Attributes
     ----------
     accept, item : Signal
-        To be driven: whether a beat is accepted in this cycle, and the beat.
+        To be driven: a beat is accepted in this cycle, and the beat.
     tokens : list of Token
-        Those of slots: of what the beat before left unfinished, and of each place.
+        The token of each slot: slot 0 is a sequence that the previous beat left unfinished, the
+        others are the places.
     """
 
     def __init__(self, m: Module, design: Any) -> None:
@@ -97,9 +98,9 @@ class Utf8Tokens:
 
 
 class WordTokens:
-    """The tokens of a beat of UTF-16 or UTF-32; attributes as those of :class:`Utf8Tokens`.
+    """The tokens of a beat of UTF-16 or UTF-32. Attributes as in :class:`Utf8Tokens`.
 
-    There are units in places. One is there if all of its bytes are, and is a part if some are.
+    A place holds a unit if all of its bytes are present, and a part if only some are.
     """
 
     size: int
@@ -130,12 +131,12 @@ class WordTokens:
 
 
 class Utf16Tokens(WordTokens):
-    """Those of UTF-16 (Unicode D91, Table 3-5).
+    """The tokens of UTF-16 (Unicode D91, Table 3-5).
 
-    A high surrogate and a low one behind it are a code point, and so is any other unit; but a
-    surrogate without the other one is an error, unless the profile accepts it. A part is an error,
-    together with a high surrogate before it if that is one. What is known of a high surrogate at a
-    beat's end is only known with the next beat, or if the text ends.
+    A high surrogate and a low surrogate after it are a code point, and so is any other unit; but an
+    unpaired surrogate is an error, unless the profile accepts it. A part is an error, together with
+    a high surrogate before it if that is an error. The token of a high surrogate at the end of a
+    beat is known only with the next beat, or if the text ends.
     """
 
     size = 2
@@ -177,7 +178,7 @@ class Utf16Tokens(WordTokens):
 
 
 class Utf32Tokens(WordTokens):
-    """Those of UTF-32 (Unicode D90): a unit is a code point, or an error; and so is a part."""
+    """The tokens of UTF-32 (Unicode D90): a unit is a code point or an error, a part an error."""
 
     size = 4
 
@@ -197,17 +198,17 @@ class Utf32Tokens(WordTokens):
 
 
 def is_high(place: Any) -> Value:
-    """Whether there is a high surrogate in a place."""
+    """True if a place holds a high surrogate."""
     return place.there & (place.unit >= 0xD800) & (place.unit <= 0xDBFF)
 
 
 def is_low(place: Any) -> Value:
-    """Whether there is a low surrogate in a place."""
+    """True if a place holds a low surrogate."""
     return place.there & (place.unit >= 0xDC00) & (place.unit <= 0xDFFF)
 
 
 def refused(profile: Profile, value: Value) -> Value:
-    """Whether a profile has no such code point, be it a surrogate or not."""
+    """True if a profile refuses a value, regardless of the rule for surrogates."""
     wrong = value > profile.highest
     if not profile.accept_noncharacters:
         wrong |= (value == 0xFFFE) | (value == 0xFFFF)
@@ -215,23 +216,23 @@ def refused(profile: Profile, value: Value) -> Value:
 
 
 def kind_of(profile: Profile, value: Value) -> Value:
-    """The kind of error that a refused value is."""
+    """The error kind of a refused value."""
     noncharacter = (value == 0xFFFE) | (value == 0xFFFF)
     refused = Mux(noncharacter, ErrorKind.NONCHARACTER, ErrorKind.SURROGATE)
     return Mux(value > profile.highest, ErrorKind.OUT_OF_RANGE, refused)
 
 
 TOKENS: dict[int, Any] = {1: Utf8Tokens, 2: Utf16Tokens, 4: Utf32Tokens}
-"""By the bytes of a code unit."""
+"""The tokens of a beat, by the bytes of a code unit."""
 
 
 def in_utf32(m: Module, token: Token) -> list[Unit]:
-    """A code point is one unit."""
+    """The code point as one unit."""
     return [Unit(token.there, token.code_point)]
 
 
 def in_utf16(m: Module, token: Token) -> list[Unit]:
-    """A high surrogate, if there is one, and the other unit (Unicode Table 3-5)."""
+    """A high surrogate if the code point needs a pair, and the other unit (Unicode Table 3-5)."""
     value = token.code_point
     paired = value >= 0x10000
     high = 0xD800 + ((value - 0x10000) >> 10)
@@ -248,7 +249,7 @@ def in_utf8(m: Module, token: Token) -> list[Unit]:
 
 
 WRITTEN: dict[int, Callable[[Module, Token], list[Unit]]] = {1: in_utf8, 2: in_utf16, 4: in_utf32}
-"""By the bytes of a code unit."""
+"""The units of a token, by the bytes of a code unit."""
 
 
 class UnitsSpecification:
@@ -257,15 +258,15 @@ class UnitsSpecification:
     Attributes
     ----------
     accept, item : Signal
-        To be driven: whether a beat is accepted in this cycle, and the beat.
+        To be driven: a beat is accepted in this cycle, and the beat.
     error : Value
-        Whether there is an error in it.
+        True if the beat has an error.
     slots : list of list of Unit
-        The units of each slot. Bits are zero where there is none, but in a mark that is left out.
+        The units of each slot. The bits of an absent unit are zero, except in a removed mark.
     clash : Value
-        Whether units of two places would have to be in the same slot.
+        True if a slot would have to hold units of two places.
     last : Value
-        Whether the beat is its text's last one.
+        True if the beat is the last one of its text.
     """
 
     def __init__(self, m: Module, design: Any) -> None:
@@ -284,7 +285,7 @@ class UnitsSpecification:
 
     @staticmethod
     def _value(m: Module, token: Token) -> Value:
-        """What is to be written: U+FFFD for an error."""
+        """The code point to write: U+FFFD for an error."""
         value = Signal(VALUE_BITS)
         m.d.comb += value.eq(Mux(token.error, REPLACEMENT, token.code_point))
         return value
@@ -296,7 +297,7 @@ class UnitsSpecification:
         return [Unit(unit.there, Mux(unit.there, unit.bits, 0)) for unit in units]
 
     def _strip(self, m: Module, design: Any, tokens: list[Token]) -> None:
-        """Leave out the mark that ends with a certain byte of the text."""
+        """Remove the byte order mark, which ends in a fixed lane of a fixed beat of the text."""
         size = design.source.unit_bytes
         beat, lane = divmod(MARK_BYTES[size] - 1, design.lanes)
         slot = lane // size + 1
@@ -304,7 +305,7 @@ class UnitsSpecification:
         self.slots[slot] = [Unit(unit.there & ~is_mark, unit.bits) for unit in self.slots[slot]]
 
     def _number(self, m: Module) -> Value:
-        """Whether a beat is the first one of its text, the second, or the third."""
+        """Three flags: a beat is the first, the second or the third one of its text."""
         first, second, third = Signal(init=1), Signal(), Signal()
         with m.If(self.accept):
             m.d.sync += Cat(first, second, third).eq(
@@ -313,7 +314,7 @@ class UnitsSpecification:
         return Cat(first, second, third)
 
     def _high_before(self) -> None:
-        """A pair came from more than one unit: its first one is where the one before it was."""
+        """Put high surrogates one slot lower: a pair is read from more than one unit."""
         highs = [*(high for high, _ in self.slots[1:]), Unit(Const(0), Const(0))]
         others = [other for _, other in self.slots]
         pairs = [*zip(highs, others, strict=True)]
@@ -325,21 +326,21 @@ class UnitsSpecification:
 
 
 class TranscoderTiming(PackingTiming):
-    """Of the transcoder: what a beat has is known in the stage before the merge."""
+    """The timing of the transcoder: a beat's units are known in stage 8, before the merge."""
 
     stages, counted, waits = 20, 16, True
     told_in = 8
 
     @classmethod
     def told(cls, b: Bench, design: Any) -> Value:
-        """What is known in that stage: units, `last`, and whether there is an error."""
+        """A valid bit, `last`, the error flag and the units, in stage ``told_in``."""
         p = design.probes.arriving
         units = map(_exact(design), range(len(p.keep)), _units(p))
         return Cat(design.probes.arrives, p.last, design.probes.errors.any(), *units)
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
-        """A specification, and what is to be known of the beat that it takes."""
+        """A specification, and the expected result of the beat that it accepts."""
         beat, width = (
             UnitsSpecification(b.model, design),
             len(Value.cast(design.probes.arriving.data[0])),
@@ -352,18 +353,18 @@ class TranscoderTiming(PackingTiming):
 
 
 class ReportTiming(TranscoderTiming):
-    """Of the transcoder: the first error of a beat and the number of its errors are known."""
+    """The timing of the report: a beat's first error and number of errors are known in stage 11."""
 
     told_in = TOLD_IN
 
     @classmethod
     def told(cls, b: Bench, design: Any) -> Value:
-        """What is known of errors in that stage."""
+        """The number of errors and the first error, in stage ``told_in``."""
         return Cat(design.probes.error_count, told_first_error(b, design))
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
-        """A specification, and what is to be known of the beat that it takes."""
+        """A specification, and the expected result of the beat that it accepts."""
         beat = TOKENS[design.source.unit_bytes](b.model, design)
         number = Signal.like(design.probes.error_count)
         errors = [token.there & token.error for token in beat.tokens]
@@ -376,10 +377,10 @@ class ReportTiming(TranscoderTiming):
 
 
 def _exact(design: Any) -> Callable[[int, Unit], Value]:
-    """What is compared of a unit with a certain number.
+    """A function of the index of a unit and the unit: the bits that are compared.
 
-    Where there is none, its bits are a don't care; but the merge needs those of slot 0 to be zero,
-    and also those of the last slot if something may have to be added to them.
+    The bits of an absent unit are a don't care. But the merge needs zeros in slot 0, and also in
+    the last slot if units may be added to it.
     """
     some, every = units_of_slot(design), len(design.probes.arriving.keep)
     last = every if design.source.unit_bytes == 4 else every - some
@@ -392,21 +393,21 @@ def _exact(design: Any) -> Callable[[int, Unit], Value]:
 
 
 def units_of_slot(design: Any) -> int:
-    """How many units each slot has; there is one more slot than places in a beat."""
+    """Number of units of a slot. A beat has one slot more than places."""
     slots: int = design.places + 1
     return len(design.probes.arriving.keep) // slots
 
 
 def units(b: Bench, name: str) -> None:
-    """What is known of a beat in stage 8, in front of the merge, its units, `last`, and whether it
-    has an error, is what the specification says of it and of the places before it, whatever the
-    registers hold, if the beats that windows reach over are accepted in a row."""
+    """From any register contents, the units, `last` and the error flag of a beat in stage 8, before
+    the merge, equal the specification for the beat and the places before it, if all beats that the
+    windows cover are accepted in consecutive cycles."""
     in_windows(b, name)
 
 
 def apart(b: Bench, name: str) -> None:
-    """What a beat has in slot 0 belongs to the beat before: that is one of the same text, and has
-    no unit in its last slot, where all bits are zero. No slot has a high surrogate of the next
+    """Units in slot 0 of a beat belong to the previous beat: it is of the same text, and has no
+    unit in its last slot, where all bits are zero. No slot has both a high surrogate of the next
     place and a unit of its own."""
     design = b.design(name)
     beat = UnitsSpecification(b.model, design)
@@ -421,21 +422,21 @@ def apart(b: Bench, name: str) -> None:
 
 
 def error(b: Bench, name: str) -> None:
-    """After a cycle of reset, whatever the registers hold: with the last beat of a text, and with
-    no other one, `error` says whether there was an error in any of its beats, whatever these
-    have."""
+    """After a cycle of reset, from any register contents, `error` is high with the last beat of a
+    text exactly if the error flag of any of its beats is set, whatever these flags are. With any
+    other beat it is low."""
     heeds = b.since(Const(1))
     _tells_errors(b, b.design(name, any_start=True, reset=~heeds), lambda ends: Const(1), heeds)
 
 
 def self_synchronisation(b: Bench, name: str) -> None:
-    """Whatever the registers hold: once a beat with `last` is accepted, `error` is right for the
-    texts behind it."""
+    """From any register contents, once a beat with `last` is accepted, `error` is right for the
+    following texts."""
     _tells_errors(b, b.design(name, any_start=True), b.since, Const(1))
 
 
 def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value], heeds: Value) -> None:
-    """`error` is that of the errors of beats, as far as it is known."""
+    """Require that a known `error` follows from the error flags of the beats."""
     probes, stage = design.probes, b.timing.told_in
     b.cut.append(probes.errors)
     comes, last = b.before(heeds & accepts(design), stage), b.before(design.i.p.last, stage)
@@ -443,7 +444,7 @@ def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value], heeds:
     wrong = seen | probes.errors.any()
     with b.m.If(comes):
         b.m.d.sync += seen.eq(wrong & ~last)
-    # Two cycles later a last beat is in the first stage of packing.
+    # A last beat enters packing two cycles later.
     ends, expected = b.before(comes & known(comes & last) & last, 2), b.before(wrong, 2)
     error = probes.sparse.user
     b.never(
@@ -455,23 +456,23 @@ def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value], heeds:
 
 
 def report(b: Bench, name: str) -> None:
-    """After a cycle of reset, whatever the registers hold, the report of a text is that of its
-    beats, whatever is known of these: twelve cycles after its last beat was accepted, it has the
-    kind of the first error of its beats, how many bytes of the text come before it, and the sum of
-    the numbers of their errors, or all ones if these are too low. Without an error all is zero."""
+    """After a cycle of reset, from any register contents, the report of a text follows from the
+    errors of its beats, whatever these are. Twelve cycles after its last beat was accepted, it has
+    the kind of the first error, the number of bytes of the text before it, and the number of errors
+    of all beats. Both numbers saturate at all ones. Without an error all fields are zero."""
     heeds = b.since(Const(1))
     _reports(b, b.design(name, any_start=True, reset=~heeds), lambda judgement: Const(1), heeds)
 
 
 def report_self_synchronisation(b: Bench, name: str) -> None:
-    """Whatever the registers hold: once a beat with `last` is accepted, the reports of the texts
-    behind it are right."""
+    """From any register contents, once a beat with `last` is accepted, the reports of the following
+    texts are right."""
     design = b.design(name, any_start=True)
     _reports(b, design, lambda judgement: b.since(judgement.accept & judgement.last), Const(1))
 
 
 def _reports(b: Bench, design: Any, known: Callable[[Any], Value], heeds: Value) -> None:
-    """Reports are those of the beats, as far as they are known."""
+    """Require that known reports follow from the errors of the beats."""
     probes, width = design.probes, design.report_width
     lane_bits = design.source.unit_bytes.bit_length() - 1
     judgement = Judgement(b.model, design.places, width, lane_bits)
@@ -491,11 +492,11 @@ def _reports(b: Bench, design: Any, known: Callable[[Any], Value], heeds: Value)
 
 
 def joins(b: Bench, name: str) -> None:
-    """Whatever units beats have in the stage before the merge: each beat that is accepted is given
-    once, in order, the units of slot 0 of the next one of its text added to its last place. It is
-    given in the slot in which the next one comes, or if it has `last`, in the one behind its own.
-    Nothing is left of what was there before a reset; and from any register contents, it is so of
-    all beats that come."""
+    """For any units in the stage before the merge that `units` and `apart` allow, each accepted
+    beat leaves the merge once, in order, with the units of slot 0 of the next beat of its text
+    added to its last slot. It leaves in the slot in which the next beat comes or, if it has `last`,
+    in the slot after its own. No beat from before a reset leaves after it. From any register
+    contents, this holds for all beats that come."""
     rst = b.free(1, "rst")
     design = b.design(name, any_start=True, reset=rst)
     probes = design.probes
@@ -503,12 +504,12 @@ def joins(b: Bench, name: str) -> None:
     b.cut += [Cat(Value.cast(arriving.data), Value.cast(arriving.keep))]
 
     def stages(value: Value, cycles: int) -> Value:
-        """What goes through as many stages, and is lost with a reset."""
+        """A value that passes through some stages, which a reset clears."""
         for _ in range(cycles):
             value = delayed(b.m, value & ~rst)
         return value
 
-    # The newest beat that came to the merge, and whether it has not yet gone.
+    # The newest beat that came to the merge, and a flag that it has not left yet.
     newest: Any = Signal.like(arriving)
     here, known = Signal(), Signal()
     told_in = b.timing.told_in
@@ -519,7 +520,7 @@ def joins(b: Bench, name: str) -> None:
         b.m.d.sync += [Value.cast(newest).eq(Value.cast(arriving)), newest.last.eq(last)]
     b.m.d.sync += [known.eq(known | comes | rst), here.eq(~rst & (comes | (here & ~goes)))]
 
-    # From here on all is of the slot that is in the last stage.
+    # From here on, all values are of the slot in the merge stage.
     newest, arriving = (arriving.shape()(b.before(Value.cast(beat))) for beat in (newest, arriving))
     beat, follows = Joined(design, newest, arriving), b.before(comes & here)
     possible = beat.possible | ~follows
@@ -534,14 +535,14 @@ def joins(b: Bench, name: str) -> None:
 
 
 class Joined:
-    """What a beat is with slot 0 of the next one added.
+    """A beat with slot 0 of the next beat added.
 
     Attributes
     ----------
     possible : Value
-        There are such beats, as far as the properties `units` and `apart` say.
+        True if the properties `units` and `apart` allow these beats.
     added : Value
-        Whether there is something to be added.
+        True if units are added.
     """
 
     def __init__(self, design: Any, beat: Any, following: Any) -> None:
@@ -562,7 +563,7 @@ class Joined:
         ]
 
     def differs(self, p: Any) -> Value:
-        """Whether a beat for the compactor is another one."""
+        """True if a beat at the input of packing differs from this beat."""
         units = (
             (unit.there != must.there) | (must.there & (unit.bits != must.bits))
             for unit, must in zip(_units(p), self._units, strict=True)
@@ -576,8 +577,8 @@ def _units(p: Any) -> list[Unit]:
 
 
 def delivers(b: Bench, name: str) -> None:
-    """At the output is what the packing gives: of each unit its bytes, in order, and for each of
-    these whether it is there; `last` and `user`."""
+    """The output equals the dense beat from packing: the bytes of each unit, in the byte order
+    of the target, each with the `keep` of the unit; `last` and `user`."""
     design = b.design(name)
     dense, p, size = design.probes.dense, design.o.p, design.target.unit_bytes
     b.cut.append(Value.cast(dense))
@@ -593,13 +594,13 @@ def delivers(b: Bench, name: str) -> None:
 
 
 def verilog(b: Bench, name: str) -> None:
-    """The generated Verilog does the same as the design, on every pin, in every cycle."""
+    """The generated Verilog equals the design on every pin in every cycle."""
     streams.verilog(b, name)
     b.reach = LATENCY + 2
 
 
 def has_few_units(design: Any) -> bool:
-    """Whether a beat of the output has few units."""
+    """True if an output beat has at most `MAX_UNITS_IN_VERILOG` units."""
     few: bool = design.out_lanes <= MAX_UNITS_IN_VERILOG * design.target.unit_bytes
     return few
 
@@ -630,7 +631,7 @@ _LEMMAS = {"windows": windows, "room": room}
 
 
 def reports_errors(design: Any) -> bool:
-    """Whether a transcoder reports errors."""
+    """True if a transcoder reports errors."""
     reports: bool = design.errors
     return reports
 
@@ -648,4 +649,4 @@ PROPERTIES = {
         ),
     ]
 }
-"""What is proved of it."""
+"""Properties of the transcoder."""

@@ -1,4 +1,4 @@
-"""What is proved of the validator."""
+"""Properties of the validator."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +12,12 @@ from .timing import CreditTiming
 from .windows import BEGIN, FirstErrorSpecification, Judgement
 
 FOUND_IN, TOLD_IN = 9, 11
-"""The stage in which it is known where the first error of a beat is, and the one in which its kind
-is known."""
+"""The stages in which the position and the kind of a beat's first error are known."""
 
 
 def told_first_error(b: Bench, design: Any) -> Value:
-    """What is known of a beat's first error in the latter stage: bits that say lengths do, and
-    :func:`told_error`."""
+    """The first error of a beat in stage `TOLD_IN`: a flag that is low if its length is invalid,
+    and :func:`told_error`."""
     found: Any = design.probes.found
     begin = Signal(BEGIN)
     unfinished, own = -1 - sum(found.unfinished_more), found.lane - sum(found.more)
@@ -30,12 +29,12 @@ def told_first_error(b: Bench, design: Any) -> Value:
 
 
 def told_error(wrong: Value, kind: Any, begin: Value) -> Value:
-    """What is to be said of an error; zero if there is none."""
+    """An error: a flag, its kind and the lane in which it begins; or zero."""
     return Mux(wrong, Cat(Const(1), kind, begin), 0)
 
 
 class VerdictTiming(CreditTiming):
-    """Of the validator: a beat is known in the second stage, its verdict in the last one."""
+    """The timing of the validator: a beat is known in stage 2, its verdict in the last stage."""
 
     stages = 12
     told_in = TOLD_IN
@@ -44,13 +43,13 @@ class VerdictTiming(CreditTiming):
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
-        """A specification, and what is to be known of the beat that it takes."""
+        """A specification, and the expected result of the beat that it accepts."""
         beat = FirstErrorSpecification(b.model, b.profile, design.lanes)
         return beat, Cat(Const(1), told_error(beat.wrong, beat.kind, beat.begin))
 
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
-        """What goes to the memory, and from which stage."""
+        """The values stored in the memory, and the stage of each."""
         return [
             (b.before(input_of(design), 2), 2),
             (Value.cast(design.probes.arriving), cls.stages),
@@ -58,18 +57,18 @@ class VerdictTiming(CreditTiming):
 
 
 def verdict(b: Bench, name: str) -> None:
-    """After a cycle of reset, whatever the registers hold, the verdict of a text is that of the
-    first errors of its beats, whatever these are: with `last` whether there is one, the kind of the
-    first one, and how many bytes of the text come before it, or the highest offset if that is too
-    low."""
+    """After a cycle of reset, from any register contents, the verdict of a text follows from the
+    first errors of its beats, whatever these are. With `last` it has the error flag, the kind of
+    the first error, and the number of bytes of the text before it, or the highest offset if that
+    number is higher."""
     heeds = b.since(Const(1))
     validator = b.design(name, any_start=True, reset=~heeds)
     _judges(b, validator, lambda judgement: Const(1), heeds)
 
 
 def self_synchronisation(b: Bench, name: str) -> None:
-    """Whatever the registers hold: once a beat with `last` is accepted, the verdicts of the texts
-    behind it are those of the first errors of their beats."""
+    """From any register contents, once a beat with `last` is accepted, the verdicts of the
+    following texts follow from the first errors of their beats."""
     validator = b.design(name, any_start=True)
     _judges(b, validator, lambda judgement: b.since(judgement.accept & judgement.last), Const(1))
 
@@ -81,7 +80,7 @@ def judged(
     known: Callable[[Judgement], Value],
     heeds: Value,
 ) -> Value:
-    """Whether there is a beat whose verdict is known, if what is known of first errors is free."""
+    """True for a beat with a known verdict; first errors are free, except impossible errors."""
     b.cut.append(Value.cast(design.probes.found))
     told = told_first_error(b, design)
     b.m.d.comb += [
@@ -90,7 +89,7 @@ def judged(
         judgement.wrong.eq(told[1]),
         Cat(judgement.kind, judgement.begin).eq(told[2:]),
     ]
-    # A length that is no number, or a place before the text, is none that there can be.
+    # Excluded: an invalid length, and an error that begins before the text.
     is_known = known(judgement)
     possible = told[0] & ~judgement.impossible
     possible &= ~b.since(~possible & is_known)
@@ -98,7 +97,7 @@ def judged(
 
 
 def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value], heeds: Value) -> None:
-    """Verdicts are those of the first errors of beats, as far as they are known."""
+    """Require that known verdicts follow from the first errors of the beats."""
     judgement = Judgement(b.model, validator.lanes, validator.offset_width)
     is_judged = judged(b, validator, judgement, known, heeds)
     left = b.timing.stages - TOLD_IN
@@ -114,4 +113,4 @@ _DESIGN = {
 } | LANED
 
 PROPERTIES = {False: properties_of("validator", VerdictTiming, _DESIGN, LEMMAS, EVERY_LANED)}
-"""What is proved of it."""
+"""Properties of the validator."""

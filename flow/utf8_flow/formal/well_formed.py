@@ -1,7 +1,7 @@
 """Well-formed text for the proofs, from Unicode Table 3-7 and its continuation to eight bytes.
 
-This shares nothing with the decoder's specification, not even its tables: what is written here are
-the lead bytes of each length, and the few that restrict the byte behind them.
+This shares nothing with the decoder's specification, not even its tables. The tables here are the
+lead bytes of each length, and the few lead bytes that restrict the byte after them.
 """
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -21,7 +21,7 @@ LEADS = {
 """The first and the last lead byte of characters of each length."""
 
 LEADS_OF_4_IN_UNICODE = (0xF0, 0xF4)
-"""Up to 10FFFF."""
+"""The same for four bytes up to 10FFFF."""
 
 CONTINUATION = (0x80, 0xBF)
 
@@ -35,15 +35,17 @@ SECOND = {
     0xFE: (0x82, 0xBF),
     0xFF: (0x81, 0xBF),
 }
-"""The second bytes of lead bytes that do not allow all of them. ED does where surrogates are
-accepted, F4 where values above 10FFFF are."""
+"""The second bytes of lead bytes that do not allow all continuation bytes.
+
+ED allows all if surrogates are accepted, F4 if values above 10FFFF are accepted.
+"""
 
 ROWS = """
     0..7F 80..7FF 800..FFF 1000..CFFF D000..D7FF E000..FFFF 10000..3FFFF 40000..FFFFF
     100000..10FFFF 110000..13FFFF 140000..1FFFFF 200000..FFFFFF 1000000..3FFFFFF
     4000000..3FFFFFFF 40000000..7FFFFFFF 80000000..FFFFFFFFF 1000000000..3FFFFFFFFFF
 """
-"""The code points of the rows of Table 3-7, as its first column has them, and of those behind."""
+"""The code points of the rows in the first column of Table 3-7, and of its continuation."""
 
 
 def row_ends(profile: Profile) -> list[int]:
@@ -58,14 +60,14 @@ def row_ends(profile: Profile) -> list[int]:
 
 
 class WellFormedText:
-    """Says which bytes go on with a text that is made of whole characters.
+    """The bytes that may continue a text of complete characters.
 
     Attributes
     ----------
     byte, last, accept : Signal
-        To be driven: a byte, whether it is to end the text, and whether the text goes on so.
+        To be driven: a byte; it ends the text; it is appended to the text.
     fits : Signal
-        Whether it may.
+        High if the byte with ``last`` may be appended.
     """
 
     def __init__(self, m: Module, profile: Profile) -> None:
@@ -80,7 +82,7 @@ class WellFormedText:
         if profile.accept_surrogates:
             del second[0xED]
 
-        # How many bytes are missing, and the two bytes before.
+        # The number of missing bytes, and the two bytes before.
         missing, before, before_that = Signal(3), Signal(8), Signal(8)
         begins = missing == 0
         allowed = _within(byte, CONTINUATION)

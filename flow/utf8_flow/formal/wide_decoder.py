@@ -1,4 +1,4 @@
-"""What is proved of the decoder with lanes."""
+"""Properties of the decoder with lanes."""
 
 from typing import Any
 
@@ -12,28 +12,28 @@ from .windows import SlotsSpecification
 
 
 class SlotsTiming(CreditTiming):
-    """Of the decoder with lanes: slots are known in the last stage, and `last` in the second."""
+    """The timing of the decoder with lanes: slots in the last stage, and `last` in stage 2."""
 
     stages = told_in = 7
 
     @staticmethod
     def told(b: Bench, design: Any) -> Value:
-        """What is known in that stage."""
+        """A valid bit and the slots, in stage ``told_in``."""
         return Cat(design.probes.arrives, design.probes.arriving)
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
-        """A specification, and what is to be known of the beat that it takes."""
+        """A specification, and the expected result of the beat that it accepts."""
         specification = SlotsSpecification(b.model, b.profile, design.lanes)
         return specification, Cat(Const(1), *specification.slots)
 
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
-        """What goes to the memory, and from which stage."""
+        """The values stored in the memory, and the stage of each."""
         return [(Value.cast(design.probes.arriving), cls.stages), (b.before(design.i.p.last, 2), 2)]
 
 
 PROPERTIES = {
     False: properties_of("decoder", SlotsTiming, {"slots": in_windows} | LANED, LEMMAS, EVERY_LANED)
 }
-"""What is proved of it."""
+"""Properties of the decoder with lanes."""

@@ -1,12 +1,12 @@
-"""What a decoder has to say of a byte, as a function of a window of bytes, for the proofs.
+"""A decoder's tokens as functions of windows of bytes, for the proofs.
 
-A sequence has no more bytes than the longest form, and begins with a byte that continues none. So
-the token that ends with a byte is known from the bytes before it, one fewer than the longest form
-has, and from the one behind it, which may cut it. A component with lanes sees such a window for
-each of its lanes; that this is all of the decoder's specification is a lemma of its own.
+A sequence has at most ``longest_form`` bytes, and begins with a byte that continues no sequence. So
+the token that ends with a byte depends on that byte, on the ``longest_form - 1`` bytes before it,
+and on the byte after it, which may cut the token. A component with lanes has such a window for each
+lane. A lemma proves that the windows equal the decoder's specification.
 
-Bytes come in *places*. There is no byte in a lane without ``keep``, and none behind a text's end.
-The specifications of decoder and validator with lanes are made of windows and nothing else.
+A *place* holds a byte or none: a lane without ``keep`` has no byte, and no byte follows the end of
+a text. The specifications of decoder and validator with lanes consist only of windows.
 """
 
 from typing import Any
@@ -20,10 +20,10 @@ from utf8_hdl.layouts import beat_layout, slots_layout
 from .specification import announced, is_continuation, may_follow, reason, tell_token
 
 PLACE = data.StructLayout({"byte": 8, "there": 1})
-"""A place in a stream of bytes, and whether there is one."""
+"""A byte of a stream, and a flag that it is present."""
 
 BEGIN = signed(9)
-"""The lane in which a token begins, below 0 in an earlier beat."""
+"""The lane in which a token begins; negative for an earlier beat."""
 
 
 class Window:
@@ -32,22 +32,22 @@ class Window:
     Parameters
     ----------
     m : Module
-        Where.
+        The module.
     profile : Profile
-        Which UTF-8 is spoken.
+        The UTF-8 profile.
     places : list of View
-        As many as the longest form has bytes, the byte in question last.
+        The byte and the ``longest_form - 1`` bytes before it, in order.
     behind : View
-        The place behind it.
+        The byte after it.
 
     Attributes
     ----------
     complete : Signal
-        Whether a character or an error ends with the byte whatever comes behind it.
+        True if a character or an error ends with the byte, whatever byte follows.
     cut : Signal
-        Whether a sequence ends with it because of what is behind.
+        True if a sequence ends with the byte because no byte follows that continues it.
     token : View
-        The token in both cases; zero if there is none. It has the fields of a slot.
+        The token in both cases, else zero. It has the fields of a slot.
     """
 
     def __init__(self, m: Module, profile: Profile, places: list[Any], behind: Any) -> None:
@@ -58,7 +58,7 @@ class Window:
         self._describe(inside, profile, places, behind)
 
     def _describe(self, m: Module, profile: Profile, places: list[Any], behind: Any) -> None:
-        # The sequence: the byte alone, or with those before it back to one that begins it.
+        # The sequence: the byte alone, or with the bytes before it, back to its lead byte.
         length, most = Signal(4), Signal(4)
         sequence = [Signal(8, name=f"byte_{n}") for n in range(len(places))]
         m.d.comb += [length.eq(1), sequence[0].eq(places[-1].byte)]
@@ -75,7 +75,7 @@ class Window:
                     for byte, place in zip(sequence, places[-count:], strict=False)
                 ]
 
-        # Does it go on?
+        # Does the next byte continue the sequence?
         goes_on = Mux(
             length == 1,
             may_follow(profile, sequence[0], behind.byte),
@@ -88,7 +88,7 @@ class Window:
             self.cut.eq(there & (length != most) & ~(behind.there & goes_on)),
         ]
 
-        # What it is.
+        # The token.
         second = Mux(length > 1, sequence[1], Mux(behind.there, behind.byte, 0))
         wrong = reason(profile, sequence[0], second)
         with m.If(self.complete | self.cut):
@@ -96,16 +96,16 @@ class Window:
 
 
 class SlotsSpecification:
-    """Which slots a beat gives, in the cycle in which it is accepted.
+    """The slots of a beat, in the cycle in which it is accepted.
 
     Attributes
     ----------
     accept, item : Signal
-        To be driven: whether a beat is accepted in this cycle, and the beat.
-    slots, starts : list of View, list of int or Value
-        The token of each slot, and the lane in which it begins, below 0 in an earlier beat.
+        To be driven: a beat is accepted in this cycle, and the beat.
+    slots : list of View
+        The token of each slot.
     cuts, ends, results : Value, Value, tuple of Value
-        Each beat gives one result.
+        As in :mod:`.timing`. Each beat has one result.
     """
 
     def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
@@ -125,7 +125,7 @@ class SlotsSpecification:
             Window(m, profile, places[n : n + longest], places[n + longest])
             for n in range(lanes + 1)
         ]
-        # A token that ends with a beat is in slot 0 of the next one if that cuts it.
+        # A token that ends with a beat is in slot 0 of the next beat if that cuts it.
         first, *others, last = windows
         given = [first.cut, *(Const(1) for _ in others), last.complete | beat.last]
         self.slots = [
@@ -137,7 +137,7 @@ class SlotsSpecification:
 
 
 def slot_layout(profile: Profile) -> Any:
-    """The fields of a slot."""
+    """The layout of a slot."""
     return slots_layout(profile, 2)["slots"].shape.elem_shape
 
 
@@ -147,8 +147,8 @@ class FirstErrorSpecification(SlotsSpecification):
     Attributes
     ----------
     wrong, kind, begin : Signal
-        Whether a token of the beat is an error, the first one's kind, and the lane in which it
-        begins, which is below 0 in an earlier beat.
+        True if a token of the beat is an error; the kind of the first error; and the lane in which
+        it begins, negative for an earlier beat.
     """
 
     def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
@@ -165,33 +165,33 @@ class FirstErrorSpecification(SlotsSpecification):
 
 
 UNIT = 8
-"""A token has no more bytes. So it begins in the unit in which it ends, or in the one before."""
+"""Lanes of a unit. No token is longer, so it begins in the unit of its end or the unit before."""
 
 
 class Judgement:
-    """The verdict with each beat, of the first errors of all beats.
+    """The verdict with each beat, computed from the first errors of all beats.
 
-    Lanes of a text are counted in units, of eight or of a beat if that has more: with whole numbers
-    of lanes the prover finds no relation to what a design counts.
+    The lanes of a text are counted in units of eight lanes, or of a beat if that has more: with a
+    count of single lanes, the prover finds no relation to the counters of a design.
 
     Attributes
     ----------
     accept, last, wrong, kind, begin : Signal
-        To be driven: whether there is a beat in this cycle, whether it is its text's last, and its
+        To be driven: a beat is accepted in this cycle, it is the last one of its text, and its
         first error.
     impossible : Value
-        The error would begin before the text.
+        True if the error would begin before the text.
     verdict : Value
-        Error, kind and offset; zero but with the last beat of a text.
+        Error flag, kind and offset; zero except with the last beat of a text that has an error.
 
     Parameters
     ----------
     m : Module
-        Where.
+        The module.
     lanes, offset_width : int
-        Those of the design.
+        As in the design.
     lane_bits : int
-        Zeros at the end of an offset, as a lane has so many bytes.
+        Low bits of an offset that are zero: a lane has ``1 << lane_bits`` bytes.
     """
 
     def __init__(self, m: Module, lanes: int, offset_width: int, lane_bits: int = 0) -> None:
@@ -199,14 +199,14 @@ class Judgement:
         self.kind, self.begin = Signal(ErrorKind), Signal(BEGIN)
         beats = max(1, UNIT // lanes)  # in a unit
         in_unit = (beats * lanes).bit_length() - 1
-        # Of the beat before: its place in its unit, that unit, and the unit before that.
+        # Of the previous beat: its index in its unit, that unit, and the unit before that.
         begins, phase = Signal(init=1), Signal(range(beats))
         unit, previous = (
             Signal(offset_width + 1 - lane_bits - in_unit, name=name)
             for name in ("unit", "previous")
         )
 
-        # Of this beat. Counting ends where all offsets are too high.
+        # Of this beat. Counting stops when all offsets saturate.
         over = phase == beats - 1
         phase_now, unit_now, previous_now = Signal.like(phase), Signal.like(unit), Signal.like(unit)
         with m.If(~begins):

@@ -28,34 +28,34 @@ from ..terminal import progress_bar, report_console, say
 from .families import FAMILIES, Family
 
 BAUD = 115_200
-"""Bits per second, unless one asks for others: a rate that every terminal program offers, and that
-the clocks of the boards give within 0.2 %."""
+"""Default baud rate: every terminal program offers it, and the boards' clocks allow it within
+0.2 %."""
 
 _NAME = "utf8_demo"
-"""What the tools call the design and their files."""
+"""Name of the design, and of the tools' files."""
 
 _REPORT = "report.json"
 
 
 class Board(NamedTuple):
-    """A board that the demo is built for."""
+    """A board for which the demo can be built."""
 
     family: Family
     #: Module and class of Amaranth's platform.
     module: str
     platform_name: str
-    #: Pins that have to be high, as resource and signal.
+    #: Pins to drive high, as resource and signal.
     high: tuple[tuple[str, str], ...] = ()
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """What PyPI calls all that builds for it."""
+        """The PyPI packages that build for the board."""
         return tuple(
             dict.fromkeys(("amaranth-boards", YOSYS, self.family.placer, self.family.packer))
         )
 
     def platform(self) -> Any:
-        """Amaranth's platform, new, because it builds only once."""
+        """A new instance of Amaranth's platform, because each builds only once."""
         platform = getattr(importlib.import_module(self.module), self.platform_name)
         if self.family.commands:
             platform = type(
@@ -65,7 +65,7 @@ class Board(NamedTuple):
 
 
 def _ulx3s(size: str) -> Board:
-    # The firmware with which the ESP32 comes takes the FPGA over, some seconds after this is low.
+    # If this is low, the ESP32's factory firmware seizes the FPGA after some seconds.
     return Board(
         *(FAMILIES["ecp5"], "amaranth_boards.ulx3s", f"ULX3S_{size}_Platform"),
         high=(("esp32", "gpio0"),),
@@ -79,11 +79,11 @@ BOARDS = {
     "tangnano9k": Board(FAMILIES["gowin"], "amaranth_boards.tang_nano_9k", "TangNano9kPlatform"),
     "tangnano20k": Board(FAMILIES["gowin"], "utf8_flow.fpga.tang_nano_20k", "TangNano20kPlatform"),
 }
-"""The boards by the names of the command line; ``ulx3s`` is the one with the largest FPGA."""
+"""Boards by their command-line names; ``ulx3s`` is the ULX3S with the largest FPGA."""
 
 
 class BoardDemo(Elaboratable):
-    """The demo with its pins at a board's UART, and ``busy`` at its first LED."""
+    """The demo, connected to a board's UART; its first LED shows ``busy``."""
 
     def __init__(self, board: Board, demo: Demo) -> None:
         self._board = board
@@ -107,10 +107,9 @@ class BoardDemo(Elaboratable):
 
 
 def write_bitstream(name: str, spec: DesignSpec, baud: float, output: str | None) -> None:
-    """Build the demo of a decoder or transcoder for a board, write the bitstream, and say what is
-    known of it.
+    """Build the demo of a decoder or transcoder for a board, write the bitstream, print a report.
 
-    The bitstream is the same on every run, with the same tools.
+    With the same tools, the bitstream is the same on every run.
     """
     board = BOARDS[name]
     output = f"{_NAME}_{name}{board.family.suffix}" if output is None else output
@@ -122,7 +121,7 @@ def write_bitstream(name: str, spec: DesignSpec, baud: float, output: str | None
         cycles_per_bit(clock_hz, baud)
     except ValueError as error:
         raise WrongValue(str(error)) from error
-    spec.make()  # refused if there is none like that
+    spec.make()  # rejects a design that does not exist
     own = dict(spec.own)
     demo = Demo(
         spec.profile,
@@ -132,8 +131,8 @@ def write_bitstream(name: str, spec: DesignSpec, baud: float, output: str | None
         target=EncodingScheme(own["target"]) if "target" in own else None,
         strip_bom=own.get("strip_bom", False),
     )
-    # Without the places in the source, which depend on where it is installed. A frequency that is
-    # not reached is no failure of nextpnr: its report says so more clearly.
+    # Source locations are omitted, because they depend on the installation path. nextpnr must not
+    # fail if the frequency is not reached: the error made from its report is clearer.
     options = ["--report", _REPORT, "--timing-allow-fail"]
     design = BoardDemo(board, demo)
     plan = platform.prepare(
@@ -166,7 +165,7 @@ def write_bitstream(name: str, spec: DesignSpec, baud: float, output: str | None
 
 
 def _carry_out(plan: BuildPlan, board: Board) -> tuple[bytes, Any, str]:
-    """The bitstream that Amaranth's plan leads to, and report and log of place and route."""
+    """Run Amaranth's build plan: the bitstream, and the report and log of place and route."""
     commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
     packages = YOSYS, board.family.placer, board.family.packer
     with tempfile.TemporaryDirectory() as name, progress_bar() as progress:
@@ -183,7 +182,7 @@ def _carry_out(plan: BuildPlan, board: Board) -> tuple[bytes, Any, str]:
 
 
 def reached_frequency(clocks: dict[str, dict[str, float]], needed: float) -> float:
-    """The frequency that the design's only clock reaches, in nextpnr's report, if it is enough."""
+    """Frequency of the design's only clock in nextpnr's report; ``UsageError`` if it is too low."""
     ((name, clock),) = clocks.items()
     if clock["achieved"] < needed:
         raise UsageError(

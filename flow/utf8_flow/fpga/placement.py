@@ -1,4 +1,4 @@
-"""How large and how fast designs are on devices: through nextpnr, with several seeds."""
+"""Area and clock frequency of designs on devices, from nextpnr with several seeds."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from .families import DEVICES
 from .synthesis import CLOCK, Netlist, synthesize
 
 SEEDS = 1 << 31
-"""How many seeds nextpnr tells apart."""
+"""Number of different seeds of nextpnr."""
 
 
 class Job(NamedTuple):
@@ -28,37 +28,37 @@ class Job(NamedTuple):
 
     spec: DesignSpec
     device: str
-    #: The fields of the output that are used.
+    #: Output payload fields that are used.
     fields: tuple[str, ...]
 
     def netlist(self, registered: bool = False) -> Netlist:
-        """The design in its harness, see :class:`~utf8_flow.fpga.synthesis.Harness`."""
+        """Netlist of the design in its harness, see :class:`~utf8_flow.fpga.synthesis.Harness`."""
         return synthesize(self.spec.make(), DEVICES[self.device], self.fields, registered)
 
 
 class Area(NamedTuple):
-    """What a design takes, all by itself."""
+    """The area of a design alone."""
 
     registers: int
     lookup_tables: int
-    #: As nextpnr packs them.
+    #: As packed by nextpnr.
     logic_cells: int
     memory_blocks: int
 
 
 class Run(NamedTuple):
-    """What one placement with its routing came to."""
+    """Result of one run of place and route."""
 
     seed: int
-    #: The highest frequency of the clock, in MHz.
+    #: Maximum clock frequency in MHz.
     mhz: float
-    #: The registers at the ends of the critical path.
+    #: Registers at the ends of the critical path.
     start: str
     end: str
 
 
 class Measured(NamedTuple):
-    """What a design came to."""
+    """Results of a job."""
 
     job: Job
     area: Area
@@ -76,7 +76,7 @@ def choose_jobs(
     devices: list[str],
     fields: str | None,
 ) -> list[Job]:
-    """What is to be measured: all combinations. Without ``fields``, all of them have pins."""
+    """Jobs for all possible combinations. Without ``fields``, all output fields have pins."""
     need_packages("synthesize", packages_for(devices), "fpga")
     jobs = []
     for spec in possible(spec.under(profile) for spec, profile in product(chosen, profiles)):
@@ -116,7 +116,7 @@ def measure(jobs: list[Job], seeds: Collection[int], workers: Workers) -> list[M
 
 
 def _synthesize(wanted: tuple[Job, bool]) -> tuple[Area, Netlist]:
-    """What a design takes, and what is placed: in a harness with registers, if it will be."""
+    """Area of a design, and its netlist: in a harness with registers if it will be routed."""
     job, routed = wanted
     bare = job.netlist()
     return measure_area(bare), job.netlist(registered=True) if routed else bare
@@ -127,7 +127,7 @@ def _place_and_route(trial: tuple[Job, Netlist, int]) -> Run:
 
 
 def measure_area(netlist: Netlist) -> Area:
-    """What a design in a harness without registers takes."""
+    """Area of a design in a harness without registers."""
     family = netlist.device.family
     with _reading(family.placer):
         report, log = _nextpnr(netlist, family.counting)
@@ -139,10 +139,10 @@ def measure_area(netlist: Netlist) -> Area:
 def place_and_route(netlist: Netlist, seed: int) -> Run:
     """Place and route a design once.
 
-    Only paths between registers count: those to and from the pins are the harness's.
+    Only paths between registers count: paths to and from the pins belong to the harness.
     """
     with _reading(netlist.device.family.placer):
-        # No frequency is asked for: it does its best, whatever that is.
+        # Without a target frequency, nextpnr does its best.
         report, _ = _nextpnr(netlist, "--seed", str(seed))
         return _run_of(report, netlist, seed)
 
@@ -170,7 +170,7 @@ def _run_of(report: dict[str, Any], netlist: Netlist, seed: int) -> Run:
 
 @contextmanager
 def _reading(placer: str) -> Iterator[None]:
-    """Turn what cannot be found in a report into a line that names the program."""
+    """Turn an error in reading a report into a ``ToolError`` that names the program."""
     try:
         yield
     except UsageError:
@@ -183,7 +183,7 @@ def _reading(placer: str) -> Iterator[None]:
 
 
 def _nextpnr(netlist: Netlist, *arguments: str) -> tuple[dict[str, Any], str]:
-    """The report of nextpnr and its log."""
+    """Run nextpnr; return its report and its log."""
     device = netlist.device
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

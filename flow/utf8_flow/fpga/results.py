@@ -1,4 +1,4 @@
-"""What synthesis, place and route came to: the document that is kept, and its summary."""
+"""Results of synthesis, place and route: the stored document, and its summary."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,17 +14,18 @@ HEADS = (
     "design", "device", "LUT4s", "registers", "logic cells", "RAM blocks", "nextpnr MHz", "range",
     "clock tree MHz", "usable MHz", "GB/s", "GB/s per 1,000 LUT4s", "critical path",
 )  # fmt: skip
-"""Of the columns of the summary."""
+"""Column heads of the summary."""
 
 BYTE = 8
 
 
 def document(measured: list[Measured]) -> dict[str, Any]:
-    """All results, as JSON can hold them.
+    """All results, as values for JSON.
 
     Each of ``designs`` has a :class:`Job`, its :class:`Area`, and ``runs``, each a :class:`Run`.
-    If there are runs, also ``median``, the run in the middle (the slower, if there are two), and
-    ``usable_mhz``, its frequency or that of the clock network, whichever is lower.
+    With runs, it also has ``median``, the median run (the slower of two); ``usable_mhz``, the
+    frequency of that run or of the clock network, whichever is lower; and ``bytes_per_second``, the
+    throughput at that frequency.
     """
     versions = package_versions(packages_for(one.job.device for one in measured))
     return {
@@ -49,33 +50,33 @@ def _design(measured: Measured) -> dict[str, Any]:
         median = sorted(runs, key=lambda run: run.mhz)[(len(runs) - 1) // 2]
         found["median"] = median._asdict()
         found["usable_mhz"] = min(median.mhz, clock_tree)
-        # A component takes a value in each lane in every cycle; an encoder gives one byte.
+        # A component accepts a value in each lane in every cycle; an encoder outputs one byte.
         bits = job.spec.lanes * job.spec.entry.bits_per_lane(dict(job.spec.own))
         found["bytes_per_second"] = round(found["usable_mhz"] * 1e6) * bits // BYTE
     return found
 
 
 def design_name(design: dict[str, Any]) -> str:
-    """What a design of a document is called."""
+    """Name of a design in the document."""
     spec = DesignSpec.of_row(design)
     rules = f", {design['profile']}" if "--profile" in spec.used_options else ""
     return spec.label + rules
 
 
 def per_lookup_table(design: dict[str, Any]) -> float:
-    """Gigabytes a second for each thousand lookup tables."""
+    """Gigabytes per second for each thousand lookup tables."""
     found: float = design["bytes_per_second"] / design["lookup_tables"] / 1e6
     return found
 
 
 def summary(results: dict[str, Any]) -> list[str]:
-    """The versions of the tools and a table, in Markdown that can be read as it is."""
+    """Tool versions and a table, in Markdown that is readable as plain text."""
     lines = table([HEADS, *map(_cells, results["designs"])])
     return [versions_line(results["tools"]), "", *lines]
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as Markdown that can be read as it is. The first one is the heads."""
+    """A Markdown table that is readable as plain text. The first row is the column heads."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = ["-" * width for width in widths]
     lines = [

@@ -1,4 +1,4 @@
-"""How large a design is on a device: through Yosys to the device's own lookup tables."""
+"""Area of a design on a device: synthesis by Yosys to the device's own lookup tables."""
 
 import json
 import re
@@ -27,31 +27,31 @@ from ..export.netlist import POWER_UP
 from .families import Device
 
 INSIDE = "component"
-"""What the design is called inside its harness."""
+"""Name of the design inside its harness."""
 
 
 CLOCK = "clk"
-"""The clock of a design in its harness."""
+"""Name of the clock of a design in its harness."""
 
 MAX_PINS = 128
-"""How many pins a design is placed with. More would pull it apart, if a package has them at all."""
+"""Maximum number of pins of a placed design. More would pull it apart, if a package has them."""
 
 OUTPUT = "harness_output"
-"""The attribute of what is at an output of a design in its harness."""
+"""Attribute of the signals at the outputs of a design in its harness."""
 
 
 class Harness(Elaboratable):
-    """A design and its pins, with a register between the two or without.
+    """A design and its pins, with or without registers between them.
 
-    With registers at all ports, the reset too, every path of the design begins and ends at a
-    register, wherever the pins are. They are one bit for each pin but the clock. Without them,
-    the design is there and nothing else. Fields of the output's payload that are not chosen have no
-    pins, so that synthesis removes what only they need.
+    With registers at all ports, the reset included, every path of the design begins and ends at a
+    register, wherever the pins are: one bit for each pin except the clock. Without registers, the
+    harness adds no logic. Output payload fields that are not chosen have no pins, so synthesis
+    removes the logic that only they need.
 
-    If these are more than :data:`MAX_PINS`, shift registers take the place of pins: one gives the
-    inputs, another one takes the outputs, each added to what comes from the one before. They have
-    a clock of their own, so that no path of theirs counts. Without ``pins`` there are none of these
-    registers, however many the ports are.
+    With registers and more than :data:`MAX_PINS` pins, shift registers replace all pins except
+    clock and reset. One drives the inputs. The other one collects the outputs: each of its bits is
+    loaded with the XOR of an output and the bit before. They have a clock of their own, so their
+    paths do not count. Without ``pins``, no shift register is used.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Harness(Elaboratable):
 
 
 class Netlist:
-    """A design in its harness, as cells of a device, from what Yosys writes as JSON."""
+    """A design in its harness, as cells of a device, from Yosys's JSON."""
 
     def __init__(self, device: Device, text: str) -> None:
         self.device = device
@@ -116,7 +116,7 @@ class Netlist:
         module = json.loads(text)["modules"]["top"]
         nets = module["netnames"].values()
         outputs = {bit for net in nets if OUTPUT in net["attributes"] for bit in net["bits"]}
-        self._outputs = outputs - set("01x")  # one may be constant
+        self._outputs = outputs - set("01x")  # some may be constant
         self._cells = {
             name: (
                 cell["type"],
@@ -125,17 +125,17 @@ class Netlist:
             for name, cell in module["cells"].items()
             if cell["connections"]
         }
-        #: Data and output of each register.
+        #: Data input and output of each register.
         self._registers = {
             name: (wires[device.family.data], wires["Q"])
             for name, (kind, wires) in self._cells.items()
             if kind.startswith(device.family.register)
         }
-        #: Of each bit the name of the narrowest signal in the source that has it.
+        #: For each bit, the name of the narrowest source signal that contains it.
         self._names: dict[int, str] = {}
         known = {*(kind for kind, _ in self._cells.values()), *(device.family.pads or ())}
         kinds = "|".join(map(re.escape, known))
-        after_cells = re.compile(f"_({kinds})_")  # of the tools, some of which name so in the end
+        after_cells = re.compile(f"_({kinds})_")  # names that tools derive from cells
         named = [
             (len(net["bits"]), len(name), name)
             for name, net in module["netnames"].items()
@@ -148,19 +148,19 @@ class Netlist:
 
     @property
     def registers(self) -> int:
-        """How many there are, the harness's too."""
+        """Number of registers, including those of the harness."""
         return len(self._registers)
 
     @property
     def lookup_tables(self) -> int:
-        """How many of four inputs there are."""
+        """Number of four-input lookup tables."""
         counts = self.device.family.lookup_tables
         return sum(counts.get(kind, 0) for kind, _ in self._cells.values())
 
     def source_name(self, placed: str) -> str:
-        """What the source calls a register or memory that is in the cell of this name in nextpnr.
+        """Source name of the register or memory in the cell with this name in nextpnr.
 
-        A register of the harness has the name of its port, ``(pin)`` after it at an output.
+        A register of the harness has the name of its port, followed by ``(pin)`` at an output.
         """
         cell = placed
         for suffix in self.device.family.suffixes:
@@ -171,9 +171,9 @@ class Netlist:
             _, wires = self._cells[cell]
             if "O" not in wires:  # a memory
                 return cell.removeprefix(f"{INSIDE}.").partition(".")[0]
-            # It has the name of the lookup table before the register.
+            # The cell has the name of the lookup table before the register.
             output = next(q for data, q in self._registers.values() if data == wires["O"])
-        # A register of an iCE40 begins with 0. One that has to begin with 1 is kept inverted.
+        # Registers of an iCE40 are initially 0. One with initial value 1 is stored inverted.
         name = self._names.get(output, "inverted register")
         return f"{name} (pin)" if output in self._outputs else name
 
@@ -181,11 +181,11 @@ class Netlist:
 def synthesize(
     component: Component, device: Device, fields: Collection[str], registered: bool = False
 ) -> Netlist:
-    """A design in its harness, synthesised for a device."""
+    """Synthesise a design in its harness for a device."""
     pads = device.family.pads
     harness = Harness(component, fields, registered, pins=pads is None)
     design = to_rtlil(harness, harness.ports)
-    # All of the pass but its last step, which names each cell after its neighbours.
+    # The whole pass except its last step, which names each cell after its neighbours.
     script = (
         f"read_rtlil design.il; setattr -unset init a:{POWER_UP}; "
         f"{device.family.synthesis} -top top -run begin:check; "
@@ -200,13 +200,13 @@ def synthesize(
 
 
 def _without_pins(text: str, pads: Collection[str], clocked: bool) -> str:
-    """A netlist with no pin, or only with that of its clock: all else is left open."""
+    """A netlist without pins, or with only the clock pin; all other ports are left open."""
     design = json.loads(text)
     top = design["modules"]["top"]
     outside = {bit for port in top["ports"].values() for bit in port["bits"]}
     top["ports"] = {name: port for name, port in top["ports"].items() if clocked and name == CLOCK}
     kept = {bit for port in top["ports"].values() for bit in port["bits"]}
-    inside: dict[int, int] = {}  # of each pin what its cell leads to, which has its names then
+    inside: dict[int, int] = {}  # for each pin, the other bit of its cell, which inherits its names
     for name, cell in [*top["cells"].items()]:
         if cell["type"] not in pads:
             continue

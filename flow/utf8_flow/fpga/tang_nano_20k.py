@@ -1,4 +1,4 @@
-"""Tang Nano 20K, which amaranth-boards 0.0.21 does not have."""
+"""Platform of the Tang Nano 20K, which amaranth-boards 0.0.21 does not have."""
 
 from amaranth.build import Attrs, Clock, Pins, PinsN, Resource, Subsignal
 from amaranth.vendor import GowinPlatform
@@ -7,10 +7,10 @@ _LEVELS = Attrs(IO_TYPE="LVCMOS33")
 
 
 class TangNano20kPlatform(GowinPlatform):
-    """What the demo needs of the board.
+    """The board, with the resources that the demo needs.
 
-    The pins are those that litex-boards has for it (`sipeed_tang_nano_20k`), whose source is
-    Sipeed's schematic Tang_Nano_20K_3921.
+    The pins are from litex-boards (`sipeed_tang_nano_20k`), whose source is Sipeed's schematic
+    Tang_Nano_20K_3921.
     """
 
     part = "GW2AR-LV18QN88C8/I7"

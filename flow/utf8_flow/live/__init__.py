@@ -1,1 +1,1 @@
-"""The gateware in a page: compiled to WebAssembly, and driven by JavaScript."""
+"""The gateware in a web page: compiled to WebAssembly, and driven by JavaScript."""

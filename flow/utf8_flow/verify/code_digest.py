@@ -1,4 +1,4 @@
-"""A digest of the code behind a proof, which comments, docstrings and layout do not change."""
+"""Digest of the code of a proof. Comments, docstrings and layout do not change it."""
 
 import ast
 import hashlib
@@ -14,7 +14,7 @@ DIGITS = 16
 
 @cache
 def code_digest(modules: frozenset[str], packages: frozenset[str]) -> str:
-    """The SHA-256 of the code of some modules, and of all that they import from some packages."""
+    """The SHA-256 of the code of some modules, and of all their imports from some packages."""
     found: dict[str, str] = {}
     left = sorted(modules)
     while left:
@@ -71,7 +71,7 @@ def _is_docstring(node: Any) -> bool:
 
 
 def _imports(module: str, tree: ast.Module) -> Iterator[str]:
-    """The modules that a module imports, wherever the import stands."""
+    """The modules that a module imports anywhere in its code."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -93,7 +93,7 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
 
 
 def _defining(source: str, name: str) -> str:
-    """The module to which ``from source import name`` leads, if the source is a package."""
+    """The module that has ``name`` in ``from source import name``; ``source`` may be a package."""
     path = _path(source) if source.startswith("utf8_") else None
     if path is None or path.name != "__init__.py":
         return source

@@ -1,4 +1,4 @@
-"""What a comparison has exercised, for people."""
+"""Reports of the coverage of a comparison."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,11 +8,11 @@ from utf8_sim.campaign import Coverage, class_name
 from utf8_sim.tools.words import plural
 
 MAX_POINTS = 12
-"""If a group has more cover points, they are not shown one by one."""
+"""Maximum number of cover points of a group that are shown one by one."""
 
 
 def point_lines(coverage: Coverage) -> Iterator[Text]:
-    """A line for each group of cover points; of many points only how often each was reached."""
+    """A line for each group of cover points: the count of each point, or a summary of many."""
     for name, labels in coverage.labels.items():
         points = zip(labels, coverage.counts[name].tolist(), strict=True)
         named = [(label, count) for label, count in points if label]
@@ -25,7 +25,7 @@ def point_lines(coverage: Coverage) -> Iterator[Text]:
 
 
 def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:
-    """How often each class met each case (``blank`` if never), and what came out."""
+    """How often each class occurred in each case (``blank`` if never), and other coverage."""
     names = [class_name(members) for members in coverage.classes]
     head = max(map(len, names)) + 2
     width = max(map(len, [*coverage.columns, str(coverage.cells.max()), blank])) + 2

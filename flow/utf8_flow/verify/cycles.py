@@ -1,4 +1,4 @@
-"""Tables of cycles: what comes in, what happens in the state machine, what comes out."""
+"""Tables of cycles: inputs, the state machine, outputs."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ from utf8_sim.subject import Subject
 from utf8_sim.trace import RESET, Fields, Trace, as_list, shown_number
 
 WIDEST = len(" ".join(["00"] * 16))
-"""An input or an output that is wider gets several lines: sixteen bytes of a beat are in one."""
+"""Maximum width of an input or an output on one line: that of sixteen bytes of a beat."""
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 MAX_PINS_NAMED = 8
-"""Pins that are named in a line because they are wrong."""
+"""Maximum number of wrong pins that a line names."""
 
 
 def cycle_table(
@@ -36,13 +36,13 @@ def cycle_table(
     idle: bool = False,
     others: Sequence[Mapping[str, int]] = (),
 ) -> list[Text]:
-    """A line for each cycle, or several if a beat is too wide for one, below the headings.
+    """Headings, and a line for each cycle, or several lines if a beat is too wide.
 
-    There is nothing if there are no cycles. Without ``cycles``, they are all but the idle ones at
-    the end. With ``pins`` the handshakes are shown too, and each pin that the golden model
-    contradicts. With ``idle`` the input's pins are shown in brackets where they hold no item and
-    are not zero. ``others`` are further inputs, for each cycle. There is a column for reset if it
-    is active in any of the cycles.
+    The table is empty if there are no cycles. ``cycles`` are by default all except idle cycles at
+    the end. With ``pins``, the handshakes are shown, too, and each pin that contradicts the golden
+    model. With ``idle``, input pins that hold no item and are not zero are shown in brackets.
+    ``others`` are further inputs, for each cycle. Reset has a column if it is active in any of the
+    cycles.
     """
     trace, begin = window.actual, window.first_cycle
     cycles = cycles or range(begin, begin + active_cycles(trace))
@@ -90,7 +90,7 @@ def cycle_table(
 
 
 def input_table(inputs: Sequence[Mapping[str, int]], marked: int) -> list[Text]:
-    """A line for each cycle with the levels of inputs, where there is no design."""
+    """A line for each cycle with the levels of the inputs, for a bench without a design."""
     rows = [["  cycle", *inputs[0]]]
     for number, levels in enumerate(inputs):
         mark = "> " if number == marked else "  "
@@ -103,7 +103,7 @@ def input_table(inputs: Sequence[Mapping[str, int]], marked: int) -> list[Text]:
 def _headings(
     subject: Subject, pins: bool, cycle: str, meets: bool, more: list[str]
 ) -> list[list[str]]:
-    """One line or two that say what the columns are."""
+    """One or two lines with the headings of the columns."""
     item, result = subject.component.item, subject.component.result
     inside = [("", "state")] if subject.interface.state_width else []
     if meets:
@@ -118,7 +118,7 @@ def _headings(
 
 
 def _aligned(rows: list[list[str]]) -> list[Text]:
-    """Rows, in line; a cell may have several lines, and a character take two places."""
+    """Align the columns. A cell may have several lines, and a character a width of two."""
     by_line = [list(zip_longest(*map(str.splitlines, row), fillvalue="")) for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*chain(*by_line), strict=True)]
     return [
@@ -128,7 +128,7 @@ def _aligned(rows: list[list[str]]) -> list[Text]:
 
 
 def _met(trace: Trace, subject: Subject) -> dict[int, str]:
-    """Inputs by the place of the cycle in which they meet the state machine."""
+    """Inputs by the index of the cycle in which they meet the state machine."""
     (cycles,) = np.nonzero(trace[MET] != NOTHING)
     accepted = cycles - trace[MET].take(cycles)
     is_here = accepted >= 0
@@ -143,14 +143,14 @@ def _input(trace: Trace, subject: Subject, place: int, idle: bool) -> str:
     if not trace["i.valid"][place]:
         return f"({fields})" if idle and fields else ""
     shown = subject.component.show_item(levels)
-    width = len("41 A") if trace.interface.inputs[0].width == 8 else 0  # so that all is in line
+    width = len("41 A") if trace.interface.inputs[0].width == 8 else 0  # aligns the remarks
     waits = not trace["i.ready"][place]
     remarks = _with_remarks(f"{shown:<{width}}", bool(levels.get(LAST)), waits)
     return f"{remarks}\n({fields})" if idle and _has_more(levels) else remarks
 
 
 def _has_more(levels: Fields) -> bool:
-    """True if there is something in a lane without ``keep``."""
+    """True if a lane without ``keep`` is not zero."""
     lanes = zip(as_list(levels.get("i.data", 0)), as_list(levels.get("i.keep", 1)), strict=False)
     return any(value and not keep for value, keep in lanes)
 
@@ -166,17 +166,17 @@ def show_fields(levels: Mapping[str, Any]) -> str:
 
 
 def show_plain(levels: Mapping[str, Any]) -> str:
-    """The same without ``last``, which a table shows by itself."""
+    """The same without ``last``, which a table shows separately."""
     return show_fields({name: level for name, level in levels.items() if name[2:] != "last"})
 
 
 def _offered(trace: Trace, side: str, place: int) -> Fields:
-    """The fields that are offered in a cycle; none, if nothing is."""
+    """The fields that are offered in a cycle; empty if nothing is offered."""
     return next(trace[place : place + 1].offered(side))
 
 
 def shown_output(trace: Trace, subject: Subject, place: int) -> str:
-    """The output at the pins in a cycle, for a person; nothing, if there is none."""
+    """The output at the pins in a cycle, in readable form; empty if there is none."""
     row = _offered(trace, "o", place)
     if not row:
         return ""
@@ -190,7 +190,7 @@ def _with_remarks(shown: str, last: bool, waits: bool) -> str:
 
 
 def _in_lines(shown: str) -> str:
-    """The same in lines that are not too wide: of a list whole members, else whole words."""
+    """Wrap to :data:`WIDEST`, between members of a list, or else between words."""
     if len(shown) <= WIDEST:
         return shown
     fixed = shown.replace(" ", NO_BREAK).replace(f",{NO_BREAK}", ", ") if ", " in shown else shown
@@ -198,7 +198,7 @@ def _in_lines(shown: str) -> str:
 
 
 def _contradicted(window: Window, place: int) -> Iterator[str]:
-    """Each pin that is not as the golden model says; the payload only where both are valid."""
+    """Each pin that differs from the golden model; the payload only if both are valid."""
     interface, traces = window.actual.interface, (window.actual, window.expected)
     both = all(trace["o.valid"][place] for trace in traces)
     for name in interface.observed if both else HANDSHAKE:

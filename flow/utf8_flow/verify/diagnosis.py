@@ -1,4 +1,4 @@
-"""What a difference means: the rule that the hardware broke, and what CPython says of the text."""
+"""Diagnosis of a difference: the rule that the hardware broke, and CPython's result."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from utf8_sim.stimulus import LAST, Table
 from utf8_sim.trace import RESET, Columns, Trace, expand_lane_mask
 
 MAX_VALUES, MAX_SAID = 32, 200
-"""Values of a text, and characters of what CPython says of it, that are shown."""
+"""Maximum numbers of values of a text, and of characters of CPython's result, that are shown."""
 
 
 def broken_rule(engine: Engine, found: Found) -> str:
@@ -21,12 +21,12 @@ def broken_rule(engine: Engine, found: Found) -> str:
     after = "after a reset in mid-run, " if found.trace[RESET].any() else ""
     try:
         return after + _rule(engine, found)
-    except Exception as error:  # whatever is wrong with a model
+    except Exception as error:  # a wrong model may raise anything
         return f"unknown: the golden model failed with {type(error).__name__}: {error}"
 
 
 def _rule(engine: Engine, found: Found) -> str:
-    """Compare all outputs since the last reset, until nothing more comes."""
+    """Compare all outputs since the last reset, until the design has drained."""
     *_, trace = _drained(engine, found).lives()
     pin, is_due = found.difference.pin, bool(found.difference.expected)
     cycle = len(trace) - WATCHDOG - 1
@@ -51,7 +51,7 @@ def _waits(trace: Trace) -> bool:
 
 
 def _outputs(engine: Engine, columns: Columns) -> list[bytes]:
-    """Outputs that can be compared; what does not matter is zero."""
+    """Outputs in a form that can be compared; don't-care fields are zero."""
     columns = {pin.name: columns[pin.name] for pin in engine.interface.outputs}
     for name, where in engine.component.matters.items():
         columns[name] = columns[name] * expand_lane_mask(columns[where] != 0, columns[name])
@@ -61,7 +61,7 @@ def _outputs(engine: Engine, columns: Columns) -> list[bytes]:
 
 
 def _between(model: list[bytes], hardware: list[bytes]) -> str:
-    """What sets the outputs of the hardware apart from those of the golden model."""
+    """How the outputs of the hardware differ from those of the golden model."""
     pairs = enumerate(zip(model, hardware, strict=False))
     shorter = min(len(model), len(hardware))
     first = next((n for n, (ours, theirs) in pairs if ours != theirs), shorter)
@@ -74,7 +74,7 @@ def _between(model: list[bytes], hardware: list[bytes]) -> str:
 
 
 def _drained(engine: Engine, found: Found) -> Trace:
-    """What the design does in the cycles of a stimulus, and then with nothing more offered."""
+    """Run the design with a stimulus, and then without input and with a ready consumer."""
     columns = {}
     for name, column in found.table.columns.items():
         rest = np.zeros_like(column[:1]) if name != "o.ready" else np.ones_like(column[:1])
@@ -83,7 +83,10 @@ def _drained(engine: Engine, found: Found) -> Trace:
 
 
 def opinions(engine: Engine, trace: Trace) -> Iterator[str]:
-    """What CPython says of the text that is at the output at last, for the rules that it knows."""
+    """CPython's result for the text that is at the output in the last cycle.
+
+    Only for the rules of ``unicode``, which are those of CPython.
+    """
     *_, life = trace.lives()
     items = life.inputs(is_item(life))
     values, counts = engine.component.values(items)

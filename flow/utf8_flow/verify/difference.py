@@ -1,4 +1,4 @@
-"""The report of a difference, or of a run that cannot go on."""
+"""The report of a difference, or of a run that failed."""
 
 import os
 import shlex
@@ -29,27 +29,27 @@ from .run import Run, report_match
 from .waves import draw, write_wave
 
 AROUND = 16, 5
-"""Cycles before and after a difference that are shown, with its own,"""
+"""Numbers of cycles that are shown: before a difference, and from its own cycle on."""
 
 KEPT_AROUND = 1024, 64
-"""and those that are kept as a waveform."""
+"""The same for the cycles that are kept as a waveform."""
 
 STIMULUS_FILE = "difference.json"
-"""Where the shortest stimulus that shows a difference is kept, beside the waveform."""
+"""File name of the shortest stimulus that shows a difference, next to the waveform."""
 
 MAX_SHOWN, MAX_TYPED = 64, 64
-"""Cycles of the shortest stimulus that are shown, and values of it that a command spells out."""
+"""Maximum numbers of cycles that are shown of the shortest stimulus, and values in a command."""
 
 VALUES_AROUND = 16, 4
-"""Bytes or code points that are shown: accepted before a difference, and after it."""
+"""Numbers of values that are shown: accepted before a difference, and from its cycle on."""
 
 
 def report_verdict(
     show: Console, run: Run, vcd: str | None, wave: str | None, folder: str | None = None
 ) -> None:
-    """The verdict, in words and as exit status, with all that explains it.
+    """Print the verdict and its explanation; raise `VerificationFailed` if something is wrong.
 
-    The stimulus of a difference is kept in a folder, by default that of ``vcd``.
+    The stimulus of a difference is kept in ``folder``, by default that of ``vcd``.
     """
     if run.lockstep and run.lockstep.recent and run.wrong:
         _explain(show, run, run.lockstep, vcd, wave)
@@ -65,9 +65,9 @@ def report_verdict(
 def _explain(
     show: Console, run: Run, lockstep: Lockstep, vcd: str | None, wave: str | None
 ) -> None:
-    """Show where the two part, or in which cycles the design stopped, and keep pictures of it.
+    """Show the cycles around the difference, or around the last transfer before the design stopped.
 
-    Of a difference, a shorter input is looked for.
+    Also write a waveform and a timing diagram, if they have file names.
     """
     engine, difference, recording = run.engine, lockstep.difference, lockstep.recording()
     if difference:
@@ -91,7 +91,7 @@ def _explain(
         try:
             write(name, window, engine)
             say(show, f"{what} around it: {name}")
-        except UsageError as error:  # what is wrong is the news, and decides the exit status
+        except UsageError as error:  # the verdict matters more, and decides the exit status
             say(show, f"no {what}: {error}")
 
 
@@ -103,12 +103,12 @@ def _show_cycles(
     marked: int | None,
     idle: bool,
 ) -> None:
-    """Some cycles, with the values on an idle input if asked for."""
+    """Print some cycles, with ``idle`` also the values on an idle input."""
     print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked, idle=idle))
 
 
 def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
-    """The outputs of both."""
+    """The outputs of golden model and design."""
     place = difference.cycle - recording.first_cycle
     expected, actual = (
         shown_output(trace, engine, place).replace("\n", " ") or "none"
@@ -118,7 +118,7 @@ def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
 
 
 def _text_around(recording: Window, cycle: int, engine: Engine) -> str:
-    """The values accepted before a cycle and some after it, and where in their text they begin."""
+    """The values accepted before a cycle and from it on, and their offset in the text."""
     values, ends, cycles = recording.inputs(engine.component)
     place = int(np.searchsorted(cycles, cycle))
     before, after = VALUES_AROUND
@@ -134,13 +134,13 @@ def _text_around(recording: Window, cycle: int, engine: Engine) -> str:
 
 
 def digits(engine: Engine) -> int:
-    """Hexadecimal digits in which a value is shown, at least."""
+    """Minimum number of hexadecimal digits of a value."""
     _, width = engine.interface.inputs[0].parts[0]
     return min(4, width // 4)
 
 
 def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -> None:
-    """Look for a shorter stimulus that shows the difference, explain it, say how to repeat it."""
+    """Search for a shorter stimulus with the difference, explain it, print how to repeat it."""
     engine, difference = run.engine, lockstep.difference
     if lockstep.is_replay and difference:
         _explain_shortest(show, engine, Found(difference, lockstep.history.trace()))
@@ -184,14 +184,14 @@ def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -
 
 
 def _explain_shortest(show: Console, engine: Engine, found: Found) -> None:
-    """Print which rule was broken, and what CPython says of the text."""
+    """Print the broken rule, and CPython's result for the text."""
     say(show, f"{'rule':<12}{broken_rule(engine, found)}")
     for line in opinions(engine, found.trace):
         say(show, f"{'CPython':<12}{line}")
 
 
 def _keep(show: Console, found: Found, file: str, engine: Engine) -> str:
-    """Write a stimulus to a file, and give the file's name; nothing if it cannot be written."""
+    """Write a stimulus to a file; return the file's name, which is empty if that fails."""
     design = shlex.join(DesignSpec.of(engine.design).words)
     try:
         with open_output(file) as stream:
@@ -204,14 +204,17 @@ def _keep(show: Console, found: Found, file: str, engine: Engine) -> str:
 
 
 def _is_hidden(trace: Trace) -> bool:
-    """True if there is something on an idle input, or a reset."""
+    """True if an idle input is not zero, or if there is a reset."""
     idle = trace[trace["i.valid"] == 0]
     payload = (idle[pin.name] for pin in trace.interface.inputs)
     return bool(trace[RESET].any() or any(column.any() for column in payload))
 
 
 def _eventful(found: Found) -> list[int]:
-    """The cycles of a stimulus in which there is something, or the last ones of many."""
+    """The cycles with a reset, an active input or an output, and the last cycle.
+
+    At most the last :data:`MAX_SHOWN`.
+    """
     trace = found.trace
     marks = trace["i.valid"] | trace[RESET] | trace["o.valid"]
     for pin in trace.interface.inputs:
@@ -222,21 +225,21 @@ def _eventful(found: Found) -> list[int]:
 
 
 def _recorded(engine: Engine, found: Found) -> Window:
-    """The cycles of a stimulus, with what the golden model says of them."""
+    """Simulate a stimulus next to the golden model; return its cycles."""
     again = Lockstep(engine, found.table)
     again.run()
     return again.recording()
 
 
 def _values(engine: Engine, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-    """The values of the inputs that are accepted, or offered at last, and where texts end."""
+    """The values of accepted inputs and of one offered in the last cycle, and the ends of texts."""
     items = trace.inputs(is_item(trace))
     values, counts = engine.component.values(items)
     return values, np.cumsum(counts)[items[LAST].view(bool)]
 
 
 def _contents(trace: Trace) -> str:
-    """How long a stimulus is, and what is in it besides values."""
+    """The numbers of cycles, stalls, idle cycles and resets of a stimulus, in words."""
     counts = {
         "cycle": len(trace),
         "stall at the output": int((trace["o.ready"] == 0).sum()),
@@ -254,16 +257,16 @@ def simulation(subject: Subject, engine: str, *options: str) -> str:
 
 
 def as_text(engine: Engine, found: Found) -> list[str]:
-    """The options that give the values and stalls of a stimulus; none, if these do not suffice.
+    """The options for the values and stalls of a stimulus; empty if these do not suffice.
 
-    A text ends behind the last value. If it must not, another value follows. Where no input could
-    be accepted, one that waits usually does the same as none, and takes no option.
+    A text ends after the last value. If it must not, another value is added. In cycles in which no
+    input can be accepted, a waiting input usually has the same effect as none, and needs no option.
     """
     trace, side = found.trace, found.difference.pin.partition(".")[0]
     values, ends = _values(engine, trace)
     if _is_hidden(trace) or values.ndim > 1 or len(values) > MAX_TYPED:
         return []
-    last_item = int(np.flatnonzero(np.append(True, is_item(trace)))[-1])  # nothing comes after it
+    last_item = int(np.flatnonzero(np.append(True, is_item(trace)))[-1])  # no input follows it
     idle, stalls = trace["i.valid"][:last_item] == 0, _pattern(trace["o.ready"] == 0)
     sides = _pattern(idle & (trace["i.ready"][:last_item] == 1)), _pattern(idle)
     width = digits(engine)
@@ -282,7 +285,7 @@ def as_text(engine: Engine, found: Found) -> list[str]:
 
 
 def _pattern(marks: np.ndarray) -> FixedStalls:
-    """Stalls in some cycles."""
+    """Stalls in the marked cycles."""
     return FixedStalls(tuple(np.trim_zeros(marks, "b").tolist()))
 
 

@@ -18,17 +18,17 @@ from .engines import ENGINES
 AUTO = "auto"
 
 WORTH_COMPILING = 1 << 13
-"""Inputs that take Amaranth's simulator about as long as a compiler takes for a design."""
+"""Inputs that Amaranth's simulator processes in about the time that compiling a design needs."""
 
 WIDE = 256
-"""Bits of an output from which on a compiler takes minutes for what CXXRTL makes of the design."""
+"""Width of an output above which a compiler needs minutes for the code that CXXRTL generates."""
 
 
 def prepare_engine(name: str, design: Any, inputs: int) -> tuple[Engine, str]:
-    """An engine for about so many inputs, and a line that says which.
+    """Prepare an engine for about ``inputs`` inputs; return it and a line that names it.
 
-    For many inputs ``auto`` takes ``cxxrtl``, if a C++ compiler is there; for a wide design
-    ``verilator``, if that is there too.
+    For many inputs, ``auto`` is ``cxxrtl`` if a C++ compiler is installed, and for a wide design
+    ``verilator`` if that is installed, too.
     """
     keep_freed_memory()
     if name == AUTO and inputs < WORTH_COMPILING:
@@ -63,10 +63,10 @@ def _compile_model(engine: Engine, inputs: int) -> None:
 
 
 def keep_freed_memory() -> None:
-    """Tell the C library to keep memory that numpy frees, for the next array.
+    """Make the C library keep memory that numpy frees, for the next array.
 
-    Given back to the system after each window, it costs a page fault for every 4 kB when it is
-    needed again, which is a third of the time of a comparison. Only glibc has these knobs.
+    If it were returned to the system after each window, every 4 kB would cost a page fault when
+    needed again, which is a third of the time of a comparison. Only glibc has these parameters.
     """
     trim_threshold, mmap_threshold = -1, -3
     with suppress(AttributeError, OSError, TypeError):

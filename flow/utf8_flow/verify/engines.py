@@ -1,4 +1,4 @@
-"""The engines by name. Each is imported when it is made, so that help and errors come at once."""
+"""The engines by name. Each is imported on use, so help and errors are printed immediately."""
 
 from collections.abc import Callable
 from functools import partial
@@ -44,7 +44,7 @@ ENGINES: "dict[str, Callable[[Any], Engine]]" = {
     "icarus": partial(_from_verilog, "icarus:IcarusEngine"),
     **{f"gates-{family}": partial(_gate_level, family) for family in FAMILIES},
 }
-"""The engines by name; each takes a design."""
+"""Functions that make the engines, by name; the argument is the design."""
 
 
 def engine(name: str, design: Any) -> "Engine":
@@ -53,10 +53,10 @@ def engine(name: str, design: Any) -> "Engine":
     Parameters
     ----------
     name : str
-        As the command line calls it: ``amaranth``; ``cxxrtl`` and ``verilator``, compiled;
+        The name on the command line: ``amaranth``; ``cxxrtl`` and ``verilator``, compiled;
         ``icarus``; ``gates-`` and the name of a device family, the netlist after synthesis.
     design : wiring.Component
-        What is simulated.
+        The design.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def engine(name: str, design: Any) -> "Engine":
     Raises
     ------
     ValueError
-        If there is no such engine.
+        If no such engine exists.
     ToolError
         If a package or a program that it needs is not installed, or fails.
 
@@ -85,7 +85,7 @@ def engine(name: str, design: Any) -> "Engine":
 
 
 def tools_of(name: str) -> list[str]:
-    """The packages and programs that make an engine, besides those that all need."""
+    """The packages and programs that an engine needs, besides those that all engines need."""
     if name.startswith("gates-"):
         return [YOSYS, "verilator"]
     return {"verilator": ["verilator"], "icarus": ["iverilog"]}.get(name, [])

@@ -1,4 +1,4 @@
-"""The mutation score of the checks: how many wrong designs they notice."""
+"""The mutation score of the checks: the number of mutants that they kill."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ def mutation_score(
     modes: list[Mode],
     workers: Workers,
 ) -> bool:
-    """Try the checks on mutants of a design, and print what noticed how many; whether all die."""
+    """Run the checks on mutants of a design, and print the kills; true if no mutant survives."""
     name = spec.label
     with progress_bar() as progress:
         task = progress.add_task(f"{name}: making mutants", total=count)
@@ -39,7 +39,7 @@ def mutation_score(
 
 
 def _tell(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) -> bool:
-    """Print the table; whether no mutant survives."""
+    """Print the table; true if no mutant survives."""
     tried = plural(len(fates), "mutant")
     design = f"{mutants.spec.label}, {mutants.spec.rules}"
     say(show, f"{design}: {tried} of {mutants.gates} gates, seed {seed}", "bold")

@@ -1,4 +1,4 @@
-"""Results of proofs as tables, and the theorems with the designs for which their steps ran."""
+"""Tables of proof results, and theorems with the designs for which their steps are proved."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from ..formal.theorems import THEOREMS, Assumption, Step
 from .proof_results import UNDECIDED, Results, digest_of
 
 LANES = 8, 64
-"""Numbers of lanes that the tables have for every component with lanes, whatever ran."""
+"""Numbers of lanes in the tables for every component with lanes, also without results."""
 
 STATES = "proved at this version", "at an earlier version", "not tried", "did not end"
 NOW, BEFORE, UNTRIED, ENDLESS = range(len(STATES))
@@ -30,7 +30,7 @@ def theorem_of(spec: DesignSpec) -> str:
 
 
 def shown_designs(results: Results) -> list[DesignSpec]:
-    """The designs of the tables: those that `prove` tries, large ones, and those with results."""
+    """The designs of the tables: tried by `prove`, with many lanes, or with results."""
     laned = [name for name, entry in COMPONENTS.items() if "--lanes" in entry.command_line.options]
     wide = [DesignSpec(name, lanes=lanes) for name in laned for lanes in LANES]
     found = {*designs(), *small_designs(), *wide, *(result.spec for result in results)}
@@ -45,7 +45,7 @@ def _order(spec: DesignSpec) -> tuple[int, bool, int, str, int]:
 
 @cache
 def _digests(spec: DesignSpec) -> dict[str, str]:
-    """The digest of the present code for each property of a design."""
+    """The digest of the current code for each property of a design."""
     return {what.name: digest_of(spec, what) for what in every_property(spec)}
 
 
@@ -55,7 +55,7 @@ def _too_large(spec: DesignSpec) -> frozenset[str]:
 
 
 def _state(results: Results, spec: DesignSpec, profile: str, name: str) -> tuple[int, str]:
-    """The state of a property of a design, and the property with what is known of it."""
+    """The state of a property of a design, and a table cell: its name, with time or verdict."""
     result = results.get((spec, profile, name))
     if result is None:
         return UNTRIED, f"`{name}`" + " (too large)" * (name in _too_large(spec))
@@ -70,9 +70,9 @@ def _state(results: Results, spec: DesignSpec, profile: str, name: str) -> tuple
 
 
 def status_tables(results: Results, chosen: list[DesignSpec] | None) -> list[str]:
-    """The state of every proof of designs, or of all of them if none are chosen, in Markdown.
+    """The state of every proof of the chosen designs, by default of all designs, in Markdown.
 
-    It is each property in `unicode`, and numbers elsewhere.
+    The table for `unicode` lists each property. The table for other profiles has only counts.
     """
     shown = shown_designs(results) if chosen is None else chosen
     rows: list[tuple[str, ...]] = [_row(results, spec) for spec in shown]
@@ -88,7 +88,7 @@ def status_tables(results: Results, chosen: list[DesignSpec] | None) -> list[str
 
 
 def _table(first: str, heads: Iterable[str], rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows in Markdown. They are not padded, as some cells are long."""
+    """A table in Markdown. Rows are not padded, because some cells are long."""
     head = first, *heads
     return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
 
@@ -140,7 +140,7 @@ def theorem_lines(component: str | None, results: Results | None) -> list[str]:
 
 
 def _proved(name: str, step: Step, results: Results | None, together: str) -> str:
-    """A step; where its proof ran, if that is not where all steps did."""
+    """A step, with the designs for which it is proved, if that differs from ``together``."""
     if not step.by:
         return f"**Argument, not proved:** {step.text}"
     ran = _ran(name, step.by, results)
@@ -176,7 +176,7 @@ def _ran(name: str, properties: Iterable[str], results: Results | None) -> str:
 
 
 def _lanes(specs: list[DesignSpec]) -> str:
-    """How many lanes some designs of a theorem have, if any have several."""
+    """The numbers of lanes of some designs of a theorem; empty if all have one by default."""
     counts = Counter(spec.lanes for spec in specs)
     if set(counts) == {1} and COMPONENTS[specs[0].component].command_line.lanes == 1:
         return ""

@@ -23,19 +23,19 @@ from .code_digest import code_digest
 PROVED, UNDECIDED = "proved", "UNDECIDED"
 
 PACKAGES = frozenset({"utf8_hdl", "utf8_flow.formal"})
-"""The packages whose code a digest covers,"""
+"""The packages whose code a digest covers."""
 
 WRITER = frozenset({"utf8_flow.export"})
-"""and that of the Verilog writer, for the property `verilog`."""
+"""The package of the Verilog writer, which is also covered for the property `verilog`."""
 
 Key = tuple[DesignSpec, str, str]
 """A design with the rules of `unicode`, a profile and a property, both by their names."""
 
 
 def digest_of(spec: DesignSpec, what: Property) -> str:
-    """The digest of a component's gateware and of its properties, as far as these import it.
+    """The digest of the code of a design and its properties, with their imports.
 
-    That of the property `verilog` also covers the Verilog writer.
+    It covers :data:`PACKAGES` and, for the property `verilog`, the Verilog writer.
     """
     packages = PACKAGES | WRITER if what.name == "verilog" else PACKAGES
     return code_digest(_modules(spec), packages)
@@ -58,15 +58,15 @@ class Result:
     profile, name : str
         The names of the profile and of the property.
     verdict : str
-        That of :class:`Proof`.
+        The verdict of :class:`Proof`.
     method : str
-        How it was proved, or which limit ended the attempt.
+        The method of the proof, or the limit that ended the attempt.
     seconds : float
-        Time that it took.
+        Duration of the attempt.
     version, tool : str
         Versions of this package, and of the prover.
     digest : str
-        That of the code, when it was proved. It is empty if nobody recorded it.
+        The digest of the code at the attempt. It is empty if it was not recorded.
     """
 
     spec: DesignSpec
@@ -81,7 +81,7 @@ class Result:
 
     @classmethod
     def of(cls, key: Key, digest: str, p: Proof) -> "Result":
-        """The result that a proof is."""
+        """The result of a proof."""
         seconds, tool = round(p.seconds, 1), versions_line(package_versions([PACKAGE]))
         return cls(*key, p.verdict, p.method, seconds, __version__, tool, digest)
 
@@ -103,9 +103,9 @@ class Result:
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> "Result":
-        """The result of a row; a `KeyError`, `TypeError` or `ValueError` if it is none."""
+        """The result of a row; a `KeyError`, `TypeError` or `ValueError` if the row is invalid."""
         spec = DesignSpec.of_row(row)
-        _modules(spec)  # refused if there is no such design
+        _modules(spec)  # raises an error if no such design exists
         return cls(spec, *(row[key] for key in _KEYS))
 
 
@@ -114,7 +114,7 @@ _KEYS = {
     for field in fields(Result)
     if field.name != "spec"
 }
-"""The keys of a row beside those of the design, and the attributes that they hold."""
+"""The keys of a row besides those of the design, and the attributes for them."""
 
 
 class Results:
@@ -162,14 +162,14 @@ class Results:
         return iter(self._results.values())
 
     def get(self, key: Key) -> Result | None:
-        """The result for a design, a profile and a property, if there is one."""
+        """The result for a design, a profile and a property, or ``None``."""
         return self._results.get(key)
 
     def add(self, result: Result) -> None:
         """Merge a result into the file.
 
-        The file is read again first, as another run may have added results. An attempt that ran out
-        of time does not replace a proof of the same code.
+        The file is read again first, because another run may have added results. An attempt that
+        ran out of time does not replace a proof of the same code.
         """
         self._read()
         before = self.get(result.key)

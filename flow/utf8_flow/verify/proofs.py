@@ -1,4 +1,4 @@
-"""Proofs of many properties, on all cores, and what is said about them."""
+"""Proofs of many properties on all cores, and their report."""
 
 from collections import defaultdict
 from copy import copy
@@ -47,15 +47,15 @@ class Goal:
         return f"{self.spec.label}, {self.spec.rules}, {self.property.name}"
 
     def key(self) -> Key:
-        """Names it in the results of proofs."""
+        """The key of its result in the results of proofs."""
         return replace(self.spec, profile=UNICODE), self.spec.rules, self.property.name
 
     def digest(self) -> str:
-        """The digest of the code that it is about."""
+        """The digest of the code that it covers."""
         return digest_of(self.spec, self.property)
 
     def file_name(self) -> str:
-        """For what is written about it, without an ending."""
+        """The name of its files, without an extension."""
         return "-".join(str(self).replace(",", "").split())
 
 
@@ -64,7 +64,7 @@ def choose_goals(
 ) -> list[Goal]:
     """The goals for some designs: one property, or all.
 
-    The small designs are added for the profile ``unicode``, if asked for.
+    With ``small``, the small designs are added for the profile ``unicode``.
     """
     wanted = [each.under(rules) for rules, each in product(profiles, chosen)]
     if small and UNICODE in profiles:
@@ -77,9 +77,9 @@ def choose_goals(
 
 
 def missing(goals: list[Goal], results: Results, limit: float) -> list[Goal]:
-    """The goals that are not proved for the present code, the cheapest first as far as is known.
+    """The goals that are not proved for the current code, the cheapest first, by estimate.
 
-    Those are left out that ran out of this time limit before, or of a longer one.
+    Goals that already ran out of this time limit, or a longer one, with this code are left out.
     """
     left = []
     for goal in goals:
@@ -92,7 +92,7 @@ def missing(goals: list[Goal], results: Results, limit: float) -> list[Goal]:
 
 
 def _cost(goal: Goal, results: Results) -> tuple[bool, float]:
-    """An estimate: large designs last of those without a result; the time of the last attempt."""
+    """The estimated cost, by the time of the last attempt, or else by the number of lanes."""
     before = results.get(goal.key())
     if before:
         return not before.is_proved, before.seconds
@@ -109,7 +109,7 @@ def _names(goals: list[Goal]) -> list[str]:
 
 
 def scope(goals: list[Goal]) -> list[str]:
-    """What some goals are about, and what is left out, as lines."""
+    """Lines about the designs and profiles of some goals, and about what is left out."""
     rules: dict[DesignSpec, list[str]] = defaultdict(list)
     for goal in goals:
         design, profile, _ = goal.key()
@@ -129,7 +129,7 @@ def scope(goals: list[Goal]) -> list[str]:
 
 
 def attempt(goal: Goal, certified: bool = False, limit: float = LONGEST_PROOF) -> Proof:
-    """Prove it, or not, in so many seconds; with a certificate, if one can be found."""
+    """Try to prove a goal in ``limit`` seconds; if ``certified``, search for a certificate."""
     bench = goal.property.bench(goal.spec.profile, {goal.spec.component: goal.spec.make})
     return prove(bench, f"{goal}: {goal.property.statement}" if certified else "", limit)
 
@@ -143,11 +143,12 @@ def prove_all(
     limit: float = LONGEST_PROOF,
     results: Results | None = None,
 ) -> bool:
-    """Prove everything, and show a counterexample to each property that fails; whether none does.
+    """Prove all goals, and show a counterexample to each property that fails.
 
-    The first counterexample's waveform has the name given; the others add which one they are of.
-    If there is a folder, a certificate of each proof is written there; then each must have one.
-    The limit is that of each property, in seconds. Each result is recorded, if there is a record.
+    The waveform of the first counterexample is named ``vcd``; the names of the others add the goal.
+    The certificate of each proof is written to ``folder``, if given. ``limit`` is the time limit of
+    each property, in seconds. Each result is added to ``results``. The return value is true if all
+    goals are proved and, with ``folder``, certified.
     """
     wrong: list[tuple[Goal, Proof]] = []
     uncertified: list[Goal] = []
@@ -178,7 +179,7 @@ def prove_all(
             if folder:
                 write_certificate(folder / goal.file_name(), proof.certificate)
             progress.advance(task)
-    wrong.sort(key=lambda result: goals.index(result[0]))  # whichever was done first
+    wrong.sort(key=lambda result: goals.index(result[0]))  # not in the order of completion
     for goal, proof in wrong:
         say(show, f"{proof.verdict}: {goal}: {goal.property.statement}", "bold red")
         if proof.verdict == "UNDECIDED":
@@ -202,9 +203,9 @@ def prove_all(
 
 
 def write_certificate(path: Path, certificate: Certificate | None) -> None:
-    """Write both files, or none, under a name without an ending; without one, none is left there.
+    """Write both files of a certificate, or neither; ``path`` has no extension.
 
-    What was there before is of another proof.
+    Without a certificate, existing files are removed, because they belong to another proof.
     """
     files = f"{path}.aag", f"{path}.inv"
     with interrupts_later():
@@ -218,12 +219,12 @@ def write_certificate(path: Path, certificate: Certificate | None) -> None:
 
 
 def _wave_name(vcd: str, goal: Goal) -> str:
-    """Of a counterexample that is not the first."""
+    """The name of the waveform of a counterexample that is not the first."""
     return f"{vcd.removesuffix('.vcd')}-{goal.file_name()}.vcd"
 
 
 def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:
-    """The cycles of a run that contradicts a property, for each design in it, and its waveform."""
+    """Print the cycles of a run that contradicts a property, for each design; write waveforms."""
     last = len(proof.inputs) - 1
     cycles = plural(len(proof.inputs), "cycle")
     say(show, f"counterexample of {cycles} to {goal}, which fails in cycle {last}", "bold")
@@ -259,7 +260,7 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
 
 
 def _show_start(show: Console, run: DesignRun) -> None:
-    """The state in which a design begins, and the cycles in which it is stopped."""
+    """Print the first register contents of a design, and its cycles without clock enable."""
     if run.any_start:
         those = ", except:" if run.registers else ""
         say(show, f"the run begins in any state: the registers are as after reset{those}")
@@ -271,7 +272,7 @@ def _show_start(show: Console, run: DesignRun) -> None:
 
 
 def shown_subject(goal: Goal, run: DesignRun) -> Subject:
-    """The subject whose pins are shown; of a part or a reference, field by field."""
+    """The subject whose pins are shown; a part or a reference is shown field by field."""
     subject, pins = Subject(goal.spec.make()), run.trace.interface
     if run.replays:
         return subject
@@ -283,7 +284,7 @@ def shown_subject(goal: Goal, run: DesignRun) -> Subject:
 
 
 def _field_by_field(component: Component) -> Component:
-    """A component whose inputs and outputs are shown as they are."""
+    """The component, with inputs and outputs shown field by field."""
     plain = copy(component)
     plain.item, plain.result, plain.text = "input", "output", None
     vars(plain).update(show_item=show_plain, show_result=show_plain)

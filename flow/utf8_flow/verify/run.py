@@ -1,4 +1,4 @@
-"""One stimulus, simulated next to the golden model, until something is wrong."""
+"""One stimulus, simulated next to the golden model until a difference or a failure."""
 
 from collections.abc import Iterator
 
@@ -12,14 +12,14 @@ from ..terminal import say
 
 
 class Run:
-    """A simulation; ``lockstep`` compares it."""
+    """A simulation, which ``lockstep`` compares with the golden model."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         #: Cycles that were compared.
         self.cycles = 0
         self.lockstep: Lockstep | None = None
-        #: Why the design could not be simulated to the end.
+        #: The error that ended the simulation.
         self.failure: DesignError | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""The loop of every comparison: the units of a plan, one after the other, here or by workers."""
+"""The loop of every comparison: the units of a plan, in this process or in workers."""
 
 import io
 import math
@@ -29,18 +29,18 @@ from .state import SEQUENCES, Outcome, State, coverage_lines, coverage_of, seque
 HOUR = 3600.0
 
 Outcomes = Generator[tuple[int, Outcome], None, None]
-"""Outcomes by the numbers of their units."""
+"""Numbers of units, with their outcomes."""
 
 
 class Budget(NamedTuple):
-    """When to stop: after some cycles, those of earlier runs included, or hours; or one unit."""
+    """The limit of a run: cycles, including those of earlier runs; hours; or one unit."""
 
     cycles: int | None = None
     hours: float | None = None
     unit: int | None = None
 
     def units(self, plan: Plan, first: int) -> range:
-        """The units to run, if ``first`` is the next one."""
+        """The units to run, if ``first`` is the next unit."""
         if self.unit is not None:
             return range(first, first + 1)
         stop = plan.units if self.cycles is None else -(-self.cycles // plan.cycles)
@@ -52,10 +52,10 @@ class Budget(NamedTuple):
 
 
 class Observer(Protocol):
-    """Something that is kept of the cycles that are simulated in this process."""
+    """A recorder of the cycles that are simulated in this process."""
 
     def open(self, files: ExitStack) -> None:
-        """Open its files. They are complete when ``files`` is left without an error."""
+        """Open its files. They are complete when ``files`` closes without an error."""
 
     def add(self, window: Window) -> None: ...
 
@@ -63,7 +63,7 @@ class Observer(Protocol):
 
 
 class Runner:
-    """A comparison: the units of a plan, in order, until all are done or one is wrong.
+    """A comparison: the units of a plan, in order, until all are done or a unit is wrong.
 
     Without ``workers`` the units run in this process. ``tokens`` is a file for the hardware's
     output. ``observer`` gets the windows of the cycles that are simulated here.
@@ -84,15 +84,15 @@ class Runner:
         self._tokens, self._observer = tokens, observer
         self._budget = budget or Budget()
         self.state = State(plan, state_file, self._budget.unit or 0)
-        #: The unit that comes next; the wrong one, if one is.
+        #: The next unit, or the wrong unit, if one is wrong.
         self._unit = self.state.next
         #: The last simulation in this process.
         self.run = Run(plan.simulator)
-        #: What a worker found wrong in the unit.
+        #: The difference or failure that a worker found in the unit.
         self._elsewhere = ""
 
     def compare(self, vcd: str, wave: str | None, *, keeps_state: bool = False) -> None:
-        """Run the units, and print what is compared and the verdict."""
+        """Run the units, and print heading, coverage and verdict."""
         if self._units:
             say(self._show, self._plan.heading(self._unit))
         else:
@@ -118,7 +118,7 @@ class Runner:
         return self._budget.units(self._plan, self.state.next)
 
     def run_units(self) -> None:
-        """The loop: run the units until one is wrong or the budget is used up."""
+        """Run the units until a unit is wrong or the budget is used up."""
         begin, units = time.monotonic(), self._units
         with self.reported(), ExitStack() as files:
             lines = files.enter_context(open_output(self._tokens)) if self._tokens else None
@@ -140,7 +140,7 @@ class Runner:
                     return
 
     def _here(self, units: range, lines: TextIO | None, progress: Progress) -> Outcomes:
-        """Outcomes of units in this process, up to a wrong one."""
+        """Outcomes of units in this process, up to a wrong unit."""
         task = progress.add_task("", total=self._plan.inputs or 1)
         for self._unit in units:
             progress.update(task, description=self._plan.name(self._unit))
@@ -183,7 +183,7 @@ class Runner:
     def reported(self) -> Iterator[None]:
         """On an interrupt, report what was compared, and end the command.
 
-        Once something is wrong with the hardware, that is reported, whatever else fails.
+        Once a difference or a failure is found, it is reported, whatever else fails.
         """
         try:
             yield
@@ -211,7 +211,7 @@ class Runner:
         raise Interrupted
 
     def _explain(self, vcd: str, wave: str | None) -> None:
-        """Show the difference. A unit that was wrong elsewhere runs again here."""
+        """Show the difference. A unit that was wrong in a worker runs again in this process."""
         if self._elsewhere:
             say(self._show, "hardware and golden model differ")
         say(self._show, f"stimulus: {self._plan.name(self._unit)}, seed {self._plan.seed}")
@@ -232,7 +232,7 @@ class Runner:
 def simulate_unit(
     run: Run, plan: Plan, unit: int, outcome: Outcome, lines: TextIO | None
 ) -> Iterator[Window]:
-    """Simulate a unit, count in ``outcome`` what its windows show, and write the output."""
+    """Simulate a unit, count its cycles and coverage in ``outcome``, and write its output."""
     engine = plan.simulator
     coverage = engine.component.coverage(engine)
     sequences = Sequences(coverage)
@@ -253,7 +253,7 @@ def simulate_unit(
 
 
 def outcome_of(plan: Plan, has_lines: bool, unit: int) -> Outcome:
-    """Run a unit, in any process."""
+    """Run a unit in any process, and return its outcome."""
     outcome, lines = Outcome(), io.StringIO()
     wanted = lines if has_lines else None
     for _ in simulate_unit(Run(plan.simulator), plan, unit, outcome, wanted):
@@ -263,7 +263,7 @@ def outcome_of(plan: Plan, has_lines: bool, unit: int) -> Outcome:
 
 
 def in_order(results: Iterable[tuple[int, Outcome]], first: int) -> Outcomes:
-    """Units by number, from ``first`` on: one that is done early waits for those before it."""
+    """Sort outcomes by unit number, from ``first`` on, while they arrive in any order."""
     early: dict[int, Outcome] = {}
     for number, result in results:
         early[number] = result

@@ -1,4 +1,4 @@
-"""What ``simulate`` keeps of a run: files, a summary, the first cycles."""
+"""The record of a run of ``simulate``: files, a summary, the first cycles."""
 
 import os
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from .runner import Runner
 from .waves import draw, open_wave
 
 SHORT_TEXT, FEW_BEATS = 64, 8
-"""Up to so many bytes or beats, every cycle is shown."""
+"""Maximum numbers of bytes or beats for which every cycle is shown."""
 
 MAX_CYCLES_SHOWN = 256
 
@@ -33,8 +33,8 @@ MAX_CYCLES_SHOWN = 256
 class Recording:
     """The files and the summary of a simulation.
 
-    ``outputs`` are names of files by the options of the command that write them, ``drawn`` the
-    cycles of the timing diagram.
+    ``outputs`` has the file name of each option of the command that writes a file. ``drawn`` are
+    the cycles of the timing diagram.
     """
 
     def __init__(self, engine: Engine, outputs: dict[str, str | None], drawn: range) -> None:
@@ -70,9 +70,9 @@ class Recording:
         return self._summary.lines()
 
     def report_verdict(self, show: Console, runner: Runner, engine_line: str, vcd: str) -> None:
-        """Print the output and the verdict, and draw.
+        """Print the output and the verdict, and draw the timing diagram.
 
-        The waveform around a difference is kept in ``vcd``, unless all of it is written anyway.
+        The waveform around a difference is written to ``vcd``, unless ``--vcd`` writes all of it.
         """
         run, lanes = runner.run, self._engine.lanes
         with runner.reported():
@@ -93,7 +93,7 @@ class Recording:
             self._draw(wave, run.cycles)
 
     def _table(self, cycles: int) -> list[Text]:
-        """The cycles of a short text, with a line about those left out."""
+        """The cycles of a short text, with a line about omitted cycles."""
         trace = self._beginning
         table = cycle_table(Window(0, trace, trace), self._engine)
         if not table:
@@ -102,7 +102,7 @@ class Recording:
         return [*table, *([Text(f"... and {left_out} more cycles")] if left_out else []), Text()]
 
     def _draw(self, wave: str, cycles: int) -> None:
-        """The timing diagram of the cycles chosen, without idle ones at the end."""
+        """Draw the timing diagram of the chosen cycles, without idle cycles at the end."""
         trace, drawn = self._drawing, self._drawn
         if not len(trace):
             raise WrongValue(

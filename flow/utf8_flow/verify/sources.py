@@ -1,4 +1,4 @@
-"""Where stimuli come from: plans of numbered units, each of which any process can drive."""
+"""Sources of stimuli: plans of numbered units, each of which any process can run."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -31,17 +31,17 @@ SHARD = 1 << 18
 """Texts in a unit of :class:`Exhaustive`."""
 
 RATES = (0.0, 0.0, 0.05, 0.3, 0.7, 0.99)
-"""Probabilities of stalls of :class:`RandomUnits`: each side has one for a while, then another."""
+"""Stall probabilities of :class:`RandomUnits`: each side has one for some cycles, then another."""
 
 RESETS = (0.0,) * 15 + (1 / 512,)
-"""Probabilities of a cycle of reset of :class:`RandomUnits`, each for a while."""
+"""Probabilities of a reset cycle of :class:`RandomUnits`, each for some cycles."""
 
 ENDLESS = 1 << 62
-"""More units or cycles than anybody has time for."""
+"""A number of units or cycles that no run reaches."""
 
 
 class Counted(IntEnum):
-    """What is counted besides cycles and values; each includes those before it."""
+    """The counters besides cycles and values; each level includes the levels before it."""
 
     NOTHING = 0
     COVERAGE = 1
@@ -52,7 +52,7 @@ class Counted(IntEnum):
 class Plan(ABC):
     """Numbered units of stimuli for a design, and the name of the engine.
 
-    It can be sent to other processes, each of which makes a simulator of its own.
+    It can be sent to other processes, each of which makes its own simulator.
     """
 
     spec: DesignSpec
@@ -70,13 +70,13 @@ class Plan(ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def on(self, simulator: Engine) -> "Plan":
-        """The same plan on a simulator that exists: to elaborate a design may take seconds."""
+        """The same plan on an existing simulator: to elaborate a design may take seconds."""
         plan = replace(self, engine=simulator.name)
         vars(plan)["simulator"] = simulator
         return plan.about(simulator)
 
     def about(self, subject: Subject) -> "Plan":
-        """This plan, whose design exists."""
+        """This plan, with an existing design."""
         vars(self)["subject"] = subject
         return self
 
@@ -90,7 +90,7 @@ class Plan(ABC):
         return ENGINES[self.engine](self.subject.design)
 
     def identity(self) -> str:
-        """A digest of all that the verdict depends on: the plan, the design, the checks."""
+        """A digest of everything that the verdict depends on: the plan, the design, the checks."""
         digest = hashlib.sha256(repr((__version__, np.__version__, self)).encode())
         digest.update(design_rtlil(self.subject.design).encode())
         for package in ("utf8_sim", "utf8_flow"):
@@ -122,7 +122,7 @@ class Plan(ABC):
 
 @dataclass(frozen=True)
 class Campaign(Plan):
-    """Each part in each mode is a unit: the parts given, or those of the component."""
+    """A unit for each part in each mode. By default, the parts are those of the component."""
 
     modes: Sequence[Mode]
     given: Sequence[Part] = ()
@@ -163,7 +163,7 @@ class Campaign(Plan):
 
 @dataclass(frozen=True)
 class Replay(Plan):
-    """A table, as it is."""
+    """One unit: a table, unchanged."""
 
     table: Table
     units = 1
@@ -184,7 +184,7 @@ class Replay(Plan):
 
 @dataclass(frozen=True)
 class Exhaustive(Plan):
-    """Every text of 1 to 4 bytes, for a component whose input is bytes."""
+    """Every text of ``length`` bytes, 1 to 4, for a component whose input is bytes."""
 
     length: int
     #: Probability of stalls at the input and at the output.
@@ -222,10 +222,10 @@ class Exhaustive(Plan):
 
 @dataclass(frozen=True)
 class RandomUnits(Plan):
-    """Units of random stimuli without end.
+    """Units of random stimuli, without end.
 
-    ``rates`` are the probabilities of stalls at the input and at the output. Without one, the
-    probability changes all the time.
+    ``rates`` are the probabilities of stalls at the input and at the output. A probability that is
+    ``None`` changes between :data:`RATES`.
     """
 
     rates: tuple[float | None, float | None] = (None, None)

@@ -1,4 +1,4 @@
-"""What a comparison has counted so far: the file from which it resumes, and the report."""
+"""The counts of a comparison so far: the file from which it resumes, and the report."""
 
 import base64
 import io
@@ -30,7 +30,7 @@ SEQUENCES = "sequences"
 """The name of the counter of :class:`~utf8_sim.campaign.Sequences`."""
 
 SAVED_EVERY = 1.0
-"""Seconds between two times that a state is written."""
+"""Minimum number of seconds between two writes of a state."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Outcome:
     wrong: str = ""
     #: The hardware's output as lines of JSON.
     lines: str = ""
-    #: Counters of coverage by name; booleans for what has occurred.
+    #: Coverage by name: counters, or booleans that are true if something occurred.
     counts: Columns = field(default_factory=dict)
 
     def add(self, other: "Outcome") -> None:
@@ -52,7 +52,7 @@ class Outcome:
         self.values += other.values
         for name, numbers in other.counts.items():
             before = self.counts.get(name, np.zeros_like(numbers))
-            self.counts[name] = before + numbers  # of booleans: or
+            self.counts[name] = before + numbers  # of booleans: their disjunction
 
     def __getstate__(self) -> dict[str, Any]:
         """Compact, for other processes and files."""
@@ -66,9 +66,10 @@ class Outcome:
 
 
 class State:
-    """The units from the first one up to ``next``, all of which agree; in a file, if it has a name.
+    """The counts of the units from ``first`` to the one before ``next``, which have no difference.
 
-    A file that is not a state of the same plan is refused.
+    They are kept in a file if ``path`` is given. A file that is not a state of the same plan is
+    refused.
     """
 
     def __init__(self, plan: Plan, path: str | None, first: int = 0) -> None:
@@ -100,7 +101,7 @@ class State:
         self.total.__setstate__(content["total"])
 
     def add(self, outcome: Outcome, *, is_whole: bool = True) -> None:
-        """Count the next unit, which agrees; or a part of it, which no file can keep."""
+        """Count the next unit, which has no difference, or a part of it, which is not saved."""
         with interrupts_later():
             self.total.add(outcome)
             self.next += is_whole
@@ -129,14 +130,14 @@ def sequences_seen(total: Outcome) -> str:
 
 
 def coverage_of(plan: Plan, state: State) -> Coverage:
-    """What was exercised."""
+    """The coverage so far."""
     counts, coverage = state.total.counts, plan.simulator.component.coverage(plan.simulator)
     coverage.merge({name: counts[name] for name in coverage.counts.keys() & counts})
     return coverage
 
 
 def coverage_lines(plan: Plan, state: State, *, is_whole: bool = True) -> list[Text]:
-    """What was exercised, and of a whole campaign what was not."""
+    """The coverage, and the gaps in that of a complete campaign."""
     if plan.counted < Counted.COVERAGE:
         return []
     engine, total, coverage = plan.simulator, state.total, coverage_of(plan, state)

@@ -1,4 +1,4 @@
-"""Files that show what happened on the pins: waveforms and timing diagrams."""
+"""Files that show the levels of the pins: waveforms and timing diagrams."""
 
 import os
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from utf8_sim.waves.vcd import SAVE_FILE_MARK, WaveWriter, save_file
 
 
 def save_file_name(vcd: str) -> str:
-    """Name of the file that tells GTKWave how to show a VCD."""
+    """Name of the save file for a VCD, from which GTKWave reads the layout."""
     return f"{os.path.splitext(vcd)[0]}.gtkw"
 
 
 def is_foreign(save: str) -> bool:
-    """True if a save file is not to be replaced: GTKWave wrote it, or it is a pipe or a device."""
+    """True if a save file must not be replaced: GTKWave wrote it, or it is a pipe or a device."""
     if not os.path.exists(save) or os.path.isdir(save):
         return False
     with refusing(f"read {save!r}"):
@@ -32,7 +32,7 @@ _MARK = SAVE_FILE_MARK.encode()
 def open_wave(
     vcd: str, subject: Subject, first_cycle: int = 0, golden: bool = True
 ) -> Iterator[WaveWriter]:
-    """A waveform to write, and beside it a save file for GTKWave, unless a foreign one exists."""
+    """Open a waveform; then write a save file for GTKWave, unless a foreign one exists."""
     with open_output(vcd) as file, WaveWriter(file, subject, first_cycle, golden) as wave:
         yield wave
     save = save_file_name(vcd)
@@ -42,12 +42,12 @@ def open_wave(
 
 
 def draw(path: str, window: Window, subject: Subject) -> None:
-    """A timing diagram of some cycles, as SVG."""
+    """Write a timing diagram of some cycles as SVG."""
     with open_output(path) as file:
         file.write(timing_diagram(window.actual, subject, window.first_cycle))
 
 
 def write_wave(vcd: str, window: Window, subject: Subject, golden: bool = True) -> None:
-    """The waveform of some cycles."""
+    """Write the waveform of some cycles."""
     with open_wave(vcd, subject, window.first_cycle, golden) as wave:
         wave.write(window)

@@ -1,4 +1,4 @@
-"""All that is special about each component: an entry, which its module registers."""
+"""The specifics of each component: an entry of the registry, which its module registers."""
 
 from .component import COMPONENTS, Component, Row, component_of, register
 from .decoder import DECODER

@@ -1,4 +1,4 @@
-"""What components with lanes have in common: their campaign, coverage, and how a beat is shown."""
+"""Shared parts of the components with lanes: campaign, coverage, and display of beats."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count, groupby, product, takewhile
@@ -31,46 +31,46 @@ from .component import Component, Levels
 from .headers import beat_promises
 
 MAX_TEXTS = 2048
-"""Of those that try things one by one in every lane; if there were more, some are left out."""
+"""Texts of :meth:`InLanes.one_by_one`; if there were more, a sample of about this size is used."""
 
 RANDOM_KEEPS = 256
 
 RATES = 0.0, 0.01, 0.2, 0.7
-"""How often something happens that is not usual."""
+"""Probabilities of irregularities in random texts."""
 
 RARE = 1 / 4096
-"""A rate at which texts are right for many beats."""
+"""A probability of irregularities at which texts are regular for many beats."""
 
 BROKEN = 0.25
-"""How many pieces of hostile texts break the rules of ``keep``."""
+"""Probability that a piece of hostile texts breaks the rules of ``keep``."""
 
 PLACES = 16
-"""Beats that may be outstanding: as many values may be kept somewhere."""
+"""Entries of the output memory, or of each of its banks."""
 
 WIDE = 16
-"""Lanes up to which those without a byte are shown one by one."""
+"""Lanes up to which every lane without a byte is shown."""
 
 MAX_COLUMNS = 8
-"""With more lanes, coverage counts those in the middle together."""
+"""Lanes up to which each has its own column in coverage; with more, the middle lanes share one."""
 
 FAR = 0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 257, 300
-"""Beats of a text before something happens in it: around every carry of a counter of beats."""
+"""Beats of a text before an event in it: around every carry of a beat counter."""
 
 BEATS = Bins((0, 1, 2, 4, 8, 16, 32, 64, 128, 255, 256, 257))
-"""Beats before something happens in a text, as coverage counts them."""
+"""Bins of coverage for the number of beats before an event in a text."""
 
 KEEPS = "of no lane", "of all lanes", "of the first lanes", "with holes"
-"""What ``keep`` may be. A beat of one lane has the first two, one of two lanes has no more."""
+"""Kinds of ``keep``. Only the first two are counted with one lane, the first three with two."""
 
 WORST = 512
-"""Beats of hostile stimuli that break every rule: an engine shows them on an idle bus."""
+"""Beats at the start of hostile stimuli that break every rule, for engines' idle cycles."""
 
 SIDES = 3
-"""Lanes at each side that it counts one by one even then."""
+"""Lanes at each end that always have a column of their own in coverage."""
 
 
 def campaign(design: Any, seed: int) -> list[Part]:
-    """What the byte decoder's campaign has, in every lane; texts of all lengths; broken rules."""
+    """The byte decoder's campaign in every lane; texts of all lengths; broken rules."""
     profile, lanes = design.profile, design.lanes
     encodings, starts = boundary_encodings(profile), beginnings(profile)
     classes = byte_classes(profile)
@@ -109,10 +109,10 @@ def campaign(design: Any, seed: int) -> list[Part]:
 def far_texts(
     design: Any, characters: bytes, letter: bytes, wrong: list[bytes]
 ) -> dict[str, Iterator[Piece]]:
-    """Long texts in which something happens late, for counters of beats.
+    """Long texts with a late event, for beat counters.
 
-    ``wrong`` are errors. Each comes in the last of many beats, alone and after beats that break the
-    rules; and in every beat of one text.
+    ``wrong`` are errors. Each comes after many beats, with and without beats that break the rules
+    before it. One text has an error in every beat.
     """
     lanes, size = design.lanes, len(letter)
 
@@ -148,26 +148,26 @@ def far_texts(
 
 
 def right_text(size: int, characters: bytes, letter: bytes) -> bytes:
-    """So many bytes of characters, none of them cut."""
+    """``size`` bytes of whole characters."""
     many, rest = divmod(size, len(characters))
     return characters * many + letter * (rest // len(letter))
 
 
 def error_kinds(profile: Profile) -> set[ErrorKind]:
-    """The kinds of errors that there are in UTF-8."""
+    """The kinds of errors that can occur in UTF-8."""
     texts = [*boundary_encodings(profile), *beginnings(profile)]
     return {token.kind for text in texts for token in decode(text, profile)} - {ErrorKind.NONE}
 
 
 CLOSE_BITS = 10
-"""Up to two to the power of this, offsets around every power of two are tried in every mode."""
+"""Exponent up to which offsets around each power of two are tried in every mode."""
 
 MIDDLE_BITS = 16
-"""Up to two to the power of this, offsets half-way to the next power are tried, too."""
+"""Exponent up to which offsets half-way to the next power of two are tried, too."""
 
 
 def far_bits(design: Any) -> int:
-    """Up to two to the power of this, a long campaign has an error after every power of two."""
+    """Exponent up to which a long campaign has an error after each power of two."""
     return 20 if design.lanes >= 4 else 19
 
 
@@ -177,12 +177,12 @@ def powers_of_two(bits: Iterable[int]) -> Bins:
 
 
 def first_errors(design: Any, characters: bytes, letter: bytes, wrong: bytes) -> list[Part]:
-    """Texts that are right up to an offset, made of ``characters`` and letters, then ``wrong``."""
+    """Texts of ``characters`` and letters up to an offset, then the first error, ``wrong``."""
 
     def wrong_at(offset: int) -> Piece:
         return right_text(offset, characters, letter) + wrong, True
 
-    # A short text after each far one: an offset that is not cleared shows itself there.
+    # A short text follows the far errors, to reveal an offset that is not cleared.
     far = (
         wrong_at(size)
         for bit in range(CLOSE_BITS + 1, far_bits(design) + 1)
@@ -196,7 +196,7 @@ def first_errors(design: Any, characters: bytes, letter: bytes, wrong: bytes) ->
 
 
 def beats_of(data: np.ndarray, keep: np.ndarray, last: int = 0) -> Columns:
-    """Beats by their lanes; ``last`` is for the last one."""
+    """Make beats from their lanes; ``last`` is the flag of the last beat."""
     shape = data.shape if data.shape[1] > 1 else len(data)
     lasts = np.zeros(len(data), dtype=np.uint8)
     lasts[-1:] = last
@@ -205,7 +205,7 @@ def beats_of(data: np.ndarray, keep: np.ndarray, last: int = 0) -> Columns:
 
 
 def hostile(design: Any, generator: np.random.Generator, *more: bytes) -> Iterator[Piece]:
-    """Hostile bytes, and ``more`` texts; see :func:`in_beats`."""
+    """Beats of hostile bytes and of ``more`` texts; see :func:`in_beats`."""
     edges = bytes(edges_of(byte_classes(design.profile)))
     stock = b"".join([edges, *boundary_encodings(design.profile), *more])
     drawn = texts(bytes_of(design.profile, *more), generator)
@@ -215,7 +215,7 @@ def hostile(design: Any, generator: np.random.Generator, *more: bytes) -> Iterat
 def in_beats(
     design: Any, pieces: Iterable[Piece], generator: np.random.Generator, stock: bytes
 ) -> Iterator[Columns]:
-    """Texts in beats; some texts end in a beat without a value, and some beats break the rules.
+    """Pack texts into beats; some texts end in an empty beat, and some beats break the rules.
 
     The first beats break every rule. For ``stock`` see :func:`hide`.
     """
@@ -229,7 +229,7 @@ def in_beats(
 
 
 def _worst(design: Any, generator: np.random.Generator, stock: bytes) -> Columns:
-    """Beats of the stock, with any ``keep``: none, all, the first lanes, or holes."""
+    """Beats of ``stock`` with random ``keep``: no lane, all lanes, the first lanes, or holes."""
     lanes = np.arange(design.lanes)
     size = generator.integers(-design.lanes, 2 * design.lanes, (WORST, 1))
     holes = generator.integers(2, size=(WORST, 1)) & generator.integers(2, size=(WORST, lanes.size))
@@ -239,7 +239,7 @@ def _worst(design: Any, generator: np.random.Generator, stock: bytes) -> Columns
 
 
 def _rows_of(stock: bytes, rows: int, lanes: int, first: int = 0) -> np.ndarray:
-    """Parts of the stock, side by side or so that they overlap; from one of them on."""
+    """Adjacent parts of ``stock`` from part ``first`` on; with more than 4 lanes, they overlap."""
     begins = (np.arange(rows) + first) * min(lanes, 4)
     return np.frombuffer(stock, np.uint8).take(
         begins[:, np.newaxis] + np.arange(lanes), mode="wrap"
@@ -247,9 +247,9 @@ def _rows_of(stock: bytes, rows: int, lanes: int, first: int = 0) -> np.ndarray:
 
 
 def hide(columns: Columns, stock: bytes, first: int = 0) -> None:
-    """Put bytes of the stock, lead bytes among them, into the lanes without a value.
+    """Put bytes of ``stock``, lead bytes among them, into the lanes without a value.
 
-    Every other incomplete beat gets them. A design must not look at those lanes.
+    Every second incomplete beat is filled. A design must ignore these lanes.
     """
     keep = columns["i.keep"].reshape(len(columns[LAST]), -1)
     (rows,) = np.nonzero(~np.logical_and.reduce(keep, axis=1))
@@ -263,7 +263,7 @@ def hide(columns: Columns, stock: bytes, first: int = 0) -> None:
 
 
 def _with_empty_beats(lanes: int, some: Columns, generator: np.random.Generator) -> Columns:
-    """The same with beats without a value behind ends of texts: for the end, or a text alone."""
+    """Insert empty beats after ends of texts: as the end of the text, or as a text of its own."""
     rate = generator.choice(RATES)
     chosen = np.flatnonzero((some[LAST] != 0) & (generator.random(len(some[LAST])) < rate))
     where = np.insert(np.arange(len(some[LAST])), chosen + 1, chosen)
@@ -277,8 +277,7 @@ def _with_empty_beats(lanes: int, some: Columns, generator: np.random.Generator)
 
 
 def _break_rules(columns: Columns, generator: np.random.Generator) -> None:
-    """Leave out values, ends of texts, and all values of a beat; some rates are so low that a long
-    right text comes before."""
+    """Drop values, ends of texts, and all values of a beat, at rates from `RATES` and `RARE`."""
     for pin in ("i.keep", LAST):
         column, rate = columns[pin], generator.choice((*RATES, RARE))
         column[generator.random(column.shape) < rate] = 0
@@ -287,14 +286,14 @@ def _break_rules(columns: Columns, generator: np.random.Generator) -> None:
 
 
 class InLanes:
-    """Texts in every lane, or in every one in which a unit can begin.
+    """Texts that begin in every lane, or in every lane in which a unit can begin.
 
     Parameters
     ----------
     lanes : int
-        How many there are.
+        The number of lanes.
     filler : bytes
-        A unit: so many of them before a text as it needs to begin in some lane.
+        A unit that is repeated before a text, so that the text begins in a given lane.
     """
 
     def __init__(self, lanes: int, filler: bytes = b"A") -> None:
@@ -303,17 +302,17 @@ class InLanes:
         self._filler = filler
 
     def joined(self, texts: list[bytes]) -> list[bytes]:
-        """All as one, with a filler between them, in every lane."""
+        """All texts as one, with a filler between them, in every lane."""
         text = self._filler.join(texts)
         return [self._filler * start + text for start in self._starts]
 
     def in_every_place(self, texts: list[bytes]) -> list[bytes]:
-        """The same texts once for each place: their beats are one more than a multiple of these."""
+        """Repeat the texts, so that each beat has every number modulo `PLACES`."""
         length = sum(-(-len(text) // self._lanes) for text in texts)
         return [*texts, *[self._filler] * ((1 - length) % PLACES)] * PLACES
 
     def one_by_one(self, texts: list[bytes], most: int = MAX_TEXTS) -> list[bytes]:
-        """Each alone in every lane; about ``most`` of them."""
+        """Each text alone in every lane, or a sample of about ``most`` of these."""
         step = -(-len(self._starts) * len(texts) // most)
         places = product(self._starts, enumerate(texts))
         return [
@@ -322,7 +321,7 @@ class InLanes:
 
 
 def together(texts: list[bytes]) -> Iterator[Piece]:
-    """Texts as few pieces: those side by side that are not empty are one."""
+    """Join texts into few pieces: consecutive texts that are not empty become one piece."""
     for has_bytes, group in groupby(texts, key=bool):
         some = list(group)
         if has_bytes:
@@ -336,7 +335,7 @@ def together(texts: list[bytes]) -> Iterator[Piece]:
 def made_part(
     name: str, design: Any, pieces: Iterable[Piece], stock: bytes = b"", is_long: bool = False
 ) -> Part:
-    """A part whose inputs are made once, and not again for each run. For ``stock`` see `hide`."""
+    """A part whose inputs are computed once, not for each run. For ``stock`` see `hide`."""
     made = list(beats(pieces, Interface.of(name, design)))
     items = {pin: np.concatenate([some[pin] for some in made]) for pin in made[0]}
     if stock:
@@ -345,7 +344,7 @@ def made_part(
 
 
 def _every_length(design: Any) -> Iterator[Piece]:
-    """Characters of all lengths, cut anywhere; if they fill a beat, also with an empty one."""
+    """Characters of all lengths, cut anywhere; after a full last beat also with an empty beat."""
     longest = design.profile.longest_form
     characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
     for length, others in product(range(3 * design.lanes + 1), range(4)):
@@ -357,7 +356,7 @@ def _every_length(design: Any) -> Iterator[Piece]:
 
 
 def broken_rules(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[Piece]:
-    """Beats with holes, and such that are not full although their text goes on; then good texts."""
+    """Beats with holes, and beats that are not full in mid-text; then good texts."""
     generator, lanes = np.random.default_rng((seed, 1)), design.lanes
     one_lane, random = np.eye(lanes), generator.integers(0, 2, (RANDOM_KEEPS, lanes))
     keeps = np.concatenate([one_lane, 1 - one_lane, np.tri(lanes), random]).astype(np.uint8)
@@ -376,14 +375,14 @@ def broken_rules(design: Any, text: bytes, good: list[bytes], seed: int) -> Iter
 
 
 def kept(items: Columns) -> np.ndarray:
-    """Where there are bytes, or other values, in some beats."""
+    """Mask of the bytes, or other values, that beats have in ``i.data``."""
     return expand_lane_mask(items["i.keep"] != 0, items["i.data"])
 
 
 def columns_of(count: int) -> tuple[list[str], np.ndarray]:
-    """The names of columns for numbers up to one, if need be those in the middle as one.
+    """Names of the columns for the numbers below ``count``, and the column of each number.
 
-    And the column of each number.
+    Beyond `MAX_COLUMNS`, the numbers in the middle share a column.
     """
     columns, column_of = list(map(str, range(count))), np.arange(count)
     if count > MAX_COLUMNS:
@@ -395,9 +394,9 @@ def columns_of(count: int) -> tuple[list[str], np.ndarray]:
 
 
 class BeatCoverage(Coverage):
-    """Bytes by class and by lane; ``ends`` of texts by how many bytes of a beat they are in.
+    """Bytes by class and by lane; in ``ends``, ends of texts by the number of bytes in the beat.
 
-    Also what is in lanes without a byte, and after how many beats a text first breaks the rules.
+    Also bytes in lanes without ``keep``, and the beats before a text first breaks the rules.
     """
 
     column = "lane"
@@ -442,7 +441,7 @@ class BeatCoverage(Coverage):
         self._hidden += np.bincount(rows, minlength=len(self._hidden))
 
     def _count_broken(self, wrong: np.ndarray, numbers: np.ndarray, last: np.ndarray) -> None:
-        """The first beats of their texts among some that break the rules."""
+        """Count, for each text, the first of its ``wrong`` beats, which break the rules."""
         text = np.append(0, np.cumsum(last))
         first = np.diff(text[wrong], prepend=0 if self._is_broken else -1) != 0
         self._broken += BEATS.counts(numbers[wrong[first]])
@@ -451,7 +450,7 @@ class BeatCoverage(Coverage):
         self._is_broken = bool(in_last or (self._is_broken and not ended))
 
     def count_beats(self, items: Columns, numbers: np.ndarray) -> None:
-        """Count more of some inputs, which have these numbers in their texts."""
+        """Count more about input beats, given their numbers in their texts."""
 
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         items = trace.accepted()
@@ -461,12 +460,12 @@ class BeatCoverage(Coverage):
 
 
 def bytes_of_a_beat(lanes: int) -> list[str]:
-    """Labels for so many bytes of a beat."""
+    """Labels for the numbers of bytes in a beat."""
     return [f"{count} bytes of a beat" for count in range(lanes + 1)]
 
 
 def keep_kinds(keep: np.ndarray) -> np.ndarray:
-    """What each ``keep`` is, as a number of `KEEPS`."""
+    """The kind of each ``keep``, as an index of `KEEPS`."""
     lanes = keep.shape[1]
     counts = np.add.reduce(keep, axis=1, dtype=np.intp)
     is_first = np.logical_or.reduce(keep[:, 1:] > keep[:, :-1], axis=1)
@@ -474,14 +473,14 @@ def keep_kinds(keep: np.ndarray) -> np.ndarray:
 
 
 class TextBeats:
-    """Numbers of beats in their texts, which come in parts."""
+    """Numbers of beats in their texts, for texts that come in parts."""
 
     def __init__(self) -> None:
         self._before = 0
-        """Beats of a text that has not ended."""
+        """Beats of the text that has not ended."""
 
     def numbers(self, last: np.ndarray) -> np.ndarray:
-        """For each beat how many of its text are before it."""
+        """For each beat, the number of beats of its text before it."""
         (ends,) = np.nonzero(last)
         begins = np.concatenate([[-self._before], ends + 1])
         sizes = np.diff(np.concatenate([[0], ends + 1, [len(last)]]))
@@ -490,7 +489,7 @@ class TextBeats:
 
 
 def show_beat(beat: Levels, side: str = "i", values: str = "bytes") -> str:
-    """The bytes of a beat. If it is wide, the lanes behind the last byte are only counted."""
+    """Show the bytes of a beat. If it is wide, a count replaces the lanes after the last byte."""
     keeps, parts = as_list(beat[f"{side}.keep"]), as_list(beat[f"{side}.data"])
     size = len(parts) // len(keeps)
     lanes = zip((parts[n : n + size] for n in range(0, len(parts), size)), keeps, strict=True)
@@ -503,7 +502,7 @@ def show_beat(beat: Levels, side: str = "i", values: str = "bytes") -> str:
 
 
 def show_slots(slots: Levels) -> str:
-    """The tokens in slots, by number; ASCII characters side by side as text."""
+    """Show the tokens by slot number; ASCII characters in adjacent slots as text."""
     lengths, shown = slots["o.length"], []
     letters = {
         number: chr(code_point)
@@ -512,7 +511,7 @@ def show_slots(slots: Levels) -> str:
     }
     for number in np.flatnonzero(lengths).tolist():
         if {number - 1, number} <= letters.keys():
-            continue  # it is in the text that began before
+            continue  # it is in the text of an earlier slot
         text = "".join(map(letters.__getitem__, takewhile(letters.__contains__, count(number))))
         if len(text) > 1:
             shown.append(f'{number}..{number + len(text) - 1} "{text}"')
@@ -524,7 +523,7 @@ def show_slots(slots: Levels) -> str:
 
 
 def verdict(output: Levels) -> str:
-    """What is said of a text with its last beat; nothing in any other."""
+    """The verdict on a text, in its last beat; empty in other beats."""
     if not output["o.last"]:
         return ""
     error, kind = output["o.error"], ErrorKind(output["o.kind"])
@@ -532,12 +531,12 @@ def verdict(output: Levels) -> str:
 
 
 def show_verdict(output: Levels) -> str:
-    """A beat, and what is said of its text."""
+    """Show a beat, and the verdict on its text."""
     return ": ".join(filter(None, [show_beat(output, "o"), verdict(output)]))
 
 
 class BeatComponent(Component):
-    """What all components with lanes have in common."""
+    """Base class of the components with lanes."""
 
     item = result = "beat"
     value = "byte"

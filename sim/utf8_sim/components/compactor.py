@@ -1,4 +1,4 @@
-"""The compactor's entry: its golden model, its campaign, its coverage, how it is shown."""
+"""The compactor's entry: golden model, campaign, coverage and display."""
 
 import re
 from collections.abc import Iterator
@@ -39,26 +39,26 @@ from .report import BOOLEANS, Report, json_lines
 TIMING = Packing(stages=11, counted=7)
 
 MAX_LANES = 8
-"""With more, not all patterns of lanes are tried."""
+"""Up to this number of lanes, all patterns of lanes are tried."""
 
 DENSITIES = 0.03, 0.2, 0.5, 0.8, 0.97
-"""How likely a lane has a value."""
+"""Probabilities that a lane has a value."""
 
 RANDOM_BEATS = 256
 
 MAX_ALIKE = 6
-"""Up to two to the power of this beats side by side are as dense."""
+"""Exponent of the maximum number of consecutive beats that are drawn with the same density."""
 
 MAX_EMPTY = 20
-"""Beats without a value side by side: more than may be outstanding."""
+"""Consecutive beats without a value: more than the pipeline has stages."""
 
 
 EMPTY = "--"
-"""A lane without a value, as it is typed."""
+"""An empty lane on the command line."""
 
 
 class _Beats:
-    """Beats with any values in some of their lanes."""
+    """Beats with random values in given lanes."""
 
     def __init__(self, design: Any, generator: np.random.Generator) -> None:
         self.lanes = design.lanes
@@ -66,7 +66,7 @@ class _Beats:
         self._interface = Interface.of("compactor", design)
 
     def of(self, keeps: Any, last: int | np.ndarray = 0) -> Columns:
-        """Beats with values in these lanes. With ``last`` the last one ends a text, or some do."""
+        """Beats with values in the lanes ``keeps``; ``last`` is for the last beat, or for each."""
         keep = np.asarray(keeps, dtype=np.uint8).reshape(-1, self.lanes)
         columns = {
             pin.name: random_column(pin, len(keep), self.generator)
@@ -81,12 +81,12 @@ class _Beats:
         return columns
 
     def of_count(self, count: int) -> np.ndarray:
-        """The lanes of a beat with so many values, which are anywhere."""
+        """Mask of ``count`` random lanes."""
         return self.generator.permutation(self.lanes) < count
 
 
 def campaign(design: Any, seed: int) -> list[Part]:
-    """Lanes in all patterns behind any number of values, texts of all lengths, random ones."""
+    """All patterns of lanes after any number of values, texts of all lengths, random beats."""
     made = _Beats(design, np.random.default_rng((seed, 0)))
     pieces = {
         "patterns of lanes": _patterns(made),
@@ -102,7 +102,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
 
 
 def _some_patterns(made: _Beats) -> np.ndarray:
-    """Patterns in which lane 0 has a value: half of all, the others are their complements."""
+    """Patterns with a value in lane 0. The other half of the patterns are their complements."""
     lanes = np.arange(made.lanes)
     if made.lanes <= MAX_LANES:
         numbers = np.arange(1, 1 << made.lanes, 2)
@@ -115,9 +115,9 @@ def _some_patterns(made: _Beats) -> np.ndarray:
 
 
 def _patterns(made: _Beats) -> Iterator[Piece]:
-    """Each pattern and its complement, which together are a beat; behind any number of values.
+    """Each pattern and its complement, which together fill a beat, after any number of values.
 
-    So up to eight lanes, every pattern comes after every number of values.
+    So with up to eight lanes, every pattern comes after every number of values.
     """
     lanes, patterns = made.lanes, _some_patterns(made)
     counts = list(range(1, lanes + 1))
@@ -138,7 +138,7 @@ def _single(made: _Beats) -> Iterator[Piece]:
 
 
 def _full(made: _Beats) -> Iterator[Piece]:
-    """Full beats behind any number of values, before any number of values."""
+    """Full beats after any number of values, and before any number of values."""
     for count in range(made.lanes + 1):
         keeps = [count, *[made.lanes] * 3, made.lanes - count]
         yield made.of([made.of_count(each) for each in keeps], last=1)
@@ -154,7 +154,7 @@ def _empty(made: _Beats) -> Iterator[Piece]:
 
 
 def _every_length(made: _Beats) -> Iterator[Piece]:
-    """Side by side, and in lanes anywhere; the last beat with values and without."""
+    """Values in adjacent lanes and in random lanes; the last beat with values and without."""
     lanes = made.lanes
     for length in range(3 * lanes + 1):
         whole, rest = divmod(length, lanes)
@@ -168,7 +168,7 @@ def _every_length(made: _Beats) -> Iterator[Piece]:
 
 
 def _every_bit(design: Any, made: _Beats) -> Iterator[Piece]:
-    """Values with one bit set, and with one clear; as many beats as meet every place."""
+    """Values with one bit set, and with one bit clear, at every beat number modulo `PLACES`."""
     whole = (1 << design.width) - 1
     bits = [1 << bit for bit in range(design.width)]
     values = [*bits, *(whole ^ bit for bit in bits), whole]
@@ -197,7 +197,7 @@ def _random(made: _Beats) -> Iterator[Piece]:
 
 
 def _empty_after_many(made: _Beats) -> Iterator[Piece]:
-    """Long texts, full or not, with beats without a value late in them."""
+    """Long texts, full or not, with late beats without a value."""
     for number, many in enumerate(FAR):
         count = made.lanes - number % 2 * (made.lanes // 2)
         yield made.of(np.broadcast_to(made.of_count(count), (many, made.lanes)))
@@ -206,7 +206,7 @@ def _empty_after_many(made: _Beats) -> Iterator[Piece]:
 
 
 def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
-    """Beats side by side that are as dense, or each another way."""
+    """Random beats; groups of consecutive beats, of one or more, have a common density."""
     made = _Beats(design, generator)
     count = -(-PIECE // design.lanes)
     while True:
@@ -217,7 +217,7 @@ def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
 
 
 def _count_classes(lanes: int) -> list[range]:
-    """Numbers of values that a beat may have."""
+    """Classes of the number of values in a beat."""
     if lanes <= MAX_LANES:
         return [range(count, count + 1) for count in range(lanes + 1)]
     cuts = 0, 1, 2, lanes - 1, lanes, lanes + 1
@@ -225,10 +225,10 @@ def _count_classes(lanes: int) -> list[range]:
 
 
 class CompactorCoverage(Coverage):
-    """Beats by how many values they have, and by how many wait in a dense beat that is not out.
+    """Beats by their number of values, and by the number of values pending in a dense beat.
 
-    ``ends`` are texts by how many values are in their last beat of the input, ``rests`` in that of
-    the output.
+    ``ends`` counts texts by the number of values in their last input beat, ``rests`` by the number
+    in their last output beat.
     """
 
     column = "number of values before it"
@@ -265,7 +265,7 @@ class CompactorCoverage(Coverage):
         return np.count_nonzero(keep.reshape(len(keep), self.lanes), axis=1)
 
     def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
-        """Of each beat how many values it has."""
+        """The row of each beat, by its number of values."""
         counts = self._counts(items["i.keep"])
         return self.rows(counts), np.ones(len(counts), dtype=np.intp)
 
@@ -281,7 +281,7 @@ class CompactorCoverage(Coverage):
         return self.rows(counts), self._column_of_count.take(waiting)
 
     def _count_bits(self, items: Columns) -> None:
-        """Count values of which one bit is set."""
+        """Count values with exactly one bit set."""
         width = len(self._bits)
         values = items["i.data"].reshape(-1, -(-width // LARGEST_PART))
         is_part = values != 0
@@ -333,7 +333,7 @@ _BEAT = '{"values": %s, "last": %s}\n'
 
 
 def values_in_hex(text: str, design: Any) -> Piece:
-    """A text by its lanes, of which some may be empty, as beats."""
+    """Beats of a text that is given lane by lane; lanes may be empty."""
     words = hex_words(text)
     lanes = max(1, -(-len(words) // design.lanes)) * design.lanes
     data, keep = np.zeros(lanes, dtype=np.uint64), np.zeros(lanes, dtype=np.uint8)
@@ -371,7 +371,7 @@ class CompactorComponent(BeatComponent):
 
     @staticmethod
     def make(profile: Profile, *, width: int = 8, **options: Any) -> Compactor:
-        """A compactor, to which profiles are all the same."""
+        """A compactor; it does not depend on the profile."""
         return Compactor(shape=width, **options)
 
     def model(self, design: Any) -> CompactorModel:
@@ -394,7 +394,7 @@ class CompactorComponent(BeatComponent):
         return ""
 
     def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
-        """Bytes as values, if these are wide enough."""
+        """Bytes as values, which must be wide enough."""
         for piece in text:
             if not isinstance(piece, dict) and max(piece[0], default=0) >> design.width:
                 bits = plural(design.width, "bit")

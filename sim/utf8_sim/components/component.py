@@ -1,4 +1,4 @@
-"""What an entry of the registry has: all that is special about a component."""
+"""The registry of components, and the base class of its entries."""
 
 import os
 import re
@@ -30,52 +30,52 @@ OwnValues = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a timing diagram: its name, and what the box of an output shows."""
+    """A row of a timing diagram: its name, and the label of an output."""
 
     name: str
     label: Callable[[Levels], str]
 
 
 class Component(ABC):
-    """A component: its gateware, its golden model, its stimuli, and how people see all that.
+    """A component: its gateware, golden model, stimuli and display.
 
-    An author derives a class from this one, overrides what differs, and registers an instance. What
-    is abstract has no default. An input is an ``item``, an output a ``result``.
+    To add a component, derive a class, override the members that differ, and register an instance.
+    An input is an ``item``, an output a ``result``.
     """
 
-    #: That of the class of its gateware, in lower case.
+    #: Name of the class of its gateware, in lower case.
     name: str
 
-    #: Designs with more than one lane, if they are something else.
+    #: The entry for designs with more than one lane, if it is not this one.
     laned: "Component | None" = None
 
     # --- gateware -------------------------------------------------------------------------------
 
-    #: Makes a design of a profile, ``compact=True``, ``lanes=N`` and the component's own options.
+    #: Makes a design from a profile, ``compact=True``, ``lanes=N`` and the component's own options.
     make: Callable[..., Any]
 
-    #: The module of its ``PROPERTIES``: those of the pipelined variant (``False``), and of the
-    #: compact one (``True``). It is imported when something is proved.
+    #: The module with its ``PROPERTIES``: of the pipelined variant (``False``), and of the compact
+    #: variant (``True``). It is imported only for proofs.
     formal: str = ""
 
     # --- golden model ---------------------------------------------------------------------------
 
     @abstractmethod
     def model(self, design: Any) -> Transducer:
-        """The outputs of a design."""
+        """The golden model of a design's outputs."""
 
     @abstractmethod
     def timing(self, design: Any) -> Timing:
-        """The cycles in which they are at the pins."""
+        """The timing of a design: the cycles in which outputs are at the pins."""
 
-    #: Output pins that are compared only where another one is set, and that one. A pin with a part
+    #: Output pins that are compared only where another pin is set, and that pin. A pin with a part
     #: for each lane is compared in the lanes that are set.
     matters: ClassVar[Mapping[str, str]] = {}
 
     def mask_dont_cares(self, expected: Columns, actual: Columns) -> Columns:
-        """The levels of output pins that are expected; where they do not matter, the actual ones.
+        """The expected levels of output pins, with the actual levels for don't cares.
 
-        A pin that says where has a part for each lane; the other may have several.
+        The selecting pin has one part for each lane; the compared pin may have several.
         """
         columns = dict(expected)
         for name, where in self.matters.items():
@@ -87,13 +87,13 @@ class Component(ABC):
 
     @abstractmethod
     def campaign(self, design: Any, seed: int) -> list[Part]:
-        """The stimuli that `compare` tries."""
+        """The stimuli of `compare`."""
 
-    #: Counts what an engine's runs have exercised.
+    #: Counts the coverage of an engine's runs.
     coverage: Callable[[Any], Coverage]
 
     def hostile(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
-        """Random inputs without end."""
+        """Endless random inputs."""
         return any_inputs(design, generator)
 
     def bits_per_lane(self, own: OwnValues) -> int:
@@ -101,16 +101,16 @@ class Component(ABC):
         return 8
 
     def pack(self, pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
-        """Inputs of some texts: by default, one value in each."""
+        """The inputs for pieces of texts: by default, one value in each."""
         return one_by_one(pieces, interface)
 
     @property
     def value(self) -> str:
-        """What a value of a text is."""
+        """The name of a value of a text."""
         return self.item
 
     def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
-        """The values of texts that some inputs have, and how many each of them has."""
+        """The values of texts in some inputs, and the number of values in each input."""
         first = next(iter(items.values()))
         return first, np.ones(len(first), dtype=np.intp)
 
@@ -121,13 +121,13 @@ class Component(ABC):
 
     @abstractmethod
     def show_item(self, item: Levels, /) -> str:
-        """An input, for people."""
+        """Show an input."""
 
     @abstractmethod
     def show_result(self, result: Levels, /) -> str:
-        """An output, for people."""
+        """Show an output."""
 
-    #: An output in a waveform, if that is more than its fields.
+    #: Text of an output in a waveform, in addition to its fields, if any.
     text: Callable[[Levels], str] | None = None
 
     @property
@@ -135,20 +135,20 @@ class Component(ABC):
         """The rows of a timing diagram for outputs."""
         return (Row("o.data", self.show_result),)
 
-    #: Pins of one bit, the rows below.
+    #: Pins of one bit, for the rows below these.
     levels: tuple[str, ...] = ("o.last",)
 
     # --- reports --------------------------------------------------------------------------------
 
-    #: Summarises a run, and writes its outputs as lines of JSON if there is a file.
+    #: Summarises a run, and writes its outputs as lines of JSON to a file, if any.
     report: Callable[[TextIO | None], Report] = Report
 
     def coverage_lines(self, coverage: Any) -> Iterable[Text]:
-        """What a comparison exercised besides what is counted for every component."""
+        """Coverage of a comparison in addition to the coverage of every component."""
         return ()
 
     def opinion(self, values: np.ndarray, design: Any) -> str:
-        """What CPython says of the values of a text, as a third opinion; nothing if it has none."""
+        """CPython's result for the values of a text, as a third opinion; empty if it has none."""
         text = values.astype(np.uint8).tobytes()
         try:
             return ascii(text.decode())
@@ -158,29 +158,30 @@ class Component(ABC):
 
     # --- command line ---------------------------------------------------------------------------
 
-    #: The options that not every component has. Those of this project are declared apart, in
-    #: :mod:`utf8_sim.command_line`.
+    #: The options that not every component has. For this project's components, they are declared
+    #: in :mod:`utf8_sim.command_line`.
     command_line: CommandLine = CommandLine()
 
-    #: Values of its own options, a design for each, that are tried where all designs are.
+    #: Values of its own options, a design for each, that are tried when all designs are tried.
     tried: tuple[OwnValues, ...] = ({},)
 
-    #: Values of these, a design for each, that are proved with few lanes where all are proved.
+    #: Values of its own options, a design for each with few lanes, that are proved when all designs
+    #: are proved.
     proved_small: tuple[OwnValues, ...] = ()
 
     def idle_options(self, own: OwnValues) -> frozenset[str]:
-        """The options that have no effect if its own have some values."""
+        """The options that have no effect with these values of its own options."""
         return frozenset()
 
-    #: The option of ``simulate`` that takes its inputs as hexadecimal numbers.
+    #: The option of ``simulate`` for inputs as hexadecimal numbers.
     list_option: str = "--hex"
 
     def encode(self, text: str, design: Any) -> bytes:
-        """The bytes of a text that is typed."""
+        """The bytes of a text from the command line."""
         return os.fsencode(text)
 
     def from_hex(self, text: str, design: Any) -> Piece:
-        """The text that ``--hex`` means."""
+        """The text that is given with ``--hex``."""
         try:
             return b"".join(map(bytes.fromhex, hex_words(text))), True
         except ValueError:
@@ -195,24 +196,24 @@ class Component(ABC):
     # --- header of the Verilog ------------------------------------------------------------------
 
     def ports(self, design: Any) -> str:
-        """What is at a design's ports; lines of a comment."""
+        """Description of a design's ports, as lines of a comment."""
         return "//"
 
     def promises(self, timing: Timing) -> str:
-        """Throughput and latency; lines of a comment."""
+        """Throughput and latency, as lines of a comment."""
         return "//"
 
     # --- live page ------------------------------------------------------------------------------
 
-    #: The designs that the live page shows: by their names there, how they are made.
+    #: The designs on the live page: their options, by their names there.
     live: ClassVar[Mapping[str, OwnValues]] = {}
 
-    #: True if the page shows them with other rules than those of Unicode, too.
+    #: True if the page may also have these designs with rules other than Unicode's.
     has_live_rules: bool = True
 
 
 def hex_words(text: str) -> list[str]:
-    """The words of hexadecimal text; commas separate them too, and 0x and \\x may precede them."""
+    """The words of hexadecimal text; commas also separate them, and 0x and \\x may precede them."""
     return re.sub(r"\\x(?=[0-9A-Fa-f])|,|\b0[xX](?=[0-9A-Fa-f])", " ", text).split()
 
 
@@ -221,11 +222,11 @@ COMPONENTS: dict[str, Component] = {}
 
 
 def register(component: Component) -> Component:
-    """Add a component. Worker processes import its module, which has to register it there, too.
+    """Add a component. Its module must call this on import, because worker processes import it.
 
-    It is a `TypeError` if it lacks a member without a default. It is a `ValueError` if there is one
-    of this name already, if the name cannot be that of its class in lower case, or if an option of
-    its own is also another component's, with another meaning.
+    Raises `TypeError` if the component lacks a member without a default. Raises `ValueError` if the
+    name is taken, if it cannot be the name of a class in lower case, or if one of its own options
+    has another meaning in another component.
     """
     for member in ("name", "make", "coverage"):
         if not hasattr(component, member):
@@ -250,10 +251,10 @@ def register(component: Component) -> Component:
 
 
 def component_of(design: Any) -> Component:
-    """The entry of a design, by the name of its class or of one that it is derived from.
+    """The entry of a design, by the name of its class or of a base class.
 
-    What takes a component's place without being derived from it has its name in ``component_name``.
-    If there is none, that is a `LookupError`.
+    A class that replaces a component without being derived from it has the component's name in
+    ``component_name``. Raises `LookupError` if no component is found.
     """
     classes = [base.__name__.lower() for base in type(design).__mro__]
     for name in (getattr(design, "component_name", None), *classes):

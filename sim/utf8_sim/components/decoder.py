@@ -1,4 +1,4 @@
-"""The decoder's entry: its golden model, its campaign, its coverage, how it is shown."""
+"""The decoder's entry: golden model, campaign, coverage and display."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -65,9 +65,9 @@ def decoder_campaign(design: Any, seed: int) -> list[Part]:
 
 
 class DecoderCoverage(Coverage):
-    """Bytes by class and by the state in which they meet the machine; tokens by kind and length.
+    """Bytes by class and by the state in which the state machine receives them.
 
-    ``tokens`` counts those of a kind (row) and a length (column).
+    ``tokens`` counts tokens by kind (row) and length (column).
     """
 
     column = "state"
@@ -121,7 +121,7 @@ PORTS = f"""\
 
 
 class DecoderComponent(Component):
-    """The byte decoder; with lanes it is another one."""
+    """The byte decoder. `laned` is the entry of the decoder with lanes."""
 
     name = "decoder"
     laned = WIDE_DECODER
@@ -143,7 +143,7 @@ class DecoderComponent(Component):
 
     @staticmethod
     def make(profile: Profile = UNICODE, *, compact: bool = False, lanes: int = 1) -> Any:
-        """The decoder of that class."""
+        """The decoder with these options."""
         if lanes > 1:
             if compact:
                 raise ValueError(f"a compact decoder has one lane, not {lanes}")

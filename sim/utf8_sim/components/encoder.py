@@ -1,4 +1,4 @@
-"""The encoder's entry: its golden model, its campaign, its coverage, how it is shown."""
+"""The encoder's entry: golden model, campaign, coverage and display."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,14 +27,14 @@ from .report import BOOLEANS, LENGTHS, Beginning, Places, Report, json_lines
 RANDOM_VALUES = 1024
 
 LOW_HALVES = 0, 1, 0xD800, 0xDFFF, 0xFDD0, 0xFFFE, 0xFFFF
-"""What the 16 low bits of a value are in each plane."""
+"""The 16 low bits of the values that are tried in each plane."""
 
 PIPELINED = Serial(before=3, after=2)
 COMPACT = Compact(spare=0, starts_late=True)
 
 
 def value_classes(profile: Profile) -> list[range]:
-    """All values an encoder may be offered, cut where what it makes of them changes."""
+    """All values of an encoder's input, divided into classes of equal treatment."""
     cuts = {form_maximum(length) + 1 for length in range(1, profile.longest_form)}
     cuts |= {0, profile.highest + 1, 1 << profile.utf32_width}
     if not profile.accept_surrogates:
@@ -45,7 +45,7 @@ def value_classes(profile: Profile) -> list[range]:
 
 
 def planes(profile: Profile) -> list[int]:
-    """The planes 0 to 16, those with one bit, and the highest, as far as the input has them."""
+    """The planes 0 to 16, each plane with one bit set, and the highest, if the input has them."""
     width = profile.utf32_width - 16
     chosen = {*range(17), *(1 << bit for bit in range(width)), profile.highest >> 16}
     return sorted(plane for plane in chosen if plane < 1 << width)
@@ -91,7 +91,7 @@ def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
 
 
 class ValueCoverage(Coverage):
-    """Also values with a single bit, and in each plane those with some low halves."""
+    """Also values with a single bit set, and the `LOW_HALVES` in each of the `planes`."""
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine, value_classes(engine.profile))
@@ -120,7 +120,7 @@ class ValueCoverage(Coverage):
 
 
 def show_byte(byte: Levels) -> str:
-    """A byte, and whether it belongs to an error."""
+    """Show a byte, marked if it belongs to an error."""
     return f"{byte['o.data']:02X}" + (" error" if byte["o.error"] else "")
 
 
@@ -163,11 +163,11 @@ _BYTE = '{"offset": %d, "byte": %d, "error": %s, "last": %s}\n'
 
 ANYTHING = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
 INPUTS = {32: replace(ANYTHING, longest_form=7, highest=0xFFFF_FFFF), 64: ANYTHING}
-"""How a text is read, by the width of the input: all that fits may be offered to an encoder."""
+"""Profile for decoding a text for an encoder, by input width: it accepts every value that fits."""
 
 
 def encoded_by_cpython(values: np.ndarray) -> str:
-    """What CPython's encoder makes of code points."""
+    """The bytes that CPython's encoder produces for code points."""
     shown = []
     for value in values.tolist():
         try:
@@ -207,7 +207,7 @@ class EncoderComponent(Component):
 
     @staticmethod
     def make(profile: Profile = UNICODE, *, compact: bool = False) -> Any:
-        """The encoder of that class."""
+        """The encoder with these options."""
         return CompactEncoder(profile) if compact else Encoder(profile)
 
     def model(self, design: Any) -> EncoderModel:

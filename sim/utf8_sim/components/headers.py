@@ -1,4 +1,4 @@
-"""What the headers of several components' Verilog say."""
+"""Text that the Verilog headers of several components share."""
 
 from utf8_hdl import ErrorKind
 
@@ -9,7 +9,7 @@ KINDS = "\n".join(f"//                  {kind.value} {kind.label}" for kind in E
 THROUGHPUT = """\
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it."""
-"""Of all components with lanes."""
+"""Throughput of all components with lanes."""
 
 BEATS = """\
 // s_axis_*         beats in, AXI4-Stream. A text begins in a new beat; tlast marks its last one.
@@ -18,7 +18,7 @@ BEATS = """\
 
 
 def beat_promises(timing: Timing) -> str:
-    """Throughput and latency of what takes beats, as a comment."""
+    """Throughput and latency of a component with lanes, as a comment."""
     return f"""\
 {THROUGHPUT}
 // Latency: what is known of a beat is at the output {timing.latency} cycles after the beat was \

@@ -1,4 +1,4 @@
-"""The report of a run: a summary for people, and lines of JSON."""
+"""The report of a run: a summary, and lines of JSON."""
 
 import json
 from typing import TextIO
@@ -12,47 +12,47 @@ from ..tools.words import plural
 from ..trace import Columns, Trace
 
 FIRST_ERRORS = 5
-"""How many offsets a summary gives for each kind of error."""
+"""Offsets that a summary lists for each kind of error."""
 
 PREVIEW = 60
-"""How many characters of a text a summary shows."""
+"""Characters of a text that a summary shows."""
 
 LENGTHS = 16
-"""More than any character has bytes."""
+"""Number of counters by length in bytes: more than the bytes of any character."""
 
 KEEP = "i.keep"
-"""The pins that say, where inputs are beats, which bytes there are."""
+"""The pin that marks the valid bytes, if inputs are beats."""
 
 BOOLEANS = np.array(["false", "true"], dtype=object)
 LABELS = np.array([*(json.dumps(kind.label) for kind in ErrorKind), "null"], dtype=object)
-"""The kinds of errors in JSON, and that there is none."""
+"""The kinds of errors in JSON, and null for no error."""
 
 
 def json_lines(form: str, *columns: np.ndarray) -> str:
-    """A line for each row of some columns."""
+    """A line of the format ``form`` for each row of the columns."""
     return "".join(map(form.__mod__, zip(*map(np.ndarray.tolist, columns), strict=True)))
 
 
 def bytes_of(taken: Columns) -> np.ndarray:
-    """The bytes of some outputs: of beats those that are there."""
+    """The bytes of some outputs; of beats, the valid bytes."""
     data = taken["o.data"]
     return data[taken["o.keep"] != 0] if "o.keep" in taken else data
 
 
 def active_cycles(trace: Trace) -> int:
-    """How many cycles pass until nothing is offered on either side any more."""
+    """The number of cycles until nothing is offered on either side any more."""
     active = np.flatnonzero(trace["i.valid"] | trace["o.valid"])
     return int(active[-1]) + 1 if active.size else 0
 
 
 def count_accepted(trace: Trace) -> int:
-    """How many values were accepted: of beats those that are there."""
+    """The number of values accepted; of beats, the valid values."""
     accepted = trace.is_accepted
     return int(np.count_nonzero(trace[KEEP][accepted] if KEEP in trace.columns else accepted))
 
 
 class Beginning:
-    """Bytes, in hexadecimal; of many the first ones."""
+    """The first bytes in hexadecimal, and the number of all bytes."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -68,14 +68,14 @@ class Beginning:
 
 
 class Sizes:
-    """How many values each text has, of texts that come in parts."""
+    """The number of values of each text, for texts that come in parts."""
 
     def __init__(self) -> None:
         self._begun = 0
-        """Values of a text that has not ended."""
+        """Values of the text that has not ended."""
 
     def ended(self, keep: np.ndarray, lasts: np.ndarray) -> np.ndarray:
-        """Those of the texts that end in some beats."""
+        """The sizes of the texts that end in these beats."""
         ends = self._begun + np.cumsum(count_lanes(keep), dtype=np.int64)
         sizes = np.diff(ends[lasts != 0], prepend=0)
         self._begun = int(ends[-1] - sizes.sum()) if len(ends) else self._begun
@@ -83,12 +83,12 @@ class Sizes:
 
 
 def count_lanes(keep: np.ndarray) -> np.ndarray:
-    """In how many lanes of each beat there is a value."""
+    """The number of values in each beat."""
     return keep if keep.ndim == 1 else keep.sum(axis=1)
 
 
 class Places:
-    """How many places there are, and the first ones, each as its numbers are shown."""
+    """The number of positions, and the first positions, in the format ``form``."""
 
     def __init__(self, form: str = "%d") -> None:
         self.count = 0
@@ -105,23 +105,23 @@ class Places:
 
 
 class ErrorPlaces:
-    """Errors by kind: how many there are, and where the first ones are."""
+    """Errors by kind: their number, and the positions of the first errors."""
 
     def __init__(self, form: str = "%d") -> None:
         self._by_kind = {kind: Places(form) for kind in ErrorKind}
 
     @property
     def count(self) -> int:
-        """All of them."""
+        """The number of all errors."""
         return sum(places.count for places in self._by_kind.values())
 
     def add(self, kinds: np.ndarray, *numbers: np.ndarray) -> None:
-        """Add errors of some kinds, each with the numbers that show where it is."""
+        """Add errors with their kinds and the numbers of their positions."""
         for kind, places in self._by_kind.items():
             places.add(*(each[kinds == kind.value] for each in numbers))
 
     def lines(self) -> list[Text]:
-        """A line for each kind that there is."""
+        """A line for each kind that occurred."""
         return [
             Text(f"  {kind.label:<24}{places.count:>6}  at byte {places}", style="red")
             for kind, places in self._by_kind.items()
@@ -130,29 +130,29 @@ class ErrorPlaces:
 
 
 def labels_or_null(is_error: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """The kinds of errors in JSON, and null where there is none."""
+    """The kinds of errors in JSON, and null without an error."""
     return LABELS.take(np.where(is_error, kinds, len(ErrorKind)))
 
 
 def offsets_or_null(is_error: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """The offsets of errors in JSON, and null where there is none."""
+    """The offsets of errors in JSON, and null without an error."""
     return np.where(is_error, offsets.astype(object), "null")
 
 
 class Report:
-    """The hardware's output: written as lines of JSON to a file, if any, and counted."""
+    """Counts the hardware's outputs, and writes them as lines of JSON to a file, if any."""
 
     def __init__(self, file: TextIO | None) -> None:
-        #: Bytes or code points that were accepted; in so many beats, if it takes beats.
+        #: Bytes or code points that were accepted; and the number of beats, if inputs are beats.
         self.inputs = self._beats = 0
         self._file = file
-        #: Cycles until nothing is offered any more; all.
+        #: Cycles until nothing is offered any more; all cycles.
         self._cycles = self._seen = 0
         #: Characters, by their length in bytes.
         self._lengths = np.zeros(LENGTHS, dtype=np.int64)
 
     def add(self, trace: Trace) -> None:
-        """Take in the next cycles of a trace."""
+        """Process the next cycles of a trace."""
         if KEEP in trace.columns:
             self._beats += int(np.count_nonzero(trace.is_accepted))
         self.inputs += count_accepted(trace)
@@ -170,7 +170,7 @@ class Report:
             self._file.writelines(f"{json.dumps(row)}\n" for row in rows_by_name)
 
     def lines(self) -> list[Text]:
-        """The summary, one fact a line."""
+        """The lines of the summary."""
         return [self._accepted(), self._pace(self.inputs)]
 
     def _pace(self, count: int) -> Text:

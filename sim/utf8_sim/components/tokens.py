@@ -1,4 +1,4 @@
-"""What decoders report: tokens, as lines of JSON and as a summary; and how many there were."""
+"""The report of decoders: tokens as lines of JSON, and a summary; and counts of tokens."""
 
 from typing import Any, TextIO
 
@@ -13,7 +13,7 @@ from .report import LENGTHS, PREVIEW, ErrorPlaces, Report, json_lines, labels_or
 
 
 class TokenReport(Report):
-    """Tokens, numbered by the first byte that they cover."""
+    """Tokens, each with the offset of the first byte that it covers."""
 
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
@@ -51,7 +51,7 @@ _TOKEN = '{"offset": %d, "length": %d, "code_point": %d, "error": %s}\n'
 
 
 def token_counts(coverage: Any) -> list[Text]:
-    """How many tokens of each kind and length there were."""
+    """The number of tokens of each kind and length."""
     lengths = range(1, coverage.engine.profile.longest_form + 1)
     width = max(8, len(str(coverage.tokens.max())) + 2)
     lines = [

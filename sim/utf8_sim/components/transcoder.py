@@ -1,4 +1,4 @@
-"""The transcoder's entry: its golden model, its campaign, its coverage, how it is shown."""
+"""The transcoder's entry: golden model, campaign, coverage and display."""
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
@@ -61,10 +61,10 @@ TIMING = Packing(stages=20, counted=16, waits=True)
 HOSTILE_UNITS = 2048
 
 OUT_BEATS = Bins((1, 2, 4, 8, 16, 32, 64, 128))
-"""Beats of a text of the output, as coverage counts them."""
+"""Bins of coverage for the number of beats of an output text."""
 
 SWAPPED = {UTF_16: 0xFFFE, UTF_32: 0xFFFE_0000}
-"""A byte order mark in the other byte order, as a unit, by the bytes of one."""
+"""A byte order mark in the other byte order, as a unit, by the bytes of a unit."""
 
 
 class Units:
@@ -76,11 +76,11 @@ class Units:
         self.order: Literal["little", "big"] = "big" if design.source in BIG_ENDIAN else "little"
 
     def unit(self, value: int) -> bytes:
-        """A unit, which may be anything."""
+        """A unit of any value."""
         return value.to_bytes(self.size, self.order)
 
     def text(self, value: int) -> bytes:
-        """The units of a value, which need be no character."""
+        """The units of a value, which need not be a character."""
         if self.size == UTF_8:
             return encode_as(value)
         if self.size == UTF_32 or value < FIRST_OF_PAIRS:
@@ -95,7 +95,7 @@ class Units:
         return alone_in_order(int.from_bytes(unit, self.order) for unit in units)
 
     def cut(self, values: Any, ends: Any, generator: np.random.Generator) -> Piece:
-        """The bytes of some units; of some of the texts the last unit is not whole."""
+        """The bytes of some units; in some of the texts, the last unit is incomplete."""
         size = self.size
         data = values.astype(f"{'<' if self.order == 'little' else '>'}u{size}").view(np.uint8)
         (last,) = np.nonzero(ends)
@@ -133,7 +133,7 @@ class Units:
 
     @property
     def toggled(self) -> list[bytes]:
-        """Values with each of their bits inverted; also those that are too high."""
+        """Values with each of their bits inverted; in UTF-32 also values that are too high."""
         values = {*toggled_values(self.profile)}
         if self.size == UTF_32:
             values |= {0x41 | 1 << bit for bit in range(7, 32)}
@@ -141,12 +141,12 @@ class Units:
 
     @property
     def pairs(self) -> bool:
-        """Whether the profile has code points above U+FFFF."""
+        """True if the profile has code points above U+FFFF."""
         return self.profile.highest >= FIRST_OF_PAIRS
 
     @property
     def errors(self) -> list[bytes]:
-        """Units that are errors, also side by side; in UTF-16 there may be none."""
+        """Units that are errors, also when repeated; UTF-16 may have none."""
         if self.size == UTF_8:
             return [b"\xe1", b"\xff"]
         values = [HIGH[0], LOW[0]] * (not self.profile.accept_surrogates)
@@ -156,7 +156,7 @@ class Units:
 
     @property
     def kinds(self) -> set[ErrorKind]:
-        """The kinds of errors that there are."""
+        """The kinds of errors that can occur."""
         if self.size == UTF_8:
             return error_kinds(self.profile)
         is_there = {
@@ -169,13 +169,16 @@ class Units:
 
     @property
     def starts(self) -> list[bytes]:
-        """What can be unfinished before a unit: in UTF-16 a high surrogate; first, nothing."""
+        """Unfinished sequences before a unit: first, none; in UTF-16 also high surrogates."""
         high = [HIGH[0], HIGH[-1]] if self.size == UTF_16 else []
         return [b"", *map(self.unit, high)]
 
 
 def campaign(design: Any, seed: int) -> list[Part]:
-    """Of UTF-8 what components with lanes have; of others the like; and what comes out."""
+    """Texts as for all components with lanes, or their equivalents in UTF-16 and UTF-32.
+
+    Also lengths of the output, byte order marks, and reports of errors.
+    """
     units = Units(design)
     pieces: dict[str, Iterable[Piece]] = {
         "output of every length up to three beats": _every_output(design, units),
@@ -193,7 +196,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
 
 
 def _reports(design: Any, units: Units) -> list[Part]:
-    """Texts with a first error at some offset, and texts with some number of errors."""
+    """Texts with a first error at various offsets, and texts with various numbers of errors."""
     letter = units.unit(0x41)
     characters = b"".join(map(units.text, (0x7F, 0x80, 0x800, FIRST_OF_PAIRS)[: 3 + units.pairs]))
     wrong = b"\xff" + letter if units.size == UTF_8 else letter[:1]
@@ -201,7 +204,7 @@ def _reports(design: Any, units: Units) -> list[Part]:
     def many(bits: Iterable[int], around: Iterable[int]) -> Iterator[Piece]:
         for bit, more, error in product(bits, around, units.errors):
             yield error * ((1 << bit) + more), True
-            yield letter + error, True  # shows a number that is not cleared
+            yield letter + error, True  # reveals a count that is not cleared
 
     far = range(CLOSE_BITS + 1, far_bits(design) - units.size.bit_length() + 2)
     return [
@@ -212,7 +215,7 @@ def _reports(design: Any, units: Units) -> list[Part]:
 
 
 def _unit_texts(design: Any, units: Units, seed: int) -> dict[str, Iterable[Piece]]:
-    """Boundaries in every place, alone and together, and what is unfinished at ends of texts."""
+    """Boundaries at every unit index, alone and joined; unfinished sequences at ends of texts."""
     letter = units.unit(0x41)
     place = InLanes(design.lanes, letter)
     boundaries, edges, starts = units.boundaries, units.edges, units.starts
@@ -273,7 +276,7 @@ def _hostile(units: Units, seed: int) -> list[bytes]:
 def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     """Texts of characters, of units of random classes, of boundaries, of any units; cut anywhere.
 
-    Many of them begin with a byte order mark, or are nothing else.
+    Many begin with a byte order mark, or consist of it.
     """
     units = Units(design)
     if units.size == UTF_8:
@@ -296,7 +299,7 @@ def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
 
 
 def _every_length(design: Any, units: Units) -> Iterator[Piece]:
-    """Bytes of letters and pairs, cut anywhere; if they fill a beat, also with an empty one."""
+    """Letters and pairs, cut anywhere; after a full last beat also with an empty beat."""
     letter = units.unit(0x41)
     many = 3 * design.lanes
     for length, others in product(range(many + 1), range(2)):
@@ -308,7 +311,7 @@ def _every_length(design: Any, units: Units) -> Iterator[Piece]:
 
 
 def _holes(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[Piece]:
-    """As with other broken rules, but that all bytes of a unit are kept or none is."""
+    """As :func:`.broken_rules`, but of each unit either all bytes are kept or none."""
     size = len(good[0])
     for piece in broken_rules(design, text, good, seed + 1):
         if isinstance(piece, dict):
@@ -320,7 +323,7 @@ def _holes(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[P
 
 
 def _every_output(design: Any, units: Units) -> Iterator[Piece]:
-    """Texts of which the output is so long: letters, and behind them what is longer."""
+    """Texts for every length of the output: letters, also followed by a longer character."""
     most = 3 * design.out_lanes // UNIT_BYTES[design.target]
     letter = units.unit(0x41)
     values = [value for value in (0xE9, 0x20AC, 0x1F600) if value <= design.profile.highest]
@@ -334,7 +337,7 @@ def _every_output(design: Any, units: Units) -> Iterator[Piece]:
 
 
 def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
-    """At the beginning of texts, alone, twice, cut, in the other order, and elsewhere.
+    """Marks at the beginning of texts, alone, twice, cut, in the other order, and elsewhere.
 
     For later beats see `_mark_in_every_beat`.
     """
@@ -358,7 +361,7 @@ def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
 def _mark_in_every_beat(design: Any, units: Units) -> Iterator[Piece]:
     """A byte order mark at the beginning of each beat of a long text.
 
-    In some of them a counter of beats is as it was in the first.
+    In some of the beats, a counter of beats has the same value as in the first beat.
     """
     mark, letter = units.text(BOM), units.unit(0x41)
     size = -(-len(mark) // design.lanes) * design.lanes
@@ -368,7 +371,7 @@ def _mark_in_every_beat(design: Any, units: Units) -> Iterator[Piece]:
 
 
 def _mark_behind(design: Any, mark: bytes, hole: int) -> Iterator[Piece]:
-    """A byte order mark with lanes before it, or one in it, that have no byte."""
+    """A byte order mark with empty lanes before it, or with an empty lane in it."""
     lanes = design.lanes
     for before in range(2):
         data = np.zeros(-(-(len(mark) + hole + 1) // lanes) * lanes, dtype=np.uint8)
@@ -383,10 +386,10 @@ def _mark_behind(design: Any, mark: bytes, hole: int) -> Iterator[Piece]:
 
 
 class TranscoderCoverage(BeatCoverage):
-    """Units by class and place, bytes by lane if they are units.
+    """Units by class and by index in the beat; in UTF-8, bytes by class and by lane.
 
-    Also texts: ``errors`` counts those without an error and those with one, ``rests`` those with so
-    many units in their last beat of the output. ``written`` counts units of the output by class.
+    ``errors`` counts texts without and with an error, ``rests`` texts by the number of units in
+    their last output beat, ``written`` units of the output by class.
     """
 
     def __init__(self, engine: Any) -> None:
@@ -476,7 +479,7 @@ class TranscoderCoverage(BeatCoverage):
 
 
 def _units(data: np.ndarray, keep: np.ndarray, unit: str) -> tuple[np.ndarray, np.ndarray]:
-    """Units by beat and place, as numpy's type ``unit``, and where all of their bytes are kept."""
+    """Units by beat and index, as numpy's type ``unit``, and a mask of the complete units."""
     size = np.dtype(unit).itemsize
     shape = len(data), data.shape[1] // size
     units = np.ascontiguousarray(data).ravel().view(unit)
@@ -484,7 +487,7 @@ def _units(data: np.ndarray, keep: np.ndarray, unit: str) -> tuple[np.ndarray, n
 
 
 def _written(size: int, profile: Profile) -> list[range]:
-    """The units of so many bytes that are ever written, cut where their meaning changes."""
+    """The units of ``size`` bytes that can be written, cut where their meaning changes."""
     highest = profile.highest
     if size == UTF_8:
         classes = [range(0x80), range(0x80, 0xC0), range(0xC2, 0xE0), range(0xE0, 0xF0)]
@@ -496,7 +499,7 @@ def _written(size: int, profile: Profile) -> list[range]:
 
 
 def show_text(beat: Levels) -> str:
-    """The bytes of an output, and what is said of its text."""
+    """Show the bytes of an output, and the report of its text."""
     shown = show_beat(beat, "o") + " error" * beat["o.error"]
     if beat["o.error"] and "o.count" in beat:
         shown += f": {verdict(beat)}, {plural(beat['o.count'], 'error')}"

@@ -1,4 +1,4 @@
-"""The transcoder's report, how a text for it is typed, and the header of its Verilog."""
+"""The transcoder's report, encoding of texts from the command line, and Verilog header."""
 
 import os
 from typing import Any, TextIO
@@ -29,17 +29,17 @@ from .report import (
 
 
 class TranscoderReport(Report):
-    """Texts, numbered from the first: their bytes before and after, and whether one was wrong."""
+    """Texts, numbered from the first: their bytes at input and output, and their errors."""
 
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._texts = self._beats_out = 0
         self._sizes, self._sizes_out = Sizes(), Sizes()
         self._lengths_in = np.zeros(0, dtype=np.int64)
-        """Of the texts that have ended at the input and not yet at the output."""
+        """Lengths of the texts that have ended at the input and not yet at the output."""
         self._bytes = Beginning()
         self._wrong = Places()
-        #: The number of errors, and the first ones by their kinds; of a transcoder that reports it.
+        #: The number of errors, and first errors by kind, if the transcoder reports errors.
         self._errors = 0
         self._first = ErrorPlaces("%d of text %d")
 
@@ -54,7 +54,7 @@ class TranscoderReport(Report):
         sizes, errors = self._sizes_out.ended(taken["o.keep"], is_last), taken["o.error"][is_last]
         lengths, self._lengths_in = np.split(self._lengths_in, [len(sizes)])
         if self._file:
-            ended = slice(len(lengths))  # a design that is wrong may end more texts than there are
+            ended = slice(len(lengths))  # a faulty design may end more texts than were accepted
             texts = {name: column[is_last][ended] for name, column in taken.items()}
             self._file.write(_lines_of(texts, lengths, sizes[ended]))
         wrong = self._texts + np.flatnonzero(errors)
@@ -108,7 +108,7 @@ def encode(text: str, design: Any) -> bytes:
 
 
 def ports(design: Any) -> str:
-    """What is at the ports."""
+    """Description of the ports, as a comment."""
     source, target = (scheme.value.upper() for scheme in (design.source, design.target))
     mark = " A U+FEFF at its beginning is left out." if design.strip_bom else ""
     return f"""\
@@ -125,7 +125,7 @@ def ports(design: Any) -> str:
 
 
 def _user(design: Any) -> str:
-    """What is in ``tuser``."""
+    """Description of ``tuser``, as a comment."""
     if not design.errors:
         return """\
 //   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed"""
@@ -151,7 +151,7 @@ was taken, any
 
 
 def transcoded_by_cpython(values: np.ndarray, design: Any) -> str:
-    """What CPython's codecs make of bytes."""
+    """The bytes that CPython's codecs produce, in hexadecimal."""
     text = values.astype(np.uint8).tobytes().decode(design.source.value, "replace")
     if design.strip_bom:
         text = text.removeprefix("\ufeff")

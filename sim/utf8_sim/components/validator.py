@@ -1,4 +1,4 @@
-"""The validator's entry: its golden model, its campaign, its coverage, how it is shown."""
+"""The validator's entry: golden model, campaign, coverage and display."""
 
 from typing import Any, ClassVar, TextIO
 
@@ -43,14 +43,14 @@ TIMING = Credit(stages=12)
 
 
 def validator_campaign(design: Any, seed: int) -> list[Part]:
-    """What all components with lanes have, and texts that are right up to a far offset."""
+    """The campaign of components with lanes, and texts with a first error near or far."""
     longest = design.profile.longest_form
     characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
     return [*campaign(design, seed), *first_errors(design, characters, b"A", b"\xffA")]
 
 
 class VerdictCoverage(BeatCoverage):
-    """Also texts: in ``verdicts`` by kind, those with an error by its lane in ``wrong``."""
+    """Also texts: in ``verdicts`` by kind, in ``wrong`` by the lane of the first error."""
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
@@ -96,7 +96,7 @@ class VerdictCoverage(BeatCoverage):
 
 
 class ValidatorReport(Report):
-    """Verdicts about texts, which are numbered from the first."""
+    """Verdicts on texts, which are numbered from the first."""
 
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
@@ -132,7 +132,7 @@ _VERDICT = '{"length": %d, "valid": %s, "error": %s, "error_offset": %s}\n'
 
 
 def verdict_counts(coverage: VerdictCoverage) -> list[Text]:
-    """How many texts were well-formed, and how many had a first error of each kind."""
+    """The number of well-formed texts, and of texts with a first error of each kind."""
     return [
         Text("verdicts", style="bold"),
         *(

@@ -1,4 +1,4 @@
-"""The entry of the decoder with lanes, which is not registered but part of the decoder's."""
+"""The entry of the decoder with lanes: part of the decoder's entry, not registered itself."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ class SlotsCoverage(BeatCoverage):
 
 
 class SlotsReport(TokenReport):
-    """The tokens of all slots that have one."""
+    """The tokens of all slots with a token."""
 
     def _count(self, slots: Columns) -> None:
         has_token = slots["o.length"] != 0

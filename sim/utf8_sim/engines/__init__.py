@@ -1,1 +1,1 @@
-"""What simulates a design."""
+"""Simulation engines."""

@@ -1,4 +1,4 @@
-"""The engine that is Amaranth's own simulator."""
+"""The engine with Amaranth's own simulator."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ class AmaranthEngine(Engine):
 
 
 class _Simulated:
-    """A design in Amaranth's simulator, which takes ten times as long to make as a short run."""
+    """A design in Amaranth's simulator. It is reused: creating it is as slow as ten short runs."""
 
     def __init__(self, engine: Engine) -> None:
         self._interface, self._timing = engine.interface, engine.timing
@@ -49,9 +49,9 @@ class _Simulated:
         self._signals = {name: Value.cast(signal) for name, signal in signals.items()}
         self._simulator = Simulator(top)
         self._simulator.add_clock(10e-9)
-        # A process, not a test bench: its pins change together, and settle once a cycle.
+        # A process, not a test bench: the pins change together, and settle once per cycle.
         self._simulator.add_process(self._drive)
-        self._simulator.advance()  # the process waits for a window
+        self._simulator.advance()  # until the process waits for a window
 
     def reset(self) -> None:
         """Go back to the first cycle."""
@@ -66,7 +66,7 @@ class _Simulated:
         sides = plan.gaps, plan.stalls, plan.resets, plan.idle_rows
         self._sides = zip(*(side.tolist() for side in sides), strict=True)
         self._cycles: list[tuple[Any, ...]] = []
-        # Slow as it is, it does not simulate what is beyond the end of a short run.
+        # Cycles after the end of a short run are not simulated: this simulator is slow.
         while len(self._cycles) < len(plan.gaps) and not self._ending.over:
             self._simulator.advance()
         return self._trace()
@@ -83,7 +83,7 @@ class _Simulated:
         offered = False
         self._ending = EndDetector(self._timing)
         while True:
-            await ctx.delay(1e-9)  # until there is another window
+            await ctx.delay(1e-9)  # until the next window
             payload, exact = next(self._payloads, None), self._plan.exact
             for gap, stall, reset, row in self._sides:
                 offered = payload is not None and (offered or not gap)
@@ -110,6 +110,6 @@ class _Simulated:
         columns = {}
         columns[RESET] = np.array(levels[RESET], dtype=np.uint8)
         for pin in self._interface.pins:
-            name = pin.name if pin.name in levels else pin.name[0]  # the payload it is a field of
+            name = pin.name if pin.name in levels else pin.name[0]  # the payload of the field
             columns[pin.name] = pin.of_integers(levels[name], len(self._signals[name]))
         return Trace(self._interface, columns)

@@ -27,16 +27,16 @@ from .engine import NATIVE, Engine, Plan
 from .ports import Place, axi_places, stream_places
 
 WINDOW = 1 << 17
-"""Cycles in one window: enough for numpy to be quick."""
+"""Cycles in one window: enough for numpy to be efficient."""
 
 RUNTIME = "verilated", "verilated_threads"
 
 C_TYPES: dict[Any, str] = {np.uint8: "uint8_t", np.uint32: "uint32_t", np.uint64: "uint64_t"}
 
-# Hidden, or two loaded designs would share what has the same name in both.
+# With default visibility, two loaded designs would share symbols of the same name.
 OPTIONS = ("-std=c++17", "-O3", "-DNDEBUG", "-shared", "-fPIC", "-fvisibility=hidden")
 
-# Without the first `clean`, two names of a register that is constant may contradict each other.
+# Without the first `clean`, two names of a constant register may contradict each other.
 RTLIL_TO_CXX = """\
 read_rtlil <<END_OF_RTLIL
 {rtlil}
@@ -50,25 +50,25 @@ write_cxxrtl -O6 -g0
 """
 
 COMMIT = r"if \((p_\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;"
-"""What CXXRTL does with each register, and what is done instead: nobody asks whether one changed,
-and a processor guesses wrongly too often whether it did."""
+"""CXXRTL's commit of a register, and its replacement, which does not check for a change: the check
+is not needed, and processors mispredict its branch too often."""
 
 
 UNSETTLED = r"^\t(?!\t)p_\w+\.next\b[^=\n]* = (?!value<)"
-"""How CXXRTL assigns a wire of combinational logic that is seen an evaluation later: it depends on
-itself, by other bits, or on one that is evaluated behind it.
+"""CXXRTL's assignment of a combinational wire that is only visible in the next evaluation: the wire
+depends on itself, by other bits, or on a wire that is evaluated later.
 """
 
 
 class CxxrtlEngine(Engine):
-    """The Amaranth design, compiled by way of Yosys's CXXRTL."""
+    """The Amaranth design, compiled with Yosys's CXXRTL."""
 
     name = "cxxrtl"
     window = WINDOW
 
     def __init__(self, design: Any) -> None:
         super().__init__(design)
-        compiler()  # or there is no point in beginning
+        compiler()  # fails early if none is installed
         self.library = cxxrtl_library(design_code(design, self.interface))
 
     def start(self) -> Any:
@@ -76,10 +76,10 @@ class CxxrtlEngine(Engine):
 
 
 class CxxrtlCode(NamedTuple):
-    """A design as C++ by CXXRTL, which ``native/cxxrtl.cc`` drives.
+    """A design as C++ from CXXRTL, driven by ``native/cxxrtl.cc``.
 
-    ``key`` is all that it depends on. ``write`` puts it into a folder, and ``arguments`` are what a
-    compiler is told besides.
+    ``key`` is everything that it depends on. ``write`` writes it to a folder. ``arguments`` are
+    further arguments for the compiler.
     """
 
     key: list[str | bytes]
@@ -91,7 +91,7 @@ _RTLIL: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def design_rtlil(design: Any) -> str:
-    """A component in RTLIL, as Amaranth makes it: once, as a wide one takes seconds."""
+    """A component in RTLIL from Amaranth; cached, because a wide component needs seconds."""
     if design not in _RTLIL:
         i, o = design.i, design.o
         state = [design.state] if hasattr(design, "state") else []
@@ -102,7 +102,7 @@ def design_rtlil(design: Any) -> str:
 
 
 def design_code(design: Any, interface: Interface) -> CxxrtlCode:
-    """A component as Amaranth makes it, as C++. Its registers may be looked at, too."""
+    """A component as C++, from Amaranth's RTLIL. The registers of ``interface`` stay visible."""
     text = design_rtlil(design)
     registers = " ".join(f"w:{pin.name}" for pin in interface.registers)
     keep = f"attrmap -rename stage keep {registers}" if registers else ""
@@ -124,10 +124,10 @@ def cxxrtl_code(
     write: Callable[[], str],
     macros: Sequence[str] = (),
 ) -> CxxrtlCode:
-    """A design that CXXRTL makes C++ of.
+    """C++ of a design from CXXRTL.
 
-    ``package`` is the one whose Yosys writes the C++, ``key`` all that this depends on. ``write``
-    gives it, when it is needed. ``macros`` are arguments for the compiler.
+    ``package`` is the package whose Yosys writes the C++, ``key`` everything that the C++ depends
+    on. ``write`` generates it on demand. ``macros`` are arguments for the compiler.
     """
     module = resources.files(package.replace("-", "_"))
     runtime = module / "share/include/backends/cxxrtl/runtime"
@@ -148,13 +148,13 @@ def cxxrtl_code(
 
 
 def _cxxrtl_name(port: str) -> str:
-    """What CXXRTL calls a port."""
+    """CXXRTL's name of a port."""
     escaped = (f"_{ord(c):x}_" if not c.isalnum() else c for c in port)
     return "p_" + "".join(escaped).replace("_5f_", "__")
 
 
 def cxxrtl_library(code: CxxrtlCode) -> Path:
-    """A design that CXXRTL made C++ of, compiled."""
+    """The compiled library of a design from CXXRTL."""
     command = compiler()
 
     def build(folder: Path) -> Path:
@@ -165,7 +165,7 @@ def cxxrtl_library(code: CxxrtlCode) -> Path:
 
 
 class VerilatorEngine(Engine):
-    """Verilog with AXI4-Stream ports, compiled by way of Verilator."""
+    """Verilog with AXI4-Stream ports, compiled with Verilator."""
 
     name = "verilator"
     window = WINDOW
@@ -191,7 +191,7 @@ class VerilatorEngine(Engine):
             (folder / "ports.h").write_text(header)
             files = ["-Mdir", ".", "visible.vlt", "design.v"]
             run_tool([verilator, *options, *files], folder=folder)
-            # One file to compile is several times faster than one for each class.
+            # Compiling one file is several times faster than one file for each class.
             parts = sorted(file.name for file in folder.glob("Vdesign*.cpp"))
             (folder / "design.cc").write_text("".join(f'#include "{part}"\n' for part in parts))
             runtime = [_verilator_runtime(command, root, version, part) for part in RUNTIME]
@@ -210,7 +210,7 @@ def _verilator_includes(root: str) -> list[str]:
 
 
 def _verilator_runtime(command: list[str], root: str, version: str, part: str) -> Path:
-    """What every design needs that Verilator compiles: the same for all, and slow to compile."""
+    """A part of Verilator's runtime as an object file, shared by all designs: slow to compile."""
 
     def build(folder: Path) -> Path:
         source = ["-c", f"{root}/include/{part}.cpp", "-o", str(folder / "part.o")]
@@ -221,9 +221,9 @@ def _verilator_runtime(command: list[str], root: str, version: str, part: str) -
 
 
 def ports_header(interface: Interface, places: list[Place], access: Callable[[str], str]) -> str:
-    """What ``native/driver.h`` needs to know of a design's ports, as C++.
+    """C++ functions with which ``native/driver.h`` accesses a design's ports.
 
-    ``access`` is the name of a port in the model.
+    ``access`` returns the name of a port in the model.
     """
 
     def setting(place: Place, level: str) -> str:
@@ -234,7 +234,7 @@ def ports_header(interface: Interface, places: list[Place], access: Callable[[st
         return f"get<{place.lowest}, {place.width}>(model.top.{access(place.port)})"
 
     def elements(pins: Sequence[Pin], columns: str) -> Iterator[tuple[Place, str]]:
-        """The parts of pins, and where the level of each is."""
+        """The parts of pins, each with the C++ expression of its level in the columns."""
         for place in places:
             if place.pin in pins:
                 column = f"{columns}[{pins.index(place.pin)}]"
@@ -262,7 +262,7 @@ def ports_header(interface: Interface, places: list[Place], access: Callable[[st
 
 
 def _compile(command: list[str], folder: Path, source: str, arguments: list[str]) -> Path:
-    """The shared library of a design whose code is in a folder."""
+    """Compile the shared library of a design whose code is in a folder."""
     with driver(source) as code:
         output = ["-I", str(folder), "-o", str(folder / "design.so")]
         _run_compiler(command, folder, [*code, *arguments, *output])
@@ -271,7 +271,7 @@ def _compile(command: list[str], folder: Path, source: str, arguments: list[str]
 
 @contextmanager
 def driver(source: str) -> Iterator[list[str]]:
-    """Arguments of a compiler for a driver: a file in ``native``."""
+    """Compiler arguments for a driver, a file in ``native``."""
     with resources.as_file(NATIVE) as native:
         yield ["-I", str(native), str(native / source)]
 
@@ -281,7 +281,7 @@ def _run_compiler(command: list[str], folder: Path, arguments: list[str]) -> Non
 
 
 def _common_key(command: list[str]) -> list[str | bytes]:
-    """What every compiled design depends on besides its code."""
+    """The dependencies of every compiled design besides its code."""
     # Not platform.platform(), which runs the first `uname` on PATH from the current folder.
     machine = sys.platform, platform.machine(), *platform.libc_ver()
     return [*contents(NATIVE), *OPTIONS, *command, version_of(*command), *machine]
@@ -319,7 +319,7 @@ class Compiled:
         self._offered = np.zeros(1, dtype=np.uint8)
 
     def choose(self, mutant: int) -> None:
-        """Which of its mutants the design is from now on; 0 is none."""
+        """Select the mutant that is active from now on; 0 selects none."""
         self._code.model_choose(self._model, ctypes.c_uint64(mutant))
 
     def window(self, plan: Plan) -> Trace:

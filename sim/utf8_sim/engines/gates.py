@@ -1,4 +1,4 @@
-"""The engine at the gate level: a design as cells of a device, with Yosys's own models of them."""
+"""The gate-level engine: a design as cells of a device, simulated with Yosys's cell models."""
 
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,9 @@ from ..tools.cache import built
 from ..tools.yowasp import YOSYS, need_packages, package_versions, run_yowasp
 from .compiled import VerilatorEngine
 
-# Synthesis may store a register inverted, or leave out bits that nothing needs. A trace shows the
-# state, so its register is an output until synthesis is done: an output has the levels that the
-# source gives it. (The attribute `keep` does not make sure of that, as of Yosys 0.70.)
+# Synthesis may store a register inverted, or remove unused bits. A trace shows the state, so its
+# register is an output during synthesis: an output keeps the levels of the source. (The attribute
+# `keep` does not ensure that, as of Yosys 0.70.)
 _SYNTHESIZE = """\
 read_verilog input.v
 expose w:state
@@ -20,8 +20,8 @@ delete -output w:state
 write_verilog -noattr output.v
 """
 
-# A model is elaborated only if a cell needs it (-defer), which saves a minute; one file includes
-# another twice, and its models too (-nooverwrite). A cell without a model is an error (-check).
+# A model is elaborated only if a cell needs it (-defer), which saves a minute. One file includes
+# another twice, with its models (-nooverwrite). A cell without a model is an error (-check).
 _REPLACE = """\
 read_verilog input.v
 read_verilog -defer -nooverwrite {models}
@@ -33,10 +33,10 @@ write_verilog -noattr output.v
 
 
 class GateLevelEngine(VerilatorEngine):
-    """The netlist that Yosys makes of the generated Verilog, compiled by way of Verilator.
+    """Yosys's netlist of the generated Verilog, compiled with Verilator.
 
-    ``synthesis`` is Yosys's pass for a family of devices, ``models`` its file of the family's
-    cells, by which every cell is simulated. Registers begin with what the device loads into them.
+    ``synthesis`` is Yosys's pass for a device family, ``models`` its file with the models of the
+    family's cells. Registers start with the values that the device loads.
     """
 
     def __init__(self, name: str, design: Any, verilog: str, synthesis: str, models: str) -> None:
@@ -46,26 +46,26 @@ class GateLevelEngine(VerilatorEngine):
 
 
 def netlist(design: Any, verilog: str, synthesis: str) -> str:
-    """What synthesis makes of a design: Verilog that connects cells.
+    """Synthesise a design to Verilog that connects cells.
 
-    The state register keeps its name and its levels, which may take some lookup tables.
+    The state register keeps its name and its levels, which may cost some lookup tables.
     """
     return _run(_SYNTHESIZE, verilog, design, synthesis=synthesis)
 
 
 def with_models(design: Any, netlist: str, models: str) -> str:
-    """A netlist of a design with the model of each cell in the cell's place."""
+    """Replace each cell of a netlist of a design with its model."""
     return _run(_REPLACE, netlist, design, models=models)
 
 
 def _run(script: str, verilog: str, design: Any, **settings: str) -> str:
-    """What a script of Yosys makes of Verilog; kept for the next time."""
+    """Run a Yosys script on Verilog; its output is cached."""
     commands = script.format(module=module_name(design), **settings)
 
     def build(folder: Path) -> Path:
         (folder / "input.v").write_text(verilog)
         (folder / "script.ys").write_text(commands)
-        # No warnings of tri-states: they are in models of pins, which are read and not needed.
+        # No warnings of tri-states: they are in models of pins, which are read but not needed.
         run_yowasp(YOSYS, "-q", "-w", "tri-state", "script.ys", folder=folder)
         return folder / "output.v"
 

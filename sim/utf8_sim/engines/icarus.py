@@ -23,13 +23,13 @@ WINDOW = 2048
 """Cycles in one window: a tenth of a second."""
 
 FIELD = 64
-"""Bits in which a field of an item is handed over."""
+"""Bits with which a field of an item is transferred."""
 
 STATE = "state"
 
 
 class IcarusEngine(Engine):
-    """Verilog with AXI4-Stream ports, interpreted; the only engine that knows undefined levels."""
+    """Verilog with AXI4-Stream ports, interpreted; the only engine with undefined levels."""
 
     name = "icarus"
     window = WINDOW
@@ -66,18 +66,18 @@ class IcarusEngine(Engine):
 
 
 class _Bench:
-    """The test bench around a module: what it drives in each cycle, and what it prints."""
+    """The test bench around a module: the pins that it drives and prints in each cycle."""
 
     def __init__(self, design: Any, interface: Interface) -> None:
         self._interface = interface
         self.printed = axi_places(design, interface)
         self.driven = [place for place in self.printed if place.pin in interface.inputs]
-        # What is don't care while the output is not valid, and where that is said.
+        # The pins that are don't care while the output is not valid, and the index of `o.valid`.
         self.offered = {place for place in self.printed if place.pin in interface.outputs}
         [self.valid] = (n for n, p in enumerate(self.printed) if p.pin.name == "o.valid")
 
     def ports_vh(self, module: str) -> str:
-        """What ``native/icarus.v`` needs to know of a module's ports."""
+        """Verilog with which ``native/icarus.v`` accesses a module's ports."""
         names = {"s_axis_tvalid": "valid", "m_axis_tready": "ready", "s_axis_tready": "s_tready"}
         widths = {place.port: place.lowest + place.width for place in self.printed}
         wires = [port for port in widths if port not in names and port != STATE]
@@ -96,7 +96,7 @@ class _Bench:
         return "\n".join([*lines, ""])
 
     def trace(self, cycles: list[list[bytes]], resets: np.ndarray) -> Trace:
-        """What was printed, as a trace."""
+        """The printed levels as a trace."""
         columns = self._interface.columns(len(cycles))
         for place, levels in zip(self.printed, zip(*cycles, strict=True), strict=True):
             column = columns[place.pin.name].reshape(len(cycles), -1)
@@ -124,7 +124,7 @@ class _Interpreted:
         output, stdin = self._process.stdout, self._process.stdin
         assert output
         assert stdin
-        with suppress(BrokenPipeError):  # it has gone, as its output will show
+        with suppress(BrokenPipeError):  # it has ended, which its output will show
             stdin.write(b"".join(part.tobytes() for part in sent))
             stdin.flush()
         cycles = [output.readline().split() for _ in range(len(plan.gaps))]
@@ -134,7 +134,7 @@ class _Interpreted:
         return self._bench.trace(cycles, plan.resets)
 
     def _fields(self, columns: Columns) -> np.ndarray:
-        """Payloads as ``native/icarus.v`` reads them."""
+        """Payloads in the format of ``native/icarus.v``."""
         driven = self._bench.driven
         rows = len(columns[LAST])
         fields = np.empty((rows, len(driven)), dtype=">u8")
@@ -143,7 +143,7 @@ class _Interpreted:
         return fields
 
     def _define(self, cycle: int, levels: list[bytes]) -> None:
-        """Refuse undefined levels; but what is don't care while nothing is offered becomes zero."""
+        """Refuse undefined levels; in outputs that are don't care, replace them with zero."""
         printed = self._bench.printed
         if len(levels) != len(printed):
             said = b" ".join(levels).decode(errors="replace") or "nothing"

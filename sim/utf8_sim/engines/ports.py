@@ -1,4 +1,4 @@
-"""Where the pins of a component are in the ports of a module."""
+"""The mapping of a component's pins to the ports of a module."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from ..trace import Interface, Pin
 
 
 class Place(NamedTuple):
-    """Where a part of a pin is, by its number: bits of a port."""
+    """The bits of a port to which a part of a pin is mapped; ``number`` is the part's number."""
 
     pin: Pin
     number: int
@@ -18,9 +18,9 @@ class Place(NamedTuple):
 
 
 def stream_places(interface: Interface) -> list[Place]:
-    """The ports of a bare component: those of its streams, as Amaranth names them.
+    """The ports of a bare component: the ports of its streams, with Amaranth's names.
 
-    A register that is looked at is a port of its own name.
+    An observed register is a port of its own name.
     """
     payload = dict.fromkeys(interface.inputs, "i__payload")
     payload |= dict.fromkeys(interface.outputs, "o__payload")
@@ -35,7 +35,7 @@ def stream_places(interface: Interface) -> list[Place]:
 def axi_places(design: Any, interface: Interface) -> list[Place]:
     """The ports of a module with AXI4-Stream ports, for a design.
 
-    A port may be wider than what it carries: the excess belongs to the highest bit.
+    A port may be wider than the pins mapped to it; the highest part includes the excess.
     """
     state = range(interface.state_width)
     parts = [*AxiStream(design).parts, Part("state", 0, len(state), "state", state)]

@@ -1,1 +1,1 @@
-"""The golden model: what the hardware must say, and when."""
+"""The golden model: the outputs of the hardware, and their timing."""

@@ -1,8 +1,8 @@
-"""The golden model of the compactor: values in any lanes of beats come out side by side.
+"""The golden model of the compactor, which packs values from any lanes into dense beats.
 
-A full beat comes late: only when another value is there that goes behind it, or when the text ends.
-So a text's last beat is only empty if the text is. Where a lane has no value, it is 0 here; in an
-output that is a don't care.
+A full beat is output only when another value follows it, or when the text ends. So the last beat of
+a text is empty only if the text is. Here a lane without a value is 0; at the output it is a don't
+care.
 """
 
 from typing import NamedTuple
@@ -18,28 +18,29 @@ class Dense(NamedTuple):
     """Dense beats, one after the other."""
 
     data: np.ndarray
-    """Numbers: those of a beat, and of each lane, are side by side."""
+    """The numbers of all values, in the order of beats and lanes."""
     keep: np.ndarray
     last: np.ndarray
     brought_by: np.ndarray
-    """For each beat the input that brings it about."""
+    """For each beat, the index of the input that produces it."""
     cut: np.ndarray
     kind: np.ndarray
-    """Of a transcoder's text, with ``last``: the kind of its first error, or 0; the offset of that
-    error; and the number of errors."""
+    """For a transcoder, at the last beat of a text: the kind of its first error, or 0; the offset
+    of that error; and the number of errors."""
     offset: np.ndarray
     errors: np.ndarray
 
     @classmethod
     def of(cls, beats: int, lanes: int, parts: int = 1) -> "Dense":
-        """Room for beats."""
+        """Allocate arrays for a number of beats."""
         sizes = beats * lanes * parts, beats * lanes, *[beats] * 6
         return cls(*(np.zeros(size, dtype=np.int64) for size in sizes))
 
 
 @kernel
 def emit(buffer, filled, lanes, parts, dense, count):  # type: ignore[no-untyped-def]
-    """Put values of a buffer into a beat, as many as fit; how many are left, at its beginning."""
+    """Move up to ``lanes`` values from a buffer into a beat; return the number left in the
+    buffer."""
     size = min(filled, lanes)
     for number in range(size * parts):
         dense.data[count * lanes * parts + number] = buffer[number]
@@ -52,7 +53,7 @@ def emit(buffer, filled, lanes, parts, dense, count):  # type: ignore[no-untyped
 
 @kernel
 def compact_beats(lanes, parts, buffer, state, begins, data, keep, last, dense):  # type: ignore[no-untyped-def]
-    """Fill in the dense beats; how many they are. ``state`` says how many values wait."""
+    """Fill in the dense beats; return their number. ``state`` has the number of buffered values."""
     count, filled = 0, state[0]
     for beat in range(len(last)):
         if begins[beat]:
@@ -80,9 +81,9 @@ class CompactorModel:
     Parameters
     ----------
     lanes : int
-        How many values a beat may have.
+        Lanes of a beat.
     parts : int
-        Of how many numbers a value consists.
+        Numbers in a value.
     """
 
     def __init__(self, lanes: int, parts: int = 1) -> None:
@@ -107,7 +108,10 @@ class CompactorModel:
 
 
 def dense_columns(dense: Dense, count: int, widths: tuple[int, int], dtype: np.dtype) -> Columns:
-    """Data, keep and ``last`` of so many beats; how many numbers data and keep have in each."""
+    """Columns of data, keep and ``last`` for the first ``count`` beats.
+
+    ``widths`` are the numbers per beat of data and keep.
+    """
     columns = {"o.last": dense.last[:count].astype(np.uint8)}
     types = dtype, np.dtype(np.uint8)
     for name, width, kind in zip(("data", "keep"), widths, types, strict=True):

@@ -1,8 +1,8 @@
 """The golden model of decoders: bytes to tokens, one byte at a time, and beats to slots of tokens.
 
-To be read with the Unicode Standard at hand and without the gateware. Where that recognises bit
-patterns and steps through states, this asks which values a sequence can still reach. *When* an
-output is at the pins is for :mod:`utf8_sim.golden.timing` to say.
+Read it with the Unicode Standard, not with the gateware. The gateware recognises bit patterns and
+steps through states; this model computes the values that a sequence can still reach. The cycle in
+which an output is at the pins is computed by :mod:`utf8_sim.golden.timing`.
 """
 
 from collections.abc import Iterable
@@ -54,13 +54,13 @@ class Rules(NamedTuple):
 
 @kernel
 def is_continuation(byte):  # type: ignore[no-untyped-def]
-    """Whether a byte is 80..BF."""
+    """True if a byte is 80..BF."""
     return 0x80 <= byte <= 0xBF
 
 
 @kernel
 def sequence_length(lead):  # type: ignore[no-untyped-def]
-    """How many bytes the sequence has that begins with ``lead``; 1 for a continuation byte."""
+    """Length of the sequence that begins with ``lead``; 1 for a continuation byte."""
     if lead < 0xC0:
         return 1
     length = 2
@@ -84,10 +84,10 @@ def form_maximum(length):  # type: ignore[no-untyped-def]
 
 @kernel
 def fault(lead, length, value, rules):  # type: ignore[no-untyped-def]
-    """Why a lead byte and the continuation bytes after it begin no character; NONE if they do.
+    """The error of a lead byte and the continuation bytes after it; NONE if they begin a character.
 
-    They are ``length`` bytes, with a ``value`` so far. A sequence is at fault as soon as no value
-    that it can still reach is allowed.
+    Together they are ``length`` bytes, with a ``value`` so far. A sequence is at fault as soon as
+    it cannot reach any allowed value.
     """
     if is_continuation(lead):
         return UNEXPECTED_CONTINUATION
@@ -109,25 +109,24 @@ def fault(lead, length, value, rules):  # type: ignore[no-untyped-def]
 
 STATE_SIZE = 4
 LEAD, PENDING, VALUE, FAULT = range(STATE_SIZE)
-"""Numbers of the state: the lead byte of the pending bytes, how many they are, their value so far,
-and the first thing that is wrong with them. No token covers them yet.
-"""
+"""Indices of the state: the first pending byte, the number of pending bytes, their value so far,
+and their first fault. Pending bytes are not yet covered by a token."""
 
 TOKEN_SIZE = 3
 CODE_POINT, KIND, LENGTH = range(TOKEN_SIZE)
 """Fields of a token."""
 
 CUT, OWN = 0, TOKEN_SIZE
-"""Where the tokens of a byte are: that which ends before it, and that which ends with it."""
+"""Offsets of the token that ends before a byte, and of the token that ends with it."""
 
 TWO_TOKENS = 2 * TOKEN_SIZE
 
 
 @kernel
 def decode_byte(state, byte, last, rules, tokens):  # type: ignore[no-untyped-def]
-    """The tokens that end before ``byte`` and with it; one without a length is none.
+    """Fill in the tokens that end before ``byte`` and with it; length 0 means no token.
 
-    The byte after the ``last`` one of a text begins a new text.
+    The byte after a byte with ``last`` begins a new text.
     """
     tokens[CUT + LENGTH] = tokens[OWN + LENGTH] = 0
     if state[PENDING]:
@@ -152,10 +151,10 @@ def decode_byte(state, byte, last, rules, tokens):  # type: ignore[no-untyped-de
 
 @kernel
 def decode_lane(state, byte, kept, rules, tokens):  # type: ignore[no-untyped-def]
-    """The same for a lane of a beat, whose ``byte`` is 00 where nothing is ``kept``.
+    """Decode a lane of a beat; ``byte`` is 00 if the lane is not ``kept``.
 
-    A lane without ``keep`` is no byte. It ends the sequence before it, as the end of a text does:
-    that is what a byte 00 does too, whose own token is left out.
+    A lane without ``keep`` has no byte. Like the end of a text, it ends the sequence before it. A
+    byte 00 does the same; its own token is removed.
     """
     decode_byte(state, byte, 0, rules, tokens)
     if not kept:
@@ -164,7 +163,7 @@ def decode_lane(state, byte, kept, rules, tokens):  # type: ignore[no-untyped-de
 
 @kernel
 def _obstacle(state, byte, rules):  # type: ignore[no-untyped-def]
-    """The error that the pending bytes are if ``byte`` does not join them, else NONE."""
+    """The error of the pending bytes if ``byte`` does not join them, else NONE."""
     if not is_continuation(byte):
         return _cut_short(state)
     if rules.whole_sequence:
@@ -176,13 +175,13 @@ def _obstacle(state, byte, rules):  # type: ignore[no-untyped-def]
 
 @kernel
 def _cut_short(state):  # type: ignore[no-untyped-def]
-    """The error that the pending bytes are if nothing more joins them."""
+    """The error of the pending bytes if no byte joins them."""
     return TRUNCATED if state[FAULT] == NONE else state[FAULT]
 
 
 @kernel
 def _span(state, rules):  # type: ignore[no-untyped-def]
-    """How many bytes the token gets that the pending bytes begin, if all are there."""
+    """Length of the token that the pending bytes begin, if no byte of it is missing."""
     whole = sequence_length(state[LEAD])
     if whole > rules.longest_form:
         return 1
@@ -200,7 +199,7 @@ def _end_token(state, kind, tokens, at):  # type: ignore[no-untyped-def]
 
 
 class Tokens(NamedTuple):
-    """Tokens, with an element of each array for each of them."""
+    """Tokens: each array has an element for each token."""
 
     code_point: np.ndarray
     kind: np.ndarray
@@ -212,7 +211,7 @@ class Tokens(NamedTuple):
 
 @kernel
 def decode_bytes(rules, state, two, begins, data, last, tokens):  # type: ignore[no-untyped-def]
-    """Fill in the tokens of some bytes; how many they are."""
+    """Fill in the tokens of some bytes; return their number."""
     count = 0
     for item in range(len(data)):
         if begins[item]:
@@ -231,7 +230,7 @@ def decode_bytes(rules, state, two, begins, data, last, tokens):  # type: ignore
 
 
 class Reader:
-    """What models that read UTF-8 have in common."""
+    """Base class of the models that read UTF-8."""
 
     def __init__(self, profile: Profile) -> None:
         self._rules = Rules.of(profile)
@@ -245,7 +244,7 @@ class DecoderModel(Reader):
 
     @property
     def pending(self) -> int:
-        """How many bytes no token covers yet."""
+        """Number of bytes that no token covers yet."""
         return int(self._state[PENDING])
 
     def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
@@ -268,10 +267,10 @@ class DecoderModel(Reader):
 def decode_beats(rules, state, two, lanes, begins, data, keep, last, slots):  # type: ignore[no-untyped-def]
     """Fill in the slots of some beats, a row of `TOKEN_SIZE` for each slot.
 
-    Behind the last lane of a text is one more without ``keep``. The token of a sequence belongs to
-    the beat of the lane that decides it: that of its last byte, or if it is cut, the one after
-    that. Its *slot* is the number of the lane of its last byte, counted from 1; it is 0 if that
-    byte was in the beat before.
+    The last lane of a text is followed by an extra lane without ``keep``. A token belongs to the
+    beat of the lane that decides it: the lane of its last byte, or the next lane if the token is
+    cut. Its *slot* is the lane number of its last byte, counted from 1; it is 0 if that byte was in
+    the beat before.
     """
     for beat in range(len(last)):
         if begins[beat]:
@@ -315,18 +314,18 @@ class WideDecoderModel(Reader):
 
 
 class Token(NamedTuple):
-    """One character or one error, and how many bytes it covers.
+    """A character or an error, and the number of bytes it covers.
 
     Parameters
     ----------
     code_point : int
         The value; U+FFFD in an error.
     kind : ErrorKind
-        Why it is an error, or ``ErrorKind.NONE``.
+        The kind of error, or ``ErrorKind.NONE``.
     length : int
-        How many bytes it covers.
+        Number of bytes it covers.
     last : bool
-        Whether it covers the last byte of the text.
+        True if it covers the last byte of the text.
 
     Examples
     --------
@@ -347,8 +346,8 @@ class Token(NamedTuple):
 
 
 def checked_values(what: str, text: Any, most: int | None = None) -> list[int]:
-    """The values of a text, each an integer of Python or numpy from 0 on."""
-    # An array of numpy without an axis is a number, although it has a method to iterate.
+    """Check that the values of a text are integers of Python or numpy from 0 on; return them."""
+    # A numpy array without an axis is a number, although it has `__iter__`.
     if isinstance(text, str) or not isinstance(text, Iterable) or getattr(text, "ndim", 1) == 0:
         raise TypeError(f"a text must be {what}s, not {shortened(text)}")
     if isinstance(text, bytes | bytearray):
@@ -357,14 +356,14 @@ def checked_values(what: str, text: Any, most: int | None = None) -> list[int]:
 
 
 def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
-    """The tokens of a whole text, by the golden model.
+    """Decode a whole text with the golden model.
 
     Parameters
     ----------
     text : iterable of int
         Its bytes. An empty text has no tokens.
     profile : Profile
-        Which UTF-8 is spoken.
+        The UTF-8 profile.
 
     Returns
     -------
@@ -374,9 +373,9 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
     Raises
     ------
     TypeError
-        If it has no bytes in it.
+        If ``text`` is a str or not an iterable of integers, or ``profile`` is not a profile.
     ValueError
-        If one of them is not 0 to 255.
+        If a value is not 0 to 255.
 
     Examples
     --------
@@ -395,7 +394,7 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
 
 
 def pending(text: bytes, profile: Profile) -> bytes:
-    """The last bytes of a beginning of a text, which no token covers yet."""
+    """The last bytes of an unfinished text that no token covers yet."""
     model = DecoderModel(profile)
     _fed(model, text, is_whole=False)
     return text[len(text) - model.pending :]
@@ -409,7 +408,7 @@ def _fed(model: DecoderModel, data: bytes, is_whole: bool) -> Columns:
 
 
 def fault_of(sequence: bytes, profile: Profile) -> ErrorKind:
-    """Why a lead byte and the continuation bytes after it begin no character; NONE if they do."""
+    """The error of a lead byte and its continuation bytes; NONE if they begin a character."""
     lead = sequence[0]
     value = first_bits(lead)
     for byte in sequence[1:]:

@@ -31,7 +31,8 @@ LONGEST = 8
 
 @kernel
 def kind_of(value, rules):  # type: ignore[no-untyped-def]
-    """Why a value is no character; NONE if it is one. One of 64 bits may be a negative number."""
+    """The error of a value; NONE for a character. A 64-bit value may appear as a negative
+    number."""
     if value < 0 or value > rules.highest:
         return OUT_OF_RANGE
     if FIRST_SURROGATE <= value <= LAST_SURROGATE:
@@ -43,7 +44,7 @@ def kind_of(value, rules):  # type: ignore[no-untyped-def]
 
 @kernel
 def shortest_form(value):  # type: ignore[no-untyped-def]
-    """How many bytes the shortest form of a value has."""
+    """Length of the shortest form of a value."""
     length = 1
     while value > form_maximum(length):
         length += 1
@@ -52,7 +53,7 @@ def shortest_form(value):  # type: ignore[no-untyped-def]
 
 @kernel
 def byte_of(value, length, place):  # type: ignore[no-untyped-def]
-    """One of the bytes of a value in the form of ``length`` bytes, overlong if need be."""
+    """Byte ``place`` of a value in the form of ``length`` bytes, which may be overlong."""
     if length == 1:
         return value
     bits = value >> 6 * (length - 1 - place) & 0x3F
@@ -62,7 +63,7 @@ def byte_of(value, length, place):  # type: ignore[no-untyped-def]
 
 
 class Encoded(NamedTuple):
-    """Bytes, with an element of each array for each of them."""
+    """Bytes: each array has an element for each byte."""
 
     data: np.ndarray
     error: np.ndarray
@@ -72,7 +73,7 @@ class Encoded(NamedTuple):
 
 @kernel
 def encode_values(rules, values, last, encoded):  # type: ignore[no-untyped-def]
-    """Fill in the bytes of some values; how many they are."""
+    """Fill in the bytes of some values; return their number."""
     count = 0
     for item in range(len(values)):
         refused = kind_of(values[item], rules) != NONE
@@ -107,26 +108,26 @@ FIELDS = "data", "error", "last"
 
 
 def encode_as(value: int, length: int | None = None) -> bytes:
-    """A value in the form of ``length`` bytes, overlong if asked; without, in its shortest form."""
+    """A value in the form of ``length`` bytes, overlong if asked; by default, its shortest form."""
     length = length or shortest_form(value)
     return bytes(byte_of(value, length, place) for place in range(length))
 
 
 def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
-    """The bytes an encoder gives for a value, and whether they are those of U+FFFD."""
+    """The bytes an encoder produces for a value; and True if it replaces the value by U+FFFD."""
     refused = kind_of(value, Rules.of(profile)) != NONE
     return encode_as(REPLACEMENT if refused else value), refused
 
 
 def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
-    """The bytes of a whole text, by the golden model.
+    """Encode a whole text with the golden model.
 
     Parameters
     ----------
     text : iterable of int
-        Its code points. One that the profile refuses becomes U+FFFD.
+        Its code points. A value that the profile refuses becomes U+FFFD.
     profile : Profile
-        Which UTF-8 is spoken.
+        The UTF-8 profile.
 
     Returns
     -------
@@ -136,9 +137,9 @@ def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
     Raises
     ------
     TypeError
-        If it has no code points in it.
+        If ``text`` is a str or not an iterable of integers, or ``profile`` is not a profile.
     ValueError
-        If one of them is below 0.
+        If a value is below 0.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Loops of the golden model, compiled by numba where it is installed and a run is long.
+"""Loops of the golden model, compiled by numba if it is installed and a run is long.
 
 A kernel is a function of loops over integers. Interpreted, it gets lists, which Python reads faster
-than arrays; compiled, it gets arrays of 64-bit signed integers. It means the same either way, so it
-is written once.
+than arrays; compiled, it gets arrays of 64-bit signed integers. Its meaning is the same in both
+cases, so it is written once.
 """
 
 import hashlib
@@ -23,16 +23,16 @@ INTERPRETED = 100_000
 """Steps that a process interprets before it compiles the kernels."""
 
 COMPILED = "UTF8_HDL_COMPILED"
-"""The variable of the environment that says ``never`` or ``always``."""
+"""Environment variable for compilation: ``never`` or ``always``."""
 
 # No kernel makes an array, so numba need not count references (`_nrt`). That and `forceinline` make
 # the transcoder's model several times faster.
 OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "forceinline": True, "_nrt": False}
-"""How numba compiles."""
+"""Options of numba."""
 
 
 class Kernel:
-    """A function that can be compiled; a call interprets it."""
+    """A function that numba can compile; a call interprets it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -43,9 +43,9 @@ class Kernel:
         return self.function(*arguments)
 
     def run(self, steps: int, *arguments: Any) -> Any:
-        """Call it with arrays, which it may change; it takes about so many steps.
+        """Call it with arrays, which it may change; ``steps`` is its approximate number of steps.
 
-        One whose source is in no file is never compiled: that could not be cached.
+        A kernel whose source is not in a file is never compiled, because it could not be cached.
         """
         if _is_worth_compiling(steps) and Path(self.function.__code__.co_filename).is_file():
             return self.compiled(*arguments)
@@ -57,7 +57,7 @@ class Kernel:
 
     @property
     def compiled(self) -> Callable[..., Any]:
-        """The same, compiled at its first call, which reads it from the cache if it can."""
+        """The compiled function. Its first call reads it from the cache, or else compiles it."""
         return _compiled(self)
 
 
@@ -66,7 +66,7 @@ kernel = Kernel
 
 @cache
 def numba_version() -> str:
-    """The version of numba; nothing, if it is not installed."""
+    """The version of numba; empty if it is not installed."""
     return metadata.version("numba") if importlib.util.find_spec("numba") else ""
 
 
@@ -84,14 +84,14 @@ def _is_worth_compiling(steps: int) -> bool:
 
 
 def is_compiled_after(steps: int) -> bool:
-    """True if kernels are compiled after so many steps in this process."""
+    """True if kernels are compiled after this number of steps in this process."""
     wish = os.environ.get(COMPILED, "")
     is_long = steps > INTERPRETED or wish == "always"
     return is_long and wish != "never" and bool(numba_version())
 
 
 def described(steps: int) -> str:
-    """How the golden model is run for so many steps, in words."""
+    """How the golden model runs this number of steps, in words."""
     if is_compiled_after(steps):
         return f"compiled by numba {numba_version()}"
     if steps > INTERPRETED and not numba_version():
@@ -103,7 +103,7 @@ def described(steps: int) -> str:
 
 @cache
 def _compiled(a_kernel: Kernel) -> Callable[..., Any]:
-    import numba  # noqa: PLC0415  # it takes a second, and is not there for everybody
+    import numba  # noqa: PLC0415  # slow to import, and optional
 
     numba.config.CACHE_DIR = str(_cache_folder())  # type: ignore[attr-defined]
     function = a_kernel.function
@@ -121,10 +121,10 @@ def _compiled(a_kernel: Kernel) -> Callable[..., Any]:
 
 @cache
 def _cache_folder() -> Path:
-    """Where compiled kernels are kept.
+    """The folder of the compiled kernels.
 
-    Its name has a digest of the sources of all kernels, as numba looks at one file only, and of its
-    bounds checks.
+    Its name has a digest of numba's version, of its bounds check setting, and of the sources of all
+    kernels, because numba itself checks only one file.
     """
     digest = hashlib.sha256(numba_version().encode())
     digest.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
@@ -132,7 +132,7 @@ def _cache_folder() -> Path:
         digest.update(content)
     folder = prepare_cache() / f"{KERNELS}{digest.hexdigest()[:16]}"
     folder.mkdir(exist_ok=True)
-    os.utime(folder)  # it is used
+    os.utime(folder)  # last use, for eviction
     return folder
 
 
@@ -153,6 +153,6 @@ def _copy_back(array: Any, changed: Any) -> None:
 
 
 def integers(column: np.ndarray) -> np.ndarray:
-    """A column as a kernel reads it: one level after the other."""
+    """A column as one array of 64-bit integers, as kernels read it."""
     flat = column.reshape(-1)
     return flat.view(np.int64) if flat.dtype == np.uint64 else flat.astype(np.int64)

@@ -1,4 +1,4 @@
-"""The golden model of every pin in every cycle: what comes out, and when."""
+"""The golden model of every pin in every cycle: the outputs and their timing."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -8,40 +8,40 @@ from ..trace import RESET, Columns, Interface, Trace
 from .timing import NOTHING, STATE_SIZE, Cycles, Queue, Timing
 
 MET = "met"
-"""The column that says how many cycles ago the input was accepted that meets the state machine."""
+"""Column: cycles since the acceptance of the input that meets the state machine."""
 
 
 class Outputs(NamedTuple):
-    """What some inputs bring about."""
+    """The outputs that some inputs produce."""
 
     columns: Columns
     """The fields of the outputs, in order."""
     brought_by: np.ndarray
-    """For each the index of the input that brings it about."""
+    """For each output, the index of the input that produces it."""
     cut: np.ndarray
-    """Whether it ends before that input, which only reveals it."""
+    """True if the output ends before that input, which only reveals it."""
 
 
 class Transducer(Protocol):
     """Inputs to outputs, without clocks."""
 
     def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
-        """What the next inputs bring about; ``begins`` is true for those that a reset is before."""
+        """The outputs of the next inputs; ``begins`` is True for the first input after a reset."""
         ...
 
 
 def one_for_one(columns: Columns) -> Outputs:
-    """The outputs of which each input brings about one."""
+    """The outputs if each input produces one."""
     count = len(next(iter(columns.values())))
     return Outputs(columns, np.arange(count), np.zeros(count, dtype=np.int64))
 
 
 class Model:
-    """The golden model of a component at some cycle of its life.
+    """The golden model of a component during a run.
 
-    Which inputs were accepted and which outputs were taken in a cycle depends on what the pins were
-    before it. This model takes them from the trace: it says what the pins must be in a cycle, after
-    what the design did up to it. So up to the first difference, it predicts every pin.
+    The inputs accepted and the outputs taken in a cycle depend on the pins of earlier cycles. The
+    model reads these transfers from the trace, and predicts the pins of a cycle after the transfers
+    that the design has made. So up to the first difference, it predicts every pin.
     """
 
     def __init__(self, interface: Interface, transducer: Transducer, timing: Timing) -> None:
@@ -50,11 +50,11 @@ class Model:
         self._nothing = {pin.name: np.zeros_like(pin.column(1)) for pin in interface.outputs}
         self._waiting: Columns = {pin.name: pin.column(0) for pin in interface.outputs}
         self._queue = np.zeros((3, 0), dtype=np.int64)
-        """Of the outputs that wait what :class:`Queue` says of each."""
+        """`cut`, `ends` and `due` of :class:`Queue`, for the outputs not taken yet."""
         self._was_reset = False  # since the last input
 
     def expected(self, trace: Trace) -> Trace:
-        """The next cycles as they must be; the payload is zero where no output is valid.
+        """The next cycles as expected; the payload is zero where no output is valid.
 
         Outputs in a cycle of reset are predicted as usual.
         """
@@ -84,7 +84,7 @@ class Model:
         return Trace(trace.interface, trace.columns | columns | {MET: cycles.met})
 
     def _queue_with(self, outputs: Outputs) -> np.ndarray:
-        """The outputs that wait, and some that come behind them."""
+        """The outputs not taken yet, followed by new outputs."""
         before = self._queue.shape[1]
         rows = np.zeros((len(self._queue), before + len(outputs.brought_by)), dtype=np.int64)
         rows[:, :before] = self._queue
@@ -95,13 +95,13 @@ class Model:
 
 
 def feed_all(transducer: Transducer, items: Columns) -> Columns:
-    """What inputs bring about which no reset is between."""
+    """The outputs of inputs without a reset between them."""
     count = len(next(iter(items.values())))
     return transducer.feed(items, np.zeros(count, dtype=bool)).columns
 
 
 def feed_one(transducer: Transducer, interface: Interface, levels: list[Any]) -> list[list[Any]]:
-    """The payloads that an input brings about, given by the levels of its fields."""
+    """The payloads that an input produces; ``levels`` are the levels of its fields."""
     items: Columns = {
         pin.name: np.array([level], dtype=pin.dtype)
         for pin, level in zip(interface.inputs, levels, strict=True)

@@ -1,10 +1,10 @@
-"""The golden model's timing: in which cycle an output is at the pins, with no text in it.
+"""The golden model's timing: the cycles in which outputs are at the pins, whatever the text.
 
-What is known of an output is all that a timing needs: which input brings it about, whether it ends
-before that input, and whether it ends a text. Latencies are counted from the cycle in which an
-input is accepted to the first cycle in which its output is at the pins. A kernel of each kind of
-flow control follows cycle by cycle what was accepted and taken. After a cycle of reset all is as in
-the first cycle, and what was in flight is lost.
+A timing needs three properties of an output: the input that produces it, whether it ends before
+that input, and whether it ends a text. Latencies are counted from the cycle in which an input is
+accepted to the first cycle in which its output is at the pins. Each kind of flow control has a
+kernel, which processes the accepted inputs and taken outputs cycle by cycle. After a cycle of
+reset, everything is as in the first cycle, and inputs and outputs in flight are lost.
 """
 
 from typing import NamedTuple
@@ -14,51 +14,52 @@ import numpy as np
 from .kernels import Kernel, kernel
 
 NOTHING = -1
-"""In place of an output at the pins, or of an input that meets the state machine."""
+"""Marks a cycle without an output at the pins, or without an input that meets the state machine."""
 
 STATE_SIZE = 64
-"""Numbers of which the state of a timing consists at most. All are 0 after reset."""
+"""Maximum length of the state of a timing. All numbers except `TIME` are 0 after reset."""
 
 
 class Cycles(NamedTuple):
-    """Cycles, with an element of each array for each of them."""
+    """Cycles: each array has an element for each cycle."""
 
     reset: np.ndarray
     accepted: np.ndarray
-    """Whether an input was accepted. In a cycle of reset none is."""
+    """True if an input was accepted; never in a cycle of reset."""
     o_ready: np.ndarray
     taken: np.ndarray
-    """Whether an output was taken, likewise."""
+    """True if an output was taken; never in a cycle of reset."""
     ready: np.ndarray
-    """To be filled: what ``i.ready`` is."""
+    """Result: the level of ``i.ready``."""
     at_pins: np.ndarray
-    """To be filled: which output is at the pins."""
+    """Result: the index of the output at the pins."""
     met: np.ndarray
-    """To be filled: how many cycles ago the input was accepted that meets the state machine."""
+    """Result: cycles since the acceptance of the input that meets the state machine."""
 
 
 class Queue(NamedTuple):
-    """Outputs that were not taken before, and those that the inputs of some cycles bring about."""
+    """Outputs not taken before, and the outputs that the inputs of some cycles produce."""
 
     first: np.ndarray
-    """For each input the number of the first output that it brings about; at last their count."""
+    """For each input, the index of its first output; at the end, the number of outputs."""
     cut: np.ndarray
-    """Whether an output ends before the input that brings it about."""
+    """True if the output ends before the input that produces it."""
     ends: np.ndarray
-    """Whether it ends a text."""
+    """True if the output ends a text."""
     due: np.ndarray
-    """When it is at the pins, if nothing is before it: as a timing counts."""
+    """The earliest time at the pins, in the timing's own count of cycles."""
 
 
 class Elastic(NamedTuple):
-    """The elastic pipeline: stages with a shared clock enable, between two buffers.
+    """Elastic pipeline: stages with a shared clock enable, between skid register and output buffer.
 
-    It is enabled in every cycle but the first after reset, and those after a cycle in which an
-    output was stalled. An input accepted while it is enabled enters it at once. One accepted while
-    it is not waits in the skid register until it is. An input is accepted while the skid register
-    is empty, but not in the first cycle after reset. An output is at the pins ``latency`` enabled
-    cycles after its input entered; one that the next input cuts, one fewer after that. The state
-    machine is behind ``latency_of_state`` stages.
+    Every cycle is enabled except the first after reset and those after a cycle in which an output
+    was stalled. An input accepted in an enabled cycle enters the pipeline at once. An input
+    accepted in any other cycle is held in the skid register until the next enabled cycle. Inputs
+    are accepted while the skid register is empty, except in the first cycle after reset. An output
+    is at the pins ``latency`` enabled cycles after its input entered; if the next input cuts it,
+    one enabled cycle less, counted from that input. The state machine comes after
+    ``latency_of_state`` stages.
     """
 
     latency: int
@@ -74,15 +75,13 @@ class Elastic(NamedTuple):
 
 
 ENABLED, RUNNING, SKID, TIME, ENTERED = range(5)
-"""Numbers of the state: of `RUNNING`, whether there was a cycle since reset; of the time, how many
-enabled cycles there were. `SKID`, and from the last number on the stages, have the ages of inputs,
-from 1 on.
-"""
+"""Indices of the state. `RUNNING` is 1 after the first cycle since reset; `TIME` is the number of
+enabled cycles. `SKID`, and the stages from `ENTERED` on, hold the ages of inputs, from 1 on."""
 
 
 @kernel
 def elastic(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
-    """:class:`Elastic`. The result is how many outputs were taken or lost."""
+    """The kernel of :class:`Elastic`. It returns the number of outputs taken or lost."""
     departed, known, item = 0, queue.first[0], 0
     for now in range(len(cycles.reset)):
         enabled, skid, accepted = state[ENABLED], state[SKID], cycles.accepted[now]
@@ -128,7 +127,7 @@ def _at_pins(queue, departed, known, time):  # type: ignore[no-untyped-def]
 
 @kernel
 def _through(state, first, stages, entering):  # type: ignore[no-untyped-def]
-    """What leaves some stages, which all advance by one."""
+    """Advance some stages by one; return the value that leaves them."""
     for place in range(first, first + stages):
         leaving = state[place]
         state[place] = entering
@@ -138,18 +137,18 @@ def _through(state, first, stages, entering):  # type: ignore[no-untyped-def]
 
 @kernel
 def _grow_older(state, first, stages):  # type: ignore[no-untyped-def]
-    """The inputs in some stages are older by a cycle."""
+    """Increment the ages of the inputs in some stages."""
     for place in range(first, first + stages):
         if state[place]:
             state[place] += 1
 
 
 class Compact(NamedTuple):
-    """One register between input and output, in which the next output of an input appears.
+    """One register between input and output, which holds the outputs of an input in turn.
 
-    Nothing moves while the output is stalled. An input is accepted in any other cycle in which at
-    most ``spare`` outputs wait behind the one at the pins; if it ``starts_late``, not in the first
-    cycle after reset.
+    Nothing moves while the output is stalled. In any other cycle, an input is accepted if at most
+    ``spare`` outputs follow the output at the pins; with ``starts_late``, not in the first cycle
+    after reset.
     """
 
     spare: int
@@ -166,7 +165,7 @@ class Compact(NamedTuple):
 
 @kernel
 def compact(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
-    """:class:`Compact`."""
+    """The kernel of :class:`Compact`."""
     departed, known, item = 0, queue.first[0], 0
     for now in range(len(cycles.reset)):
         waiting = known - departed
@@ -189,11 +188,12 @@ def compact(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
 class Serial(NamedTuple):
     """A pipeline with a shared clock enable, in which one stage *sends* the outputs of an input.
 
-    It is enabled in every cycle but the first after reset, and those after a cycle in which an
-    output was stalled. An input is accepted in an enabled cycle in which *send* is empty or has the
-    last output of its input. Then it and the stages before it advance by one; what is offered, an
-    input or nothing, goes into the first. In each enabled cycle an output goes from *send* on.
-    There are ``before`` stages before *send*, and ``after`` between it and the output buffer.
+    Every cycle is enabled except the first after reset and those after a cycle in which an output
+    was stalled. An input is accepted in an enabled cycle in which *send* is empty or has the last
+    output of its input. In such a cycle *send* and the stages before it advance by one, and the
+    first stage is loaded with the input, or with nothing if none is offered. In each enabled cycle
+    an output leaves *send*. ``before`` stages precede *send*; ``after`` stages are between it and
+    the output buffer.
     """
 
     before: int
@@ -209,14 +209,14 @@ class Serial(NamedTuple):
 
 
 SENDING, BUFFERED, BEFORE, AFTER, AGES = 1, 2, 16, 32, 48
-"""Numbers of the state, with `ENABLED`: how many outputs *send* has left, and the output buffer;
-from others on, what is in the stages before *send*, in those after it, and the ages of inputs.
-"""
+"""Further indices of the state: the number of outputs left in *send*, and in the output buffer.
+From `BEFORE` on: the number of outputs in each stage before *send*. From `AFTER` on: the number in
+each stage after it. From `AGES` on: the ages of the inputs before *send*."""
 
 
 @kernel
 def serial(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
-    """:class:`Serial`."""
+    """The kernel of :class:`Serial`."""
     departed, known, item = 0, queue.first[0], 0
     arrived = state[BUFFERED]
     for now in range(len(cycles.reset)):
@@ -252,16 +252,17 @@ def serial(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
 
 
 MAX_OUTSTANDING = 16
-"""Outputs for which there is room."""
+"""Outputs that fit into the memory."""
 
 
 class Credit(NamedTuple):
     """A pipeline that never stalls: see :mod:`utf8_hdl.flow_control.credit`.
 
-    Every input brings about one output. It is at the pins ``stages + 1`` cycles after its input was
-    accepted, behind those before it. Until it is taken it is *outstanding*. How many are is known
-    two cycles late. An input is accepted if there is room for its output behind these and those of
-    the inputs that could be accepted since. In the first cycle after reset none is accepted.
+    Every input produces one output. It is at the pins ``stages + 1`` cycles after its input was
+    accepted, or later, after the outputs before it. Until it is taken it is *outstanding*. The
+    number of outstanding outputs is known two cycles late. An input is accepted if the memory has
+    room for its output in addition to these and to the outputs of inputs that could be accepted
+    since. In the first cycle after reset no input is accepted.
     """
 
     stages: int
@@ -276,14 +277,14 @@ class Credit(NamedTuple):
 
 
 CYCLE, LATELY, BEFORE_THAT, WAS_READY = range(4)
-"""Numbers of the state: cycles since reset; how many were outstanding one and two cycles ago, with
-the one of an input that could be accepted then; and whether one could one cycle ago.
-"""
+"""Indices of the state: cycles since reset; the number of outstanding outputs one and two cycles
+ago, plus 1 if an input could be accepted then; and 1 if an input could be accepted one cycle
+ago."""
 
 
 @kernel
 def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
-    """:class:`Credit`."""
+    """The kernel of :class:`Credit`."""
     departed, known, item = 0, queue.first[0], 0
     for now in range(len(cycles.reset)):
         cycle = state[CYCLE]
@@ -306,40 +307,42 @@ def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
 
 
 class Packing(NamedTuple):
-    """Sparse beats become dense: a pipeline that never stalls, between credit and a memory.
+    """A pipeline that never stalls, with credit and a memory: packs sparse beats into dense beats.
 
-    An input that is accepted in a cycle is in the *slot* of this cycle. The outputs that it brings
-    about are given in that slot, but the last one of a text in the slot behind. If an input
-    ``waits`` for the next one of its text, it is as if it was in the slot of that; if it ends its
-    text, in the slot behind its own. Then an output that is *cut* is one of the input before.
+    An input that is accepted in a cycle is in the *slot* of this cycle. Its outputs are produced in
+    that slot, except the last output of a text, which is produced in the next slot. With ``waits``,
+    an input is instead in the slot of the cycle in which the next input of its text is accepted; if
+    it ends its text, in the slot after its own cycle. Then an output that is *cut* comes from the
+    input before.
 
-    An output is at the pins ``stages + 2`` cycles after its slot, behind those before it. Two never
-    meet, as the first input of a text brings about none but the last one of a text.
+    An output is at the pins ``stages + 2`` cycles after its slot, or later, after the outputs
+    before it. No slot has two outputs: the first input of a text can only produce the last output
+    of that text.
 
-    *Outstanding* are the inputs that were accepted in the last ``counted + 1`` cycles, and the
-    outputs that were given in slots before these and not taken. How many are is known two cycles
-    late. An input is accepted if there is room behind these and the inputs that could be accepted
-    since. In the first cycle after reset none is accepted.
+    *Outstanding* are the inputs accepted in the last ``counted + 1`` cycles, and the outputs
+    produced in earlier slots and not taken. Their number is known two cycles late. An input is
+    accepted if the memory has room for it in addition to these and to the inputs that could be
+    accepted since. In the first cycle after reset no input is accepted.
     """
 
     stages: int
     counted: int
-    """The stage from which on outputs are counted."""
+    """The stage from which outputs are counted."""
     waits: bool = False
 
     @property
     def latency_of_cut(self) -> int:
-        """From the input that shows that an output is full, if each waits for the next."""
+        """Cycles from the input that reveals that an output is full, with ``waits``."""
         return self.stages + 2
 
     @property
     def latency_of_full(self) -> int:
-        """From the input that fills an output."""
+        """Cycles from the input that fills an output."""
         return self.latency_of_cut + self.waits
 
     @property
     def latency(self) -> int:
-        """That of a text's last output."""
+        """Cycles from the last input of a text to its last output."""
         return self.latency_of_full + 1
 
     @property
@@ -348,21 +351,20 @@ class Packing(NamedTuple):
 
 
 MAX_IN_PACKING = 32
-"""Outputs for which there is room, those included that are not full yet."""
+"""Outputs that fit into the memory, incomplete outputs included."""
 
 INSIDE, RING = 4, 8
-"""Numbers of the state, after `WAS_READY`: how many inputs were accepted in the last cycles; and
-from one on whether one was in each of them, in a ring.
-"""
+"""Further indices of the state: the number of inputs accepted in the last ``counted + 1`` cycles;
+and from `RING` on, for each of these cycles, 1 if an input was accepted, as a ring buffer."""
 
 
 @kernel
 def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
-    """:class:`Packing`."""
+    """The kernel of :class:`Packing`."""
     departed, known, item = 0, queue.first[0], 0
     given, waits, window = 0, 1 if timing.waits else 0, timing.counted + 1
-    # Of inputs in a row that are accepted, not more outputs come than there are inputs, and one;
-    # or two, if an input before them waits. One of them is not full yet.
+    # N consecutive inputs begin at most N + 1 outputs, or N + 2 if an input before them waits. One
+    # of these outputs is not full yet.
     room = MAX_IN_PACKING - 1 - waits
     for now in range(len(cycles.reset)):
         cycle, accepted = state[CYCLE], cycles.accepted[now]
@@ -393,20 +395,20 @@ def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
 
 @kernel
 def _is_open(state, cycle, room):  # type: ignore[no-untyped-def]
-    """Whether an input is accepted."""
+    """1 if an input can be accepted, else 0."""
     return 1 if cycle and state[BEFORE_THAT] + state[WAS_READY] < room else 0
 
 
 @kernel
 def _remember(state, outstanding, ready):  # type: ignore[no-untyped-def]
-    """Go on by a cycle in which so many were outstanding, for :func:`_is_open`."""
+    """Record the number outstanding in a cycle, for :func:`_is_open`."""
     state[BEFORE_THAT] = state[LATELY]
     state[LATELY] = outstanding + ready
     state[WAS_READY] = ready
 
 
 Timing = Elastic | Compact | Serial | Credit | Packing
-"""How a component behaves in time, by its parameters.
+"""The timing of a component, by its parameters.
 
 ``latency`` is the number of cycles from an input to its output. ``kernel`` loops over the cycles.
 """
@@ -418,9 +420,9 @@ def meets_state_later(timing: Timing) -> bool:
 
 
 def longest_gap(timing: Timing) -> int:
-    """The most cycles without an output after which one may come of inputs accepted before.
+    """Maximum number of cycles without an output, before an output of inputs accepted earlier.
 
-    It is ready for outputs in all of them: the latency, and a cycle in which an input may wait in
-    the skid register.
+    The consumer is ready in all of them. It is the latency, plus one cycle for an input in the skid
+    register.
     """
     return timing.latency + 1

@@ -1,11 +1,12 @@
 """The golden model of the transcoder: text in one encoding scheme to text in another.
 
-The bytes of a beat belong to *places*, one for each unit. A *reader* finds the code points of a
-text, with U+FFFD for each error, and in which place each ends. A *writer* says what their units
-are. What belongs to a place is then packed into dense beats. A place of the beat before is -1.
+A *reader* finds the code points of a text, with U+FFFD for each error, and the input unit with
+which each ends. A *writer* produces their output units, which belong to that input unit and are
+packed into dense beats. ``place`` is the index of an input unit in its beat; it is negative for
+units of the beat before.
 
-What a beat's places have is only known when the next beat of its text is there, or if it is the
-last. So a beat brings about what belongs to the beat before, and with ``last`` also its own.
+The output units of a beat are complete only when the next beat of its text comes, or if it has
+``last``. So a beat produces the output of the beat before, and with ``last`` also its own.
 """
 
 from typing import Any, NamedTuple
@@ -41,7 +42,7 @@ HIGH, LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 FIRST_HIGH, LAST_HIGH, FIRST_LOW, LAST_LOW = HIGH[0], HIGH[-1], LOW[0], LOW[-1]
 
 FIRST_OF_PAIRS = 0x10000
-"""The lowest code point that is a pair."""
+"""The lowest code point that is encoded as a pair."""
 
 UTF_8, UTF_16, UTF_32 = 1, 2, 4
 """Encoding forms, by the bytes of a code unit (Unicode D90 to D92)."""
@@ -59,9 +60,9 @@ BIG_ENDIAN = EncodingScheme.UTF_16BE, EncodingScheme.UTF_32BE
 class Forms(NamedTuple):
     """The parameters of a transcoder, as numbers.
 
-    ``early_high`` is 1 if a high surrogate belongs to the place before the one in which its pair
-    ends: if the pair is at least two units of the input. ``out_lanes``: as many bytes as can belong
-    to the places of a beat.
+    ``places`` is the number of units of an input beat. ``early_high`` is 1 if a high surrogate
+    belongs to the unit before that with which its pair ends: if the pair is at least two units of
+    the input. ``out_lanes`` is the highest number of bytes that can belong to the units of a beat.
     """
 
     from_unit: int
@@ -75,7 +76,7 @@ class Forms(NamedTuple):
 
     @classmethod
     def of(cls, design: Any) -> "Forms":
-        """Those of a design, by its attributes."""
+        """The parameters of a design, from its attributes."""
         from_unit, to_unit = UNIT_BYTES[design.source], UNIT_BYTES[design.target]
         places = design.lanes // from_unit
         early_high = to_unit == UTF_16 and from_unit != UTF_32
@@ -92,38 +93,36 @@ class Forms(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is known between two beats."""
+    """State kept between two beats."""
 
     decoder: np.ndarray
-    """That of the decoder."""
+    """The state of the UTF-8 decoder."""
     two: np.ndarray
-    """The tokens of its byte."""
+    """The tokens of the decoder's current byte."""
     found: np.ndarray
-    """Code points that end in a place: see `FOUND`."""
+    """Code points that end with a unit: see `FOUND_ARRAY_SIZE`."""
     buffer: np.ndarray
-    """Bytes that are not in a beat yet."""
+    """Bytes that are not in an output beat yet."""
     text: np.ndarray
-    """Of the text."""
+    """State of the text: see `FILLED`."""
 
 
 FOUND_SIZE = 4
 PLACE, VALUE, ERROR, SIZE = range(FOUND_SIZE)
 FOUND_ARRAY_SIZE = 2 * FOUND_SIZE
-"""Numbers of a code point that was found: the place in which it ends; its value, U+FFFD for an
-error; the kind of error, or 0; and for an error, of how many places it is. A unit brings about two
-at most.
-"""
+"""Length of the array of the code points that a unit produces, at most two. The numbers of a code
+point: the index of the unit with which it ends; its value, U+FFFD for an error; the kind of error,
+or 0; and for an error, its length in units."""
 
 FILLED, UNITS_BEFORE, IS_BEFORE, UNPAIRED, FIRST_KIND, FIRST_UNIT, ERRORS = range(7)
-"""Numbers of the text: bytes in the buffer; units in the beats before; whether no unit of this beat
-is in the buffer; a high surrogate in the place before, or 0; of the first error the kind, or 0, and
-the unit with which it begins; errors so far.
-"""
+"""Indices of the state of the text: bytes in the buffer; units in the beats before; 1 while no unit
+of this beat is in the buffer; an unpaired high surrogate in the unit before, or 0; the kind of the
+first error, or 0, and the unit with which it begins; the number of errors so far."""
 
 
 @kernel
 def transcode(forms, rules, state, begins, data, keep, last, dense):  # type: ignore[no-untyped-def]
-    """Fill in the dense beats; how many they are."""
+    """Fill in the dense beats; return their number."""
     count = 0
     lanes = forms.places * forms.from_unit
     for beat in range(len(last)):
@@ -157,9 +156,9 @@ def _begin_text(state):  # type: ignore[no-untyped-def]
 
 @kernel
 def _end_of_beat(forms, state, dense, count, beat, cut):  # type: ignore[no-untyped-def]
-    """All bytes of a beat are in the buffer: put out a full beat, if there is one and a byte more.
+    """After all bytes of a beat are buffered, emit a full beat if a byte follows it.
 
-    With ``cut`` it is the beat before. The result is how many beats were put out so far.
+    With ``cut`` they are the bytes of the beat before. Returns the number of beats emitted so far.
     """
     if state.text[FILLED] <= forms.out_lanes:
         return count
@@ -171,7 +170,8 @@ def _end_of_beat(forms, state, dense, count, beat, cut):  # type: ignore[no-unty
 
 @kernel
 def _read(forms, rules, state, data, keep, begin, place):  # type: ignore[no-untyped-def]
-    """How many code points a place of a beat brings about; one behind the last ends the text."""
+    """Read a unit; return the number of code points that it produces. A unit after the last ends
+    the text."""
     size = forms.from_unit
     kept, unit = 0, 0
     if place < forms.places:
@@ -190,7 +190,7 @@ def _read(forms, rules, state, data, keep, begin, place):  # type: ignore[no-unt
 
 @kernel
 def _found(state, number, place, value, error, size):  # type: ignore[no-untyped-def]
-    """Note one more code point: how many there are then."""
+    """Record a code point; return the number recorded."""
     at = number * FOUND_SIZE
     state.found[at + PLACE] = place
     state.found[at + VALUE] = value
@@ -201,14 +201,14 @@ def _found(state, number, place, value, error, size):  # type: ignore[no-untyped
 
 @kernel
 def _check(rules, state, number, place, value, size):  # type: ignore[no-untyped-def]
-    """Note a value of so many places, which is an error if it is no character."""
+    """Record a value of ``size`` units, as an error if it is not a character."""
     kind = kind_of(value, rules)
     return _found(state, number, place, value if kind == NONE else REPLACEMENT, kind, size)
 
 
 @kernel
 def _read_8(rules, state, place, byte, kept):  # type: ignore[no-untyped-def]
-    """UTF-8, a lane in each place."""
+    """Read UTF-8: a unit is a lane."""
     decode_lane(state.decoder, byte if kept else 0, kept, rules, state.two)
     number = 0
     for where, token in ((place - 1, CUT), (place, OWN)):
@@ -220,11 +220,11 @@ def _read_8(rules, state, place, byte, kept):  # type: ignore[no-untyped-def]
 
 @kernel
 def _read_16(rules, state, place, unit, kept):  # type: ignore[no-untyped-def]
-    """UTF-16. Where only one byte of a unit is kept, it is left over, which is an error."""
+    """Read UTF-16. A unit with only one kept byte is an error."""
     high, number = state.text[UNPAIRED], 0
     state.text[UNPAIRED] = 0
     if kept == 1:
-        # One error together with the high surrogate before it, if that is refused.
+        # One error together with an unpaired high surrogate before it, if that is refused.
         size = 2 if high else 1
         if high and rules.accept_surrogates:
             number, size = _check(rules, state, number, place - 1, high, 1), 1
@@ -243,7 +243,10 @@ def _read_16(rules, state, place, unit, kept):  # type: ignore[no-untyped-def]
 
 @kernel
 def _reach(forms, state, dense, count, beat, place):  # type: ignore[no-untyped-def]
-    """A unit of a place comes next: with the first one of a beat, the beat before is complete."""
+    """Prepare for an output unit: if it is the first of this beat, the beat before is complete.
+
+    Returns the number of beats emitted so far.
+    """
     if state.text[IS_BEFORE] and place >= 0:
         state.text[IS_BEFORE] = 0
         return _end_of_beat(forms, state, dense, count, beat, 1)
@@ -252,7 +255,7 @@ def _reach(forms, state, dense, count, beat, place):  # type: ignore[no-untyped-
 
 @kernel
 def _write(forms, state, at, dense, count, beat):  # type: ignore[no-untyped-def]
-    """Put the units of a code point into the buffer; how many beats were put out so far."""
+    """Put the units of a code point into the buffer; return the number of beats emitted so far."""
     place, value = state.found[at + PLACE], state.found[at + VALUE]
     if state.found[at + ERROR] != NONE:
         if state.text[FIRST_KIND] == NONE:
@@ -297,7 +300,7 @@ class TranscoderModel(Reader):
     def __init__(self, design: Any) -> None:
         super().__init__(design.profile)
         self._forms = Forms.of(design)
-        #: Bits of the numbers in the report; 0 without one.
+        #: Bits of the numbers in the report; 0 without a report.
         self._report_width = design.report_width if design.errors else 0
         sizes = FOUND_ARRAY_SIZE, 4 * self._forms.out_lanes, ERRORS + 1
         others = (np.zeros(size, dtype=np.int64) for size in sizes)

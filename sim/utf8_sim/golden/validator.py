@@ -19,14 +19,14 @@ from .kernels import integers, kernel
 from .model import Outputs, one_for_one
 
 BYTES_BEFORE, FIRST_KIND, FIRST_OFFSET = range(3)
-"""What is known of a text: lanes of the beats before, and its first error."""
+"""Indices of the state of a text: lanes of the beats before; kind and offset of its first error."""
 
 
 @kernel
 def validate(rules, state, two, text, lanes, highest, begins, data, keep, last, kind, offset):  # type: ignore[no-untyped-def]
     """Fill in the kind and the offset of the first error of each text, at its last beat.
 
-    Behind the last lane of a text is one more without ``keep``.
+    The last lane of a text is followed by an extra lane without ``keep``.
     """
     for beat in range(len(last)):
         if begins[beat]:
@@ -49,7 +49,7 @@ def validate(rules, state, two, text, lanes, highest, begins, data, keep, last, 
 
 
 class ValidatorModel(Reader):
-    """Beats to the same beats, with a verdict where a text ends."""
+    """Beats to the same beats, with a verdict at the end of each text."""
 
     def __init__(self, profile: Profile, lanes: int, offset_width: int = 32) -> None:
         super().__init__(profile)

@@ -1,1 +1,1 @@
-"""Compilers, simulators and other programs: how they are found, run, and what they leave."""
+"""Compilers, simulators and other programs: finding them, running them, and their files."""

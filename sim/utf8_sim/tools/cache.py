@@ -1,4 +1,4 @@
-"""Files that are built once and kept for the next time, in a folder of this user's alone."""
+"""Cache of built files, in a folder that is private to this user."""
 
 import fcntl
 import hashlib
@@ -23,19 +23,19 @@ MAX_KEPT = 256 << 20
 """Bytes of built files that are kept."""
 
 KERNELS = "kernels-"
-"""How the names of folders begin that hold the compiled golden model."""
+"""Prefix of the folders with the compiled golden model."""
 
 _temporary = ExitStack()
 """The temporary cache folder, until this process ends."""
 
 
 def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]) -> Path:
-    """A file that is built once and kept.
+    """A file from the cache, built if it is missing.
 
-    Its name says what it was built from and what it must contain, so that a damaged one is noticed
-    and built again. It appears whole or not at all; who builds the same file at the same time gets
-    in nobody's way. ``key`` is all that its content depends on. ``build`` builds it in a folder
-    that is removed afterwards, and returns its path.
+    Its name has digests of ``key`` and of its content, so that a damaged file is detected and built
+    again. It appears whole or not at all; concurrent builds of the same file do not interfere.
+    ``key`` is everything that its content depends on. ``build`` builds it in a folder that is
+    removed afterwards, and returns its path.
     """
     name = _digest([part.encode() if isinstance(part, str) else part for part in key])
     with _building_in(prepare_cache()) as folder:
@@ -60,11 +60,11 @@ def _file_name(name: str, suffix: str, content: bytes) -> str:
 
 @cache
 def _keep(folder: Path) -> None:
-    """Keep what is in the cache folder until this process ends; before that, clear it.
+    """Clear the cache folder, then prevent others from clearing it until this process ends.
 
-    Who clears it must be alone, so that nobody loses what he has found there.
+    Only a process that is alone clears it, so that no process loses files that it has found.
     """
-    lock = os.open(folder / "in-use.lock", os.O_RDWR | os.O_CREAT, 0o600)  # for ever
+    lock = os.open(folder / "in-use.lock", os.O_RDWR | os.O_CREAT, 0o600)  # never closed
     with suppress(OSError):  # it is in use, or the file system has no locks: nothing is cleared
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _clear(folder)
@@ -73,7 +73,7 @@ def _keep(folder: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what killed processes left, and what has not been used for longest."""
+    """Remove leftovers of killed processes, and the least recently used entries over `MAX_KEPT`."""
     for leftover in folder.glob("building-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     kept = 0
@@ -88,9 +88,9 @@ def _clear(folder: Path) -> None:
 
 @contextmanager
 def taking_turns(name: str) -> Iterator[None]:
-    """Wait until no other process of this user is where this one is now.
+    """Run the block in only one process of this user at a time.
 
-    An empty file with the name of what takes turns is left behind.
+    An empty lock file with this name remains.
     """
     with _building_in(prepare_cache()) as folder, (folder / f"{name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
@@ -98,21 +98,22 @@ def taking_turns(name: str) -> Iterator[None]:
 
 
 def cache_folder() -> Path:
-    """Where built files are kept, for this user alone."""
+    """The folder of built files, private to this user."""
     return platformdirs.user_cache_path("utf8-hdl", appauthor=False)
 
 
 def prepare_cache() -> Path:
-    """The cache folder, made if it is not there; a temporary one if that cannot be.
+    """The cache folder, created if it does not exist; a temporary folder if that fails.
 
-    Processes that this one starts use the temporary one, too. It is removed when this process ends.
-    If others may write to the folder, or a temporary one cannot be made, that is a `ToolError`.
+    Processes that this process starts use the temporary folder, too. It is removed when this
+    process ends. If others may write to the folder, or if no temporary folder can be created,
+    `ToolError` is raised.
     """
     try:
         return _usable(cache_folder())
     except OSError as error:
         reason = f"{str(error.filename)!r}: {error.strerror}"
-    except RuntimeError as error:  # there is no home folder at all
+    except RuntimeError as error:  # no home folder
         reason = str(error)
     with _building_in(Path("TMPDIR")):
         os.environ["XDG_CACHE_HOME"] = str(_temporary.enter_context(temporary_folder()))
@@ -124,9 +125,9 @@ def prepare_cache() -> Path:
 
 
 def tools_cache() -> dict[str, str]:
-    """Environment variables that keep the caches of tools inside ours.
+    """Environment variables that put the caches of tools inside this cache.
 
-    They contain native code that is run without a check of who wrote it.
+    Tools run the native code in their caches without a check of who wrote it.
     """
     with _building_in(prepare_cache()) as folder:
         tools = str(_usable(folder / "tools"))
@@ -142,7 +143,7 @@ def _usable(folder: Path) -> Path:
 
 @contextmanager
 def _building_in(folder: Path) -> Iterator[Path]:
-    """A folder in which something may go wrong; if it does, that is a `ToolError`."""
+    """Turn an error of the operating system in the block into a `ToolError`."""
     try:
         yield folder
     except OSError as error:
@@ -151,7 +152,7 @@ def _building_in(folder: Path) -> Iterator[Path]:
 
 
 def _check_private(folder: Path) -> None:
-    """Code from this folder is run, so nobody else may write there."""
+    """Fail if others may write to the folder, because code from it is run."""
     status = folder.stat()
     if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ToolError(
@@ -161,7 +162,7 @@ def _check_private(folder: Path) -> None:
 
 
 def contents(folder: Any) -> list[bytes]:
-    """What the files of a folder and of those in it contain, in the order of their names."""
+    """The contents of the files in a folder and its subfolders, in the order of their names."""
     found = []
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_file():

@@ -41,9 +41,10 @@ TLS = "DASK_DISTRIBUTED__COMM__TLS__"
 class Cluster:
     """The workers of a Dask scheduler, as :class:`~.cores.Workers`. A context manager.
 
-    Every worker must have the versions of this machine: of Python, of ``packages``, which may be
-    programs, and of our modules and those that register components, to the byte. A different worker
-    is a `ToolError`, and so is a scheduler that cannot be used or has no worker.
+    Every worker must have the same versions as this machine: of Python, of ``packages``, which may
+    be programs, and, to the byte, of this project's modules and the modules that register
+    components. `ToolError` is raised if a worker differs, or if the scheduler cannot be used or has
+    no worker.
     """
 
     def __init__(self, address: str, packages: Sequence[str]) -> None:
@@ -62,7 +63,7 @@ class Cluster:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         with ExitStack() as context:
             context.enter_context(warnings.catch_warnings())
-            warnings.simplefilter("ignore")  # Dask warns of different versions; ours are an error
+            warnings.simplefilter("ignore")  # Dask only warns of different versions
             try:
                 asyncio.run(asyncio.wait_for(_check_is_scheduler(self.address), TIMEOUT))
                 client = distributed.Client(self.address, timeout=TIMEOUT, set_as_default=False)
@@ -106,7 +107,7 @@ class Cluster:
     ) -> Iterator[tuple[Item, Result]]:
         """As :meth:`~.cores.Workers.do`.
 
-        An exception of a unit is raised. If too many workers die at a unit, that is a `ToolError`.
+        An exception of a unit is raised. If too many workers die at a unit, `ToolError` is raised.
         """
         from distributed import as_completed, client  # noqa: PLC0415 - it is an extra
 
@@ -116,7 +117,7 @@ class Cluster:
         completed = as_completed(loop=self._client.loop)
         try:
             while True:
-                # For each thread a unit that runs and one that follows.
+                # For each thread, a unit that runs and the next unit.
                 wanted = 2 * max(1, sum(self._client.nthreads().values()))
                 for item in islice(fresh, max(0, wanted - len(running))):
                     future = self._client.submit(do_unit, job, pickle.dumps(item), pure=False)
@@ -125,7 +126,7 @@ class Cluster:
                 if not running:
                     return
                 for future in completed.next_batch():
-                    # Asked once: a result can be lost, and its unit fail, between two questions.
+                    # Asked once: between two calls, a result can be lost and its unit can fail.
                     try:
                         result = future.result()
                     except Exception as error:
@@ -142,11 +143,11 @@ class Cluster:
                 self._client.cancel([*running], force=True)
 
     def _failure(self, error: Exception, running: Mapping[Any, object]) -> Exception:
-        """What a user is told of a unit that failed with this error."""
+        """The exception for a user, if a unit failed with this error."""
         from distributed.scheduler import KilledWorker, NoWorkerError  # noqa: PLC0415 - an extra
 
         if isinstance(error, KilledWorker):
-            # Dask blames all units that these workers had; they were at the first of them.
+            # Dask blames all units that these workers had; they were running the first one.
             unit = next(item for each, item in running.items() if each.status == "error")
             return ToolError(
                 f"{error.allowed_failures + 1} workers died at the same unit of work (killed, or "
@@ -168,7 +169,7 @@ def _checked(address: str) -> str:
 
 
 async def _check_is_scheduler(address: str) -> None:
-    """Connect and ask. Dask's client never gives up on a silent server."""
+    """Connect and ask. Dask's client has no timeout for a silent server."""
     from distributed import Security  # noqa: PLC0415 - it is an extra
     from distributed.comm.core import connect  # noqa: PLC0415
 
@@ -219,7 +220,7 @@ def _open(job: bytes) -> Callable[[Any], Any]:
 @cache
 def _end_programs_with_worker() -> "subprocess.Popen[bytes] | None":
     """Have the programs that units run killed when this worker ends, however it ends."""
-    if not multiprocessing.parent_process():  # there is no nanny: the group may be a terminal's
+    if not multiprocessing.parent_process():  # no nanny: the group may be a terminal's
         return None
     os.setpgid(0, 0)
     stay_in_group()

@@ -26,25 +26,25 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 PRELOAD: set[str] = set()
-"""Modules that each new process imports first: what they register is known there as well."""
+"""Modules that each new process imports first, so that they register their components there."""
 
 SAFE_PATH = "PYTHONSAFEPATH"
-"""Set, and a new Python imports nothing from the current folder; before 3.11 it is ignored."""
+"""If set, a new Python imports nothing from the current folder; ignored before 3.11."""
 
 
 class Workers(Protocol):
-    """Who does the work: all cores of this machine, or the workers of a cluster."""
+    """The workers: all cores of this machine, or the workers of a cluster."""
 
     def __str__(self) -> str:
-        """How many there are."""
+        """The number of workers."""
         ...
 
     def do(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """Do the same to many things, each once; each result as it is done.
+        """Apply ``work`` to each item once; yield each result when it is ready.
 
-        A ``range`` of items may be as good as endless.
+        A ``range`` of items may be practically endless.
         """
         ...
 
@@ -63,7 +63,7 @@ class Cores:
 
 
 def cores() -> int:
-    """How many processes can run at the same time."""
+    """The number of processes that can run at the same time."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -72,10 +72,10 @@ def cores() -> int:
 def on_all_cores(
     work: Callable[[Item], Result], items: Sequence[Item]
 ) -> Iterator[tuple[Item, Result]]:
-    """Do the same to many things, as many at a time as there are cores; each result as it is done.
+    """Apply ``work`` to each item, on all cores; yield each result when it is ready.
 
-    A single one is done in this process. The programs that ``work`` runs end with its process if
-    they are in the process's group. If a process dies, that is a `ToolError`.
+    A single item is processed in this process. The programs that ``work`` runs end with its process
+    if they are in the process's group. If a process dies, `ToolError` is raised.
     """
     workers = cores()
     if len(items) == 1:
@@ -114,7 +114,7 @@ def on_all_cores(
 
 @contextmanager
 def _starting() -> Iterator[None]:
-    """For new processes: they leave signals to this one, and import nothing from where it is."""
+    """Start processes that leave signals to this one, and import nothing from its folder."""
     with interrupts_not_inherited():
         if sys.version_info < (3, 11) or sys.flags.ignore_environment:
             with _elsewhere():
@@ -133,7 +133,7 @@ def _starting() -> Iterator[None]:
 
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """In another folder, with all threads of this process: where there is no other way."""
+    """Run the block in another folder, with all threads: needed if `SAFE_PATH` has no effect."""
     here = os.open(".", os.O_RDONLY)
     os.chdir("/")
     try:
@@ -151,10 +151,10 @@ def _begin(
     work: Callable[..., Any],
     items: Sequence[Any],
 ) -> None:
-    """In a new process.
+    """Initialise a new process.
 
-    It gets all items at once, and then only their numbers: CPython before 3.11.5 waits for ever if
-    a process dies to which something is sent that does not fit into a pipe.
+    It receives all items at once, and then only their numbers: CPython before 3.11.5 hangs if a
+    process dies while data is sent to it that does not fit into a pipe.
     """
     _Worker.work, _Worker.items = work, items
     os.setsid()  # a group of its own, for all that it starts
@@ -167,7 +167,7 @@ def _begin(
 
 
 class _Worker:
-    """What a worker process has."""
+    """The state of a worker process."""
 
     work: Callable[..., Any]
     items: Sequence[Any]
@@ -178,7 +178,7 @@ def _do(number: int) -> Any:
 
 
 def _end_with(alive: Connection) -> None:
-    """End at once when the parent closes its end, or is killed: nobody waits for the result."""
+    """End at once when the parent closes its end, or is killed: the result is not needed."""
     with suppress(EOFError, OSError):
         alive.recv()
     os.killpg(0, signal.SIGKILL)

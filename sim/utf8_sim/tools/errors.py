@@ -1,8 +1,8 @@
-"""What can go wrong and has a message of its own; the command line shows it as one line."""
+"""Errors with a message of their own; the command line shows it as one line."""
 
 
 class ToolError(Exception):
-    """A program or a package that is needed is not there, or fails."""
+    """A required program or package is missing, or fails."""
 
 
 class OutOfTime(ToolError):

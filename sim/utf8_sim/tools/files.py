@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and folders that are removed whatever happens."""
+"""Files that are written whole or not at all, and folders that are always removed."""
 
 import atexit
 import codecs
@@ -18,15 +18,15 @@ from .errors import UsageError
 from .interrupts import interrupts_later
 
 RUN = "utf8-hdl-run-"
-"""The name of a temporary folder begins with this, and ends with 32 random digits."""
+"""Prefix of the name of a temporary folder; 32 random digits follow."""
 
 
 @contextmanager
 def open_output(path: str) -> Iterator[TextIO]:
-    """A text file in UTF-8 to write; ``-`` is standard output.
+    """Open a text file in UTF-8 for writing; ``-`` is standard output.
 
-    The file appears under its name when it is complete. If the block is left by an exception, a
-    file that was there before is as it was, and no new one is left behind.
+    The file appears under its name when it is complete. If the block is left by an exception, an
+    existing file is unchanged, and no new file remains.
     """
     with open_binary_output(path) as file:
         yield cast(TextIO, codecs.getwriter("utf-8")(file))
@@ -36,7 +36,7 @@ def open_output(path: str) -> Iterator[TextIO]:
 def open_binary_output(path: str) -> Iterator[BinaryIO]:
     """As :func:`open_output`, for bytes."""
     if path == "-":
-        with refusing("write '-'"):  # whatever else may fail has its own message
+        with refusing("write '-'"):  # other failures have their own messages
             yield sys.stdout.buffer
             sys.stdout.flush()
         return
@@ -83,7 +83,7 @@ def remove_file(path: str) -> None:
 
 @contextmanager
 def output_folder(path: str) -> Iterator[Path]:
-    """A folder to write files to, made if it is not there; and removed, if it stays empty then."""
+    """A folder for output files. If it did not exist, it is created, and removed if left empty."""
     folder = Path(path)
     with refusing(f"write to {path!r}"):
         is_new = not folder.exists()
@@ -99,7 +99,7 @@ def output_folder(path: str) -> Iterator[Path]:
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Turn an error of the operating system into the line that says what cannot be done."""
+    """Turn an error of the operating system into a `UsageError`; ``what`` is the failed action."""
     try:
         yield
     except BrokenPipeError:
@@ -109,7 +109,7 @@ def refusing(what: str) -> Iterator[None]:
 
 
 def _places(path: str) -> tuple[Path, Path | None]:
-    """Where the file belongs, and the temporary file beside it that takes its place when complete.
+    """The path of the file, and the temporary file beside it that replaces it when complete.
 
     A device or a pipe cannot be replaced; it has no temporary file.
     """
@@ -140,7 +140,7 @@ def _descriptor(path: str) -> int | None:
 
 
 class _Sink(io.FileIO):
-    """A file whose errors name it, whoever else is writing at the time."""
+    """A file whose errors name it, whatever else is written at the same time."""
 
     shown = ""
 
@@ -148,7 +148,7 @@ class _Sink(io.FileIO):
     def open(cls, path: str | Path, shown: str) -> BinaryIO:
         number = _descriptor(str(path))
         with refusing(f"write {shown!r}"):
-            # To open a descriptor by its name would truncate the file that it writes.
+            # Opening a descriptor by its name would truncate its file.
             raw = cls(path if number is None else os.dup(number), "w")
         raw.shown = shown
         return io.BufferedWriter(raw)
@@ -173,7 +173,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 def temporary_folder() -> Iterator[Path]:
     """A :func:`new_folder` for temporary files, locked while this process lives.
 
-    The next process that makes one removes the folders of killed processes: those without a lock.
+    The next process that creates one removes the folders of killed processes, which have no lock.
     """
     parent = Path(tempfile.gettempdir())
     for leftover in parent.glob(RUN + "[0-9a-f]" * 32):
@@ -192,9 +192,9 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def _locked(folder: Path, operation: int) -> Iterator[int]:
-    """A folder, but no symbolic link to one, with a lock that ends with the block or the process.
+    """Lock a folder, but no symbolic link to one, until the block or the process ends.
 
-    The lock is on the folder itself, so nothing is written to a folder that is not ours.
+    The lock is on the folder itself, so nothing is written to the folder of another user.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -206,10 +206,10 @@ def _locked(folder: Path, operation: int) -> Iterator[int]:
 
 @contextmanager
 def own_temporary_folder() -> Iterator[None]:
-    """One folder for all temporary files: what an interrupt leaves there goes at the end."""
+    """Use one folder for all temporary files; at the end, leftovers of interrupts are removed."""
     usual = tempfile.tempdir
     with ExitStack() as stack:
-        with suppress(OSError):  # who needs one will say that there is none
+        with suppress(OSError):  # code that needs a folder will report that
             tempfile.tempdir = str(stack.enter_context(temporary_folder()))
         try:
             yield

@@ -1,4 +1,4 @@
-"""Signals that end the command: how it ends, and where that would leave something behind."""
+"""Signals that end the command: handling them, and deferring them to avoid leftovers."""
 
 import math
 import os
@@ -11,17 +11,17 @@ from contextlib import contextmanager
 from typing import Any
 
 ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-"""Ctrl-C, a polite end, and a terminal that is closed."""
+"""Ctrl-C, a request to terminate, and a closed terminal."""
 
 PATIENCE = 3.0
-"""Seconds after Ctrl-C in which another one changes nothing."""
+"""Seconds after a signal in which further signals are ignored."""
 
 
 @contextmanager
 def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
     """Handle the signals that end the command, if they are not ignored.
 
-    Python's main thread heeds them, so in another one there is nothing to do.
+    Only Python's main thread handles signals, so in other threads this has no effect.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -39,9 +39,10 @@ def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
 
 @contextmanager
 def one_interrupt(heeded: list[int]) -> Iterator[None]:
-    """Heed Ctrl-C, SIGTERM and SIGHUP, but not again at once: that would disturb the clearing up.
+    """Raise `KeyboardInterrupt` at Ctrl-C, SIGTERM and SIGHUP.
 
-    ``heeded`` gets the numbers of the signals.
+    Then signals are ignored for `PATIENCE` seconds: they would disturb the cleanup. The numbers of
+    the signals that were not ignored are appended to ``heeded``.
     """
     patient_until = -math.inf
 
@@ -53,7 +54,7 @@ def one_interrupt(heeded: list[int]) -> Iterator[None]:
             raise KeyboardInterrupt
 
     def unraisable(lost: "sys.UnraisableHookArgs") -> None:
-        """A finaliser cannot raise: send the signal once more, when it is over."""
+        """A finaliser cannot raise the exception: send the signal again when it is over."""
         nonlocal patient_until
         if lost.exc_type is not KeyboardInterrupt:
             sys.__unraisablehook__(lost)
@@ -71,7 +72,7 @@ def one_interrupt(heeded: list[int]) -> Iterator[None]:
 
 @contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Put off the signals that end the command until the block is left."""
+    """Defer the signals that end the command until the block is left."""
     late: list[int] = []
     try:
         with _handled_by(lambda number, _: late.append(number)):

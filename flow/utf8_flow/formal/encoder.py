@@ -126,7 +126,7 @@ def rate(b: Bench, name: str) -> None:
 
 
 def latency(b: Bench, name: str) -> None:
-    """The first byte of every code point is at the output exactly 7 cycles after the code point was
+    """The first byte of every character is at the output exactly 7 cycles after its code point was
     accepted, in the compact encoder 1 cycle; the others follow without a gap. Not counted are
     cycles in which the output stalls, and cycles in which it has a byte, other than the first, of a
     code point that was accepted in the last three earlier cycles with a high `i.ready`."""

@@ -468,8 +468,8 @@ def keep_kinds(keep: np.ndarray) -> np.ndarray:
     """The kind of each ``keep``, as an index of `KEEPS`."""
     lanes = keep.shape[1]
     counts = np.add.reduce(keep, axis=1, dtype=np.intp)
-    is_first = np.logical_or.reduce(keep[:, 1:] > keep[:, :-1], axis=1)
-    return np.select([counts == 0, counts == lanes, ~is_first], [0, 1, 2], 3)
+    has_hole = np.logical_or.reduce(keep[:, 1:] > keep[:, :-1], axis=1)
+    return np.select([counts == 0, counts == lanes, ~has_hole], [0, 1, 2], 3)
 
 
 class TextBeats:

@@ -306,7 +306,7 @@ def test_with_too_much_credit_what_waits_is_overwritten():
 
 
 @pytest.mark.parametrize(
-    "edit", [("wrong), pending)", "wrong), 1)"), ("complete | self.last)", "complete)")]
+    "edit", [("wrong), pending", "wrong), 1"), ("complete | self.last)", "complete)")]
 )
 def test_a_specification_with_a_flaw_is_no_function_of_windows(monkeypatch, edit):
     wrong = edited(specification, edit)

@@ -492,7 +492,7 @@ LEMMA_FLAWS: dict[tuple[str, str, str], Edit] = {
         item = Mux(late, extra, item)
 """,
     ),
-    ("decoder", "conservation", ""): (specification, "wrong), pending)", "wrong), 1)"),
+    ("decoder", "conservation", ""): (specification, "wrong), pending", "wrong), 1"),
     ("decoder", "only-well-formed", ""): (
         specification,
         "Cat(*reversed(sequence[:form]))",

@@ -77,7 +77,7 @@ def test_latencies_are_those_of_the_timing():
             assert f"{timing.latency} cycles {begins[component]}" in words
     compact = DECODER.timing(CompactDecoder())
     assert f"| latency | {PIPELINED.latency} cycles | {compact.latency} cycle" in page
-    cut = f"{PIPELINED.latency_of_cut} cycles after the byte that truncates it"
+    cut = f"{PIPELINED.latency_of_cut} cycles after the byte that cuts it"
     assert cut in page
     assert cut in Decoder.__doc__
 

@@ -1,1 +1,1 @@
-"""The demo for a board: bytes from a serial line in, lines of text about their tokens out."""
+"""The demo for boards: a decoder or transcoder between a UART receiver and transmitter."""

@@ -34,8 +34,8 @@ class Demo(wiring.Component):
     """A component between two UARTs. Its output is sent as lines of text, or as text.
 
     Each token of a decoder and each UTF-16 unit of a transcoder is written as a line; UTF-8
-    repaired by a transcoder is sent unchanged. A line is longer than the bytes that it describes,
-    so there is a buffer before the component::
+    repaired by a transcoder is sent unchanged. The output can be longer than the input, so there
+    is a buffer before the component::
 
              +----------+   +--------+   +-----------+   +------------+   +-------------+
         rx ->| receiver |-->| buffer |-->| component |-->| LineWriter |-->| transmitter |-> tx
@@ -50,7 +50,8 @@ class Demo(wiring.Component):
     sequence is then reported as truncated.
 
     Bytes are lost if the buffer is full or a stop bit is missing. Lost bytes end the text before
-    them, and a line reports them, in order with the other lines; but not within repaired text.
+    them, and a line reports them, in order with the other lines. With target UTF-8 there is no such
+    line; losses are only counted.
 
     The byte ENQ ends the text before it and is no part of a text. The answer, in order with the
     other lines, is the statistics. They are counted from a decoder's tokens; if the component is a
@@ -59,7 +60,7 @@ class Demo(wiring.Component):
     Parameters
     ----------
     profile : Profile
-        Which UTF-8 is spoken.
+        The UTF-8 profile.
     clock_hz : float
         Frequency of the clock.
     baud : float
@@ -152,10 +153,10 @@ class Demo(wiring.Component):
             writer.digit.eq(statistics.digit),
         ]
 
-        # A token is taken, or else an entry of the buffer; nothing while a line is written, so that
-        # nothing is counted during the report. A text is out of all components before what follows
-        # it is looked at, so that a notice gets its place. No component looks at `valid` before it
-        # is ready.
+        # Tokens are taken before entries of the buffer, and neither while a line is written, so the
+        # report does not change. After the last byte of a text, no entry is taken until all
+        # components have output that text, so notices stay in order. No component's `ready` depends
+        # on its `valid`.
         mark = buffer.o.p.mark
         is_byte = (mark == Mark.BYTE) | (mark == Mark.LAST_BYTE)
         ending = Signal(len(components))

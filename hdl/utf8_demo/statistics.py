@@ -22,7 +22,7 @@ COUNTS = (
 BYTES, CHARACTERS, OVERRUNS, FRAMING_ERRORS = (
     COUNTS.index(name) for name in ("bytes", "characters", "overruns", "framing-errors")
 )
-"""Numbers of counters. That of a kind of error is ``CHARACTERS`` and the code of the kind."""
+"""Numbers of counters. The counter of an error kind is ``CHARACTERS`` plus the code of the kind."""
 
 DIGITS = 16
 """Decimal digits of a counter: at the highest rate of the boards, they last for 900 years."""

@@ -41,10 +41,11 @@ class UartReceiver(wiring.Component):
     """Receives bytes; it tolerates a sender that is 3.5 % too fast or too slow.
 
     Each bit is sampled once, in its middle as counted from the falling edge of the start bit. The
-    line is looked at again from the middle of the stop bit on, so that a faster sender's next start
-    bit is not missed. A start bit that is over before its middle was a disturbance, and ignored.
+    receiver waits for a start bit from the middle of the stop bit on, so that a faster sender's
+    next start bit is not missed. A start bit that is over before its middle was a disturbance, and
+    ignored.
 
-    Where the stop bit should be and the line is low there is a framing error: the byte is dropped.
+    If the line is low in the middle of the stop bit, that is a framing error: the byte is dropped.
     Nothing is received then until the line has been high, so a break is one framing error, however
     long it lasts. A bit has as many ``cycles`` as :func:`cycles_per_bit` says.
 
@@ -55,7 +56,8 @@ class UartReceiver(wiring.Component):
     data : ``Out(8)``
         The byte, in the cycle in which ``received`` is high.
     received : ``Out(1)``
-        High for one cycle when a byte is there: in the middle of its stop bit, two cycles later.
+        High for one cycle with a byte: in the middle of its stop bit, plus two cycles of the
+        synchroniser.
     framing_error : ``Out(1)``
         High for that cycle instead if there is no stop bit.
     idle : ``Out(1)``

@@ -1,4 +1,4 @@
-"""Any component with flat AXI4-Stream ports, as Verilog users expect to plug it in."""
+"""Wraps a component in a module with flat AXI4-Stream ports."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
     port: str
     lowest: int
-    #: In the port. Where the pins are fewer, there are zeros above them.
+    #: Width in the port; zero-filled above the pins.
     width: int
     #: ``i.valid``, say; or ``i``, and which bits of its payload.
     source: str
@@ -44,8 +44,8 @@ class AxiStream(Elaboratable):
 
     The payloads of the streams ``i`` and ``o`` determine the ports. The first field of a payload is
     ``tdata``, the fields of :data:`.SIDEBAND` have a port each, and all other fields are ``tuser``,
-    the first one lowest. Without fields there is no port. If a field is an array of structures, its
-    elements are mapped one after the other by their own fields.
+    the first one lowest. A port that would have no fields is omitted. If a field is an array of
+    structures, its elements are mapped one after the other by their own fields.
 
     A component may have two more attributes, dictionaries by port. ``axi_widths`` has the width of
     a port, or of an element's part of it, that is wider than its fields and filled with zeros.
@@ -75,7 +75,7 @@ class AxiStream(Elaboratable):
     parts : list of Part
         The bits of the ports to which the pins of the streams are mapped.
     inputs, outputs : dict of str to Value
-        The levels of the streams' ports, made of the component's pins, by the ports' names.
+        Values of the input and output ports, by name, as concatenations of the component's pins.
 
     Members
     -------
@@ -126,7 +126,7 @@ class AxiStream(Elaboratable):
         return Value.cast(stream.p)[part.bits.start : part.bits.stop]
 
     def driven(self, ports: dict[str, Any]) -> list[Any]:
-        """Statements that drive the pins that go with some ports, each with its levels there."""
+        """Statements that drive the component's pins from ports, given by name and value."""
         own = [part for part in self.parts if part.port in ports]
         return [self.pin(part).eq(ports[part.port][part.lowest :]) for part in own]
 

@@ -24,7 +24,7 @@ class ByteClasses:
         self._known: dict[tuple[str, frozenset[int]], Signal] = {}
 
     def among(self, members: Iterable[int]) -> Value:
-        """Which of the bytes in the stage are among some."""
+        """A bit for each byte: it is one of ``members``."""
         lows = defaultdict(set)
         for member in members:
             lows[member >> 4].add(member & 0xF)

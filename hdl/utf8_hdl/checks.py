@@ -1,11 +1,11 @@
-"""Checks of arguments: one that is wrong is refused where it is given, in one line."""
+"""Argument checks, with one-line error messages."""
 
 import operator
 from reprlib import repr as shortened
 from typing import Any
 
 LANES = (1, 2, 4, 8, 16, 32, 64, 128)
-"""The supported numbers of bytes in a beat."""
+"""The supported numbers of lanes."""
 
 DEFAULT_LANES = 8
 """Lanes of a component that has lanes, if none are given."""
@@ -17,7 +17,7 @@ def checked_integer(name: str, value: Any, least: int = 0, most: int | None = No
     Raises
     ------
     TypeError
-        If it is not an integer. A bool is none.
+        If it is not an integer; a bool is refused, too.
     ValueError
         If it is outside the range.
     """

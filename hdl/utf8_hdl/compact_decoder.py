@@ -43,8 +43,8 @@ class CompactDecoder(Design):
         state  START  NEED_1  HELD   HELD  HELD  NEED_2  NEED_1  START
         o.p                   error  41    42    43              20AC
 
-    While a sequence is unfinished nothing is on offer, and the output register has its value and
-    length so far.
+    From the second byte of an unfinished sequence on, the output register has its value and length
+    so far, and ``o.valid`` is low. After the lead byte it may still have the token before.
 
     1. Line rate: except during reset and in the first cycle after it, ``i.ready`` is high whenever
        ``o.ready`` is, on any input; and while ``o.valid`` is low.
@@ -53,7 +53,7 @@ class CompactDecoder(Design):
        until a byte begins one, or none comes in a cycle. Cycles in which the output waits are not
        counted.
 
-    The promises 3 to 5 are those of :class:`~utf8_hdl.Decoder`, with two differences: ``i.ready``
+    Guarantees 3 to 5 are those of :class:`~utf8_hdl.Decoder`, with two differences: ``i.ready``
     depends on ``o.ready`` within a cycle; and it is empty and ready after 3 cycles, with at most 2
     such tokens. Only ``state``, ``o.valid`` and a register that gates ``i.ready`` are reset.
 
@@ -164,7 +164,7 @@ class CompactDecoder(Design):
         shown = at_output.signal("shown", o.p.shape(), reset_less=True)
         m.d.comb += [at_output.adopt(o.p).eq(shown), token.error.eq(error)]
         with m.If(unfinished):
-            # Behind a lead byte, the output register may hold the token before.
+            # After a lead byte, the output register may still hold the token before.
             is_second = before.data[6]
             value = Mux(is_second, self._value_bits(before.data), shown.code_point)
             length = Mux(is_second, 1, shown.length)
@@ -204,11 +204,10 @@ class CompactDecoder(Design):
         return m
 
     def _bytes(self, m: Module) -> tuple[Any, Any]:
-        """The byte that is offered and the one before it, each with what is to be known of it.
+        """The byte that is offered and the byte before it, each with its properties.
 
-        ``kind`` is the error that it is if nothing joins it; ``restriction`` is not 0 behind a
-        lead byte that refuses some second bytes; ``is_ef_bf`` if they are this byte and the one
-        before.
+        ``kind``: its error if no byte joins it. ``restriction``: not 0 for a lead byte that refuses
+        some second bytes. ``is_ef_bf``: this byte and the one before are EF BF.
         """
         fields: dict[str, Any] = {"kind": ErrorKind, "restriction": range(len(self._refusals) + 1)}
         if not self.profile.accept_noncharacters:

@@ -142,7 +142,7 @@ class CompactEncoder(Design):
         return m
 
     def _refuses(self, code_point: Value) -> Value:
-        """Whether the profile has no encoding for a code point of any size."""
+        """True if the profile does not encode a code point, whose width is that of the input."""
         profile = self.profile
         width = profile.code_point_width
         refused = code_point[width:].any()

@@ -26,9 +26,9 @@ class Compactor(Design):
     1. Throughput: accepts one beat in every cycle except the first after reset, whatever the beat
        contains, while the consumer is ready. A stalled cycle costs one cycle: after any stalls
        there is a beat at the output in every cycle, as long as a full beat is offered in every
-       cycle. A text never has more output beats than input beats. Its last beat follows one slot
-       after the beat that the text's last input beat fills; there is always room for it, because
-       the first beat of a text never fills one.
+       cycle. A text never has more output beats than input beats. Its last beat is produced one
+       slot after its last input beat, which may have filled a beat itself. That slot is always
+       free, because the first beat of the next text never fills a beat.
     2. Latency: a full beat is at the output 13 cycles after the beat with the next value was
        accepted; the last beat of a text, 14 cycles after the text's last input beat was accepted.
        Cycles in which the output stalls are not counted.
@@ -58,7 +58,7 @@ class Compactor(Design):
     TypeError
         If a parameter is not of its type.
     ValueError
-        If the number of lanes is out of range, or values have no bits.
+        If the number of lanes is not supported, or values have no bits.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Compactor(Design):
     width, user_width : int
         Widths of a value and of ``user``.
     packing : Packing
-        The stages.
+        The pipeline stages.
     probes : SimpleNamespace
         Signals for proofs: those of ``packing``, and ``dense``, the beat at the output.
 

@@ -290,8 +290,8 @@ class BeatsToBytes(Design):
 class SlotsToCodePoints(Design):
     """Convert the token slots of a wide decoder to beats of code points, for a compactor.
 
-    An error is U+FFFD. Slot 0 holds a sequence that is truncated at the end of the previous beat.
-    It goes to that beat's last lane, which is free. A beat without ``last`` is therefore held until
+    An error is U+FFFD. Slot 0 holds a sequence of the previous beat that this beat cuts. It goes to
+    that beat's last lane, which is free. A beat without ``last`` is therefore held until
     the next one.
 
     1. Throughput: one beat in every cycle while the consumer is ready and beats are offered.

@@ -29,8 +29,8 @@ class Decoder(Design):
 
     1. *take* the byte that is offered, or the one in the skid register.
     2. *split* it into its two nibbles, and look up which sets each of them is in.
-    3. *pair* it with the byte before: in ``unicode`` E0, ED, F0 and F4 refuse some second bytes,
-       the rows of Unicode Table 3-7 that restrict it. And name the form that a lead byte begins.
+    3. *pair* it with the byte before: in ``unicode``, E0, ED, F0 and F4 refuse some second bytes
+       (Unicode Table 3-7). Also look up how many continuation bytes a lead byte announces.
     4. *classify*: a byte may follow the one before it, or it may not.
     5. *count* the missing bytes. This is the state machine: ``START``, a character must begin;
        ``NEED_n``, n continuation bytes must follow. It has a register for each state.
@@ -43,10 +43,10 @@ class Decoder(Design):
     1. Line rate: on any input, ``i.ready`` is high two cycles after each cycle in which the output
        was not stalled (``o.valid`` high, ``o.ready`` low). While the consumer is ready, a byte is
        accepted in every cycle.
-    2. Latency: a token is at the output 7 cycles after its last byte was accepted. A truncated
-       token is at the output 6 cycles after the byte that truncates it was accepted. Either is 1
-       cycle later if that byte was accepted in the cycle after a stalled one. Stalled cycles are
-       not counted. No token waits for a byte that it does not need.
+    2. Latency: a token is at the output 7 cycles after its last byte was accepted or, if it is cut,
+       6 cycles after the byte that cuts it was accepted. Either is 1 cycle later if that byte was
+       accepted in the cycle after a stalled one. Stalled cycles are not counted. No token waits for
+       a byte that it does not need.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. ``i.ready`` is low from the first clock edge with
        reset to the first one without it. While ``o.valid`` is low the payload is a don't care.
@@ -133,7 +133,8 @@ class Decoder(Design):
         )
 
         def hold(name: str, matches: Value) -> Signal:
-            """A register that is loaded only with a byte: its value for the byte before."""
+            """A register that is loaded only with a byte, so it has the value of the byte
+            before."""
             register: Signal = pair.signal(name, reset_less=True)
             pair.register(name, select(split.valid, matches, register))
             return register
@@ -150,7 +151,7 @@ class Decoder(Design):
             data=split["data"][:7],
             high=split["data"][7],
             last=split["last"],
-            # A lead byte that continuation bytes may follow; and of which NEED_n it leads to.
+            # A lead byte that continuation bytes may follow, and the NEED_n that it leads to.
             announces=among(rules.announcing(profile, *counts)),
             begins=Cat(among(rules.announcing(profile, n)) & ~split["last"] for n in counts),
             # It cannot begin a character. Only needed where an error goes on after its first byte.
@@ -299,7 +300,7 @@ class Decoder(Design):
         return Cat(parts)
 
     def _length(self, sequence: Stage) -> Value:
-        """How many bytes there are, given whether there are at least 2, 3 ..."""
+        """The number of bytes, from its thermometer code: at least 2, at least 3, and so on."""
         at_least = [Const(1, 1), *sequence["has"], Const(0, 1)]
         exactly = {n: at_least[n - 1] & ~at_least[n] for n in range(1, len(at_least))}
         bits = range(len(self.o.p.length))

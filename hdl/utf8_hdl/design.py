@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 class Design(wiring.Component):
     """A component whose attributes have the names of its parameters.
 
-    A copy of it, or a pickled one, is another one with the same parameters.
+    Copying or unpickling creates a new component with the same parameters.
     """
 
     def __reduce__(self) -> Any:

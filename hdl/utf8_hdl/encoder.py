@@ -19,7 +19,7 @@ from .rules import rejected
 class Encoder(Design):
     """Encode code points to one byte per cycle, always in the shortest form.
 
-    A pipeline of seven stages; in ``unicode`` each of them is one lookup table deep, but for the
+    A pipeline of seven stages; in ``unicode`` each of them is one lookup table deep, except the
     state machine. The clock enable of the stages up to *send* is a register, and it is ``i.ready``
     as well: that is why there is no skid register::
 
@@ -31,7 +31,7 @@ class Encoder(Design):
         point  (i.ready)
 
     1. *take* the code point, and look at up to four of its bits at a time.
-    2. *measure* it: between which forms does it have bits?
+    2. *measure* it: the ranges of bits, between the widths of the forms, in which it has ones.
     3. *classify*: its form, and whether the profile refuses it.
     4. *send* its bytes. This is the state machine: ``START``, the next code point may come;
        ``SEND_n``, n continuation bytes follow the byte that is sent. It has a register for each
@@ -49,7 +49,7 @@ class Encoder(Design):
     :mod:`utf8_hdl.flow_control.pipeline`). ``i.ready`` is high in an enabled cycle if *send* is
     empty or has the last byte of its character. Then the stages up to *send* advance, and what is
     offered goes into *take*: a code point or, if ``i.valid`` is low, nothing, which also takes one
-    cycle in *send*. What follows from it:
+    cycle in *send*. Consequences:
 
     1. Throughput: while the consumer is ready and code points are offered, there is a byte in every
        cycle, from the first lead byte on.
@@ -60,10 +60,9 @@ class Encoder(Design):
        depends on ``o.ready`` within a cycle, and nor does ``i.ready``, which is a register. While
        ``o.valid`` is low the payload is a don't care.
     4. Nothing is lost or invented: a code point gives the bytes of its shortest form, in order.
-
     5. Self-synchronisation: from any register contents, without input and with a ready consumer,
        it is as in the initial state after ``4 * longest_form + 16`` cycles (32 in ``unicode``). In
-       each of these cycles a byte of a code point that never came may be taken.
+       each of these cycles a byte of a code point that was never accepted may be taken.
 
     :class:`~utf8_hdl.CompactEncoder` has half the area, and a lower clock frequency.
 
@@ -266,7 +265,7 @@ class Encoder(Design):
 
 
 def _exceeds(value: Value, limit: int) -> Value:
-    """Whether a value is above the bits of a limit that are as low, in plain gates."""
+    """True if a value exceeds the bits of a limit of the same width, in plain gates."""
     above: Value = Const(0, 1)
     for place in range(len(value)):
         bit = value[place]

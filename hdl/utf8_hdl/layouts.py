@@ -158,21 +158,22 @@ def _checked_shape(name: str, shape: Any, least: int) -> Any:
 
 
 def slots_layout(profile: Profile, lanes: int) -> data.StructLayout:
-    """Layout of the output of a decoder with lanes: the tokens that a beat brings about.
+    """Layout of the output of a decoder with lanes: the token slots of a beat.
 
     Parameters
     ----------
     profile : Profile
         Decides the widths.
     lanes : int
-        How many bytes a beat of the input may have.
+        Bytes of an input beat.
 
     Returns
     -------
     data.StructLayout
         ``slots`` is an array of ``lanes + 1`` structures, with the fields of a token but ``last``.
-        Slot k has the token whose last byte is in lane k - 1, slot 0 the truncated sequence that
-        ended with the beat before. Where ``length`` is 0 there is none. ``last`` (1) is the beat's.
+        Slot k has the token whose last byte is in lane k - 1, slot 0 the sequence that the previous
+        beat left unfinished, if this beat cuts it. A slot without a token has ``length`` 0.
+        ``last`` (1) is the beat's.
     """
     fields = dict(token_layout(profile).members)
     del fields["last"]
@@ -181,7 +182,7 @@ def slots_layout(profile: Profile, lanes: int) -> data.StructLayout:
 
 
 TEXT_STATUS = data.StructLayout({"error": 1})
-"""``user`` of a transcoder's output: with ``last``, U+FFFD is in the text in place of an error."""
+"""``user`` of a transcoder's output. ``error`` is set with ``last`` if the text had an error."""
 
 
 def report_layout(width: int = OFFSET_WIDTH) -> data.StructLayout:

@@ -19,10 +19,10 @@ PART = 4
 
 
 def select(condition: Value, then: Value, otherwise: Value) -> Value:
-    """A choice in plain gates, for all bits or, if there are more conditions, for each.
+    """Select in plain gates: one condition for all bits, or one for each bit.
 
-    Synthesis makes an enable or a reset of a choice that keeps or clears a register. Where that
-    would be slower than a gate, it is written so.
+    Synthesis turns a multiplexer that holds or clears a register into a clock enable or a reset.
+    Use this where that would be slower than a gate.
     """
     mask = condition.replicate(len(then)) if len(condition) == 1 else condition
     return (then & mask) | (otherwise & ~mask)
@@ -31,7 +31,7 @@ def select(condition: Value, then: Value, otherwise: Value) -> Value:
 def unmerged(value: Value, register: Signal) -> Value:
     """Next value of a register that synthesis must not merge with equal registers.
 
-    The register itself is a redundant term of the expression, so that Yosys finds no equal ones.
+    A redundant term of the expression has the register itself, so that Yosys finds no equal ones.
     Vivado and Quartus may see through that; the Verilog has attributes for them.
     """
     register.attrs["unmerged"] = 1
@@ -92,7 +92,7 @@ def minus(number: Value, other: Value) -> Value:
 def plus(number: Value, other: Value) -> Value:
     """A sum without a carry chain, one bit wider than the wider addend.
 
-    Carries do not ripple: each is computed from those of the two halves of the bits below it.
+    Carries do not ripple: each is computed from the carries of two parts of the bits below it.
     """
     width = max(len(number), len(other))
     one, more = (
@@ -115,7 +115,7 @@ def plus(number: Value, other: Value) -> Value:
 def moved(number: Value, by: int, more: Value) -> Value:
     """A number plus a constant from -4 to 1, plus 1 if ``more`` is set, two lookup tables deep.
 
-    The first lookup table adds the two lowest bits, and decides whether the others change by one.
+    The first lookup table computes the two lowest bits, and decides if the others change by one.
     """
     low, high = number[:2], number[2:]
 
@@ -164,7 +164,7 @@ def at_least(low: Value, high: Value) -> Value:
 def saturating_counter(
     stage: "Stage", name: str, width: int, clear: Value, step: Value
 ) -> tuple[Value, Signal]:
-    """A counter of steps, and its overflow flag: the counter is to be read as all ones then.
+    """A counter of steps that stays at all ones, and its overflow flag: a step beyond that.
 
     It has no reset, to save long wires: clear it before use.
 

@@ -6,16 +6,17 @@ Level k makes one block of 2 << k lanes of its two halves. In each half, values 
 bits below k are right. Pairs of lanes, one in each half, are swapped so that bit k becomes right.
 
 The *top* is the lane of the last value of the text so far: the highest lane if there is none, as if
-it was below lane 0. A *prefix sum* is the top and the number of values in the beat before a lane,
-the *middle*, where the upper half of a block begins. So bit k of the prefix sum of a middle decides
-how the pairs of its block are swapped. The prefix sum of all lanes is the next top.
+it was below lane 0. The *middle* of a block is the lane in which its upper half begins. The *prefix
+sum* of a lane is the top plus the number of values in the beat's lanes below it. Bit k of the
+prefix sum of a middle decides how the pairs of its block are swapped. The prefix sum of all lanes
+is the next top.
 
 No register holds values until others fill their beat. Each lane has its own memory, and a value is
 at once written to the dense beat where it belongs. That beat and the next one are in different
 banks of the memory.
 
 =====  ========  ===================================================  ================  ==========
-stage  name      result                                               swaps decided of  swaps done
+stage  name      result                                               decides swaps of  swaps
 =====  ========  ===================================================  ================  ==========
 1      fours     values in groups of 4 lanes
 2      eights    values in groups of 8 lanes
@@ -66,17 +67,17 @@ class Packing:
     ----------
     lanes, width, user_width, late_width : int
         Values of a beat; bits of a value; bits that come with a text's last beat, ``user``; and
-        bits that come two cycles later and are added to these.
+        bits that come two cycles later and are appended to ``user``.
 
     Attributes
     ----------
     probes : SimpleNamespace
         Signals for proofs. ``comes`` and ``sparse``: a beat enters stage 1, and the beat; ``late``:
-        the bits added to ``user`` two cycles later. ``tops``: the registers that depend on earlier
-        beats. ``swaps``: swapped pairs, by level. ``gives``: there is a dense beat, in stage 6.
-        ``number``: number of the newest dense beat, in stage 7. ``stored``: the writes of stage 11
-        to the memory. ``next``: number of the next beat at the output. ``astray``: registers that
-        repeat ``next`` differ from it.
+        the bits appended to ``user``, two cycles later. ``tops``: the registers that depend on
+        earlier beats. ``swaps``: swapped pairs, by level. ``gives``: there is a dense beat, in
+        stage 6. ``number``: number of the newest dense beat, in stage 7. ``stored``: the writes of
+        stage 11 to the memory. ``next``: number of the next beat at the output. ``astray``:
+        registers that repeat ``next`` differ from it.
     """
 
     def __init__(self, lanes: int, width: int, user_width: int, late_width: int = 0) -> None:
@@ -217,9 +218,9 @@ class Packing:
         return parts
 
     def _add_partial(self, credit: Credit, blocks: Stage) -> Stage:
-        """Stage 4: values in some blocks each; and before a middle, the sum of the other blocks.
+        """Stage 4: values in each group of blocks, and before a middle outside whole groups.
 
-        And bit 0 of the prefix sums before blocks, and of bit 1 what is added to the top.
+        Also bit 0 of the prefix sums before blocks, and the addend to the top for their bit 1.
         """
         stage = credit.stage("partial", "values in some blocks")
         counts = [blocks[f"count_{number}"] for number in range(self._blocks)]
@@ -383,8 +384,9 @@ class Packing:
         return stage
 
     def _hold(self, credit: Credit, give: Stage) -> Stage:
-        """Stage 8: ``held`` are lanes with a value of the text before this beat; ``kept``, lanes
-        with a value of the text that has ended."""
+        """Stage 8: ``held``, the lanes of the incomplete dense beat that earlier beats of the text
+        have filled; ``kept``, the lanes with a value in the last dense beat of a text that has
+        ended."""
         stage = credit.stage("held", "lanes that have a value already")
         reached = at_least(give["top_low"], give["top_high"])
         stage.load(
@@ -409,8 +411,8 @@ class Packing:
 
         A beat that fills a dense beat has values for two: for the one that is full in the lanes
         that are not ``held``, and for the next one in those that are. Otherwise it writes to the
-        next one only, in the lanes that are not ``held``. The two have successive numbers, so each
-        is in another bank.
+        next one only, in the lanes that are not ``held``. The two have successive numbers, so they
+        are in different banks.
         """
         stage = credit.stage("aim", "where in the memory values are written")
         comes, fills, odd = before["comes"], before["fills"], before["newest"][0]
@@ -483,7 +485,7 @@ class Packing:
         """
         lanes = _parts(before["data"], self.width)
         for level in self._existing(swap):
-            # In order: of each block, as many as it has pairs.
+            # In the order of blocks, one bit for each pair of a block.
             swaps, half = before[f"swaps_{level}"], 1 << level
             stage.m.d.comb += self.probes.swaps[level].eq(swaps)
             pairs = [lane >> level + 1 << level | lane % half for lane in range(self.lanes)]

@@ -1,7 +1,7 @@
-"""Which UTF-8 is spoken: the rules that gateware and golden model share.
+"""UTF-8 profiles: the rules that gateware and golden model share.
 
-A profile holds rules only. What follows from them (lead bytes, ranges of second bytes, shortest
-forms) is derived twice, once in the gateware and once in the golden model, in different ways, so
+A profile holds rules only. Their consequences (lead bytes, ranges of second bytes, shortest
+forms) are derived twice, once in the gateware and once in the golden model, in different ways, so
 that one mistake cannot hide in both.
 """
 
@@ -35,7 +35,7 @@ class ErrorSpan(enum.Enum):
 
     #: The longest beginning of a well-formed sequence, or one byte (Unicode section 3.9, WHATWG).
     MAXIMAL_SUBPART = "maximal-subpart"
-    #: The lead byte and all continuation bytes its form announces, as far as they are there.
+    #: The lead byte and the continuation bytes that it announces and that follow.
     WHOLE_SEQUENCE = "whole-sequence"
 
 
@@ -46,16 +46,16 @@ class Profile:
     Parameters
     ----------
     name : str
-        What messages and generated files call it: letters, digits, ``-`` and ``_``.
+        The name in messages and generated files: letters, digits, ``-`` and ``_``.
     longest_form : int
         The longest sequence in bytes, 3 to 8.
     highest : int
         The highest code point. It must need the longest form, and be the last one of its second
         byte, because a decoder refuses values above it at the second byte.
     accept_surrogates : bool
-        Whether U+D800 to U+DFFF are characters.
+        Accept U+D800 to U+DFFF as characters.
     accept_noncharacters : bool
-        Whether U+FFFE and U+FFFF are characters.
+        Accept U+FFFE and U+FFFF as characters.
     error_span : ErrorSpan
         How many bytes one error covers.
 

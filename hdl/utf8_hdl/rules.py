@@ -76,7 +76,7 @@ def refusals(profile: Profile) -> dict[int, dict[int, ErrorKind]]:
 
     A sequence of three or more bytes is overlong if the bits it has beyond those of the next
     shorter form are zero: five bits, or six in the form of eight bytes. All of the lead byte's bits
-    are among them, the rest are the top ``form - 2`` of the second byte.
+    are among them; the others are the top ``length - 2`` bits of the second byte.
     """
     refused: dict[int, dict[int, ErrorKind]] = defaultdict(dict)
     for length in range(3, profile.longest_form + 1):
@@ -111,13 +111,13 @@ def kinds(profile: Profile) -> list[ErrorKind]:
 
 
 class SecondBytes(NamedTuple):
-    """What bytes are to the one or two bytes before them, regardless of all others.
+    """Properties of bytes that depend only on the byte and the one or two bytes before it.
 
     Attributes
     ----------
     refused : list of Value
-        True, in one of them, where the lead byte before refuses the byte. None of them depends on
-        more pairs than a lookup table takes.
+        Vectors, one of which is True where the lead byte before refuses the byte. Each depends on
+        at most two lead bytes, so that it fits into a lookup table.
     beyond : Value
         True where a lead byte that refuses other bytes for another reason refuses this one because
         the value is out of range.

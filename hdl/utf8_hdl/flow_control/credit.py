@@ -3,7 +3,7 @@
 A clock enable with thousands of loads is slow. So there is none: accepted beats advance in every
 cycle, and credit reserves an entry of the output memory for each of them::
 
-                credit: the number of beats accepted and not taken
+                     credit: 16 minus the beats outstanding
            +------------------------------------------------------------+
            v                                                            |
         -------> stage 1 -> stage 2 -> ... -> stage S -> memory ------------>
@@ -40,9 +40,10 @@ the components give the bound.
 
 Components that change the number of beats
 ------------------------------------------
-A component may produce other beats than it accepts, at most one per cycle. The beat accepted in
-cycle t, if any, is in *slot* t, and so is the beat produced from it. Stage G finds out whether its
-slot produces a beat (:meth:`Credit.give`); from there on, numbers count the beats produced. The
+A component may produce other beats than it accepts, at most one per cycle. Each cycle
+t has a *slot* t, which holds the beat accepted in that cycle, if any. A slot produces at most one
+beat; an empty slot can produce one, too. Stage G, added by :meth:`Credit.give`, is the first stage
+whose ``valid`` and numbers are those of the beats produced. The
 memory has two banks of 16 entries, one for even numbers and one for odd numbers, and a register
 after each bank. The timing becomes:
 
@@ -61,7 +62,8 @@ difference of beat numbers. So from any register contents, the component works c
 pipeline and the memory have drained. A wrong number may produce up to 64 beats that were never
 accepted.
 
-A single bank of 32 entries would be slower, because a lookup table used as memory has 16 entries.
+A single bank of 32 entries would be slower, because distributed RAM of four-input lookup tables
+has 16 entries.
 Since beats alternate between the banks, the address of a bank has one more cycle to follow
 ``o.ready``.
 """
@@ -76,7 +78,7 @@ from ..logic import any_of, flips, moved, select, sum_and, unmerged, up
 from .stage import Stage
 
 PLACES = 16
-"""Entries of a bank of the memory: those of one block of distributed RAM."""
+"""Entries of a bank: those of distributed RAM of four-input lookup tables."""
 
 PLACE_WIDTH = (PLACES - 1).bit_length()
 """Address width of a bank."""
@@ -126,7 +128,7 @@ class Numbering(NamedTuple):
 
     @property
     def next(self) -> Value:
-        """The next value."""
+        """The next value, with plain gates."""
         return (
             self.before
             if self.counts is None
@@ -139,7 +141,7 @@ class Numbering(NamedTuple):
 
 
 class Chunk:
-    """A slice of the memory, with its own address and write-enable registers.
+    """A slice of the memory, with its own copies of the address registers.
 
     Parameters
     ----------
@@ -176,10 +178,10 @@ class Chunk:
         self._odd = None if odd is None else self._follow("is_odd", *odd)
 
     def _follow(self, of: str, now: Value, flips: Value, **attrs: str) -> Signal:
-        """A copy of a read address.
+        """A copy of a read address, or of the flag that selects the odd bank.
 
-        It has no initial value in Verilog: the address registers of block RAM have none, and a
-        device without distributed RAM uses block RAM.
+        An address has no initial value in Verilog: the address registers of block RAM have none,
+        and a device without distributed RAM uses block RAM.
         """
         own = Signal(len(now), name=f"{self._name}_{of}", reset_less=True, attrs=attrs)
         self.m.d.sync += self._registers.adopt(own).eq(followed(own, now, flips, self._ready))
@@ -240,7 +242,8 @@ class Credit:
     i, o : stream
         Input and output.
     more : int
-        M above. If it is not 0, the component calls :meth:`give`, and the memory has two banks.
+        M in the module's docstring. If it is not 0, the component calls :meth:`give`, and the
+        memory has two banks.
 
     Attributes
     ----------
@@ -285,7 +288,7 @@ class Credit:
 
     @property
     def stages(self) -> int:
-        """Stages so far."""
+        """Number of stages added so far."""
         return len(self._stages)
 
     def stage(self, name: str, what: str, valid: Value | None = None) -> Stage:
@@ -299,7 +302,7 @@ class Credit:
             before = self._stages[-1]
             valid = before.valid if valid is None else valid
             return self._new_stage(name, what, valid, Numbering(before["newest"]))
-        # With a clock enable, one lookup table leads to the register of the number.
+        # The increment uses the clock enable, so only one lookup table precedes the register.
         stage = self._new_stage(name, what, self._i.valid & self._i.ready)
         newest, counts = stage["newest"], self._i.valid & self._accepts
         self._numbering.append(Numbering(newest, counts))
@@ -333,7 +336,7 @@ class Credit:
 
     @property
     def astray(self) -> Value:
-        """For proofs: True if a copy of `next`, or an address derived from it, differs from it."""
+        """For proofs, with two banks: a copy of `next`, or an address derived from it, is wrong."""
         even, odd = next_places(self.next)
         follow = [chunk.reads != Cat(even, odd, self.next[0]) for chunk in self._chunks]
         for copy in self._output[1:]:
@@ -384,7 +387,7 @@ class Credit:
         each number that may be the next one by then.
         """
         m, o, number = self.m, self._o, self.next
-        # After a beat is taken, the next one to be accepted is at the output `latency` + 3 later.
+        # A taken beat frees an entry: its successor is output `latency` + 3 cycles later.
         latency = self.stages + self._banks
         assert self.stages >= BEFORE_MEMORY
         assert latency + 3 <= PLACES * self._banks - self._more
@@ -417,11 +420,11 @@ class Credit:
     def _comes(
         self, name: str, known: list[Value], own: Value, other: Value
     ) -> tuple[Signal, Signal]:
-        """True if the next beat is in the memory in the next cycle and its number has a parity.
+        """Registers: the next beat is in the memory in the next cycle, and its number has a parity.
 
-        The first register is for the case that no beat is taken in this cycle, the second one for
-        the case that one is. ``own`` is True if this cycle's number has the parity, ``other`` if
-        the number after it has.
+        The first register is for the case that no beat is taken in that next cycle, the second one
+        for the case that one is. ``own`` is True if this cycle's number has the parity, ``other``
+        if the number after it has.
         """
         first, second = (self._control.signal(f"{name}{which}") for which in ("first", "second"))
         self.m.d.sync += [

@@ -36,7 +36,8 @@ number of stages N counts *take*, but not the output buffer.
    enabled cycle after the one in which it entered. A component may drop items, or make one of
    several; not more than one item comes out of a stage in a cycle.
 5. In the cycle after it has moved into the output buffer an item is at the output. If an earlier
-   item is still there, it appears in the cycle after that item's transfer. It stays until its own.
+   item is still there, it appears in the cycle after that item's transfer. It stays until its own
+   transfer.
 
 Consequences:
 
@@ -114,15 +115,15 @@ class Pipeline:
     def take(self, i: Any, skid_taken: Signal | None = None) -> Stage:
         """The first stage, after a skid register. Its registers are the fields of the input.
 
-        ``i.ready`` becomes a register. ``skid_taken`` is the register for whether there is an item
-        in the skid register, if it exists already.
+        ``i.ready`` becomes a register. ``skid_taken``, if given, becomes the register that is high
+        while the skid register is occupied.
         """
         m, enable = self.m, self.enable
         section = Stage(m, "Skid register: an item that was accepted while the stages were stalled")
         skid = section.signal("skid", i.p.shape(), reset_less=True)
         skid_taken = section.adopt(Signal(name="skid_taken") if skid_taken is None else skid_taken)
         accepts = i.valid & i.ready
-        # Both `skid_taken` and `i.ready` are high only after an upset. It must not last.
+        # Only an upset sets both `skid_taken` and `i.ready`; that state must not last.
         taken_next = select(enable, skid_taken & accepts, skid_taken | accepts)
         section.adopt(i.ready)
         m.d.sync += [skid_taken.eq(taken_next), i.ready.eq(~taken_next)]
@@ -204,7 +205,7 @@ class Pipeline:
             loads[1].eq(~will_stall & other_next),
         ]
         for entry, load in zip(entries, loads, strict=True):
-            with m.If(load):  # with anything, until an item comes
+            with m.If(load):  # until an item comes, the contents do not matter
                 m.d.sync += Value.cast(entry).eq(payload)
         m.d.comb += o.p.eq(Mux(show, entries[1], entries[0]))
 

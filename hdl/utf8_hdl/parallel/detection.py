@@ -14,8 +14,8 @@ properties of a continuation byte matter:
 - *joins*: the byte belongs to the sequence of the byte before it. It is linked_1, or the nth byte
   of a run of continuation bytes whose first byte is linked_n.
 
-A lead byte begins a sequence, whatever comes before it. So a vector is extended by ``longest_form``
-- 1 bits.
+A lead byte begins a sequence, whatever comes before it, so a byte depends on at most
+``longest_form - 1`` bytes before it: the extension has as many bits.
 """
 
 from functools import reduce
@@ -48,7 +48,7 @@ DATA = tuple(f"data_{bit}" for bit in range(7))
 """Registers for bits 0 to 6 of the bytes: vectors with a bit for each lane."""
 
 KINDS = tuple(f"kind_{bit}" for bit in range(3))
-"""Registers for the bits of the error kind."""
+"""Registers for the bits of the error kind of a byte by itself: see :func:`.rules.kinds`."""
 
 
 class SequenceDetector:
@@ -163,7 +163,7 @@ class SequenceDetector:
         return pair.carry("beat", "last", "there", *DATA)
 
     def _before(self, split: Stage, byte: int, places: int = 1) -> Value:
-        """True where the byte so many places before is a certain one."""
+        """True where the byte ``places`` lanes before is ``byte``."""
         found = self.places(split, f"{byte:02X}", self._sets.among([byte]))
         return self._lanes(before(found, places))
 
@@ -185,8 +185,7 @@ class SequenceDetector:
         return link.carry("last", *self._faulty)
 
     def _join(self, link: Stage) -> Stage:
-        """Stage 4: True if a byte joins the sequence of the byte before, and if it needs
-        another."""
+        """Stage 4: bytes that join the sequence of the byte before, and bytes that need another."""
         join = self._credit.stage("join", "whether a byte joins the one before, and needs another")
         runs = {places: link[f"run_{places}"] for places in range(1, self._most)}
 
@@ -222,7 +221,8 @@ class SequenceDetector:
         for count in range(2, self._most + 2):
             found = run(self.places(join, "joins"), count - 1)
             end.register(f"at_least_{count}", self.slots(found))
-        # The next byte, if it cuts the token.
+        # `cut`: bytes are missing, and the lead byte does not refuse the next byte. `beyond_next`:
+        # the lead byte refuses the next byte as out of range.
         end.register("cut", needs & ~Cat(join["refused"], Const(0, 1)))
         end.register("beyond_next", Cat(join["beyond"], Const(0, 1)))
         if self._whole_sequence:
@@ -283,7 +283,7 @@ class SequenceDetector:
     def _known_fault(self, end: Stage) -> tuple[Value, list[Value]]:
         """True if the first or second byte of a token is at fault; and the bits of its kind.
 
-        The lead byte is one lane before the last byte for each further byte of the token.
+        The lead byte of a token of n bytes is n - 1 lanes before its last byte.
         """
         at_least = [end["ends"], *(end[f"at_least_{n}"] for n in range(2, self._most + 2))]
         none = Const(0, len(end["ends"]))

@@ -31,10 +31,9 @@ def probe_layout(lanes: int, lengths: int) -> data.StructLayout:
     """Layout of the probe of a first error, for proofs.
 
     For the beat in stage 9: ``unfinished``, the sequence that the previous beat left unfinished is
-    an error, and ``unfinished_more``, a bit for each lane that it covers except the first;
-    ``error``, a lane has an error, ``lane``, the lane in which the first one ends, and ``more``, a
-    bit for each lane that it covers except one. For the beat in stage 11: ``kind``, the kind of the
-    first of these errors.
+    an error; ``error``, a lane has an error; ``lane``, the lane in which the first one ends. Of
+    these two errors, ``unfinished_more`` and ``more`` are the number of lanes that they cover, less
+    1, as thermometer codes. For the beat in stage 11: ``kind``, the kind of the first of them.
     """
     return data.StructLayout(
         {
@@ -66,7 +65,7 @@ class FirstError:
     new_stage : Callable
         Adds a stage and returns it. Its arguments are the name and a description of the stage.
     number, step : int, Stage
-        The stage that has found the errors of a beat, and ``last``.
+        Number of the stage that finds the errors of a beat, and that stage. It has ``last``.
     errors : Value
         Slots in which an error ends. Slot 0 is the sequence that the previous beat left unfinished.
     of_kind : list of Value
@@ -106,7 +105,7 @@ class FirstError:
         self.counted = self._count(self.located)
 
     def _search(self, number: int, slots: list[Candidate]) -> Stage:
-        """Up to stage 9: the first error in the lanes, by a tree of comparisons."""
+        """Up to stage 9: the first error in the lanes, by a binary tree of selections."""
         unfinished, *found = slots
         stages = range(number, LAST_OF_SEARCH)
         levels = len(found).bit_length() - 1
@@ -173,10 +172,10 @@ class FirstError:
         return locate.carry("last")
 
     def _count(self, located: Stage) -> Stage:
-        """Stage 11: True if a unit of the text is to be counted, and for the text's first error.
+        """Stage 11: the units to be counted, and the first error of the text.
 
         A unit that has ended is *due*. It is counted with the last beat of the next unit, or with
-        the first error, unless that begins before.
+        the beat of the first error, unless that error begins in the due unit.
         """
         count = self._new_stage("count", "a unit that is over; the first error of the text")
         begins, ends_unit, wrong = located["begins"], located["ends_unit"], located["wrong"]

@@ -23,9 +23,9 @@ from .first_error import FirstError, probe_layout
 class Validator(Design):
     """Reports with the last beat of a text whether the text is well-formed UTF-8.
 
-    A pipeline of twelve stages for any number of lanes: those of
-    :class:`~utf8_hdl.parallel.detection.SequenceDetector`, then those of
-    :class:`~utf8_hdl.parallel.first_error.FirstError`. The flow control is that of
+    A pipeline of twelve stages for any number of lanes: five of
+    :class:`~utf8_hdl.parallel.detection.SequenceDetector`, or six with ``whole-sequence`` errors,
+    then those of :class:`~utf8_hdl.parallel.first_error.FirstError`. The flow control is that of
     :mod:`utf8_hdl.flow_control.credit`.
 
     Guarantees:
@@ -41,9 +41,9 @@ class Validator(Design):
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care.
-    5. A lane without ``keep`` has no byte. If a byte of the same text follows it, which breaks the
-       rules of the input, it ends the sequence before it like the end of a text, and the offset
-       counts it.
+    5. A lane without ``keep`` has no byte. If a byte of the same text follows, the input breaks its
+       rules: the empty lane then ends the sequence before it, like the end of a text, and the
+       offset counts the lane.
     6. Self-synchronisation: from any register contents, once a beat with ``last`` was accepted, the
        verdicts of later texts are right. Without input and with a ready consumer, it is empty and
        ready after 51 cycles, in which at most 44 beats that were never accepted are taken.
@@ -62,7 +62,7 @@ class Validator(Design):
     TypeError
         If a parameter is not of its type.
     ValueError
-        If the number of lanes or the width is out of range.
+        If the number of lanes is not supported, or the width is out of range.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Validator(Design):
     def _of_length(self) -> list[str]:
         """Registers for the length of an error.
 
-        A maximal subpart is shorter than the longest form, except a noncharacter.
+        A maximal subpart is shorter than the longest form; a rejected noncharacter has three bytes.
         """
         longest = self.profile.longest_form
         longest = longest if self._whole_sequence else max(longest - 1, 3)

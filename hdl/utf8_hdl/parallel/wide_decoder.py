@@ -36,8 +36,8 @@ class WideDecoder(Design):
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care.
-    5. A lane without ``keep`` has no byte. If a byte of the same text follows it, which breaks the
-       rules of the input, it ends the sequence before it like the end of a text.
+    5. A lane without ``keep`` has no byte. If a byte of the same text follows, the input breaks its
+       rules: the empty lane then ends the sequence before it, like the end of a text.
     6. Self-synchronisation: from any register contents, once the beats accepted have
        ``longest_form`` lanes in total (4 in ``unicode``), the slots of later beats are right.
        Without input and with a ready consumer, it is empty and ready after 46 cycles, in which at
@@ -122,7 +122,7 @@ class WideDecoder(Design):
         return m
 
     def _lengths(self, named: Stage) -> list[Value]:
-        """The bits of lengths."""
+        """The lengths of the tokens: for each bit, a vector over the slots."""
         ends = named["ends"]
         at_least = [
             ends,

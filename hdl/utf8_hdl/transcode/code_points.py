@@ -6,7 +6,7 @@ k - 1. Slot 0 has the sequence that the previous beat left unfinished, if this b
 The ``read`` of an encoding is a pipeline of seven stages. Registers of the last stage, *make*, are
 vectors with a bit for each slot: ``token``, the slot has a code point; ``code_point_0`` and so on,
 its bits; ``bytes_2`` to ``bytes_4``, it has at least 2, 3 or 4 bytes in UTF-8. ``errors`` has a bit
-for each four slots: one of them has an error, which U+FFFD replaces.
+for each four slots: at least one of them has an error, which U+FFFD replaces.
 
 The ``write`` of an encoding returns the units of the code points. A slot has one unit, or several
 in order if its code point may have more units than it was read from.
@@ -98,7 +98,10 @@ def any_of_fours(bits: Value) -> Value:
 
 
 def read_units(credit: Credit, i: Any, scheme: EncodingScheme) -> Stage:
-    """Stage 1: vectors of the bits of the units; units that are valid, or of which a part is."""
+    """Stage 1: the bits of the units as vectors.
+
+    ``there``: the unit is complete. ``part``: only some of its bytes are valid.
+    """
     step = credit.stage("units", "the units that bytes make")
     size = scheme.unit_bytes
     data, keep = elements(i.p, "data"), elements(i.p, "keep")

@@ -9,7 +9,7 @@ from ..parallel.first_error import FirstError
 from .code_points import STAGES, Reading
 
 ADDENDS = 4
-"""How many numbers are added in a stage."""
+"""Numbers that one adder of a stage adds."""
 
 
 def report_errors(reading: Reading, unit_bytes: int, width: int, probes: SimpleNamespace) -> Value:

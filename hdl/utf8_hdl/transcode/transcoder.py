@@ -40,10 +40,10 @@ class Transcoder(Design):
     """Converts text to another encoding scheme and replaces each error by U+FFFD.
 
     A pipeline of 20 stages with one memory at its output, and the flow control of
-    :mod:`utf8_hdl.flow_control.credit`. Seven stages read code points. Stage 8 writes their units:
-    each into the lane of the last unit that it was read from; of two surrogates from UTF-8, the
-    high surrogate goes one lane before the low one. Stages 10 to 20 pack the units: they are
-    :class:`~utf8_hdl.packing.Packing`, as in a :class:`~utf8_hdl.compactor.Compactor`.
+    :mod:`utf8_hdl.flow_control.credit`. Seven stages read code points. Stage 8 writes the units of
+    each code point into the slot of the input unit that ends it. The high surrogate of a pair goes
+    one slot earlier; only from UTF-32, a slot has room for both. Stages 10 to 20 pack the units:
+    they are :class:`~utf8_hdl.packing.Packing`, as in a :class:`~utf8_hdl.compactor.Compactor`.
 
     Stage 9, *merge*, holds a beat until the next beat of its text comes, or for one cycle if it has
     ``last``: only then are the units of its last lane complete. A sequence may continue in the next
@@ -60,16 +60,17 @@ class Transcoder(Design):
        accepted; otherwise 22 cycles after the next beat of the text was accepted. The last beat of
        a text is at the output 24 cycles after the text's last input beat was accepted. Cycles in
        which the output stalls are not counted.
-    3. The output is that of CPython's ``bytes.decode(source, "replace").encode(target)``, and for
-       UTF-8 and UTF-16 sources also that of WHATWG's decoders. All beats are full except those with
-       ``last``. Each text ends with ``last``, if need be in a beat without bytes; ``error`` is set
-       in that beat if the text had an error. With ``errors``, ``kind`` and ``offset`` are those of
-       the first error, and ``count`` is the number of errors; both numbers saturate.
+    3. With the profile ``unicode`` and without ``strip_bom``, the output is that of CPython's
+       ``bytes.decode(source, "replace").encode(target)``, and for UTF-8 and UTF-16 sources also
+       that of WHATWG's decoders. All beats are full except those with ``last``. Each text ends with
+       ``last``, if need be in a beat without bytes; ``error`` is set in that beat if the text had
+       an error. With ``errors``, ``kind`` and ``offset`` are those of the first error, and
+       ``count`` is the number of errors; both numbers saturate.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care, and so are the bytes of lanes without ``keep``.
-    5. A lane without ``keep`` has no byte. If a byte of the same text follows it, which breaks the
-       rules of the input, it ends an unfinished sequence before it like the end of a text.
+    5. A lane without ``keep`` has no byte. If a byte of the same text follows, the input breaks its
+       rules: the empty lane then ends an unfinished sequence before it, like the end of a text.
     6. Self-synchronisation: from any register contents, once it has drained and a beat with
        ``last`` was accepted, later texts are right. Without input and with a ready consumer, it is
        empty and ready after 95 cycles, in which at most 86 beats that were never accepted are
@@ -81,7 +82,8 @@ class Transcoder(Design):
         The UTF-8 profile. Its rules for code points hold for UTF-16 and UTF-32, too. Its highest
         code point is at most U+10FFFF.
     lanes : int
-        Bytes of an input beat: a power of two up to 128, and at least the bytes of a unit.
+        Bytes of an input beat: a power of two up to 128, and at least the bytes of a unit. To
+        UTF-8, at most 32 from UTF-8 and 64 from UTF-16.
     source, target : EncodingScheme
         Encoding schemes of input and output. If they are the same, ill-formed text is repaired.
     strip_bom : bool
@@ -113,7 +115,8 @@ class Transcoder(Design):
     probes : SimpleNamespace
         Signals for proofs: those of ``packing``; ``dense``, the beat of units whose bytes are at
         the output; of the beat in stage 8 ``arrives``, its valid bit; ``arriving``, its units,
-        ``keep`` and ``last``, slot 0 first; and ``errors``, a bit for each 16 slots with an error.
+        ``keep`` and ``last``, slot 0 first; and ``errors``, a bit for each 16 slots: one
+        of them has an error.
         If errors are reported, ``found`` as in a :class:`~utf8_hdl.parallel.validator.Validator`,
         and ``error_count``, of the beat in stage 11 the number of errors.
 
@@ -186,12 +189,12 @@ class Transcoder(Design):
 
     @property
     def _has_pairs(self) -> bool:
-        """Whether a slot has both surrogates of a pair, as a unit of the input may be a pair."""
+        """True if a slot has both surrogates of a pair: from UTF-32 to UTF-16."""
         return (self.source.unit_bytes, self.target.unit_bytes) == (4, 2)
 
     @property
     def _in_slot(self) -> int:
-        """How many units a slot has."""
+        """Units of a slot."""
         return 4 if self.target.unit_bytes == 1 else 2 if self._has_pairs else 1
 
     @property
@@ -276,7 +279,7 @@ class Transcoder(Design):
         return merge
 
     def _deliver(self, m: Module, payload: Value) -> None:
-        """The bytes of units."""
+        """Connect the output: the units in the byte order of the target."""
         dense = self.probes.dense
         size, order, p = self.target.unit_bytes, self.target.byte_order, self.o.p
         values = elements(dense, "data")
@@ -303,7 +306,7 @@ class Transcoder(Design):
         return error & ends
 
     def _byte_order_mark(self, make: Stage) -> tuple[int, Value]:
-        """In which slot a byte order mark is, and whether there is one in this beat."""
+        """The slot in which a byte order mark can be, and True if one is in this beat."""
         last = make["last"]
         unit = 2 if self.source.unit_bytes == 1 else 0  # in UTF-8 it is EF BB BF
         beat, place = divmod(unit, self.places)

@@ -25,9 +25,9 @@ from .code_points import (
 
 
 def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Reading:
-    """Of UTF-32 (Unicode D90): each unit is a code point, or an error if the profile refuses it.
+    """Read UTF-32 (Unicode D90): each unit is a code point, or an error if the profile refuses it.
 
-    So are one to three bytes that are left over at the end of a text.
+    An incomplete unit at the end of a text is one error.
     """
     units = read_units(credit, i, scheme)
     refuse = credit.stage("refuse", "which units are no code points")

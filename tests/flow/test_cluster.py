@@ -19,7 +19,7 @@ import utf8_hdl
 from command import COMMAND, Process, assert_refused, break_design, names, run, wait_until
 from dask_cluster import PAGE, TESTS, DaskCluster, dask_cluster
 from needs import needs, needs_compiler
-from utf8_flow.cli.choices import Where
+from utf8_flow.cli.choices import Machines
 from utf8_sim.tools import cluster as tools
 from utf8_sim.tools.cluster import Cluster
 from utf8_sim.tools.errors import ToolError
@@ -35,7 +35,7 @@ def cluster(tmp_path_factory) -> DaskCluster:
 @pytest.fixture
 def workers(cluster) -> Cluster:
     """The workers, as the commands have them; afterwards nothing is left in the cluster."""
-    with Where(cluster.address).workers() as everybody:
+    with Machines(cluster.address).workers() as everybody:
         yield everybody
     cluster.wait_until_clean()
 

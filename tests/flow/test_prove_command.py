@@ -265,7 +265,7 @@ def test_what_is_not_reached_is_said(folder, monkeypatch):
     assert (result.status, result.err) == (1, "")
     _, _, line, verdict, unreached = squeezed(result.out)
     assert line.startswith("decoder unicode output-stream VACUOUS ")
-    assert verdict.startswith("VACUOUS: decoder, unicode, output-stream: What is offered ")
+    assert verdict.startswith("VACUOUS: decoder, unicode, output-stream: An offered ")
     assert unreached == "not reached: an output that waits, and is taken then"
     assert names(folder) == {"text.txt"}
 

@@ -82,7 +82,7 @@ class AxiStream(Elaboratable):
     s_axis_tdata, s_axis_tkeep, s_axis_tvalid, s_axis_tready, s_axis_tlast, s_axis_tuser : Signal
         The input.
     m_axis_tdata, m_axis_tkeep, m_axis_tvalid, m_axis_tready, m_axis_tlast, m_axis_tuser : Signal
-        The output. The header of the generated Verilog says what is in it.
+        The output. The header of the generated Verilog lists its fields.
     """
 
     m_axis_tdata: Signal

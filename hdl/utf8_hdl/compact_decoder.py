@@ -33,11 +33,11 @@ class CompactDecoder(Design):
     leads from ``START`` to ``NEED_n``, and each byte that joins the sequence to the state below;
     the last one makes a token. Any other byte is a token of its own.
 
-    A byte that does not join *cuts* the sequence, and the error takes the output register. If the
-    byte is a lead byte, it has no token yet. Else its own token is late by one: the byte is in the
-    register *before*, which has the byte before in all states, and ``HELD`` says that its token is
-    still to be made. That takes the next step, together with what the next byte does. No sequence
-    can be cut in that step, so one register is enough for any input::
+    A byte that does not join *cuts* the sequence, and the error occupies the output register. If
+    the byte is a lead byte, it has no token yet. Otherwise its own token is one step late: the byte
+    is in the register *before*, which has the previous byte in all states, and ``HELD`` means that
+    its token is still to be made. It is made in the next step, together with the effect of the next
+    byte. No sequence can be cut in that step, so one register is enough for any input::
 
         i.p    C2     41      42     43    E2    82      AC
         state  START  NEED_1  HELD   HELD  HELD  NEED_2  NEED_1  START
@@ -182,7 +182,7 @@ class CompactDecoder(Design):
                 token.last.eq(Mux(held, before.last, now.last)),
             ]
 
-        # The registers. What is stalled keeps its contents.
+        # The registers. A stalled register keeps its contents.
         stalled = o.valid & ~o.ready
         step = Signal()
         runs = running(m)
@@ -221,9 +221,9 @@ class CompactDecoder(Design):
         return now, before
 
     def _meaning(self, m: Module, now: Any) -> Signal:
-        """What a byte is where a character must begin, and how many bytes it announces.
+        """The error of a byte where a character must begin, and how many bytes it announces.
 
-        The first column of Unicode Table 3-7, and what is not in it.
+        These are the bytes of the first column of Unicode Table 3-7, and all others.
         """
         restrictions = {lead: number for number, lead in enumerate(self._refusals, start=1)}
 
@@ -242,7 +242,7 @@ class CompactDecoder(Design):
         return announced
 
     def _sequence(self, m: Module, now: Any, before: Any) -> tuple[Signal, Signal]:
-        """Whether a second byte is refused, and the error that the sequence is if it ends now.
+        """True if a second byte is refused; and the kind of the error if the sequence ends now.
 
         The second column of Unicode Table 3-7, where it is not 80..BF.
         """
@@ -257,7 +257,7 @@ class CompactDecoder(Design):
                         for kind, seconds in groupby(kinds, kinds.__getitem__):
                             with m.Case(*_patterns(seconds)):
                                 m.d.comb += [refused.eq(1), reason.eq(kind)]
-        # If an error ends where it is found, nothing is known of a sequence that goes on.
+        # With maximal subparts, an error ends where it is found, so a longer sequence has none yet.
         known = before.kind if self._whole_sequence else ErrorKind.TRUNCATED
         m.d.comb += so_far.eq(Mux(refused, reason, known))
         if not self.profile.accept_noncharacters:

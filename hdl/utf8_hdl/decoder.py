@@ -154,7 +154,7 @@ class Decoder(Design):
             # A lead byte that continuation bytes may follow, and the NEED_n that it leads to.
             announces=among(rules.announcing(profile, *counts)),
             begins=Cat(among(rules.announcing(profile, n)) & ~split["last"] for n in counts),
-            # It cannot begin a character. Only needed where an error goes on after its first byte.
+            # Bytes that cannot begin a character: only needed for errors over the whole sequence.
             wrong=among(rules.faulty(profile) if self._whole_sequence else ()),
             # Of the error that it is, or is if its second byte is refused.
             kind=Cat(among(rules.with_kind_bit(profile, bit)) for bit in range(3)),
@@ -205,8 +205,8 @@ class Decoder(Design):
 
         joins = byte["follows"] & ~self._is_in("START")
         noncharacter = joins & byte["noncharacter"]
-        # What is wrong if the sequence ends here. `known` is only needed where an error goes on
-        # after it has been seen; else the byte that reveals it ends the token before.
+        # The error if the sequence ends here. `known` is only needed for errors over the whole
+        # sequence; otherwise the byte that reveals an error ends the token before it.
         kind, known = byte["kind"], Const(0, 1)
         if self._whole_sequence:
             old_kind = Mux(byte["beyond"], ErrorKind.OUT_OF_RANGE, count["kind"])

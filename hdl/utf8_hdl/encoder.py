@@ -21,7 +21,7 @@ class Encoder(Design):
 
     A pipeline of seven stages; in ``unicode`` each of them is one lookup table deep, except the
     state machine. The clock enable of the stages up to *send* is a register, and it is ``i.ready``
-    as well: that is why there is no skid register::
+    as well, so a skid register is not needed::
 
                                                state
                                              +-------+
@@ -47,9 +47,9 @@ class Encoder(Design):
 
     From *send* on the timing is that of the elastic pipeline (rules 1, 4 and 5 of
     :mod:`utf8_hdl.flow_control.pipeline`). ``i.ready`` is high in an enabled cycle if *send* is
-    empty or has the last byte of its character. Then the stages up to *send* advance, and what is
-    offered goes into *take*: a code point or, if ``i.valid`` is low, nothing, which also takes one
-    cycle in *send*. Consequences:
+    empty or has the last byte of its character. Then the stages up to *send* advance, and *take* is
+    loaded with the code point that is offered. If ``i.valid`` is low, it is loaded with nothing,
+    which also occupies *send* for one cycle. Consequences:
 
     1. Throughput: while the consumer is ready and code points are offered, there is a byte in every
        cycle, from the first lead byte on.

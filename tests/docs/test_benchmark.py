@@ -13,7 +13,7 @@ import pytest
 import transcoding
 from bench import FailedError
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 KEPT = json.loads((DOCS / "transcoding.json").read_text(encoding="utf-8"))
 TEXTS = transcoding.make_texts()
 WELL_FORMED = [*transcoding.WORDS, *transcoding.CHARACTERS, "JSON in all of these"]

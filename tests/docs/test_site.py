@@ -18,7 +18,7 @@ import utf8_sim
 from live_page import served
 from needs import needs
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LIVE = Path(utf8_flow.__file__).parent / "live/page"
 
 needs_sphinx = needs(modules=["sphinx", "furo", "myst_parser"])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rtl import BREAKS, BREAKS_OF_OTHER_RULES, ENCODER_BREAKS
 
-ROOT = Path(__file__).parents[1]
-FILES = "tests/hdl/test_decoder.py", "tests/hdl/test_encoder.py", "tests/sim/test_engines.py"
+ROOT = Path(__file__).parents[2]
+FILES = "tests/rtl/test_decoder.py", "tests/rtl/test_encoder.py", "tests/rtl/test_engines.py"
 MATRIX = "test_size_of_the_windows_changes_nothing"
 
 

@@ -24,7 +24,7 @@ from utf8_flow.export.verilog import generate
 from utf8_hdl import Decoder, Validator
 from utf8_sim.tools.programs import find
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 STRESS = (EXAMPLES / "stress.txt").read_bytes()
 CASES = [line for line in STRESS.split(b"\n") if line and not line.startswith(b"# ")]
 

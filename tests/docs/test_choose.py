@@ -12,7 +12,7 @@ from utf8_flow.fpga.choices import table_for
 from utf8_hdl.axi import AxiModule
 from utf8_sim.components import COMPONENTS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/choose.md").read_text()
 LINES = sorted(set(re.findall(r"`utf8-hdl (generate[^`]*)`", PAGE)))
 

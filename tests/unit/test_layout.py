@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BELOW = {
     "hdl/utf8_hdl": {"utf8_hdl"},
     "hdl/utf8_demo": {"utf8_hdl", "utf8_demo"},

@@ -15,7 +15,7 @@ from distributed import Client, Security, Worker
 
 from command import wait_until
 
-PAGE = (Path(__file__).parents[1] / "docs" / "cluster.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
 
 
 def documented(program: str) -> list[str]:

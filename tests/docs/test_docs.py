@@ -23,7 +23,7 @@ from utf8_hdl import CompactDecoder, Decoder, Encoder
 from utf8_sim.components import DECODER, ENCODER
 from utf8_sim.components.decoder import PIPELINED
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TEXTS = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))]
 BLOCKS = [

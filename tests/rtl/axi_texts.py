@@ -1,6 +1,6 @@
-"""Texts through components with lanes, by cocotbext-axi; `test_axi_texts.py` runs it.
+"""Send random texts through a component with lanes, by cocotbext-axi; `test_axi_texts.py` runs it.
 
-What must come is known from CPython's codecs, not from the golden model.
+The expected output is that of CPython's codecs, not that of the golden model.
 """
 
 import os
@@ -15,14 +15,12 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 
 from reference import BOUNDARY_BYTES, ref_errors, ref_tokens, ref_transcoded
 
-TEXTS = 150
+TEXTS = int(os.environ["TEXTS"])
 PIECES = [c.encode() for c in "Aé€😀"] * 5 + [bytes([byte]) for byte in BOUNDARY_BYTES]
 KINDS = [
     None, "unexpected-continuation", "invalid-byte", "overlong", "surrogate", "out-of-range",
     "truncated",
 ]  # fmt: skip
-
-
 SOURCE, TARGET = (os.environ.get(name, "utf-8") for name in ("SOURCE", "TARGET"))
 ORDER: Literal["little", "big"] = "big" if SOURCE.endswith("be") else "little"
 
@@ -39,7 +37,7 @@ def pieces_of(scheme: str) -> list[bytes]:
 
 
 def random_text(lanes: int) -> bytes:
-    """Of some beats, or empty, valid or not; it may end in any lane."""
+    """A text of up to four beats, well-formed or not, which may end in any lane."""
     pieces = pieces_of(SOURCE)
     pieces = pieces[: random.choice([20, len(pieces)])]
     text = b"".join(random.choices(pieces, k=random.randint(0, 3 * lanes)))
@@ -52,7 +50,7 @@ def pauses(probability: float) -> Iterator[bool]:
 
 
 def frame_of(text: bytes, lanes: int) -> AxiStreamFrame:
-    """A text; an empty one is a beat that keeps no byte. A compactor's has holes."""
+    """A text as a frame: a beat without bytes if it is empty, sparse for a compactor."""
     if os.environ["COMPONENT"] == "compactor":
         beats = range(lanes * random.randint(1, 4))
         share = random.choice([0, 0.5, 1])
@@ -62,14 +60,14 @@ def frame_of(text: bytes, lanes: int) -> AxiStreamFrame:
 
 
 def beats_of(frame: AxiStreamFrame, width: int) -> Iterator[tuple[bytes, list[int], int]]:
-    """Bytes, ``tkeep`` and ``tuser`` of each beat that came out."""
+    """Bytes, ``tkeep`` and ``tuser`` of each output beat."""
     for begin in range(0, len(frame.tdata), width):
         beat = slice(begin, begin + width)
         yield bytes(frame.tdata[beat]), frame.tkeep[beat], frame.tuser[begin]
 
 
 def check_verdict(text: bytes, frame: AxiStreamFrame, lanes: int) -> None:
-    """The text came through, and the last beat says what is wrong with it."""
+    """The text is unchanged, and the last beat has the verdict."""
     error = next((token for token in ref_tokens(text) if token.error), None)
     verdict = 1 | KINDS.index(error.error) << 1 | error.offset << 4 if error else 0
     beats = list(beats_of(frame, lanes))
@@ -81,7 +79,7 @@ def check_verdict(text: bytes, frame: AxiStreamFrame, lanes: int) -> None:
 
 
 def check_tokens(text: bytes, frame: AxiStreamFrame, lanes: int) -> None:
-    """The slots have the tokens, each in the slot of its last byte, or before the next beat's."""
+    """Each token is in the slot of its last byte, or in the last slot of the beat."""
     tokens = iter(ref_tokens(text))
     beats = list(beats_of(frame, 4 * (lanes + 1)))
     for number, (data, keep, users) in enumerate(beats):
@@ -102,16 +100,15 @@ def check_tokens(text: bytes, frame: AxiStreamFrame, lanes: int) -> None:
 
 
 def check_dense(data: list[int], frame: AxiStreamFrame, width: int) -> None:
-    """Nothing but that came, in as few beats as there can be."""
+    """The output is the data alone, in as few beats as possible."""
     kept = [byte for byte, keep in zip(frame.tdata, frame.tkeep, strict=True) if keep]
     assert kept == data, (data, kept)
     assert frame.tkeep == [1] * len(data) + [0] * (len(frame.tkeep) - len(data))
     assert len(frame.tkeep) == width * max(1, -(-len(data) // width))
 
 
-def check_transcoded(sent: AxiStreamFrame, frame: AxiStreamFrame, width: int) -> None:
-    """What CPython makes of a text, and in the last beat whether it had an error."""
-    text = bytes(byte for byte, keep in zip(sent.tdata, kept_of(sent), strict=True) if keep)
+def check_transcoded(text: bytes, frame: AxiStreamFrame, width: int) -> None:
+    """The output is CPython's, and the last beat has the error flag or the report."""
     data, error = ref_transcoded(text, SOURCE, TARGET)
     check_dense(list(data), frame, width)
     user = report(text) if "REPORTS" in os.environ else error
@@ -119,7 +116,7 @@ def check_transcoded(sent: AxiStreamFrame, frame: AxiStreamFrame, width: int) ->
 
 
 def report(text: bytes) -> int:
-    """What a transcoder says of a text's errors."""
+    """A transcoder's report of the errors in a text."""
     errors = ref_errors(text, SOURCE)
     if not errors:
         return 0
@@ -127,28 +124,18 @@ def report(text: bytes) -> int:
     return 1 | KINDS.index(first.kind) << 1 | first.offset << 4 | len(errors) << 36
 
 
-def check_compacted(sent: AxiStreamFrame, frame: AxiStreamFrame, width: int) -> None:
-    """The same values without the holes."""
-    kept = [value for value, keep in zip(sent.tdata, sent.tkeep, strict=True) if keep]
-    check_dense(kept, frame, width)
-
-
-def kept_of(frame: AxiStreamFrame) -> list[int]:
-    """Where there is something in a frame that is sent."""
-    return frame.tkeep or [1] * len(frame.tdata)
-
-
 def check_frame(sent: AxiStreamFrame, frame: AxiStreamFrame, lanes: int, width: int) -> None:
-    """What must come of a text, for a component with so many lanes at its sides."""
-    component = os.environ["COMPONENT"]
-    if component == "transcoder":
-        check_transcoded(sent, frame, width)
-    elif component == "compactor":
-        check_compacted(sent, frame, width)
+    """Check the output frame of an input frame; `lanes` and `width` are those of the two sides."""
+    component, keeps = os.environ["COMPONENT"], sent.tkeep or [1] * len(sent.tdata)
+    values = [value for value, keep in zip(sent.tdata, keeps, strict=True) if keep]
+    if component == "compactor":
+        check_dense(values, frame, width)
+    elif component == "transcoder":
+        check_transcoded(bytes(values), frame, width)
+    elif component == "validator":
+        check_verdict(bytes(values), frame, lanes)
     else:
-        text = bytes(byte for byte, k in zip(sent.tdata, kept_of(sent), strict=True) if k)
-        check = check_verdict if component == "validator" else check_tokens
-        check(text, frame, lanes)
+        check_tokens(bytes(values), frame, lanes)
 
 
 @cocotb.test(timeout_time=300, timeout_unit="us")

@@ -1,18 +1,16 @@
-"""The Verilog of components with lanes, on a bench of cocotbext-axi as Verilog users have one."""
+"""Test the Verilog of components with lanes on a bench of cocotbext-axi, as a user has one."""
 
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from needs import needs
 from utf8_flow.designs import DesignSpec
-from utf8_flow.export.verilog import generate
-from utf8_hdl import UNICODE
+from verilog_cache import verilog_of_spec
 
 RUN = """
 import sys
@@ -26,15 +24,15 @@ runner.test(hdl_toplevel=module, test_module="axi_texts", build_dir=folder, test
 needs_cocotb = needs("iverilog", modules=["cocotb", "cocotbext"])
 
 
-def run_texts(folder: Path, component: str, verilog: str, own: dict[str, Any]) -> str:
-    """What cocotb says."""
+def run_texts(folder: Path, spec: DesignSpec, verilog: str, texts: int = 12) -> str:
+    """The output of cocotb."""
     (folder / "design.v").write_text(verilog)
     [module] = re.findall(r"^module (\w+)", verilog, re.M)
     arguments = [sys.executable, "-c", RUN, "design.v", module, str(folder)]
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    environment = {"PYTHONPATH": path, "COMPONENT": component, "COCOTB_ANSI_OUTPUT": "0"}
+    path, own = os.pathsep.join([str(Path(__file__).parent), *sys.path]), dict(spec.own)
+    environment = {"PYTHONPATH": path, "COMPONENT": spec.component, "COCOTB_ANSI_OUTPUT": "0"}
     environment |= {"SOURCE": own.get("source", "utf-8"), "TARGET": own.get("target", "utf-16le")}
-    environment |= {"REPORTS": "1"} if own.get("errors") else {}
+    environment |= {"TEXTS": str(texts)} | ({"REPORTS": "1"} if own.get("errors") else {})
     ran = subprocess.run(
         arguments, cwd=folder, env=os.environ | environment,
         capture_output=True, text=True, check=False,
@@ -42,71 +40,58 @@ def run_texts(folder: Path, component: str, verilog: str, own: dict[str, Any]) -
     return ran.stdout + ran.stderr
 
 
-def verilog_of(component: str, lanes: int, own: dict[str, Any]) -> str:
-    return generate(DesignSpec(component, lanes=lanes, own=own).make(UNICODE))
+def with_lanes(component: str, lanes: int, **own: object) -> DesignSpec:
+    return DesignSpec(component, lanes=lanes, own=own)
 
 
-TRANSCODERS = [
-    {},
-    {"target": "utf-32le"},
-    {"source": "utf-16le", "target": "utf-8"},
-    {"source": "utf-32be", "target": "utf-8"},
-    {"target": "utf-8"},
-    {"target": "utf-16be"},
-    {"source": "utf-16be", "target": "utf-32le"},
-    {"source": "utf-32le"},
-    *({"source": source, "errors": True} for source in ("utf-8", "utf-16be", "utf-32le")),
+VALIDATOR = with_lanes("validator", 4)
+DECODER = with_lanes("decoder", 2)
+TRANSCODER = with_lanes("transcoder", 4, errors=True)
+COMPACTOR = with_lanes("compactor", 4)
+LONG = [
+    VALIDATOR,
+    DECODER,
+    TRANSCODER,
+    with_lanes("validator", 1),
+    with_lanes("decoder", 16),
+    with_lanes("compactor", 1),
+    with_lanes("transcoder", 1),
+    with_lanes("transcoder", 8, target="utf-8"),
+    with_lanes("transcoder", 4, target="utf-32le"),
+    with_lanes("transcoder", 4, source="utf-16be", target="utf-8", errors=True),
+    with_lanes("transcoder", 4, source="utf-32be", target="utf-16be"),
 ]
 
 
-@pytest.mark.sample(4)  # one of each component
 @needs_cocotb
 @pytest.mark.parametrize(
-    ("component", "lanes", "own"),
-    [
-        *[("validator", lanes, {}) for lanes in (8, 1, 4, 64)],
-        *[("decoder", lanes, {}) for lanes in (4, 2, 16)],
-        *[("transcoder", 4, own) for own in TRANSCODERS],
-        *[("compactor", lanes, {}) for lanes in (8, 1, 16)],
-        *[("transcoder", lanes, {}) for lanes in (1, 2, 16)],
-    ],
-    ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else None,
+    ("spec", "count"),
+    [(COMPACTOR, 12), *(pytest.param(spec, 150, marks=pytest.mark.long) for spec in LONG)],
+    ids=lambda value: value.label if isinstance(value, DesignSpec) else None,
 )
-def test_texts_come_through(component, lanes, own, tmp_path):
-    said = run_texts(tmp_path, component, verilog_of(component, lanes, own), own)
-    assert " PASS=4 FAIL=0 " in said, said[-3000:]
+def test_texts_match_cpython(spec, count, tmp_path):
+    printed = run_texts(tmp_path, spec, verilog_of_spec(spec), count)
+    assert " PASS=4 FAIL=0 " in printed, printed[-3000:]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.long
 @needs_cocotb
 @pytest.mark.parametrize(
-    ("component", "port", "wrong"),
+    ("spec", "port", "wrong"),
     [
-        ("validator", "m_axis_tkeep", r"(\1) | 1"),
-        ("decoder", "m_axis_tuser", r"(\1) ^ 40'h8000000000"),
-        ("validator", "m_axis_tuser", r"(\1) & ~36'h10"),
-        ("validator", "m_axis_tlast", "1'b0"),
-        ("validator", "s_axis_tready", "1'b1"),
-        ("decoder", "m_axis_tkeep", r"(\1) | 1"),
-        ("decoder", "m_axis_tdata", r"(\1) | 1"),
-        ("decoder", "s_axis_tready", "1'b1"),
-        ("transcoder", "m_axis_tuser", "1'b0"),
-        ("transcoder reports", "m_axis_tuser", r"(\1) & ~68'h20"),
-        ("transcoder reports", "m_axis_tuser", r"(\1) & ~(68'h2 << 36)"),
-        ("transcoder", "m_axis_tkeep", r"(\1) | 2"),
-        ("transcoder", "m_axis_tdata", r"(\1) | 1"),
-        ("transcoder", "s_axis_tready", "1'b1"),
-        ("compactor", "m_axis_tkeep", r"(\1) | 2"),
-        ("compactor", "m_axis_tdata", r"(\1) | 1"),
-        ("compactor", "m_axis_tlast", "1'b0"),
-        ("compactor", "s_axis_tready", "1'b1"),
+        (DECODER, "m_axis_tuser", r"(\1) ^ 24'h800000"),
+        (DECODER, "m_axis_tkeep", r"(\1) | 1"),
+        (VALIDATOR, "m_axis_tuser", r"(\1) & ~36'h10"),
+        (VALIDATOR, "s_axis_tready", "1'b1"),
+        (TRANSCODER, "m_axis_tuser", r"(\1) & ~(68'h2 << 36)"),
+        (TRANSCODER, "m_axis_tdata", r"(\1) | 1"),
+        (COMPACTOR, "m_axis_tlast", "1'b0"),
     ],
+    ids=lambda value: value.label if isinstance(value, DesignSpec) else None,
 )
-def test_broken_verilog_is_noticed(component, port, wrong, tmp_path):
+def test_bench_detects_broken_verilog(spec, port, wrong, tmp_path):
     assign = rf"(?ms)^  assign {port} = (.*?);$"
-    component, *reports = component.split()
-    own = {"errors": True} if reports else {}
-    broken, found = re.subn(assign, f"  assign {port} = {wrong};", verilog_of(component, 4, own))
+    broken, found = re.subn(assign, f"  assign {port} = {wrong};", verilog_of_spec(spec))
     assert found == 1
-    said = run_texts(tmp_path, component, broken, own)
-    assert re.search(r" PASS=\d FAIL=[1-4] ", said), said[-3000:]
+    printed = run_texts(tmp_path, spec, broken)
+    assert re.search(r" PASS=\d FAIL=[1-4] ", printed), printed[-3000:]

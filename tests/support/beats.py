@@ -23,16 +23,10 @@ BEAT = data.StructLayout({"lanes": data.ArrayLayout(LANE, 4), "stamp": 100, "las
 
 
 class Beats(wiring.Component):
-    """A register stage for beats, of which the first lane is put last.
+    """A register stage that rotates the lanes of a beat.
 
-    Parameters
-    ----------
-    profile : Profile
-        Changes nothing.
-    flaw : str
-        The letter that becomes another one in the third lane.
-    holds : bool
-        Whether a beat stays at the output until it is taken.
+    ``flaw`` is a letter that becomes another one in the third lane. Unless it ``holds``, a beat
+    is lost in a stall.
     """
 
     i: In(stream.Signature(BEAT))
@@ -57,8 +51,6 @@ class Beats(wiring.Component):
 
 
 class BeatsModel:
-    """The golden model of it."""
-
     def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
         columns = {name.replace("i.", "o."): column for name, column in items.items()}
         for name in "o.data", "o.keep":
@@ -67,7 +59,7 @@ class BeatsModel:
 
 
 def beats_of(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
-    """Whole texts as beats, of which only the last one may have fewer than four bytes."""
+    """The beats of texts; only the last one may have fewer than four bytes."""
     for piece in pieces:
         if isinstance(piece, dict):
             yield piece
@@ -88,8 +80,6 @@ def shown_lanes(beat: Levels, side: str) -> str:
 
 
 class BeatsComponent(Component):
-    """The entry."""
-
     name = "beats"
     make = Beats
     item = result = "beat"

@@ -1,4 +1,4 @@
-"""The command `utf8-hdl`, run for a test: in this process or in one of its own."""
+"""Run the command `utf8-hdl` in this process or in one of its own."""
 
 import copy
 import io
@@ -9,11 +9,14 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import pytest
 from vcd.reader import tokenize
@@ -21,10 +24,6 @@ from vcd.reader import tokenize
 from rtl import BREAKS, BREAKS_OF_OTHER_RULES, broken
 from utf8_flow.cli import session as cli
 from utf8_sim.components import COMPONENTS, Component
-
-needs_proc = pytest.mark.skipif(
-    not Path("/proc/self/environ").exists(), reason="needs /proc to look for processes"
-)
 
 COMMAND = str(Path(sys.executable).with_name("utf8-hdl"))
 
@@ -42,7 +41,7 @@ DESIGNS = {
 
 
 def each_design(*names: str) -> pytest.MarkDecorator:
-    """Run a test with the options of each of some designs, of all if none is named."""
+    """Run a test with the options of each of some designs; by default, of all."""
     chosen = names or tuple(DESIGNS)
     return pytest.mark.parametrize("options", [DESIGNS[name] for name in chosen], ids=chosen)
 
@@ -57,27 +56,49 @@ class Run(NamedTuple):
 
 
 def run(*arguments: object) -> Run:
-    """The command, in this process."""
+    """Run the command in this process."""
     result = run_for_bytes(*arguments)
     return result._replace(out=result.out.decode())
 
 
 def run_for_bytes(*arguments: object) -> Run:
-    """The command, in this process, and the bytes of its standard output, text or not."""
+    """Run the command in this process; its standard output as bytes."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline=""), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
+    with signals_of_pytest(), redirect_stdout(out), redirect_stderr(err):
         status = cli.main([str(argument) for argument in arguments])
     out.flush()
     return Run(status, out.buffer.getvalue(), err.getvalue())
 
 
+@contextmanager
+def signals_of_pytest() -> Iterator[None]:
+    """Let signals end pytest, not only a command in this process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+
+    def interrupt(number: int, _frame: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with mock.patch.object(cli, "one_interrupt", nullcontext):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if received:
+        raise KeyboardInterrupt
+
+
 def in_hex(texts: list[bytes]) -> str:
-    """Texts, as `--hex` takes them."""
+    """Texts in the format of `--hex`."""
     return " / ".join(text.hex(" ") for text in texts)
 
 
 def told(*arguments: object) -> list[dict]:
-    """What the command tells of every token or byte."""
+    """The tokens or bytes that the command writes."""
     result = run("simulate", *arguments, "--tokens", "-")
     assert result.status == 0
     assert "agree" in result.err
@@ -85,13 +106,13 @@ def told(*arguments: object) -> list[dict]:
 
 
 def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
-    """The command, in a process of its own."""
+    """Run the command in a process of its own."""
     command = [COMMAND, *map(str, arguments)]
-    return subprocess.run(command, stderr=subprocess.PIPE, timeout=300, check=False, **options)
+    return subprocess.run(command, stderr=subprocess.PIPE, check=False, **options)
 
 
 def in_shell(line: str, **options) -> subprocess.CompletedProcess:
-    """A line of a shell that finds the command of this environment; it must succeed."""
+    """Run a shell command with the command of this environment in PATH; it must succeed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {line}"],
@@ -109,9 +130,9 @@ def printed_command(result: Run) -> list[str]:
 
 
 def assert_shown_again(result: Run) -> list[str]:
-    """What is printed is run, and shows a difference on the same side; so does the stimulus.
+    """The printed command and the stimulus reproduce the difference.
 
-    Its difference is the very one that was printed last.
+    The stimulus shows the difference that was printed last; the command shows one on the same side.
     """
     assert result.status == 1
     arguments = printed_command(result)
@@ -129,7 +150,7 @@ def assert_shown_again(result: Run) -> list[str]:
 
 
 def paste(line: str) -> None:
-    """Try an example: in this process, unless it is more than a command."""
+    """Run an example: in this process, unless it is a pipeline."""
     program, *arguments = shlex.split(line)
     if "|" in line:
         in_shell(line)
@@ -139,22 +160,22 @@ def paste(line: str) -> None:
 
 
 def narrow(line: str, most: int) -> str:
-    """An example with at most so many lanes: wide designs take minutes, and show nothing more."""
+    """An example with at most ``most`` lanes: wide designs take minutes, and test nothing more."""
     return re.sub(r"--lanes (\d+)", lambda lanes: f"--lanes {min(int(lanes[1]), most)}", line)
 
 
 def names(folder: Path) -> set[str]:
-    """What is in a folder."""
+    """The names of a folder's entries."""
     return {path.name for path in folder.iterdir()}
 
 
 def squeezed(text: str) -> list[str]:
-    """Its lines, with one blank where there are more."""
+    """The lines of a text, with runs of spaces reduced to one."""
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
 def assert_refused(result: Run, named: str) -> None:
-    """Exit status 2, one line that says what is wrong, and nothing else."""
+    """Exit status 2 and one line on standard error, which contains ``named``; nothing else."""
     assert result.status == 2
     assert result.out == ""
     assert result.err.startswith("utf8-hdl: ")
@@ -173,107 +194,94 @@ def assert_is_waveform(path: str) -> None:
         assert list(tokenize(file))
 
 
-class Process:
-    """The command in a process group of its own, as a terminal would start it."""
+HOOKS = Path(__file__).parent / "hooks"
 
-    def __init__(self, *arguments: object, **environment: str) -> None:
+
+class Process:
+    """The command in a process group of its own, as a terminal would start it.
+
+    Each of ``signals`` is sent to it at an event: a number, the name of an audit event, and a
+    pattern of its first argument. The event ``python`` is the start of a Python process, and
+    ``program`` that of any program, each with a pattern of the command line; instead of the program
+    one is started that never ends.
+    """
+
+    def __init__(
+        self, *arguments: object, signals: Iterable[tuple[int, str, str]] = (), **environment: str
+    ) -> None:
         self._mark = f"{os.getpid()}-{time.monotonic_ns()}"
+        self._folder = tempfile.TemporaryDirectory()
+        for number, (signal_number, event, pattern) in enumerate(signals):
+            file = Path(self._folder.name, str(number))
+            file.write_text(f"{int(signal_number)} {event} {pattern}")
+        others = environment.get("PYTHONPATH") or os.environ.get("PYTHONPATH")
+        self._pipe, inherited = os.pipe()
+        own = {
+            "UTF8_HDL_TEST": self._mark,
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(HOOKS), others])),
+            "TEST_PIPE": str(inherited),
+            "TEST_SIGNALS": self._folder.name,
+        }
         self.process = subprocess.Popen(
             [COMMAND, *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env=os.environ | environment | {"UTF8_HDL_TEST": self._mark},
+            pass_fds=[inherited],
+            env=os.environ | environment | own,
         )
+        os.close(inherited)
 
-    def alive(self) -> dict[int, bytes]:
-        """The process and all that descend from it, with their commands."""
-        found = {}
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                if self._mark.encode() in (folder / "environ").read_bytes():
-                    found[int(folder.name)] = (folder / "cmdline").read_bytes()
-            except OSError:  # it is somebody else's, or has just ended
-                continue
-        return found
-
-    def find(self, program: str) -> int:
-        """The process that runs a program, once it does."""
-        name = program.encode()
-        found: list[int] = []
-
-        def runs() -> bool:
-            found.extend(pid for pid, command in self.alive().items() if name in command)
-            return bool(found)
-
-        wait_until(runs)
-        return found[0]
-
-    def workers(self) -> list[int]:
-        return [pid for pid, command in self.alive().items() if b"spawn_main" in command]
-
-    def wait_for_workers(self) -> list[int]:
-        """All of them, at work: they leave interrupts to their parent."""
-        cores = len(os.sched_getaffinity(0))
-        wait_until(lambda: sum(map(_blocks_interrupts, self.workers())) == cores)
-        return self.workers()
-
-    def interrupt(self, group: bool = True) -> None:
-        if group:
-            os.killpg(self.process.pid, signal.SIGINT)
-        else:
-            self.process.send_signal(signal.SIGINT)
+    def send(self, number: int) -> None:
+        """Send a signal: an interrupt to the process group, as a terminal does."""
+        os.kill(-self.process.pid if number == signal.SIGINT else self.process.pid, number)
 
     def end(self) -> tuple[int, str, str]:
-        """Its exit status and outputs, once it has ended by itself and left no process.
+        """Its exit status and outputs, when it and all its descendants have ended.
 
-        How far it has come is not among them: that depends on how fast the machine is.
+        Progress lines are left out: they depend on the speed of the machine.
         """
-        out, err = self.process.communicate(timeout=60)
-        wait_until(lambda: not self.alive(), seconds=10)
+        out, err = self.process.communicate()
+        assert names(Path(self._folder.name)) == set(), "no such event"
+        self.wait_for_descendants()
         return self.process.returncode, out, re.sub("^utf8-hdl: working: .*\n", "", err, flags=re.M)
+
+    def wait_for_descendants(self) -> None:
+        assert os.read(self._pipe, 1) == b""
 
     def __enter__(self) -> "Process":
         return self
 
     def __exit__(self, *_error: object) -> None:
-        for pid in self.alive():
-            os.kill(pid, signal.SIGKILL)
-        self.process.communicate()
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.communicate()
+        os.close(self._pipe)
+        self._folder.cleanup()
 
 
-def wait_until(holds, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait for an event that nothing reports."""
     while not holds():
-        assert time.monotonic() < end, "waited too long"
         time.sleep(0.05)
 
 
-def _blocks_interrupts(pid: int) -> bool:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-    mask = int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16)
-    return bool(mask >> (signal.SIGINT - 1) & 1)
-
-
 def changed_entry(component: Component, **members: Any) -> Component:
-    """An entry with other members."""
+    """A copy of a component's entry with other members."""
     changed = copy.copy(component)
     vars(changed).update(members)
     return changed
 
 
 def replace_design(monkeypatch: Any, component: str, make: Callable[..., Any]) -> None:
-    """Let a component be something else, for the rest of a test."""
+    """Replace the design of a component, for the rest of a test."""
     changed = changed_entry(COMPONENTS[component], make=make)
     monkeypatch.setitem(COMPONENTS, component, changed)
 
 
 def break_design(monkeypatch: Any, name: str) -> list[str]:
-    """Break a design, for the rest of a test; the options that choose it."""
+    """Break a design, for the rest of a test; return the options that choose it."""
     plain = name.removeprefix("compact: ")
     component = "decoder" if plain in BREAKS | BREAKS_OF_OTHER_RULES else "encoder"
     replace_design(monkeypatch, component, lambda *_, **__: broken(name))

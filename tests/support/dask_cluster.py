@@ -1,21 +1,28 @@
-"""A Dask scheduler and workers on the loopback address, as a user starts them."""
+"""A Dask scheduler and workers on the loopback address, started as documented."""
 
-import json
 import os
 import re
 import subprocess
 import sys
+import threading
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import IO
 
 import psutil
-from distributed import Client, Security, Worker
-
-from command import wait_until
+from distributed import Client, Scheduler, Security, Worker
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
+
+TESTS = {"PYTHONPATH": str(Path(__file__).parent)}
+"""The environment of a worker that can import the units of the tests."""
+
+SCHEDULER_READY = r"Scheduler at: +(\S+)"
+WORKER_READY = r"Registered to: +(\S+)"
 
 
 def documented(program: str) -> list[str]:
@@ -26,42 +33,64 @@ def documented(program: str) -> list[str]:
 
 
 class DaskCluster:
-    """A scheduler; ``address`` is where it is. Workers come when they are started."""
+    """A scheduler and its workers; ``address`` is the scheduler's."""
 
     def __init__(
         self, folder: Path, stack: ExitStack, options: tuple[str, ...], security: Security | None
     ) -> None:
         self.folder = folder
         self._stack = stack
-        place = folder / "scheduler.json"
-        where = *documented("scheduler"), "--no-dashboard", "--scheduler-file", str(place)
-        self.scheduler = self._start("scheduler", *where, *options, **TESTS)
-        wait_until(place.exists, seconds=120)
-        self.address = json.loads(place.read_text())["address"]
+        self._workers: dict[str, subprocess.Popen[str]] = {}
+        self.scheduler = self._start(
+            "scheduler", *documented("scheduler"), "--no-dashboard", *options, **TESTS
+        )
+        self.address = _logged(self.scheduler, SCHEDULER_READY)
         self.client = stack.enter_context(
             Client(self.address, security=security, set_as_default=False)
         )
 
-    def _start(self, *arguments: str, **environment: str) -> subprocess.Popen:
+    def _start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [str(Path(sys.executable).with_name("dask")), *arguments],
             env=os.environ | environment,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
             cwd=self.folder,
         )
         self._stack.callback(process.wait)
         self._stack.callback(process.terminate)
         return process
 
-    def start_workers(self, *environments: dict[str, str]) -> list[subprocess.Popen]:
-        """One more worker in each of some environments, once they are there."""
-        wanted = len(self.client.nthreads()) + len(environments)
-        one = "--nworkers", "1", "--no-dashboard", "--local-directory", str(self.folder)
-        where = *documented("worker"), *one
-        started = [self._start("worker", self.address, *where, **each) for each in environments]
-        wait_until(lambda: len(self.client.nthreads()) == wanted, seconds=120)
-        return started
+    def start_workers(self, *environments: dict[str, str]) -> list[str]:
+        """Start a worker in each of some environments; return their names when they are ready."""
+        options = "--nworkers", "1", "--no-dashboard", "--local-directory", str(self.folder)
+        names = []
+        for environment in environments:
+            names.append(f"worker-{len(self._workers)}")
+            command = "worker", self.address, *documented("worker"), *options, "--name", names[-1]
+            self._workers[names[-1]] = self._start(*command, **environment)
+        for name in names:
+            _logged(self._workers[name], WORKER_READY)
+        return names
+
+    @contextmanager
+    def worker(self, environment: dict[str, str]) -> Iterator[None]:
+        """One more worker, until the end of the block."""
+        names = self.start_workers(environment)
+        yield
+        self.stop(names)
+
+    def stop(self, names: list[str]) -> None:
+        """Stop workers, whatever they do; then the scheduler no longer has them."""
+        for name in names:
+            self._workers[name].terminate()
+            self._workers[name].wait()
+        while self._names() & set(names):
+            time.sleep(0.05)
+
+    def _names(self) -> set[str]:
+        return set(self.client.run_on_scheduler(_names_of_workers))
 
     def listens_on(self) -> set[str]:
         """The addresses on which the scheduler and the workers listen, with their nannies."""
@@ -69,16 +98,39 @@ class DaskCluster:
         of_scheduler = self.client.run_on_scheduler(_listens_on)
         return of_scheduler.union(*chain(*(each.values() for each in of_workers)))
 
-    def is_clean(self) -> bool:
-        """True if neither the scheduler nor a worker has a task."""
+    def wait_until_clean(self) -> None:
+        """Wait until neither the scheduler nor a worker has a task. Dask reports no such event."""
+        while not self._is_clean():
+            time.sleep(0.05)
+
+    def _is_clean(self) -> bool:
         if self.client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
             return False
         tasks = self.client.run(_tasks, on_error="return").values()
-        return all(count == 0 for count in tasks)  # an error, where a worker is just ending
+        return all(count == 0 for count in tasks)  # an error, if a worker is just ending
 
-    def wait_until_clean(self) -> None:
-        """Wait for that."""
-        wait_until(self.is_clean, seconds=120)
+
+def _logged(process: subprocess.Popen[str], pattern: str) -> str:
+    """Wait for a line in the log of a process; return the group of the pattern."""
+    assert process.stderr
+    log = []
+    for line in process.stderr:
+        log.append(line)
+        if found := re.search(pattern, line):
+            threading.Thread(target=_drain, args=[process.stderr]).start()
+            return found[1]
+    process.stderr.close()
+    raise AssertionError("".join(log))
+
+
+def _drain(pipe: IO[str]) -> None:
+    """Read a pipe to its end: it must not fill up."""
+    with pipe:
+        deque(pipe, 0)
+
+
+def _names_of_workers(dask_scheduler: Scheduler) -> list[str]:
+    return [str(worker.name) for worker in dask_scheduler.workers.values()]
 
 
 def _tasks(dask_worker: Worker) -> int:
@@ -88,10 +140,6 @@ def _tasks(dask_worker: Worker) -> int:
 def _listens_on() -> set[str]:
     connections = psutil.Process().net_connections("inet")
     return {each.laddr.ip for each in connections if each.status == psutil.CONN_LISTEN}
-
-
-TESTS = {"PYTHONPATH": str(Path(__file__).parent)}
-"""The environment of a worker that has the units of work of our tests."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Dense beats: what components with them make of inputs."""
+"""Inputs and outputs of components with dense beats."""
 
 from collections.abc import Iterable
 

@@ -1,10 +1,28 @@
-"""Whether clauses over the registers of a circuit prove something, by a look at every state."""
+"""Verdicts on an invariant, of the checker and by enumeration of all states."""
+
+import pytest
+
+pytest.importorskip("pysat", reason="python-sat is not installed")
+
+import utf8_check
+
+
+def checker_accepts(circuit: str, clauses: list[str]) -> bool:
+    """True if the checker confirms clauses for an AIGER file; their header is correct."""
+    parsed = utf8_check.parse_circuit(circuit.splitlines())
+    head = ["utf8-hdl invariant 1", f"circuit {'0' * 64}", f"clauses {len(clauses)}"]
+    invariant = utf8_check.parse_invariant([*head, *clauses], "0" * 64, parsed.names)
+    try:
+        utf8_check.check(parsed, invariant)
+    except utf8_check.UsageError:
+        return False
+    return True
 
 
 def proves(circuit: str, clauses: list[str]) -> bool:
-    """The same question as a certificate's, of an AIGER file with few inputs and registers.
+    """True if clauses prove that the output is low, for an AIGER file with few registers.
 
-    A signal is a number that has its level for all levels of inputs and registers, a bit for each.
+    A signal is a number with a bit for each combination of levels of the inputs and registers.
     """
     head, *lines = circuit.splitlines()
     _, inputs, registers, _, gates = map(int, head.split()[1:])
@@ -28,9 +46,11 @@ def proves(circuit: str, clauses: list[str]) -> bool:
         begin = begins[0] if begins else 0
         initial &= every if begin > 1 else level(own ^ 1 ^ begin)
     for clause in clauses:
-        places = [(names.index(word.removeprefix("-")), word[0] == "-") for word in clause.split()]
+        literals = [
+            (names.index(word.removeprefix("-")), word[0] == "-") for word in clause.split()
+        ]
         satisfied, then = 0, 0
-        for register, inverted in places:
+        for register, inverted in literals:
             satisfied |= level(steps[register][0] ^ inverted)
             then |= level(steps[register][1] ^ inverted)
         now, after = now & satisfied, after & then

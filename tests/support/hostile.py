@@ -1,4 +1,4 @@
-"""Bytes that try everything, and any parts of a whole."""
+"""Hostile bytes, and random parts of a sequence."""
 
 import random
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def hostile_bytes(profile: Profile) -> st.SearchStrategy[list[int]]:
 
 
 def chunks(size: int, rng: random.Random) -> Iterator[slice]:
-    """Random parts of a whole, some of them empty, some of one member."""
+    """Random parts of a sequence; some are empty, some have one item."""
     cuts = [rng.randint(0, size) for _ in range(rng.randint(0, 12))]
     cuts += [cut + offset for cut in cuts[:4] for offset in (0, 1) if cut + offset <= size]
     return (slice(*pair) for pair in pairwise(sorted([0, *cuts, size])))

@@ -1,8 +1,6 @@
-"""The live page in a real browser: Chromium without a window, driven by selenium.
+"""The live page in Chromium without a window, driven by selenium: clicks, keys, inserted text.
 
-What a person does is done as a person does it: clicks, keys, text that is put in where the cursor
-is. Only what would be thousands of steps is done by a script. Nothing waits for some time to pass,
-but for the page to say that it is ready.
+Nothing waits for time to pass, but for the page to report that it is ready.
 """
 
 import re
@@ -22,12 +20,15 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 Found = TypeVar("Found")
 PATIENCE = 120
-"""Seconds until something that must happen has not: many more than a slow machine takes."""
+"""Seconds until an event counts as missing: many more than a slow machine needs."""
 
 BROWSER, DRIVER = "chromium", "chromedriver"
-"""The programs, as Debian calls them."""
-
 DATA = "return [...document.querySelectorAll(arguments[0])].map((found) => ({...found.dataset}))"
+SCRUB = """
+const [scrub, cycle] = arguments;
+scrub.value = cycle;
+scrub.dispatchEvent(new Event("input"));
+"""
 READ_PINS = """
 const scrub = document.getElementById("scrub");
 return Array.from({ length: +scrub.max + 1 }, (_, cycle) => {
@@ -61,7 +62,7 @@ def served(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def browser() -> Iterator[Chrome]:
-    """A browser that is installed; nothing is downloaded."""
+    """The installed browser; nothing is downloaded."""
     options = ChromeOptions()
     options.binary_location = shutil.which(BROWSER) or BROWSER
     for option in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1200,900"):
@@ -77,7 +78,7 @@ def browser() -> Iterator[Chrome]:
 
 
 class LivePage:
-    """The page in a browser. What does something returns when the page is ready again."""
+    """The page in a browser. Each action returns when the page is ready again."""
 
     def __init__(self, driver: Chrome, address: str) -> None:
         self.driver = driver
@@ -85,7 +86,7 @@ class LivePage:
 
     def open(self, link: str = "") -> None:
         """Load the page anew, with a link's setting."""
-        self.driver.get("about:blank")  # else only the part behind # would change
+        self.driver.get("about:blank")  # otherwise only the part after # would change
         self.driver.get(f"{self.address}#{link}")
         self.settle()
 
@@ -99,7 +100,7 @@ class LivePage:
         self.wait_for(lambda: self.script("return document.body?.dataset.ready") == "true")
 
     def wait_for(self, condition: Callable[[], Found]) -> Found:
-        """Wait until something holds, and return what did."""
+        """Wait until a condition is true, and return its value."""
         return WebDriverWait(self.driver, PATIENCE, 0.02).until(lambda _: condition())
 
     def script(self, code: str, *arguments: Any) -> Any:
@@ -129,13 +130,13 @@ class LivePage:
         self.settle()
 
     def keys(self, *keys: str) -> None:
-        """Press keys, one after the other, wherever the focus is."""
+        """Press keys, one after the other, at the focus."""
         for key in keys:
             ActionChains(self.driver).send_keys(key).perform()
             self.settle()
 
     def type(self, selector: str, text: str) -> None:
-        """Replace what is in a field, as an input method does: that can be any character."""
+        """Replace the content of a field by any characters, as an input method does."""
         field = self.element(selector)
         field.click()
         field.send_keys(Keys.CONTROL, "a")
@@ -146,12 +147,7 @@ class LivePage:
         self.settle()
 
     def scrub(self, cycle: int) -> None:
-        self.script(
-            "const [scrub, cycle] = arguments; scrub.value = cycle;"
-            "scrub.dispatchEvent(new Event('input'))",
-            self.element("#scrub"),
-            cycle,
-        )
+        self.script(SCRUB, self.element("#scrub"), cycle)
         self.settle()
 
     def drop(self, name: str, data: bytes) -> None:
@@ -164,7 +160,7 @@ class LivePage:
         return int(self.said("#cycle"))
 
     def tokens(self) -> list[dict[str, str]]:
-        """The tokens that have come out up to the cycle."""
+        """The tokens until this cycle."""
         return self.data("#tokens [data-offset]")
 
     def all_tokens(self) -> list[dict[str, str]]:
@@ -172,13 +168,13 @@ class LivePage:
         return self.tokens()
 
     def pins(self) -> list[dict[str, str]]:
-        """What the page says of the pins in each cycle."""
+        """The levels of the pins in each cycle, as the page shows them."""
         return self.script(READ_PINS)
 
     def agrees(self) -> str:
         return self.element("#opinion").get_attribute("data-agrees")
 
     def complaints(self) -> list[str]:
-        """The errors in the console since they were last asked for."""
+        """The errors in the console since the last call."""
         log = self.driver.get_log("browser")
         return [entry["message"] for entry in log if entry["level"] == "SEVERE"]

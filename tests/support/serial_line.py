@@ -1,7 +1,6 @@
-"""The far end of a serial line, with a clock of its own, and what a demo must answer.
+"""The far end of a serial line, with a clock of its own, and the expected answer of a demo.
 
-Bits are timed in seconds, whatever the clock of the hardware; so a wrong baud rate is a number. The
-answer is known from tokens, and nothing else of the project.
+Bits are timed in seconds. The answer follows from the tokens, and from nothing else of the project.
 """
 
 import subprocess
@@ -17,7 +16,7 @@ from reference import RefToken, ref_tokens
 from utf8_demo.demo import Demo
 
 LONGEST_LINE, LONGEST_REPORT = 50, 500
-"""Characters; no line of a demo is longer, and no report."""
+"""Maximum numbers of characters of a line of a demo, and of a report."""
 
 ENQUIRY = b"\x05"
 
@@ -38,13 +37,13 @@ COUNTS = (
 
 
 class Silence(NamedTuple):
-    """The line is high, for so many bit times."""
+    """The line is high for a number of bit times."""
 
     bits: float
 
 
 class Low(NamedTuple):
-    """The line is low, for so many bit times: a disturbance, or a break."""
+    """The line is low for a number of bit times: a disturbance, or a break."""
 
     bits: float
 
@@ -59,7 +58,7 @@ Part = bytes | Silence | Low | Damaged
 
 
 def frame(value: int, stop: int = 1) -> Iterator[tuple[int, float]]:
-    """A byte on the line: levels, and how many bit times they last."""
+    """A byte on the line: levels and their durations in bit times."""
     bits = (value >> place & 1 for place in range(8))
     return ((level, 1) for level in (0, *bits, stop))
 
@@ -78,9 +77,9 @@ def levels(part: Part) -> Iterable[tuple[int, float]]:
 def answer(
     demo: Demo, clock_hz: float, baud: float, parts: Iterable[Part], error: float = 0.0
 ) -> str:
-    """What a demo writes while and after something is sent to it, without gaps between bytes.
+    """The output of a demo for some parts, which are sent without gaps between bytes.
 
-    The far end is faster by ``error`` than the rate that the demo was made for, 0.03 for 3 %.
+    The baud rate of the far end is higher by ``error``, 0.03 for 3 %.
     """
     bit = 1 / baud / (1 + error)
     parts = list(parts)
@@ -103,8 +102,7 @@ def answer(
             if not ctx.get(demo.busy):
                 break
             await ctx.delay(10 * bit)
-        else:
-            raise AssertionError("the demo does not come to an end")
+        assert not ctx.get(demo.busy), "the demo does not come to an end"
         complete = len(received)
         await ctx.delay(100 * bit)
         assert len(received) == complete
@@ -127,7 +125,6 @@ def answer(
 
 
 def token_lines(tokens: Iterable[RefToken]) -> str:
-    """The lines for some tokens."""
     return "".join(
         f"error {token.error} ({token.length} byte{'s' if token.length > 1 else ''})\r\n"
         if token.error
@@ -137,13 +134,13 @@ def token_lines(tokens: Iterable[RefToken]) -> str:
 
 
 def unit_lines(text: bytes, codec: str = "utf-8") -> str:
-    """The lines for the units of UTF-16 that CPython makes of a text."""
+    """The lines for CPython's units of UTF-16."""
     units = text.decode(codec, "replace").encode("utf-16-be")
     return "".join(f"0x{units[n : n + 2].hex().upper()}\r\n" for n in range(0, len(units), 2))
 
 
 def repaired(text: bytes, codec: str = "utf-8") -> str:
-    """What CPython makes of a text, its bytes as characters."""
+    """The text with CPython's U+FFFD for errors; its bytes as characters."""
     return text.decode(codec, "replace").encode().decode("latin-1")
 
 
@@ -153,7 +150,7 @@ def report(counts: Counter[str]) -> str:
 
 
 def events(parts: Iterable[Part], pause: float) -> Iterator[bytes | str]:
-    """Texts, some of them empty, and what comes between them: ``enquiry``, ``loss``.
+    """Texts, some of them empty, and the events between them: ``enquiry``, ``loss``.
 
     A line that is low for longer than a byte is a break. ``pause`` bit times of silence end a text.
     """
@@ -180,10 +177,9 @@ def expected_answer(
     tokens_of: Callable[[bytes], list[RefToken]] = ref_tokens,
     given: Callable[[bytes], str] | None = None,
 ) -> str:
-    """What a demo must write if nothing overruns its buffer.
+    """The expected output of a demo whose buffer is never overrun.
 
-    ``given`` is what comes of a text, without it the lines of its tokens. Losses are not to be seen
-    in what is `repaired`.
+    ``given`` converts a text; by default, to the lines of its tokens. `repaired` shows no losses.
     """
     written, counts = "", Counter[str]()
     for event in events(parts, pause):
@@ -201,7 +197,7 @@ def expected_answer(
 
 
 def bench_output(folder: Path, text: bytes, clock_hz: int, baud: float, *arguments: object) -> str:
-    """What a module `utf8_demo` writes to `serial_line.v`, in Icarus Verilog.
+    """The output of a module `utf8_demo` on the bench `serial_line.v`, in Icarus Verilog.
 
     The arguments are those of the compiler: options, and the sources of the module.
     """

@@ -1,4 +1,4 @@
-"""Components from outside, registered where a test needs them: the example, and another one."""
+"""External components for tests: the documented example, and one with lanes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +19,7 @@ TOYS = UPPER, BEATS
 
 @contextmanager
 def registered() -> Iterator[None]:
+    """Register them in a block."""
     for toy in TOYS:
         register(toy)
     try:
@@ -28,7 +29,7 @@ def registered() -> Iterator[None]:
 
 
 def _forget() -> None:
-    """Undo what importing them has done."""
+    """Undo the registration by their import."""
     for toy in TOYS:
         for registry in (COMPONENTS, COMMAND_LINES):
             del registry[toy.name]
@@ -39,7 +40,7 @@ _forget()
 
 
 class Flawed(Upper):
-    """The example, in which one letter stays as it is: that of a number."""
+    """The example with a flaw: the byte with this value is not converted."""
 
     def __init__(self, profile: Profile = UNICODE, *, flaw: int) -> None:
         super().__init__(profile)
@@ -53,6 +54,6 @@ class Flawed(Upper):
 
 
 def verilog_of(design: Any) -> str:
-    """A module with AXI4-Stream ports."""
+    """Verilog of a design with AXI4-Stream ports."""
     axi = AxiStream(design)
     return verilog.convert(axi, name=f"utf8_{axi.name}", ports=axi.ports, emit_src=False)

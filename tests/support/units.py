@@ -1,8 +1,8 @@
-"""Units of work for the tests of a cluster: its workers import them from here."""
+"""Units of work for the tests of a cluster, whose workers import this module."""
 
 import os
 import signal
-import time
+from multiprocessing.connection import Client
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ def fail(number: int) -> None:
 
 
 class Killing(NamedTuple):
-    """At one item the worker is killed, until there are as many files that say so as ``times``."""
+    """At one item the worker is killed, until ``times`` files in the folder record it."""
 
     folder: Path
     item: int
@@ -36,27 +36,27 @@ class Killing(NamedTuple):
 
 
 class KillingBesideProgram(NamedTuple):
-    """As :class:`Killing`; the worker and a program that it has started write to a pipe."""
+    """As :class:`Killing`; the worker has started a program, and both write to a pipe."""
 
     pipe: Path
     killing: Killing
 
     def do(self, number: int) -> int:
-        if self.pipe.exists():
-            with self.pipe.open("wb") as pipe, started(["sleep", "300"], stdout=pipe):
+        if number == self.killing.item and self.pipe.exists():
+            command = ["tail", "-f", "/dev/null"]
+            with self.pipe.open("wb") as pipe, started(command, stdout=pipe):
                 self.pipe.unlink()
                 return self.killing.do(number)
         return number
 
 
 class Meeting(NamedTuple):
-    """Every item waits until so many processes have been at work."""
+    """Each item waits for the reply of a server, to which it sends its process's number."""
 
-    folder: Path
-    count: int
+    address: str
 
     def do(self, number: int) -> int:
-        (self.folder / f"process-{os.getpid()}").touch()
-        while len(list(self.folder.glob("process-*"))) < self.count:
-            time.sleep(0.05)
+        with Client(self.address) as connection:
+            connection.send(os.getpid())
+            connection.recv()
         return number

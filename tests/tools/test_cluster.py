@@ -1,4 +1,4 @@
-"""`--cluster`: the same work on a Dask scheduler's workers, whoever comes, dies or differs."""
+"""The option `--cluster`: work on a Dask cluster, with workers that start, end and differ."""
 
 import os
 import re
@@ -7,8 +7,9 @@ import signal
 import socketserver
 import subprocess
 import threading
-from contextlib import suppress
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Listener
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ from utf8_sim.tools.cluster import Cluster
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.versions import check_versions, versions
 
+pytestmark = pytest.mark.xdist_group("cluster")
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> DaskCluster:
@@ -34,107 +37,142 @@ def cluster(tmp_path_factory) -> DaskCluster:
 
 @pytest.fixture
 def workers(cluster) -> Cluster:
-    """The workers, as the commands have them; afterwards nothing is left in the cluster."""
+    """The workers as a command has them. Afterwards nothing is left in the cluster."""
     with Machines(cluster.address).workers() as everybody:
         yield everybody
     cluster.wait_until_clean()
 
 
-def test_as_the_docs_start_it_nothing_listens_on_other_addresses(cluster):
-    assert cluster.listens_on() == {"127.0.0.1"}
+def reply(listener: Listener, items: int, processes: int) -> None:
+    """Reply to the items of a meeting once this many processes have begun one."""
+    waiting, begun = [], set()
+    for _ in range(items):
+        waiting.append(listener.accept())
+        begun.add(waiting[-1].recv())
+        if len(begun) >= processes:
+            for connection in waiting:
+                connection.send(None)
+            waiting.clear()
 
 
-# --- units of work ------------------------------------------------------------------------------
+@contextmanager
+def meeting(items: int, processes: int) -> Iterator[units.Meeting]:
+    with Listener() as listener:
+        threading.Thread(target=reply, args=(listener, items, processes), daemon=True).start()
+        yield units.Meeting(listener.address)
 
 
-def test_every_item_is_done_once(workers):
-    # One that another test killed may be on its way back.
-    wait_until(lambda: str(workers).startswith("3 workers of tcp://127.0.0.1:"), seconds=120)
+@pytest.mark.long
+def test_each_item_is_done_once(workers):
+    # A worker that another test killed may not have started again yet.
+    wait_until(lambda: str(workers).startswith("3 workers of tcp://127.0.0.1:"))
     results = list(workers.do(units.square, range(50)))
     assert sorted(results) == [(n, n * n) for n in range(50)]
     assert list(workers.do(units.square, [7])) == [(7, 49)]
     assert list(workers.do(units.square, [])) == []
 
 
-def test_all_workers_are_at_it(workers, tmp_path):
-    meeting = units.Meeting(tmp_path, 3)
-    assert sorted(workers.do(meeting.do, range(9))) == [(n, n) for n in range(9)]
+@pytest.mark.long
+def test_all_workers_work(workers):
+    with meeting(9, processes=3) as everybody:
+        assert sorted(workers.do(everybody.do, range(9))) == [(n, n) for n in range(9)]
 
 
-def test_what_a_unit_raises_is_raised_here(workers):
+@pytest.mark.long
+def test_error_of_a_unit_is_raised(workers):
     with pytest.raises(ValueError, match="unit 3 is no good"):
         list(workers.do(units.fail, [3]))
 
 
-def test_endless_work_ends_when_nobody_wants_more(workers):
+@pytest.mark.long
+def test_abandoned_work_ends(workers):
     results = workers.do(units.square, range(1 << 62))
     assert {next(results)[0] for _ in range(20)} < set(range(40))
     results.close()
 
 
-def test_who_dies_is_replaced_and_nothing_is_counted_twice(workers, tmp_path):
-    killing = units.Killing(tmp_path, item=4, times=1)
-    assert sorted(workers.do(killing.do, range(20))) == [(n, n) for n in range(20)]
-    assert names(tmp_path) == {"killed-0"}
-
-
-def test_a_program_ends_with_the_worker_that_started_it(workers, tmp_path):
+@pytest.mark.long
+def test_dead_worker_is_replaced(workers, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    reader = threading.Thread(target=pipe.read_bytes)  # until all who write to it have ended
+    reader = threading.Thread(target=pipe.read_bytes)  # it ends when no process writes
     reader.start()
-    killing = units.Killing(tmp_path, item=0, times=1)
-    assert list(workers.do(units.KillingBesideProgram(pipe, killing).do, [0])) == [(0, 0)]
+    killing = units.Killing(tmp_path, item=4, times=1)
+    results = workers.do(units.KillingBesideProgram(pipe, killing).do, range(20))
+    assert sorted(results) == [(n, n) for n in range(20)]
     assert names(tmp_path) == {"killed-0"}
-    reader.join(60)
-    assert not reader.is_alive()
+    reader.join()  # the program has ended with its worker
 
 
-def test_work_that_kills_every_worker_is_given_up(workers, tmp_path):
+@pytest.mark.long
+def test_work_that_kills_workers_is_given_up(workers, tmp_path):
     killing = units.Killing(tmp_path, item=4, times=99)
     message = r"^4 workers died at the same unit of work \(killed, or not enough memory\): 4$"
     with pytest.raises(ToolError, match=message):
         list(workers.do(killing.do, range(20)))
 
 
-def test_a_worker_that_comes_later_helps(tmp_path):
+@pytest.mark.long
+def test_later_worker_helps(tmp_path):
     with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
-        (tmp_path / "met").mkdir()
-        meeting = units.Meeting(tmp_path / "met", 2)
-        results = workers.do(meeting.do, range(8))
-        wait_for_two = partial(next, results)
         cluster.start_workers(TESTS)
-        assert sorted([wait_for_two(), *results]) == [(n, n) for n in range(8)]
-
-
-# --- who is refused -----------------------------------------------------------------------------
+        with meeting(8, processes=2) as both:
+            assert sorted(workers.do(both.do, range(8))) == [(n, n) for n in range(8)]
 
 
 def other_version(folder: Path, package: str, version: str) -> dict[str, str]:
-    """An environment in which a package has another version, as far as one can see."""
+    """An environment in which the metadata of a package state another version."""
     info = folder / f"{package.replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
     return {"PYTHONPATH": str(folder)}
 
 
-def test_a_worker_with_another_version_is_refused(folder, tmp_path_factory):
-    place = tmp_path_factory.mktemp("cluster")
-    ours = versions(["numpy"], [])["numpy"]
-    refused = rf"a worker on \S+ has numpy 0\.1, here is {re.escape(ours)}: install the same there"
-    with dask_cluster(place, 0) as cluster:
-        option = "--cluster", cluster.address
-        result = run("compare", "--exhaustive", 1, *option)
-        one_for_each_core = "--host HOST --nworkers auto --nthreads 1"
-        assert_refused(result, f"start them with dask worker {cluster.address} {one_for_each_core}")
-        cluster.start_workers(other_version(place / "numpy", "numpy", "0.1"), {})
-        result = run("compare", "--exhaustive", 1, *option)
-        assert_refused(result, "install the same there")
-        assert re.match(f"utf8-hdl: {refused}", result.err)
+def copy_of_sources(folder: Path) -> dict[str, str]:
+    """An environment with other sources of this project."""
+    changed = Path(shutil.copytree(utf8_hdl.__path__[0], folder / "utf8_hdl"))
+    with (changed / "profile.py").open("a") as file:
+        file.write("# something else\n")
+    return {"PYTHONPATH": str(folder)}
+
+
+def no_sources(folder: Path) -> dict[str, str]:
+    """An environment in which the packages cannot be imported."""
+    folder.mkdir()
+    (folder / "utf8_sim.py").write_text("raise ImportError('no sources')\n")
+    return {"PYTHONPATH": str(folder)}
 
 
 @pytest.mark.long
-def test_so_is_one_that_comes_later(tmp_path):
+def test_different_worker_is_refused(folder, tmp_path_factory):
+    place = tmp_path_factory.mktemp("cluster")
+    numpy = re.escape(versions(["numpy"], [])["numpy"])
+    sources = versions([], ["utf8_hdl"])["utf8_hdl"]
+    prove = "prove", "--component", "encoder", "--compact", "--property", "rate"
+    with dask_cluster(place, 0) as cluster:
+        compare = "compare", "--exhaustive", 1, "--cluster", cluster.address
+        start = f"dask worker {cluster.address} --host HOST --nworkers auto --nthreads 1"
+        assert_refused(run(*compare), f"start them with {start}")
+        differs = other_version(place / "numpy", "numpy", "0.1")
+        with cluster.worker({}), cluster.worker(differs):
+            result = run(*compare)
+            assert_refused(result, "install the same there")
+            refused = rf"utf8-hdl: a worker on \S+ has numpy 0\.1, here is {numpy}: install "
+            assert re.match(refused, result.err)
+        with cluster.worker(no_sources(place / "none")):
+            assert_refused(run(*compare), "cannot report its versions (ImportError(")
+        with cluster.worker(copy_of_sources(place / "sources")):
+            result = run(*compare)
+            assert_refused(result, f"here is {sources}: ")
+            assert re.search("has utf8_hdl [0-9a-f]{8}, here is", result.err)
+        with cluster.worker(other_version(place / "pyosys", "pyosys", "0.1")):
+            assert run(*compare).status == 0  # it does not use this tool
+            result = run(*prove, "--profile", "unicode", "--cluster", cluster.address)
+            assert_refused(result, "has pyosys 0.1, here is ")
+
+
+@pytest.mark.long
+def test_later_worker_with_other_version_is_refused(tmp_path):
     with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, ["numpy"]) as workers:
         results = workers.do(units.square, range(1 << 62))
         next(results)
@@ -144,65 +182,27 @@ def test_so_is_one_that_comes_later(tmp_path):
                 pass
 
 
-def test_another_python_is_another_version():
+def test_other_python_is_refused():
     with pytest.raises(ToolError, match=r"^a worker on \S+ has Python 3\.\d+, here is 2\.7: "):
         check_versions(((), ()), {"Python": "2.7"})
 
 
-@pytest.mark.long
-def test_only_the_tools_count_that_a_command_needs(folder, tmp_path_factory):
-    place = tmp_path_factory.mktemp("cluster")
-    with dask_cluster(place, 0) as cluster:
-        cluster.start_workers(other_version(place / "pyosys", "pyosys", "0.1"))
-        option = "--cluster", cluster.address
-        assert run("compare", "--exhaustive", 1, *option).status == 0
-        goal = "--component", "encoder", "--compact", "--profile", "unicode", "--property", "rate"
-        assert_refused(run("prove", *goal, *option), "has pyosys 0.1, here is ")
-
-
-@pytest.mark.long
-def test_a_worker_with_other_sources_or_without_any_is_refused(folder, tmp_path_factory):
-    place = tmp_path_factory.mktemp("cluster")
-    changed = Path(shutil.copytree(utf8_hdl.__path__[0], place / "sources" / "utf8_hdl"))
-    with (changed / "profile.py").open("a") as file:
-        file.write("# something else\n")
-    (place / "none").mkdir()
-    (place / "none" / "utf8_sim.py").write_text("raise ImportError('nothing of ours is here')\n")
-    ours = versions([], ["utf8_hdl"])["utf8_hdl"]
-    assert re.fullmatch("[0-9a-f]{8}", ours)
-    with dask_cluster(place, 0) as cluster:
-        [worker] = cluster.start_workers({"PYTHONPATH": str(place / "none")})
-        result = run("compare", "--exhaustive", 1, "--cluster", cluster.address)
-        assert_refused(result, "cannot report its versions (ImportError(")
-        worker.terminate()
-        worker.wait()
-        wait_until(lambda: not cluster.client.nthreads(), seconds=120)
-        cluster.start_workers({"PYTHONPATH": str(place / "sources")})
-        result = run("compare", "--exhaustive", 1, "--cluster", cluster.address)
-        assert_refused(result, f"here is {ours}: ")
-        assert re.search("has utf8_hdl [0-9a-f]{8}, here is", result.err)
-
-
-NO_ADDRESS = "is not an address: tcp://HOST:PORT or tls://HOST:PORT"
-
-
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("address", "named"),
     [
-        ("nonsense", NO_ADDRESS),
-        ("http://127.0.0.1:1", NO_ADDRESS),
-        ("inproc://x", NO_ADDRESS),
-        ("tcp://127.0.0.1:port", NO_ADDRESS),
+        ("inproc://x", "is not an address: tcp://HOST:PORT or tls://HOST:PORT"),
         ("127.0.0.1:1", "'tcp://127.0.0.1:1': it did not answer in 1 s"),
         ("tls://127.0.0.1:1", "DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
     ],
 )
-def test_a_wrong_address_is_refused(folder, monkeypatch, address, named):
+def test_wrong_address_is_refused(folder, monkeypatch, address, named):
     monkeypatch.setattr(tools, "TIMEOUT", 1)
     assert_refused(run("compare", "--exhaustive", 1, "--cluster", address), named)
     assert names(folder) == {"text.txt"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("banner", "reason"),
     [
@@ -212,7 +212,7 @@ def test_a_wrong_address_is_refused(folder, monkeypatch, address, named):
     ],
     ids=["silent", "ssh", "zeros"],
 )
-def test_a_server_that_is_no_scheduler_is_refused(folder, monkeypatch, banner, reason):
+def test_other_server_is_refused(folder, monkeypatch, banner, reason):
     monkeypatch.setattr(tools, "TIMEOUT", 1)
     connected = []
 
@@ -233,51 +233,37 @@ def test_a_server_that_is_no_scheduler_is_refused(folder, monkeypatch, banner, r
     assert connected
 
 
-def test_a_worker_is_no_scheduler(folder, cluster):
+@pytest.mark.long
+def test_worker_address_is_refused(folder, cluster):
     worker = min(cluster.client.nthreads())
     result = run("compare", "--exhaustive", 1, "--cluster", worker)
     assert_refused(result, f"no Dask scheduler can be used at {worker!r}: it is a Worker's address")
 
 
-# --- commands -----------------------------------------------------------------------------------
-
-
-def same(cluster: DaskCluster, *arguments: object) -> str:
-    """What a command prints, which is to the byte the same on the cluster and here."""
-    here, there = run(*arguments), run(*arguments, "--cluster", cluster.address)
-    assert there == here
-    assert here.status == 0
-    return here.out
-
-
-@needs_compiler
-def test_every_text_of_two_bytes(folder, cluster):
-    assert "agree on every output pin" in same(cluster, "compare", "--exhaustive", 2)
-    assert names(folder) == {"text.txt"}
-
-
-def test_the_campaign(folder, cluster):
-    options = "--component", "encoder", "--compact"
-    assert "every class met every output" in same(cluster, "compare", *options)
-    bytes_given = same(cluster, "compare", *options, "--stall-output", 0.3, "--tokens", "-")
-    assert len(bytes_given.splitlines()) > 1000
-    assert names(folder) == {"text.txt"}
+ENCODER = "--component encoder --compact"
 
 
 @pytest.mark.long
 @needs_compiler
-def test_random_hostile_stimuli(folder, cluster):
-    out = same(cluster, "compare", "--lanes", 2, "--cycles", 1 << 23)
-    assert "units 0-7 of seed 0: " in out
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("compare --exhaustive 2", "agree on every output pin"),
+        (f"compare {ENCODER} --stall-output 0.3 --tokens -", "}\n{"),
+        ("compare --compact --cycles 4194304", "units 0-3 of seed 0: "),
+        (f"mutate {ENCODER} --mutants 20", "20 mutants of "),
+        (f"synthesize {ENCODER} --profile ucs2 --seeds 2 --device ice40-hx8k --json -", '"mhz"'),
+    ],
+)
+def test_command_is_the_same_on_a_cluster(folder, cluster, line, found):
+    here, there = run(*line.split()), run(*line.split(), "--cluster", cluster.address)
+    assert there == here
+    assert here.status == 0
+    assert found in here.out
     assert names(folder) == {"text.txt"}
 
 
-def test_texts_of_ones_own_are_not_sent(folder, cluster):
-    for texts in (["text.txt"], ["--hex", "41"]):
-        result = run("compare", *texts, "--cluster", cluster.address)
-        assert_refused(result, "--cluster has no effect on texts that are given")
-
-
+@pytest.mark.long
 def test_proofs(folder, cluster):
     arguments = "prove", "--component", "encoder", "--compact", "--profile", "unicode"
     here, there = run(*arguments), run(*arguments, "--cluster", cluster.address)
@@ -291,20 +277,8 @@ def test_proofs(folder, cluster):
 
 @pytest.mark.long
 @needs_compiler
-def test_mutants(folder, cluster):
-    out = same(cluster, "mutate", "--component", "encoder", "--compact", "--mutants", 20)
-    assert "20 mutants of " in out
-
-
-@pytest.mark.long
-def test_synthesis(folder, cluster):
-    options = "--component", "encoder", "--compact", "--profile", "unicode", "--seeds", 2
-    same(cluster, "synthesize", *options, "--device", "ice40-hx8k", "--json", "-")
-
-
-@needs_compiler
-def test_a_difference_is_shown_as_here(folder, cluster, monkeypatch):
-    """A broken design is one of this process alone: what workers say of it is simulated."""
+def test_difference_is_reported_as_without_cluster(folder, cluster, monkeypatch):
+    """Only this process has the broken design, so it does the work of the workers as well."""
     options = break_design(monkeypatch, "range: F5 is in range")
     here = run("compare", *options, "--exhaustive", 1)
     assert here.status == 1
@@ -315,41 +289,39 @@ def test_a_difference_is_shown_as_here(folder, cluster, monkeypatch):
 
 @pytest.mark.long
 @needs_compiler
-def test_a_worker_that_is_killed_in_the_middle_changes_nothing(folder, cluster):
+def test_killed_worker_changes_no_result(folder, cluster):
     here = run("compare", "--exhaustive", 3)
     with Process("compare", "--exhaustive", 3, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists, seconds=120)
+        wait_until(Path("utf8-hdl-compare.json").exists)
         os.kill(min(cluster.client.run(os.getpid).values()), signal.SIGKILL)
-        status, out, err = running.end()
-    assert (status, out) == (here.status, here.out)
-    # On a busy machine the command reports its progress.
-    assert [line for line in err.splitlines() if "utf8-hdl: working: " not in line] == []
-    assert "agree on every output pin" in out
+        assert running.end() == (0, here.out, "")
     assert names(folder) == {"text.txt"}
 
 
+@pytest.mark.long
 @needs_compiler
-def test_control_c_leaves_the_cluster_clean(folder, cluster):
+def test_interrupt_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists, seconds=120)
-        running.interrupt()
+        wait_until(Path("utf8-hdl-compare.json").exists)
+        running.send(signal.SIGINT)
         status, out, err = running.end()
     assert (status, err) == (130, "")
     assert "the same command resumes at unit " in out
     cluster.wait_until_clean()
 
 
+@pytest.mark.long
 @needs_compiler
-def test_a_command_that_is_killed_leaves_the_cluster_clean(folder, cluster):
+def test_killed_command_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists, seconds=120)
-        running.process.send_signal(signal.SIGKILL)
-        running.process.wait()
+        wait_until(Path("utf8-hdl-compare.json").exists)
+        running.send(signal.SIGKILL)
+        running.end()
     cluster.wait_until_clean()
 
 
 @pytest.mark.long
-def test_a_scheduler_that_ends_is_said(tmp_path):
+def test_ended_scheduler_is_reported(tmp_path):
     with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
         results = workers.do(units.square, range(1 << 62))
         next(results)
@@ -361,39 +333,30 @@ def test_a_scheduler_that_ends_is_said(tmp_path):
 
 
 @pytest.mark.long
-def test_the_scheduler_gives_up_without_workers_if_it_is_set_so(tmp_path, monkeypatch):
+def test_scheduler_without_workers_gives_up(tmp_path, monkeypatch):
     setting = "DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT"
     assert f"`{setting}=60s`" in PAGE
     monkeypatch.setenv(setting, "1s")
     with dask_cluster(tmp_path, 0) as cluster:
-        [worker] = cluster.start_workers(TESTS)
+        workers_started = cluster.start_workers(TESTS)
         with Cluster(cluster.address, []) as workers:
             results = workers.do(units.square, range(1 << 62))
             next(results)
-            worker.terminate()
+            cluster.stop(workers_started)
             with pytest.raises(ToolError, match=r"^no worker of the Dask scheduler at .* is left"):
                 for _ in results:
                     pass
 
 
-# --- TLS ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.long
 @needs("openssl")
-def test_tls_as_the_docs_say(folder, tmp_path_factory, monkeypatch):
+def test_documented_tls(folder, tmp_path_factory, monkeypatch):
     place = tmp_path_factory.mktemp("tls")
     [command] = re.findall(r"^openssl req .*$", PAGE, re.M)
     subprocess.run(["bash", "-c", command], cwd=place, check=True, capture_output=True)
-    files = {"CA_FILE": "ca.pem", "CLIENT__CERT": "ca.pem", "CLIENT__KEY": "ca.key"}
-    files |= {
-        f"{side}__{what}": file
-        for side in ("SCHEDULER", "WORKER")
-        for what, file in (("CERT", "ca.pem"), ("KEY", "ca.key"))
-    }
-    settings = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": file for name, file in files.items()}
-    for name, file in settings.items():
-        assert f"export {name}=$PWD/{file}\n" in PAGE
+    settings = re.findall(r"^export (DASK_DISTRIBUTED__COMM__TLS__\w+)=\$PWD/(.*)$", PAGE, re.M)
+    assert len(settings) == 7
+    for name, file in settings:
         monkeypatch.setenv(name, str(place / file))
     certificate, key = str(place / "ca.pem"), str(place / "ca.key")
     own = Security(tls_ca_file=certificate, tls_client_cert=certificate, tls_client_key=key)
@@ -404,7 +367,7 @@ def test_tls_as_the_docs_say(folder, tmp_path_factory, monkeypatch):
         assert cluster.address.startswith("tls://")
         with_keys = subprocess.run(command, capture_output=True, check=False, text=True)
         assert (with_keys.returncode, with_keys.stderr) == (0, "")
-        for name in settings:
+        for name, _ in settings:
             monkeypatch.delenv(name)
         without = subprocess.run(command, capture_output=True, check=False, text=True)
         assert (without.returncode, without.stdout) == (2, "")

@@ -1,4 +1,4 @@
-"""The gateware as WebAssembly does in JavaScript what the engine does in this process."""
+"""Designs of the live page: WebAssembly in Node.js against the engine, descriptions, the build."""
 
 import base64
 import json
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from command import names
 from hostile import HOSTILE
 from needs import needs, needs_compiler
 from rtl import broken
@@ -18,12 +19,7 @@ from second_oracle import needs_node, node
 from utf8_flow.live import build, wasm
 from utf8_flow.live.build import DESIGN_SETS, SPECS, specs_of
 from utf8_flow.live.stages import described, registers_of
-from utf8_flow.live.wasm import (
-    description,
-    webassembly,
-    whole_interface,
-    write_page_module,
-)
+from utf8_flow.live.wasm import description, webassembly, whole_interface, write_page_module
 from utf8_hdl import EXTENDED, CompactDecoder, Decoder, Encoder, Transcoder, Validator
 from utf8_sim import RandomStalls
 from utf8_sim.engines.compiled import CxxrtlEngine, cxxrtl_library, design_code
@@ -40,6 +36,7 @@ PARTS = 1, 2, 500, 1, CYCLES - 504
 pytestmark = [needs_compiler, needs_node]
 needs_zig = needs(modules=[wasm.COMPILER])
 
+QUICK = "compact decoder"
 DESIGNS = {
     "decoder": Decoder,
     "compact decoder": CompactDecoder,
@@ -48,13 +45,7 @@ DESIGNS = {
     "validator of 4 lanes": partial(Validator, lanes=4),
     "transcoder of 4 lanes": partial(Transcoder, lanes=4),
 }
-# The engine's compiler takes up to minutes for a transcoder.
-EACH_DESIGN = pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.long] * ("transcoder" in name)) for name in DESIGNS],
-)
-
-# The columns of some windows, in each of two lives of a design.
+# The columns of some windows, in each of two lives of a design: before and after a restart.
 RUN = """
 import { readFileSync } from "node:fs";
 const { engine, folder, items, gaps, stalls, parts } = JSON.parse(readFileSync(0));
@@ -85,7 +76,7 @@ console.log(JSON.stringify([first, life()]));
 
 @cache
 def engine(name: str) -> CxxrtlEngine:
-    """The engine, which looks at the registers of the stages as well."""
+    """The engine, with the registers of the stages as pins."""
     found = CxxrtlEngine(design := DESIGNS[name]())
     found.interface = whole_interface(design)
     found.library = cxxrtl_library(design_code(design, found.interface))
@@ -101,7 +92,7 @@ def stimulus(name: str) -> Stimulus:
 def in_javascript(
     design: Any, folder: Path, items: Columns, gaps: np.ndarray, stalls: np.ndarray
 ) -> list[Columns]:
-    """The trace of a design, in each of two lives."""
+    """The trace of a design in JavaScript, in each of two lives."""
     write_page_module(design, folder, "design")
     task = {
         "engine": (PAGE / "engine.js").as_uri(),
@@ -147,71 +138,58 @@ def both(name: str, design: Any, folder: Path) -> tuple[Columns, list[Columns]]:
     return here.columns, in_javascript(design, folder, items, gaps, stalls)
 
 
-def pins_of(columns: Columns) -> Columns:
-    """Those of the pins, without registers: a broken copy may have others."""
-    return {name: column for name, column in columns.items() if name.startswith(("i.", "o."))}
-
-
-def differing(expected: Columns, actual: Columns) -> list[str]:
-    """The pins whose columns are not the same."""
-    assert expected.keys() == actual.keys()
-    return [name for name in expected if not np.array_equal(expected[name], actual[name])]
-
-
 @needs_zig
-@EACH_DESIGN
-def test_javascript_sees_every_pin_in_every_cycle_as_the_engine_does(name, tmp_path):
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] * (name != QUICK)) for name in DESIGNS],
+)
+def test_javascript_equals_the_engine(name, tmp_path):
     here, lives = both(name, engine(name).design, tmp_path)
-    assert [differing(here, life) for life in lives] == [[], []]
+    for life in lives:
+        assert here.keys() == life.keys()
+        assert [pin for pin in here if not np.array_equal(here[pin], life[pin])] == []
 
 
+@pytest.mark.long
 @needs_zig
-def test_a_broken_copy_is_noticed(tmp_path):
+def test_broken_gateware_differs(tmp_path):
     copy = broken("kind: FF is out of range")
     here, lives = both("decoder", copy, tmp_path)
+    pins = [name for name in here if name.startswith(("i.", "o."))]  # it has other registers
     for life in lives:
-        assert differing(pins_of(here), pins_of(life)) == ["o.kind"]
+        assert [n for n in pins if not np.array_equal(here[n], life[n])] == ["o.kind"]
 
 
+@pytest.mark.long
 @needs_zig
-def test_a_module_imports_nothing():
-    module = webassembly(Validator(lanes=8)).read_bytes()  # a memory is what might need something
-    look = (
-        "WebAssembly.Module.imports(new WebAssembly.Module(require('fs').readFileSync(0))).length"
-    )
-    command = [node(), "-p", look]
+def test_module_imports_nothing():
+    module = webassembly(Validator(lanes=8)).read_bytes()  # it has a memory
+    look = "WebAssembly.Module.imports(new WebAssembly.Module(require('fs').readFileSync(0)))"
+    command = [node(), "-p", f"{look}.length"]
     found = subprocess.run(command, input=module, capture_output=True, check=True)
     assert found.stdout == b"0\n"
 
 
-def test_a_description_names_states_and_kinds():
+def test_description_of_pins():
     pins = {pin["name"]: pin for pin in description(Decoder())["pins"]}
     assert pins["state"]["names"][1] == "START"
     assert pins["o.kind"]["names"][3] == "overlong"
-    assert pins["i.data"] == {
-        "name": "i.data",
-        "driven": True,
-        "item": True,
-        "widths": [8],
-        "bytes": 1,
-        "names": {},
-    }
+    data = {"name": "i.data", "driven": True, "item": True, "widths": [8], "bytes": 1, "names": {}}
+    assert pins["i.data"] == data
 
 
-def test_without_the_compiler_one_line_says_what_to_install(monkeypatch):
+def test_missing_compiler_is_named(monkeypatch):
     monkeypatch.setattr(yowasp.importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(
-        ToolError, match=r"^live needs ziglang: in a clone, pip install '\.\[live\]'$"
-    ):
+    with pytest.raises(ToolError, match=r"^live needs ziglang: .* '\.\[live\]'$"):
         webassembly(Decoder())
 
 
 def test_stages_have_their_registers_in_order():
     stages = described(registers_of(Decoder()))
-    names = [stage["name"].partition(":")[0] for stage in stages]
+    labels = [stage["name"].partition(":")[0] for stage in stages]
     steps = ["take", "split", "pair", "classify", "count", "make", "deliver"]
     numbered = [f"Stage {number}, {name}" for number, name in enumerate(steps, start=1)]
-    assert names == ["Flow control", "Skid register", *numbered]
+    assert labels == ["Flow control", "Skid register", *numbered]
     valid = ["", "skid_taken", *(f"{name}_valid" for name in steps[:-1]), "o.valid"]
     assert [stage["valid"] or "" for stage in stages] == valid
     skid = next(register for register in stages[1]["registers"] if register["name"] == "skid")
@@ -220,14 +198,15 @@ def test_stages_have_their_registers_in_order():
     assert {"state"} < {register["name"] for register in stages[6]["registers"]}
 
 
-def test_of_a_design_with_lanes_only_valid_bits_are_shown():
+@pytest.mark.long
+def test_stages_with_lanes_show_valid_bits():
     stages = described(registers_of(Transcoder(lanes=4)))
     assert len(stages) == 20 + 1, "and the output"
     assert all(stage["valid"] == stage["registers"][0]["name"] for stage in stages)
 
 
 @pytest.mark.parametrize("designs", DESIGN_SETS)
-def test_the_page_has_every_component_and_only_designs_that_can_be_made(designs):
+def test_page_has_every_component(designs):
     for name, plain in SPECS.items():
         specs = list(specs_of(plain, designs))
         assert (plain in specs) == (designs == "all" or not name.endswith("16"))
@@ -238,8 +217,8 @@ def test_the_page_has_every_component_and_only_designs_that_can_be_made(designs)
     assert tuple(found) == counts[designs]
 
 
-def test_a_design_is_compiled_once_while_its_sources_do_not_change(monkeypatch, tmp_path):
-    """Nothing is written elsewhere either, where a build that is killed would leave it."""
+def test_designs_are_compiled_once(monkeypatch, tmp_path):
+    """No file is written elsewhere, where a build that is killed would leave it."""
     compiled = []
     (temporary := tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -251,9 +230,9 @@ def test_a_design_is_compiled_once_while_its_sources_do_not_change(monkeypatch, 
             (folder / f"{name}.{suffix}").write_text(name)
         compiled.append(name.rpartition("-")[0])
 
-    def build_again(*names: str, designs: str = "few") -> list[str]:
+    def build_again(*components: str, designs: str = "few") -> list[str]:
         compiled.clear()
-        monkeypatch.setattr(build, "SPECS", {name: SPECS[name] for name in names})
+        monkeypatch.setattr(build, "SPECS", {name: SPECS[name] for name in components})
         build.write_page(tmp_path / "live", designs)
         return sorted(compiled)
 
@@ -264,14 +243,14 @@ def test_a_design_is_compiled_once_while_its_sources_do_not_change(monkeypatch, 
     place = tmp_path / "live" / build.DESIGNS
     index = json.loads((place / "index.json").read_text())
     files = {f"{each['file']}.{suffix}" for each in index["designs"] for suffix in ("wasm", "json")}
-    assert {file.name for file in place.iterdir()} == files | {"index.json"}  # no encoder
+    assert names(place) == files | {"index.json"}  # no encoder
     next(place.glob("decoder-*.json")).unlink()  # as if it had been interrupted
     assert build_again("decoder", designs="common") == ["decoder"]
     monkeypatch.setattr(build, "contents", lambda _: [b"other sources"])
     assert build_again("decoder") == ["decoder"]
 
 
-def test_a_page_that_cannot_be_made_leaves_nothing(monkeypatch, tmp_path, capsys):
+def test_failed_build_leaves_nothing(monkeypatch, tmp_path, capsys):
     def fails(*_: Any) -> None:
         raise ToolError("no compiler")
 

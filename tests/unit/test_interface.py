@@ -1,6 +1,5 @@
-"""What the packages export to write against: simulate, compare, a scoreboard, quick to import."""
+"""Python interface: simulate, compare, scoreboard, refused arguments, imports."""
 
-import random
 import re
 import subprocess
 import sys
@@ -9,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from amaranth.lib import data, stream
-from amaranth.sim import Simulator
 
 import utf8_flow
 from beats import BEAT, Beats
@@ -18,7 +16,7 @@ from toys import registered
 from utf8_flow import engine, generate
 from utf8_hdl import (
     EXTENDED,
-    PROFILES,
+    UCS2,
     UNICODE,
     CompactDecoder,
     Compactor,
@@ -34,7 +32,6 @@ from utf8_sim import (
     Mismatch,
     RandomStalls,
     Scoreboard,
-    compare,
     decode,
     encode,
     simulate,
@@ -55,8 +52,8 @@ def accepting(design, text) -> Scoreboard:
     return scoreboard
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-def test_simulated_outputs_are_those_of_the_golden_model(profile):
+@pytest.mark.parametrize("profile", [UCS2, EXTENDED], ids=["ucs2", "extended"])
+def test_simulated_outputs_match_golden_model(profile):
     outputs = simulate(CompactDecoder(profile), *TEXTS, **STALLS).outputs()
     tokens = [token for text in TEXTS for token in decode(text, profile)]
     names = "code_point", "error", "length", "last"
@@ -68,21 +65,7 @@ def test_simulated_outputs_are_those_of_the_golden_model(profile):
     assert bytes(output["data"] for output in outputs) == encode(text, profile)
 
 
-def test_designs_as_they_should_be_agree():
-    assert compare(Decoder(), *TEXTS, **STALLS) is None
-    assert compare(Encoder(), [0x41, 0xD800], [0x10FFFF], **STALLS) is None
-    assert compare(Encoder(EXTENDED), [1, (1 << 64) - 1]) is None
-
-
-def test_an_engine_is_compared_again_and_again():
-    simulator = engine("amaranth", broken("range: ED BF is no surrogate"))
-    assert compare(simulator, b"abc") is None
-    difference = compare(simulator, b"ABC\xed\xb0\x80DEF")
-    assert str(difference) == "cycle 11, pin o.valid: expected 1, actual 0"
-    assert compare(simulator, b"abc") is None
-
-
-def test_what_cannot_be_simulated_raises():
+def test_unknown_engine_and_stuck_design_raise():
     with pytest.raises(ValueError, match="unknown engine 'modelsim': choose from amaranth, "):
         engine("modelsim", Decoder())
     with pytest.raises(DesignError, match="no input was accepted"):
@@ -93,54 +76,18 @@ def test_what_cannot_be_simulated_raises():
     ("call", "message"),
     [
         (lambda: simulate(Decoder(), "abc"), "a text must be bytes or code points, not 'abc'"),
-        (lambda: simulate(Decoder(), 5), "a text must be bytes or code points, not 5"),
         (lambda: simulate(None, b"abc"), "design must be a component or an engine, not None"),
-        (
-            lambda: simulate(Decoder(), b"", input_stalls=0.5),
-            "input_stalls must be such as RandomStalls(0.5), not 0.5",
-        ),
+        (lambda: simulate(Decoder(), b"", input_stalls=0.5), "input_stalls must be such as"),
         (lambda: decode("abc"), "a text must be bytes, not 'abc'"),
-        (lambda: decode(5), "a text must be bytes, not 5"),
         (lambda: decode([65, 256]), "a byte of a text must be 0 to 255, not 256"),
-        (lambda: decode([1.5]), "a byte of a text must be an integer, 0 to 255, not 1.5"),
-        (
-            lambda: decode(np.array([1.0])),
-            f"a byte of a text must be an integer, 0 to 255, not {np.float64(1)!r}",
-        ),
         (lambda: decode(b"a", "unicode"), "profile must be a Profile, such as UNICODE, not 'unico"),
         (lambda: encode("abc"), "a text must be code points, not 'abc'"),
         (lambda: encode([-1]), "a code point of a text must be 0 or more, not -1"),
-        (lambda: encode([65.0]), "a code point of a text must be an integer, 0 or more, not 65.0"),
-        (lambda: encode([], None), "profile must be a Profile, such as UNICODE, not None"),
         (lambda: generate("decoder"), "component must be a design with the streams i and o, not "),
-        (
-            lambda: generate(Decoder(), module=5),
-            "module must be a str, such as 'utf8_decoder', not 5",
-        ),
-        (
-            lambda: generate(Decoder(), active_low_reset="no"),
-            "active_low_reset must be a bool, not 'no'",
-        ),
-        (lambda: decode(np.array(5)), "a text must be bytes, not array(5)"),
-        (lambda: encode(np.array(5)), "a text must be code points, not array(5)"),
-        (lambda: Scoreboard("decoder"), "design must be a component, such as Decoder(), not 'dec"),
+        (lambda: generate(Decoder(), module=5), "module must be a str, such as 'utf8_decoder'"),
         (lambda: Scoreboard(Decoder), "design must be a component, such as Decoder(), not <class"),
-        (
-            lambda: Scoreboard(Decoder()).accept([65, 0]),
-            "an input must be a mapping with the fields data, last, not [65, 0]",
-        ),
-        (
-            lambda: Scoreboard(Decoder()).take(True),
-            "an output must be a mapping with the fields code_point, error, kind, length, last, n",
-        ),
-        (
-            lambda: Scoreboard(Decoder()).accept({"data": [65], "last": 0}),
-            "data must be an integer, not [65]",
-        ),
-        (
-            lambda: Scoreboard(Decoder()).accept({"data": 65, "last": []}),
-            "last must be an integer, not []",
-        ),
+        (lambda: Scoreboard(Decoder()).accept([65, 0]), "an input must be a mapping with the fie"),
+        (lambda: Scoreboard(Decoder()).accept({"data": 65}), "an input must have the fields data"),
         (
             lambda: Scoreboard(Decoder()).accept({"data": True, "last": 0}),
             "data must be an integer, not True",
@@ -152,29 +99,22 @@ def test_what_cannot_be_simulated_raises():
             "data must be a list of 2 integers, not [65]",
         ),
         (lambda: RandomStalls("0.5"), "probability must be a number, not '0.5'"),
-        (lambda: FixedStalls(5), "pattern must be a tuple of bool, not 5"),
         (lambda: FixedStalls("101"), "pattern must be a tuple of bool, not '101'"),
-        (lambda: FixedStalls(("0",)), "pattern must be a tuple of bool, not ('0',)"),
-        (lambda: Scoreboard(Decoder()).accept({"data": 1.5, "last": 0}), "data must be an integer"),
-        (lambda: Scoreboard(Decoder()).accept({"data": "A", "last": 0}), "data must be an integer"),
-        (
-            lambda: accepting(Decoder(), b"A").take(A | {"code_point": 65.7}),
-            "code_point must be an integer, not 65.7",
-        ),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(call, message):
+def test_wrong_arguments_are_refused(call, message):
     with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}"):
         call()
 
 
-def test_integers_of_numpy_are_integers():
+def test_numpy_integers_are_accepted():
     assert decode(np.array([0x41, 0xFF])) == decode([np.uint8(0x41), 0xFF]) == decode(b"A\xff")
     assert encode(np.array([0x20AC], dtype=np.uint64)) == "€".encode()
 
 
-def test_values_need_no_type_in_common():
-    """numpy makes floats of these."""
+@pytest.mark.long
+def test_64_bit_values_stay_exact():
+    """numpy would convert these to floats."""
     values = [(1 << 63) + 1, 5]
     [beat] = simulate(Compactor(lanes=2, shape=64), values).outputs()
     assert beat["data"] == values
@@ -187,23 +127,15 @@ COLUMN = np.array([1, 0])
     ("design", "text", "message"),
     [
         (Decoder(), [1.5], "data must be unsigned 8-bit integers"),
-        (Decoder(), ["1"], "data must be unsigned 8-bit integers"),
-        (Decoder(), np.array([1.0]), "data must be unsigned 8-bit integers"),
-        (Decoder(), [1, 256], "data must be unsigned 8-bit integers, not 256"),
-        (Decoder(), np.array([-1]), "data must be unsigned 8-bit integers, not -1"),
         (Decoder(), {"i.data": COLUMN}, r"columns must be i.data, i.last, .*not i.data \(2\)"),
         (Decoder(), {"i.data": COLUMN, "i.last": [1]}, r"one length, not .* i.last \(1\)"),
-        (Decoder(), {"i.data": COLUMN, "i.last": COLUMN, "i.x": COLUMN}, r"not .* i.x \(2\)"),
-        (Decoder(), {"i.data": COLUMN, "i.last": 2 * COLUMN}, "last must be unsigned 1-bit int"),
         (Encoder(EXTENDED), [1, 1 << 64], f"unsigned 64-bit integers, not {1 << 64}"),
-        (Encoder(EXTENDED), [1 << 63, -1], "unsigned 64-bit integers, not -1"),
     ],
 )
-def test_inputs_that_do_not_fit_are_refused(design, text, message):
+def test_wrong_inputs_are_refused(design, text, message):
     simulator = AmaranthEngine(design)
     with pytest.raises((TypeError, ValueError), match=message):
         simulate(simulator, [1], text)
-    assert compare(simulator, [], [1]) is None
 
 
 @pytest.mark.parametrize(
@@ -215,7 +147,7 @@ def test_inputs_that_do_not_fit_are_refused(design, text, message):
         (8, "must be a structure"),
     ],
 )
-def test_payloads_that_have_no_columns_are_refused(payload, message):
+def test_wrong_payloads_are_refused(payload, message):
     layout = data.StructLayout(payload) if isinstance(payload, dict) else payload
     signature = stream.Signature(layout)
     design = Decoder()
@@ -224,7 +156,7 @@ def test_payloads_that_have_no_columns_are_refused(payload, message):
         interface_of(design)
 
 
-def test_a_scoreboard_that_refuses_an_input_goes_on_as_if_it_never_came():
+def test_refused_input_leaves_scoreboard_unchanged():
     scoreboard = Scoreboard(Decoder())
     scoreboard.accept({"data": 0xE2, "last": 0})
     with pytest.raises(ValueError, match="data must be unsigned 8-bit integers, not 300"):
@@ -235,14 +167,14 @@ def test_a_scoreboard_that_refuses_an_input_goes_on_as_if_it_never_came():
     assert scoreboard.expected()["kind"] == ErrorKind.TRUNCATED.value
 
 
-def test_error_span_of_a_profile_may_be_its_name():
+def test_error_span_by_name():
     profile = replace(UNICODE, error_span="whole-sequence")
     assert profile.error_span is ErrorSpan.WHOLE_SEQUENCE
     with pytest.raises(ValueError, match="not a valid ErrorSpan"):
         replace(UNICODE, error_span="whole")
 
 
-def test_scoreboard_finds_every_wrong_field():
+def test_scoreboard_detects_every_wrong_field():
     scoreboard = accepting(Decoder(), b"AB")
     for field, level in A.items():
         message = (
@@ -253,18 +185,11 @@ def test_scoreboard_finds_every_wrong_field():
     assert scoreboard.expected() == A
 
 
-def test_scoreboard_finds_missing_outputs():
-    scoreboard = accepting(Decoder(), b"A\xffA")
-    scoreboard.take(A)
-    with pytest.raises(Mismatch, match=r"token 1, error invalid-byte \(1 byte\): expected code_"):
-        scoreboard.take(A | {"last": 1})
-    with pytest.raises(Mismatch, match="byte 0, E2: never came, nor did 2 after it"):
-        accepting(Encoder(), [0x20AC]).finish()
-
-
-def test_scoreboard_finds_an_additional_output():
+def test_scoreboard_detects_missing_and_surplus_outputs():
     scoreboard = accepting(Decoder(), b"A\xe2\x82")
     scoreboard.take(A)
+    with pytest.raises(Mismatch, match=r"token 1, error truncated \(2 bytes\): expected code_"):
+        scoreboard.take(A | {"last": 1})
     assert scoreboard.expected() == {
         "code_point": 0xFFFD, "error": 1, "kind": 6, "length": 2, "last": 1
     }  # fmt: skip
@@ -273,14 +198,11 @@ def test_scoreboard_finds_an_additional_output():
     assert scoreboard.expected() is None
     with pytest.raises(Mismatch, match="token 2: nothing is expected, actual code_point=65, error"):
         scoreboard.take(A)
+    with pytest.raises(Mismatch, match="byte 0, E2: never came, nor did 2 after it"):
+        accepting(Encoder(), [0x20AC]).finish()
 
 
-def test_scoreboard_wants_all_fields():
-    with pytest.raises(ValueError, match="an input must have the fields data, last, not"):
-        Scoreboard(Decoder()).accept({"data": 0x41})
-
-
-def test_scoreboard_serves_a_component_from_outside_with_arrays():
+def test_scoreboard_of_external_component():
     with registered():
         scoreboard = Scoreboard(Beats())
         lanes = [{"data": byte, "keep": byte == 2} for byte in (1, 2, 3, 4)]
@@ -292,52 +214,7 @@ def test_scoreboard_serves_a_component_from_outside_with_arrays():
             scoreboard.take(BEAT.const(beat))
 
 
-def watch(design: Decoder, text: bytes) -> None:
-    """A test bench of one's own, with random stalls on both sides."""
-    scoreboard = Scoreboard(Decoder(design.profile))
-    rng = random.Random(1)
-
-    async def bench(ctx):
-        i, o = design.i, design.o
-        number = offered = 0
-        for _ in range(4 * len(text) + 40):
-            offered = offered or (number < len(text) and rng.random() < 0.7)
-            ctx.set(i.valid, offered)
-            if offered:
-                ctx.set(i.payload, {"data": text[number], "last": number == len(text) - 1})
-            ctx.set(o.ready, rng.random() < 0.7)
-            _, _, accepts, takes, item, token = await ctx.tick().sample(
-                i.valid & i.ready, o.valid & o.ready, i.payload, o.payload
-            )
-            if accepts:
-                scoreboard.accept(item)
-                number, offered = number + 1, 0
-            if takes:
-                scoreboard.take(token)
-        assert number == len(text)
-        scoreboard.finish()
-
-    simulator = Simulator(design)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(bench)
-    simulator.run()
-
-
-TEXT = b"A\xed\xb0\x80\xff\xe2\x82\xac\xc3" * 3
-
-
-def test_scoreboard_agrees_with_the_hardware_in_a_bench_of_ones_own():
-    for design in (Decoder(), CompactDecoder()):
-        watch(design, TEXT)
-
-
-def test_scoreboard_finds_a_broken_design_in_a_bench_of_ones_own():
-    for name in "range: ED BF is no surrogate", "wrong kind", "value of an error":
-        with pytest.raises(Mismatch, match=r"^token \d"):
-            watch(broken(name), TEXT)
-
-
-def test_the_package_of_the_command_is_quick_to_import():
+def test_import_loads_no_heavy_modules():
     program = (
         "import sys, utf8_flow\n"
         "print(*sys.modules.keys() & {'amaranth', 'numpy', 'rich', 'utf8_sim'})\n"
@@ -347,6 +224,6 @@ def test_the_package_of_the_command_is_quick_to_import():
     assert run.stdout.strip() == b""
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error():
+def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'utf8_flow' has no attribute 'nothing'"):
         _ = utf8_flow.nothing

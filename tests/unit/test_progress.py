@@ -1,7 +1,6 @@
-"""Signs of life: what long work prints where no person looks at a terminal."""
+"""Tests of the progress of long commands: a bar on a terminal, lines elsewhere."""
 
 import io
-import sys
 import threading
 from contextlib import redirect_stderr
 from itertools import count
@@ -9,34 +8,54 @@ from itertools import count
 import pytest
 from rich.progress import Progress
 
-from command import both_commands, run, wait_until
+from command import both_commands, run
 from utf8_flow import terminal
 from utf8_flow.verify import engines, proofs
 from utf8_sim.engines.amaranth import AmaranthEngine
 
 
+class Lines:
+    """The progress lines so far."""
+
+    def __init__(self) -> None:
+        self._lines: set[str] = set()
+        self._changed = threading.Condition()
+
+    def add(self, line: str) -> None:
+        with self._changed:
+            self._lines.add(line)
+            self._changed.notify_all()
+
+    def wait_for(self, text: str) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: f"utf8-hdl: working: {text}" in self._lines)
+
+
 @pytest.fixture
-def slow_machine(monkeypatch):
-    """All takes long."""
+def lines(monkeypatch) -> Lines:
+    """The lines of commands that print one in each millisecond."""
+    printed, say = Lines(), terminal.say
+
+    def say_and_note(show, line, style=""):
+        say(show, line, style)
+        printed.add(line)
+
+    monkeypatch.setattr(terminal, "say", say_and_note)
     monkeypatch.setattr(terminal, "FIRST_LINE", 0.0)
     monkeypatch.setattr(terminal, "NEXT_LINE", 0.001)
+    return printed
 
 
-def wait_for_line(line: str) -> None:
-    wait_until(lambda: f"utf8-hdl: working: {line}\n" in sys.stderr.getvalue())
-
-
-@pytest.mark.usefixtures("slow_machine")
-def test_lines_say_how_far_the_work_has_come():
+def test_lines_show_task_and_percentage(lines):
     with redirect_stderr(io.StringIO()) as err:
         threads = set(threading.enumerate())
         with terminal.progress_bar() as progress:
             task = progress.add_task("tools", total=None)
-            wait_for_line("tools")
+            lines.wait_for("tools")
             progress.update(task, description="[synthesis]", total=4)
-            wait_for_line("[synthesis], 0%")
+            lines.wait_for("[synthesis], 0%")
             progress.advance(task, 3)
-            wait_for_line("[synthesis], 75%")
+            lines.wait_for("[synthesis], 75%")
         assert set(threading.enumerate()) <= threads
     assert {line.partition(",")[0] for line in err.getvalue().splitlines()} == {
         "utf8-hdl: working: tools",
@@ -44,7 +63,7 @@ def test_lines_say_how_far_the_work_has_come():
     }
 
 
-def test_a_line_says_how_long_the_rest_will_take():
+def test_line_shows_remaining_time():
     seconds = count()
     progress = Progress(disable=True, get_time=lambda: float(next(seconds)))
     task = progress.add_task("proving", total=1000)
@@ -53,8 +72,7 @@ def test_a_line_says_how_long_the_rest_will_take():
     assert terminal._state(progress.tasks[0]) == "proving, 1%, about 0:16:30 left"
 
 
-@pytest.mark.usefixtures("slow_machine")
-def test_a_terminal_has_a_bar_and_no_lines(monkeypatch):
+def test_terminal_has_a_bar_and_no_lines(lines, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(terminal, "_lines", lambda _: pytest.fail("lines on a terminal"))
@@ -62,21 +80,15 @@ def test_a_terminal_has_a_bar_and_no_lines(monkeypatch):
         assert not progress.disable
 
 
-class SlowEngine(AmaranthEngine):
-    """Does not go on before the command has said what it does."""
-
-    line = ""
-
-    def run(self, stimulus):
-        wait_for_line(self.line)
-        yield from super().run(stimulus)
-
-
-@pytest.mark.usefixtures("slow_machine")
 @both_commands
-def test_a_long_simulation_shows_life_on_standard_error_only(folder, monkeypatch, command):
+def test_simulation_reports_progress_on_standard_error(folder, lines, monkeypatch, command):
     line = "text.txt, full rate, 0%"
-    monkeypatch.setattr(SlowEngine, "line", line)
+
+    class SlowEngine(AmaranthEngine):
+        def run(self, stimulus):
+            lines.wait_for(line)
+            yield from super().run(stimulus)
+
     monkeypatch.setitem(engines.ENGINES, "amaranth", SlowEngine)
     result = run(command, "text.txt", "--engine", "amaranth")
     assert result.status == 0
@@ -85,12 +97,11 @@ def test_a_long_simulation_shows_life_on_standard_error_only(folder, monkeypatch
     assert all(row.startswith("utf8-hdl: working: ") for row in result.err.splitlines())
 
 
-@pytest.mark.usefixtures("slow_machine")
-def test_a_long_proof_shows_life(monkeypatch):
+def test_proof_reports_progress(lines, monkeypatch):
     pytest.importorskip("pyosys", reason="pyosys is not installed")
 
     def attempt(goal, attempt=proofs.attempt, **options):
-        wait_for_line("proving, 0%")
+        lines.wait_for("proving, 0%")
         return attempt(goal, **options)
 
     monkeypatch.setattr(proofs, "attempt", attempt)

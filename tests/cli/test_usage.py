@@ -42,6 +42,10 @@ REFUSALS = {
         "unknown --component 'codec': choose from decoder, encoder, validator, compactor, "
         "transcoder; docs/python.md describes how to register another one\n"
     ),
+    "compare a --engine verilog": "unknown --engine 'verilog': choose from auto, amaranth, cxxrtl",
+    "simulate a --surrogates maybe": "unknown --surrogates 'maybe': choose from accept, reject\n",
+    "simulate a --error-span x": "unknown --error-span 'x': choose from maximal-subpart, whole",
+    "generate --reset-polarity 0": "unknown --reset-polarity '0': choose from high, low\n",
     "simulate a --lanes 3": "unknown --lanes '3': choose from 1, 2, 4, 8, 16, 32, 64, 128\n",
     "prove --from utf-8 --width 8": "no component has all of --from, --width",
     # numbers
@@ -83,6 +87,9 @@ REFUSALS = {
     "simulate text.txt --tokens hard.txt": "the input 'text.txt'",
     "simulate --component encoder text.txt --bytes link.txt": "--bytes would overwrite the input",
     "simulate text.txt --tokens out --vcd ./out": "--tokens and --vcd both name 'out'",
+    "simulate text.txt --tokens - --vcd -": "--tokens and --vcd both name '-': choose another",
+    "simulate text.txt --tokens .": "cannot write '.': Is a directory",
+    "compare --exhaustive 1 --state /dev/null": "must be a regular file, not '/dev/null'",
     "compare --cycles 1 --state out --vcd out": "--state",
     # a named pipe, where opening it would block
     "compare --exhaustive 1 --state pipe": "--state must be a regular file, not 'pipe'",

@@ -208,7 +208,6 @@ FILTER_FLAWS = {
     "none": ("", ""),
     "bad frames pass": ("bad | overflow", "overflow"),
     "shown before it is complete": ("next_read == text_begin", "next_read == next_write"),
-    "a long frame wraps": ("wire overflow = too_long | (full & empty);", "wire overflow = 0;"),
     "changed while it stalls": ("~m_axis_tvalid | m_axis_tready", "1'b1"),
 }
 
@@ -250,12 +249,11 @@ def verilator_for_cocotb() -> tuple[str, str]:
 
 @pytest.mark.long
 @needs("make", CXX, modules=["cocotb", "cocotbext"])
-@pytest.mark.parametrize(("name", "passes"), [("cocotb", 1), ("drop_bad_frames", 4)])
-def test_bench_passes_in_verilator(name, passes, tmp_path, monkeypatch):
+def test_bench_passes_in_verilator(tmp_path, monkeypatch):
     folder, version = verilator_for_cocotb()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    ran = make(copied(name, tmp_path), "SIM=verilator", f"VLT_VERSION={version}")
-    assert f" PASS={passes} FAIL=0 " in ran.stdout, ran.stdout[-3000:] + ran.stderr[-3000:]
+    ran = make(copied("drop_bad_frames", tmp_path), "SIM=verilator", f"VLT_VERSION={version}")
+    assert " PASS=4 FAIL=0 " in ran.stdout, ran.stdout[-3000:] + ran.stderr[-3000:]
 
 
 @needs("verilator")

@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from command import assert_refused, names, run
@@ -129,6 +129,7 @@ def certificates(draw, initial=("", " 0", " 1", " any")):
     return "\n".join([*lines, ""]), [" ".join(each) for each in clauses]
 
 
+@settings(max_examples=3 * settings.default.max_examples)
 @given(certificates())
 def test_checker_and_enumeration_agree(certificate):
     assert checker_accepts(*certificate) == proves(*certificate)
@@ -237,6 +238,7 @@ def test_checker_refuses_truncated_files(folder):
     assert utf8_check.verdict(own)[0]
 
 
+@settings(max_examples=2 * settings.default.max_examples)
 @given(st.binary(max_size=300) | st.just(COUNTER.encode()), st.booleans(), st.binary(max_size=300))
 def test_checker_refuses_arbitrary_bytes(tmp_path_factory, circuit, is_own, invariant):
     own = tmp_path_factory.mktemp("any") / "c"

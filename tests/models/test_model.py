@@ -178,7 +178,6 @@ def test_compiled_model_equals_interpreted(model, profile, monkeypatch):
     [
         "",
         "--component encoder",
-        "--component validator --lanes 4",
         "--component transcoder --lanes 4",
     ],
 )

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import encoding, naive_tokens
@@ -138,6 +138,7 @@ hostile_bytes = st.lists(
 ).map(b"".join)
 
 
+@settings(max_examples=3 * settings.default.max_examples)
 @given(hostile_bytes, profiles() | st.sampled_from(list(ALL_RULES.values())))
 def test_tokens_match_naive_definition(data, profile):
     assert model_tokens(data, profile) == naive_tokens(data, profile)
@@ -267,7 +268,7 @@ ORACLES = [
 ]
 
 
-@pytest.mark.sample(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("oracle", "profile", "wrong_profiles"), ORACLES)
 def test_characters_match_other_program(oracle, profile, wrong_profiles):
     texts = HOSTILE[::4] + random_texts(300, seed=3)

@@ -53,10 +53,8 @@ LONG = [
     DECODER,
     TRANSCODER,
     with_lanes("validator", 1),
-    with_lanes("decoder", 16),
     with_lanes("compactor", 1),
     with_lanes("transcoder", 1),
-    with_lanes("transcoder", 8, target="utf-8"),
     with_lanes("transcoder", 4, target="utf-32le"),
     with_lanes("transcoder", 4, source="utf-16be", target="utf-8", errors=True),
     with_lanes("transcoder", 4, source="utf-32be", target="utf-16be"),
@@ -85,7 +83,6 @@ def test_texts_match_cpython(spec, count, tmp_path):
         (VALIDATOR, "s_axis_tready", "1'b1"),
         (TRANSCODER, "m_axis_tuser", r"(\1) & ~(68'h2 << 36)"),
         (TRANSCODER, "m_axis_tdata", r"(\1) | 1"),
-        (COMPACTOR, "m_axis_tlast", "1'b0"),
     ],
     ids=lambda value: value.label if isinstance(value, DesignSpec) else None,
 )

@@ -96,7 +96,7 @@ def check(case: str, make=Demo, shown="tokens") -> None:
         written = answer(*make_demo(make=make, buffer=SMALL_BUFFER), [OVERRUN])
         check_only_overruns_are_missing(written)
     elif case == "overrun enquiries":
-        check_counts_with_overruns(make, shown)
+        check_counts_with_overruns(make)
     else:
         written = answer(*make_demo(make=make), CASES[case])
         assert written == expected_answer(CASES[case], PAUSE, given=given)
@@ -131,7 +131,6 @@ def check_only_overruns_are_missing(written: str) -> None:
                 ("byte order marks", "units"),
                 ("pauses", "repaired"),
                 ("overrun enquiries", "tokens"),
-                ("overrun enquiries", "repaired"),
             )
         ),
     ],
@@ -149,7 +148,7 @@ def test_demo_strips_byte_order_marks():
     assert written != expected_answer(parts, PAUSE, given=given)
 
 
-def check_counts_with_overruns(make, shown) -> None:
+def check_counts_with_overruns(make) -> None:
     """Some enquiries are lost. The others report the earlier characters and overruns."""
     sent = b"AB" + ENQUIRY + OVERRUN[:60] + ENQUIRY * 3 + OVERRUN[60:90]
     hardware = make_demo(make=make, buffer=SMALL_BUFFER)
@@ -157,14 +156,11 @@ def check_counts_with_overruns(make, shown) -> None:
     assert 2 <= len(reports) < 5
     for text, counts in reports:
         lost = text.count("lost: overrun\r\n")
-        answered = len(text) if shown == "repaired" else text.count("\r\n") - lost
+        answered = text.count("\r\n") - lost
         assert counts["bytes"] == counts["characters"] == answered
         assert sum(counts.values()) == 2 * answered + counts["overruns"]
-        assert (counts["overruns"] == lost) or shown == "repaired"
+        assert counts["overruns"] == lost
     assert reports[-1][1]["overruns"]
-    if shown == "repaired":
-        remaining = iter(sent.decode("latin-1"))
-        assert all(character in remaining for character in reports[-1][0])
 
 
 def check_statistics(hardware) -> None:
@@ -260,7 +256,7 @@ PARTS = st.lists(
 
 
 @pytest.mark.long
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(PARTS, st.floats(-0.03, 0.03), st.sampled_from([8, 11]), st.sampled_from([*SHOWN]))
 def test_demo_any_input(parts, error, cycles, shown):
     parts = [piece for part in parts for piece in (part, ENDS)]
@@ -407,7 +403,8 @@ FLAWS = {
         demo, "int(self._writes_losses)", "1", "missing stop bits", "repaired",
     ),
     "a beat without an end": (
-        units, "is_last.eq(Array([*~kept[1:], 1])[place])", "is_last.eq(0)", "text", "units",
+        units, "is_last.eq(Array([*~kept[1:], 1])[place])", "is_last.eq(0)",
+        "one character", "units",
     ),
     "the pause is not busy": (
         receive_buffer, "byte_waits | notice_waits", "notice_waits", "one character",

@@ -77,7 +77,7 @@ def comparable(engine: Engine, stimulus: Stimulus) -> np.ndarray:
 @needs_verilator
 @pytest.mark.parametrize(
     ("component", "level"),
-    [("decoder", "gates-ice40"), ("encoder", "gates-gowin"), ("compactor", "gates-nexus")],
+    [("decoder", "gates-ice40"), ("encoder", "gates-gowin")],
 )
 def test_campaign_agrees_on_netlist(folder, level, component):
     result = run("compare", "--component", component, "--engine", level)

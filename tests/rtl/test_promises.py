@@ -63,7 +63,7 @@ def cycles_without_output(design, stalled: Sequence[bool]) -> int:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("design", WITH_LANES, ids=lambda design: type(design).__name__)
-@settings(max_examples=3)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
 def test_full_rate_after_any_stalls(design, stalled):
     assert cycles_without_output(design, stalled) == 0

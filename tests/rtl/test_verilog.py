@@ -167,6 +167,9 @@ def with_lanes(component: str, lanes: int, **own: object) -> DesignSpec:
                 replace(with_lanes("decoder", 2), profile=EXTENDED),
                 with_lanes("transcoder", 2, source="utf-16le", target="utf-8"),
                 with_lanes("transcoder", 8, target="utf-32le", errors=True),
+                with_lanes("transcoder", 16, target="utf-8", strip_bom=True),
+                with_lanes("compactor", 64),
+                with_lanes("decoder", 32),
             )
         ),
     ]
@@ -213,8 +216,8 @@ def test_icarus_matches_the_golden_model(spec):
     [
         with_lanes("decoder", 2),
         with_lanes("validator", 2),
-        with_lanes("compactor", 2),
-        with_lanes("transcoder", 2),
+        with_lanes("compactor", 16, width=40),
+        with_lanes("transcoder", 16),
     ]
 )
 def test_icarus_matches_the_golden_model_with_resets(spec):

@@ -209,7 +209,6 @@ class Process:
     def __init__(
         self, *arguments: object, signals: Iterable[tuple[int, str, str]] = (), **environment: str
     ) -> None:
-        self._mark = f"{os.getpid()}-{time.monotonic_ns()}"
         self._folder = tempfile.TemporaryDirectory()
         for number, (signal_number, event, pattern) in enumerate(signals):
             file = Path(self._folder.name, str(number))
@@ -217,7 +216,6 @@ class Process:
         others = environment.get("PYTHONPATH") or os.environ.get("PYTHONPATH")
         self._pipe, inherited = os.pipe()
         own = {
-            "UTF8_HDL_TEST": self._mark,
             "PYTHONPATH": os.pathsep.join(filter(None, [str(HOOKS), others])),
             "TEST_PIPE": str(inherited),
             "TEST_SIGNALS": self._folder.name,
@@ -261,9 +259,10 @@ class Process:
         self._folder.cleanup()
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    """Wait for an event that nothing reports."""
+def wait_until(holds: Callable[[], bool], process: Process | None = None) -> None:
+    """Wait for an event that nothing reports, while a process runs."""
     while not holds():
+        assert process is None or process.process.poll() is None
         time.sleep(0.05)
 
 

@@ -25,7 +25,7 @@ def texts_as_piece(texts: Iterable[bytes]) -> tuple[bytes, np.ndarray]:
 
 
 def fed(design, items: Columns) -> list[tuple]:
-    """For each output the input that brings it about, whether it is cut, and its payload."""
+    """For each output: the number of the input that causes it, its `cut` flag, its payload."""
     model, pins = component_of(design).model(design), interface_of(design).outputs
     outputs = model.feed(items, np.zeros(len(items["i.last"]), dtype=bool))
     columns = [outputs.columns[pin.name] for pin in pins]

@@ -1,6 +1,6 @@
 """The live page in Chromium without a window, driven by selenium: clicks, keys, inserted text.
 
-Nothing waits for time to pass, but for the page to report that it is ready.
+Waiting ends when the page reports that it is ready.
 """
 
 import re
@@ -19,7 +19,7 @@ from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 Found = TypeVar("Found")
-PATIENCE = 120
+PATIENCE = 600
 """Seconds until an event counts as missing: many more than a slow machine needs."""
 
 BROWSER, DRIVER = "chromium", "chromedriver"

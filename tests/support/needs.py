@@ -40,7 +40,7 @@ def skip_summary(reasons: Iterable[str]) -> str:
     groups = (
         f"{count} {reason}{_how_to_install(reason)}" for reason, count in counts.most_common()
     )
-    return f"{counts.total()} tests skipped: {'; '.join(groups)}"
+    return f"{counts.total()} skipped: {'; '.join(groups)}"
 
 
 def _how_to_install(reason: str) -> str:

@@ -17,7 +17,6 @@ from reference import RefToken
 from utf8_flow.export.verilog import generate
 from utf8_hdl import (
     PROFILES,
-    UCS4,
     UNICODE,
     CompactDecoder,
     CompactEncoder,
@@ -171,7 +170,6 @@ BREAKS = {
     ),
     "value of an error": ("Mux(is_error, REPLACEMENT & 0x3F, bits[:6])", "bits[:6]"),
     "payload changes under stall": ("with m.If(load):", "with m.If(1):"),
-    "half rate": (_READY, "i.ready.eq(~taken_next & ~i.ready)"),
     "never ready": (_READY, "i.ready.eq(0)"),
     "byte taken that was not offered": (
         "valid = i.valid | skid_taken",
@@ -182,8 +180,6 @@ BREAKS = {
         "valid = i.valid",
     ),
 }
-
-WHOLE_UCS4 = replace(UCS4, error_span=ErrorSpan.WHOLE_SEQUENCE)
 
 # Flaws in rules that `unicode` does not have: a profile that has them, and the edit.
 BREAKS_OF_OTHER_RULES = {
@@ -201,11 +197,6 @@ BREAKS_OF_OTHER_RULES = {
         ODD_PROFILES["F0 restricted twice, whole sequence"],
         'old_kind = Mux(byte["beyond"], ErrorKind.OUT_OF_RANGE, count["kind"])',
         'old_kind = count["kind"]',
-    ),
-    "whole sequence: truncated": (
-        WHOLE_UCS4,
-        'select(sequence["known"], sequence["kind"], unknown)',
-        "unknown",
     ),
 }
 

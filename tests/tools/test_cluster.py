@@ -38,6 +38,8 @@ def cluster(tmp_path_factory) -> DaskCluster:
 @pytest.fixture
 def workers(cluster) -> Cluster:
     """The workers as a command has them. Afterwards nothing is left in the cluster."""
+    # A worker that another test killed may not have started again yet.
+    wait_until(lambda: len(cluster.client.nthreads()) == 3)
     with Machines(cluster.address).workers() as everybody:
         yield everybody
     cluster.wait_until_clean()
@@ -64,8 +66,7 @@ def meeting(items: int, processes: int) -> Iterator[units.Meeting]:
 
 @pytest.mark.long
 def test_each_item_is_done_once(workers):
-    # A worker that another test killed may not have started again yet.
-    wait_until(lambda: str(workers).startswith("3 workers of tcp://127.0.0.1:"))
+    assert str(workers).startswith("3 workers of tcp://127.0.0.1:")
     results = list(workers.do(units.square, range(50)))
     assert sorted(results) == [(n, n * n) for n in range(50)]
     assert list(workers.do(units.square, [7])) == [(7, 49)]
@@ -213,12 +214,13 @@ def test_wrong_address_is_refused(folder, monkeypatch, address, named):
     ids=["silent", "ssh", "zeros"],
 )
 def test_other_server_is_refused(folder, monkeypatch, banner, reason):
-    monkeypatch.setattr(tools, "TIMEOUT", 1)
-    connected = []
+    if not banner:
+        monkeypatch.setattr(tools, "TIMEOUT", 1)
+    connected = threading.Event()
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self):
-            connected.append(self)
+            connected.set()
             self.request.sendall(banner)
             with suppress(OSError):
                 while self.request.recv(1000):
@@ -228,9 +230,9 @@ def test_other_server_is_refused(folder, monkeypatch, banner, reason):
         threading.Thread(target=server.serve_forever).start()
         address = f"tcp://127.0.0.1:{server.server_address[1]}"
         result = run("compare", "--exhaustive", 1, "--cluster", address)
+        connected.wait()
         server.shutdown()
     assert_refused(result, f"no Dask scheduler can be used at {address!r}: {reason}")
-    assert connected
 
 
 @pytest.mark.long
@@ -251,7 +253,6 @@ ENCODER = "--component encoder --compact"
         ("compare --exhaustive 2", "agree on every output pin"),
         (f"compare {ENCODER} --stall-output 0.3 --tokens -", "}\n{"),
         ("compare --compact --cycles 4194304", "units 0-3 of seed 0: "),
-        (f"mutate {ENCODER} --mutants 20", "20 mutants of "),
         (f"synthesize {ENCODER} --profile ucs2 --seeds 2 --device ice40-hx8k --json -", '"mhz"'),
     ],
 )
@@ -264,7 +265,7 @@ def test_command_is_the_same_on_a_cluster(folder, cluster, line, found):
 
 
 @pytest.mark.long
-def test_proofs(folder, cluster):
+def test_proofs_are_the_same_on_a_cluster(folder, cluster):
     arguments = "prove", "--component", "encoder", "--compact", "--profile", "unicode"
     here, there = run(*arguments), run(*arguments, "--cluster", cluster.address)
     assert (here.status, there.status) == (0, 0)
@@ -292,7 +293,7 @@ def test_difference_is_reported_as_without_cluster(folder, cluster, monkeypatch)
 def test_killed_worker_changes_no_result(folder, cluster):
     here = run("compare", "--exhaustive", 3)
     with Process("compare", "--exhaustive", 3, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists)
+        wait_until(Path("utf8-hdl-compare.json").exists, running)
         os.kill(min(cluster.client.run(os.getpid).values()), signal.SIGKILL)
         assert running.end() == (0, here.out, "")
     assert names(folder) == {"text.txt"}
@@ -302,7 +303,7 @@ def test_killed_worker_changes_no_result(folder, cluster):
 @needs_compiler
 def test_interrupt_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists)
+        wait_until(Path("utf8-hdl-compare.json").exists, running)
         running.send(signal.SIGINT)
         status, out, err = running.end()
     assert (status, err) == (130, "")
@@ -314,7 +315,7 @@ def test_interrupt_leaves_the_cluster_clean(folder, cluster):
 @needs_compiler
 def test_killed_command_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists)
+        wait_until(Path("utf8-hdl-compare.json").exists, running)
         running.send(signal.SIGKILL)
         running.end()
     cluster.wait_until_clean()
@@ -366,7 +367,7 @@ def test_documented_tls(folder, tmp_path_factory, monkeypatch):
         command = COMMAND, "compare", "--exhaustive", "1", "--cluster", cluster.address
         assert cluster.address.startswith("tls://")
         with_keys = subprocess.run(command, capture_output=True, check=False, text=True)
-        assert (with_keys.returncode, with_keys.stderr) == (0, "")
+        assert with_keys.returncode == 0
         for name, _ in settings:
             monkeypatch.delenv(name)
         without = subprocess.run(command, capture_output=True, check=False, text=True)

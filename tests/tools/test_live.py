@@ -40,10 +40,8 @@ QUICK = "compact decoder"
 DESIGNS = {
     "decoder": Decoder,
     "compact decoder": CompactDecoder,
-    "decoder of 42 bits": partial(Decoder, EXTENDED),
-    "encoder": Encoder,
+    "encoder": partial(Encoder, EXTENDED),
     "validator of 4 lanes": partial(Validator, lanes=4),
-    "transcoder of 4 lanes": partial(Transcoder, lanes=4),
 }
 # The columns of some windows, in each of two lives of a design: before and after a restart.
 RUN = """

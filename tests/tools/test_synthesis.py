@@ -227,7 +227,7 @@ def spread(design, m):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("device", [*USUAL, "lifcl-40"])
+@pytest.mark.parametrize("device", USUAL)
 def test_harness_neither_counts_nor_limits(device):
     """In a harness, shift registers replace most pins."""
     many, fields = Small(spread, 200, wide=200, wider=200), ("wide", "wider")

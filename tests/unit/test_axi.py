@@ -12,8 +12,10 @@ from utf8_hdl import (
     EXTENDED,
     UNICODE,
     CompactDecoder,
+    Compactor,
     Decoder,
     Encoder,
+    Transcoder,
     WideDecoder,
 )
 from utf8_hdl.axi import AxiStream
@@ -64,6 +66,18 @@ def test_ports_of_components(profile, width):
     verdict = *beat, ("tuser", 10)
     validator = Validator(profile, lanes=4, offset_width=6)
     assert ports(validator) == [*named("s", *beat), *named("m", *verdict)]
+    values = ("tdata", 4 * 12), ("tkeep", 4), *HANDSHAKE, LAST, ("tuser", 3)
+    assert ports(Compactor(lanes=4, shape=12, user=3)) == [
+        *named("s", *values),
+        *named("m", *values),
+    ]
+
+
+@pytest.mark.parametrize(("errors", "user"), [(False, 1), (True, 4 + 32 + 32)])
+def test_ports_of_transcoder(errors, user):
+    utf8 = ("tdata", 32), ("tkeep", 4), *HANDSHAKE, LAST
+    utf16 = ("tdata", 64), ("tkeep", 8), *HANDSHAKE, LAST, ("tuser", user)
+    assert ports(Transcoder(lanes=4, errors=errors)) == [*named("s", *utf8), *named("m", *utf16)]
 
 
 def test_missing_fields_have_no_port():

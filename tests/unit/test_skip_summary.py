@@ -14,9 +14,9 @@ from needs import skip_summary
     ],
 )
 def test_skip_summary_names_packages(reason, ending):
-    assert skip_summary([reason]) == f"1 tests skipped: 1 {reason}{ending}"
+    assert skip_summary([reason]) == f"1 skipped: 1 {reason}{ending}"
 
 
 def test_skip_summary_begins_with_the_largest_group():
     summary = skip_summary(["rare", "often", "often"])
-    assert summary == "3 tests skipped: 2 often; 1 rare"
+    assert summary == "3 skipped: 2 often; 1 rare"

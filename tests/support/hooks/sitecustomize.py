@@ -6,6 +6,7 @@ start of Python. As from a terminal, an interrupt is sent to the whole process g
 """
 
 import _posixsubprocess
+import math
 import os
 import re
 import signal
@@ -50,6 +51,8 @@ def _signals() -> "list[_Signal]":
 
 
 def _audit(event: str, arguments: tuple) -> None:
+    if os.getpid() == _COMMAND and (interrupts := sys.modules.get("utf8_sim.tools.interrupts")):
+        interrupts.PATIENCE = math.inf  # cleanup may take long on a loaded machine
     for each in audited:
         if event == each.event and each.is_due(str(arguments[0])):
             os.kill(each.target, each.number)

@@ -1,0 +1,26 @@
+"""Some cases of a matrix of tests: those that `make test` runs."""
+
+from collections import Counter
+
+
+def spread(cases, count):
+    """The first case and others at equal distances, at most ``count`` in all."""
+    count = min(count, len(cases))
+    return [cases[number * len(cases) // count] for number in range(count)]
+
+
+def covering(cases):
+    """Cases that have every value of every parameter at least once, and each about as often."""
+    values = {
+        case: {(name, id(value)) for name, value in case.callspec.params.items()} for case in cases
+    }
+    missing, chosen, uses = set().union(*values.values()), [], Counter()
+    while missing:
+        chosen.append(max(cases, key=lambda case: _gain(values[case], missing, uses)))
+        missing -= values[chosen[-1]]
+        uses.update(values[chosen[-1]])
+    return chosen
+
+
+def _gain(values, missing, uses):
+    return len(values & missing), -sum(uses[value] for value in values)

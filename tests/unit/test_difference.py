@@ -156,8 +156,9 @@ def test_report_of_difference(folder, monkeypatch):
     [
         (
             "wrong kind",
-            ["--hex", "ED B0 80"],
+            ["--hex", "05 ED B0 80"],
             [
+                "text 05 ED B0 80 from offset 0",
                 "token expected error surrogate (1 byte), actual error truncated (1 byte)",
                 "<- o.kind 6 (truncated), golden 4 (surrogate)",
             ],

@@ -8,6 +8,9 @@ BOARD  ?= icebreaker
 # Those of the live page: few, common or all.
 DESIGNS ?= common
 PORT ?= 8000
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup -q
+# Those that test-all runs.
+MARKS ?= long or not long
 # Measured over lanes, each with a target of its own.
 SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
 # The tables of docs/choose.md.
@@ -31,10 +34,10 @@ sim: $(VENV)/base ## Decode the sample texts in simulated hardware, next to the 
 	$(BIN)/utf8-hdl simulate examples/stress.txt
 
 test: $(VENV)/dev ## Run the tests, without the long ones
-	$(BIN)/pytest -n auto --dist loadgroup -q
+	$(PYTEST)
 
 test-all: $(VENV)/dev ## Run all tests, the long ones too
-	$(BIN)/pytest -n auto --dist loadgroup -q -m "long or not long"
+	$(PYTEST) -m "$(MARKS)"
 
 compare: $(VENV)/base ## Compare hardware and golden model on the built-in campaign
 	$(BIN)/utf8-hdl compare

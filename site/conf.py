@@ -15,9 +15,8 @@ version = release = utf8_hdl.__version__
 html_show_copyright = False
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
-include_patterns = [
-    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "site/*.md", "site/*.rst"),
-]
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+include_patterns += ["docs/*.md", "site/*.md", "site/*.rst"]
 suppress_warnings = ["config.cache"]
 
 html_theme = "furo"

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from needs import skip_summary
-from samples import covering, spread
+from samples import covering, is_quick, spread
 from utf8_flow import terminal
 from utf8_sim.golden import kernels
 from utf8_sim.tools.cache import tools_cache
@@ -27,11 +27,6 @@ settings.register_profile("quick", derandomize=True, max_examples=15, deadline=N
 settings.register_profile(
     "all", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-
-
-def is_quick(config) -> bool:
-    """True if long tests are left out."""
-    return config.option.markexpr == "not long"
 
 
 def pytest_configure(config):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -257,13 +256,6 @@ class Process:
             self.process.communicate()
         os.close(self._pipe)
         self._folder.cleanup()
-
-
-def wait_until(holds: Callable[[], bool], process: Process | None = None) -> None:
-    """Wait for an event that nothing reports, while a process runs."""
-    while not holds():
-        assert process is None or process.process.poll() is None
-        time.sleep(0.05)
 
 
 def changed_entry(component: Component, **members: Any) -> Component:

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -86,8 +86,7 @@ class DaskCluster:
         for name in names:
             self._workers[name].terminate()
             self._workers[name].wait()
-        while self._names() & set(names):
-            time.sleep(0.05)
+        wait_until(lambda: not self._names() & set(names))
 
     def _names(self) -> set[str]:
         return set(self.client.run_on_scheduler(_names_of_workers))
@@ -100,14 +99,20 @@ class DaskCluster:
 
     def wait_until_clean(self) -> None:
         """Wait until neither the scheduler nor a worker has a task. Dask reports no such event."""
-        while not self._is_clean():
-            time.sleep(0.05)
+        wait_until(self._is_clean)
 
     def _is_clean(self) -> bool:
         if self.client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
             return False
         tasks = self.client.run(_tasks, on_error="return").values()
         return all(count == 0 for count in tasks)  # an error, if a worker is just ending
+
+
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+    """Wait for an event that nothing reports, while a process runs."""
+    while not holds():
+        assert process is None or process.poll() is None
+        time.sleep(0.05)
 
 
 def _logged(process: subprocess.Popen[str], pattern: str) -> str:

@@ -36,6 +36,19 @@ def transcoder(source: str, target: str = "utf-16le", lanes: int = 4, **own: boo
 
 WHOLE_UCS4 = replace(UCS4, error_span=ErrorSpan.WHOLE_SEQUENCE)
 
+SATURATION = """
+    far offset in logic: the next text begins with a saturated offset [campaign]
+      - for each in (*parts, lowest_full, over, *full)
+      + for each in (*parts, lowest_full, *full)
+    far offset in logic: a saturated offset restarts from zero [campaign]
+      - with m.If(step & lowest_full & all_full):
+      + with m.If(step & lowest_full & all_full & ~over):
+    far offset in first_error: the lowest bits of an offset do not saturate [campaign]
+      - over.replicate(len(position))
+      + Const(0, len(position))
+    """
+"""Faults of an offset of one part, and of several parts."""
+
 TABLES = {
     DesignSpec("decoder"): """
     reset in pipeline: reset leaves the clock enable set
@@ -268,17 +281,7 @@ TABLES = {
       - select(one.error, one.lane, other.lane), ~one.error)
       + select(~other.error, one.lane, other.lane), other.error)
     """,
-    DesignSpec("validator", lanes=4, own={"offset_width": 6}): """
-    far offset in logic: the next text begins with a saturated offset [campaign]
-      - for each in (*parts, lowest_full, over, *full)
-      + for each in (*parts, lowest_full, *full)
-    far offset in logic: a saturated offset restarts from zero [campaign]
-      - with m.If(step & lowest_full & all_full):
-      + with m.If(step & lowest_full & all_full & ~over):
-    far offset in first_error: the lowest bits of an offset do not saturate [campaign]
-      - over.replicate(len(position))
-      + Const(0, len(position))
-    """,
+    DesignSpec("validator", lanes=4, own={"offset_width": 6}): SATURATION,
     DesignSpec("validator", lanes=8): """
     reset in detection: reset leaves an unfinished sequence
       - stage.signal(f"before_{name}", self._most)
@@ -316,17 +319,7 @@ TABLES = {
       - in_unfinished = Cat(Const(1, 1), rest_of_it[self._kinds :])
       + in_unfinished = Cat(rest_of_it[self._kinds :], Const(0, 1))
     """,
-    DesignSpec("validator", lanes=8, own={"offset_width": 12}): """
-    far offset in logic: the next text begins with a saturated offset [campaign]
-      - for each in (*parts, lowest_full, over, *full)
-      + for each in (*parts, lowest_full, *full)
-    far offset in logic: a saturated offset restarts from zero [campaign]
-      - with m.If(step & lowest_full & all_full):
-      + with m.If(step & lowest_full & all_full & ~over):
-    far offset in first_error: the lowest bits of an offset do not saturate [campaign]
-      - over.replicate(len(position))
-      + Const(0, len(position))
-    """,
+    DesignSpec("validator", lanes=8, own={"offset_width": 12}): SATURATION,
     DesignSpec("compactor", lanes=2): """
     idle bus in packing: invalid values fill a beat
       - with stage.m.If(~partial.valid):

@@ -1,6 +1,11 @@
-"""Some cases of a matrix of tests: those that `make test` runs."""
+"""The tests that `make test` runs: not the long ones, and some cases of a matrix."""
 
 from collections import Counter
+
+
+def is_quick(config) -> bool:
+    """True if long tests are left out."""
+    return config.option.markexpr == "not long"
 
 
 def spread(cases, count):

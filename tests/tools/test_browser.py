@@ -22,6 +22,7 @@ from naive import naive_tokens
 from needs import needs
 from reference import ref_tokens
 from rtl import ALL_RULES, broken
+from samples import is_quick
 from utf8_flow.live import build
 from utf8_flow.live.wasm import COMPILER, write_page_module
 from utf8_hdl import EXTENDED, UNICODE, CompactDecoder, Decoder, Encoder
@@ -66,8 +67,7 @@ def folder(tmp_path_factory, request) -> Path:
     """The page: with the decoder alone if no long test needs other components."""
     folder = tmp_path_factory.mktemp("live")
     with pytest.MonkeyPatch.context() as patch:
-        is_quick = request.config.option.markexpr == "not long"
-        names = ["decoder"] if is_quick else [*COMPONENTS, MISSING]
+        names = ["decoder"] if is_quick(request.config) else [*COMPONENTS, MISSING]
         patch.setattr(build, "SPECS", {name: build.SPECS[name] for name in names})
         build.write_page(folder, "few")
     return folder

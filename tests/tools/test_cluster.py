@@ -17,8 +17,8 @@ from distributed import Security
 
 import units
 import utf8_hdl
-from command import COMMAND, Process, assert_refused, break_design, names, run, wait_until
-from dask_cluster import PAGE, TESTS, DaskCluster, dask_cluster
+from command import COMMAND, Process, assert_refused, break_design, names, run
+from dask_cluster import PAGE, TESTS, DaskCluster, dask_cluster, wait_until
 from needs import needs, needs_compiler
 from utf8_flow.cli.choices import Machines
 from utf8_sim.tools import cluster as tools
@@ -293,7 +293,7 @@ def test_difference_is_reported_as_without_cluster(folder, cluster, monkeypatch)
 def test_killed_worker_changes_no_result(folder, cluster):
     here = run("compare", "--exhaustive", 3)
     with Process("compare", "--exhaustive", 3, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists, running)
+        wait_until(Path("utf8-hdl-compare.json").exists, running.process)
         os.kill(min(cluster.client.run(os.getpid).values()), signal.SIGKILL)
         assert running.end() == (0, here.out, "")
     assert names(folder) == {"text.txt"}
@@ -303,7 +303,7 @@ def test_killed_worker_changes_no_result(folder, cluster):
 @needs_compiler
 def test_interrupt_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists, running)
+        wait_until(Path("utf8-hdl-compare.json").exists, running.process)
         running.send(signal.SIGINT)
         status, out, err = running.end()
     assert (status, err) == (130, "")
@@ -315,7 +315,7 @@ def test_interrupt_leaves_the_cluster_clean(folder, cluster):
 @needs_compiler
 def test_killed_command_leaves_the_cluster_clean(folder, cluster):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists, running)
+        wait_until(Path("utf8-hdl-compare.json").exists, running.process)
         running.send(signal.SIGKILL)
         running.end()
     cluster.wait_until_clean()

@@ -98,6 +98,7 @@ class Compactor(Design):
         p, packing = self.i.p, self.packing
         credit = Credit(m, self.i, self.o, more=1)
         m.d.comb += self.probes.comes.eq(self.i.valid & self.i.ready)
+        credit.part("packing")
         user = p.user if packing.user_width else Const(0, 0)
         payload = packing.add(credit, p.data, p.keep, p.last, user)
         m.d.comb += Value.cast(self.o.p).eq(payload)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
+from .hierarchy import Bit, Submodule
+
 LINE = 100
 """Maximum line length in characters."""
 
@@ -34,9 +36,6 @@ UNMERGED = "unmerged"
 
 _UNMERGED = '(* keep = "true", dont_merge *) '
 """Equivalent attributes for Vivado (and Yosys), and for Quartus."""
-
-Bit = int | str
-"""A bit of a netlist: its number, or its value if it is constant."""
 
 Bits = tuple[Bit, ...]
 
@@ -160,6 +159,25 @@ def _with_reset(cell: Cell, choices: Mapping[Bits, Cell]) -> Cell:
     return replace(cell, type="$sdff", parameters=parameters, pins=pins)
 
 
+class Instance(NamedTuple):
+    """A submodule in a netlist. What it drives has the names of its ports."""
+
+    name: str
+    module: str
+    inputs: dict[str, Bits]
+    outputs: dict[str, Vector]
+
+    @classmethod
+    def of(cls, name: str, submodule: Submodule, pins: Mapping[str, Bits]) -> "Instance":
+        inputs, outputs = {}, {}
+        for port, direction in submodule.ports.items():
+            if direction == "input":
+                inputs[_flat(port)] = pins[port]
+            else:
+                outputs[_flat(port)] = Vector(_flat(port), pins[port])
+        return cls(_flat(name), submodule.module, inputs, outputs)
+
+
 class Run(NamedTuple):
     """Adjacent bits of a vector or of a cell's result; constant bits; or one repeated bit."""
 
@@ -189,25 +207,30 @@ Source = Callable[[Bit], tuple[Vector | Cell, int]]
 
 
 class Netlist:
-    """One flat module, as Yosys outputs it after ``proc``, ``flatten`` and ``opt``.
+    """One module, as Yosys outputs it after ``proc``, ``flatten`` and ``opt``.
 
-    The signals of the submodule ``scope`` keep their names in it. Registers are declared in the
-    order of the signal names in ``order``.
+    The names of signals lose the prefix ``scope``. Registers are declared in the order of the
+    signal names in ``order``. ``submodules`` are those of which the module may have an instance, by
+    the types of their cells and in the order of the instances.
     """
 
     def __init__(
-        self, module: dict[str, Any], ports: Sequence[str], scope: str, order: Sequence[str]
+        self,
+        module: dict[str, Any],
+        ports: Sequence[str],
+        order: Sequence[str],
+        submodules: Mapping[str, Submodule],
+        scope: str = "",
     ) -> None:
-        cells = [
-            Cell(
-                cell["type"],
-                cell["parameters"],
-                cell["attributes"],
-                {pin: tuple(bits) for pin, bits in pins.items()},
-            )
-            for cell in module["cells"].values()
-            if (pins := cell["connections"])
-        ]
+        cells, instances = [], {}
+        for name, cell in module["cells"].items():
+            pins = {pin: tuple(bits) for pin, bits in cell["connections"].items()}
+            if submodule := submodules.get(cell["type"]):
+                own_name = name.removeprefix(f"{scope}.")
+                instances[cell["type"]] = Instance.of(own_name, submodule, pins)
+            elif pins:
+                cells.append(Cell(cell["type"], cell["parameters"], cell["attributes"], pins))
+        self._instances = [instances[kind] for kind in submodules if kind in instances]
         for cell in cells:
             cell.check()
         choices = {cell.result: cell for cell in cells if cell.type == "$mux"}
@@ -219,7 +242,7 @@ class Netlist:
             if cell.is_memory
         }
         self._drivers = {bit: (cell, n) for cell in cells for n, bit in enumerate(cell.result)}
-        self._ports = [Vector(name, tuple(module["ports"][name]["bits"])) for name in ports]
+        self._ports = [Vector(_flat(name), tuple(module["ports"][name]["bits"])) for name in ports]
         directions = [module["ports"][name]["direction"] for name in ports]
         self._inputs = [p for p, way in zip(self._ports, directions, strict=True) if way == "input"]
         self._outputs = [port for port in self._ports if port not in self._inputs]
@@ -227,6 +250,9 @@ class Netlist:
         for cell in cells:
             for pin, bits in cell.pins.items():
                 self._uses.update(set(bits) if pin not in RESULTS else ())
+        for instance in self._instances:
+            for bits in instance.inputs.values():
+                self._uses.update(set(bits))
         nets = {
             name.removeprefix(f"{scope}."): (tuple(net["bits"]), net["attributes"])
             for name, net in module["netnames"].items()
@@ -247,15 +273,39 @@ class Netlist:
                 self._without_level.update(bits)
             if UNMERGED in attributes:
                 self._unmerged.update(bits)
+        stored = {bit for cell in self._registers for bit in cell.result}
+        # Registers that are outputs; those of a component are not, so that its ports are wires.
+        self._stored_outputs: list[Vector] = []
+        free = set(stored) if not scope else set()
+        for port in self._outputs:
+            if free.issuperset(port.bits) and len(set(port.bits)) == len(port.bits):
+                self._stored_outputs.append(port)
+                free.difference_update(port.bits)
         self._places: dict[Bit, tuple[Vector, int]] = {}
         # The name of a register has priority over that of a wire that only repeats it.
-        names = [name for name in reversed(structures_first) if name not in ports]
+        # An output that has other bits as well cannot be declared as a register.
+        partly = {
+            port.name
+            for port in self._outputs
+            if port not in self._stored_outputs and not stored.isdisjoint(port.bits)
+        }
+        names = [
+            name
+            for name in reversed(structures_first)
+            if name not in ports or (name in partly and not scope)
+        ]
         repeats_last = sorted(
             names, key=lambda name: "." not in name and "init" not in nets[name][1]
         )
         self._name_bits(
             *(
-                [Vector(_flat(name), self._up_to_used(nets[name][0])) for name in each]
+                [
+                    Vector(
+                        _flat(name) + "_stored" * (name in partly),
+                        self._up_to_used(nets[name][0]),
+                    )
+                    for name in each
+                ]
                 for each in (repeats_last, names)
             )
         )
@@ -270,6 +320,8 @@ class Netlist:
         aliases = {port.bits for port in self._outputs}
         for vector in [
             *self._inputs,
+            *(wire for instance in self._instances for wire in instance.outputs.values()),
+            *self._stored_outputs,
             *(each for each in of_registers if stored.issuperset(_variable(each.bits))),
             *(Vector(f"{name}_word", cell.result) for name, cell in self._memories.items()),
             *(port for port in self._outputs if computed.issuperset(port.bits)),
@@ -299,11 +351,11 @@ class Netlist:
         for memory, cell in self._memories.items():
             heading = cell.attributes.get(STAGE)
             memories[heading if heading in dict(groups) else groups[-1][0]].append(memory)
-        ports = [
-            f"{'input' if port in self._inputs else 'output'} wire {port.declaration}"
-            for port in self._ports
-        ]
         sections = [
+            _section(f"Outputs of {instance.name}", self._output_wires(instance))
+            for instance in self._instances
+        ]
+        sections += [
             _section(
                 stage, [*self._declarations(group), *self._memory_declarations(memories[stage])]
             )
@@ -313,14 +365,37 @@ class Netlist:
             self._wires = []
             always = [*self._writes(memories[stage]), *self._always(group)]
             sections.append(_section(stage, [*self._wires, *always]))
+        for instance in self._instances:
+            self._wires = []
+            connections = self._connections(instance)
+            sections.append(_section("", [*self._wires, *connections]))
         self._wires = []
-        outputs = [self._assignment(port) for port in self._outputs if port not in self._assigned]
-        sections.append(_section("Outputs", [*self._wires, *outputs]))
-        head = ",\n".join(f"  {port}" for port in ports)
-        names = [vector.name for vector in {*self._ports, *states, *self._assigned}]
+        driven = {*self._assigned, *self._stored_outputs}
+        outputs = [self._assignment(port) for port in self._outputs if port not in driven]
+        sections += [_section("Outputs", [*self._wires, *outputs])] * bool(outputs)
+        head = ",\n".join(f"  {self._port(port)}" for port in self._ports)
+        wires = (wire for instance in self._instances for wire in instance.outputs.values())
+        names = [vector.name for vector in {*self._ports, *states, *self._assigned, *wires}]
         names += self._memories
         assert len(names) == len(set(names)), "two signals have one name"
         return f"module {name} (\n{head}\n);\n\n" + "\n".join(sections) + "endmodule\n"
+
+    def _port(self, port: Vector) -> str:
+        """The declaration of a port."""
+        kind = "reg" if port in self._stored_outputs else "wire"
+        return f"{'input' if port in self._inputs else 'output'} {kind} {port.declaration}"
+
+    def _output_wires(self, instance: Instance) -> list[str]:
+        """Declarations of the wires that an instance drives."""
+        return [f"wire {wire.declaration};" for wire in instance.outputs.values()]
+
+    def _connections(self, instance: Instance) -> list[str]:
+        """An instance, with its ports connected by name."""
+        values = {port: self._expression(bits).text for port, bits in instance.inputs.items()}
+        values |= {port: wire.name for port, wire in instance.outputs.items()}
+        ports = [f"  .{port}({value})," for port, value in values.items()]
+        ports[-1] = ports[-1].removesuffix(",")
+        return [f"{instance.module} {instance.name} (", *ports, ");"]
 
     def _origin(self, vector: Vector) -> tuple[str, int, int]:
         """Origin of a vector: heading, rank of the signal, and bit index in the signal."""
@@ -343,7 +418,11 @@ class Netlist:
         comment = ["// With attributes: copies near their loads, which must not be merged."]
         return [
             *(comment if copies else []),
-            *(f"{_UNMERGED * (state in copies)}reg {state.declaration};" for state in registers),
+            *(
+                f"{_UNMERGED * (state in copies)}reg {state.declaration};"
+                for state in registers
+                if state not in self._stored_outputs
+            ),
             *levels,
         ]
 

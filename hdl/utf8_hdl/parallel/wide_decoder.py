@@ -97,8 +97,10 @@ class WideDecoder(Design):
         m = Module()
         i, o = self.i, self.o
         credit = Credit(m, i, o)
+        credit.part("sequences")
         lanes = SequenceDetector(credit, i, self.profile)
         named = lanes.named()
+        credit.part("tokens")
         make = credit.stage("make", "the tokens")
         fields: dict[str, list[Value]] = {
             "code_point": lanes.code_points(),

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from amaranth.hdl import Cat, Const, Value
+from amaranth.hdl import Cat, Const, Module, Value
 
 from ..flow_control.stage import Stage
 from ..parallel.first_error import FirstError
@@ -12,7 +12,9 @@ ADDENDS = 4
 """Numbers that one adder of a stage adds."""
 
 
-def report_errors(reading: Reading, unit_bytes: int, width: int, probes: SimpleNamespace) -> Value:
+def report_errors(
+    m: Module, reading: Reading, unit_bytes: int, width: int, probes: SimpleNamespace
+) -> Value:
     """Add the stages of the report; return kind, offset and number of errors, in this order.
 
     They run in parallel with stages 7 to 12 of the transcoder, and their beats are those of the
@@ -21,6 +23,8 @@ def report_errors(reading: Reading, unit_bytes: int, width: int, probes: SimpleN
 
     Parameters
     ----------
+    m : Module
+        The module of the stages.
     reading : Reading
         The errors of a beat.
     unit_bytes, width : int
@@ -33,7 +37,7 @@ def report_errors(reading: Reading, unit_bytes: int, width: int, probes: SimpleN
     def new_stage(name: str, what: str) -> Stage:
         before, number = stages[-1], STAGES - 1 + len(stages)
         heading = f"Report of errors, stage {number}, {name}: {what}"
-        stage = Stage(before.m, heading, f"report_{name}", previous=before).follow(before.valid)
+        stage = Stage(m, heading, f"report_{name}", previous=before).follow(before.valid)
         stages.append(stage)
         return stage
 

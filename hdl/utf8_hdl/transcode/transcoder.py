@@ -206,12 +206,15 @@ class Transcoder(Design):
         m = Module()
         credit = Credit(m, self.i, self.o, more=2)
         size, probes = self.source.unit_bytes, self.probes
+        credit.part("reader")
         reading: Reading = ENCODINGS[size].read(credit, self.i, self.profile, self.source)
+        credit.part("writer")
         write = self._write(credit, reading.made)
         merge = self._merge(credit, reading.made, write)
         m.d.comb += probes.comes.eq(merge.valid)
         beat = (merge[name] for name in ("data", "keep", "last", "error"))
-        report = report_errors(reading, size, self.report_width, probes) if self.errors else ()
+        report = self._report(credit, reading) if self.errors else Const(0, 0)
+        credit.part("packing")
         self._deliver(m, self.packing.add(credit, *beat, report))
         credit.finish()
         return m
@@ -277,6 +280,12 @@ class Transcoder(Design):
         merge.register("last", held.last)
         merge.register("error", self._text_error(write, ends))
         return merge
+
+    def _report(self, credit: Credit, reading: Reading) -> Value:
+        """The report of a text, in parallel with stages 7 to 12."""
+        credit.part("report")
+        size = self.source.unit_bytes
+        return report_errors(credit.m, reading, size, self.report_width, self.probes)
 
     def _deliver(self, m: Module, payload: Value) -> None:
         """Connect the output: the units in the byte order of the target."""

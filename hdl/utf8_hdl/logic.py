@@ -58,6 +58,34 @@ def any_of(terms: Iterable[Value]) -> Value:
     return reduce(or_, terms, Const(0, 1))
 
 
+def patterns(values: Iterable[int], width: int) -> list[str]:
+    """Patterns of bits for some numbers, each matched by one pattern; ``-`` is any bit.
+
+    They are few, not always the fewest.
+    """
+    missing, every = set(values), range(1 << width)
+    blocks = {}
+    for free in every:  # the bits that may be any
+        for number in missing:
+            block = frozenset(number ^ any_bits for any_bits in every if not any_bits & ~free)
+            if not number & free and block <= missing:
+                digits = zip(f"{number:0{width}b}", f"{free:0{width}b}", strict=True)
+                blocks[block] = "".join("-" if any_bit == "1" else bit for bit, any_bit in digits)
+    found = []
+    while missing:
+        best = max((block for block in blocks if block <= missing), key=len)
+        found.append((min(best), blocks[best]))
+        missing -= best
+    return [pattern for _, pattern in sorted(found)]
+
+
+def matches(value: Value, pattern: str) -> Value:
+    """True if the bits of a value, the highest one first, are those of a pattern."""
+    places = [place for place, bit in enumerate(reversed(pattern)) if bit != "-"]
+    bits = "".join(pattern[::-1][place] for place in reversed(places))
+    return Cat(value[place] for place in places) == int(bits, 2) if places else Const(1, 1)
+
+
 def flips(number: Value) -> Value:
     """The bits that change if a number is incremented: each whose lower bits are all ones."""
     return Cat(number[:bit].all() for bit in range(len(number)))

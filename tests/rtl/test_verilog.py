@@ -42,6 +42,8 @@ VARIANTS = [
 UNMERGED = '(* keep = "true", dont_merge *) '
 """Attributes of registers that synthesis must not merge."""
 
+ATTRIBUTE = r'\(\* X_INTERFACE_(INFO|PARAMETER) = "[^"]*" \*\)'
+
 LANGUAGES = ["2001", "2005", "2005-sv", "2009", "2012"]
 """The languages of Icarus Verilog that a user may choose."""
 
@@ -64,10 +66,10 @@ def test_module_header_and_lint(spec, tmp_path):
     text = verilog_of_spec(spec)
     header, code = text.split("\nmodule ")
     assert code.startswith(f"utf8_{'compact_' * spec.compact}{spec.component} ")
-    assert not re.search(r"\b(case|function|task|generate)\b", re.sub("//.*", "", code))
+    assert not re.search(r"\b(task|generate)\b", re.sub("//.*", "", code))
     assert all(line.startswith("//") for line in header.splitlines())
-    for word in (spec.profile.describe(), __version__):
-        assert word in header
+    for words in (spec.profile.describe(), __version__):
+        assert words in header.replace("\n// ", " ")
     for kind in ErrorKind if spec.component == "decoder" else ():
         assert f"{kind.value} {kind.label}" in header
     check_module(text, VARIANTS.index(spec), tmp_path)
@@ -78,10 +80,9 @@ def check_module(verilog: str, number: int, folder: Path) -> None:
 
     Its `always` blocks are registers, because some simulators never start an `always @*`.
     """
-    code = verilog[verilog.index("\nmodule ") :]
-    assert set(re.findall(r"\balways\b.*", code)) == {"always @(posedge clk) begin"}
-    assert max(map(len, code.splitlines())) <= 100
-    assert "(*" not in code.replace(UNMERGED, "")
+    assert set(re.findall(r"^ *always\b.*", verilog, re.M)) == {"  always @(posedge clk) begin"}
+    assert max(map(len, verilog.splitlines())) <= 100
+    assert "(*" not in re.sub(ATTRIBUTE, "", verilog.replace(UNMERGED, ""))
     (folder / "design.v").write_text(verilog)
     language = LANGUAGES[number % len(LANGUAGES)]
     for linter in (["iverilog", f"-g{language}", "-tnull"], ["verilator", "--lint-only"]):
@@ -143,7 +144,8 @@ def test_polarities_differ_only_in_clock_and_reset(options, monkeypatch):
     header, code = low.split("\nmodule ")
     assert "reset, active low and synchronous" in header
     assert code.count("if (!aresetn)") > 1
-    for name, other in {"aclk": "clk", "!aresetn": "rst", "aresetn": "rst"}.items():
+    names = {"aclk": "clk", "!aresetn": "rst", "aresetn": "rst", "ACTIVE_LOW": "ACTIVE_HIGH"}
+    for name, other in names.items():
         code = code.replace(name, other)
     assert code == high.split("\nmodule ")[1]
 
@@ -181,7 +183,7 @@ def test_lint_with_lanes(spec, tmp_path):
 @pytest.mark.long
 def test_copies_of_registers_have_attributes_against_merging():
     text = verilog_of_spec(with_lanes("validator", 8))
-    assert f"  {UNMERGED}reg accepts;\n" in text
+    assert f"  {UNMERGED}output reg accepts\n" in text
     assert re.search(rf"{re.escape(UNMERGED)}.*chunk_0_writes", text)
 
 
@@ -276,7 +278,7 @@ def matches_in_bench(
     items = [f"{last << width | value:x}\n" for value, last in zip(inputs, lasts, strict=True)]
     (folder / "inputs.hex").write_text("".join(items))
     (folder / "design.v").write_text(verilog)
-    [module] = re.findall(r"^module (\w+)", verilog, re.M)
+    module, *_ = re.findall(r"^module (\w+)", verilog, re.M)
     macros = {
         "DUT": module, "IN": width, "OUT": widths["m_axis_tdata"],
         "USER": widths["m_axis_tuser"], "COUNT": len(inputs),

@@ -24,7 +24,6 @@ def needs(*programs: str, modules: Iterable[str] = ()) -> pytest.MarkDecorator:
 DEBIAN_PACKAGES = {
     CXX: "g++",
     "vvp": "iverilog",
-    "tclsh": "tcl",
     "chromedriver": "chromium-driver",
     **{
         name: name

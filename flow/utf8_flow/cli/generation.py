@@ -43,18 +43,9 @@ class Beside:
 
     fusesoc: bool = option(False, "Also write FILE.core, a FuseSoC core, beside FILE.v.")
     vhdl_component: bool = option(False, "Also write FILE.vhd, a VHDL component, beside FILE.v.")
-    vivado: bool = option(False, "Also write FILE_ip.tcl, which makes Vivado IP of FILE.v.")
-    quartus: bool = option(
-        False, "Also write FILE_hw.tcl, for Quartus Platform Designer, beside FILE.v."
-    )
 
 
-ENDS = {
-    "--fusesoc": ".core",
-    "--vhdl-component": ".vhd",
-    "--vivado": "_ip.tcl",
-    "--quartus": "_hw.tcl",
-}
+ENDS = {"--fusesoc": ".core", "--vhdl-component": ".vhd"}
 """The options that add files, as in :class:`Beside`, and the ends of the names of these."""
 
 
@@ -72,7 +63,7 @@ def generate(
     from utf8_hdl.axi import module_name
     from utf8_sim.tools.files import open_output
 
-    from ..export import blocks, fusesoc, vhdl
+    from ..export import fusesoc, vhdl
     from ..export.verilog import generate
 
     spec = design.spec(rules.chosen())
@@ -86,12 +77,9 @@ def generate(
     }
     check_outputs([], {"--output": verilog.output, **added})
     text = generate(made, module, verilog.reset_polarity == "low")
-    given = made, module, text, verilog.output
     contents = {
         "--fusesoc": lambda: fusesoc.core_file(made, module, verilog.output),
         "--vhdl-component": lambda: vhdl.vhdl_package(text, module),
-        "--vivado": lambda: blocks.vivado_script(*given),
-        "--quartus": lambda: blocks.platform_designer_script(*given),
     }
     files = {verilog.output: text, **{file: contents[option]() for option, file in added.items()}}
     with ExitStack() as opened:

@@ -1,1 +1,1 @@
-"""Export to other tools: Verilog, VHDL, FuseSoC, Vivado, Quartus."""
+"""Export to other tools: Verilog, VHDL, FuseSoC."""

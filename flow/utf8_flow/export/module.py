@@ -17,7 +17,8 @@ class Port(NamedTuple):
 
 def ports_of(verilog: str) -> list[Port]:
     """The ports of a generated module, in order."""
-    ports = re.findall(r"^  (in|out)put (?:wire|reg) (?:\[(\d+):0\] )?(\w+),?$", verilog, re.M)
+    head = verilog[: verilog.index("\n);")]
+    ports = re.findall(r"^  (in|out)put (?:wire|reg) (?:\[(\d+):0\] )?(\w+),?$", head, re.M)
     return [Port(direction, name, int(high or 0) + 1) for direction, high, name in ports]
 
 

@@ -1,0 +1,241 @@
+"""A module of a design as Verilog for human review: registers by stage, logic as expressions.
+
+The Verilog has registers and memories, in ``initial`` and ``always @(posedge clk)``, continuous
+assignments, and functions of one argument. So every tool interprets it in the same way in every
+language mode.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from .cells import Bits, Cell, Control, Vector, runs
+from .expressions import Expressions, Table
+from .netlist import STAGE, Instance
+from .text import LINE, block, constant, filled, indented, section
+
+_UNMERGED = '(* keep = "true", dont_merge *) '
+"""Equivalent attributes for Vivado (and Yosys), and for Quartus."""
+
+
+class Load(NamedTuple):
+    """Statements that load a register, and the one that resets it."""
+
+    load: list[str]
+    clear: str
+
+
+class ModuleWriter(Expressions):
+    """Writes a module as Verilog."""
+
+    def verilog(self, name: str, attributes: Mapping[str, list[str]] | None = None) -> str:
+        """The Verilog of the module, with this name and with attributes of its ports."""
+        stored = (bit for cell in self._registers for bit in cell.result if bit in self._places)
+        states = {self._places[bit][0]: None for bit in stored}
+        by_stage = groupby(sorted(states, key=self._order), lambda state: self._origin(state)[0])
+        groups = [(stage, list(group)) for stage, group in by_stage]
+        memories: dict[str, list[str]] = defaultdict(list)
+        for memory, cell in self._memories.items():
+            heading = cell.attributes.get(STAGE)
+            memories[heading if heading in dict(groups) else groups[-1][0]].append(memory)
+        sections = [
+            section(f"Outputs of {instance.name}", self._output_wires(instance))
+            for instance in self._instances
+        ]
+        sections += [
+            section(
+                stage, [*self._declarations(group), *self._memory_declarations(memories[stage])]
+            )
+            for stage, group in groups
+        ]
+        for stage, group in groups:
+            self._wires = []
+            always = [*self._writes(memories[stage]), *self._always(group)]
+            sections.append(section(stage, [*self._wires, *always]))
+        for instance in self._instances:
+            self._wires = []
+            connections = self._connections(instance)
+            sections.append(section("", [*self._wires, *connections]))
+        self._wires = []
+        driven = {*self._assigned, *self._stored_outputs}
+        outputs = [
+            line for port in self._outputs if port not in driven for line in self._assignment(port)
+        ]
+        sections += [section("Outputs", [*self._wires, *outputs])] * bool(outputs)
+        ports = ([*(attributes or {}).get(port.name, []), self._port(port)] for port in self._ports)
+        head = ",\n".join("\n".join(indented(lines)) for lines in ports)
+        wires = (wire for instance in self._instances for wire in instance.outputs.values())
+        names = [vector.name for vector in {*self._ports, *states, *self._assigned, *wires}]
+        names += self._memories
+        assert len(names) == len(set(names)), "two signals have one name"
+        names_of_values = section("", self._local_parameters())
+        body = "\n".join([names_of_values] * bool(names_of_values) + sections)
+        return f"module {name} (\n{head}\n);\n\n{body}endmodule\n"
+
+    def _local_parameters(self) -> list[str]:
+        """Definitions of the names of values that were used."""
+        return [
+            f"localparam {Vector(name, tuple(levels)).declaration} = {constant(levels)};"
+            for used in self._named_values.values()
+            for name, levels in sorted(used.items(), key=lambda item: item[1][::-1])
+        ]
+
+    def _port(self, port: Vector) -> str:
+        """The declaration of a port."""
+        if port in self._stored_outputs:
+            return f"{self._attributes_of(port)}output reg {port.declaration}"
+        return f"{'input' if port in self._inputs else 'output'} wire {port.declaration}"
+
+    def _attributes_of(self, register: Vector) -> str:
+        """Attributes of a register that must not be merged with others of the same next value."""
+        return "" if self._unmerged.isdisjoint(register.bits) else _UNMERGED
+
+    def _output_wires(self, instance: Instance) -> list[str]:
+        """Declarations of the wires that an instance drives."""
+        return [f"wire {wire.declaration};" for wire in instance.outputs.values()]
+
+    def _connections(self, instance: Instance) -> list[str]:
+        """An instance, with its ports connected by name."""
+        values = {port: self._expression(bits).text for port, bits in instance.inputs.items()}
+        values |= {port: wire.name for port, wire in instance.outputs.items()}
+        ports = [f"  .{port}({value})," for port, value in values.items()]
+        ports[-1] = ports[-1].removesuffix(",")
+        return [f"{instance.module} {instance.name} (", *ports, ");"]
+
+    def _origin(self, vector: Vector) -> tuple[str, int, int]:
+        """Origin of a vector: heading, rank of the signal, and bit index in the signal."""
+        return self._origins[vector.bits[0]]
+
+    def _order(self, state: Vector) -> tuple[str, int, int]:
+        """Sort key of registers; Stage 10 follows Stage 9."""
+        heading, rank, place = self._origin(state)
+        return re.sub(r"\d+", lambda number: number[0].zfill(9), heading), rank, place
+
+    def _declarations(self, registers: list[Vector]) -> list[str]:
+        """Declarations of registers; initial values are separate, because linters demand that."""
+        initial = [
+            f"{state.name} = {self._initial(state.bits)};"
+            for state in registers
+            if self._without_level.isdisjoint(state.bits)
+        ]
+        levels = ["initial begin", *indented(filled(initial, LINE - 4)), "end"] if initial else []
+        declared = [state for state in registers if state not in self._stored_outputs]
+        comment = ["// With attributes: copies near their loads, which must not be merged."]
+        return [
+            *(comment if any(map(self._attributes_of, declared)) else []),
+            *(f"{self._attributes_of(state)}reg {state.declaration};" for state in declared),
+            *levels,
+        ]
+
+    def _memory_declarations(self, names: list[str]) -> Iterator[str]:
+        """Declarations of memories, initialised to zero."""
+        for name in names:
+            cell = self._memories[name]
+            word = Vector(name, cell.result).declaration
+            highest = int(cell.parameters["SIZE"], 2) - 1
+            yield f"reg {word} [0:{highest}];"
+            yield f"initial begin : {name}_zeros"
+            yield "  integer n;"
+            yield f"  for (n = 0; n <= {highest}; n = n + 1) {name}[n] = 0;"
+            yield "end"
+
+    def _writes(self, names: list[str]) -> Iterator[str]:
+        """The statements that write to memories."""
+        for name in names:
+            pins = self._memories[name].pins
+            address, value = self._index(pins["WR_ADDR"]), self._expression(pins["WR_DATA"]).text
+            clock = self._expression(pins["WR_CLK"]).text
+            yield f"always @(posedge {clock}) begin"
+            write = self._if((pins["WR_EN"][0], True), [f"{name}[{address}] <= {value};"])
+            yield from [*indented(write), "end"]
+
+    def _initial(self, bits: Bits) -> str:
+        levels = (bit if isinstance(bit, str) else self._levels.get(bit, "0") for bit in bits)
+        with self._enumerated(self._values_of(bits)):
+            return self._constant("".join(levels))
+
+    def _always(self, states: list[Vector]) -> list[str]:
+        """The ``always`` block of registers, grouped by what controls them."""
+        clocks: set[Bits] = set()
+        groups: dict[tuple[Control, bool], dict[Control, list[Load]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        for state in states:
+            for target, cell, low, high in self._stored_parts(state):
+                enable, reset = cell.control("EN"), cell.control("SRST")
+                enable_first = cell.type == "$sdffce" or reset is None
+                outer, inner = (enable, reset) if enable_first else (reset, enable)
+                groups[outer, enable_first][inner].append(
+                    self._load(state, target, cell, low, high)
+                )
+                clocks.add(cell.pins["CLK"])
+        lines = []
+        for (outer, enable_first), group in groups.items():
+            if enable_first:
+                lines += self._if(outer, self._loaded(group))
+            else:
+                clear = [load.clear for loads in group.values() for load in loads]
+                each = [self._if(enable, _all(loads)) for enable, loads in group.items()]
+                lines += self._if(outer, clear, [line for some in each for line in some])
+        [clock] = clocks
+        return [f"always @(posedge {self._expression(clock).text}) begin", *indented(lines), "end"]
+
+    def _loaded(self, group: dict[Control, list[Load]]) -> list[str]:
+        """The loads of registers with one enable, by their resets."""
+        each = (
+            self._if(reset, [load.clear for load in loads], _all(loads))
+            for reset, loads in group.items()
+        )
+        return [line for some in each for line in some]
+
+    def _load(self, state: Vector, target: str, cell: Cell, low: int, high: int) -> Load:
+        """What a part of a register is loaded with."""
+        is_whole = target == state.name
+        bits = cell.operand("D", low, high)
+        level = cell.parameters.get("SRST_VALUE", "")[::-1][low : high + 1]
+        with self._enumerated(self._values_of(state.bits) if is_whole else {}):
+            clear = f"{target} <= {self._constant(level)};"
+            if is_whole and (table := self._next_state(state, bits)):
+                return Load(self._case(table, table.subject.name, f"{target} <="), clear)
+            return Load([f"{target} <= {self._expression(bits).text};"], clear)
+
+    def _next_state(self, state: Vector, bits: Bits) -> Table | None:
+        """The table for the next value of a register, if that is used for nothing else."""
+        cell = self._drivers[bits[0]][0] if bits[0] in self._drivers else None
+        if cell is None or cell.result != bits or any(self._uses[bit] > 1 for bit in bits):
+            return None
+        return self._table(state, cell)
+
+    def _stored_parts(self, state: Vector) -> Iterator[tuple[str, Cell, int, int]]:
+        """The parts of a vector that registers drive: part, register, lowest and highest bit."""
+        place = 0
+        for run in runs(state.bits, self._drivers.__getitem__):
+            part = state.part(place, place + len(run.bits) - 1)
+            place += len(run.bits)
+            if isinstance(run.source, Cell) and run.source.is_register:
+                yield part, run.source, run.low, run.high
+
+    def _if(self, control: Control, then: list[str], otherwise: Sequence[str] = ()) -> list[str]:
+        """An ``if`` statement; without a condition, ``otherwise``, or ``then`` if that is empty."""
+        if control is None:
+            return [*otherwise] or then
+        condition = self._expression((control[0],))
+        text = condition.text if control[1] else f"!{condition.behind()}"
+        lines = block(f"if ({text})", then)
+        if not otherwise:
+            return lines
+        more = block("else", otherwise)
+        if otherwise[0].startswith("if ") and _is_one_statement(otherwise):
+            more = [f"else {otherwise[0]}", *otherwise[1:]]
+        return [*lines[:-1], f"end {more[0]}", *more[1:]] if lines[-1] == "end" else lines + more
+
+
+def _is_one_statement(lines: Sequence[str]) -> bool:
+    """True if all lines after the first one continue its statement."""
+    return all(line.startswith(("  ", "end", "else")) for line in lines[1:])
+
+
+def _all(loads: list[Load]) -> list[str]:
+    return [line for each in loads for line in each.load]

@@ -1,0 +1,78 @@
+"""Text of Verilog: sections under headings, blocks, comments, lines that are not too long."""
+
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+LINE = 100
+"""Maximum line length in characters."""
+
+MANY, SHORT = 24, 24
+"""A part of a concatenation has a line if there are at most so many, or a longer one."""
+
+
+def constant(levels: str) -> str:
+    """A constant from its bits, given lowest first; unknown bits become 0."""
+    digits = levels[::-1].replace("x", "0") or "0"
+    return f"{len(digits)}'b{digits}" if len(digits) < 4 else f"{len(digits)}'h{int(digits, 2):X}"
+
+
+def flat(name: str) -> str:
+    """A name reduced to letters, digits and single underscores."""
+    return re.sub(r"[\W_]+", "_", name).strip("_")
+
+
+def comment(text: str, indent: str = "", line_end: str = "") -> str:
+    """A text as lines of a comment. ``line_end`` is behind all lines but the last one."""
+    width = LINE - len(f"// {indent}{line_end}")
+    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return f"{line_end}\n".join(f"// {indent}{line}" for line in lines)
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def block(head: str, statements: Sequence[str]) -> list[str]:
+    """Statements under a condition."""
+    line = f"{head} {statements[0]}"
+    if len(statements) == 1 and not statements[0].startswith("if ") and len(line) < LINE - 12:
+        return [line]
+    return [f"{head} begin", *indented(statements), "end"]
+
+
+def filled(parts: Iterable[str], width: int, indent: str = "") -> list[str]:
+    """Fill lines with parts up to a width, and indent all lines except the first."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + len(part) < width:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(indent * bool(lines) + part)
+    return lines
+
+
+def section(heading: str, lines: Iterable[str]) -> str:
+    """Lines under a heading."""
+    headed = [f"// {heading}"] if heading else []
+    return "".join(f"{part}\n" for line in indented([*headed, *lines]) for part in folded(line))
+
+
+def folded(line: str) -> list[str]:
+    """Break a line that is too long at the outermost nesting level, and there at commas first."""
+    indent = len(line) - len(line.lstrip())
+    breaks = defaultdict(list)
+    depth = 0
+    for place, (before, symbol) in enumerate(pairwise(line), start=1):
+        depth += (before in "({") - (before in ")}")
+        if symbol == " " and before in ",|&^:" and place > indent:
+            breaks[depth, before != ","].append(place + 1)
+    if len(line) <= LINE or not breaks:
+        return [line]
+    (_, fill), places = min(breaks.items())
+    parts = [line[begin:end].rstrip() for begin, end in pairwise([0, *places, len(line)])]
+    few = len(parts) <= MANY and any(len(part) > SHORT for part in parts)
+    lines = filled(parts, LINE if fill or not few else 0, " " * (indent + 4))
+    return [piece for line in lines for piece in folded(line)]

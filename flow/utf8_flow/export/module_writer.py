@@ -20,6 +20,10 @@ _UNMERGED = '(* keep = "true", dont_merge *) '
 """Equivalent attributes for Vivado (and Yosys), and for Quartus."""
 
 
+_EARLY = "Registers that an earlier stage reads"
+"""The heading of their declarations. Others are declared in the section of their stage."""
+
+
 class Load(NamedTuple):
     """Statements that load a register, and the one that resets it."""
 
@@ -45,16 +49,20 @@ class ModuleWriter(Expressions):
             section(f"Outputs of {instance.name}", self._output_wires(instance))
             for instance in self._instances
         ]
-        sections += [
-            section(
-                stage, [*self._declarations(group), *self._memory_declarations(memories[stage])]
-            )
-            for stage, group in groups.items()
-        ]
+        logic: dict[str, list[str]] = {}
+        read: set[str] = set()  # names in earlier stages
+        early: list[Vector] = []
         for stage, group in groups.items():
+            early += [state for state in group if state.name in read]
             self._wires = []
             always = [*self._writes(memories[stage]), *self._always(group)]
-            sections.append(section(stage, [*self._wires, *always]))
+            logic[stage] = [*self._wires, *always]
+            read.update(re.findall(r"\w+", "\n".join(logic[stage])))
+        sections += [section(_EARLY, self._declarations(early))] * bool(early)
+        for stage, group in groups.items():
+            own = [state for state in group if state not in early]
+            declared = [*self._declarations(own), *self._memory_declarations(memories[stage])]
+            sections += [section(stage, declared), section("", logic[stage])]
         for instance in self._instances:
             self._wires = []
             connections = self._connections(instance)

@@ -182,7 +182,7 @@ def _states(component: Any) -> str:
     if not hasattr(component, "State"):
         return ""
     states = ", ".join(f"{state.value} {state.name}" for state in component.State)
-    return f"// States of the register state: {states}\n"
+    return comment(f"States of the register state: {states}") + "\n"
 
 
 @cache

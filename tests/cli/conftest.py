@@ -23,7 +23,7 @@ def shared_engines(monkeypatch):
 def header_only(monkeypatch):
     """Generate Verilog with an empty module: its body takes seconds."""
     monkeypatch.setattr(
-        verilog, "_convert", lambda _design, name: f"module {name} ();\nendmodule\n"
+        verilog, "_convert", lambda _design, name, *_: f"module {name} (\n);\nendmodule\n"
     )
 
 

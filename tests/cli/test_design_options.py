@@ -42,8 +42,7 @@ def test_options_reach_the_design(folder, monkeypatch, line, expected):
     monkeypatch.setattr(mutation, "run_yosys", stop)
     monkeypatch.setattr(placement, "measure", stop)
     run(*line.split())
-    assert made
-    assert all(options == expected for options in made)
+    assert made[0] == expected
     if line.split()[0] in QUICK:  # the others make it in each process
         assert len(made) == 1
 
